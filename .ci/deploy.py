@@ -178,7 +178,7 @@ def with_keys(objects):
 
 def with_more(objects):
     variables = environment(objects)
-    assert variables["TESSERA_LOG"] == "debug" and variables["TESSERA_RECALL_MEANING"] == "off"
+    assert variables["TESSERA_LOG"] == "debug" and variables["TESSERA_RECALL_SEMANTIC"] == "off"
     assert variables["PGSSLROOTCERT"] == "/etc/ca.pem"
     container = of_kind(objects, "Deployment")[0]["spec"]["template"]["spec"]["containers"][0]
     assert container["envFrom"] == [{"secretRef": {"name": "more"}}]
@@ -243,7 +243,7 @@ GOOD = [
         [
             *BASE,
             "env.TESSERA_LOG=debug",
-            "env.TESSERA_RECALL_MEANING=off",
+            "env.TESSERA_RECALL_SEMANTIC=off",
             "extraEnv[0].name=PGSSLROOTCERT",
             "extraEnv[0].value=/etc/ca.pem",
             "envFrom[0].secretRef.name=more",

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use tessera_desk::verbs::Named;
+use tessera_desk::use_cases::Named;
 use tessera_engine::domain::{
     Breadth, Category, Cursor, Expiry, Importance, LinkKind, MemoryRef, MemoryType, Metadata, Packing, RecallRequest,
     Scope, Sort, Tag, Timestamp, TokenProfile, Trust,
@@ -22,7 +22,7 @@ use tessera_engine::domain::{
 pub(crate) use eval::{Eval, EvalOptions, EvalUnit};
 pub(crate) use files::{AddArguments, FilesTask};
 pub(crate) use import::{ImportArguments, ImportKind, OlderArguments, Whose};
-pub(crate) use notes::{Filter, GapsArguments, GraphArguments, NoteBounds, NoteTask};
+pub(crate) use notes::{Filter, UnansweredArguments, GraphArguments, NoteBounds, NoteTask};
 pub(crate) use plugin::{AddPlugin, Language, PluginTask};
 pub(crate) use setup::{ProjectTask, Setup, SetupClient};
 pub(crate) use team::{Keep, Offered, SecretTask, Share, SyncTask, UploadChoice};
@@ -200,7 +200,7 @@ pub(crate) enum Command {
         id: Named,
     },
     /// Show tokens given to models and spent by judges, day by day.
-    Ledger {
+    Usage {
         /// Days, today included.
         #[arg(long, default_value_t = 14, value_name = "N")]
         days: u32,
@@ -219,7 +219,7 @@ pub(crate) enum Command {
     /// Run one command of the memory tool: a JSON object on stdin, what it answers on stdout.
     MemoryTool,
     /// List what was asked often and that nothing answers.
-    Gaps(GapsArguments),
+    Unanswered(UnansweredArguments),
     /// Connect a client: shows the change, asks, and makes it.
     Setup(Setup),
     /// Take everything out of clients' settings again.
@@ -290,7 +290,7 @@ pub(crate) enum Command {
 pub(crate) enum SettingsChange {
     /// Set a key.
     Set {
-        /// For instance learn.judge.
+        /// For instance learn.extractor.
         key: String,
         /// Its value.
         value: String,

@@ -57,14 +57,14 @@ settings! {
         "the time to take for now, for replays and tests";
     PROFILE("token_profile") = "TESSERA_TOKEN_PROFILE":
         "whose tokens budgets count: o200k (default; claude in hooks), claude, or claude:FACTOR";
-    MEANING("recall.meaning") = "TESSERA_RECALL_MEANING":
+    MEANING("recall.semantic") = "TESSERA_RECALL_SEMANTIC":
         "on (default) or off: memories are found by what they mean too, not by their words alone";
     LOG = "TESSERA_LOG":
         "what is logged to stderr, as a tracing filter";
     NO_COLOR = "NO_COLOR":
         "no colours, whatever the value";
     KEEP_QUESTIONS("recall.keep_questions") = "TESSERA_RECALL_KEEP_QUESTIONS":
-        "on or off (default): keep questions that nothing answers for `tessera gaps` as they are, not only known \
+        "on or off (default): keep questions that nothing answers for `tessera unanswered` as they are, not only known \
          words of them";
     MEMORY_FILES("memory_files") = "TESSERA_MEMORY_FILES":
         "on or off (default): offer the memory tool, which keeps files, to MCP clients";
@@ -81,7 +81,7 @@ settings! {
         "on (default) or off: memories for prompts and new sessions";
     RECALL_TOKENS("hooks.recall_tokens") = "TESSERA_HOOKS_RECALL_TOKENS" "CLAUDE_PLUGIN_OPTION_RECALL_TOKENS":
         "what the memories for a prompt may cost (default 800)";
-    BRIEF_TOKENS("hooks.brief_tokens") = "TESSERA_HOOKS_BRIEF_TOKENS":
+    SESSION_TOKENS("hooks.session_tokens") = "TESSERA_HOOKS_SESSION_TOKENS":
         "what the brief at the start of a session may cost (default 300)";
     COMPACT_TOKENS("hooks.compact_tokens") = "TESSERA_HOOKS_COMPACT_TOKENS":
         "what may be given again after a compaction (default 800)";
@@ -96,7 +96,7 @@ settings! {
         "an older name: 1, true or yes means TESSERA_LOG=debug where that is not set";
     DEADLINE("hooks.deadline_ms") = "TESSERA_HOOKS_DEADLINE_MS":
         "milliseconds after which a hook gives up (default 1000)";
-    JUDGE("learn.judge") = "TESSERA_LEARN_JUDGE" "CLAUDE_PLUGIN_OPTION_JUDGE":
+    JUDGE("learn.extractor") = "TESSERA_LEARN_EXTRACTOR" "CLAUDE_PLUGIN_OPTION_JUDGE":
         "who decides what is learned: heuristic (default, free), off, ollama, claude, or auto";
     DAILY_TOKENS("learn.daily_tokens") = "TESSERA_LEARN_DAILY_TOKENS":
         "tokens that a judge may read and write in a day (default 50000)";
@@ -332,11 +332,11 @@ fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
     Ok(HookSettings {
         recall: RECALL.parsed(file, unset.recall, switch)?,
         recall_tokens: RECALL_TOKENS.parsed(file, unset.recall_tokens, budget)?,
-        brief_tokens: BRIEF_TOKENS.parsed(file, unset.brief_tokens, budget)?,
+        session_summary_tokens: SESSION_TOKENS.parsed(file, unset.session_summary_tokens, budget)?,
         compact_tokens: COMPACT_TOKENS.parsed(file, unset.compact_tokens, budget)?,
         profile: PROFILE.parsed(file, unset.profile, any)?,
         auto_approve: AUTO_APPROVE.parsed(file, unset.auto_approve, switch)? && !NO_APPROVAL.is_on(),
-        judge: JUDGE.parsed(file, unset.judge, any)?,
+        extractor: JUDGE.parsed(file, unset.extractor, any)?,
         daily_tokens: DAILY_TOKENS.parsed(file, unset.daily_tokens, number)?,
         meaning: MEANING.parsed(file, unset.meaning, switch)?,
         plugins: plugins::of_hooks(file)?,

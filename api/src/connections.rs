@@ -37,11 +37,11 @@ pub(crate) struct Door {
 #[derive(Default)]
 struct Held {
     all: usize,
-    by_address: HashMap<IpAddr, Vec<Arc<Seat>>>,
+    by_address: HashMap<IpAddr, Vec<Arc<ConnectionState>>>,
 }
 
 /// What a connection is doing.
-pub(crate) struct Seat {
+pub(crate) struct ConnectionState {
     doing: Mutex<Doing>,
     given_up: Notify,
 }
@@ -53,7 +53,7 @@ struct Doing {
     is_given_up: bool,
 }
 
-impl Seat {
+impl ConnectionState {
     fn new() -> Arc<Self> {
         let doing = Doing { requests: 0, since: Instant::now(), is_given_up: false };
         Arc::new(Self { doing: Mutex::new(doing), given_up: Notify::new() })
@@ -85,7 +85,7 @@ impl Seat {
 }
 
 /// A request of a connection, while it lasts.
-pub(crate) struct Busy(Arc<Seat>);
+pub(crate) struct Busy(Arc<ConnectionState>);
 
 impl Drop for Busy {
     fn drop(&mut self) {
@@ -118,7 +118,7 @@ impl Held {
         true
     }
 
-    fn leave(&mut self, address: Option<IpAddr>, seat: &Arc<Seat>) {
+    fn leave(&mut self, address: Option<IpAddr>, seat: &Arc<ConnectionState>) {
         self.all -= 1;
         if let Some(address) = address
             && let Some(seats) = self.by_address.get_mut(&address)
@@ -132,13 +132,13 @@ impl Held {
 }
 
 /// One connection among those that are held.
-struct HeldOne {
+struct OpenConnection {
     held: Arc<Mutex<Held>>,
     address: Option<IpAddr>,
-    seat: Arc<Seat>,
+    seat: Arc<ConnectionState>,
 }
 
-impl Drop for HeldOne {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         // Whoever was given up left when somebody else came.
@@ -193,7 +193,7 @@ impl Door {
         Some(Connection { stream: Box::pin(stream), held })
     }
 
-    fn admit(&self, peer: IpAddr) -> Option<HeldOne> {
+    fn admit(&self, peer: IpAddr) -> Option<OpenConnection> {
         let peer = peer.to_canonical();
         let is_counted = self.proxies.as_ref().is_some_and(|proxies| !Proxy::is_among(peer, proxies));
         let address = is_counted.then(|| network(peer));
@@ -204,24 +204,24 @@ impl Door {
         if held.all >= self.most && !address.is_some_and(|address| held.make_room(address)) {
             return None;
         }
-        let seat = Seat::new();
+        let seat = ConnectionState::new();
         if let Some(address) = address {
             held.by_address.entry(address).or_default().push(Arc::clone(&seat));
         }
         held.all += 1;
-        Some(HeldOne { held: Arc::clone(&self.held), address, seat })
+        Some(OpenConnection { held: Arc::clone(&self.held), address, seat })
     }
 }
 
 /// A connection that is counted, and ends when its reader takes nothing.
 pub(crate) struct Connection {
     stream: Pin<Box<TimeoutStream<TcpStream>>>,
-    held: HeldOne,
+    held: OpenConnection,
 }
 
 impl Connection {
     /// What it is doing.
-    pub(crate) fn seat(&self) -> Arc<Seat> {
+    pub(crate) fn seat(&self) -> Arc<ConnectionState> {
         Arc::clone(&self.held.seat)
     }
 }
@@ -282,7 +282,7 @@ mod tests {
     fn where_all_places_are_taken_who_does_nothing_makes_room_for_whoever_has_fewer() {
         let door = Door::new(&Limits { connections: 8, address_connections: 4, ..Limits::default() });
         let from = |address: &str| door.admit(address.parse().unwrap());
-        let rest = |one: &HeldOne| one.seat.doing().since = Instant::now().checked_sub(2 * AT_REST).unwrap();
+        let rest = |one: &OpenConnection| one.seat.doing().since = Instant::now().checked_sub(2 * AT_REST).unwrap();
         let mut held: Vec<_> = (0..8).map(|n| from(&format!("192.0.2.{}", n / 4)).unwrap()).collect();
         assert!(from("192.0.2.9").is_none(), "all of them may be about to be answered");
         held.iter().skip(1).for_each(rest);

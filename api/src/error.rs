@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::db::{DbError, Remedy};
-use crate::secrets::NoPlace;
+use crate::secrets::CannotKeepSecret;
 
 /// A problem.
 #[derive(Debug, Clone)]
@@ -133,8 +133,8 @@ impl From<DbError> for Problem {
     }
 }
 
-impl From<NoPlace> for Problem {
-    fn from(why: NoPlace) -> Self {
+impl From<CannotKeepSecret> for Problem {
+    fn from(why: CannotKeepSecret) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "no_place_for_secrets", why.to_string())
     }
 }

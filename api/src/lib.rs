@@ -41,5 +41,5 @@ pub use db::{
 pub use layers::metrics_text;
 pub use limits::Limits;
 pub use secrets::{SecretError, SecretMode, SecretRules, Secrets};
-pub use server::{App, MeaningUse, Settings, openapi, serve, serve_metrics};
+pub use server::{App, SemanticSearch, Settings, openapi, serve, serve_metrics};
 pub use tls::{Tls, TlsError};

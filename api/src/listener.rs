@@ -22,7 +22,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tower_service::Service as _;
 
-use crate::connections::{Door, Seat};
+use crate::connections::{Door, ConnectionState};
 use crate::limits::Limits;
 use crate::reply_body::ReplyBody;
 use crate::tls::Tls;
@@ -90,7 +90,7 @@ pub(crate) async fn take(
 struct One {
     http: http1::Builder,
     service: TowerToHyperService<AddExtension<Router, ConnectInfo<SocketAddr>>>,
-    seat: Arc<Seat>,
+    seat: Arc<ConnectionState>,
     watcher: Watcher,
 }
 

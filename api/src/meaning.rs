@@ -8,8 +8,8 @@ use tessera_engine::meaning::{Encoder, Meaning, meanings};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::db::{Db, DbError, Kept, Unmade, UserId};
-use crate::{App, MeaningUse};
+use crate::db::{Db, DbError, Kept, PendingEmbedding, UserId};
+use crate::{App, SemanticSearch};
 
 /// Memories of a batch.
 const BATCH: i64 = 16;
@@ -25,7 +25,7 @@ const NICE: i32 = 19;
 
 /// Makes what waits, for as long as the server runs.
 pub(crate) async fn make(app: App) {
-    if app.meaning != MeaningUse::On {
+    if app.meaning != SemanticSearch::On {
         return app.db.active().close();
     }
     let mut work = Work { db: app.db, rest: VecDeque::new(), later: HashMap::new(), waiting: HashMap::new() };
@@ -129,7 +129,7 @@ fn note(user: &UserId, kept: Kept) {
 
 /// Makes the vectors of some texts. If the encoder panics, each text is tried alone: one that makes it panic gets none, and is
 /// found by its words.
-async fn made_or_none(user: &UserId, rows: Vec<Unmade>) -> Result<Vec<(Unmade, Vec<u8>)>, DbError> {
+async fn made_or_none(user: &UserId, rows: Vec<PendingEmbedding>) -> Result<Vec<(PendingEmbedding, Vec<u8>)>, DbError> {
     if let Ok(made) = made(rows.clone()).await {
         return Ok(made);
     }
@@ -147,7 +147,7 @@ async fn made_or_none(user: &UserId, rows: Vec<Unmade>) -> Result<Vec<(Unmade, V
 }
 
 /// Makes the vectors of some texts, on a thread of its own that gives way to all others.
-async fn made(rows: Vec<Unmade>) -> Result<Vec<(Unmade, Vec<u8>)>, DbError> {
+async fn made(rows: Vec<PendingEmbedding>) -> Result<Vec<(PendingEmbedding, Vec<u8>)>, DbError> {
     let (tell, told) = oneshot::channel();
     let work = move || {
         // On Linux alone a thread has a priority of its own. If the system refuses, the work has the priority of the rest.

@@ -42,7 +42,7 @@ const FLUSH: Duration = Duration::from_secs(5);
 /// What a server makes of what memories mean. What machines send of it is kept in any case, and given to their user's
 /// other machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MeaningUse {
+pub enum SemanticSearch {
     /// Recall goes by words alone, and no vectors are made.
     Off,
     /// Recall goes by what is there; what waits goes on waiting.
@@ -61,7 +61,7 @@ pub struct Settings {
     /// How often rows of an older program are looked for and made current, at the start first; never, if absent.
     pub reanalyse_every: Option<Duration>,
     /// What the server makes of what memories mean.
-    pub meaning: MeaningUse,
+    pub meaning: SemanticSearch,
     /// Where the time comes from.
     pub clock: Arc<dyn Clock>,
     /// What a caller may ask.
@@ -84,7 +84,7 @@ impl Default for Settings {
             index_bytes: 256 * 1024 * 1024,
             count_uses_every: FLUSH,
             reanalyse_every: Some(REANALYSE),
-            meaning: MeaningUse::On,
+            meaning: SemanticSearch::On,
             clock: Arc::new(SystemClock),
             limits: Limits::default(),
             secrets: Arc::new(Secrets::refusing()),
@@ -115,7 +115,7 @@ pub struct App {
     pub(crate) secrets: Arc<Secrets>,
     tend_vault_every: Duration,
     clean_every: Option<Duration>,
-    pub(crate) meaning: MeaningUse,
+    pub(crate) meaning: SemanticSearch,
     count_uses_every: Duration,
     reanalyse_every: Option<Duration>,
     is_draining: Arc<AtomicBool>,
@@ -154,7 +154,7 @@ impl App {
             recaller: Arc::new(Recaller::new(
                 settings.clock.clone(),
                 settings.index_bytes,
-                settings.meaning != MeaningUse::Off,
+                settings.meaning != SemanticSearch::Off,
             )),
             meaning: settings.meaning,
             clock: settings.clock,

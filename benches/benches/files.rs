@@ -78,7 +78,7 @@ fn run(tessera: &Path, home: &Path, arguments: &[&str]) -> (Duration, Duration) 
     };
     let (before, started) = (processor(), Instant::now());
     let mut command = Command::new(tessera);
-    command.args(arguments).env("TESSERA_HOME", home).env("TESSERA_RECALL_MEANING", "off");
+    command.args(arguments).env("TESSERA_HOME", home).env("TESSERA_RECALL_SEMANTIC", "off");
     assert!(command.stdout(Stdio::null()).status().expect("a process").success());
     let wall = started.elapsed();
     (wall, Duration::from_micros(u64::try_from(processor() - before).unwrap_or(0)))

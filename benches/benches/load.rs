@@ -2,7 +2,7 @@
 //! `ts_rank` over the same texts in the same PostgreSQL, in the same run.
 //!
 //! It needs `cargo build --release --locked -p tessera-api` before (it runs the real binary), and PostgreSQL. `TESSERA_LOAD_USERS`
-//! and `TESSERA_LOAD_EACH` make it smaller, `TESSERA_LOAD_SECONDS` shorter; `TESSERA_RECALL_MEANING=off` has the server go by words alone.
+//! and `TESSERA_LOAD_EACH` make it smaller, `TESSERA_LOAD_SECONDS` shorter; `TESSERA_RECALL_SEMANTIC=off` has the server go by words alone.
 //! What is written is durable before it is answered. PostgreSQL, server and clients share the machine.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the table is what a benchmark is for")]

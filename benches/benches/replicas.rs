@@ -47,7 +47,7 @@ impl Drop for Server {
 impl Server {
     fn start(database: &str) -> Self {
         let mut command = Command::new(PROGRAM);
-        command.env("DATABASE_URL", database).env("TESSERA_RECALL_MEANING", "off").args(["--listen", "127.0.0.1:0"]);
+        command.env("DATABASE_URL", database).env("TESSERA_RECALL_SEMANTIC", "off").args(["--listen", "127.0.0.1:0"]);
         command.args(["--key-rate", "1000000", "--address-rate", "1000000"]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();

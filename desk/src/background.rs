@@ -24,9 +24,9 @@ const ASIDE: Duration = Duration::from_secs(2);
 
 /// Tells the thread that there may be something to do. It ends with the last of these.
 #[derive(Debug, Clone)]
-pub(crate) struct Wake(SyncSender<()>);
+pub(crate) struct WakeSignal(SyncSender<()>);
 
-impl Wake {
+impl WakeSignal {
     pub(crate) fn wake(&self) {
         // One that is not looked at yet is enough.
         let _ = self.0.try_send(());
@@ -35,16 +35,16 @@ impl Wake {
 
 /// Starts the thread. It works on a connection of its own, and steps aside while `calls` are answered. Without it the
 /// process answers all the same.
-pub(crate) fn start(store: &Store, rules: PluginRules, calls: Arc<AtomicUsize>) -> Option<Wake> {
+pub(crate) fn start(store: &Store, rules: PluginRules, calls: Arc<AtomicUsize>) -> Option<WakeSignal> {
     // A plugin that is added later is told of what was done by the next process.
-    if !store.has_meaning() && !store.home().plugin_registry().exists() {
+    if !store.has_embedding() && !store.home().plugin_registry().exists() {
         return None;
     }
     let (sender, woken) = sync_channel(1);
     let (home, opened) = (store.home().clone(), store.opener(Usage::Write));
     let run = move || run(&home, rules, &woken, &calls, opened);
     match thread::Builder::new().name("background".into()).spawn(run) {
-        Ok(_) => Some(Wake(sender)),
+        Ok(_) => Some(WakeSignal(sender)),
         Err(error) => {
             tracing::debug!(%error, "nobody makes vectors here");
             None

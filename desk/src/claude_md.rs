@@ -10,7 +10,7 @@ use serde_json::Value;
 use tessera_engine::domain::{Category, Scope, Timestamp, Trust};
 use tessera_markdown::{Bound, Note, parse};
 
-use crate::verbs::Remember;
+use crate::use_cases::Remember;
 
 /// Characters below which an item says nothing by itself.
 const SHORTEST: usize = 8;

@@ -6,7 +6,7 @@ use tessera_engine::store::{KeyPlace, StoreError};
 
 use crate::caller::Caller;
 use crate::chain::{Asked, Chain};
-use crate::folders::{Glance, Looks};
+use crate::folders::{FolderSnapshot, ChangeWait};
 use crate::meaning;
 
 /// What a verb does to the memories.
@@ -24,7 +24,7 @@ pub enum Effect {
 
 /// Something that a caller can ask for: a typed request that becomes a typed outcome. Words for either are the
 /// faces' own.
-pub trait Verb {
+pub trait UseCase {
     /// What comes of it.
     type Outcome;
     /// What it does to the memories.
@@ -50,8 +50,8 @@ pub trait Verb {
     /// The same after a look at the folders of files, or beside it.
     ///
     /// # Errors
-    /// As [`Verb::run`]. What cannot be looked at is as it was.
-    fn run_looking(self, store: &mut Store, caller: &Caller, glance: Glance) -> Result<Self::Outcome, StoreError>
+    /// As [`UseCase::run`]. What cannot be looked at is as it was.
+    fn run_looking(self, store: &mut Store, caller: &Caller, glance: FolderSnapshot) -> Result<Self::Outcome, StoreError>
     where
         Self: Sized,
     {
@@ -67,7 +67,7 @@ pub struct Desk<'a> {
     caller: &'a Caller,
     has_changed: bool,
     has_spooled: bool,
-    looks: Option<Looks>,
+    looks: Option<ChangeWait>,
 }
 
 impl<'a> Desk<'a> {
@@ -78,7 +78,7 @@ impl<'a> Desk<'a> {
 
     /// Has the folders of files looked at with the first verb; `None` where somebody watches them.
     #[must_use]
-    pub fn looking(self, looks: Option<Looks>) -> Self {
+    pub fn looking(self, looks: Option<ChangeWait>) -> Self {
         Self { looks, ..self }
     }
 
@@ -87,7 +87,7 @@ impl<'a> Desk<'a> {
     ///
     /// # Errors
     /// As the verb.
-    pub fn perform<V: Verb>(&mut self, mut verb: V) -> Result<V::Outcome, StoreError> {
+    pub fn perform<V: UseCase>(&mut self, mut verb: V) -> Result<V::Outcome, StoreError> {
         // Even one that fails may have changed something: batches are transactions of their own.
         self.has_changed |= V::EFFECT != Effect::Reads;
         let Some(asked) = verb.asked() else { return self.run(verb, self.caller) };
@@ -103,8 +103,8 @@ impl<'a> Desk<'a> {
         Ok(outcome)
     }
 
-    fn run<V: Verb>(&mut self, verb: V, caller: &Caller) -> Result<V::Outcome, StoreError> {
-        let glance = self.looks.take().and_then(|looks| Glance::of(self.store, looks).ok());
+    fn run<V: UseCase>(&mut self, verb: V, caller: &Caller) -> Result<V::Outcome, StoreError> {
+        let glance = self.looks.take().and_then(|looks| FolderSnapshot::of(self.store, looks).ok());
         match glance.filter(|glance| !glance.is_idle()) {
             Some(glance) => verb.run_looking(self.store, caller, glance),
             None => verb.run(self.store, caller),
@@ -113,7 +113,7 @@ impl<'a> Desk<'a> {
 
     /// Makes the vectors of what was written, once the caller has their answer. Nobody is told of a fault: whoever has
     /// time later makes them.
-    pub fn give_meaning(&mut self) {
+    pub fn embed(&mut self) {
         if self.has_changed {
             meaning::after_write(self.store);
         }

@@ -41,11 +41,11 @@ pub mod sync;
 pub mod team;
 #[cfg(feature = "team")]
 pub mod vault;
-pub mod verbs;
+pub mod use_cases;
 pub mod views;
 
 pub use caller::{Caller, PluginRules, Project};
-pub use desk::{Desk, Effect, Verb};
+pub use desk::{Desk, Effect, UseCase};
 #[cfg(feature = "team")]
 pub use shared::SharedStore;
-pub use tessera_older as older;
+pub use tessera_importers as older;

@@ -14,7 +14,7 @@ const NICE: i32 = 10;
 /// Makes the vectors of what was written last. Whoever has time later makes those that are missing then.
 pub(crate) fn after_write(store: &mut Store) {
     let started = Instant::now();
-    let made = store.give_meaning_to_newest(|| started.elapsed() < AFTER_WRITE);
+    let made = store.embed_newest(|| started.elapsed() < AFTER_WRITE);
     // The caller has their answer: this is none of their trouble.
     drop(made);
 }
@@ -26,12 +26,12 @@ pub(crate) fn after_write(store: &mut Store) {
 /// # Errors
 /// When the store cannot be read or written; what was made stays.
 pub fn work_off(store: &mut Store, mut go_on: impl FnMut(u64) -> bool) -> Result<u64, StoreError> {
-    let Some(_turn) = store.meaning_turn()? else { return Ok(0) };
+    let Some(_turn) = store.embedding_turn()? else { return Ok(0) };
     step_behind();
     let mut made = 0;
     loop {
         let mut is_stopped = false;
-        let some = store.give_meaning_while(|| {
+        let some = store.embed_while(|| {
             is_stopped = !go_on(made);
             !is_stopped
         })?;

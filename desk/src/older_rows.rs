@@ -11,10 +11,10 @@ use tessera_engine::domain::{
 };
 use tessera_engine::screen::dropped;
 use tessera_engine::store::{ImportAs, OlderRow};
-use tessera_older as older;
-use tessera_older::Skipped;
+use tessera_importers as older;
+use tessera_importers::Skipped;
 
-use crate::verbs::described;
+use crate::use_cases::described;
 
 /// Characters of a memory that is shown before anything is stored.
 const SAMPLE_CHARS: usize = 160;

@@ -22,7 +22,7 @@ pub struct Claim {
     /// The project.
     pub scope: Scope,
     /// What says so.
-    pub by: ClaimedBy,
+    pub by: DetectedBy,
     /// The directory in which it is said: the asked one, or one above it.
     pub root: PathBuf,
     /// The directory that is to be believed or not: `root`, or the main directory of the repository where `root` is a
@@ -32,7 +32,7 @@ pub struct Claim {
 
 names! {
 /// What names a project, in words.
-pub enum ClaimedBy {
+pub enum DetectedBy {
     /// `.tessera.toml`.
     NameFile = "its .tessera.toml",
     /// The repository's `origin`.
@@ -44,12 +44,12 @@ pub enum ClaimedBy {
 
 impl Claim {
     fn nobodys(dir: &Path) -> Self {
-        Self { scope: Scope::Global, by: ClaimedBy::Path, root: dir.to_path_buf(), place: dir.to_path_buf() }
+        Self { scope: Scope::Global, by: DetectedBy::Path, root: dir.to_path_buf(), place: dir.to_path_buf() }
     }
 
     /// True when nothing but the directory's own path says what it is: that nobody can choose for another directory.
     pub fn is_its_own(&self) -> bool {
-        let own = || self.by == ClaimedBy::Path && same(Path::new(self.scope.as_str()), &self.place);
+        let own = || self.by == DetectedBy::Path && same(Path::new(self.scope.as_str()), &self.place);
         self.scope == Scope::Global || own()
     }
 
@@ -91,12 +91,12 @@ pub fn claim_of(dir: &Path, user_home: Option<&Path>) -> Claim {
         };
         let git = common_git_dir(above);
         if let Some(name) = declared_name(above) {
-            return claim(scope(&name), ClaimedBy::NameFile, git.as_ref());
+            return claim(scope(&name), DetectedBy::NameFile, git.as_ref());
         }
         let Some(git) = git else { continue };
         return match origin_of(&git.path) {
-            Some(origin) => claim(scope(&origin), ClaimedBy::Origin, Some(&git)),
-            None => claim(scope(&main_dir(&git.path, above).to_string_lossy()), ClaimedBy::Path, Some(&git)),
+            Some(origin) => claim(scope(&origin), DetectedBy::Origin, Some(&git)),
+            None => claim(scope(&main_dir(&git.path, above).to_string_lossy()), DetectedBy::Path, Some(&git)),
         };
     }
     if is_nobodys(dir) {
@@ -255,12 +255,12 @@ mod tests {
             [("ledger/src", "ledger"), ("worktree", "ledger"), ("false", "false"), ("linked", "linked")]
         {
             let claim = claim(path);
-            assert_eq!((claim.scope.as_str(), claim.by), ("github.com/acme/ledger", ClaimedBy::Origin), "{path}");
+            assert_eq!((claim.scope.as_str(), claim.by), ("github.com/acme/ledger", DetectedBy::Origin), "{path}");
             assert_eq!(claim.real_place(), at(place).canonicalize().unwrap(), "{path}");
             assert!(!claim.is_its_own(), "{path}");
         }
         fs::write(at("named/.tessera.toml"), "project = \"github.com/acme/ledger\"\n").unwrap();
-        assert!(!claim("named").is_its_own() && claim("named").by == ClaimedBy::NameFile);
+        assert!(!claim("named").is_its_own() && claim("named").by == DetectedBy::NameFile);
     }
 
     #[cfg(unix)]

@@ -10,9 +10,9 @@ use tessera_engine::store::Usage;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::background::{self, Wake};
+use crate::background::{self, WakeSignal};
 use crate::caller::PluginRules;
-use crate::folders::{Looks, Watch};
+use crate::folders::{ChangeWait, Watch};
 
 /// After this long without a call, chores are done and memory is given back.
 const IDLE: Duration = Duration::from_secs(5);
@@ -25,7 +25,7 @@ pub struct SharedStore {
     changed: Arc<Notify>,
     asked: Arc<Notify>,
     calls: Arc<AtomicUsize>,
-    wake: Arc<OnceLock<Wake>>,
+    wake: Arc<OnceLock<WakeSignal>>,
     watch: Arc<OnceLock<Watch>>,
 }
 
@@ -60,7 +60,7 @@ impl SharedStore {
         let (changed, wake) = (Arc::clone(&self.changed), Arc::clone(&self.wake));
         let tell = move || {
             changed.notify_one();
-            wake.get().into_iter().for_each(Wake::wake);
+            wake.get().into_iter().for_each(WakeSignal::wake);
         };
         if let Some(watch) = self.here(|store| Watch::start(store, tell)) {
             let _ = self.watch.set(watch);
@@ -68,11 +68,11 @@ impl SharedStore {
     }
 
     /// How a call looks at the folders of files; `None` where they are watched.
-    pub(crate) fn looks(&self) -> Option<Looks> {
+    pub(crate) fn looks(&self) -> Option<ChangeWait> {
         match self.watch.get() {
             Some(watch) if watch.is_standing() => None,
-            Some(_) => Some(Looks::Briefly),
-            None => Some(Looks::Long),
+            Some(_) => Some(ChangeWait::Briefly),
+            None => Some(ChangeWait::Long),
         }
     }
 
@@ -84,7 +84,7 @@ impl SharedStore {
 
     /// Has what nobody waits for done soon.
     pub(crate) fn wake_background(&self) {
-        self.wake.get().into_iter().for_each(Wake::wake);
+        self.wake.get().into_iter().for_each(WakeSignal::wake);
     }
 
     /// Runs `work` on the store. `None` when the caller gave up waiting; work that began is finished.

@@ -7,16 +7,16 @@ use serde::Serialize;
 use tessera_engine::Store;
 use tessera_engine::domain::{DomainError, Handle, Memory, MemoryId, MemoryRef, Permission, Tag};
 use tessera_engine::store::{
-    ElsewhereBecause, ListRequest, Revealed, RevealedSecret, SecretRef, SecretValue, StoreError,
+    UnavailableBecause, ListRequest, Revealed, RevealedSecret, SecretRef, SecretValue, StoreError,
 };
-use tessera_engine::sync::{Missing, Offer, PurgeReport, ShownSecret};
+use tessera_engine::sync::{Missing, Invitation, PurgeReport, ShownSecret};
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::Caller;
 use crate::desk::Desk;
-use crate::folders::Looks;
+use crate::folders::ChangeWait;
 use crate::shared::SharedStore;
-use crate::sync::{EVERY, Mode, Remote, RemoteError, SharedTag, Shares, SyncError, Trouble, Worker};
+use crate::sync::{EVERY, Mode, Remote, RemoteError, SharedTag, Shares, SyncError, SyncProblem, Worker};
 
 /// How often, and after how long, another process's turn is waited for.
 const TURNS: u32 = 40;
@@ -29,7 +29,7 @@ pub struct Team {
     remote: Arc<Remote>,
     mode: Mode,
     every: Duration,
-    trouble: Trouble,
+    trouble: SyncProblem,
 }
 
 /// What comes of work at a desk in direct mode: the outcome, and why the server does not have it yet, if so.
@@ -46,7 +46,7 @@ pub struct Done<T> {
 impl Team {
     /// A server for a store.
     pub fn new(store: SharedStore, remote: Remote, mode: Mode) -> Self {
-        Self { store, remote: Arc::new(remote), mode, every: EVERY, trouble: Trouble::default() }
+        Self { store, remote: Arc::new(remote), mode, every: EVERY, trouble: SyncProblem::default() }
     }
 
     /// With another time between two exchanges in the background.
@@ -84,7 +84,7 @@ impl Team {
     ///
     /// # Errors
     /// As the verb.
-    pub async fn perform<V: TeamVerb>(&self, verb: V) -> Result<V::Outcome, SyncError> {
+    pub async fn perform<V: TeamUseCase>(&self, verb: V) -> Result<V::Outcome, SyncError> {
         // A variable may name another server than the one that this store is joined to.
         if let Some(joined) = self.on(|store| store.server()).await?
             && joined.url != self.remote.address()
@@ -168,7 +168,7 @@ pub fn directly<T>(
         return Err(not_heard.unwrap_or(SyncError::Ended));
     }
     let (outcome, has_changed) = team.store.here(|store| {
-        let mut desk = Desk::new(store, caller).looking(Some(Looks::Long));
+        let mut desk = Desk::new(store, caller).looking(Some(ChangeWait::Long));
         (work(&mut desk), desk.has_changed())
     });
     let is_heard = not_heard.is_none();
@@ -177,7 +177,7 @@ pub fn directly<T>(
 }
 
 /// Something that only a team server can do.
-pub trait TeamVerb: Send {
+pub trait TeamUseCase: Send {
     /// What comes of it.
     type Outcome;
 
@@ -192,7 +192,7 @@ pub struct PurgedThere {
     pub memory: MemoryId,
 }
 
-impl TeamVerb for PurgedThere {
+impl TeamUseCase for PurgedThere {
     type Outcome = PurgeReport;
 
     async fn run(self, team: &Team) -> Result<PurgeReport, SyncError> {
@@ -232,7 +232,7 @@ impl FromServer {
     }
 }
 
-impl TeamVerb for RevealFromServer {
+impl TeamUseCase for RevealFromServer {
     type Outcome = FromServer;
 
     async fn run(self, team: &Team) -> Result<FromServer, SyncError> {
@@ -241,13 +241,13 @@ impl TeamVerb for RevealFromServer {
         let here = team.on(move |store| Ok(store.reveal(&which, &actor))).await?;
         let (name, memory) = match here {
             Ok(revealed) => return Ok(FromServer::here(&self.which, revealed)),
-            Err(StoreError::ValueElsewhere { name, memory, why: ElsewhereBecause::NeverHere }) => (name, memory),
+            Err(StoreError::ValueElsewhere { name, memory, why: UnavailableBecause::NeverHere }) => (name, memory),
             Err(error) => return Err(error.into()),
         };
         let shown = match team.remote.secrets_of(memory).await {
             // It knows no such memory, or has no place for secrets.
             Err(RemoteError::Refused(_) | RemoteError::NotFound(_)) => {
-                let why = ElsewhereBecause::NorOnServer;
+                let why = UnavailableBecause::NorOnServer;
                 return Err(StoreError::ValueElsewhere { name, memory, why }.into());
             }
             other => other?,
@@ -261,7 +261,7 @@ impl TeamVerb for RevealFromServer {
             shown.secrets.iter().filter(wanted).filter(has).filter_map(|secret| secret.name.clone()).collect();
         if given.is_empty() {
             let lacks_key = shown.secrets.iter().filter(wanted).any(|secret| secret.missing == Some(Missing::Key));
-            let why = if lacks_key { ElsewhereBecause::ServerLacksKey } else { ElsewhereBecause::NorOnServer };
+            let why = if lacks_key { UnavailableBecause::ServerLacksKey } else { UnavailableBecause::NorOnServer };
             return Err(StoreError::ValueElsewhere { name, memory, why }.into());
         }
         let actor = self.caller.actor(None);
@@ -298,7 +298,7 @@ pub struct Share {
     pub permission: Option<Permission>,
 }
 
-impl TeamVerb for Share {
+impl TeamUseCase for Share {
     /// The handle of the memory; `None` for a tag.
     type Outcome = Option<Handle>;
 
@@ -324,14 +324,14 @@ impl TeamVerb for Share {
 
 /// Hides a memory that another user shares, or shows it again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mute {
+pub struct HideShared {
     /// Which. Once it is hidden its handle is gone with it: its id names it.
     pub memory: MemoryRef,
     /// False to show it again.
     pub is_muted: bool,
 }
 
-impl TeamVerb for Mute {
+impl TeamUseCase for HideShared {
     type Outcome = MemoryId;
 
     async fn run(self, team: &Team) -> Result<MemoryId, SyncError> {
@@ -347,7 +347,7 @@ impl TeamVerb for Mute {
 
 /// Accepts what another user shares by a tag, or declines it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AnswerOffer {
+pub struct AnswerInvitation {
     /// Whose offer.
     pub owner: String,
     /// The tag.
@@ -356,7 +356,7 @@ pub struct AnswerOffer {
     pub is_accepted: bool,
 }
 
-impl TeamVerb for AnswerOffer {
+impl TeamUseCase for AnswerInvitation {
     /// False where nothing is offered, or it was so answered before.
     type Outcome = bool;
 
@@ -380,10 +380,10 @@ pub struct Received {
     /// Memories of others.
     pub memories: Vec<Memory>,
     /// Offers that nobody answered.
-    pub offers: Vec<Offer>,
+    pub offers: Vec<Invitation>,
 }
 
-impl TeamVerb for SharedWithMe {
+impl TeamUseCase for SharedWithMe {
     type Outcome = Received;
 
     async fn run(self, team: &Team) -> Result<Received, SyncError> {
@@ -415,7 +415,7 @@ impl Given {
     }
 }
 
-impl TeamVerb for MyShares {
+impl TeamUseCase for MyShares {
     type Outcome = Given;
 
     async fn run(self, team: &Team) -> Result<Given, SyncError> {
@@ -439,7 +439,7 @@ mod tests {
     use tessera_engine::store::{SecretRules, StoreConfig, Usage};
 
     use super::*;
-    use crate::verbs::{Count, Remember};
+    use crate::use_cases::{Count, Remember};
 
     fn opened(home: &std::path::Path) -> Store {
         let clock = Shared::new(FixedClock("2026-11-20".parse().unwrap()));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tessera_engine::Store;
 use tessera_engine::domain::MemoryRef;
-use tessera_engine::store::{ElsewhereBecause, ForVault, SecretRef, StoreError, try_lock};
+use tessera_engine::store::{UnavailableBecause, ForVault, SecretRef, StoreError, try_lock};
 use tessera_vault::{Config, Fields, Vault, VaultError};
 use tokio_util::sync::CancellationToken;
 
@@ -107,7 +107,7 @@ impl Safe {
     ) -> Result<FromServer, SafeError> {
         let (asked, actor) = (which.clone(), caller.actor(None));
         let (name, memory) = match on(store, move |store| Ok(store.reveal(&asked, &actor))).await? {
-            Err(StoreError::ValueElsewhere { name, memory, why: ElsewhereBecause::InVault }) => (name, memory),
+            Err(StoreError::ValueElsewhere { name, memory, why: UnavailableBecause::InVault }) => (name, memory),
             Err(error) => return Err(error.into()),
             // It is here after all.
             Ok(revealed) => return Ok(FromServer::here(which, revealed)),
@@ -122,7 +122,7 @@ impl Safe {
         let values: Vec<(String, String)> =
             wanted.iter().filter_map(|name| Some((name.clone(), fields.get(name)?.to_owned()))).collect();
         if values.is_empty() {
-            let why = ElsewhereBecause::NotInVault;
+            let why = UnavailableBecause::NotInVault;
             return Err(StoreError::ValueElsewhere { name, memory, why }.into());
         }
         let actor = caller.actor(None);

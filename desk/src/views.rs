@@ -35,19 +35,19 @@ pub struct StoredView<'a> {
     near: Vec<Near>,
     /// What was taken out of the text because it is a credential; left out where nothing was.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    secrets: Vec<AsideView>,
+    secrets: Vec<RedactedView>,
 }
 
 /// A credential that was taken out of a text.
 #[derive(Debug, Serialize)]
-struct AsideView {
+struct RedactedView {
     /// `null` where it was not kept.
     name: Option<String>,
     kind: String,
     place: String,
 }
 
-impl AsideView {
+impl RedactedView {
     fn of(place: &Place) -> Self {
         let name = place.name.as_ref().map(ToString::to_string);
         Self { name, kind: place.kind.clone(), place: place.to_string() }
@@ -99,7 +99,7 @@ impl<'a> StoredView<'a> {
             existed: stored.existed,
             kept: &stored.kept,
             near,
-            secrets: stored.aside.iter().map(AsideView::of).collect(),
+            secrets: stored.aside.iter().map(RedactedView::of).collect(),
         }
     }
 }

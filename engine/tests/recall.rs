@@ -183,8 +183,8 @@ fn what_shares_a_word_is_shown_as_weak_and_marked() {
     assert_eq!(json.tokens_used, O200k.count(&json.body), "{}", json.body);
     let value: serde_json::Value = serde_json::from_str(&json.body).unwrap();
     assert_eq!((&value["index"][0]["weak"], &value["near"]), (&true.into(), &0.into()), "{value}");
-    let unasked = RecallRequest { purpose: Purpose::Unasked, ..RecallRequest::new(question) };
-    assert!(home.ask(&unasked).index.is_empty());
+    let automatic = RecallRequest { purpose: Purpose::Unasked, ..RecallRequest::new(question) };
+    assert!(home.ask(&automatic).index.is_empty());
 }
 
 #[test]
@@ -291,14 +291,14 @@ fn a_name_that_nobody_has_is_read_as_another_only_where_the_reply_says_so() {
     let known = home.ask(&RecallRequest::new("What does Maria drink?"));
     assert!(!known.body.contains("is read as"), "{}", known.body);
     // Nobody asked: then nobody would be told.
-    let unasked = RecallRequest { purpose: Purpose::Unasked, ..RecallRequest::new("please ask Marta what she drinks") };
-    assert!(home.ask(&unasked).details.is_empty());
+    let automatic = RecallRequest { purpose: Purpose::Unasked, ..RecallRequest::new("please ask Marta what she drinks") };
+    assert!(home.ask(&automatic).details.is_empty());
     // In any place and any letters; an ending that no stemmer takes is another name, too.
     for question in ["Marta", "what does marta drink?", "what about Mariah"] {
         let reply = home.ask(&RecallRequest::new(question));
         assert!(reply.total_count == 0 || reply.body.contains(" is read as maria.\n"), "{}", reply.body);
-        let unasked = RecallRequest { purpose: Purpose::Unasked, ..RecallRequest::new(question) };
-        assert!(home.ask(&unasked).details.is_empty(), "{question}");
+        let automatic = RecallRequest { purpose: Purpose::Unasked, ..RecallRequest::new(question) };
+        assert!(home.ask(&automatic).details.is_empty(), "{question}");
     }
 }
 

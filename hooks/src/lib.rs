@@ -22,4 +22,4 @@ mod stop;
 
 pub use approve::{NOTE_TOOLS, SAFE_TOOLS, SERVERS};
 pub use run::{answer, events, run, told_of_settings};
-pub use surroundings::{JudgeChoice, MOST_CHARACTERS, Settings, Surroundings, UnknownJudge};
+pub use surroundings::{ExtractorChoice, MOST_CHARACTERS, Settings, Surroundings, UnknownExtractor};

@@ -5,7 +5,7 @@
 use std::io::Write;
 use std::time::Instant;
 
-use tessera_desk::verbs::{Prompted, Question};
+use tessera_desk::use_cases::{Prompted, Question};
 use tessera_desk::{Desk, chain, files};
 use tessera_engine::store::{Home, Usage, private_file};
 

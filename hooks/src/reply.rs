@@ -10,7 +10,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use tessera_desk::Caller;
 use tessera_desk::project::{Claim, claim_of};
-use tessera_desk::verbs::Event;
+use tessera_desk::use_cases::Event;
 use tessera_engine::domain::Origin;
 use tessera_engine::store::StoreError;
 

@@ -18,7 +18,7 @@ use crate::{approve, recall, session, stop};
 /// Gives what is to be printed. A fault gives nothing and one line in the log; when the deadline is over,
 /// the process ends there and then, without a word on stdout and with exit code 0.
 pub fn run(input: impl Read, named: Option<String>, surroundings: &Surroundings) -> Option<String> {
-    let word = Arc::new(LastWord::default());
+    let word = Arc::new(FirstToFinish::default());
     watch(Arc::clone(&word), surroundings);
     let fault = match panic::catch_unwind(AssertUnwindSafe(|| handle(input, named, surroundings))) {
         Ok(Ok(reply)) => return reply.map(|reply| reply.to_string()).filter(|_| word.take()),
@@ -33,9 +33,9 @@ pub fn run(input: impl Read, named: Option<String>, surroundings: &Surroundings)
 /// Who ends the hook: the one that takes it first, the answer or the watchdog. The other says nothing, so that no
 /// answer is cut in the middle.
 #[derive(Debug, Default)]
-struct LastWord(AtomicBool);
+struct FirstToFinish(AtomicBool);
 
-impl LastWord {
+impl FirstToFinish {
     /// True for the first that asks.
     fn take(&self) -> bool {
         !self.0.swap(true, Ordering::SeqCst)
@@ -51,7 +51,7 @@ pub fn answer(input: &[u8], surroundings: &Surroundings) -> Result<Option<String
 }
 
 /// Ends the process when it takes too long. The work is done on the main thread, whose memory is cheaper.
-fn watch(word: Arc<LastWord>, surroundings: &Surroundings) {
+fn watch(word: Arc<FirstToFinish>, surroundings: &Surroundings) {
     let Surroundings { home, clock, settings, .. } = surroundings.clone();
     let deadline = settings.deadline;
     let watchdog = move || {
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn one_alone_has_the_last_word() {
-        let word = LastWord::default();
+        let word = FirstToFinish::default();
         assert_eq!([word.take(), word.take(), word.take()], [true, false, false]);
     }
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use tessera_desk::chain::{installed, spool};
 use tessera_desk::older::System;
 use tessera_desk::project::Claim;
-use tessera_desk::verbs::{Brief, Context, HasImported, Notice, SetAside, StandingNotice};
+use tessera_desk::use_cases::{SessionSummary, Context, HasImported, Notice, SetAside, SessionNotice};
 use tessera_desk::{Desk, queue};
 use tessera_engine::Store;
 use tessera_engine::pack::neutral;
@@ -41,14 +41,14 @@ pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result
     let (context, budget) = match payload.text(&["source"]).as_deref() {
         Some("compact") => (Context::Compacted, settings.compact_tokens),
         // A resumed session still has what it was given.
-        Some("resume") => (Context::Kept, settings.brief_tokens),
-        _ => (Context::New, settings.brief_tokens),
+        Some("resume") => (Context::Kept, settings.session_summary_tokens),
+        _ => (Context::New, settings.session_summary_tokens),
     };
     let claim = claim(payload, surroundings);
     let (mut store, caller) = (surroundings.open(Usage::ReadOnce)?, caller(payload, surroundings));
     let mut desk = Desk::new(&mut store, &caller);
-    let given = desk.perform(Brief { event: event(EVENT, started, &claim), context, budget })?;
-    let notice = desk.perform(StandingNotice { claim: claim.clone() })?;
+    let given = desk.perform(SessionSummary { event: event(EVENT, started, &claim), context, budget })?;
+    let notice = desk.perform(SessionNotice { claim: claim.clone() })?;
     let mut came_over = |system, path| desk.perform(HasImported { system, path }).unwrap_or(true);
     let notice = of_settings(surroundings)
         .or_else(|| of_team(&notice, surroundings))

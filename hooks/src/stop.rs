@@ -6,7 +6,7 @@ use tessera_desk::queue::{Job, WorkerTurn};
 use tessera_desk::{queue, screen};
 
 use crate::reply::{HookError, Reply, claim, dir_of};
-use crate::surroundings::{JudgeChoice, Surroundings};
+use crate::surroundings::{ExtractorChoice, Surroundings};
 use crate::wire::Payload;
 
 /// Bytes of the assistant's last words that a job keeps.
@@ -16,7 +16,7 @@ const MOST_ANSWER_BYTES: usize = 8 * 1024;
 pub(crate) fn on_stop(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
     let (Some(session), Some(transcript)) = (payload.session(), payload.transcript()) else { return Ok(None) };
     // Inside a subagent it is not the person who speaks.
-    if surroundings.settings.judge == JudgeChoice::Off || payload.text(&["agent_id"]).is_some() {
+    if surroundings.settings.extractor == ExtractorChoice::Off || payload.text(&["agent_id"]).is_some() {
         return Ok(None);
     }
     // What is written here is screened here: a queue may wait for days.

@@ -27,7 +27,7 @@ pub struct Settings {
     /// What a prompt's recall may cost.
     pub recall_tokens: TokenBudget,
     /// What a session's brief may cost.
-    pub brief_tokens: TokenBudget,
+    pub session_summary_tokens: TokenBudget,
     /// What may be given again after a compaction.
     pub compact_tokens: TokenBudget,
     /// Whose tokens those are.
@@ -35,7 +35,7 @@ pub struct Settings {
     /// Let our own safe tools run without a permission prompt.
     pub auto_approve: bool,
     /// Who decides what is learned.
-    pub judge: JudgeChoice,
+    pub extractor: ExtractorChoice,
     /// Tokens that judges may read and write in a day.
     pub daily_tokens: u64,
     /// How plugins are called.
@@ -51,11 +51,11 @@ impl Default for Settings {
             recall: true,
             meaning: true,
             recall_tokens: budget(800),
-            brief_tokens: budget(300),
+            session_summary_tokens: budget(300),
             compact_tokens: budget(800),
             profile: TokenProfile::CLAUDE,
             auto_approve: true,
-            judge: JudgeChoice::Heuristic,
+            extractor: ExtractorChoice::Heuristic,
             daily_tokens: 50_000,
             plugins: PluginRules::default(),
             deadline: Duration::from_secs(1),
@@ -113,7 +113,7 @@ impl Surroundings {
 names! {
 /// Who decides what is learned.
 #[derive(Default)]
-pub enum JudgeChoice {
+pub enum ExtractorChoice {
     /// Nobody: nothing is learned.
     Off = "off",
     /// Fixed patterns: free, offline.
@@ -131,12 +131,12 @@ pub enum JudgeChoice {
 /// A choice that is none.
 #[derive(Debug, thiserror::Error)]
 #[error("is unknown; give off, heuristic, ollama, claude or auto")]
-pub struct UnknownJudge;
+pub struct UnknownExtractor;
 
-impl FromStr for JudgeChoice {
-    type Err = UnknownJudge;
+impl FromStr for ExtractorChoice {
+    type Err = UnknownExtractor;
 
-    fn from_str(text: &str) -> Result<Self, UnknownJudge> {
-        Self::named(&text.trim().to_lowercase()).ok_or(UnknownJudge)
+    fn from_str(text: &str) -> Result<Self, UnknownExtractor> {
+        Self::named(&text.trim().to_lowercase()).ok_or(UnknownExtractor)
     }
 }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use rmcp::model::JsonObject;
 use serde_json::Value;
-use tessera_desk::verbs::{Named, described};
+use tessera_desk::use_cases::{Named, described};
 use tessera_engine::domain::{
     Category, DomainError, Expiry, Filters, MAX_LIMIT, MemoryId, MemoryRef, Metadata, Scope, Tag, Timestamp,
 };

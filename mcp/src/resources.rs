@@ -2,7 +2,7 @@
 
 use rmcp::model::{Resource, ResourceTemplate};
 use tessera_desk::Desk;
-use tessera_desk::verbs::{FindNote, Get, List};
+use tessera_desk::use_cases::{FindNote, Get, List};
 use tessera_engine::domain::{Memory, MemoryRef, file_of_content};
 use tessera_engine::pack::{attribution, neutral, neutral_line};
 use tessera_engine::store::StoreError;

@@ -18,7 +18,7 @@ use tessera_desk::{Caller, Desk, Effect, PluginRules, SharedStore};
 use tessera_engine::Store;
 use tessera_engine::pack::neutral_line;
 use tessera_engine::screen::dropped;
-use tessera_engine::store::{ElsewhereBecause, StoreError};
+use tessera_engine::store::{UnavailableBecause, StoreError};
 
 use crate::args::Args;
 use crate::error::ToolError;
@@ -164,8 +164,8 @@ impl Server {
     fn elsewhere(&self, error: &ToolError) -> Option<Elsewhere<'_>> {
         let ToolError::Store(StoreError::ValueElsewhere { why, .. }) = error else { return None };
         match why {
-            ElsewhereBecause::NeverHere => self.team.as_ref().map(Elsewhere::Team),
-            ElsewhereBecause::InVault => self.vault.as_ref().map(|safe| Elsewhere::Vault(safe, &self.store)),
+            UnavailableBecause::NeverHere => self.team.as_ref().map(Elsewhere::Team),
+            UnavailableBecause::InVault => self.vault.as_ref().map(|safe| Elsewhere::Vault(safe, &self.store)),
             _ => None,
         }
     }

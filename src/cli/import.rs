@@ -48,9 +48,9 @@ pub(crate) struct Whose {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportKind {
     /// Take over what claude-memory-mcp (ViktorBarzin) kept: its database, or its rows as JSON.
-    V(OlderArguments),
+    ClaudeMemoryMcp(OlderArguments),
     /// Take over what memory-mcp (WhenMoon-afk) kept: its database, or its rows as JSON.
-    W(OlderArguments),
+    MemoryMcp(OlderArguments),
     /// Take over the notes of basic-memory as memories; `tessera files add FOLDER` makes them known as the files they are.
     BasicMemory(OlderArguments),
     /// List the imports.

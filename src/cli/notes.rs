@@ -1,6 +1,6 @@
 //! The arguments of `tessera note` and `tessera graph`.
 //!
-//! The arguments of `tessera gaps`.
+//! The arguments of `tessera unanswered`.
 //!
 //! What memories must be that a command asks for.
 
@@ -105,7 +105,7 @@ pub(crate) struct GraphArguments {
 
 /// What was asked in vain.
 #[derive(Debug, Args)]
-pub(crate) struct GapsArguments {
+pub(crate) struct UnansweredArguments {
     /// Only questions asked at or after.
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<Timestamp>,

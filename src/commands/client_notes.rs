@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use serde_json::json;
-use tessera_desk::verbs::{ImportNotes, NoteFile, NotesImported};
+use tessera_desk::use_cases::{ImportNotes, NoteFile, NotesImported};
 use tessera_engine::domain::{Scope, Trust};
 
-use super::coming_over::is_mine;
+use super::import_source::is_mine;
 use super::transfer::told_aside;
 use super::{Access, Context, meaning};
 use crate::cli::Whose;

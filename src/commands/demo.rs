@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use tessera_desk::verbs::{Form, Recall};
+use tessera_desk::use_cases::{Form, Recall};
 use tessera_desk::{Caller, Desk};
 use tessera_engine::domain::{Origin, RecallRequest, Scope, TokenBudget};
 use tessera_engine::pack::JsonRows;

@@ -1,7 +1,7 @@
 //! Why each memory came back, and what it cost: the table of `recall --explain`.
 
 use tessera_desk::Desk;
-use tessera_desk::verbs::{Standing, WhereInFiles};
+use tessera_desk::use_cases::{Standing, WhereInFiles};
 use tessera_engine::domain::Memory;
 use tessera_engine::pack::{Ranked, Recall};
 use tessera_engine::score::ScoreParts;

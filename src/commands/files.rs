@@ -204,7 +204,7 @@ pub(super) fn tool(context: &Context) -> anyhow::Result<ExitCode> {
     let caller = Caller { origin: Origin::Agent, ..caller() };
     let reply = context.at_local_desk_as(&caller, Access::Add, |desk| {
         let reply = desk.perform(asks)?;
-        desk.give_meaning();
+        desk.embed();
         Ok(reply)
     })?;
     if context.json {

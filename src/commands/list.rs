@@ -1,7 +1,7 @@
 //! `list`: newest first.
 
 use serde_json::json;
-use tessera_desk::verbs::List as Lists;
+use tessera_desk::use_cases::List as Lists;
 use tessera_engine::domain::RecallRequest;
 use tessera_engine::pack::attribution;
 

@@ -7,13 +7,13 @@ use serde::Serialize;
 use serde_json::json;
 use tessera_desk::Desk;
 use tessera_desk::folders::{CountFiles, FilesChecked, FilesCounted, check as check_files};
-use tessera_desk::verbs::{Count, Counts};
+use tessera_desk::use_cases::{Count, Counts};
 use tessera_engine::Store;
 use tessera_engine::store::{Check, Health, Replacing, Stats, Usage, Verdict, key_file};
 use tessera_setup::{RowVerdict, check};
 
 use super::overwrite::may_write;
-use super::{Access, Context, coming_over, files, meaning};
+use super::{Access, Context, import_source, files, meaning};
 use crate::output::Style;
 use crate::{config, output};
 
@@ -32,7 +32,7 @@ struct All {
 pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
     let counted = |desk: &mut Desk<'_>| Ok((desk.perform(Count)?, desk.perform(CountFiles)?));
     let (Counts { stats, .. }, files) = context.at_local_desk(Access::Read, counted)?;
-    let offers: Vec<String> = coming_over::offers(context).iter().map(coming_over::told_offer).collect();
+    let offers: Vec<String> = import_source::offers(context).iter().map(import_source::told_offer).collect();
     if context.json {
         return output::json(&All { stats, files, offers });
     }
@@ -69,10 +69,10 @@ fn told_files(counted: &FilesCounted) -> String {
 }
 
 fn told_meaning(stats: &Stats) -> String {
-    match (stats.encoder, stats.waiting_for_meaning) {
+    match (stats.encoder, stats.awaiting_embedding) {
         (0, _) => "switched off".to_owned(),
-        (encoder, 0) => format!("{} with vectors of encoder {encoder}", stats.with_meaning),
-        (encoder, waiting) => format!("{} with vectors of encoder {encoder}, {waiting} wait", stats.with_meaning),
+        (encoder, 0) => format!("{} with vectors of encoder {encoder}", stats.with_embedding),
+        (encoder, waiting) => format!("{} with vectors of encoder {encoder}, {waiting} wait", stats.with_embedding),
     }
 }
 
@@ -186,7 +186,7 @@ fn may_salvage(context: &Context, damage: &str, yes: bool) -> anyhow::Result<boo
 /// Makes the vectors that wait, and says so.
 fn make_meanings(context: &Context, health: &mut Health) -> anyhow::Result<()> {
     let store = context.open(Usage::Write)?;
-    if !store.has_meaning() || store.meanings()?.waiting == 0 {
+    if !store.has_embedding() || store.meanings()?.waiting == 0 {
         return Ok(());
     }
     drop(store);

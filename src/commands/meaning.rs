@@ -18,7 +18,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) fn make_waiting(context: &Context, patience: Option<Duration>) -> anyhow::Result<u64> {
     let mut store = context.open(Usage::Write)?;
     let waiting = store.meanings()?.waiting;
-    if waiting == 0 || !store.has_meaning() {
+    if waiting == 0 || !store.has_embedding() {
         return Ok(0);
     }
     let bar = bar(waiting);

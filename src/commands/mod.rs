@@ -1,12 +1,12 @@
 //! One file a command: parse, call the library, print.
 
 mod client_notes;
-mod coming_over;
+mod import_source;
 mod demo;
 mod eval;
 mod explain;
 mod files;
-mod gaps;
+mod unanswered;
 pub(crate) mod hook;
 mod learn;
 mod list;
@@ -37,12 +37,12 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use serde::Serialize;
 use tessera_desk::chain::spool;
-use tessera_desk::folders::{ExportNotes, Looks};
+use tessera_desk::folders::{ExportNotes, ChangeWait};
 use tessera_desk::older::System;
 use tessera_desk::sync::SyncError;
 use tessera_desk::team::{Done, Team, directly};
-use tessera_desk::verbs::{Meant, Named};
-use tessera_desk::{Caller, Desk, Project, SharedStore, Verb};
+use tessera_desk::use_cases::{Meant, Named};
+use tessera_desk::{Caller, Desk, Project, SharedStore, UseCase};
 use tessera_engine::Store;
 use tessera_engine::domain::{MemoryRef, Origin};
 use tessera_engine::store::{Erase, Usage};
@@ -120,12 +120,12 @@ impl Context {
     }
 
     /// Performs one use case at the desk.
-    fn perform<V: Verb>(&self, access: Access, asked: V) -> anyhow::Result<V::Outcome> {
+    fn perform<V: UseCase>(&self, access: Access, asked: V) -> anyhow::Result<V::Outcome> {
         self.at_desk(access, |desk| Ok(desk.perform(asked)?))
     }
 
     /// Performs one use case that concerns this machine alone.
-    fn perform_here<V: Verb>(&self, access: Access, asked: V) -> anyhow::Result<V::Outcome> {
+    fn perform_here<V: UseCase>(&self, access: Access, asked: V) -> anyhow::Result<V::Outcome> {
         self.at_local_desk(access, |desk| Ok(desk.perform(asked)?))
     }
 
@@ -159,7 +159,7 @@ impl Context {
             Access::Add => self.open(Usage::Write)?,
             Access::Change => self.open_existing()?,
         };
-        let outcome = work(&mut Desk::new(&mut store, caller).looking(Some(Looks::Long)));
+        let outcome = work(&mut Desk::new(&mut store, caller).looking(Some(ChangeWait::Long)));
         // Who asked was answered.
         if let Err(error) = spool::work_off(&store, caller.plugins, spool::briefly()) {
             output::note(&format!("plugins are told later: {error}"));
@@ -297,15 +297,15 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Settings { change } => settings::run(&context, change)?,
         Command::Hook { event } => return Ok(hook::run(hook::Arguments::parsed(context.home, event))),
         Command::Learn => learn::run(&context)?,
-        Command::Log { session, limit } => gaps::log(&context, session, limit)?,
-        Command::Why { id } => gaps::why(&context, id)?,
+        Command::Log { session, limit } => unanswered::log(&context, session, limit)?,
+        Command::Why { id } => unanswered::why(&context, id)?,
         Command::Files(task) => files::run(&context, task)?,
         Command::Plugin(task) => plugin::run(&context, task)?,
         Command::Note(task) => notes::run(&context, task)?,
         Command::Graph(args) => notes::graph(&context, args)?,
         Command::MemoryTool => return files::tool(&context),
-        Command::Gaps(args) => gaps::run(&context, &args)?,
-        Command::Ledger { days } => gaps::ledger(&context, days)?,
+        Command::Unanswered(args) => unanswered::run(&context, &args)?,
+        Command::Usage { days } => unanswered::usage(&context, days)?,
         Command::Setup(args) => setup::run(&context, &args)?,
         Command::Uninstall { purge, dry_run, yes } => setup::uninstall(&context, purge, dry_run, yes)?,
         Command::Completions { shell } => {
@@ -322,18 +322,18 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
 /// Takes in what comes from elsewhere, lists that, or takes it back.
 fn import(context: &Context, args: ImportArguments) -> anyhow::Result<ExitCode> {
     match args {
-        ImportArguments { detect: true, .. } => coming_over::detect(context)?,
-        ImportArguments { undo: Some(n), dry_run, yes, .. } => coming_over::undo(context, n, dry_run, yes)?,
-        ImportArguments { kind: Some(ImportKind::V(older)), .. } => {
-            return coming_over::run(context, System::V, &older);
+        ImportArguments { detect: true, .. } => import_source::detect(context)?,
+        ImportArguments { undo: Some(n), dry_run, yes, .. } => import_source::undo(context, n, dry_run, yes)?,
+        ImportArguments { kind: Some(ImportKind::ClaudeMemoryMcp(older)), .. } => {
+            return import_source::run(context, System::ClaudeMemoryMcp, &older);
         }
-        ImportArguments { kind: Some(ImportKind::W(older)), .. } => {
-            return coming_over::run(context, System::W, &older);
+        ImportArguments { kind: Some(ImportKind::MemoryMcp(older)), .. } => {
+            return import_source::run(context, System::MemoryMcp, &older);
         }
         ImportArguments { kind: Some(ImportKind::BasicMemory(older)), .. } => {
-            return coming_over::run(context, System::BasicMemory, &older);
+            return import_source::run(context, System::BasicMemory, &older);
         }
-        ImportArguments { kind: Some(ImportKind::List), .. } => coming_over::list(context)?,
+        ImportArguments { kind: Some(ImportKind::List), .. } => import_source::list(context)?,
         ImportArguments { kind: Some(ImportKind::ClaudeMd { path, whose, scope }), .. } => {
             return client_notes::import(context, &path, whose, scope);
         }

@@ -1,7 +1,7 @@
 //! `note`: notes found, read and listed. `graph`: what stands around one.
 
-use tessera_desk::Verb;
-use tessera_desk::verbs::{BuildContext, Form, NotesReply, Part, ReadNote, RecentActivity, SearchNotes, Within};
+use tessera_desk::UseCase;
+use tessera_desk::use_cases::{BuildContext, Form, NotesReply, Part, ReadNote, RecentActivity, SearchNotes, Within};
 use tessera_engine::domain::{DomainError, TokenBudget};
 use tessera_engine::pack::JsonRows;
 
@@ -37,7 +37,7 @@ fn recent(context: &Context, timeframe: Option<String>, types: Vec<String>, boun
     show(context, RecentActivity { project: bounds.project, timeframe, types, part, within })
 }
 
-fn show(context: &Context, verb: impl Verb<Outcome = NotesReply>) -> anyhow::Result<()> {
+fn show(context: &Context, verb: impl UseCase<Outcome = NotesReply>) -> anyhow::Result<()> {
     let reply = context.perform(Access::Read, verb)?;
     output::text(&reply.body)
 }

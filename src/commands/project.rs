@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::json;
 use tessera_desk::project::Claim;
-use tessera_desk::verbs::{BelieveProject, DoubtProject, IsBelieved, Places};
+use tessera_desk::use_cases::{TrustProject, UntrustProject, IsBelieved, Places};
 use tessera_engine::domain::Scope;
 use tessera_engine::store::Place;
 
@@ -56,14 +56,14 @@ fn list(context: &Context) -> anyhow::Result<()> {
 
 fn trust(context: &Context, claim: &Claim) -> anyhow::Result<()> {
     if !claim.is_its_own() {
-        context.perform_here(Access::Add, BelieveProject(claim.clone()))?;
+        context.perform_here(Access::Add, TrustProject(claim.clone()))?;
     }
     tell(context, claim, true)
 }
 
 fn forget(context: &Context, claim: &Claim) -> anyhow::Result<()> {
     if config::home(context.home.clone())?.holds_store() {
-        context.perform_here(Access::Add, DoubtProject(claim.clone()))?;
+        context.perform_here(Access::Add, UntrustProject(claim.clone()))?;
     }
     tell(context, claim, claim.is_its_own())
 }

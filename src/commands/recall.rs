@@ -1,6 +1,6 @@
 //! `recall`: prints exactly what a model would get.
 
-use tessera_desk::verbs::{Form, Recall as Asks};
+use tessera_desk::use_cases::{Form, Recall as Asks};
 use tessera_engine::domain::{Filters, RecallRequest, TokenBudget};
 use tessera_engine::pack::JsonRows;
 

@@ -5,8 +5,8 @@ use std::io::IsTerminal as _;
 use serde_json::json;
 use tessera_desk::Desk;
 use tessera_desk::folders::{DropCopies, PutBack};
-use tessera_desk::verbs::{
-    Alike, Forget, Get, Gone, Meant, Named, Remember as Stores, Restore, TakenOut, Update as Changes, Which, described,
+use tessera_desk::use_cases::{
+    Alike, Forget, Get, Gone, Meant, Named, Remember as Stores, Restore, RemovedSection, Update as Changes, Which, described,
     told_near,
 };
 use tessera_desk::views::{StoredView, told_aside, told_kept};
@@ -50,7 +50,7 @@ pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
             // It is stored and said so: what is alike is told as soon as it is found.
             alike(desk, &stored).iter().try_for_each(|near| output::line(&output::shown(&told_near(near))))?;
         }
-        desk.give_meaning();
+        desk.embed();
         Ok(())
     })
 }
@@ -88,7 +88,7 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
         let updated = desk.perform(Changes { which, patch, reason })?;
         if let Some(stored) = &updated.only {
             print(desk, context, "Updated", stored, Vec::new())?;
-            desk.give_meaning();
+            desk.embed();
             return Ok(());
         }
         if context.json {
@@ -160,10 +160,10 @@ pub(super) fn forget(
     for one in forgotten {
         let how = match taken_out.get(&one.id) {
             _ if hard => "for good".to_owned(),
-            Some(TakenOut { path, rev: Some(rev) }) => {
+            Some(RemovedSection { path, rev: Some(rev) }) => {
                 format!("`tessera restore {path} --before {rev}` brings {path} back as it was with it")
             }
-            Some(TakenOut { path, rev: None }) => {
+            Some(RemovedSection { path, rev: None }) => {
                 format!("write its lines into {path} again to bring it back: no earlier text of that is kept whole")
             }
             None => format!("`tessera restore {}` brings it back", one.handle.get()),
@@ -198,7 +198,7 @@ fn restore_one(context: &Context, id: Named, before: Option<u64>) -> anyhow::Res
             // No memory stands for it: what was deleted there may have been kept all the same.
             Named::File(path) => {
                 let back = desk.perform(PutBack { path })?;
-                desk.give_meaning();
+                desk.embed();
                 if context.json {
                     let failed = back.failed.iter().map(|(path, problem)| json!({ "path": path, "problem": problem }));
                     let failed: Vec<_> = failed.collect();
@@ -223,7 +223,7 @@ fn restore_one(context: &Context, id: Named, before: Option<u64>) -> anyhow::Res
             )));
         }
         print(desk, context, "Restored", &stored, Vec::new())?;
-        desk.give_meaning();
+        desk.embed();
         Ok(())
     })
 }

@@ -6,11 +6,11 @@ use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use tessera_desk::folders::{CredentialsInFiles, FoundInFile};
+use tessera_desk::folders::{CredentialsInFiles, CredentialInFile};
 use tessera_desk::team::PurgedThere;
-use tessera_desk::verbs::{Purged, ScanSecrets};
+use tessera_desk::use_cases::{Purged, ScanSecrets};
 use tessera_engine::domain::MemoryRef;
-use tessera_engine::store::{Purged as Removal, Residue, Scan, Scanning, Step, ToldServer, Usage};
+use tessera_engine::store::{Purged as Removal, ClearCredential, Scan, Scanning, Step, ServerDeletion, Usage};
 use tessera_engine::sync::PurgeReport;
 
 use super::sync::runtime;
@@ -67,7 +67,7 @@ fn tell(scan: &Scan, fix: bool, is_all: bool) -> anyhow::Result<()> {
         return output::line(&format!("No credential stands in clear in {} rows and files.", scan.looked_at));
     }
     let mut places: BTreeMap<(&str, &str), Found<'_>> = BTreeMap::new();
-    for Residue { place, which, kinds, fixed, problem } in &scan.residues {
+    for ClearCredential { place, which, kinds, fixed, problem } in &scan.residues {
         let new = || Found { kinds: BTreeMap::new(), is_fixed: true, problem: None };
         let known = places.entry((place, which)).or_insert_with(new);
         kinds.iter().for_each(|(kind, count)| *known.kinds.entry(kind).or_default() += count);
@@ -94,11 +94,11 @@ fn tell(scan: &Scan, fix: bool, is_all: bool) -> anyhow::Result<()> {
 }
 
 /// Credentials in files that somebody wrote by hand: the files stay as they are.
-fn tell_files(found: &[FoundInFile]) -> anyhow::Result<()> {
+fn tell_files(found: &[CredentialInFile]) -> anyhow::Result<()> {
     if found.is_empty() {
         return Ok(());
     }
-    let row = |found: &FoundInFile| {
+    let row = |found: &CredentialInFile| {
         let kinds: Vec<String> = found.kinds.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
         vec![output::shown(&found.path), found.line.to_string(), kinds.join(", ")]
     };
@@ -123,7 +123,7 @@ pub(super) fn purged(context: &Context, id: MemoryRef) -> anyhow::Result<ExitCod
     };
     // Who has heard of it only the server knows; what was done here is told without it too.
     let heard = match removal.server {
-        Some(ToldServer::Done) => heard(context, &removal),
+        Some(ServerDeletion::Done) => heard(context, &removal),
         _ => None,
     };
     let is_heard = match &heard {
@@ -135,7 +135,7 @@ pub(super) fn purged(context: &Context, id: MemoryRef) -> anyhow::Result<ExitCod
         None => true,
     };
     let is_done = removal.steps.iter().all(|step| step.done.is_some())
-        && matches!(removal.server, None | Some(ToldServer::Done | ToldServer::NeverHadIt))
+        && matches!(removal.server, None | Some(ServerDeletion::Done | ServerDeletion::NeverHadIt))
         && is_heard;
     if context.json {
         let heard = heard.as_ref().map(|heard| match heard {
@@ -184,9 +184,9 @@ fn told(removal: &Removal) -> anyhow::Result<()> {
     }
     output::line(&match &removal.server {
         None => "  no team server: this machine alone had it".to_owned(),
-        Some(ToldServer::NeverHadIt) => "  team server: never had it".to_owned(),
-        Some(ToldServer::Waits) => "  team server: is told with the next exchange (`tessera sync now`)".to_owned(),
-        Some(ToldServer::Refused(why)) => format!("  team server: will not take it: {}", output::shown(why)),
-        Some(ToldServer::Done) => "  team server: has removed it too".to_owned(),
+        Some(ServerDeletion::NeverHadIt) => "  team server: never had it".to_owned(),
+        Some(ServerDeletion::Waits) => "  team server: is told with the next exchange (`tessera sync now`)".to_owned(),
+        Some(ServerDeletion::Refused(why)) => format!("  team server: will not take it: {}", output::shown(why)),
+        Some(ServerDeletion::Done) => "  team server: has removed it too".to_owned(),
     })
 }

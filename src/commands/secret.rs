@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use serde_json::json;
 use tessera_desk::SharedStore;
 use tessera_desk::team::{FromServer, RevealFromServer};
-use tessera_desk::verbs::{ForgetSecret, ListSecrets, Reveal, RotateKey, SecretUses, SecretsListed};
+use tessera_desk::use_cases::{ForgetSecret, ListSecrets, Reveal, RotateKey, SecretUses, SecretsListed};
 use tessera_engine::domain::MemoryRef;
 use tessera_engine::store::{
-    ElsewhereBecause, KeyPlace, Revealed, RevealedSecret, SecretRef, SecretRow, StoreError, Usage,
+    UnavailableBecause, KeyPlace, Revealed, RevealedSecret, SecretRef, SecretRow, StoreError, Usage,
 };
 
 use super::sync::runtime;
@@ -64,12 +64,12 @@ fn show(context: &Context, which: SecretRef) -> anyhow::Result<()> {
     let of_memory = matches!(which, SecretRef::Memory(_));
     let here = context.at_local_desk(Access::Change, |desk| Ok(desk.perform(Reveal { which: which.clone() })));
     let revealed = match here? {
-        Err(StoreError::ValueElsewhere { why: ElsewhereBecause::NeverHere, .. })
+        Err(StoreError::ValueElsewhere { why: UnavailableBecause::NeverHere, .. })
             if config::team(context.home.clone())?.is_some() =>
         {
             return show_from_server(context, which);
         }
-        Err(StoreError::ValueElsewhere { why: ElsewhereBecause::InVault, .. })
+        Err(StoreError::ValueElsewhere { why: UnavailableBecause::InVault, .. })
             if config::vault(context.home.clone()).is_ok_and(|safe| safe.is_some()) =>
         {
             return show_from_vault(context, &which);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::json;
 use tessera_desk::chain::installed::Installed;
-use tessera_desk::chain::spool::Lying;
+use tessera_desk::chain::spool::SpoolContent;
 use tessera_desk::chain::{installed, spool};
 use tessera_desk::sync::{Remote, SyncError};
 use tessera_engine::Store;
@@ -16,7 +16,7 @@ use tessera_engine::screen::dropped;
 use tessera_engine::store::{Home, StoreConfig};
 use tessera_setup::{Client, Level, Plan, Row, RowVerdict, apply, uninstall_plan};
 
-use super::{Context, coming_over};
+use super::{Context, import_source};
 use crate::cli::{Setup, SetupClient};
 use crate::config_file::ConfigFile;
 use crate::{config, output};
@@ -175,8 +175,8 @@ pub(super) fn rows(context: &Context, store: &StoreConfig) -> Vec<Row> {
         Ok(Some(_)) => add("vault", RowVerdict::Ok, "secrets go to the vault that is set".into()),
         Err(problem) => add("vault", RowVerdict::Bad, problem.to_string()),
     }
-    for offer in coming_over::offers(context) {
-        rows.push(Row { name: "not taken over", verdict: RowVerdict::Ok, detail: coming_over::told_offer(&offer) });
+    for offer in import_source::offers(context) {
+        rows.push(Row { name: "not taken over", verdict: RowVerdict::Ok, detail: import_source::told_offer(&offer) });
     }
     if let Ok(home) = config::home(context.home.clone()) {
         let earlier = config::earlier_store(&home);
@@ -232,7 +232,7 @@ fn plugins(home: &Home) -> Vec<Row> {
 /// What is to be said of what plugins are still to be told.
 fn spooled(home: &Home) -> Vec<Row> {
     let row = |verdict, detail: String| Row { name: "plugins", verdict, detail };
-    let Lying { waiting, strange } = spool::lying(home);
+    let SpoolContent { waiting, strange } = spool::lying(home);
     let mut rows = Vec::new();
     if waiting >= spool::MOST_WAITING {
         let detail = format!(

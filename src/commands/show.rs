@@ -3,7 +3,7 @@
 //! `link`: what one memory is to another.
 
 use serde_json::Value;
-use tessera_desk::verbs::{FindMemory, Get, History, Meant, Named, SetLink, Standing, WhereInFiles};
+use tessera_desk::use_cases::{FindMemory, Get, History, Meant, Named, SetLink, Standing, WhereInFiles};
 use tessera_engine::domain::{LinkKind, Memory};
 
 use super::{Access, Context, meant};
@@ -55,7 +55,7 @@ fn full(memory: &Memory, standing: Option<&Standing>) -> String {
         ("file", standing.map_or_else(String::new, ToString::to_string)),
         ("scope", memory.scope.to_string()),
         ("origin", format!("{} (trust {})", memory.origin, memory.trust.as_str())),
-        ("unasked", memory.why_never_unasked().map_or_else(String::new, |why| format!("never given: {why}"))),
+        ("unasked", memory.why_never_injected().map_or_else(String::new, |why| format!("never given: {why}"))),
         (
             "shared by",
             memory.share.as_ref().map_or_else(String::new, |share| format!("{} ({})", share.by, share.permission)),

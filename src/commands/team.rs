@@ -1,8 +1,8 @@
 //! `share`, `unshare`, `shares`, `resolve`: what a team has in common.
 
 use serde_json::json;
-use tessera_desk::team::{AnswerOffer, MyShares, Share as Shares, SharedWithMe, What};
-use tessera_desk::verbs::{Conflicts, Resolve};
+use tessera_desk::team::{AnswerInvitation, MyShares, Share as Shares, SharedWithMe, What};
+use tessera_desk::use_cases::{Conflicts, Resolve};
 use tessera_engine::domain::MemoryRef;
 use tessera_engine::store::{Resolution, Usage};
 
@@ -73,7 +73,7 @@ pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
 /// Accepts what a teammate offers by a tag, or declines it.
 pub(super) fn answer(context: &Context, offered: &Offered, is_accepted: bool) -> anyhow::Result<()> {
     let team = context.team(Usage::Write)?;
-    let answer = AnswerOffer { owner: offered.owner.clone(), tag: offered.tag.clone(), is_accepted };
+    let answer = AnswerInvitation { owner: offered.owner.clone(), tag: offered.tag.clone(), is_accepted };
     let changed = runtime()?.block_on(team.perform(answer))?;
     let Offered { owner, tag } = offered;
     let text = match (changed, is_accepted) {

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use tessera_desk::folders::ExportNotes;
 use tessera_desk::older::places::{belongs_to, of_line};
-use tessera_desk::verbs::{Export, Import};
+use tessera_desk::use_cases::{Export, Import};
 use tessera_engine::domain::Trust;
 use tessera_engine::store::{ImportAs, ImportProgress, ImportRun};
 

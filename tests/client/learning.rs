@@ -52,7 +52,7 @@ fn a_paid_judge_learns_within_its_cap_and_its_child_runs_no_hooks() {
     std::fs::create_dir_all(&dir).unwrap();
     std::os::unix::fs::symlink(&client, dir.join("claude")).unwrap();
     stage.variables.push(("PATH".into(), format!("{}:/usr/bin:/bin", dir.display())));
-    stage.variables.push(("TESSERA_LEARN_JUDGE".into(), "claude".into()));
+    stage.variables.push(("TESSERA_LEARN_EXTRACTOR".into(), "claude".into()));
     stage.endpoint.script(|asked| {
         if !is_judge(asked) {
             return Answer::text("Understood.");
@@ -71,7 +71,7 @@ fn a_paid_judge_learns_within_its_cap_and_its_child_runs_no_hooks() {
         judged.iter().map(Asked::model).collect::<Vec<_>>()
     );
     assert!(judged.iter().all(|asked| asked.injected().is_empty()));
-    let ledger = stage.json(&["ledger"]);
+    let ledger = stage.json(&["usage"]);
     let claude = &ledger[0]["judges"][0];
     assert_eq!((claude["judge"].as_str(), claude["calls"].as_u64()), (Some("claude"), Some(1)), "{ledger}");
     assert!(claude["input_tokens"].as_u64().unwrap() >= 100, "{ledger}");

@@ -35,7 +35,7 @@ fn relevant_memory_is_given_once(stage: &Stage) {
         .unwrap()
         .iter()
         .filter(|r| r["event"] == "UserPromptSubmit")
-        .map(|receipt| receipt["tokens"] != 0)
+        .map(|delivery| delivery["tokens"] != 0)
         .collect();
     assert_eq!(given, [true, false, false], "{log}");
 }

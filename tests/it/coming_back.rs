@@ -48,7 +48,7 @@ fn an_import_that_is_undone_was_never_there_and_comes_back_when_it_is_asked_for_
     });
     let path = file.to_str().unwrap();
     let before = export(&world);
-    import(&world, &["v", path, "--mine"]);
+    import(&world, &["claude-memory-mcp", path, "--mine"]);
     let all = sorted(&world);
     assert_eq!(all.len(), 6);
     let asked = world.run(&["import", "--undo", "1"]);
@@ -62,12 +62,12 @@ fn an_import_that_is_undone_was_never_there_and_comes_back_when_it_is_asked_for_
     assert_eq!((&history[0]["operation"], &history[0]["reason"]), (&json!("delete"), &json!("import 1 was undone")));
     assert_eq!(undo(&world, 1)["applied"], false, "twice is once");
     assert_eq!(world.run(&["import", "--undo", "9", "--yes"]).code, Some(1));
-    let again = import(&world, &["v", path, "--mine"]);
+    let again = import(&world, &["claude-memory-mcp", path, "--mine"]);
     assert_eq!(again["standings"], json!({ "back": 5 }));
     assert_eq!(sorted(&world), all);
     world.run(&["forget", "2"]);
     assert_eq!(
-        import(&world, &["v", path])["standings"],
+        import(&world, &["claude-memory-mcp", path])["standings"],
         json!({ "there": 4, "forgotten": 1 }),
         "what I forgot stays so"
     );
@@ -116,7 +116,7 @@ fn what_was_changed_since_stays_when_its_import_is_undone() {
     (0..3).for_each(|minute| {
         v_stores(&v, minute, &format!("Row {minute} of the older memory"));
     });
-    import(&world, &["v", file.to_str().unwrap()]);
+    import(&world, &["claude-memory-mcp", file.to_str().unwrap()]);
     world.json(&["update", "2", "--content", "My own words now"]);
     world.json(&["recall", "row of the older memory"]);
     world.json(&["update", "3", "--trust", "user"]);
@@ -134,7 +134,7 @@ fn a_row_that_changes_there_changes_here_and_where_both_did_both_texts_stay() {
         v_stores(&v, minute, &format!("Row {minute} of the older memory"));
     });
     let path = file.to_str().unwrap();
-    import(&world, &["v", path]);
+    import(&world, &["claude-memory-mcp", path]);
     v.execute_batch(
         "DROP TRIGGER IF EXISTS memories_au;
          UPDATE memories SET content = 'Row 0 by now', tags = 'new' WHERE id = 1;
@@ -144,8 +144,8 @@ fn a_row_that_changes_there_changes_here_and_where_both_did_both_texts_stay() {
     )
     .unwrap();
     world.json(&["update", "2", "--content", "Mine of row 1"]);
-    let preview = world.json(&["import", "v", path, "--dry-run"]);
-    let done = import(&world, &["v", path]);
+    let preview = world.json(&["import", "claude-memory-mcp", path, "--dry-run"]);
+    let done = import(&world, &["claude-memory-mcp", path]);
     assert_eq!(done["standings"], json!({ "changed": 2, "both": 1 }));
     assert_eq!(
         (&preview["standings"], &done["gone_there"]),
@@ -161,7 +161,7 @@ fn a_row_that_changes_there_changes_here_and_where_both_did_both_texts_stay() {
         (&json!(["new"]), &json!("2026-11-01T00:00:38.553482Z")),
         "{first}"
     );
-    assert_eq!(import(&world, &["v", path])["standings"], json!({ "there": 3 }), "once");
+    assert_eq!(import(&world, &["claude-memory-mcp", path])["standings"], json!({ "there": 3 }), "once");
     assert_eq!(undo(&world, 2)["undone"], json!({ "forgotten": 1, "as_before": 2, "kept": [] }));
     assert_eq!(
         sorted(&world),
@@ -176,19 +176,19 @@ fn what_is_deleted_there_is_forgotten_here_unless_it_was_changed_here() {
     let w = w_database(&file);
     ["a", "b", "c"].iter().for_each(|id| w_stores(&w, &format!("mem_{id}"), &format!("Row {id} of theirs"), 5.0));
     let path = file.to_str().unwrap();
-    import(&world, &["w", path]);
+    import(&world, &["memory-mcp", path]);
     world.json(&["update", "2", "--content", "Row b is mine"]);
     w.execute_batch("UPDATE memories SET is_deleted = 1 WHERE id IN ('mem_a', 'mem_b')").unwrap();
-    assert_eq!(import(&world, &["w", path])["standings"], json!({ "there": 1, "deleted": 1, "kept": 1 }));
+    assert_eq!(import(&world, &["memory-mcp", path])["standings"], json!({ "there": 1, "deleted": 1, "kept": 1 }));
     assert_eq!(sorted(&world), ["Row b is mine", "Row c of theirs"]);
     // Brought back there, it is back here; brought back here, it stays.
     w.execute_batch("UPDATE memories SET is_deleted = 0 WHERE id = 'mem_a'").unwrap();
-    assert_eq!(import(&world, &["w", path])["standings"]["back"], 1);
+    assert_eq!(import(&world, &["memory-mcp", path])["standings"]["back"], 1);
     assert_eq!(sorted(&world).len(), 3);
     w.execute_batch("UPDATE memories SET is_deleted = 1 WHERE id = 'mem_a'").unwrap();
-    import(&world, &["w", path]);
+    import(&world, &["memory-mcp", path]);
     world.json(&["restore", "1"]);
-    import(&world, &["w", path]);
+    import(&world, &["memory-mcp", path]);
     assert_eq!(sorted(&world).len(), 3, "what I restored stays");
 }
 
@@ -205,7 +205,7 @@ fn an_import_that_is_killed_goes_on_and_doubles_nothing() {
     transaction.commit().unwrap();
     let path = file.to_str().unwrap();
     let mut command = world.command(World::binary());
-    command.args(["import", "v", path, "--yes", "--mine"]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(["import", "claude-memory-mcp", path, "--yes", "--mine"]).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     let database = world.home().join("tessera.db");
     let stored = || -> usize {
@@ -227,7 +227,7 @@ fn an_import_that_is_killed_goes_on_and_doubles_nothing() {
         let listed = world.json(&["import", "list"]);
         assert_eq!(listed["imports"][0]["ended"], Value::Null, "{listed}");
     }
-    let rest = import(&world, &["v", path, "--mine"]);
+    let rest = import(&world, &["claude-memory-mcp", path, "--mine"]);
     assert_eq!(rest["standings"]["new"].as_u64().unwrap_or(0), (ROWS - cut) as u64, "{rest}");
     assert_eq!(rest["import"], if cut < ROWS { json!(1) } else { Value::Null }, "it is the same import");
     assert_eq!(world.json(&["stats"])["memories"], json!(ROWS));
@@ -245,7 +245,7 @@ fn imports_of_one_source_at_once_store_each_row_once() {
     }
     let start = || {
         let mut command = world.command(World::binary());
-        command.args(["import", "v", file.to_str().unwrap(), "--yes"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(["import", "claude-memory-mcp", file.to_str().unwrap(), "--yes"]).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().unwrap()
     };
     let running = [start(), start(), start()];
@@ -281,15 +281,15 @@ fn a_row_that_becomes_a_secret_there_is_sealed_here_with_all_that_it_said_before
         v_stores(&v, u32::try_from(minute).unwrap(), text);
     }
     let path = file.to_str().unwrap();
-    import(&world, &["v", path, "--mine"]);
+    import(&world, &["claude-memory-mcp", path, "--mine"]);
     // One that was only tagged here, and one whose text was changed there before.
     world.json(&["update", "2", "--tags", "doors"]);
     v.execute_batch("UPDATE memories SET content = 'Gate elm opens with cedar now' WHERE id = 3").unwrap();
-    import(&world, &["v", path, "--mine"]);
+    import(&world, &["claude-memory-mcp", path, "--mine"]);
     assert!(!holding(&world, "acorn").is_empty(), "it is in clear before");
     v.execute_batch("UPDATE memories SET is_sensitive = 1").unwrap();
-    let preview = world.json(&["import", "v", path, "--dry-run"]);
-    let done = import(&world, &["v", path]);
+    let preview = world.json(&["import", "claude-memory-mcp", path, "--dry-run"]);
+    let done = import(&world, &["claude-memory-mcp", path]);
     assert_eq!(done["standings"], json!({ "changed": 3 }));
     assert_eq!((&preview["standings"], &preview["set_aside"]), (&done["standings"], &done["set_aside"]));
     for words in ["maple", "acorn", "cedar"] {
@@ -300,7 +300,7 @@ fn a_row_that_becomes_a_secret_there_is_sealed_here_with_all_that_it_said_before
         let shown = world.run(&["secret", "show", n]).stdout;
         assert!(shown.contains(words), "{shown}");
     }
-    assert_eq!(import(&world, &["v", path])["standings"], json!({ "there": 3 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path])["standings"], json!({ "there": 3 }));
     let kept = undo(&world, 3)["undone"].clone();
     assert_eq!((&kept["as_before"], kept["kept"].as_array().map(Vec::len)), (&json!(0), Some(3)), "{kept}");
     world.assert_healthy();
@@ -316,10 +316,10 @@ fn a_row_that_is_deleted_there_as_a_secret_is_none_in_clear_among_the_forgotten(
         fs::write(&file, json!({ "memories": [row] }).to_string()).unwrap();
     };
     said(false, Value::Null);
-    import(&world, &["v", file.to_str().unwrap(), "--mine"]);
+    import(&world, &["claude-memory-mcp", file.to_str().unwrap(), "--mine"]);
     assert!(!holding(&world, "maple").is_empty());
     said(true, json!("2026-11-02T00:09:00+00:00"));
-    assert_eq!(import(&world, &["v", file.to_str().unwrap(), "--mine"])["standings"], json!({ "deleted": 1 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", file.to_str().unwrap(), "--mine"])["standings"], json!({ "deleted": 1 }));
     assert_eq!(holding(&world, "maple"), Vec::<String>::new());
     world.json(&["restore", "1"]);
     assert!(world.run(&["secret", "show", "1"]).stdout.contains("maple"));
@@ -334,7 +334,7 @@ fn what_nobody_vouches_for_changes_and_deletes_nothing_of_the_persons_own() {
         w_stores(&own, &format!("mem_{id}"), text, 5.0);
         w_stores(&other, &format!("mem_{id}"), text, 5.0);
     }
-    import(&world, &["w", mine.to_str().unwrap(), "--mine"]);
+    import(&world, &["memory-mcp", mine.to_str().unwrap(), "--mine"]);
     other
         .execute_batch(
             "UPDATE memories SET content = 'Ledger listens on 1111' WHERE id = 'mem_a';
@@ -343,8 +343,8 @@ fn what_nobody_vouches_for_changes_and_deletes_nothing_of_the_persons_own() {
         .unwrap();
     let path = theirs.to_str().unwrap();
     let before = world.json(&["get", "3"]);
-    let preview = world.json(&["import", "w", path, "--dry-run"]);
-    let done = import(&world, &["w", path, "--foreign"]);
+    let preview = world.json(&["import", "memory-mcp", path, "--dry-run"]);
+    let done = import(&world, &["memory-mcp", path, "--foreign"]);
     assert_eq!(done["standings"], json!({ "both": 1, "kept": 1, "there": 1 }));
     assert_eq!(preview["standings"], done["standings"]);
     assert_eq!(world.json(&["get", "3"]), before);
@@ -355,11 +355,11 @@ fn what_nobody_vouches_for_changes_and_deletes_nothing_of_the_persons_own() {
     assert_eq!(trust("Ledger listens on 1111"), Some(json!("foreign")));
     // The same said as the person's own does.
     other.execute_batch("UPDATE memories SET importance = 2 WHERE id = 'mem_c'").unwrap();
-    assert_eq!(import(&world, &["w", path, "--mine"])["standings"]["changed"], 2);
+    assert_eq!(import(&world, &["memory-mcp", path, "--mine"])["standings"]["changed"], 2);
     assert_eq!(sorted(&world), ["Backups run at two", "Ledger listens on 1111"], "once");
     undo(&world, 3);
     assert_eq!(sorted(&world).len(), 4);
-    assert_eq!(import(&world, &["w", path, "--mine"])["standings"]["changed"], 2);
+    assert_eq!(import(&world, &["memory-mcp", path, "--mine"])["standings"]["changed"], 2);
 }
 
 #[test]
@@ -369,11 +369,11 @@ fn a_text_that_nobody_vouches_for_does_not_come_back_as_the_persons_own() {
     let w = w_database(&file);
     w_stores(&w, "mem_a", "Ledger listens on 9417", 5.0);
     let path = file.to_str().unwrap();
-    import(&world, &["w", path, "--mine"]);
+    import(&world, &["memory-mcp", path, "--mine"]);
     w.execute_batch("UPDATE memories SET is_deleted = 1").unwrap();
-    assert_eq!(import(&world, &["w", path, "--mine"])["standings"], json!({ "deleted": 1 }));
+    assert_eq!(import(&world, &["memory-mcp", path, "--mine"])["standings"], json!({ "deleted": 1 }));
     w.execute_batch("UPDATE memories SET is_deleted = 0, content = 'Ledger listens on 1111'").unwrap();
-    assert_eq!(import(&world, &["w", path, "--foreign"])["standings"], json!({ "back": 1 }));
+    assert_eq!(import(&world, &["memory-mcp", path, "--foreign"])["standings"], json!({ "back": 1 }));
     assert_eq!(rows(&world)[0]["trust"], "foreign");
 }
 
@@ -384,7 +384,7 @@ fn after_an_undo_a_later_import_does_all_of_it_again() {
     let w = w_database(&file);
     ["a", "b", "c", "d"].iter().for_each(|id| w_stores(&w, &format!("mem_{id}"), &format!("Row {id} of theirs"), 5.0));
     let path = file.to_str().unwrap();
-    import(&world, &["w", path]);
+    import(&world, &["memory-mcp", path]);
     world.json(&["update", "3", "--content", "Row c is mine"]);
     world.json(&["update", "4", "--content", "Row d is mine"]);
     w.execute_batch(
@@ -395,18 +395,18 @@ fn after_an_undo_a_later_import_does_all_of_it_again() {
     let wanted = json!({ "changed": 1, "both": 1, "deleted": 1, "kept": 1 });
     let before = sorted(&world);
     for n in 2..5 {
-        assert_eq!(import(&world, &["w", path])["standings"], wanted, "{n}");
+        assert_eq!(import(&world, &["memory-mcp", path])["standings"], wanted, "{n}");
         assert_eq!(sorted(&world), ["Row a by now", "Row c is mine", "Row d is mine", "Theirs of c"]);
-        assert_eq!(import(&world, &["w", path])["applied"], false, "once");
+        assert_eq!(import(&world, &["memory-mcp", path])["applied"], false, "once");
         undo(&world, n);
         assert_eq!(sorted(&world), before, "{n}");
     }
     // A later import that stands keeps what it noted.
-    import(&world, &["w", path]);
+    import(&world, &["memory-mcp", path]);
     w.execute_batch("UPDATE memories SET content = 'Row a at last' WHERE id = 'mem_a'").unwrap();
-    import(&world, &["w", path]);
+    import(&world, &["memory-mcp", path]);
     assert_eq!(undo(&world, 5)["undone"]["kept"], json!([1]));
-    assert_eq!(import(&world, &["w", path])["standings"]["there"], json!(1));
+    assert_eq!(import(&world, &["memory-mcp", path])["standings"]["there"], json!(1));
 }
 
 #[test]
@@ -418,10 +418,10 @@ fn what_the_person_forgot_does_not_come_back_by_an_undo() {
         v_stores(&v, minute, &format!("Row {minute} of the older memory"));
     });
     let path = file.to_str().unwrap();
-    import(&world, &["v", path]);
+    import(&world, &["claude-memory-mcp", path]);
     world.json(&["forget", "2"]);
     assert_eq!(sorted(&world).len(), 2);
     assert_eq!(undo(&world, 1)["undone"]["forgotten"], 2);
-    assert_eq!(import(&world, &["v", path])["standings"], json!({ "back": 2, "forgotten": 1 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path])["standings"], json!({ "back": 2, "forgotten": 1 }));
     assert_eq!(sorted(&world), ["Row 0 of the older memory", "Row 2 of the older memory"]);
 }

@@ -202,9 +202,9 @@ fn a_text_may_begin_with_dashes_and_a_mistyped_option_is_none() {
 #[test]
 fn a_change_of_the_settings_says_what_changed_and_where() {
     let world = World::new();
-    let set = world.run(&["settings", "set", "learn.judge", "auto"]);
+    let set = world.run(&["settings", "set", "learn.extractor", "auto"]);
     let file = world.home().join("config.toml");
-    assert_eq!(set.stdout, format!("learn.judge = auto (in {})\n", file.display()));
+    assert_eq!(set.stdout, format!("learn.extractor = auto (in {})\n", file.display()));
     let key = world.run(&["settings", "set", "sync.key", "tsr_secret"]);
     assert!(key.stdout.starts_with("sync.key = set ") && !key.stdout.contains("secret"), "{key:?}");
     fs::write(&file, "[hooks]\nreccall = \"off\"\n").unwrap();
@@ -212,7 +212,7 @@ fn a_change_of_the_settings_says_what_changed_and_where() {
     let mut command = world.command(World::binary());
     let mute = command.env("TESSERA_HOOKS_RECALL", "banana").arg("settings").output().unwrap();
     assert!(String::from_utf8_lossy(&mute.stderr).contains("is neither on nor off"), "{mute:?}");
-    assert!(world.run(&["settings", "unset", "learn.judge"]).stdout.starts_with("learn.judge has its default again"));
+    assert!(world.run(&["settings", "unset", "learn.extractor"]).stdout.starts_with("learn.extractor has its default again"));
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn a_prompt_gets_what_it_is_about_once_and_its_receipt_tells_why() {
     assert_eq!(why["given"].as_array().unwrap().len(), 2);
     assert!(why["given"][0]["given"][0]["parts"]["text"].as_f64().is_some_and(|text| text > 0.0), "{why}");
     assert!(world.run(&["why", "1"]).stdout.contains("score"));
-    assert_eq!(world.json(&["ledger"])[0]["events"], 5);
+    assert_eq!(world.json(&["usage"])[0]["events"], 5);
     world.assert_healthy();
 }
 
@@ -72,7 +72,7 @@ fn a_brief_keeps_to_its_budget() {
     let start = event(&world, "SessionStart", "s", json!({ "source": "startup" }));
     for (most, number) in [(300, 0), (120, 1)] {
         let most_text = most.to_string();
-        let ran = hook(&world, start.to_string().as_bytes(), &[("TESSERA_HOOKS_BRIEF_TOKENS", &most_text)]);
+        let ran = hook(&world, start.to_string().as_bytes(), &[("TESSERA_HOOKS_SESSION_TOKENS", &most_text)]);
         let brief = context_of(&ran).unwrap();
         let tokens = world.json(&["log"])[number]["tokens"].as_u64().unwrap();
         assert!(brief.contains("I prefer tool") && tokens <= most, "{tokens} {brief}");
@@ -396,7 +396,7 @@ fn a_hundred_sessions_leave_no_process_and_bounded_files() {
     assert!(files < 16, "{:?}", fs::read_dir(world.home()).unwrap().flatten().map(|f| f.path()).collect::<Vec<_>>());
     assert_eq!(faults(&world), Vec::<String>::new());
     let given = world.json(&["log", "--limit", "1000"]);
-    let with = given.as_array().unwrap().iter().filter(|receipt| receipt["tokens"].as_u64() > Some(0)).count();
+    let with = given.as_array().unwrap().iter().filter(|delivery| delivery["tokens"].as_u64() > Some(0)).count();
     assert!(with >= SESSIONS, "each session was told of the port: {with}");
     world.assert_healthy();
 }

@@ -77,12 +77,12 @@ fn a_local_model_judges_and_one_that_fails_is_followed_by_the_next() {
     let world = World::new();
     world.remember("x marks the spot");
     let ollama = Ollama::start();
-    let variables = [("TESSERA_LEARN_JUDGE", "ollama"), ("OLLAMA_HOST", ollama.address.as_str())];
+    let variables = [("TESSERA_LEARN_EXTRACTOR", "ollama"), ("OLLAMA_HOST", ollama.address.as_str())];
     session(&world, "s", &[(SAID, "Noted.")], &variables);
     settled(&world);
     assert_eq!(ollama.models(), ["llama3.2:3b", "phi3:mini"], "in the order of preference");
     assert_eq!(world.contents(), ["x marks the spot", "Invoices are numbered per calendar year"]);
-    let ledger = world.json(&["ledger"]);
+    let ledger = world.json(&["usage"]);
     let spent = &ledger[0]["judges"][0];
     assert_eq!(spent["judge"], "ollama", "{ledger}");
     assert_eq!((spent["input_tokens"].as_u64(), spent["output_tokens"].as_u64()), (Some(140), Some(40)), "{ledger}");
@@ -96,7 +96,7 @@ fn the_daily_cap_is_a_hard_stop_and_the_free_judge_goes_on() {
     world.remember("x marks the spot");
     let ollama = Ollama::start();
     let variables = [
-        ("TESSERA_LEARN_JUDGE", "ollama"),
+        ("TESSERA_LEARN_EXTRACTOR", "ollama"),
         ("OLLAMA_HOST", ollama.address.as_str()),
         ("TESSERA_LEARN_DAILY_TOKENS", "500"),
     ];
@@ -114,11 +114,11 @@ fn without_the_model_the_free_judge_learns() {
     // Nobody listens on a port that was just given back.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let address = format!("http://{free}");
-    let variables = [("TESSERA_LEARN_JUDGE", "ollama"), ("OLLAMA_HOST", address.as_str())];
+    let variables = [("TESSERA_LEARN_EXTRACTOR", "ollama"), ("OLLAMA_HOST", address.as_str())];
     session(&world, "s", &[("I prefer Svelte for front ends.", "Noted.")], &variables);
     settled(&world);
     assert!(world.contents().contains(&"I prefer Svelte for front ends.".to_owned()));
-    let off = [("TESSERA_LEARN_JUDGE", "off")];
+    let off = [("TESSERA_LEARN_EXTRACTOR", "off")];
     session(&world, "t", &[("I prefer tea over coffee.", "Noted.")], &off);
     no_process(&world);
     assert_eq!(world.contents().len(), 2, "off is off");
@@ -190,7 +190,7 @@ fn a_model_is_not_asked_where_its_cost_cannot_be_noted() {
         "CREATE TRIGGER full BEFORE INSERT ON spending BEGIN SELECT raise(ABORT, 'database or disk is full'); END";
     database.execute_batch(full).unwrap();
     let ollama = Ollama::start();
-    let variables = [("TESSERA_LEARN_JUDGE", "ollama"), ("OLLAMA_HOST", ollama.address.as_str())];
+    let variables = [("TESSERA_LEARN_EXTRACTOR", "ollama"), ("OLLAMA_HOST", ollama.address.as_str())];
     session(
         &world,
         "s",
@@ -204,7 +204,7 @@ fn a_model_is_not_asked_where_its_cost_cannot_be_noted() {
     let later = [variables[0], variables[1], ("TESSERA_NOW", "2026-11-20T18:00:00Z")];
     hook(&world, event(&world, "SessionEnd", "s", json!({})).to_string().as_bytes(), &later);
     settled(&world);
-    let ledger = world.json(&["ledger"]);
+    let ledger = world.json(&["usage"]);
     let spent = &ledger[0]["judges"][0];
     let asked = ollama.models().len() as u64;
     assert!(asked > 0, "{ledger}");

@@ -15,7 +15,7 @@ fn counts(world: &World) -> (u64, u64) {
 
 fn without(world: &World, args: &[&str]) -> Ran {
     let mut command = world.command(World::binary());
-    command.env("TESSERA_RECALL_MEANING", "off").args(args).output().unwrap().into()
+    command.env("TESSERA_RECALL_SEMANTIC", "off").args(args).output().unwrap().into()
 }
 
 fn lines(texts: impl IntoIterator<Item = String>) -> String {
@@ -52,7 +52,7 @@ fn a_command_makes_the_vectors_of_what_it_wrote_and_tells_what_says_the_same() {
 #[test]
 fn switched_off_nothing_is_made_and_the_doctor_makes_it_later() {
     let world = World::new();
-    world.run(&["settings", "set", "recall.meaning", "off"]);
+    world.run(&["settings", "set", "recall.semantic", "off"]);
     let lines = lines((0..20).map(|n| format!("Crane {n} of the harbour is serviced")));
     assert_eq!(world.run_with_stdin(&["import", "-"], lines.as_bytes()).code, Some(0));
     world.remember("Lunch is at noon");
@@ -62,15 +62,15 @@ fn switched_off_nothing_is_made_and_the_doctor_makes_it_later() {
     world.json(&["doctor", "--repair"]);
     assert_eq!(counts(&world), (0, 21));
     let by_words = world.json(&["recall", "crane 7"]);
-    world.run(&["settings", "unset", "recall.meaning"]);
+    world.run(&["settings", "unset", "recall.semantic"]);
     assert!(world.run(&["doctor"]).stdout.contains("21 wait"));
     let repaired = world.run(&["doctor", "--repair"]).stdout;
     assert!(repaired.contains("21 memories have their vectors"), "{repaired}");
     assert_eq!(counts(&world), (21, 0));
     let off: Value = serde_json::from_str(&without(&world, &["recall", "crane 7", "--json"]).stdout).unwrap();
     assert_eq!(off, by_words, "whatever is there, it is not used");
-    let wrong = world.run(&["settings", "set", "recall.meaning", "perhaps"]);
-    assert!(wrong.code == Some(3) && wrong.stderr.contains("recall.meaning"), "{wrong:?}");
+    let wrong = world.run(&["settings", "set", "recall.semantic", "perhaps"]);
+    assert!(wrong.code == Some(3) && wrong.stderr.contains("recall.semantic"), "{wrong:?}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tessera_desk::folders::AddFolder;
-use tessera_desk::verbs::{Form, Recall};
+use tessera_desk::use_cases::{Form, Recall};
 use tessera_desk::{Caller, Desk};
 use tessera_engine::Store;
 use tessera_engine::domain::{FixedClock, Origin, RecallRequest, Scope, Trust};
@@ -29,7 +29,7 @@ fn short_observations_are_found_by_what_stands_above_them() {
     let (name, scope, trust) = (None, Scope::Global, Trust::User);
     let adds = AddFolder { dir, name, scope, trust, is_writable: false, is_told: false };
     Desk::new(&mut store, &caller).perform(adds).unwrap();
-    while store.give_meaning_to_some().unwrap() {}
+    while store.embed_some().unwrap() {}
     let (mut first, mut shown, mut asked, mut noise) = (0, 0, 0, 0);
     for line in std::fs::read_to_string(fixture.join("questions.tsv")).unwrap().lines() {
         let (question, piece) = line.split_once('\t').unwrap();

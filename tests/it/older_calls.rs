@@ -293,13 +293,13 @@ fn an_id_of_an_older_system_means_what_came_over_under_it() {
         ("memory_link", json!({ "id": 1, "type": "see_also", "to": "mem_zzz" }), "to: "),
     ] {
         let (text, refused) = client.call(tool, arguments);
-        assert!(refused && text.starts_with(field) && text.contains("`tessera import w`"), "{tool}: {text}");
+        assert!(refused && text.starts_with(field) && text.contains("`tessera import memory-mcp`"), "{tool}: {text}");
     }
     let gone = client.ok("memory_forget", json!({ "id": "mem_abc123", "hard_delete": true }));
     assert!(gone.contains("#1"), "{gone}");
     client.close();
     let refused = world.run(&["get", "mem_zzz"]);
-    assert!(refused.code == Some(1) && refused.stderr.contains("import w"), "{refused:?}");
+    assert!(refused.code == Some(1) && refused.stderr.contains("import memory-mcp"), "{refused:?}");
 }
 
 #[test]

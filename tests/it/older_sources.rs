@@ -57,13 +57,13 @@ fn rows_without_a_name_of_two_sources_are_not_taken_for_one_another() {
     let row = |value: &str| json!({ "content": format!("api_key={value} opens birch"), "expanded_keywords": "birch" });
     fs::write(&one, json!([row(KEY), row(OTHER)]).to_string()).unwrap();
     fs::write(&other, json!([row(OTHER)]).to_string()).unwrap();
-    assert_eq!(import(&world, &["v", path(&one)])["standings"], json!({ "new": 2 }));
-    assert_eq!(import(&world, &["v", path(&other)])["standings"], json!({ "new": 1 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path(&one)])["standings"], json!({ "new": 2 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path(&other)])["standings"], json!({ "new": 1 }));
     assert_eq!(sorted(&world).len(), 3);
     // One that stands elsewhere by now is no other one.
     let before = json!({ "content": "A new row before them", "expanded_keywords": "" });
     fs::write(&one, json!([before, row(KEY), row(OTHER)]).to_string()).unwrap();
-    assert_eq!(import(&world, &["v", path(&one)])["standings"], json!({ "new": 1, "there": 2 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path(&one)])["standings"], json!({ "new": 1, "there": 2 }));
 }
 
 #[test]
@@ -95,15 +95,15 @@ fn rows_of_two_servers_with_one_number_are_two_and_a_source_that_was_moved_is_on
         v_stores(v, minute, text);
         v.execute_batch("UPDATE memories SET server_id = 7; PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
     }
-    assert_eq!(import(&world, &["v", path(&one)])["standings"], json!({ "new": 1 }));
-    assert_eq!(import(&world, &["v", path(&other)])["standings"], json!({ "new": 1 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path(&one)])["standings"], json!({ "new": 1 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path(&other)])["standings"], json!({ "new": 1 }));
     assert_eq!(sorted(&world), ["Deploys are on Tuesday", "The shop listens on port 5433"]);
     let moved = world.path("moved.db");
     fs::copy(&one, &moved).unwrap();
-    assert_eq!(import(&world, &["v", path(&moved)])["standings"], json!({ "there": 1 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path(&moved)])["standings"], json!({ "there": 1 }));
     // What was changed on the one server is that row, and no other.
     first.execute_batch("UPDATE memories SET content = 'The shop listens on port 6000'").unwrap();
-    assert_eq!(import(&world, &["v", path(&one)])["standings"], json!({ "changed": 1 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path(&one)])["standings"], json!({ "changed": 1 }));
     assert_eq!(sorted(&world), ["Deploys are on Tuesday", "The shop listens on port 6000"]);
 }
 
@@ -113,8 +113,8 @@ fn a_row_that_is_there_twice_is_taken_once_and_that_is_told() {
     let file = world.path("rows.json");
     let row = |text: &str| json!({ "id": 3, "content": text, "is_sensitive": false, "created_at": "2026-11-01T00:05:38+00:00" });
     fs::write(&file, json!([row("First"), row("First"), row("Second")]).to_string()).unwrap();
-    let preview = world.run(&["import", "v", path(&file), "--dry-run", "--json"]);
-    let done = import(&world, &["v", path(&file)]);
+    let preview = world.run(&["import", "claude-memory-mcp", path(&file), "--dry-run", "--json"]);
+    let done = import(&world, &["claude-memory-mcp", path(&file)]);
     assert_eq!((&done["standings"], &done["rows"]), (&json!({ "new": 1 }), &json!(1)), "{done}");
     assert_eq!(done["remarks"][0]["remark"], "is there twice, and taken once");
     assert!(done["skipped"][0]["problem"].as_str().unwrap().starts_with("is another row before it too"), "{done}");
@@ -123,7 +123,7 @@ fn a_row_that_is_there_twice_is_taken_once_and_that_is_told() {
         (preview.code, &looked["standings"], &looked["skipped"]),
         (Some(1), &done["standings"], &done["skipped"])
     );
-    let again = world.run(&["import", "v", path(&file), "--yes", "--json"]);
+    let again = world.run(&["import", "claude-memory-mcp", path(&file), "--yes", "--json"]);
     assert!(again.code == Some(1) && again.stdout.contains("\"there\":1"), "{again:?}");
     assert_eq!(sorted(&world), ["First"]);
 }
@@ -145,7 +145,7 @@ fn what_a_killed_import_left_in_clear_is_swept_by_the_next() {
     let mut left = Vec::new();
     for _ in 0..20 {
         let mut command = world.command(World::binary());
-        command.args(["import", "v", path(&large), "--yes"]).env("TMPDIR", &temporary);
+        command.args(["import", "claude-memory-mcp", path(&large), "--yes"]).env("TMPDIR", &temporary);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let is_begun = || copies().iter().any(|dir| dir.join("copy.db").exists());
         while !is_begun() && child.try_wait().unwrap().is_none() {
@@ -159,7 +159,7 @@ fn what_a_killed_import_left_in_clear_is_swept_by_the_next() {
         }
     }
     assert!(left.iter().any(|dir| dir.join("copy.db").exists()), "it was killed amid its copy: {left:?}");
-    let ran = run(&world, &["import", "v", path(&small), "--yes"], &[("TMPDIR", &temporary)]);
+    let ran = run(&world, &["import", "claude-memory-mcp", path(&small), "--yes"], &[("TMPDIR", &temporary)]);
     assert_eq!((ran.code, copies()), (Some(0), Vec::new()), "{ran:?}");
 }
 
@@ -181,12 +181,12 @@ fn what_is_no_file_is_not_read_and_links_are_told() {
     let junk = world.path("junk");
     fs::File::create(&junk).unwrap().set_len(3 << 30).unwrap();
     for (args, problem) in [
-        (["v", path(&pipe)], "is no file"),
-        (["v", "/dev/zero"], "is no file"),
-        (["v", path(&database)], "is no file, and belongs to a database"),
-        (["w", path(&circle)], "circle"),
+        (["claude-memory-mcp", path(&pipe)], "is no file"),
+        (["claude-memory-mcp", "/dev/zero"], "is no file"),
+        (["claude-memory-mcp", path(&database)], "is no file, and belongs to a database"),
+        (["memory-mcp", path(&circle)], "circle"),
         (["basic-memory", path(&odd)], "holds no notes"),
-        (["v", path(&junk)], "it begins as neither"),
+        (["claude-memory-mcp", path(&junk)], "it begins as neither"),
     ] {
         let ran = run(&world, &["import", args[0], args[1], "--yes"], &[]);
         assert!(ran.code.is_some_and(|code| code != 0) && ran.stderr.contains(problem), "{args:?}: {ran:?}");
@@ -213,7 +213,7 @@ fn a_place_that_cannot_be_read_is_told_and_one_with_an_odd_name_shown() {
     std::os::unix::fs::symlink(&circle, &circle).unwrap();
     let ran = run(&world, &["import", "--detect"], &[("MEMORY_DB", &circle)]);
     assert!(ran.code == Some(0) && ran.stderr.contains("circle.db: ") && !ran.stderr.contains("nothing of"), "{ran:?}");
-    let ran = run(&world, &["import", "v", "--yes"], &[("MEMORY_DB", &circle)]);
+    let ran = run(&world, &["import", "claude-memory-mcp", "--yes"], &[("MEMORY_DB", &circle)]);
     assert!(ran.code != Some(0) && !ran.stderr.contains("nothing of it"), "{ran:?}");
     let odd = world.path("x").join(std::ffi::OsStr::from_bytes(b"odd\xff"));
     v_stores(&v_database(&odd.join("memory/memory.db")), 5, "The shop listens on port 5433");
@@ -248,7 +248,7 @@ fn a_second_store_is_offered_after_the_first_and_an_empty_one_never() {
     v_stores(&v_database(&one), 5, "The shop listens on port 5433");
     v_stores(&v_database(&other), 6, "Deploys are on Tuesday");
     drop(v_database(&empty));
-    import(&world, &["v", path(&one)]);
+    import(&world, &["claude-memory-mcp", path(&one)]);
     let start = event(&world, "SessionStart", "s1", json!({ "source": "startup" })).to_string();
     let told = |home: &Path| {
         let ran = hook(&world, start.as_bytes(), &[("MEMORY_HOME", path(home))]);
@@ -256,9 +256,9 @@ fn a_second_store_is_offered_after_the_first_and_an_empty_one_never() {
         reply["systemMessage"].as_str().map(str::to_owned)
     };
     let stats = |home: &Path| run(&world, &["stats"], &[("MEMORY_HOME", home)]).stdout;
-    assert!(!stats(&world.path("y")).contains("tessera import v"));
+    assert!(!stats(&world.path("y")).contains("tessera import claude-memory-mcp"));
     assert_eq!(told(&world.path("y")), None);
-    assert!(stats(&world.path("x")).contains("tessera import v"));
+    assert!(stats(&world.path("x")).contains("tessera import claude-memory-mcp"));
     assert!(told(&world.path("x")).unwrap().contains("tessera import --detect"));
     assert_eq!(told(&world.path("x")), None, "once");
 }
@@ -279,7 +279,7 @@ fn what_cannot_be_read_beside_a_row_is_left_out_and_the_row_is_taken() {
          UPDATE memories SET created_at = -500000000000, expires_at = 4000000000000 WHERE id = 'mem_d'",
     )
     .unwrap();
-    let done = import(&world, &["w", path(&file)]);
+    let done = import(&world, &["memory-mcp", path(&file)]);
     assert_eq!((&done["standings"], &done["skipped"]), (&json!({ "new": 4 }), &json!([])), "{done}");
     let remarks: Vec<String> = done["remarks"]
         .as_array()
@@ -311,8 +311,8 @@ fn a_look_counts_what_is_set_aside_as_the_import_does() {
     let told = |rows: &[Value]| {
         fs::write(&file, json!(rows).to_string()).unwrap();
         let preview: Value =
-            serde_json::from_str(&world.run(&["import", "v", path(&file), "--dry-run", "--json"]).stdout).unwrap();
-        let done = import(&world, &["v", path(&file)]);
+            serde_json::from_str(&world.run(&["import", "claude-memory-mcp", path(&file), "--dry-run", "--json"]).stdout).unwrap();
+        let done = import(&world, &["claude-memory-mcp", path(&file)]);
         assert_eq!((&preview["set_aside"], &preview["standings"]), (&done["set_aside"], &done["standings"]));
         done["set_aside"].as_u64().unwrap()
     };
@@ -335,7 +335,7 @@ fn what_is_left_out_fails_a_look_too_and_a_project_that_is_not_taken_is_told() {
     let file = world.path("memory.db");
     let v = v_database(&file);
     v_stores(&v, 5, "The shop listens on port 5433");
-    let scoped = |args: &[&str]| world.run(&[&["import", "v", path(&file), "--scope", "shop"], args].concat());
+    let scoped = |args: &[&str]| world.run(&[&["import", "claude-memory-mcp", path(&file), "--scope", "shop"], args].concat());
     assert!(!scoped(&["--yes"]).stderr.contains("--scope"), "they are new");
     let again = scoped(&["--yes"]);
     assert!(again.code == Some(0) && again.stderr.contains("--scope says where new ones go"), "{again:?}");
@@ -344,7 +344,7 @@ fn what_is_left_out_fails_a_look_too_and_a_project_that_is_not_taken_is_told() {
     for args in [["--dry-run"], ["--yes"]] {
         assert_eq!(scoped(&args).code, Some(1), "{args:?}");
     }
-    assert!(world.run(&["import", "v", "--help"]).stdout.contains("exit code"));
+    assert!(world.run(&["import", "claude-memory-mcp", "--help"]).stdout.contains("exit code"));
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn an_import_is_not_undone_while_one_runs() {
     let world = World::new();
     let file = world.path("memory.db");
     v_stores(&v_database(&file), 5, "The shop listens on port 5433");
-    import(&world, &["v", path(&file)]);
+    import(&world, &["claude-memory-mcp", path(&file)]);
     // As an import holds it that waits for its lines.
     let mut running = world.command(World::binary());
     running.args(["import", "-"]).stdin(Stdio::piped()).stdout(Stdio::null());
@@ -388,12 +388,12 @@ fn a_credential_in_a_path_is_shown_and_kept_nowhere() {
         &["import", "--detect", "--json"],
         &["stats"],
         &["doctor"],
-        &["import", "v", path(&file), "--dry-run"],
-        &["import", "v", path(&file), "--yes"],
-        &["import", "v", path(&file), "--yes", "--json"],
+        &["import", "claude-memory-mcp", path(&file), "--dry-run"],
+        &["import", "claude-memory-mcp", path(&file), "--yes"],
+        &["import", "claude-memory-mcp", path(&file), "--yes", "--json"],
         &["import", "list"],
         &["import", "list", "--json"],
-        &["import", "w", path(&file), "--yes"],
+        &["import", "memory-mcp", path(&file), "--yes"],
     ] {
         said.push(run(&world, args, &[("MEMORY_HOME", &home)]));
     }

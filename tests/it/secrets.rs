@@ -128,7 +128,7 @@ const DOORS: [(&str, Door); 20] = [
         drop(said.ran("no event", hook(world, payload.to_string().as_bytes(), &[])));
     }),
     ("settings", |world, secret, said| {
-        drop(said.ran("settings", world.run(&["settings", "set", "recall.meaning", &secret.sentence()])));
+        drop(said.ran("settings", world.run(&["settings", "set", "recall.semantic", &secret.sentence()])));
     }),
     ("a client's settings", |world, secret, said| {
         let path = world.path("user/.cursor/mcp.json");
@@ -223,8 +223,8 @@ fn three_hundred_secrets_go_through_every_door_and_rest_nowhere_in_clear() {
         &["list"][..],
         &["export"],
         &["log"],
-        &["ledger"],
-        &["gaps"],
+        &["usage"],
+        &["unanswered"],
         &["stats"],
         &["doctor"],
         &["backup"],

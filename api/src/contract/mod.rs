@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 pub(crate) use exact::exact;
 pub(crate) use memory::{MemoryPatch, NewLink, NewMemory};
 pub(crate) use params::{
-    CategoryCount, ChangesQuery, ListQuery, MigrateQuery, OfMemory, OfferAnswer, PageQuery, ShareTagWith, ShareWith,
+    CategoryCount, ChangesQuery, ListQuery, MigrateQuery, OfMemory, InvitationAnswer, PageQuery, ShareTagWith, ShareWith,
     SinceQuery, SnapshotQuery, TagCount, UnshareTag,
 };
 pub(crate) use question::{Answer, Everything, Question};

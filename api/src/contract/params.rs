@@ -132,7 +132,7 @@ pub(crate) struct UnshareTag {
 
 /// The answer to what another user offers by a tag.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
-pub(crate) struct OfferAnswer {
+pub(crate) struct InvitationAnswer {
     /// Who offers it.
     #[schema(min_length = 1, max_length = 100)]
     pub(crate) owner: String,

@@ -6,7 +6,7 @@ use tessera_engine::screen::is_clean;
 
 use super::audit::on_host;
 use super::verbs::{Ask as _, args};
-use super::{Db, DbError, Deed, UserId};
+use super::{Db, DbError, AuditedAction, UserId};
 use crate::keys::{Key, SCOPES};
 
 /// What a new key is for.
@@ -69,7 +69,7 @@ impl Db {
     /// When there is no such user, or the database cannot be written.
     pub async fn add_key(&self, user: &UserId, new: &NewKey) -> Result<Key, DbError> {
         let key = Key::generate().map_err(|error| DbError::Invalid(error.to_string()))?;
-        self.keep_key(user, &key, new, Deed::KeyMade).await?;
+        self.keep_key(user, &key, new, AuditedAction::KeyMade).await?;
         Ok(key)
     }
 
@@ -84,7 +84,7 @@ impl Db {
         };
         let key = Key::older(key).ok_or_else(problem)?;
         self.add_user(user).await?;
-        self.keep_key(user, &key, &NewKey { label: "imported".into(), ..NewKey::default() }, Deed::KeyImported).await
+        self.keep_key(user, &key, &NewKey { label: "imported".into(), ..NewKey::default() }, AuditedAction::KeyImported).await
     }
 
     /// True for a user who was removed and not added again.
@@ -95,7 +95,7 @@ impl Db {
         let mut tx = self.begin(user).await?;
         let removed = "SELECT EXISTS (SELECT FROM audit WHERE user_id = $1 AND what = $2)
                            AND NOT EXISTS (SELECT FROM users WHERE user_id = $1)";
-        Ok(tx.value(removed, args![user.as_str(), Deed::UserRemoved.as_str()]).await?)
+        Ok(tx.value(removed, args![user.as_str(), AuditedAction::UserRemoved.as_str()]).await?)
     }
 
     /// True for a key of the older API that was taken over, and holds.
@@ -107,7 +107,7 @@ impl Db {
         Ok(self.caller(&key).await?.is_some())
     }
 
-    async fn keep_key(&self, user: &UserId, key: &Key, new: &NewKey, deed: Deed) -> Result<(), DbError> {
+    async fn keep_key(&self, user: &UserId, key: &Key, new: &NewKey, deed: AuditedAction) -> Result<(), DbError> {
         if !is_clean(&new.label) {
             return Err(DbError::Invalid("the label holds a credential; name what the key is for".into()));
         }
@@ -183,11 +183,11 @@ impl Db {
         let scopes: Option<Vec<String>> =
             tx.maybe_value(sql, args![user.as_str(), key_id, key.id(), key.hash().to_vec()]).await?;
         let Some(scopes) = scopes else { return Ok(None) };
-        on_host(&mut tx, user, Deed::KeyMade, &format!("{} {}", key.id(), scopes.join(","))).await?;
+        on_host(&mut tx, user, AuditedAction::KeyMade, &format!("{} {}", key.id(), scopes.join(","))).await?;
         let sql = "UPDATE api_keys SET expires = least(expires, now() + make_interval(hours => $3))
              WHERE user_id = $1 AND key_id = $2";
         tx.run(sql, args![user.as_str(), key_id, i32::try_from(hours).unwrap_or(i32::MAX)]).await?;
-        on_host(&mut tx, user, Deed::KeyEnds, &format!("{key_id} {hours} h")).await?;
+        on_host(&mut tx, user, AuditedAction::KeyEnds, &format!("{key_id} {hours} h")).await?;
         tx.commit().await?;
         Ok(Some(key))
     }
@@ -213,7 +213,7 @@ impl Db {
         let sql = "UPDATE api_keys SET revoked = now() WHERE user_id = $1 AND key_id = $2 AND revoked IS NULL";
         let revoked = tx.run(sql, args![user.as_str(), key_id]).await?;
         if revoked.rows_affected() > 0 {
-            on_host(&mut tx, user, Deed::KeyRevoked, key_id).await?;
+            on_host(&mut tx, user, AuditedAction::KeyRevoked, key_id).await?;
         }
         tx.commit().await?;
         Ok(revoked.rows_affected() > 0)

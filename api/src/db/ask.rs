@@ -8,7 +8,7 @@ use tessera_engine::meaning::ENCODER_VERSION;
 use tessera_engine::screen::Screened;
 use tessera_engine::sync::{Action, Op, Refusal};
 
-use super::foreseen::Foreseen;
+use super::foreseen::UnlockedOutcome;
 use super::memories::{Stored, columns, numbered, seen, uuid};
 use super::ops::{Current, Step};
 use super::sync::MOST_PAGE_BYTES;
@@ -127,7 +127,7 @@ impl UserTx {
         rows.iter().map(numbered).collect()
     }
 
-    async fn ask(&mut self, ask: &Ask, foreseen: &Foreseen) -> Result<Option<Reply>, DbError> {
+    async fn ask(&mut self, ask: &Ask, foreseen: &UnlockedOutcome) -> Result<Option<Reply>, DbError> {
         let current = if ask.is_unheard {
             Current::Unheard
         } else {

@@ -9,7 +9,7 @@ use super::{Caller, Db, DbError, UserId, UserTx};
 
 names! {
 /// What is audited.
-pub(crate) enum Deed {
+pub(crate) enum AuditedAction {
     Shared = "shared",
     Unshared = "unshared",
     TagShared = "tag_shared",
@@ -51,7 +51,7 @@ const INSERT: &str = "INSERT INTO audit (user_id, what, target, key_id, address)
 
 impl UserTx {
     /// Notes what the user does, to what.
-    pub(crate) async fn audit(&mut self, deed: Deed, target: &str) -> Result<(), DbError> {
+    pub(crate) async fn audit(&mut self, deed: AuditedAction, target: &str) -> Result<(), DbError> {
         self.tx
             .run(
                 INSERT,
@@ -66,7 +66,7 @@ impl UserTx {
 pub(super) async fn on_host(
     tx: &mut sqlx::PgTransaction<'_>,
     user: &UserId,
-    deed: Deed,
+    deed: AuditedAction,
     target: &str,
 ) -> Result<(), DbError> {
     let query = sqlx::query(INSERT).bind(user.as_str()).bind(deed.as_str()).bind(target);
@@ -93,7 +93,7 @@ pub struct Audited {
 
 impl Db {
     /// Notes one thing that a caller does, by itself.
-    pub(crate) async fn note(&self, caller: &Caller, deeds: &[(Deed, String)]) -> Result<(), DbError> {
+    pub(crate) async fn note(&self, caller: &Caller, deeds: &[(AuditedAction, String)]) -> Result<(), DbError> {
         let mut tx = self.by(caller).await?;
         for (deed, target) in deeds {
             tx.audit(*deed, target).await?;

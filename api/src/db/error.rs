@@ -99,7 +99,7 @@ fn remedy_of(code: &str) -> Remedy {
 pub(crate) async fn unless_overtaken<T, E, F>(mut transaction: impl FnMut() -> F) -> Result<T, E>
 where
     F: Future<Output = Result<T, E>>,
-    E: AsOvertaken,
+    E: MayConflict,
 {
     for attempt in 1..ATTEMPTS {
         match transaction().await {
@@ -114,12 +114,12 @@ where
 }
 
 /// An error of which one can tell whether another transaction was the reason.
-pub(crate) trait AsOvertaken {
+pub(crate) trait MayConflict {
     /// True where it was.
     fn is_overtaken(&self) -> bool;
 }
 
-impl AsOvertaken for DbError {
+impl MayConflict for DbError {
     fn is_overtaken(&self) -> bool {
         Self::is_overtaken(self)
     }

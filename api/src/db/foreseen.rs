@@ -38,12 +38,12 @@ impl Base {
 
 /// The outcome of a change on a memory as it was read without a lock.
 #[derive(Debug)]
-pub(super) struct Foreseen {
+pub(super) struct UnlockedOutcome {
     base: Option<Base>,
     outcome: Outcome,
 }
 
-impl Foreseen {
+impl UnlockedOutcome {
     /// The outcome, if the memory is still as it was read.
     pub(super) fn if_still(&self, current: Option<&Stored>) -> Option<Outcome> {
         let is_same = match (&self.base, current) {
@@ -73,7 +73,7 @@ pub(super) async fn outcome_on(
 
 impl Db {
     /// Computes the outcome of one change. A new memory is not looked up: it rarely exists.
-    pub(super) async fn foresee(&self, caller: &Caller, op: &Screened<Op>) -> Result<Foreseen, DbError> {
+    pub(super) async fn foresee(&self, caller: &Caller, op: &Screened<Op>) -> Result<UnlockedOutcome, DbError> {
         let base = match op.action {
             Action::Create(_) => None,
             _ => self.of(&caller.user).await?.memory_to_foresee(op.memory).await?.as_ref().map(Base::of),
@@ -81,14 +81,14 @@ impl Db {
         let (op, author) = (op.clone(), caller.user.clone());
         off_runtime(move || {
             let outcome = computed(base.as_ref(), &op, &author);
-            Foreseen { base, outcome }
+            UnlockedOutcome { base, outcome }
         })
         .await
     }
 
     /// Computes the outcomes of several changes, in their order. If two of them change the same memory, the second one is
     /// computed again in its transaction.
-    pub(super) async fn foresee_all(&self, caller: &Caller, asks: &[Ask]) -> Result<Vec<Foreseen>, DbError> {
+    pub(super) async fn foresee_all(&self, caller: &Caller, asks: &[Ask]) -> Result<Vec<UnlockedOutcome>, DbError> {
         let mut bases = Vec::with_capacity(asks.len());
         let mut tx = None;
         for ask in asks {
@@ -108,7 +108,7 @@ impl Db {
             let foreseen = asks.iter().zip(bases).map(|(ask, base)| {
                 let op = ask.op(base.as_ref().map_or(0, |base| base.row.rev));
                 let outcome = computed(base.as_ref(), &op, &author);
-                Foreseen { base, outcome }
+                UnlockedOutcome { base, outcome }
             });
             foreseen.collect()
         })

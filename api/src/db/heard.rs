@@ -3,7 +3,7 @@
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use tessera_engine::domain::MemoryId;
-use tessera_engine::sync::{MachineOf, MachinesOfOther, PurgeReport};
+use tessera_engine::sync::{KeyMachine, OtherUserMachines, PurgeReport};
 
 use super::memories::uuid;
 use super::verbs::{Ask as _, args};
@@ -71,8 +71,8 @@ impl Db {
              FROM fetched f JOIN api_keys k ON k.user_id = f.user_id AND k.key_id = f.key_id
              WHERE f.user_id = $1 ORDER BY f.key_id, f.machine";
         let machines = tx.all(sql, args![caller.user.as_str(), uuid(memory)]).await?;
-        let machine = |row: &PgRow| -> Result<MachineOf, DbError> {
-            Ok(MachineOf {
+        let machine = |row: &PgRow| -> Result<KeyMachine, DbError> {
+            Ok(KeyMachine {
                 key: row.try_get("key_id")?,
                 label: row.try_get("label")?,
                 machine: row.try_get("machine")?,
@@ -83,9 +83,9 @@ impl Db {
         report.machines = machines.iter().map(machine).collect::<Result<_, _>>()?;
         let sql = "SELECT who, machines, confirmed FROM heard($1) ORDER BY who";
         let others = tx.all(sql, args![uuid(memory)]).await?;
-        let other = |row: &PgRow| -> Result<MachinesOfOther, DbError> {
+        let other = |row: &PgRow| -> Result<OtherUserMachines, DbError> {
             let count = |name: &str| row.try_get::<i64, _>(name).map(i64::unsigned_abs);
-            Ok(MachinesOfOther {
+            Ok(OtherUserMachines {
                 user: row.try_get("who")?,
                 machines: count("machines")?,
                 confirmed: count("confirmed")?,

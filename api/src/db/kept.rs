@@ -15,7 +15,7 @@ const FORM: i32 = 1;
 #[derive(Debug, Clone)]
 pub(crate) struct KeptIndex {
     /// True where vectors are in it.
-    pub(crate) by_meaning: bool,
+    pub(crate) by_embedding: bool,
     pub(crate) epoch: u64,
     /// Up to where in the feed.
     pub(crate) seq: u64,
@@ -30,16 +30,16 @@ pub(crate) struct KeptIndex {
 
 impl UserTx {
     /// The user's index, if one of this program's form is kept.
-    pub(crate) async fn kept_index(&mut self, by_meaning: bool) -> Result<Option<KeptIndex>, DbError> {
+    pub(crate) async fn kept_index(&mut self, by_embedding: bool) -> Result<Option<KeptIndex>, DbError> {
         let sql = "SELECT epoch, seq, stamp, used, beside, snapshot FROM kept_indexes
                    WHERE user_id = $1 AND form = $2 AND by_meaning = $3";
-        let Some(row) = self.tx.maybe(sql, args![self.user.as_str(), FORM, by_meaning]).await? else { return Ok(None) };
+        let Some(row) = self.tx.maybe(sql, args![self.user.as_str(), FORM, by_embedding]).await? else { return Ok(None) };
         let number =
             |name: &str| -> Result<u64, DbError> { Ok(u64::try_from(row.try_get::<i64, _>(name)?).unwrap_or(0)) };
         let seq = number("seq")?;
         let stamp: Option<i64> = row.try_get("stamp")?;
         Ok(Some(KeptIndex {
-            by_meaning,
+            by_embedding,
             epoch: number("epoch")?,
             seq,
             mark: stamp.map(|stamp| Mark { seq, stamp }),
@@ -65,7 +65,7 @@ impl Db {
                 sql,
                 args![
                     FORM,
-                    index.by_meaning,
+                    index.by_embedding,
                     signed(index.epoch),
                     signed(index.seq),
                     index.mark.map(|mark| mark.stamp),

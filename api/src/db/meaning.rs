@@ -12,7 +12,7 @@ use tessera_engine::sync::SentMeaning;
 use uuid::Uuid;
 
 use super::verbs::{Ask as _, args};
-use super::{Db, DbError, Deed, UserId, UserTx, unless_overtaken};
+use super::{Db, DbError, AuditedAction, UserId, UserTx, unless_overtaken};
 
 /// The version of the encoder of what is there, as the index of rows that wait has it: empty where nothing is, or it is
 /// of another text. A newer server's is left alone.
@@ -62,7 +62,7 @@ impl Sent {
 
 /// A text of which vectors are to be made.
 #[derive(Debug, Clone)]
-pub(crate) struct Unmade {
+pub(crate) struct PendingEmbedding {
     id: Uuid,
     content_rev: i64,
     pub(crate) content: String,
@@ -88,7 +88,7 @@ pub(crate) struct Kept {
 impl Db {
     /// Some of a user's memories of which vectors are to be made: those to be checked, then those that wait, the last
     /// changed first.
-    pub(crate) async fn to_make(&self, user: &UserId, most: i64) -> Result<Vec<Unmade>, DbError> {
+    pub(crate) async fn to_make(&self, user: &UserId, most: i64) -> Result<Vec<PendingEmbedding>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = concat!(
             "SELECT id, content_rev, content, sent, meant_by, turn = 0 AND meant_by IS NULL AS dropped FROM (
@@ -104,7 +104,7 @@ impl Db {
         let rows = tx.all(sql, args![user.as_str(), [ENCODER_VERSION].as_slice(), most]).await?;
         let unmade = |row: &sqlx::postgres::PgRow| {
             let (sent, key): (Vec<u8>, Option<String>) = (row.try_get("sent")?, row.try_get("meant_by")?);
-            Ok(Unmade {
+            Ok(PendingEmbedding {
                 id: row.try_get("id")?,
                 content_rev: row.try_get("content_rev")?,
                 content: row.try_get("content")?,
@@ -145,11 +145,11 @@ impl Db {
 
     /// Keeps vectors that were made here, unless the text was changed meanwhile. A machine that had sent others is
     /// believed no more.
-    pub(crate) async fn keep_made(&self, user: &UserId, made: &[(Unmade, Vec<u8>)]) -> Result<Kept, DbError> {
+    pub(crate) async fn keep_made(&self, user: &UserId, made: &[(PendingEmbedding, Vec<u8>)]) -> Result<Kept, DbError> {
         unless_overtaken(|| self.keep_made_now(user, made)).await
     }
 
-    async fn keep_made_now(&self, user: &UserId, made: &[(Unmade, Vec<u8>)]) -> Result<Kept, DbError> {
+    async fn keep_made_now(&self, user: &UserId, made: &[(PendingEmbedding, Vec<u8>)]) -> Result<Kept, DbError> {
         let mut tx = self.of(user).await?;
         // A push locks the key and then the memory: in another order the two would wait for each other.
         let keys: BTreeSet<&str> =
@@ -206,7 +206,7 @@ impl UserTx {
         let dropped: Vec<Uuid> = self.tx.values(sql, args![self.user.as_str(), key]).await?;
         dropped.into_iter().for_each(|id| self.tell_again(id));
         if is_new > 0 {
-            self.audit(Deed::Distrusted, key).await?;
+            self.audit(AuditedAction::Distrusted, key).await?;
         }
         Ok(is_new > 0)
     }

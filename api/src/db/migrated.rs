@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::memories::{Stored, columns, stored, uuid};
 use super::secrets::target;
 use super::verbs::{Ask as _, args};
-use super::{Caller, Db, DbError, Deed, UserId, UserTx, unless_overtaken};
+use super::{Caller, Db, DbError, AuditedAction, UserId, UserTx, unless_overtaken};
 use crate::secrets::{Aside, Opened, SecretError, Secrets, VaultedError};
 
 /// Rows that are looked through at one time.
@@ -140,7 +140,7 @@ impl Db {
             let row = cleaned(&now.row, now.known.as_deref(), looked.clone(), &O200k);
             let audience = tx.audience(user.as_str(), memory).await?;
             tx.replace(user.as_str(), &row, None).await?;
-            tx.audit(Deed::SecretMigrated, &memory.to_string()).await?;
+            tx.audit(AuditedAction::SecretMigrated, &memory.to_string()).await?;
             tx.drop_indexes(&audience);
             tx.told_all(audience, memory);
             tx.commit().await?;
@@ -174,7 +174,7 @@ impl Db {
             let Ok(again) = secrets.sealed(user.as_str(), memory, &name, &value) else { continue };
             let sql = "UPDATE memory_secrets SET sealed = $4, mark = $5 WHERE owner = $1 AND memory = $2 AND name = $3";
             tx.run(sql, args![user.as_str(), id, &name, again, secrets.mark(user.as_str(), &value)]).await?;
-            tx.audit(Deed::SecretResealed, &target(memory, &name)).await?;
+            tx.audit(AuditedAction::SecretResealed, &target(memory, &name)).await?;
             done += 1;
         }
         tx.commit().await?;

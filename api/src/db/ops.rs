@@ -7,7 +7,7 @@ use tessera_engine::domain::MemoryId;
 use tessera_engine::screen::Screened;
 use tessera_engine::sync::{Action, Answer, Op, Refusal, Shadow, State, copy_id};
 
-use super::foreseen::{Foreseen, outcome_on};
+use super::foreseen::{UnlockedOutcome, outcome_on};
 use super::meaning::Sent;
 use super::memories::{Stored, uuid};
 use super::sync::{ATTEMPTS, shadow};
@@ -162,7 +162,7 @@ impl UserTx {
         op: &Screened<Op>,
         hash: &[u8],
         sent: Option<&Sent>,
-        foreseen: &Foreseen,
+        foreseen: &UnlockedOutcome,
     ) -> Result<Option<Answer>, DbError> {
         let begun = self.begin_op(Some((op.op_id, hash)), op.memory, sent.map(|sent| sent.key.as_str())).await;
         let begun = begun.map_err(of_removed_user)?;
@@ -263,7 +263,7 @@ impl UserTx {
         op: &Screened<Op>,
         hash: &[u8],
         current: Current,
-        foreseen: &Foreseen,
+        foreseen: &UnlockedOutcome,
     ) -> Result<Option<Step>, DbError> {
         let begun = self.begin_op(Some((op.op_id, hash)), op.memory, None).await.map_err(of_removed_user)?;
         if let Some(known) = begun.known {
@@ -289,7 +289,7 @@ impl UserTx {
         op: &Screened<Op>,
         current: Current,
         sent: Option<&Sent>,
-        foreseen: &Foreseen,
+        foreseen: &UnlockedOutcome,
     ) -> Result<Option<Step>, DbError> {
         if matches!(current, Current::Anothers) {
             let is_new = matches!(op.action, Action::Create(_));
@@ -312,7 +312,7 @@ impl UserTx {
         if is_unheard && !is_own_alone {
             self.hold_shares(&owner).await?;
         }
-        let (row, key) = self.with_meaning(op, sent, &owner, *row);
+        let (row, key) = self.with_embedding(op, sent, &owner, *row);
         match &current {
             Some(_) => self.replace(&owner, &row, key).await?,
             None if self.insert(&row, key).await? => {}
@@ -336,7 +336,7 @@ impl UserTx {
 
     /// With what the machine found the op's text to mean, where the row is its user's own and says that very text; and
     /// with the key that it came under. What cannot be that is left away.
-    fn with_meaning<'a>(
+    fn with_embedding<'a>(
         &self,
         op: &Op,
         sent: Option<&'a Sent>,

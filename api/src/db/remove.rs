@@ -11,7 +11,7 @@ use tessera_engine::domain::MemoryId;
 use uuid::Uuid;
 
 use super::verbs::{Ask as _, args};
-use super::{Db, DbError, Deed, UserId, UserTx, unless_overtaken};
+use super::{Db, DbError, AuditedAction, UserId, UserTx, unless_overtaken};
 use crate::contract::MemoryView;
 use crate::secrets::{SecretError, Secrets};
 
@@ -139,7 +139,7 @@ impl Db {
         let mut counts = Counts::new();
         // Noted first: a server that starts meanwhile does not add the user again by a key in its environment.
         let mut tx = self.on_host(user).await?;
-        tx.audit(Deed::UserRemoved, "begun").await?;
+        tx.audit(AuditedAction::UserRemoved, "begun").await?;
         tx.commit().await?;
         // Nobody writes as them from here on.
         for key in self.keys(user).await? {
@@ -165,7 +165,7 @@ impl Db {
         self.forget_older(user, &mut counts).await?;
         let said: Vec<String> = counts.iter().map(|(table, rows)| format!("{table} {rows}")).collect();
         let mut tx = self.on_host(user).await?;
-        tx.audit(Deed::UserRemoved, &said.join(", ")).await?;
+        tx.audit(AuditedAction::UserRemoved, &said.join(", ")).await?;
         tx.commit().await?;
         Ok(counts)
     }

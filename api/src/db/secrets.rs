@@ -7,7 +7,7 @@ use tessera_engine::domain::MemoryId;
 use tessera_engine::screen::Secret;
 use uuid::Uuid;
 
-use super::audit::Deed;
+use super::audit::AuditedAction;
 use super::memories::{Stored, columns, stored, uuid};
 use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
@@ -111,7 +111,7 @@ impl Db {
                 return Ok(false);
             }
             if tx.keep_secret(memory, secret).await? {
-                tx.audit(Deed::SecretSent, &target(memory, secret.name.as_str())).await?;
+                tx.audit(AuditedAction::SecretSent, &target(memory, secret.name.as_str())).await?;
             }
             tx.commit().await?;
             Ok(true)
@@ -131,7 +131,7 @@ impl Db {
                  ON CONFLICT (owner, memory, name) DO UPDATE SET since = excluded.since)
              SELECT name FROM gone";
             let forgotten = tx.maybe(sql, args![caller.user.as_str(), uuid(memory), name]).await?;
-            let deed = if forgotten.is_some() { Deed::SecretForgotten } else { Deed::SecretDenied };
+            let deed = if forgotten.is_some() { AuditedAction::SecretForgotten } else { AuditedAction::SecretDenied };
             tx.audit(deed, &target(memory, name)).await?;
             tx.commit().await?;
             Ok(forgotten.is_some())
@@ -211,7 +211,7 @@ impl UserTx {
         let memory = decided.row().memory;
         for secret in decided.secrets() {
             if self.keep_secret(memory, secret).await? {
-                self.audit(Deed::SecretKept, &target(memory, secret.name.as_str())).await?;
+                self.audit(AuditedAction::SecretKept, &target(memory, secret.name.as_str())).await?;
             }
         }
         Ok(())
@@ -261,7 +261,7 @@ impl UserTx {
         }
         let sql = "INSERT INTO purges (owner, memory, told) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
         self.tx.run(sql, args![&owner, id, told]).await?;
-        self.audit(Deed::Purged, &memory.to_string()).await
+        self.audit(AuditedAction::Purged, &memory.to_string()).await
     }
 
     /// A secret of a memory of the user's own that has this name.

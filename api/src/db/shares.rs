@@ -6,13 +6,13 @@ use serde::Serialize;
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use tessera_engine::domain::{DomainError, MemoryId, Permission, Tag};
-use tessera_engine::sync::Offer;
+use tessera_engine::sync::Invitation;
 use uuid::Uuid;
 
-use super::error::AsOvertaken;
+use super::error::MayConflict;
 use super::memories::uuid;
 use super::verbs::{Ask as _, args};
-use super::{Caller, Db, DbError, Deed, UserId, UserTx, unless_overtaken};
+use super::{Caller, Db, DbError, AuditedAction, UserId, UserTx, unless_overtaken};
 
 /// Offers of one owner that a user is shown at a time: the next come when these are answered.
 const MOST_OFFERS_OF_ONE: i64 = 5;
@@ -49,7 +49,7 @@ impl From<sqlx::Error> for ShareError {
     }
 }
 
-impl AsOvertaken for ShareError {
+impl MayConflict for ShareError {
     fn is_overtaken(&self) -> bool {
         matches!(self, Self::Db(error) if error.is_overtaken())
     }
@@ -142,10 +142,10 @@ impl Db {
             };
             if changed {
                 let (deed, what) = match (target, permission) {
-                    (Target::Memory(memory), Some(_)) => (Deed::Shared, memory.to_string()),
-                    (Target::Memory(memory), None) => (Deed::Unshared, memory.to_string()),
-                    (Target::Tag(tag), Some(_)) => (Deed::TagShared, tag.as_str().to_owned()),
-                    (Target::Tag(tag), None) => (Deed::TagUnshared, tag.as_str().to_owned()),
+                    (Target::Memory(memory), Some(_)) => (AuditedAction::Shared, memory.to_string()),
+                    (Target::Memory(memory), None) => (AuditedAction::Unshared, memory.to_string()),
+                    (Target::Tag(tag), Some(_)) => (AuditedAction::TagShared, tag.as_str().to_owned()),
+                    (Target::Tag(tag), None) => (AuditedAction::TagUnshared, tag.as_str().to_owned()),
                 };
                 let how = permission.map(|permission| format!(" {permission}")).unwrap_or_default();
                 tx.audit(deed, &format!("{what} {}{how}", with.as_str())).await?;
@@ -193,7 +193,7 @@ impl Db {
     }
 
     /// What other users want to share with this one by a tag, and nobody answered.
-    pub(crate) async fn offers(&self, user: &UserId) -> Result<Vec<Offer>, DbError> {
+    pub(crate) async fn offers(&self, user: &UserId) -> Result<Vec<Invitation>, DbError> {
         self.of(user).await?.offers().await
     }
 
@@ -216,7 +216,7 @@ impl Db {
             let after: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
             if changed {
                 let answer = if is_accepted { "accepted" } else { "declined" };
-                tx.audit(Deed::OfferAnswered, &format!("{} {} {answer}", owner.as_str(), tag.as_str())).await?;
+                tx.audit(AuditedAction::OfferAnswered, &format!("{} {} {answer}", owner.as_str(), tag.as_str())).await?;
                 tx.offers_changed(user);
             }
             if !before.is_subset(&after) {
@@ -300,16 +300,16 @@ impl UserTx {
     }
 
     /// What other users want to share with this one by a tag, and nobody answered; of those they mute, nothing.
-    pub(super) async fn offers(&mut self) -> Result<Vec<Offer>, DbError> {
+    pub(super) async fn offers(&mut self) -> Result<Vec<Invitation>, DbError> {
         let sql = "SELECT owner, tag, permission FROM (
                  SELECT s.owner, s.tag, s.permission, row_number() OVER (PARTITION BY s.owner ORDER BY s.created, s.tag) AS place
                  FROM tag_shares s WHERE s.grantee = $1 AND s.status = 'offered'
                  AND NOT EXISTS (SELECT FROM mutes WHERE user_id = $1 AND owner = s.owner AND memory = $2)) offered
              WHERE place <= $3 ORDER BY place, owner LIMIT 200";
         let rows = self.tx.all(sql, args![self.user.as_str(), Uuid::nil(), MOST_OFFERS_OF_ONE]).await?;
-        let offer = |row: &PgRow| -> Result<Offer, DbError> {
+        let offer = |row: &PgRow| -> Result<Invitation, DbError> {
             let wrong = |error: DomainError| DbError::Row(error.to_string());
-            Ok(Offer {
+            Ok(Invitation {
                 owner: row.try_get("owner")?,
                 tag: Tag::try_from(row.try_get::<String, _>("tag")?).map_err(wrong)?,
                 permission: row.try_get::<&str, _>("permission")?.parse().map_err(wrong)?,

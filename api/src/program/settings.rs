@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::sync::Arc;
 
-use tessera_api::{MeaningUse, SecretMode, SecretRules};
+use tessera_api::{SemanticSearch, SecretMode, SecretRules};
 use tessera_engine::domain::{Clock, FixedClock, SystemClock, Timestamp};
 use tessera_tables::settings;
 use tessera_vault::Config;
@@ -41,7 +41,7 @@ settings! {
     VAULT = "VAULT_ADDR" "VAULT_TOKEN" "VAULT_TOKEN_FILE" "VAULT_ROLE" "VAULT_NAMESPACE" "VAULT_MOUNT"
          "VAULT_PREFIX" "VAULT_K8S_MOUNT" "VAULT_K8S_TOKEN_PATH" "VAULT_CACERT":
         "a Vault or OpenBao that keeps credentials, and how to get in";
-    MEANING = "TESSERA_RECALL_MEANING":
+    MEANING = "TESSERA_RECALL_SEMANTIC":
         "on or off: off, recall goes by words alone, and nothing is found out of what memories mean";
     LOG = "TESSERA_LOG":
         "what is logged to stderr, as a tracing filter";
@@ -127,10 +127,10 @@ pub(crate) fn clock() -> Result<Arc<dyn Clock>, SetupError> {
 }
 
 /// What the server makes of what memories mean.
-pub(crate) fn meaning() -> Result<MeaningUse, SetupError> {
+pub(crate) fn meaning() -> Result<SemanticSearch, SetupError> {
     match MEANING.text().as_deref().map(str::trim) {
-        None | Some("on" | "true" | "1") => Ok(MeaningUse::On),
-        Some("off" | "false" | "0") => Ok(MeaningUse::Off),
+        None | Some("on" | "true" | "1") => Ok(SemanticSearch::On),
+        Some("off" | "false" | "0") => Ok(SemanticSearch::Off),
         Some(other) => Err(MEANING.wrong(format!("{other:?} is neither on nor off"))),
     }
 }

@@ -10,7 +10,7 @@ use tessera_engine::score::Weights;
 use tokio::sync::{Mutex as Turn, OwnedSemaphorePermit, Semaphore};
 
 use super::index::UserIndex;
-use super::texts::Shelf;
+use super::texts::RowVersion;
 use crate::db::{Position, UserId};
 
 /// What an index holds at least, empty as it may be.
@@ -25,7 +25,7 @@ pub(super) struct Slot {
     /// Changed in one go, by whoever holds `refreshing`.
     pub(super) index: RwLock<UserIndex>,
     /// Memories that were given lately.
-    pub(super) shelf: Shelf,
+    pub(super) shelf: RowVersion,
 }
 
 impl Slot {
@@ -126,7 +126,7 @@ impl Cache {
             return Arc::clone(slot);
         }
         let turns = Arc::new(Semaphore::new(self.turns_of_user));
-        let (refreshing, index, shelf) = (Turn::default(), RwLock::default(), Shelf::default());
+        let (refreshing, index, shelf) = (Turn::default(), RwLock::default(), RowVersion::default());
         let slot = Arc::new(Slot { refreshing, turns, index, shelf });
         held.by_user.put(user.clone(), (Arc::clone(&slot), SLOT_BYTES));
         held.bytes += SLOT_BYTES;

@@ -79,13 +79,13 @@ struct Beside {
 
 impl UserIndex {
     /// The index as it was built, to be kept; `None` where it is small, or has taken changes in since.
-    pub(super) fn kept(&self, by_meaning: bool) -> Option<KeptIndex> {
+    pub(super) fn kept(&self, by_embedding: bool) -> Option<KeptIndex> {
         let snapshot =
             self.snapshot.as_ref().filter(|snapshot| snapshot.rows() >= KEPT_ROWS && self.tail.is_empty())?;
         let Self { captured, replaced, waiting, .. } = self;
         let beside = Beside { captured: captured.clone(), replaced: replaced.clone(), waiting: waiting.clone() };
         Some(KeptIndex {
-            by_meaning,
+            by_embedding,
             epoch: self.epoch,
             seq: self.cursor,
             mark: self.mark,

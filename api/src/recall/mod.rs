@@ -137,12 +137,12 @@ enum Outcome {
 }
 
 impl Recaller {
-    /// `most_bytes` is what the indexes may hold together; without `by_meaning` words alone decide.
-    pub(crate) fn new(clock: Arc<dyn Clock>, most_bytes: usize, by_meaning: bool) -> Self {
+    /// `most_bytes` is what the indexes may hold together; without `by_embedding` words alone decide.
+    pub(crate) fn new(clock: Arc<dyn Clock>, most_bytes: usize, by_embedding: bool) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let turns = (2 * processors).max(4);
         let weights = Weights::default();
-        let meaning = if by_meaning { weights.meaning } else { 0.0 };
+        let meaning = if by_embedding { weights.meaning } else { 0.0 };
         Self {
             // Half for one user: there is a turn for others, whatever one asks.
             cache: Cache::new(most_bytes - most_bytes / TEXTS, turns / 2),
@@ -222,12 +222,12 @@ impl Recaller {
     /// is let go, is not kept.
     fn keep(&self, db: &Db, user: &UserId, slot: &Arc<Slot>) {
         let (db, user, slot) = (db.clone(), user.clone(), Arc::downgrade(slot));
-        let (keeping, by_meaning) = (Arc::clone(&self.keeping), self.weights.meaning > 0.0);
+        let (keeping, by_embedding) = (Arc::clone(&self.keeping), self.weights.meaning > 0.0);
         tokio::spawn(async move {
             let Ok(_place) = keeping.acquire().await else { return };
             let Some(slot) = slot.upgrade() else { return };
             let kept = tokio::task::spawn_blocking(move || {
-                slot.index.read().unwrap_or_else(PoisonError::into_inner).kept(by_meaning)
+                slot.index.read().unwrap_or_else(PoisonError::into_inner).kept(by_embedding)
             });
             let Ok(Some(kept)) = kept.await else { return };
             if let Err(error) = db.keep_index(&user, &kept).await {

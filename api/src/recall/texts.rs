@@ -21,7 +21,7 @@ pub(super) struct Texts {
 
 /// What tells one user's rows of today from others', and from those of before.
 #[derive(Debug, Default)]
-pub(super) struct Shelf(Mutex<Label>);
+pub(super) struct RowVersion(Mutex<Label>);
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Label {
@@ -31,7 +31,7 @@ pub(super) struct Label {
     taken: u64,
 }
 
-impl Shelf {
+impl RowVersion {
     /// Takes all rows away: they are found no more, and go in time.
     pub(super) fn clear(&self) {
         let mut now = self.label();
@@ -56,7 +56,7 @@ impl Texts {
     }
 
     /// The rows of handles that are at hand, the handles of the others, and the label that those may be kept under.
-    pub(super) fn of(&self, shelf: &Shelf, handles: impl Iterator<Item = u32>) -> (Vec<Arc<Row>>, Vec<u32>, Label) {
+    pub(super) fn of(&self, shelf: &RowVersion, handles: impl Iterator<Item = u32>) -> (Vec<Arc<Row>>, Vec<u32>, Label) {
         let label = *shelf.label();
         let (mut found, mut others) = (Vec::new(), Vec::new());
         for handle in handles {
@@ -69,7 +69,7 @@ impl Texts {
     }
 
     /// Keeps rows that were read after their label was; not if any was taken meanwhile: they may be of before.
-    pub(super) fn keep(&self, shelf: &Shelf, label: Label, rows: impl Iterator<Item = Arc<Row>>) {
+    pub(super) fn keep(&self, shelf: &RowVersion, label: Label, rows: impl Iterator<Item = Arc<Row>>) {
         let mut now = shelf.label();
         if *now != label {
             return;
@@ -81,7 +81,7 @@ impl Texts {
     }
 
     /// Takes rows away.
-    pub(super) fn take(&self, shelf: &Shelf, handles: impl Iterator<Item = u32>) {
+    pub(super) fn take(&self, shelf: &RowVersion, handles: impl Iterator<Item = u32>) {
         let mut now = shelf.label();
         now.taken += 1;
         if now.number > 0 {
@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn what_was_read_before_something_was_taken_is_not_kept() {
-        let (texts, shelf, other) = (Texts::new(1 << 20), Shelf::default(), Shelf::default());
-        let held = |shelf: &Shelf| texts.of(shelf, [7].into_iter()).0.len();
+        let (texts, shelf, other) = (Texts::new(1 << 20), RowVersion::default(), RowVersion::default());
+        let held = |shelf: &RowVersion| texts.of(shelf, [7].into_iter()).0.len();
         let read = || texts.of(&shelf, [7].into_iter()).2;
         let label = read();
         texts.keep(&shelf, label, [row(7, "The gate is open")].into_iter());

@@ -13,9 +13,9 @@ use tessera_vault::Fields;
 
 use crate::App;
 use crate::contract::NewMemory;
-use crate::db::{Ask, Caller, Deed, Idempotency, Stored};
+use crate::db::{Ask, Caller, AuditedAction, Idempotency, Stored};
 use crate::error::Problem;
-use crate::secrets::{Aside, Looked, NoPlace, SetAside, Taken, field_of, unhinted};
+use crate::secrets::{Aside, Looked, CannotKeepSecret, SetAside, Taken, field_of, unhinted};
 use crate::threads::off_runtime;
 
 /// What stores a memory, and what was set aside of it. Under a name for the request its id follows from that name.
@@ -47,7 +47,7 @@ pub(super) async fn creation(
 }
 
 /// Why a text is not stored, with the field at fault.
-pub(super) fn named(why: NoPlace, body: &[u8]) -> Problem {
+pub(super) fn named(why: CannotKeepSecret, body: &[u8]) -> Problem {
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_place_for_secrets", format!("{}: {why}", field_of(body)))
 }
 
@@ -71,7 +71,7 @@ impl App {
     /// Notes what was thrown away.
     pub(super) async fn note_dropped(&self, caller: &Caller, memory: MemoryId, taken: &[Taken]) -> Result<(), Problem> {
         let dropped = taken.iter().filter(|taken| taken.name.is_none());
-        let dropped: Vec<_> = dropped.map(|taken| (Deed::SecretDropped, format!("{memory} {}", taken.kind))).collect();
+        let dropped: Vec<_> = dropped.map(|taken| (AuditedAction::SecretDropped, format!("{memory} {}", taken.kind))).collect();
         if dropped.is_empty() { Ok(()) } else { Ok(self.db.note(caller, &dropped).await?) }
     }
 

@@ -17,10 +17,10 @@ use tessera_vault::Fields;
 
 use crate::App;
 use crate::contract::{MigrateQuery, OfMemory};
-use crate::db::{Caller, Deed, KeptSecret as Row, Migrated, Migrator, Stored};
+use crate::db::{Caller, AuditedAction, KeptSecret as Row, Migrated, Migrator, Stored};
 use crate::error::{Problem, ProblemBody};
 use crate::extract::{Body, InPath, Named, Ours, Params, id};
-use crate::secrets::{NoPlace, Opened, SecretMode, Taken, source_of};
+use crate::secrets::{CannotKeepSecret, Opened, SecretMode, Taken, source_of};
 
 /// How long a request to migrate goes on before it says where the next one begins.
 const MIGRATE_FOR: std::time::Duration = std::time::Duration::from_secs(10);
@@ -42,7 +42,7 @@ pub(super) async fn show(
         Some((stored, rows)) => Some(app.shown(&caller, stored, rows).await?),
         None => None,
     };
-    let deed = if shown.is_some() { Deed::SecretShown } else { Deed::SecretDenied };
+    let deed = if shown.is_some() { AuditedAction::SecretShown } else { AuditedAction::SecretDenied };
     app.db.note(&caller, &[(deed, memory.to_string())]).await?;
     metrics::counter!("tessera_secrets_shown_total", "found" => if shown.is_some() { "yes" } else { "no" })
         .increment(1);
@@ -62,7 +62,7 @@ impl App {
         let refused = caller.may_all();
         if refused.is_err() {
             let memory = id.parse().map(|id: MemoryId| id.to_string()).unwrap_or_default();
-            self.db.note(caller, &[(Deed::SecretDenied, memory)]).await?;
+            self.db.note(caller, &[(AuditedAction::SecretDenied, memory)]).await?;
         }
         refused
     }
@@ -272,7 +272,7 @@ pub(super) async fn migrate(
     caller.may_all()?;
     if app.secrets.mode() == SecretMode::Refuse && !query.dry_run {
         let kind = "any".into();
-        return Err(NoPlace::Refused { kind }.into());
+        return Err(CannotKeepSecret::Refused { kind }.into());
     }
     let started = std::time::Instant::now();
     let mut done = Migrated { next: query.after, ..Migrated::default() };

@@ -7,12 +7,12 @@ use axum::response::Response;
 use serde_json::{Value, json};
 use tessera_engine::domain::{DomainError, Permission, Tag};
 use tessera_engine::screen::is_clean;
-use tessera_engine::sync::Offer;
+use tessera_engine::sync::Invitation;
 
 use super::memories::page_limit;
 use super::pages::{WithMe, sent};
 use crate::App;
-use crate::contract::{MemoriesView, OfMemory, OfferAnswer, PageQuery, ShareTagWith, ShareWith, UnshareTag};
+use crate::contract::{MemoriesView, OfMemory, InvitationAnswer, PageQuery, ShareTagWith, ShareWith, UnshareTag};
 use crate::db::{Caller, MyShares, ShareError, Target, UserId};
 use crate::error::{Problem, ProblemBody};
 use crate::extract::{Body, InPath, Named, Ours, Params};
@@ -165,18 +165,18 @@ pub(super) async fn my_shares(
 /// Lists what other users want to share with the caller by a tag, and the caller did not answer.
 #[utoipa::path(get, path = "/api/memories/offers",
     responses((status = 200, body = Vec<Value>), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
-pub(super) async fn offers(State(app): State<App>, caller: Caller) -> Result<Json<Vec<Offer>>, Problem> {
+pub(super) async fn offers(State(app): State<App>, caller: Caller) -> Result<Json<Vec<Invitation>>, Problem> {
     caller.may("read")?;
     Ok(Json(app.db.offers(&caller.user).await?))
 }
 
 /// Accepts what another user shares by a tag, or declines it; the answer may be changed later.
-#[utoipa::path(post, path = "/api/memories/offers", request_body = OfferAnswer,
+#[utoipa::path(post, path = "/api/memories/offers", request_body = InvitationAnswer,
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn answer_offer(
     State(app): State<App>,
     caller: Caller,
-    Body(answer): Body<OfferAnswer>,
+    Body(answer): Body<InvitationAnswer>,
 ) -> Result<Json<Value>, Problem> {
     caller.may("write")?;
     let (tag, owner) = (Tag::try_from(answer.tag)?, user("owner", &answer.owner)?);

@@ -15,7 +15,7 @@ use crate::db::{Caller, Remedy, Sent};
 use crate::error::{Problem, ProblemBody};
 use crate::extract::{Body, Machine, Marks, Params};
 use crate::keys::Place;
-use crate::secrets::{Aside, NoPlace, unhinted};
+use crate::secrets::{Aside, CannotKeepSecret, unhinted};
 use crate::threads::off_runtime;
 
 /// Carries out ops of a machine, each once.
@@ -61,7 +61,7 @@ async fn carried_out(app: &App, caller: &Caller, sent: SentOp, now: Timestamp) -
         let op = aside.look(op, memory)?;
         let taken = aside.into_taken();
         let hash = Sha256::digest(unhinted(&body, &taken));
-        Ok::<_, NoPlace>((op, taken, hash))
+        Ok::<_, CannotKeepSecret>((op, taken, hash))
     });
     let (op, taken, hash) = match screened.await? {
         Ok(screened) => screened,

@@ -27,7 +27,7 @@ const WHOLE: &str = "text";
 
 /// Why a text with a credential is not stored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum NoPlace {
+pub(crate) enum CannotKeepSecret {
     /// The server keeps none.
     #[error(
         "it holds a credential ({kind}), and this server has no place for secrets: take it out, or ask whoever runs the \
@@ -95,7 +95,7 @@ impl<'a> Aside<'a> {
     }
 
     /// Looks through what is said of a memory.
-    pub(crate) fn look<T: Texts>(&mut self, said: T, memory: MemoryId) -> Result<Screened<T>, NoPlace> {
+    pub(crate) fn look<T: Texts>(&mut self, said: T, memory: MemoryId) -> Result<Screened<T>, CannotKeepSecret> {
         screened(said, memory, self)
     }
 
@@ -139,24 +139,24 @@ fn name(bytes: &[u8]) -> Option<Name> {
 }
 
 impl Keeper for Aside<'_> {
-    type Error = NoPlace;
+    type Error = CannotKeepSecret;
 
-    fn keep(&mut self, memory: MemoryId, kind: &str, value: &str) -> Result<Option<Secret>, NoPlace> {
+    fn keep(&mut self, memory: MemoryId, kind: &str, value: &str) -> Result<Option<Secret>, CannotKeepSecret> {
         let mut take = |name: Option<Name>| {
             let value = Zeroizing::new(value.to_owned());
             self.taken.push(Taken { name, kind: kind.to_owned(), value });
         };
         match self.secrets.mode {
-            SecretMode::Refuse => return Err(NoPlace::Refused { kind: kind.to_owned() }),
-            SecretMode::Drop if kind == WHOLE => return Err(NoPlace::Nothing),
+            SecretMode::Refuse => return Err(CannotKeepSecret::Refused { kind: kind.to_owned() }),
+            SecretMode::Drop if kind == WHOLE => return Err(CannotKeepSecret::Nothing),
             SecretMode::Drop => {
                 take(None);
                 return Ok(None);
             }
-            _ if !self.is_own => return Err(NoPlace::NotOwn { kind: kind.to_owned() }),
+            _ if !self.is_own => return Err(CannotKeepSecret::NotOwn { kind: kind.to_owned() }),
             SecretMode::Encrypt | SecretMode::Vault => {}
         }
-        let not_sealed = || NoPlace::NotSealed { kind: kind.to_owned() };
+        let not_sealed = || CannotKeepSecret::NotSealed { kind: kind.to_owned() };
         // It was found before, on the way to what is looked through now.
         let known = self.taken.iter().find(|taken| *taken.value == value).and_then(|taken| taken.name.clone());
         let mark = self.secrets.mark(self.owner, value);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sqlx::PgPool;
-use tessera_api::{MeaningUse, Settings};
+use tessera_api::{SemanticSearch, Settings};
 use tessera_engine::sync::{Action, MACHINE_HEADER, Mark, Page, Snapshot};
 
 use crate::caches::{given, many, store};
@@ -149,7 +149,7 @@ fn marks_are_thinned_behind_every_machine_and_the_head_keeps_its_own() {
 #[test]
 fn replicas_clean_up_by_themselves_one_at_a_time() {
     let every = Some(Duration::from_millis(100));
-    let settings = Settings { clean_every: every, meaning: MeaningUse::Kept, ..Settings::default() };
+    let settings = Settings { clean_every: every, meaning: SemanticSearch::Kept, ..Settings::default() };
     with_site_of(settings.clone(), |site| async move {
         let other = site.replica_of(settings).await;
         let ada = site.user("ada").await;

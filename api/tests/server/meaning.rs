@@ -9,7 +9,7 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use sqlx::Row as _;
-use tessera_api::{Limits, MeaningUse, Settings, metrics_text};
+use tessera_api::{Limits, SemanticSearch, Settings, metrics_text};
 use tessera_engine::Patch;
 use tessera_engine::Store;
 use tessera_engine::domain::{Draft, FixedClock, MemoryId, MemoryRef, RecallRequest, Timestamp};
@@ -23,7 +23,7 @@ use crate::recall::send;
 use crate::site::{Site, with_site_of};
 use crate::sync::create;
 
-fn settings(meaning: MeaningUse) -> Settings {
+fn settings(meaning: SemanticSearch) -> Settings {
     let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
     let clock = Arc::new(FixedClock("2026-11-20T12:00:00Z".parse::<Timestamp>().unwrap()));
     Settings { meaning, limits, clock, count_uses_every: Duration::from_hours(1), ..Settings::default() }
@@ -35,7 +35,7 @@ fn nothing() -> Whole {
 
 /// A machine of ada's that begins with this.
 fn machine(home: &Path, whole: &Whole) -> Store {
-    let clock = settings(MeaningUse::Kept).clock;
+    let clock = settings(SemanticSearch::Kept).clock;
     let config = StoreConfig {
         home: home.into(),
         clock,
@@ -89,14 +89,14 @@ fn id_of(key: &str) -> String {
 
 #[test]
 fn vectors_travel_and_a_new_machine_need_not_make_them() {
-    with_site_of(settings(MeaningUse::Kept), |site| async move {
+    with_site_of(settings(SemanticSearch::Kept), |site| async move {
         let key = site.user("ada").await;
         let dir = tempfile::tempdir().unwrap();
         let (one, two) = (dir.path().join("one"), dir.path().join("two"));
         let mut store = machine(&one, &nothing());
         let texts = ["The crane is serviced in May", "Ferries leave at noon", "The pilot is called Marta"];
         let made: Vec<_> = texts.iter().map(|text| store.remember(Draft::new(*text)).unwrap().memory.id).collect();
-        while store.give_meaning_to_some().unwrap() {}
+        while store.embed_some().unwrap() {}
         send(&site, &key, &mut store).await;
         assert_eq!(store.ops(9).unwrap(), []);
         for (text, (meaning, by)) in kept(&site).await {
@@ -133,7 +133,7 @@ fn vectors_travel_and_a_new_machine_need_not_make_them() {
 
 #[test]
 fn what_an_older_machine_sends_waits_and_what_cannot_be_a_vector_blocks_nothing() {
-    with_site_of(settings(MeaningUse::Kept), |site| async move {
+    with_site_of(settings(SemanticSearch::Kept), |site| async move {
         let key = site.user("ada").await;
         let text = "The lock is closed at night";
         let [mut odd, mut other] = [create(text), create(text)];
@@ -154,19 +154,19 @@ fn what_an_older_machine_sends_waits_and_what_cannot_be_a_vector_blocks_nothing(
 
 #[test]
 fn nobody_else_goes_by_what_a_machine_sent_until_it_was_made_here() {
-    with_site_of(settings(MeaningUse::Kept), |site| async move {
+    with_site_of(settings(SemanticSearch::Kept), |site| async move {
         let (ada, bob) = (site.user("ada").await, site.user("bob").await);
         let dir = tempfile::tempdir().unwrap();
         let mut store = machine(&dir.path().join("one"), &nothing());
         let memory = store.remember(Draft::new("The crane is serviced in May")).unwrap().memory.id;
-        while store.give_meaning_to_some().unwrap() {}
+        while store.embed_some().unwrap() {}
         send(&site, &ada, &mut store).await;
         let share = json!({ "shared_with": "bob", "permission": "write" });
         Site::ok(site.post(&ada, &format!("/api/memories/{memory}/share"), &share).await).await;
         let (mine, theirs) = (snapshot(&site, &ada).await, snapshot(&site, &bob).await);
         assert_eq!((mine.rows.len(), mine.meanings.len(), theirs.rows.len(), theirs.meanings.len()), (1, 1, 1, 0));
         // Another server of the team makes it, and bob's index hears of it though nothing changed.
-        let other = site.replica_of(settings(MeaningUse::On)).await;
+        let other = site.replica_of(settings(SemanticSearch::On)).await;
         let unchecked = "SELECT count(*) FROM memories WHERE meant_by IS NOT NULL";
         let pool = site.admin().await;
         until(async || sqlx::query_scalar::<_, i64>(unchecked).fetch_one(&pool).await.unwrap() == 0).await;
@@ -203,12 +203,12 @@ async fn send_wrong(site: &Site, key: &str, texts: &[&str]) -> Vec<MemoryId> {
 
 #[test]
 fn a_machine_whose_vectors_are_wrong_is_not_believed_any_more() {
-    with_site_of(settings(MeaningUse::On), |site| async move {
+    with_site_of(settings(SemanticSearch::On), |site| async move {
         let (ada, other, _) = (site.user("ada").await, site.key("ada").await, site.user("bob").await);
         let dir = tempfile::tempdir().unwrap();
         let mut store = machine(&dir.path().join("one"), &nothing());
         store.remember(Draft::new("The tide gauge is right")).unwrap();
-        while store.give_meaning_to_some().unwrap() {}
+        while store.embed_some().unwrap() {}
         send(&site, &other, &mut store).await;
         let ids = send_wrong(&site, &ada, &["The crane is red", "The ferry is late", "The pilot is ill"]).await;
         let head = snapshot(&site, &ada).await.head;
@@ -233,7 +233,7 @@ fn a_machine_whose_vectors_are_wrong_is_not_believed_any_more() {
         assert!(kept(&site).await["The mole is wet"].1.is_none());
         until(is_right).await;
         store.remember(Draft::new("The jetty is new")).unwrap();
-        while store.give_meaning_to_some().unwrap() {}
+        while store.embed_some().unwrap() {}
         send(&site, &other, &mut store).await;
         assert_eq!(keys().await.len(), 1);
         let metrics = metrics_text();
@@ -245,7 +245,7 @@ fn a_machine_whose_vectors_are_wrong_is_not_believed_any_more() {
 
 #[test]
 fn what_waits_is_made_though_nobody_sends_it_and_the_next_questions_go_by_it() {
-    with_site_of(settings(MeaningUse::Kept), |site| async move {
+    with_site_of(settings(SemanticSearch::Kept), |site| async move {
         let key = site.user("ada").await;
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().join("one");
@@ -269,21 +269,21 @@ fn what_waits_is_made_though_nobody_sends_it_and_the_next_questions_go_by_it() {
         let there = async |site: &Site| site.post(&key, "/api/memories/recall", &asked).await.text().await.unwrap();
         let before = here(&mut store);
         assert_eq!(there(&site).await, before);
-        while store.give_meaning_to_some().unwrap() {}
+        while store.embed_some().unwrap() {}
         let after = here(&mut store);
         assert_ne!(before, after, "the question says it in other words");
         // Another server makes them; neither is told by a feed.
-        let other = site.replica_of(settings(MeaningUse::On)).await;
+        let other = site.replica_of(settings(SemanticSearch::On)).await;
         until(async || there(&other).await == after).await;
         until(async || there(&site).await == after).await;
-        let off = site.replica_of(settings(MeaningUse::Off)).await;
+        let off = site.replica_of(settings(SemanticSearch::Off)).await;
         assert_eq!(there(&off).await, before, "as if there were none");
     });
 }
 
 #[test]
 fn another_encoders_vectors_are_not_gone_by_and_only_older_ones_are_made_again() {
-    with_site_of(settings(MeaningUse::Kept), |site| async move {
+    with_site_of(settings(SemanticSearch::Kept), |site| async move {
         let key = site.user("ada").await;
         let texts = ["The crane is red", "The ferry is late"];
         for text in texts {
@@ -298,7 +298,7 @@ fn another_encoders_vectors_are_not_gone_by_and_only_older_ones_are_made_again()
         }
         assert!(snapshot(&site, &key).await.meanings.is_empty());
         assert_eq!(Site::ok(site.get(&key, "/api/stats").await).await["waiting_for_meaning"], 1);
-        let other = site.replica_of(settings(MeaningUse::On)).await;
+        let other = site.replica_of(settings(SemanticSearch::On)).await;
         until(async || kept(&site).await[texts[0]].0 == meaning_of(texts[0])).await;
         until(async || Site::ok(other.get(&key, "/api/stats").await).await["waiting_for_meaning"] == 0).await;
         assert_eq!(kept(&site).await[texts[1]].0[0], 200, "a newer server's");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use tessera_api::{Limits, MeaningUse, Settings};
+use tessera_api::{Limits, SemanticSearch, Settings};
 use tessera_engine::Patch;
 use tessera_engine::Store;
 use tessera_engine::domain::{
@@ -34,7 +34,7 @@ pub(crate) async fn send(site: &Site, key: &str, store: &mut Store) {
         if ops.is_empty() {
             return;
         }
-        let ops = store.with_meanings(ops).unwrap();
+        let ops = store.with_embeddings(ops).unwrap();
         let push = serde_json::to_value(Push { epoch: 1, ops }).unwrap();
         let pushed: Pushed =
             serde_json::from_value(Site::ok(site.post(key, "/v1/sync/push", &push).await).await).unwrap();
@@ -108,7 +108,7 @@ impl Meant {
             Self::Half => 6,
             Self::Nothing => 0,
         };
-        (0..most).take_while(|_| store.give_meaning_to_some().unwrap()).for_each(drop);
+        (0..most).take_while(|_| store.embed_some().unwrap()).for_each(drop);
     }
 
     fn weights(self) -> Weights {
@@ -218,13 +218,13 @@ async fn compare(site: &Site, key: &str, store: &mut Store, request: &RecallRequ
 /// A server whose clock and uses stand still, as those of the machine beside it.
 fn as_a_machine() -> Settings {
     let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
-    let (clock, meaning) = (clock(), MeaningUse::Kept);
+    let (clock, meaning) = (clock(), SemanticSearch::Kept);
     Settings { limits, clock, meaning, count_uses_every: Duration::from_hours(1), ..Settings::default() }
 }
 
 /// Both answer alike, to the byte, before and after changes.
 fn answers_are_the_same(meant: Meant, questions: usize) {
-    let meaning = if meant == Meant::Off { MeaningUse::Off } else { MeaningUse::Kept };
+    let meaning = if meant == Meant::Off { SemanticSearch::Off } else { SemanticSearch::Kept };
     with_site_of(Settings { meaning, ..as_a_machine() }, |site| async move {
         let key = site.user("ada").await;
         let home = tempfile::tempdir().unwrap();

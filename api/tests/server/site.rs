@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
-use tessera_api::{App, Db, Limits, MeaningUse, NewKey, Patience, SecretRules, Secrets, Settings, UserId};
+use tessera_api::{App, Db, Limits, SemanticSearch, NewKey, Patience, SecretRules, Secrets, Settings, UserId};
 use tessera_engine::sync::Mark;
 use tokio::net::TcpListener;
 
@@ -109,7 +109,7 @@ impl Site {
         let secrets = Arc::new(Secrets::open(&self.db, rules).await.unwrap());
         let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
         let tend_vault_every = Duration::from_millis(100);
-        let settings = Settings { secrets, limits, tend_vault_every, meaning: MeaningUse::Kept, ..Settings::default() };
+        let settings = Settings { secrets, limits, tend_vault_every, meaning: SemanticSearch::Kept, ..Settings::default() };
         self.replica_of(settings).await
     }
 
@@ -158,13 +158,13 @@ pub(crate) fn with_spread_site<F: Future<Output = ()>>(test: impl FnOnce(Site) -
 pub(crate) fn unlimited() -> Settings {
     let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
     // Nobody makes vectors beside a test that writes rows itself.
-    Settings { limits, meaning: MeaningUse::Kept, ..Settings::default() }
+    Settings { limits, meaning: SemanticSearch::Kept, ..Settings::default() }
 }
 
 /// The same with these limits.
 pub(crate) fn with_limits<F: Future<Output = ()>>(limits: Limits, test: impl FnOnce(Site) -> F) {
     // Nobody makes vectors beside a test that writes rows itself.
-    with_site_of(Settings { limits, meaning: MeaningUse::Kept, ..Settings::default() }, test);
+    with_site_of(Settings { limits, meaning: SemanticSearch::Kept, ..Settings::default() }, test);
 }
 
 /// The same with a server of these settings.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sqlx::Row as _;
-use tessera_api::{Limits, MeaningUse, Settings};
+use tessera_api::{Limits, SemanticSearch, Settings};
 
 use crate::site::{Site, with_site, with_site_of};
 
@@ -32,7 +32,7 @@ async fn make(site: &Site, version: i32) {
 /// Of a server that leaves rows as they are, unless somebody asks.
 fn quiet() -> Settings {
     let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
-    Settings { reanalyse_every: None, meaning: MeaningUse::Kept, limits, ..Settings::default() }
+    Settings { reanalyse_every: None, meaning: SemanticSearch::Kept, limits, ..Settings::default() }
 }
 
 async fn idle(site: &Site) -> Site {

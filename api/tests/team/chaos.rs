@@ -121,7 +121,7 @@ impl Team {
     }
 
     /// The network is fair, and everybody has asked often enough to know everything.
-    fn judge(&self, seed: u64) {
+    fn extractor(&self, seed: u64) {
         self.proxy.set(Weather::Fair);
         for _ in 0..4 {
             self.machines.iter().for_each(|machine| crate::server::exchange(&machine.world));
@@ -151,5 +151,5 @@ fn kills_crashes_and_a_bad_network_lose_double_and_leak_nothing() {
     while started.elapsed() < Duration::from_secs(seconds) {
         team.act();
     }
-    team.judge(seed);
+    team.extractor(seed);
 }

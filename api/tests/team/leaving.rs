@@ -20,8 +20,8 @@ fn a_user_is_written_down_removed_and_proven_to_be_gone() {
         let mut command = world.command(program());
         command.env("DATABASE_URL", server.cluster.url("server")).args(args).output().unwrap().into()
     };
-    let unasked = run(&["user", "remove", "bob"]);
-    assert!(unasked.code == Some(1) && unasked.stderr.contains("--yes"), "{unasked:?}");
+    let automatic = run(&["user", "remove", "bob"]);
+    assert!(automatic.code == Some(1) && automatic.stderr.contains("--yes"), "{automatic:?}");
     let proof = run(&["user", "remove", "bob", "--prove"]);
     assert!(proof.code == Some(1) && proof.stdout.contains("memories: 1"), "{proof:?}");
     let file = world.path("bob.jsonl");

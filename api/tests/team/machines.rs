@@ -253,12 +253,12 @@ fn what_somebody_else_wrote_into_ones_own_memory_is_given_by_their_name_and_neve
     let (laptop, bobs) = (server.machine(&ada), server.machine(&bob));
     laptop.remember("I deploy the staging cluster with the script release.sh");
     exchange(&laptop);
-    let unasked = |session: &str| {
+    let automatic = |session: &str| {
         let payload =
             event(&laptop, "UserPromptSubmit", session, json!({ "prompt": "how do I deploy the staging cluster?" }));
         hook(&laptop, payload.to_string().as_bytes(), &[]).stdout
     };
-    assert!(unasked("s1").contains("release.sh"), "her own words are");
+    assert!(automatic("s1").contains("release.sh"), "her own words are");
     laptop.json(&["share", "1", "--with", "bob", "--permission", "write"]);
     exchange(&laptop);
     exchange(&bobs);
@@ -266,13 +266,13 @@ fn what_somebody_else_wrote_into_ones_own_memory_is_given_by_their_name_and_neve
     exchange(&bobs);
     exchange(&laptop);
     assert!(texts(&laptop)[0].contains("example.org"));
-    let given = unasked("s2");
+    let given = automatic("s2");
     assert!(!given.contains("example.org"), "{given}");
     let asked = laptop.run(&["recall", "how do I deploy the staging cluster", "--max-tokens", "300"]).stdout;
     assert!(asked.contains("edited by bob") && asked.contains("example.org"), "{asked}");
     // Her own words again are hers.
     laptop.json(&["update", "1", "--content", "I deploy the staging cluster with the script deploy.sh"]);
     let (given, asked) =
-        (unasked("s3"), laptop.run(&["recall", "how do I deploy the staging cluster", "--max-tokens", "300"]).stdout);
+        (automatic("s3"), laptop.run(&["recall", "how do I deploy the staging cluster", "--max-tokens", "300"]).stdout);
     assert!(given.contains("deploy.sh") && !asked.contains("edited by"), "{given}{asked}");
 }

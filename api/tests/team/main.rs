@@ -8,7 +8,7 @@ mod chaos;
 #[expect(dead_code, reason = "tests of the server load dumps as well")]
 #[path = "../server/cluster.rs"]
 mod cluster;
-mod coming_over;
+mod migration;
 mod contract;
 mod files;
 mod front;

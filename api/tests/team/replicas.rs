@@ -53,7 +53,7 @@ impl Team {
 
     fn replica(&self) -> Replica {
         let mut command = self.world.command(program());
-        command.env("DATABASE_URL", self.cluster.url("server")).env("TESSERA_RECALL_MEANING", "off");
+        command.env("DATABASE_URL", self.cluster.url("server")).env("TESSERA_RECALL_SEMANTIC", "off");
         command.args(["--listen", "127.0.0.1:0", "--key-rate", "100000", "--address-rate", "100000"]);
         let mut running = Running(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
         let mut lines = BufReader::new(running.0.stderr.take().unwrap()).lines();

@@ -201,7 +201,7 @@ impl Notes {
         config.vectors.give(&mut scratch.store)?;
         let by_text: BTreeMap<&str, &str> = notes.clone().map(|note| (note.text.trim(), note.id.as_str())).collect();
         let mut names = BTreeMap::new();
-        scratch.store.each_meaning(|handle, text, _| {
+        scratch.store.each_embedding(|handle, text, _| {
             names.extend(by_text.get(text.trim()).map(|id| (handle, (*id).to_owned())));
         })?;
         let beginning = |note: &Note| (note.text.chars().take(BEGINNING).collect(), note.id.clone());

@@ -93,7 +93,7 @@ struct Words {
 impl Words {
     fn of(store: &Store) -> Result<Self, EvalError> {
         let mut texts = Vec::new();
-        store.each_meaning(|handle, text, _| texts.push((handle, text.to_owned())))?;
+        store.each_embedding(|handle, text, _| texts.push((handle, text.to_owned())))?;
         Self::over(&texts).map_err(failed)
     }
 

@@ -9,7 +9,7 @@ use crate::{EvalError, Fixture, Vectors};
 use serde::{Deserialize, Serialize};
 use tessera_engine::domain::{FixedClock, MemoryId, MemoryRef};
 use tessera_engine::score::Weights;
-use tessera_engine::store::{ReceiptFilter, SecretRules};
+use tessera_engine::store::{DeliveryFilter, SecretRules};
 
 use tessera_desk::project::{NAME_FILE, claim_of};
 use tessera_hooks::{Settings, Surroundings, answer};
@@ -143,16 +143,16 @@ fn judge(
     prompt: &Prompt,
     session: &str,
 ) -> Result<ReplayReport, EvalError> {
-    let filter = ReceiptFilter { session: Some(session.to_owned()), ..ReceiptFilter::default() };
-    let receipts = store.receipts(&filter)?;
+    let filter = DeliveryFilter { session: Some(session.to_owned()), ..DeliveryFilter::default() };
+    let deliveries = store.deliveries(&filter)?;
     let gold: BTreeSet<MemoryId> = prompt.gold.iter().map(|key| MemoryId::from_key(key)).collect();
     let mut report = ReplayReport { prompts: 1, answerable: u32::from(!gold.is_empty()), ..ReplayReport::default() };
     let mut beside = Vec::new();
-    for receipt in &receipts {
-        report.tokens += receipt.tokens;
-        report.most_tokens = report.most_tokens.max(receipt.tokens);
-        report.most_characters = report.most_characters.max(receipt.characters);
-        for given in &receipt.given {
+    for delivery in &deliveries {
+        report.tokens += delivery.tokens;
+        report.most_tokens = report.most_tokens.max(delivery.tokens);
+        report.most_characters = report.most_characters.max(delivery.characters);
+        for given in &delivery.given {
             report.given += 1;
             let memory = store.get(MemoryRef::Handle(given.handle))?;
             match memory {

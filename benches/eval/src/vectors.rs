@@ -64,21 +64,21 @@ impl Vectors {
         }
         let Some(dir) = &self.cache else { return Ok(make(store)?) };
         let cache = Cache::open(dir)?;
-        store.take_meanings(|text| cache.find(text))?;
+        store.take_embeddings(|text| cache.find(text))?;
         let mut waiting = Vec::new();
-        store.each_meaning(|_, text, meaning| waiting.extend(meaning.is_empty().then(|| text.to_owned())))?;
+        store.each_embedding(|_, text, meaning| waiting.extend(meaning.is_empty().then(|| text.to_owned())))?;
         if waiting.is_empty() {
             return Ok(());
         }
         make(store)?;
         let mut made = Vec::new();
-        store.each_meaning(|_, text, meaning| made.push((cache.key(text), meaning.to_vec())))?;
+        store.each_embedding(|_, text, meaning| made.push((cache.key(text), meaning.to_vec())))?;
         cache.keep(&made)
     }
 }
 
 fn make(store: &mut Store) -> Result<(), StoreError> {
-    while store.give_meaning_to_some()? {}
+    while store.embed_some()? {}
     Ok(())
 }
 
@@ -154,7 +154,7 @@ mod tests {
 
     fn meanings(scratch: &Scratch) -> Vec<Vec<u8>> {
         let mut meanings = Vec::new();
-        scratch.store.each_meaning(|_, _, meaning| meanings.push(meaning.to_vec())).unwrap();
+        scratch.store.each_embedding(|_, _, meaning| meanings.push(meaning.to_vec())).unwrap();
         meanings
     }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tessera_desk::log;
 use tessera_desk::project::claim_of;
 use tessera_engine::Store;
-use tessera_engine::store::{ReceiptFilter, StoreConfig, StoreError, Usage};
+use tessera_engine::store::{DeliveryFilter, StoreConfig, StoreError, Usage};
 
 use crate::client::{Client, Level, Places, hooks_file};
 use crate::entry::{SERVER, is_our_hook};
@@ -227,15 +227,15 @@ fn last_injection(config: &StoreConfig) -> String {
     if !Store::is_there(&config.home) {
         return "none: there is no store yet".into();
     }
-    let receipts = opened(config).and_then(|store| store.receipts(&ReceiptFilter::default()));
-    let receipts = match receipts {
-        Ok(receipts) => receipts,
+    let deliveries = opened(config).and_then(|store| store.deliveries(&DeliveryFilter::default()));
+    let deliveries = match deliveries {
+        Ok(deliveries) => deliveries,
         Err(error) => return format!("cannot be read: {error}"),
     };
-    let seen = receipts
+    let seen = deliveries
         .last()
         .map_or_else(|| "no event yet".to_owned(), |last| format!("last event {} at {}", last.event, last.at));
-    match receipts.iter().rev().find(|receipt| !receipt.given.is_empty()) {
+    match deliveries.iter().rev().find(|delivery| !delivery.given.is_empty()) {
         None => format!("none; {seen}"),
         Some(given) => {
             let count = given.given.len();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use tessera_engine::screen::findings;
-use tessera_engine::store::{Home, Likeness, Near, StoreError, make_private_dir, replace};
+use tessera_engine::store::{Home, SimilarityKind, Near, StoreError, make_private_dir, replace};
 use tessera_plugins::{Body, Manifest, Name, Pinned, Plugin, PluginError, command, digest, wasm};
 
 use super::installed::{at, module_path};
@@ -175,23 +175,23 @@ impl Link for Screen {
 }
 
 /// Names memories that say nearly what a new one says.
-pub(super) struct SaysTheSame;
+pub(super) struct FindDuplicates;
 
-impl Link for SaysTheSame {
+impl Link for FindDuplicates {
     fn after(&self, done: &Done<'_>) -> Vec<Near> {
-        like(done, Likeness::Same)
+        like(done, SimilarityKind::Same)
     }
 }
 
 /// Names memories that are close to a new one and may contradict it.
-pub(super) struct SaysOtherwise;
+pub(super) struct FindContradictions;
 
-impl Link for SaysOtherwise {
+impl Link for FindContradictions {
     fn after(&self, done: &Done<'_>) -> Vec<Near> {
-        like(done, Likeness::Other)
+        like(done, SimilarityKind::Other)
     }
 }
 
-fn like(done: &Done<'_>, likeness: Likeness) -> Vec<Near> {
+fn like(done: &Done<'_>, likeness: SimilarityKind) -> Vec<Near> {
     done.near.iter().filter(|near| near.likeness == likeness).cloned().collect()
 }

@@ -137,6 +137,6 @@ pub fn make_ready(home: &Home) {
 pub(crate) fn hints(store: &mut Store, memory: &Memory) -> Result<Vec<Near>, StoreError> {
     let (near, entry) = (store.near(memory)?, Entry::of_store(memory, store.now()));
     let done = Done { store, entry: &entry, memories: std::slice::from_ref(memory), near: &near };
-    let links: [&dyn Link; 2] = [&adding::SaysTheSame, &adding::SaysOtherwise];
+    let links: [&dyn Link; 2] = [&adding::FindDuplicates, &adding::FindContradictions];
     Ok(links.into_iter().flat_map(|link| link.after(&done)).collect())
 }

@@ -166,7 +166,7 @@ pub(super) fn after(done: &Done<'_>) -> Vec<u8> {
     message.insert("origin".into(), json!(entry.origin));
     message.insert("client".into(), json!(entry.client));
     message.insert("project".into(), json!(entry.project));
-    message.insert("unasked".into(), json!(entry.unasked));
+    message.insert("unasked".into(), json!(entry.automatic));
     if entry.event == Event::Forget {
         message.insert("hard".into(), json!(entry.hard));
     }

@@ -13,7 +13,7 @@ use tessera_plugins::{Event, Failure, Field};
 
 use super::plugin::view;
 use crate::caller::Caller;
-use crate::verbs::{Forget, Question, Remember, Update, Which};
+use crate::use_cases::{Forget, Question, Remember, Update, Which};
 
 /// Memories that are shown with what is to be done to them, at most.
 const MOST_SHOWN: usize = 100;
@@ -232,8 +232,8 @@ impl Seen {
             return Err(Failure::NotGranted("change what stands in a file".to_owned()));
         }
         let mut changes = Changes::default();
-        let unasked = |field: &Field| self.event == Event::Update && !self.fields.contains_key(field);
-        if let Some((field, _)) = wanted.iter().find(|(field, _)| unasked(field)) {
+        let automatic = |field: &Field| self.event == Event::Update && !self.fields.contains_key(field);
+        if let Some((field, _)) = wanted.iter().find(|(field, _)| automatic(field)) {
             // An update of many would make them all the same there.
             return Err(Failure::NotGranted(format!("change {}, which the update does not", field.as_str())));
         }

@@ -43,7 +43,7 @@ pub struct Entry {
     /// In which project.
     pub(super) project: Option<Scope>,
     /// True where memories were given that nobody asked for.
-    pub(super) unasked: bool,
+    pub(super) automatic: bool,
     /// True for a removal for good.
     pub(super) hard: bool,
     /// The question, where the person wants questions kept.
@@ -65,7 +65,7 @@ impl Entry {
             origin: caller.origin.clone(),
             client: caller.client.as_ref().map(|client| dropped(client).into_owned()),
             project: caller.scope(),
-            unasked: asked.is_prompt(),
+            automatic: asked.is_prompt(),
             hard: asked.is_hard(),
             query: query.map(|(query, _)| dropped(query).into_owned()),
             at,
@@ -81,7 +81,7 @@ impl Entry {
             origin: memory.origin.clone(),
             client: None,
             project: None,
-            unasked: false,
+            automatic: false,
             hard: false,
             query: None,
             at,
@@ -127,7 +127,7 @@ pub fn is_waiting(home: &Home) -> bool {
 
 /// What lies in the spool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lying {
+pub struct SpoolContent {
     /// How many wait.
     pub waiting: usize,
     /// What is no entry, and is left alone: a directory, a link.
@@ -135,12 +135,12 @@ pub struct Lying {
 }
 
 /// What lies in the spool of a home.
-pub fn lying(home: &Home) -> Lying {
+pub fn lying(home: &Home) -> SpoolContent {
     let waiting = waiting(home);
     let all = fs::read_dir(home.plugin_spool()).into_iter().flatten().flatten();
     let mut strange: Vec<PathBuf> = all.map(|entry| entry.path()).filter(|path| !waiting.contains(path)).collect();
     strange.sort();
-    Lying { waiting: waiting.len(), strange }
+    SpoolContent { waiting: waiting.len(), strange }
 }
 
 fn waiting(home: &Home) -> Vec<PathBuf> {

@@ -13,7 +13,7 @@ use super::left::{LeftOut, left_out};
 use super::read::{held_to_write, note_memories};
 use super::refresh::{Refreshed, refresh_held};
 use crate::caller::Caller;
-use crate::desk::{Effect, Verb};
+use crate::desk::{Effect, UseCase};
 
 /// The longest name of a folder, in characters.
 const MOST_CHARS: usize = 64;
@@ -35,7 +35,7 @@ pub struct AddFolder {
     pub is_told: bool,
 }
 
-impl Verb for AddFolder {
+impl UseCase for AddFolder {
     type Outcome = (FolderState, Refreshed);
     const EFFECT: Effect = Effect::Adds;
 
@@ -98,7 +98,7 @@ pub struct RemoveFolder {
     pub name: String,
 }
 
-impl Verb for RemoveFolder {
+impl UseCase for RemoveFolder {
     type Outcome = usize;
     const EFFECT: Effect = Effect::Destroys;
 
@@ -156,7 +156,7 @@ impl FolderState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Folders;
 
-impl Verb for Folders {
+impl UseCase for Folders {
     type Outcome = Vec<FolderState>;
     const EFFECT: Effect = Effect::Reads;
 
@@ -186,7 +186,7 @@ pub struct FilesCounted {
     pub left_out: usize,
 }
 
-impl Verb for CountFiles {
+impl UseCase for CountFiles {
     type Outcome = FilesCounted;
     const EFFECT: Effect = Effect::Reads;
 

@@ -14,7 +14,7 @@ use super::left::{LeftOut, left_out};
 use super::read::MOST_BYTES;
 use super::refresh::refresh;
 use crate::caller::Caller;
-use crate::desk::{Effect, Verb};
+use crate::desk::{Effect, UseCase};
 use crate::files::read_small;
 
 /// Files that are named where something is wrong with them, at most.
@@ -137,7 +137,7 @@ pub struct CredentialsInFiles;
 
 /// A line in which a credential stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FoundInFile {
+pub struct CredentialInFile {
     /// The file: its path in a folder, or its name below the home where it is a copy of a deleted one.
     pub path: String,
     /// The line, from 1.
@@ -146,11 +146,11 @@ pub struct FoundInFile {
     pub kinds: BTreeMap<String, u64>,
 }
 
-impl Verb for CredentialsInFiles {
-    type Outcome = Vec<FoundInFile>;
+impl UseCase for CredentialsInFiles {
+    type Outcome = Vec<CredentialInFile>;
     const EFFECT: Effect = Effect::Reads;
 
-    fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<FoundInFile>, StoreError> {
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<CredentialInFile>, StoreError> {
         let mut found = Vec::new();
         for folder in store.folders()? {
             let Ok(tree) = Tree::open(&folder.dir, &folder.name) else { continue };
@@ -176,11 +176,11 @@ impl Verb for CredentialsInFiles {
     }
 }
 
-fn found_in(path: &str, text: &str) -> Vec<FoundInFile> {
+fn found_in(path: &str, text: &str) -> Vec<CredentialInFile> {
     let mut lines: BTreeMap<usize, BTreeMap<String, u64>> = BTreeMap::new();
     for finding in findings(text) {
         let line = text.get(..finding.span.start).unwrap_or_default().matches('\n').count() + 1;
         *lines.entry(line).or_default().entry(finding.kind.as_str().to_owned()).or_default() += 1;
     }
-    lines.into_iter().map(|(line, kinds)| FoundInFile { path: path.to_owned(), line, kinds }).collect()
+    lines.into_iter().map(|(line, kinds)| CredentialInFile { path: path.to_owned(), line, kinds }).collect()
 }

@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::read::MOST_BYTES;
 use crate::caller::Caller;
-use crate::desk::{Effect, Verb};
+use crate::desk::{Effect, UseCase};
 
 /// Where an export notes what it wrote. Hidden, so that nobody takes it for a note.
 const LIST: &str = ".tessera.export";
@@ -52,7 +52,7 @@ pub struct NotesExported {
     pub files_left_out: usize,
 }
 
-impl Verb for ExportNotes {
+impl UseCase for ExportNotes {
     type Outcome = NotesExported;
     const EFFECT: Effect = Effect::Reads;
 

@@ -174,7 +174,7 @@ fn note_away(store: &mut Store, folder: &Folder, problem: &str) -> Result<(), St
 }
 
 /// A file that differs, how it looks, and what is known of it.
-type Differing = (FilePath, Stamp, Option<FileRow>);
+type ChangedFile = (FilePath, Stamp, Option<FileRow>);
 
 /// The same as it was read; no file where it is no text.
 struct ReadNow {
@@ -187,7 +187,7 @@ struct ReadNow {
 #[derive(Default)]
 struct Changes {
     /// Files to be read, with what is known of them.
-    differing: Vec<Differing>,
+    differing: Vec<ChangedFile>,
     /// Files that were not found.
     missing: Vec<FileRow>,
     /// Files that were texts and are none any more: they say nothing, and are not gone.
@@ -390,7 +390,7 @@ fn direct(store: &Store, folder: &Folder, directory: &str) -> Result<Vec<FileRow
 }
 
 /// Reads as many of what is left as are taken at once.
-fn read_some(tree: &Tree, folder: &Folder, left: &mut impl Iterator<Item = Differing>, most: usize) -> Vec<ReadNow> {
+fn read_some(tree: &Tree, folder: &Folder, left: &mut impl Iterator<Item = ChangedFile>, most: usize) -> Vec<ReadNow> {
     let mut bytes = 0;
     let mut read = Vec::new();
     while bytes <= BYTES_AT_ONCE

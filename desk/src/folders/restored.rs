@@ -14,7 +14,7 @@ use super::read::{MOST_BYTES, held_to_write, refused};
 use super::refresh::refresh_held;
 use super::whole::path_of;
 use crate::caller::Caller;
-use crate::desk::{Effect, Verb};
+use crate::desk::{Effect, UseCase};
 
 /// Brings back a file that was deleted, or an earlier text of one.
 ///
@@ -137,7 +137,7 @@ pub struct PutBack {
 
 /// What came back, and what did not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CameBack {
+pub struct RestoredFiles {
     /// The files that are there again.
     pub restored: Vec<FilePath>,
     /// Those that are not, each with the reason.
@@ -160,7 +160,7 @@ pub struct DropCopies {
     pub path: FilePath,
 }
 
-impl Verb for DropCopies {
+impl UseCase for DropCopies {
     /// What cannot be brought back any more.
     type Outcome = Vec<FilePath>;
     const EFFECT: Effect = Effect::Destroys;
@@ -188,14 +188,14 @@ fn is_of_one(error: &StoreError) -> bool {
     )
 }
 
-impl Verb for PutBack {
-    type Outcome = CameBack;
+impl UseCase for PutBack {
+    type Outcome = RestoredFiles;
     const EFFECT: Effect = Effect::Changes;
 
-    fn run(self, store: &mut Store, caller: &Caller) -> Result<CameBack, StoreError> {
+    fn run(self, store: &mut Store, caller: &Caller) -> Result<RestoredFiles, StoreError> {
         let _held = held_to_write(store)?;
         refresh_held(store)?;
-        let mut back = CameBack::default();
+        let mut back = RestoredFiles::default();
         for id in store.files_deleted_below(&self.path)? {
             // One that cannot come back keeps no other away.
             match restore_held(store, caller, MemoryRef::Id(id), None) {

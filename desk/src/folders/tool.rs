@@ -16,7 +16,7 @@ use super::aside;
 use super::read::{held_to_write, note_memories, seen};
 use super::refresh::refresh_held;
 use crate::caller::Caller;
-use crate::desk::{Effect, Verb};
+use crate::desk::{Effect, UseCase};
 
 /// Directories that the end of a listing names: the first number of these that leaves room.
 const NAMED: [usize; 4] = [8, 3, 1, 0];
@@ -60,7 +60,7 @@ pub struct ToolReply {
     pub is_error: bool,
 }
 
-impl Verb for FileCommand {
+impl UseCase for FileCommand {
     type Outcome = ToolReply;
     const EFFECT: Effect = Effect::Destroys;
 

@@ -17,7 +17,7 @@ use super::read::held_to_write;
 use super::refresh::{Refreshed, refresh, refresh_briefly, refresh_held};
 use super::whole::forget_held;
 use crate::caller::Caller;
-use crate::desk::{Effect, Verb};
+use crate::desk::{Effect, UseCase};
 
 /// Files that are deleted together: all of them, or none.
 const AT_ONCE: usize = 500;
@@ -46,7 +46,7 @@ pub struct UnreadFile {
     pub is_told: bool,
 }
 
-impl Verb for Unread {
+impl UseCase for Unread {
     type Outcome = Vec<UnreadFile>;
     const EFFECT: Effect = Effect::Reads;
 
@@ -81,7 +81,7 @@ pub struct ClearUnread {
     pub paths: Vec<FilePath>,
 }
 
-impl Verb for ClearUnread {
+impl UseCase for ClearUnread {
     type Outcome = Vec<FilePath>;
     const EFFECT: Effect = Effect::Destroys;
 
@@ -114,7 +114,7 @@ impl Verb for ClearUnread {
 
 /// How long somebody who asks waits for what changed in files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Looks {
+pub enum ChangeWait {
     /// Until all of it is taken: nobody else will.
     Long,
     /// For a moment: somebody takes the rest soon.
@@ -124,18 +124,18 @@ pub enum Looks {
 /// What the folders looked like when they were last compared. It can be looked at on another thread while a question is
 /// answered: so that a question costs no more because there are files.
 #[derive(Debug, Clone)]
-pub struct Glance {
+pub struct FolderSnapshot {
     folders: Vec<(Folder, BTreeMap<String, u64>)>,
     is_known_to_differ: bool,
-    looks: Looks,
+    looks: ChangeWait,
 }
 
-impl Glance {
+impl FolderSnapshot {
     /// What is known of the folders.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn of(store: &Store, looks: Looks) -> Result<Self, StoreError> {
+    pub fn of(store: &Store, looks: ChangeWait) -> Result<Self, StoreError> {
         let known = store.folders()?;
         let is_new = !known.iter().any(|folder| folder.name == MEMORIES)
             && (store.home().memories().is_dir() || store.has_files_for(MEMORIES)?);
@@ -190,8 +190,8 @@ impl Glance {
     /// The store at hand may only be read: it is written through a connection of its own.
     fn take(&self, store: &Store) -> bool {
         let refreshed = store.opener(Usage::Write)().and_then(|mut store| match self.looks {
-            Looks::Long => refresh(&mut store),
-            Looks::Briefly => refresh_briefly(&mut store),
+            ChangeWait::Long => refresh(&mut store),
+            ChangeWait::Briefly => refresh_briefly(&mut store),
         });
         // A store that cannot be written answers from what it holds.
         refreshed.as_ref().is_ok_and(Refreshed::is_change)

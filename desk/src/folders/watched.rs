@@ -21,7 +21,7 @@ use tessera_files::Tree;
 
 use super::left::directories;
 use super::refresh::refresh_patiently;
-use super::unread::{Glance, Looks};
+use super::unread::{FolderSnapshot, ChangeWait};
 
 /// Directories of one folder that are watched, at most: systems have little room for more.
 const MOST_DIRECTORIES: usize = 8_000;
@@ -312,11 +312,11 @@ where
     }
 
     /// Looks at what was heard of, and says how long there is nothing to do.
-    fn look(&mut self, glance: &mut Option<Glance>) -> Duration {
+    fn look(&mut self, glance: &mut Option<FolderSnapshot>) -> Duration {
         let has_heard = self.heard.in_folders.swap(false, Ordering::AcqRel);
         let is_of_store = self.heard.in_store.swap(false, Ordering::AcqRel);
         if is_of_store || glance.is_none() || !self.watched.hears_store() {
-            *glance = (self.read)().and_then(|store| Glance::of(&store, Looks::Long)).ok();
+            *glance = (self.read)().and_then(|store| FolderSnapshot::of(&store, ChangeWait::Long)).ok();
         }
         let Some(known) = glance.as_ref() else { return POLL };
         if known.is_idle() {
@@ -328,7 +328,7 @@ where
         let is_watched = self.watched.cover(known.folders(), is_anew);
         if known.differs() {
             let is_change = self.take();
-            *glance = (self.read)().and_then(|store| Glance::of(&store, Looks::Long)).ok();
+            *glance = (self.read)().and_then(|store| FolderSnapshot::of(&store, ChangeWait::Long)).ok();
             return self.next_pause(is_change || has_heard, is_watched);
         }
         self.pause = AGAIN;

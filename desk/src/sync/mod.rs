@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 pub use remote::{Remote, RemoteError, SharedMemory, SharedTag, Shares};
 pub use round::{Exchanged, exchange};
-pub use worker::{EVERY, Trouble, Worker};
+pub use worker::{EVERY, SyncProblem, Worker};
 
 use tessera_engine::Store;
 use tessera_engine::store::{Home, StoreError, try_lock};
@@ -70,7 +70,7 @@ pub enum SyncError {
 /// # Errors
 /// As [`exchange`].
 pub async fn exchange_or_join(store: Store, remote: Remote) -> Result<Exchanged, SyncError> {
-    Worker::new(SharedStore::new(store), Arc::new(remote), Trouble::default()).round().await
+    Worker::new(SharedStore::new(store), Arc::new(remote), SyncProblem::default()).round().await
 }
 
 /// Held while a process synchronises a store: one at a time does.

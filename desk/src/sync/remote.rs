@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tessera_engine::domain::{MemoryId, Permission, Tag};
 use tessera_engine::sync::{
-    KeptSecrets, MACHINE_HEADER, Mark, Offer, Page, PurgeReport, Push, Pushed, SentSecrets, ShownSecret, ShownSecrets,
+    KeptSecrets, MACHINE_HEADER, Mark, Invitation, Page, PurgeReport, Push, Pushed, SentSecrets, ShownSecret, ShownSecrets,
     Snapshot,
 };
 use url::Url;
@@ -406,7 +406,7 @@ impl Remote {
     ///
     /// # Errors
     /// When the server cannot be reached.
-    pub async fn offers(&self) -> Result<Vec<Offer>, RemoteError> {
+    pub async fn offers(&self) -> Result<Vec<Invitation>, RemoteError> {
         self.answer(self.request(Method::GET, "api/memories/offers")?).await
     }
 

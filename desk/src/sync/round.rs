@@ -193,7 +193,7 @@ impl Round<'_> {
             before.clone_from(&ops);
             let epoch = self.state().await?.epoch;
             let sent = ops.clone();
-            let sent = on(self.desk, move |store| store.with_meanings(sent)).await?;
+            let sent = on(self.desk, move |store| store.with_embeddings(sent)).await?;
             match self.remote.push(&Push { epoch, ops: sent }, &self.known().await?).await {
                 Ok(pushed) => {
                     self.done.sent += pushed.answers.len() as u64;

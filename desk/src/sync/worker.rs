@@ -33,16 +33,16 @@ const AT_THE_END: Duration = Duration::from_secs(1);
 pub struct Worker {
     desk: SharedStore,
     remote: Arc<Remote>,
-    trouble: Trouble,
+    trouble: SyncProblem,
     every: Duration,
 }
 
 /// What the server said last, if it was no answer: also before the store belongs to it, when there is no row to note
 /// it in.
 #[derive(Debug, Clone, Default)]
-pub struct Trouble(Arc<Mutex<Option<String>>>);
+pub struct SyncProblem(Arc<Mutex<Option<String>>>);
 
-impl Trouble {
+impl SyncProblem {
     /// The words of it.
     pub fn get(&self) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -62,7 +62,7 @@ impl Trouble {
 
 impl Worker {
     /// For a store and a server.
-    pub fn new(desk: SharedStore, remote: Arc<Remote>, trouble: Trouble) -> Self {
+    pub fn new(desk: SharedStore, remote: Arc<Remote>, trouble: SyncProblem) -> Self {
         Self { desk, remote, trouble, every: EVERY }
     }
 

@@ -44,7 +44,7 @@ impl<'a> Passages<'a> {
 }
 
 /// Puts down how near each passage is to `to`: -1 to 1, 0 where one of the two is nothing.
-pub(crate) fn nearness(kernel: Kernel, to: &Vector, passages: Passages<'_>, near: &mut [f32]) {
+pub(crate) fn similarities(kernel: Kernel, to: &Vector, passages: Passages<'_>, near: &mut [f32]) {
     run(kernel, Compare { to, passages, near });
 }
 

@@ -1,7 +1,7 @@
 //! A vector of small whole numbers, and how near two are.
 
 use super::kernels::{Kernel, Query, Values};
-use super::scan::{Passages, nearness};
+use super::scan::{Passages, similarities};
 
 /// Numbers of a vector.
 pub const DIMENSIONS: usize = 384;
@@ -39,23 +39,23 @@ impl Vector {
     }
 
     /// The cosine of the angle between two: -1 to 1, 0 where one is nothing.
-    pub fn nearness(&self, other: &Self) -> f64 {
-        f64::from(self.nearness_to_bytes(&other.to_bytes()))
+    pub fn similarities(&self, other: &Self) -> f64 {
+        f64::from(self.similarities_to_bytes(&other.to_bytes()))
     }
 
     /// The same against a stored vector (see [`Meaning::vectors`]); 0 for bytes that are none.
-    pub fn nearness_to_bytes(&self, bytes: &[u8]) -> f32 {
+    pub fn similarities_to_bytes(&self, bytes: &[u8]) -> f32 {
         let mut near = [0.0];
         if let Some((squares, values)) = bytes.split_first_chunk::<4>() {
-            nearness(Kernel::best(), self, Passages { values, squares }, &mut near);
+            similarities(Kernel::best(), self, Passages { values, squares }, &mut near);
         }
         near[0]
     }
 
-    /// How near each of many passages is, exactly as [`Vector::nearness_to_bytes`] would say of each alone.
-    pub fn nearness_to_all(&self, passages: Passages<'_>) -> Vec<f32> {
+    /// How near each of many passages is, exactly as [`Vector::similarities_to_bytes`] would say of each alone.
+    pub fn similarities_to_all(&self, passages: Passages<'_>) -> Vec<f32> {
         let mut near = vec![0.0; passages.len()];
-        nearness(Kernel::best(), self, passages, &mut near);
+        similarities(Kernel::best(), self, passages, &mut near);
         near
     }
 
@@ -143,8 +143,8 @@ mod tests {
             (vector([-0.4, 1.0, 0.0]), -51.0 / (51.0_f64 * 51.0 + 127.0 * 127.0).sqrt()),
             (Vector::default(), 0.0),
         ] {
-            assert!((x.nearness(&other) - cosine).abs() < 1e-6, "{cosine}");
-            assert!((other.nearness(&x) - cosine).abs() < 1e-6, "{cosine}");
+            assert!((x.similarities(&other) - cosine).abs() < 1e-6, "{cosine}");
+            assert!((other.similarities(&x) - cosine).abs() < 1e-6, "{cosine}");
         }
         assert_eq!(vector([f32::NAN, 1.0, 0.0]), vector([0.0, 1.0, 0.0]));
         assert_eq!(vector([f32::INFINITY, 1.0, 0.0]), Vector::default());

@@ -132,7 +132,7 @@ fn what_is_said_in_other_words_is_nearer() {
         ("how do I indent source code?", 2),
     ] {
         let question = encoder.question(question);
-        let near: Vec<f64> = notes.iter().map(|note| question.nearness(note)).collect();
+        let near: Vec<f64> = notes.iter().map(|note| question.similarities(note)).collect();
         assert!((0..3).all(|other| other == right || near[other] < near[right] - 0.05), "{near:?}");
     }
 }
@@ -144,7 +144,7 @@ fn any_text_has_a_vector() {
     let odd = ["", " ", "\0", "\u{301}\u{301}", "👩‍👩‍👧‍👦", "\u{202e}שלום", &"x".repeat(1 << 20), &long, &"é".repeat(5000)];
     for text in odd {
         let question = encoder.question(text);
-        assert!((question.nearness(&question) - 1.0).abs() < 1e-6, "{} bytes", text.len());
+        assert!((question.similarities(&question) - 1.0).abs() < 1e-6, "{} bytes", text.len());
     }
     assert_eq!(encoder.passages(&odd).len(), odd.len());
 }
@@ -157,9 +157,9 @@ fn a_scan_says_of_each_what_is_said_of_it_alone() {
     let question = Encoder::shared().question("who owns the deploy key?");
     let (squares, values): (Vec<_>, Vec<_>) = vectors.iter().map(|vector| vector.split_at(4)).unzip();
     let (squares, values) = (squares.concat(), values.concat());
-    let all = question.nearness_to_all(Passages { values: &values, squares: &squares });
-    let alone: Vec<f32> = vectors.iter().map(|vector| question.nearness_to_bytes(vector)).collect();
+    let all = question.similarities_to_all(Passages { values: &values, squares: &squares });
+    let alone: Vec<f32> = vectors.iter().map(|vector| question.similarities_to_bytes(vector)).collect();
     assert_eq!(all, alone);
     assert!(all.iter().any(|near| *near > 0.3) && all.iter().any(|near| *near < 0.1));
-    assert!(question.nearness_to_bytes(&[1, 2, 3]).abs() < f32::EPSILON);
+    assert!(question.similarities_to_bytes(&[1, 2, 3]).abs() < f32::EPSILON);
 }

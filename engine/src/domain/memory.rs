@@ -212,7 +212,7 @@ impl Memory {
 
     /// Why it is given when it is asked for and never unasked, and what the owner can do about it. `None` for one
     /// that is the person's own.
-    pub fn why_never_unasked(&self) -> Option<String> {
+    pub fn why_never_injected(&self) -> Option<String> {
         let handle = self.handle.get();
         if self.trust != Trust::Foreign {
             return None;

@@ -25,12 +25,12 @@ const BYTES_AT_ONCE: usize = 1024;
 /// gives `false`, the texts that are not finished are left out at the end.
 pub fn meanings(encoder: &Encoder, texts: &[&str], pause: impl FnMut() -> bool) -> Vec<Meaning> {
     let texts: Vec<(&str, &str)> = texts.iter().map(|text| ("", *text)).collect();
-    meanings_about(encoder, &texts, pause)
+    embeddings_about(encoder, &texts, pause)
 }
 
 /// The same of texts that stand below something: each with what that is called, which each of its passages is read after.
 /// A text has as many passages as it has alone.
-pub fn meanings_about(encoder: &Encoder, texts: &[(&str, &str)], mut pause: impl FnMut() -> bool) -> Vec<Meaning> {
+pub fn embeddings_about(encoder: &Encoder, texts: &[(&str, &str)], mut pause: impl FnMut() -> bool) -> Vec<Meaning> {
     let below = |about: &str, passage: &'_ str| match about {
         "" => passage.to_owned(),
         about => format!("{about}: {passage}"),

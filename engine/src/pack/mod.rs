@@ -26,4 +26,4 @@ pub(crate) use passage::CUT_TOKENS;
 pub use passage::{Passage, json_line as passage_json_line, line as passage_line};
 pub use select::{Bounds, Frame, Item, Shown, select};
 pub use text::{Detail, IndexEntry, Ranked, Recall, Row, TextFrame};
-pub use weak::WeakRows;
+pub use weak::LowConfidenceRows;

@@ -27,7 +27,7 @@ const NEAR_TOKENS: u32 = 8;
 
 /// The weak matches that fit, and how many near ones stay unshown.
 #[derive(Debug, Clone, Copy)]
-pub struct WeakRows<'a> {
+pub struct LowConfidenceRows<'a> {
     /// The rows, best first.
     pub rows: &'a [IndexEntry],
     /// Near memories that are not among them.
@@ -50,7 +50,7 @@ impl TextFrame {
 
     /// Renders the reply and counts it: (body, tokens in the unit of the profile). `None` when it has nothing to say
     /// beside that nothing matches, or no room to say it.
-    pub fn render_weak(&self, weak: WeakRows<'_>) -> Option<(String, u32)> {
+    pub fn render_weak(&self, weak: LowConfidenceRows<'_>) -> Option<(String, u32)> {
         let shown = u32::try_from(weak.rows.len()).unwrap_or(u32::MAX);
         if shown == 0 {
             let (body, used) = self.nothing(&near_line(weak.near), near_tokens(weak.near));
@@ -73,7 +73,7 @@ impl TextFrame {
 impl JsonFrame {
     /// Renders the reply and counts it: (body, tokens in the unit of the profile). `None` when it has nothing to say
     /// beside that nothing matches, or no room to say it.
-    pub fn render_weak(&self, weak: WeakRows<'_>) -> Option<(String, u32)> {
+    pub fn render_weak(&self, weak: LowConfidenceRows<'_>) -> Option<(String, u32)> {
         if weak.rows.is_empty() && weak.near == 0 {
             return None;
         }

@@ -128,7 +128,7 @@ fn meant_in(row: &Row, meant: &Vector) -> Vec<(Range<usize>, f64)> {
     let near = |(passage, vector): (&str, &[u8])| {
         let start = from + content.get(from..)?.find(passage)?;
         from = start + passage.len();
-        Some((start..from, f64::from(meant.nearness_to_bytes(vector))))
+        Some((start..from, f64::from(meant.similarities_to_bytes(vector))))
     };
     passages.into_iter().zip(vectors).map(near).collect::<Option<_>>().unwrap_or_default()
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::information::Information;
 use super::query::{QueryTerm, QueryTerms, Relation};
 use crate::domain::Purpose;
-use crate::index::{DocId, IndexView, Nearness, TermPostings};
+use crate::index::{DocId, IndexView, Similarities, TermPostings};
 use crate::score::{Weights, idf};
 use crate::text::{Lexicon, Token, TokenKind, fold, tokenize};
 
@@ -248,12 +248,12 @@ fn shown(chunk: &str) -> String {
 
 /// How near the rows of a view are to the question.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Meaning<'a>(&'a Nearness);
+pub(super) struct Meaning<'a>(&'a Similarities);
 
 impl<'a> Meaning<'a> {
     /// None where no row has a vector yet: then words decide alone.
-    pub(super) fn of(nearness: &'a Nearness) -> Option<Self> {
-        nearness.is_known().then_some(Self(nearness))
+    pub(super) fn of(similarities: &'a Similarities) -> Option<Self> {
+        similarities.is_known().then_some(Self(similarities))
     }
 
     /// How near a row is, 0 to 1. One that waits for its vector is taken to be as near as rows are that hold as much of

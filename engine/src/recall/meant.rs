@@ -8,10 +8,10 @@ use crate::score::Weights;
 /// processor: not for a thread that others wait for.
 pub fn meant(request: &RecallRequest, weights: &Weights) -> Option<Vector> {
     let subject = request.subject();
-    is_asked_by_meaning(&subject, weights).then(|| Encoder::shared().question(&subject))
+    is_semantic_query(&subject, weights).then(|| Encoder::shared().question(&subject))
 }
 
 /// True for a question that is ranked by what it means too: one in letters that the encoder was taught.
-pub(crate) fn is_asked_by_meaning(subject: &str, weights: &Weights) -> bool {
+pub(crate) fn is_semantic_query(subject: &str, weights: &Weights) -> bool {
     weights.meaning > 0.0 && subject.chars().any(char::is_alphanumeric) && is_understood(subject)
 }

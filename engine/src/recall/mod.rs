@@ -23,7 +23,7 @@ mod weak;
 pub use answer::{Form, answer};
 pub use lookup::known_words;
 #[cfg(feature = "sqlite")]
-pub(crate) use meant::is_asked_by_meaning;
+pub(crate) use meant::is_semantic_query;
 pub use meant::meant;
 pub use query::{QueryTerm, QueryTerms, Relation};
 pub use rank::{Ranking, rank};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::score::Weights;
-use crate::text::{Kinship, Lexicon, Token, TokenKind, tokenize};
+use crate::text::{WordRelation, Lexicon, Token, TokenKind, tokenize};
 
 /// How a term stands for a word of the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -213,7 +213,7 @@ impl Reader<'_> {
             }
             let joins = both.or_else(|| PARTICLES.contains(&next.term.as_str()).then_some(concept));
             if let Some((concepts, whole)) = joins.zip(joined(token, next)) {
-                self.alternative(whole, concepts, Kinship::Same, weight);
+                self.alternative(whole, concepts, WordRelation::Same, weight);
             }
         }
     }
@@ -226,10 +226,10 @@ impl Reader<'_> {
         }
     }
 
-    fn alternative(&mut self, term: String, concepts: u64, kinship: Kinship, weight: f64) {
+    fn alternative(&mut self, term: String, concepts: u64, kinship: WordRelation, weight: f64) {
         let (relation, weight) = match kinship {
-            Kinship::Same => (Relation::Same, weight * self.weights.aliases),
-            Kinship::Near => (Relation::Near, weight * self.weights.related),
+            WordRelation::Same => (Relation::Same, weight * self.weights.aliases),
+            WordRelation::Near => (Relation::Near, weight * self.weights.related),
         };
         if weight <= 0.0 {
             return;

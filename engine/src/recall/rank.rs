@@ -37,7 +37,7 @@ pub struct Ranking {
     /// The terms that were looked for, in byte order, with what each is worth.
     terms: Vec<(String, f64)>,
     /// True when nearness in meaning counted.
-    has_meaning: bool,
+    has_embedding: bool,
     /// What the question means, where that counts.
     meant: Option<Vector>,
     /// True for a question over many memories.
@@ -89,8 +89,8 @@ pub fn rank<B: AsRef<[u8]>>(
     now: Timestamp,
     weights: &Weights,
 ) -> Ranking {
-    let (unasked, is_asked) = (weights.unasked(), request.purpose == Purpose::Asked);
-    let weights = if is_asked { weights } else { &unasked };
+    let (automatic, is_asked) = (weights.automatic(), request.purpose == Purpose::Asked);
+    let weights = if is_asked { weights } else { &automatic };
     let is_broad = request.is_broad();
     let subject = if is_broad { request.subject() } else { request.query.as_str().into() };
     let dates = DateHints::read(&request.query, now);
@@ -102,21 +102,21 @@ pub fn rank<B: AsRef<[u8]>>(
     let query = QueryTerms::analyze(&subject, request.expanded_query.as_deref(), date_words, weights);
     let mut terms = Terms::look_up(view, query, request.purpose, weights);
     let meant = meant.filter(|_| weights.meaning > 0.0);
-    let mut nearness = meant.map(|meant| view.nearness(meant)).unwrap_or_default();
+    let mut similarities = meant.map(|meant| view.similarities(meant)).unwrap_or_default();
     if let Some(meant) = meant {
-        view.complete(&mut nearness, meant, &terms.lists);
+        view.complete(&mut similarities, meant, &terms.lists);
     }
-    let meaning = Meaning::of(&nearness);
+    let meaning = Meaning::of(&similarities);
     let scorer = Scorer::new(view, request, now, weights, &terms, dates, meaning);
     if meaning.is_some() {
-        terms.lists.push(nearness.from(weights.meaning_least));
+        terms.lists.push(similarities.from(weights.meaning_least));
     }
     terms.lists.extend(scorer.rows_of_date(view));
     let allowed = Allowed::of(view, request);
     let mut found = Found::default();
     let mut gate = Gate::default();
-    let has_meaning = meaning.is_some();
-    let mut ranking = Ranking { searched: view.rows(), has_meaning, is_broad, ..Ranking::default() };
+    let has_embedding = meaning.is_some();
+    let mut ranking = Ranking { searched: view.rows(), has_embedding, is_broad, ..Ranking::default() };
     let sides: [(Side, Wrap); 2] = [(|list| &list.snapshot, DocId::Snapshot), (|list| &list.tail, DocId::Tail)];
     for (side, doc_id) in sides {
         let lists: Vec<&[Posting]> = terms.lists.iter().map(side).collect();
@@ -230,13 +230,13 @@ impl Ranking {
             let best = matches.iter().map(|found| found.evidence).fold(0.0, f64::max);
             matches.retain(|found| !found.is_doubtful || found.evidence >= best * weights.meaning_near_best);
         }
-        if self.has_meaning && request.purpose == Purpose::Unasked {
+        if self.has_embedding && request.purpose == Purpose::Unasked {
             let best = matches.iter().map(|found| found.pointed).fold(0.0, f64::max);
             matches.retain(|found| found.pointed >= best * weights.unasked_gate_near_best);
         }
         let share = match (request.sort, request.purpose) {
             (Sort::Importance | Sort::Recency, _) => RELEVANT_SHARE,
-            (_, Purpose::Unasked) if !self.has_meaning => weights.unasked_near_best,
+            (_, Purpose::Unasked) if !self.has_embedding => weights.unasked_near_best,
             _ => 0.0,
         };
         if share > 0.0 {
@@ -306,7 +306,7 @@ impl Ranking {
 
     /// The numbers by which its rows are packed.
     pub(super) fn packed_by<'a>(&self, weights: &'a Weights) -> Cow<'a, Weights> {
-        if !self.has_meaning {
+        if !self.has_embedding {
             return Cow::Borrowed(weights);
         }
         let (charge_power, index_share) = (weights.charge_power_meaning, weights.index_share_meaning);

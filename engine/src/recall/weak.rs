@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::domain::RecallRequest;
-use crate::pack::{IndexEntry, JsonFrame, Ranked, Row, TextFrame, WeakRows};
+use crate::pack::{IndexEntry, JsonFrame, Ranked, Row, TextFrame, LowConfidenceRows};
 
 /// The weak matches that fit, in index form, and how many near ones stay unshown.
 pub(super) struct Weak {
@@ -59,8 +59,8 @@ impl Weak {
     }
 
     /// As the frames render it.
-    pub(super) fn rows(&self) -> WeakRows<'_> {
-        WeakRows { rows: &self.rows, near: self.near }
+    pub(super) fn rows(&self) -> LowConfidenceRows<'_> {
+        LowConfidenceRows { rows: &self.rows, near: self.near }
     }
 }
 

@@ -246,7 +246,7 @@ impl Weights {
     }
 
     /// The numbers for a question that nobody asked: its words are taken as they stand, and each tells what it tells.
-    pub fn unasked(&self) -> Self {
+    pub fn automatic(&self) -> Self {
         Self {
             related: 0.0,
             aliases: 0.0,

@@ -9,7 +9,7 @@ use super::both::merged;
 use super::decide::{conflicting, own_text};
 use super::document::{Document, Edit, State, says_the_same};
 use super::op::{Action, Op, Refusal, Row, copy_id};
-use super::untold::Untold;
+use super::untold::UnsentFile;
 use crate::domain::{MemoryId, Share, Timestamp, Trust};
 
 /// What the server is known to hold.
@@ -75,12 +75,12 @@ pub struct Trail {
     path_told: Option<u64>,
     /// The edit of a file that may stand on disk and was never told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    untold: Option<Untold>,
+    untold: Option<UnsentFile>,
 }
 
 impl Trail {
     /// What a file said last that was taken out of recall before a server heard of it.
-    pub fn untold(&self) -> Option<Untold> {
+    pub fn untold(&self) -> Option<UnsentFile> {
         self.untold
     }
 }
@@ -197,7 +197,7 @@ impl Local {
     pub fn bring_back(&mut self) -> bool {
         let known = self.known_state().filter(|known| known.live().is_some());
         let (State::Deleted(_), Some(known), None) = (&self.state, known, &self.trail.sent) else { return false };
-        self.trail.untold = Untold::of(&self.state, Some(&known), &known).or(self.trail.untold);
+        self.trail.untold = UnsentFile::of(&self.state, Some(&known), &known).or(self.trail.untold);
         self.state = known;
         true
     }
@@ -377,7 +377,7 @@ impl Local {
         let base = base.map(|base| beside_what_of(base.clone(), &self.state, is_own));
         let base = base.as_ref();
         let ours = self.state.clone();
-        self.trail.untold = Untold::of(&ours, base, theirs).or(self.trail.untold);
+        self.trail.untold = UnsentFile::of(&ours, base, theirs).or(self.trail.untold);
         self.state = match (&ours, base, theirs) {
             (_, _, State::Purged) => State::Purged,
             (State::Purged, ..) => State::Purged,

@@ -127,7 +127,7 @@ impl fmt::Debug for ShownSecrets {
 
 /// A key of the user, and a machine that it is used on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MachineOf {
+pub struct KeyMachine {
     /// The key's id.
     pub key: String,
     /// What the key is for.
@@ -142,7 +142,7 @@ pub struct MachineOf {
 
 /// Another user who saw the memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MachinesOfOther {
+pub struct OtherUserMachines {
     /// Who.
     pub user: String,
     /// Machines of theirs that ask.
@@ -161,9 +161,9 @@ pub struct PurgeReport {
     /// Since when, as RFC 3339, where that is known.
     pub at: Option<String>,
     /// The user's own machines.
-    pub machines: Vec<MachineOf>,
+    pub machines: Vec<KeyMachine>,
     /// Other users who saw it.
-    pub others: Vec<MachinesOfOther>,
+    pub others: Vec<OtherUserMachines>,
 }
 
 #[cfg(test)]

@@ -9,14 +9,14 @@ use crate::domain::file_of_content;
 /// What a file said when it was taken out of recall here and no server had heard of that: it may still stand on disk, as an
 /// edit of what the server had. Both by the hashes of their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Untold {
+pub struct UnsentFile {
     /// The file's text.
     pub text: u64,
     /// What the server had then, as far as that is known.
     pub base: Option<u64>,
 }
 
-impl Untold {
+impl UnsentFile {
     pub(super) fn of(ours: &State, base: Option<&State>, theirs: &State) -> Option<Self> {
         let (State::Deleted(mine), State::Live(theirs)) = (ours, theirs) else { return None };
         let base = base.and_then(State::document);

@@ -90,7 +90,7 @@ pub struct Page {
     pub mark: Option<Mark>,
     /// What other users want to share with this one, and nobody answered yet. `None` if nothing changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub offers: Option<Vec<Offer>>,
+    pub offers: Option<Vec<Invitation>>,
     /// What texts of these rows mean, where the server knows that.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "meaning::many")]
     pub meanings: BTreeMap<MemoryId, SentMeaning>,
@@ -116,7 +116,7 @@ impl Page {
 
 /// What another user wants to share, now and later: all that has a tag. It comes once it is accepted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Offer {
+pub struct Invitation {
     /// Who.
     pub owner: String,
     /// The tag.

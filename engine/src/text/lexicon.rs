@@ -11,7 +11,7 @@ const ROWS: &str = include_str!("lexicon.txt");
 
 /// How closely a word of the lexicon stands for a word of the question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kinship {
+pub enum WordRelation {
     /// The same word in other letters.
     Same,
     /// A word near in meaning.
@@ -21,7 +21,7 @@ pub enum Kinship {
 /// The rows of the lexicon, by term. A *phrase* is two or more terms with a space between them.
 #[derive(Debug, Default)]
 pub struct Lexicon {
-    rows: Vec<(Kinship, Vec<String>)>,
+    rows: Vec<(WordRelation, Vec<String>)>,
     /// Numbers of the rows that a term finds.
     by_term: BTreeMap<String, Vec<usize>>,
     light: BTreeSet<String>,
@@ -40,11 +40,11 @@ impl Lexicon {
         let mut lexicon = Self::default();
         for line in text.lines() {
             match line.split_at_checked(2) {
-                Some(("= ", words)) => lexicon.add(Kinship::Same, words, None),
-                Some(("~ ", words)) => lexicon.add(Kinship::Near, words, None),
+                Some(("= ", words)) => lexicon.add(WordRelation::Same, words, None),
+                Some(("~ ", words)) => lexicon.add(WordRelation::Near, words, None),
                 Some(("> ", row)) => {
                     let (word, kinds) = row.split_once(':').unwrap_or((row, ""));
-                    lexicon.add(Kinship::Near, kinds, Some(word));
+                    lexicon.add(WordRelation::Near, kinds, Some(word));
                 }
                 Some(("- ", words)) => lexicon.light.extend(terms_of(words)),
                 Some((". ", words)) => lexicon.everyday.extend(terms_of(words)),
@@ -55,7 +55,7 @@ impl Lexicon {
     }
 
     /// Adds a row that every word of it finds, or `only` one word does.
-    fn add(&mut self, kinship: Kinship, words: &str, only: Option<&str>) {
+    fn add(&mut self, kinship: WordRelation, words: &str, only: Option<&str>) {
         let row: Vec<String> = words.split(',').map(term_of).filter(|term| !term.is_empty()).collect();
         let keys = only.map_or_else(|| row.clone(), |word| vec![term_of(word)]);
         for key in keys {
@@ -65,8 +65,8 @@ impl Lexicon {
     }
 
     /// The terms and phrases that `term`, a term or a phrase, may stand for, the closest first, without repeats.
-    pub fn related(&self, term: &str) -> Vec<(Kinship, &str)> {
-        let mut related: Vec<(Kinship, &str)> = Vec::new();
+    pub fn related(&self, term: &str) -> Vec<(WordRelation, &str)> {
+        let mut related: Vec<(WordRelation, &str)> = Vec::new();
         for (kinship, row) in self.by_term.get(term).into_iter().flatten().filter_map(|at| self.rows.get(*at)) {
             related.extend(row.iter().filter(|other| *other != term).map(|other| (*kinship, other.as_str())));
         }
@@ -109,7 +109,7 @@ fn term_of(words: &str) -> String {
 mod tests {
     use super::*;
 
-    fn related(word: &str) -> Vec<(Kinship, &'static str)> {
+    fn related(word: &str) -> Vec<(WordRelation, &'static str)> {
         Lexicon::of_questions().related(&term_of(word))
     }
 
@@ -117,16 +117,16 @@ mod tests {
     fn words_find_their_other_spellings_both_ways() {
         for (a, b) in [("k8s", "kubernetes"), ("db", "database"), ("repo", "repository"), ("e2e", "end-to-end")] {
             for (a, b) in [(a, b), (b, a)] {
-                assert!(related(a).contains(&(Kinship::Same, &term_of(b))), "{a} {b}");
+                assert!(related(a).contains(&(WordRelation::Same, &term_of(b))), "{a} {b}");
             }
         }
-        assert!(related("rollback").contains(&(Kinship::Same, "roll back")));
-        assert!(related("pull request").contains(&(Kinship::Same, "pr")));
+        assert!(related("rollback").contains(&(WordRelation::Same, "roll back")));
+        assert!(related("pull request").contains(&(WordRelation::Same, "pr")));
     }
 
     #[test]
     fn a_kind_finds_its_things_and_not_the_other_way_round() {
-        assert!(related("broker").contains(&(Kinship::Near, "kafka")));
+        assert!(related("broker").contains(&(WordRelation::Near, "kafka")));
         assert!(!related("valkey").iter().any(|(_, term)| *term == "cach"));
     }
 

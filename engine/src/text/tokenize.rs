@@ -50,7 +50,7 @@ pub fn tokenize(text: &str) -> Vec<Token> {
             Class::Spaceless => run_of(rest, |c| class(c) == Class::Spaceless || is_mark(c)),
             Class::Letter | Class::Joint => run_of(rest, |c| matches!(class(c), Class::Letter | Class::Joint)),
             Class::Emoji => rest.get(..c.len_utf8()).unwrap_or(rest),
-            Class::Gap => {
+            Class::UnansweredTopic => {
                 cutter.gap(c);
                 rest = rest.get(c.len_utf8()..).unwrap_or("");
                 continue;
@@ -72,14 +72,14 @@ enum Class {
     Joint,
     Spaceless,
     Emoji,
-    Gap,
+    UnansweredTopic,
 }
 
 fn class(c: char) -> Class {
     match c {
         'a'..='z' | 'A'..='Z' | '0'..='9' => Class::Letter,
         '-' | '_' | '.' | '/' | '\\' | ':' | '@' | '+' | '#' | '\'' | '’' => Class::Joint,
-        _ if c.is_ascii() => Class::Gap,
+        _ if c.is_ascii() => Class::UnansweredTopic,
         // Formatting inside a word, which folding takes away.
         _ if is_invisible(c) => Class::Letter,
         '\u{2e80}'..='\u{9fff}'
@@ -94,10 +94,10 @@ fn class(c: char) -> Class {
         {
             Class::Spaceless
         }
-        '\u{1f3fb}'..='\u{1f3ff}' => Class::Gap,
+        '\u{1f3fb}'..='\u{1f3ff}' => Class::UnansweredTopic,
         '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' => Class::Emoji,
         _ if c.is_alphanumeric() || is_mark(c) => Class::Letter,
-        _ => Class::Gap,
+        _ => Class::UnansweredTopic,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use tessera_engine::Store;
 use tessera_engine::domain::{Draft, Origin, Patch, Trust};
-use tessera_engine::store::{Actor, AskedInVain, ListRequest, Meanings, SecretRef};
+use tessera_engine::store::{Actor, UnansweredQuestion, ListRequest, Meanings, SecretRef};
 
 use crate::support::{Home, listed, named, recalled, shown};
 
@@ -30,7 +30,7 @@ fn every_kind_of_row_is_there() {
     );
     assert_eq!(store.meanings().unwrap(), Meanings { made: 16, ..Meanings::default() });
     assert_eq!(store.history(named(15)).unwrap()[0].reason.as_deref(), Some("was Br1sk-Heron-31 before"));
-    let asked: Vec<AskedInVain> = store.asked_in_vain(None).unwrap();
+    let asked: Vec<UnansweredQuestion> = store.asked_in_vain(None).unwrap();
     assert_eq!(asked.len(), 3, "{asked:?}");
     assert!(store.secrets(None).unwrap().is_empty() && !home.dir.path().join("t/secret.key").exists());
 }

@@ -2,7 +2,7 @@
 
 use tessera_engine::Store;
 use tessera_engine::domain::{Category, Draft, Origin, Trust};
-use tessera_engine::store::{Actor, ListRequest, Meanings, ReceiptFilter, StoreConfig};
+use tessera_engine::store::{Actor, ListRequest, Meanings, DeliveryFilter, StoreConfig};
 use tessera_engine::sync::Action;
 
 use crate::support::{Home, listed, named, recalled, shown};
@@ -35,7 +35,7 @@ fn every_kind_of_row_is_there() {
     assert_eq!(memory(11).links.len(), 1);
     assert_eq!((store.conflicts().unwrap().len(), store.offers().unwrap().len()), (1, 1));
     assert_eq!((store.places().unwrap().len(), store.marks().unwrap().len()), (1, 5));
-    assert_eq!(store.receipts(&ReceiptFilter::default()).unwrap().len(), 2);
+    assert_eq!(store.deliveries(&DeliveryFilter::default()).unwrap().len(), 2);
     assert_eq!(store.history(named(12)).unwrap()[0].operation, "delete");
 }
 
@@ -67,7 +67,7 @@ fn it_answers_as_it_did_while_its_vectors_are_made_and_after() {
     answers_as_it_did(&mut store);
     assert!(Store::examine(home.config(THEN), false).unwrap().is_good());
     let mut steps = 0;
-    while store.give_meaning_to_some().unwrap() {
+    while store.embed_some().unwrap() {
         answers_as_it_did(&mut store);
         steps += 1;
     }
@@ -90,7 +90,7 @@ fn nothing_is_sent_because_of_vectors() {
     handles.sort_unstable();
     assert_eq!(handles, [2, 12, 24, 25, 26]);
     assert!(ops.iter().any(|op| matches!(op.action, Action::Delete)));
-    while store.give_meaning_to_some().unwrap() {}
+    while store.embed_some().unwrap() {}
     assert_eq!(store.ops(100).unwrap(), ops);
 }
 
@@ -98,7 +98,7 @@ fn nothing_is_sent_because_of_vectors() {
 fn with_the_leg_switched_off_it_waits_and_is_written_on() {
     let home = Home::with("every-kind.db");
     let mut store = Store::open(StoreConfig { meaning: false, ..home.config(THEN) }).unwrap();
-    assert!(!store.give_meaning_to_some().unwrap() && store.meaning_turn().unwrap().is_none());
+    assert!(!store.embed_some().unwrap() && store.embedding_turn().unwrap().is_none());
     answers_as_it_did(&mut store);
     let back = store.restore(named(12), None, &Actor::default()).unwrap();
     assert_eq!(back.memory.content, "Ferry line seven turns at the north mole");
@@ -108,6 +108,6 @@ fn with_the_leg_switched_off_it_waits_and_is_written_on() {
     assert_eq!(store.meanings().unwrap(), Meanings { waiting: 25, ..Meanings::default() });
     drop(store);
     let mut store = home.open(THEN);
-    assert_eq!(store.give_meaning_to_newest(|| true).unwrap(), 1);
+    assert_eq!(store.embed_newest(|| true).unwrap(), 1);
     assert_eq!(store.meanings().unwrap(), Meanings { made: 1, waiting: 24, ..Meanings::default() });
 }

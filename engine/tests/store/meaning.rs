@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use tessera_engine::Store;
 use tessera_engine::domain::{Draft, Patch, RecallRequest, Scope};
 use tessera_engine::meaning::{ENCODER_VERSION, Encoder, Meaning, passages_of};
-use tessera_engine::store::{Actor, Erase, ImportAs, Likeness, Meanings, StoreConfig, Verdict};
+use tessera_engine::store::{Actor, Erase, ImportAs, SimilarityKind, Meanings, StoreConfig, Verdict};
 
 use crate::support::{Home, named, store};
 
@@ -47,37 +47,37 @@ const TEXTS: [&str; 4] =
 fn the_newest_come_first_and_what_is_interrupted_goes_on() {
     let (home, mut opened) = filled(&TEXTS);
     assert_eq!(counts(&opened), (0, 4, 0));
-    assert_eq!(opened.give_meaning_to_newest(|| true).unwrap(), 1);
+    assert_eq!(opened.embed_newest(|| true).unwrap(), 1);
     assert_eq!(kept(&home, 4), vectors_of(TEXTS[3]));
     assert!(kept(&home, 3).is_empty());
     let long = "Batteries are taken ashore and charged once a month by whoever has the duty that week. ".repeat(200);
     store(&mut opened, &long);
-    assert_eq!(opened.give_meaning_while(|| false).unwrap(), 0, "a long one is not finished at once");
+    assert_eq!(opened.embed_while(|| false).unwrap(), 0, "a long one is not finished at once");
     assert_eq!(counts(&opened), (1, 4, 0));
     drop(opened);
     // Whoever comes next goes on.
     let mut opened = home.open(NOW);
-    while opened.give_meaning_to_some().unwrap() {}
+    while opened.embed_some().unwrap() {}
     assert_eq!(counts(&opened), (5, 0, 0));
     assert_eq!(kept(&home, 1), vectors_of(TEXTS[0]));
-    assert!(!opened.give_meaning_to_some().unwrap(), "nothing is done twice");
+    assert!(!opened.embed_some().unwrap(), "nothing is done twice");
 }
 
 #[test]
 fn one_process_works_off_at_a_time_and_what_was_changed_meanwhile_waits() {
     let (home, mut opened) = filled(&TEXTS);
     let mut other = home.open(NOW);
-    let turn = opened.meaning_turn().unwrap();
-    assert!(turn.is_some() && other.meaning_turn().unwrap().is_none());
+    let turn = opened.embedding_turn().unwrap();
+    assert!(turn.is_some() && other.embedding_turn().unwrap().is_none());
     drop(turn);
-    assert!(other.meaning_turn().unwrap().is_some());
+    assert!(other.embedding_turn().unwrap().is_some());
     // While a step is encoded, somebody else changes one of its texts.
     let text = "The proxy is caddy since October. ".repeat(60);
     let patch = Patch { content: Some(text.clone()), ..Patch::default() };
     store(&mut opened, &"The harbour office opens at seven, but not on Sundays. ".repeat(130));
     let mut changed = 0;
     opened
-        .give_meaning_while(|| {
+        .embed_while(|| {
             if changed == 0 {
                 other.update(named(2), &patch, &Actor::default()).unwrap();
                 changed += 1;
@@ -87,14 +87,14 @@ fn one_process_works_off_at_a_time_and_what_was_changed_meanwhile_waits() {
         .unwrap();
     assert_eq!((changed, counts(&opened)), (1, (4, 1, 0)));
     assert!(kept(&home, 2).is_empty());
-    while opened.give_meaning_to_some().unwrap() {}
+    while opened.embed_some().unwrap() {}
     assert_eq!(kept(&home, 2), vectors_of(text.trim()));
 }
 
 #[test]
 fn an_older_encoders_vectors_are_made_anew_and_a_newer_ones_are_left() {
     let (home, mut opened) = filled(&TEXTS);
-    while opened.give_meaning_to_some().unwrap() {}
+    while opened.embed_some().unwrap() {}
     let before: Vec<Vec<u8>> = (1..=4).map(|handle| kept(&home, handle)).collect();
     let as_of = |version: u8, handles: &str| {
         let sql = format!(
@@ -108,7 +108,7 @@ fn an_older_encoders_vectors_are_made_anew_and_a_newer_ones_are_left() {
     let newer = kept(&home, 3);
     let mut opened = home.open(NOW);
     assert_eq!(counts(&opened), (1, 2, 1));
-    while opened.give_meaning_to_some().unwrap() {}
+    while opened.embed_some().unwrap() {}
     assert_eq!(counts(&opened), (3, 0, 1));
     assert_eq!((kept(&home, 1), kept(&home, 2), kept(&home, 3)), (before[0].clone(), before[1].clone(), newer));
     // An older program that still runs writes one: it is noticed when it is read.
@@ -120,16 +120,16 @@ fn an_older_encoders_vectors_are_made_anew_and_a_newer_ones_are_left() {
              UPDATE memories SET rev = (SELECT value FROM meta WHERE key = 'rev') WHERE handle = 4",
         )
         .unwrap();
-    assert!(!opened.give_meaning_to_some().unwrap());
+    assert!(!opened.embed_some().unwrap());
     opened.recall(&RecallRequest::new("when is standup?")).unwrap();
-    while opened.give_meaning_to_some().unwrap() {}
+    while opened.embed_some().unwrap() {}
     assert_eq!(kept(&home, 4), before[3]);
 }
 
 #[test]
 fn vectors_stay_with_the_text_they_are_of() {
     let (home, mut opened) = filled(&TEXTS);
-    while opened.give_meaning_to_some().unwrap() {}
+    while opened.embed_some().unwrap() {}
     let before = kept(&home, 1);
     let tagged = Patch { tags: Some(vec!["ci".to_owned().try_into().unwrap()]), ..Patch::default() };
     opened.update(named(1), &tagged, &Actor::default()).unwrap();
@@ -137,11 +137,11 @@ fn vectors_stay_with_the_text_they_are_of() {
     let text = Patch { content: Some("The cache lives on oak".into()), ..Patch::default() };
     opened.update(named(1), &text, &Actor::default()).unwrap();
     assert_eq!((kept(&home, 1), counts(&opened)), (Vec::new(), (3, 1, 0)));
-    assert_eq!(opened.give_meaning_to_newest(|| true).unwrap(), 1);
+    assert_eq!(opened.embed_newest(|| true).unwrap(), 1);
     let earlier = opened.history(named(1)).unwrap()[0].rev;
     opened.restore(named(1), Some(earlier), &Actor::default()).unwrap();
     assert!(kept(&home, 1).is_empty(), "an earlier text is another text");
-    while opened.give_meaning_to_some().unwrap() {}
+    while opened.embed_some().unwrap() {}
     assert_eq!(kept(&home, 1), before);
     opened.forget(&[named(1)], Erase::Soft, &Actor::default()).unwrap();
     assert_eq!((kept(&home, 1), counts(&opened)), (Vec::new(), (3, 0, 0)), "what is deleted waits for nothing");
@@ -152,7 +152,7 @@ fn vectors_stay_with_the_text_they_are_of() {
 #[test]
 fn of_what_is_removed_for_good_no_vector_is_left() {
     let (home, mut opened) = filled(&TEXTS);
-    while opened.give_meaning_to_some().unwrap() {}
+    while opened.embed_some().unwrap() {}
     opened.rebuild_snapshot().unwrap();
     let vector = kept(&home, 2)[5..].to_vec();
     let files = || {
@@ -172,7 +172,7 @@ fn switched_off_it_answers_by_words_alone_whatever_vectors_are_there() {
     let (home, mut opened) = filled(&TEXTS);
     let off = || Store::open(StoreConfig { meaning: false, ..home.config(NOW) }).unwrap();
     let before = bodies(&mut off(), &questions);
-    while opened.give_meaning_to_some().unwrap() {}
+    while opened.embed_some().unwrap() {}
     assert_eq!(bodies(&mut off(), &questions), before);
     opened.rebuild_snapshot().unwrap();
     assert_eq!(bodies(&mut off(), &questions), before);
@@ -183,7 +183,7 @@ fn switched_off_it_answers_by_words_alone_whatever_vectors_are_there() {
     // On again, what was there is used as before, and the rest waits.
     let mut on = home.open(NOW);
     assert_eq!(on.stats().unwrap().encoder, ENCODER_VERSION);
-    assert_eq!(on.give_meaning_to_newest(|| true).unwrap(), 1);
+    assert_eq!(on.embed_newest(|| true).unwrap(), 1);
     assert_eq!(counts(&on), (5, 0, 0));
 }
 
@@ -197,7 +197,7 @@ fn meaning_check(home: &Home, repair: bool) -> (Verdict, String) {
 fn the_doctor_finds_damaged_vectors_and_has_them_made_anew() {
     let (home, mut opened) = filled(&TEXTS);
     assert_eq!(meaning_check(&home, false).0, Verdict::Ok, "to wait is no illness");
-    while opened.give_meaning_to_some().unwrap() {}
+    while opened.embed_some().unwrap() {}
     let before = kept(&home, 1);
     let damage = "UPDATE memories SET meaning = CASE handle
         WHEN 1 THEN CAST(substr(meaning, 1, 100) || x'7F' || substr(meaning, 102) AS BLOB)
@@ -208,20 +208,20 @@ fn the_doctor_finds_damaged_vectors_and_has_them_made_anew() {
     assert_eq!(meaning_check(&home, true).0, Verdict::Mended);
     let mut opened = home.open(NOW);
     assert_eq!(counts(&opened), (2, 2, 0));
-    while opened.give_meaning_to_some().unwrap() {}
+    while opened.embed_some().unwrap() {}
     assert_eq!((kept(&home, 1), meaning_check(&home, false).0), (before, Verdict::Ok));
 }
 
 #[test]
 fn what_came_out_of_an_export_or_a_wreck_waits() {
     let (home, mut opened) = filled(&TEXTS);
-    while opened.give_meaning_to_some().unwrap() {}
+    while opened.embed_some().unwrap() {}
     let mut lines = Vec::new();
     opened.export(&mut lines).unwrap();
     let (other, mut imported) = filled(&[]);
     imported.import(&mut lines.as_slice(), ImportAs::Own, |_| ()).unwrap();
     assert_eq!(counts(&imported), (0, 4, 0));
-    while imported.give_meaning_to_some().unwrap() {}
+    while imported.embed_some().unwrap() {}
     assert_eq!(kept(&other, 3), kept(&home, 3), "the same text has the same vectors everywhere");
     let copy = opened.backup(None).unwrap();
     let copied: Vec<u8> = Connection::open(copy)
@@ -237,12 +237,12 @@ fn a_new_note_is_told_what_says_nearly_the_same_in_its_scope() {
     let elsewhere: Scope = "acme/ledger".parse().unwrap();
     let text = "The staging gateway listens on port 9000";
     opened.remember(Draft { scope: elsewhere, ..Draft::new(text) }).unwrap();
-    while opened.give_meaning_to_some().unwrap() {}
+    while opened.embed_some().unwrap() {}
     let new = store(&mut opened, text);
     let near = opened.near(&new).unwrap();
-    let told: Vec<(u32, Likeness)> = near.iter().map(|near| (near.handle.get(), near.likeness)).collect();
-    assert_eq!(told, [(1, Likeness::Other)], "{near:?}");
-    assert_eq!(opened.give_meaning_to_newest(|| false).unwrap(), 1, "what was encoded for that is kept");
+    let told: Vec<(u32, SimilarityKind)> = near.iter().map(|near| (near.handle.get(), near.likeness)).collect();
+    assert_eq!(told, [(1, SimilarityKind::Other)], "{near:?}");
+    assert_eq!(opened.embed_newest(|| false).unwrap(), 1, "what was encoded for that is kept");
     let lunch = store(&mut opened, "Lunch is at noon");
     assert!(opened.near(&lunch).unwrap().is_empty());
 }
@@ -250,7 +250,7 @@ fn a_new_note_is_told_what_says_nearly_the_same_in_its_scope() {
 #[test]
 fn an_older_program_that_still_runs_leaves_no_vector_behind_on_another_text() {
     let (home, mut opened) = filled(&TEXTS);
-    while opened.give_meaning_to_some().unwrap() {}
+    while opened.embed_some().unwrap() {}
     // As it writes them: it knows nothing of the column.
     let old = "UPDATE memories SET content = 'Vegetarian food is ordered' WHERE handle = 1;
                UPDATE memories SET deleted = 1, forward = x'' WHERE handle = 2;
@@ -268,7 +268,7 @@ fn nothing_of_what_grew_and_is_removed_for_good_stands_where_it_was() {
         (0..600).map(|n| format!("The index cache {n} is tested with tool{n}x so that rollbacks stay cheap")).collect();
     let drafts: Vec<Draft> = texts.iter().map(Draft::new).collect();
     opened.remember_all(&drafts).unwrap();
-    while opened.give_meaning_to_some().unwrap() {}
+    while opened.embed_some().unwrap() {}
     let memories: Vec<_> = (1..=600).map(named).collect();
     opened.forget(&memories, Erase::Hard, &Actor::default()).unwrap();
     drop(opened);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tessera_engine::Store;
 use tessera_engine::domain::{Draft, LinkKind};
-use tessera_engine::store::{Actor, ReceiptFilter, Upload};
+use tessera_engine::store::{Actor, DeliveryFilter, Upload};
 
 use crate::support::{Home, named, recalled, store};
 
@@ -54,7 +54,7 @@ fn salvage_keeps_owners_conflicts_trails_history_receipts_links_and_handles() {
         assert_eq!(after.history(named(number)).unwrap(), expected, "{number}");
     }
     assert_eq!(after.conflicts().unwrap().len(), 1);
-    assert_eq!(after.receipts(&ReceiptFilter::default()).unwrap().len(), 1);
+    assert_eq!(after.deliveries(&DeliveryFilter::default()).unwrap().len(), 1);
     assert_eq!(recalled(&mut after, "who leads the billing team?"), ["Mara leads the billing team"]);
     let server = after.server().unwrap().unwrap();
     assert!(server.user == "ada" && !server.is_whole, "everything is fetched anew: {server:?}");

@@ -14,7 +14,7 @@ fn import(store: &mut Store, lines: &str, whose: ImportAs) -> Imported {
     report
 }
 
-fn unasked(store: &mut Store, question: &str) -> u32 {
+fn automatic(store: &mut Store, question: &str) -> u32 {
     let mut request = RecallRequest::new(question);
     request.purpose = Purpose::Unasked;
     request.filters.own_only = true;
@@ -37,16 +37,16 @@ fn a_line_does_not_choose_how_far_it_is_believed() {
         let memory = store.get(named(number)).unwrap().unwrap();
         assert_eq!((memory.trust, memory.origin), (Trust::Foreign, origin), "{number}");
     }
-    assert_eq!(unasked(&mut store, "deploy"), 0);
+    assert_eq!(automatic(&mut store, "deploy"), 0);
     assert_eq!(store.recall(&RecallRequest::new("deploy")).unwrap().total_count, 4, "asked, they are given");
     // The person's word makes them own: by handle, or for all that was imported.
     let vouched = Patch { vouched: Some(Trust::User), ..Patch::default() };
     store.update(named(1), &vouched, &Actor::default()).unwrap();
-    assert_eq!(unasked(&mut store, "deploy"), 1);
+    assert_eq!(automatic(&mut store, "deploy"), 1);
     let rest = store.imported().unwrap();
     assert_eq!(rest, [named(2), named(3), named(4)]);
     assert_eq!(store.update_all(&rest, &vouched, &Actor::default()).unwrap().len(), 3);
-    assert_eq!((store.imported().unwrap().len(), unasked(&mut store, "deploy")), (0, 4));
+    assert_eq!((store.imported().unwrap().len(), automatic(&mut store, "deploy")), (0, 4));
 }
 
 #[test]
@@ -61,9 +61,9 @@ fn the_persons_own_lines_are_theirs_also_where_they_were_there_as_somebody_elses
     // What a teammate wrote does not become the person's own by their word.
     for (number, trust) in (1..).zip([Trust::User, Trust::User, Trust::Foreign, Trust::User]) {
         let memory = store.get(named(number)).unwrap().unwrap();
-        assert_eq!((memory.trust, memory.why_never_unasked().is_none()), (trust, trust == Trust::User), "{number}");
+        assert_eq!((memory.trust, memory.why_never_injected().is_none()), (trust, trust == Trust::User), "{number}");
     }
-    assert_eq!(unasked(&mut store, "deploy"), 3);
+    assert_eq!(automatic(&mut store, "deploy"), 3);
     let again = import(&mut store, LINES, ImportAs::Own);
     assert_eq!((again.stored, again.skipped, again.vouched), (0, 4, 0));
 }
@@ -77,9 +77,9 @@ fn an_export_of_ones_own_comes_back_whole() {
     store.export(&mut lines).unwrap();
     let mut fresh = to.open(NOW);
     import(&mut fresh, std::str::from_utf8(&lines).unwrap(), ImportAs::Foreign);
-    assert_eq!(unasked(&mut fresh, "deploy"), 0, "another home does not know whose they are");
-    let said = fresh.get(named(1)).unwrap().unwrap().why_never_unasked().unwrap();
+    assert_eq!(automatic(&mut fresh, "deploy"), 0, "another home does not know whose they are");
+    let said = fresh.get(named(1)).unwrap().unwrap().why_never_injected().unwrap();
     assert!(said.contains("--trust"), "{said}");
     import(&mut fresh, std::str::from_utf8(&lines).unwrap(), ImportAs::Own);
-    assert_eq!(unasked(&mut fresh, "deploy"), 3, "all but what a teammate wrote");
+    assert_eq!(automatic(&mut fresh, "deploy"), 3, "all but what a teammate wrote");
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
-use crate::lesson::{JudgeError, Means, Verdict, Window, block_on, object_in};
+use crate::extracted_memory::{ExtractorError, Means, Verdict, Window, block_on, object_in};
 
 /// Set for every program that a judge starts. A hook that sees it does nothing: a judge's child never runs hooks of
 /// ours.
@@ -36,26 +36,26 @@ const NOT_ITS_OWN: [&str; 16] = [
 ];
 
 /// Asks Claude.
-pub(crate) fn ask(window: &Window<'_>, means: &Means) -> Result<Verdict, JudgeError> {
-    let program = means.claude.iter().find(|program| program.is_file()).ok_or(JudgeError::Absent)?;
+pub(crate) fn ask(window: &Window<'_>, means: &Means) -> Result<Verdict, ExtractorError> {
+    let program = means.claude.iter().find(|program| program.is_file()).ok_or(ExtractorError::Absent)?;
     let output = block_on(run(program, window, &means.neutral_dir))??;
     let reply: Value = serde_json::from_slice(&output).unwrap_or_default();
     let tokens =
         |names: &[&str]| -> u64 { names.iter().filter_map(|name| reply.get("usage")?.get(*name)?.as_u64()).sum() };
     let input_tokens = tokens(&["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"]);
     let output_tokens = tokens(&["output_tokens"]);
-    let malformed = JudgeError::Malformed { input_tokens, output_tokens };
+    let malformed = ExtractorError::Malformed { input_tokens, output_tokens };
     if reply.get("is_error").and_then(Value::as_bool) != Some(false) {
         return Err(malformed);
     }
     let written = || object_in(reply.get("result")?.as_str()?);
     let answer = reply.get("structured_output").filter(|answer| answer.is_object()).cloned().or_else(written);
-    let lessons = answer.and_then(|answer| window.lessons_of(&answer)).ok_or(malformed)?;
-    Ok(Verdict { lessons, input_tokens, output_tokens })
+    let extracted_memories = answer.and_then(|answer| window.lessons_of(&answer)).ok_or(malformed)?;
+    Ok(Verdict { extracted_memories, input_tokens, output_tokens })
 }
 
-async fn run(program: &Path, window: &Window<'_>, dir: &Path) -> Result<Vec<u8>, JudgeError> {
-    let failed = |error: std::io::Error| JudgeError::Unreachable(error.to_string());
+async fn run(program: &Path, window: &Window<'_>, dir: &Path) -> Result<Vec<u8>, ExtractorError> {
+    let failed = |error: std::io::Error| ExtractorError::Unreachable(error.to_string());
     let mut command = Command::new(program);
     command
         .args(["-p", "--model", "haiku", "--output-format", "json", "--effort", "low", "--tools", ""])
@@ -73,7 +73,7 @@ async fn run(program: &Path, window: &Window<'_>, dir: &Path) -> Result<Vec<u8>,
         command.env_remove(name);
     }
     let mut child = command.spawn().map_err(failed)?;
-    let mut stdin = child.stdin.take().ok_or(JudgeError::Absent)?;
+    let mut stdin = child.stdin.take().ok_or(ExtractorError::Absent)?;
     let text = window.text();
     let exchange = async {
         stdin.write_all(text.as_bytes()).await.map_err(failed)?;
@@ -81,7 +81,7 @@ async fn run(program: &Path, window: &Window<'_>, dir: &Path) -> Result<Vec<u8>,
         child.wait_with_output().await.map_err(failed)
     };
     // Dropping the child kills it.
-    let output = tokio::time::timeout(PATIENCE, exchange).await.map_err(|_| JudgeError::TimedOut(PATIENCE))??;
+    let output = tokio::time::timeout(PATIENCE, exchange).await.map_err(|_| ExtractorError::TimedOut(PATIENCE))??;
     Ok(output.stdout)
 }
 

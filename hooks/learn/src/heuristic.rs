@@ -9,7 +9,7 @@ use regex_lite::Regex;
 use tessera_engine::text::{TokenKind, tokenize};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::lesson::{Lesson, LessonKind, MOST_LESSONS, Window};
+use crate::extracted_memory::{ExtractedMemory, ExtractedKind, MOST_LESSONS, Window};
 use tessera_desk::screen::holds_credential;
 
 /// Characters of a sentence that can be a lesson.
@@ -84,7 +84,7 @@ pattern!(
 
 /// True for a remark of the person about themselves on a few days: it is kept for a while alone. A rule, a wish, a
 /// decision or anything about the work is not one.
-pub(crate) fn is_passing(lesson: &Lesson) -> bool {
+pub(crate) fn is_passing(lesson: &ExtractedMemory) -> bool {
     pattern!(ABOUT_ME, r"(?i)^(?:user|i|i'm|i’m|i am|i'll|i’ll|i have|i've|i’ve|my)\b");
     pattern!(
         FEW_DAYS,
@@ -92,12 +92,12 @@ pub(crate) fn is_passing(lesson: &Lesson) -> bool {
     );
     pattern!(LASTING, r"(?i)\b(?:always|never|every|usually|generally)\b");
     let said = &lesson.content;
-    lesson.kind == LessonKind::Fact && ABOUT_ME.is_match(said) && FEW_DAYS.is_match(said) && !LASTING.is_match(said)
+    lesson.kind == ExtractedKind::Fact && ABOUT_ME.is_match(said) && FEW_DAYS.is_match(said) && !LASTING.is_match(said)
 }
 
 /// The lessons of a window: those of its turns.
-pub(crate) fn lessons(window: &Window<'_>) -> Vec<Lesson> {
-    let mut found: Vec<Lesson> = Vec::new();
+pub(crate) fn extracted_memories(window: &Window<'_>) -> Vec<ExtractedMemory> {
+    let mut found: Vec<ExtractedMemory> = Vec::new();
     for turn in window.turns {
         for sentence in sentences(&turn.user) {
             let Some(lesson) = lesson(&sentence) else { continue };
@@ -116,7 +116,7 @@ fn sentences(text: &str) -> Vec<String> {
     text.lines().map(|line| line.trim_start_matches(['-', '*', '>', ' ', '\t'])).flat_map(whole).collect()
 }
 
-fn lesson(sentence: &str) -> Option<Lesson> {
+fn lesson(sentence: &str) -> Option<ExtractedMemory> {
     let point = OPENING.replace(sentence, "");
     let mut point = point.trim();
     if !LENGTH.contains(&point.chars().count()) || holds_credential(point) {
@@ -137,7 +137,7 @@ fn lesson(sentence: &str) -> Option<Lesson> {
     }
     let replaces = REPLACED.captures(point).and_then(|found| found.name("old")).map(|old| old.as_str().to_owned());
     let replaces = replaces.or_else(|| CHANGE.is_match(point).then(String::new));
-    Some(Lesson {
+    Some(ExtractedMemory {
         kind,
         content: capitalised(point),
         importance: kind.importance(),
@@ -148,15 +148,15 @@ fn lesson(sentence: &str) -> Option<Lesson> {
     })
 }
 
-fn kind_of(point: &str, is_explicit: bool) -> Option<LessonKind> {
+fn kind_of(point: &str, is_explicit: bool) -> Option<ExtractedKind> {
     if PREFERENCE.is_match(point) || FROM_NOW_ON.is_match(point) {
-        Some(LessonKind::Preference)
+        Some(ExtractedKind::Preference)
     } else if DECISION.is_match(point) {
-        Some(LessonKind::Decision)
+        Some(ExtractedKind::Decision)
     } else if CORRECTION.is_match(point) {
-        Some(LessonKind::Correction)
+        Some(ExtractedKind::Correction)
     } else {
-        is_explicit.then_some(LessonKind::Fact)
+        is_explicit.then_some(ExtractedKind::Fact)
     }
 }
 
@@ -167,7 +167,7 @@ fn capitalised(point: &str) -> String {
 
 /// What a person asks to be taken back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TakenBack {
+pub(crate) enum Retraction {
     /// Nothing.
     Nothing,
     /// What they said in this turn is not to be kept.
@@ -177,7 +177,7 @@ pub(crate) enum TakenBack {
 }
 
 /// Reads "forget that" and "don't remember this".
-pub(crate) fn taken_back(user: &str) -> TakenBack {
+pub(crate) fn taken_back(user: &str) -> Retraction {
     pattern!(
         FORGET,
         r"(?i)\b(?:forget (?:that|it|this|about (?:that|it)|what i (?:just )?(?:said|told you))|scratch that|strike that|un-?remember (?:that|this)|never ?mind (?:that|what i said))(?:[.!,; ]|$)"
@@ -188,16 +188,16 @@ pub(crate) fn taken_back(user: &str) -> TakenBack {
     );
     pattern!(NOT_FORGET, r"(?i)\b(?:do not|don'?t|never|won'?t|can'?t|cannot|not|to) forget\b");
     if OFF_RECORD.is_match(user) {
-        return TakenBack::ThisTurn;
+        return Retraction::ThisTurn;
     }
-    let Some(found) = FORGET.find(user) else { return TakenBack::Nothing };
+    let Some(found) = FORGET.find(user) else { return Retraction::Nothing };
     if NOT_FORGET.is_match(user) {
-        return TakenBack::Nothing;
+        return Retraction::Nothing;
     }
     // Words before it are what is meant; alone, it means what came before this turn.
     let before = user.get(..found.start()).unwrap_or("");
     let says_something = sentences(before).iter().any(|sentence| lesson(sentence).is_some());
-    if says_something { TakenBack::ThisTurn } else { TakenBack::TheLast }
+    if says_something { Retraction::ThisTurn } else { Retraction::TheLast }
 }
 
 #[cfg(test)]

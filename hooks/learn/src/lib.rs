@@ -6,8 +6,8 @@
 
 mod claude;
 mod heuristic;
-mod judge;
-mod lesson;
+mod extractor;
+mod extracted_memory;
 mod ollama;
 mod reconcile;
 mod transcript;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::Client;
 use serde_json::{Value, json};
 
-use crate::lesson::{JudgeError, MOST_ANSWERED, Means, Verdict, Window, block_on, object_in};
+use crate::extracted_memory::{ExtractorError, MOST_ANSWERED, Means, Verdict, Window, block_on, object_in};
 
 /// Models that are small and good enough, in the order they are tried.
 const MODELS: [&str; 4] = ["qwen2.5:3b", "llama3.2:3b", "gemma2:2b", "phi3:mini"];
@@ -13,12 +13,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const CONNECT: Duration = Duration::from_millis(500);
 
 /// Asks the first of the models that is installed and answers.
-pub(crate) fn ask(window: &Window<'_>, means: &Means) -> Result<Verdict, JudgeError> {
+pub(crate) fn ask(window: &Window<'_>, means: &Means) -> Result<Verdict, ExtractorError> {
     block_on(asked(window, &means.ollama))?
 }
 
-async fn asked(window: &Window<'_>, address: &str) -> Result<Verdict, JudgeError> {
-    let unreachable = |error: reqwest::Error| JudgeError::Unreachable(error.without_url().to_string());
+async fn asked(window: &Window<'_>, address: &str) -> Result<Verdict, ExtractorError> {
+    let unreachable = |error: reqwest::Error| ExtractorError::Unreachable(error.without_url().to_string());
     // Ollama may stand behind TLS. Whoever installed a provider before was as right.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client =
@@ -28,13 +28,13 @@ async fn asked(window: &Window<'_>, address: &str) -> Result<Verdict, JudgeError
         .get(format!("{address}/api/tags"))
         .send()
         .await
-        .map_err(|_| JudgeError::Absent)?
+        .map_err(|_| ExtractorError::Absent)?
         .json()
         .await
         .map_err(unreachable)?;
     let names = tags.get("models").and_then(Value::as_array).into_iter().flatten();
     let names: Vec<&str> = names.filter_map(|model| model.get("name")?.as_str()).collect();
-    let (mut failure, mut spent) = (JudgeError::Absent, (0, 0));
+    let (mut failure, mut spent) = (ExtractorError::Absent, (0, 0));
     for model in MODELS.iter().filter(|model| names.contains(*model)) {
         match one(&client, address, model, window).await {
             Ok(verdict) => {
@@ -45,9 +45,9 @@ async fn asked(window: &Window<'_>, address: &str) -> Result<Verdict, JudgeError
                     ..verdict
                 });
             }
-            Err(JudgeError::Malformed { input_tokens, output_tokens }) => {
+            Err(ExtractorError::Malformed { input_tokens, output_tokens }) => {
                 spent = (spent.0 + input_tokens, spent.1 + output_tokens);
-                failure = JudgeError::Malformed { input_tokens: spent.0, output_tokens: spent.1 };
+                failure = ExtractorError::Malformed { input_tokens: spent.0, output_tokens: spent.1 };
             }
             Err(error) => failure = error,
         }
@@ -55,7 +55,7 @@ async fn asked(window: &Window<'_>, address: &str) -> Result<Verdict, JudgeError
     Err(failure)
 }
 
-async fn one(client: &Client, address: &str, model: &str, window: &Window<'_>) -> Result<Verdict, JudgeError> {
+async fn one(client: &Client, address: &str, model: &str, window: &Window<'_>) -> Result<Verdict, ExtractorError> {
     let body = json!({
         "model": model,
         "messages": [
@@ -70,9 +70,9 @@ async fn one(client: &Client, address: &str, model: &str, window: &Window<'_>) -
     });
     let unreachable = |error: reqwest::Error| {
         if error.is_timeout() {
-            JudgeError::TimedOut(PATIENCE)
+            ExtractorError::TimedOut(PATIENCE)
         } else {
-            JudgeError::Unreachable(error.without_url().to_string())
+            ExtractorError::Unreachable(error.without_url().to_string())
         }
     };
     let reply = client.post(format!("{address}/api/chat")).json(&body).send().await.map_err(unreachable)?;
@@ -80,7 +80,7 @@ async fn one(client: &Client, address: &str, model: &str, window: &Window<'_>) -
     let count = |name: &str| reply.get(name).and_then(Value::as_u64).unwrap_or(0);
     let (input_tokens, output_tokens) = (count("prompt_eval_count"), count("eval_count"));
     let text = reply.get("message").and_then(|message| message.get("content")?.as_str());
-    let lessons = text.and_then(object_in).and_then(|answer| window.lessons_of(&answer));
-    let lessons = lessons.ok_or(JudgeError::Malformed { input_tokens, output_tokens })?;
-    Ok(Verdict { lessons, input_tokens, output_tokens })
+    let extracted_memories = text.and_then(object_in).and_then(|answer| window.lessons_of(&answer));
+    let extracted_memories = extracted_memories.ok_or(ExtractorError::Malformed { input_tokens, output_tokens })?;
+    Ok(Verdict { extracted_memories, input_tokens, output_tokens })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tessera_desk::queue::Job;
-use tessera_desk::verbs::{Forget, Remember};
+use tessera_desk::use_cases::{Forget, Remember};
 use tessera_desk::{Caller, Desk, Project};
 use tessera_engine::Store;
 use tessera_engine::domain::{Filters, Handle, Importance, Memory, MemoryRef, Origin, RecallRequest, Scope, Trust};
@@ -12,8 +12,8 @@ use tessera_engine::text::{TokenKind, tokenize};
 use tessera_hooks::said::runs_something;
 
 use crate::heuristic::is_passing;
-use crate::judge::Judge;
-use crate::lesson::{Lesson, LessonKind};
+use crate::extractor::Extractor;
+use crate::extracted_memory::{ExtractedMemory, ExtractedKind};
 use crate::transcript::Turn;
 
 /// What became of a lesson.
@@ -39,10 +39,10 @@ const FRAME: &str = "user prefer preferred use using like want always never now 
 /// Stores a lesson, or counts what is known as used.
 pub(crate) fn reconcile(
     store: &mut Store,
-    lesson: &Lesson,
+    lesson: &ExtractedMemory,
     job: &Job,
     turn: &Turn,
-    judge: Judge,
+    extractor: Extractor,
 ) -> Result<Outcome, StoreError> {
     let scope = scope_of(lesson, &job.scope);
     let near = near(store, lesson, &scope)?;
@@ -60,7 +60,7 @@ pub(crate) fn reconcile(
     let is_passing = is_passing(lesson);
     let replaced = replaced_by(lesson, &near);
     let mut tags = lesson.tags.clone();
-    for tag in ["auto-learned", judge.as_str(), lesson.kind.as_str()] {
+    for tag in ["auto-learned", extractor.as_str(), lesson.kind.as_str()] {
         tags.extend(tag.parse().ok().filter(|tag| !tags.contains(tag)));
     }
     let lesson = Remember {
@@ -100,15 +100,15 @@ fn is_own(memory: &Memory) -> bool {
 }
 
 /// A person's preferences go with them; what was decided or found out belongs to the project.
-fn scope_of(lesson: &Lesson, project: &Scope) -> Scope {
+fn scope_of(lesson: &ExtractedMemory, project: &Scope) -> Scope {
     let here = ["this project", "this repo", "this codebase", "our tests", "here we", "here, we"];
     let folded = lesson.content.to_lowercase();
-    let is_personal = lesson.kind == LessonKind::Preference && !here.iter().any(|words| folded.contains(words));
+    let is_personal = lesson.kind == ExtractedKind::Preference && !here.iter().any(|words| folded.contains(words));
     if is_personal { Scope::Global } else { project.clone() }
 }
 
 /// Memories that could say the same, or that it could change.
-pub(crate) fn near(store: &mut Store, lesson: &Lesson, scope: &Scope) -> Result<Vec<Memory>, StoreError> {
+pub(crate) fn near(store: &mut Store, lesson: &ExtractedMemory, scope: &Scope) -> Result<Vec<Memory>, StoreError> {
     let query = format!("{} {}", lesson.content, lesson.replaces.as_deref().unwrap_or(""));
     let mut near = similar(store, &query, scope)?;
     if let Some(handle) = lesson.supersedes
@@ -170,7 +170,7 @@ fn is_negative(text: &str) -> bool {
 
 /// The memory that a lesson replaces: the one the judge named; the shorter form of the same statement;
 /// or, where the person said that something changed, the one that is about the same.
-fn replaced_by<'a>(lesson: &Lesson, near: &'a [Memory]) -> Option<&'a Memory> {
+fn replaced_by<'a>(lesson: &ExtractedMemory, near: &'a [Memory]) -> Option<&'a Memory> {
     if let Some(handle) = lesson.supersedes {
         return near.iter().find(|memory| memory.handle == handle);
     }
@@ -239,12 +239,12 @@ mod tests {
 
     use super::*;
 
-    fn lesson(content: &str, kind: LessonKind, supersedes: Option<Handle>) -> Lesson {
+    fn lesson(content: &str, kind: ExtractedKind, supersedes: Option<Handle>) -> ExtractedMemory {
         let (importance, content) = (kind.importance(), content.to_owned());
-        Lesson { kind, content, importance, tags: Vec::new(), keywords: Vec::new(), supersedes, replaces: None }
+        ExtractedMemory { kind, content, importance, tags: Vec::new(), keywords: Vec::new(), supersedes, replaces: None }
     }
 
-    fn learned(store: &mut Store, lesson: &Lesson) -> (Outcome, Option<Timestamp>) {
+    fn learned(store: &mut Store, lesson: &ExtractedMemory) -> (Outcome, Option<Timestamp>) {
         let at: Timestamp = "2026-11-20".parse().unwrap();
         let job = Job {
             session: "s".into(),
@@ -258,7 +258,7 @@ mod tests {
             not_before: None,
         };
         let turn = Turn { id: "1".into(), at: None, user: lesson.content.clone(), assistant: String::new() };
-        let outcome = reconcile(store, lesson, &job, &turn, Judge::Heuristic).unwrap();
+        let outcome = reconcile(store, lesson, &job, &turn, Extractor::Heuristic).unwrap();
         let page = store.list(&tessera_engine::store::ListRequest { limit: 1, ..Default::default() }).unwrap();
         (outcome, page.memories.first().and_then(|memory| memory.expires))
     }
@@ -281,7 +281,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let mut store = opened(home.path());
         let handle = |number: u32| Handle::try_from(number).ok();
-        let mut say = |content: &str, old| learned(&mut store, &lesson(content, LessonKind::Preference, old)).0;
+        let mut say = |content: &str, old| learned(&mut store, &lesson(content, ExtractedKind::Preference, old)).0;
         assert_eq!(say("I prefer tabs for indentation", None), Outcome::Stored);
         assert_eq!(say("I prefer spaces for indentation", handle(1)), Outcome::Stored);
         assert_eq!(say("I prefer tabs for indentation", handle(2)), Outcome::Stored);
@@ -296,9 +296,9 @@ mod tests {
     fn a_passing_remark_has_a_lifetime_and_what_lasts_has_none() {
         let home = tempfile::tempdir().unwrap();
         let mut store = opened(home.path());
-        let remark = lesson("I'm working from the Oslo office this week", LessonKind::Fact, None);
+        let remark = lesson("I'm working from the Oslo office this week", ExtractedKind::Fact, None);
         assert_eq!(learned(&mut store, &remark).1, "2026-12-20".parse().ok());
-        let lasting = lesson("The staging server is called heron", LessonKind::Fact, None);
+        let lasting = lesson("The staging server is called heron", ExtractedKind::Fact, None);
         assert_eq!(learned(&mut store, &lasting).1, None);
         // Whoever brings a remark back keeps it.
         let own = store.get(MemoryRef::Handle(Handle::try_from(1).unwrap())).unwrap().unwrap();

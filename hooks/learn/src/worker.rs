@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use tessera_engine::Store;
 use tessera_engine::domain::TokenCount;
-use tessera_engine::store::{Progress, Spending, StoreError, Usage};
+use tessera_engine::store::{Progress, ExtractorUsage, StoreError, Usage};
 use tessera_engine::text::{O200k, TokenCounter};
 
 use crate::claude;
-use crate::heuristic::{TakenBack, taken_back};
-use crate::judge::Judge;
-use crate::lesson::{JudgeError, MOST_ANSWERED, Means, Verdict, Window};
+use crate::heuristic::{Retraction, taken_back};
+use crate::extractor::Extractor;
+use crate::extracted_memory::{ExtractorError, MOST_ANSWERED, Means, Verdict, Window};
 use crate::reconcile::{self, Outcome};
 use crate::transcript::{Turn, Turns, turns};
 use tessera_desk::chain::spool;
@@ -74,7 +74,7 @@ fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usi
             return 0;
         }
     };
-    let mut court = Court::new(surroundings);
+    let mut court = Extractors::new(surroundings);
     let mut learned = 0;
     let until = Instant::now() + CREATED_WITHIN;
     let (written, missing): (Vec<Batch>, Vec<Batch>) =
@@ -92,7 +92,7 @@ fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usi
     if let Err(error) = spool::work_off(&store, surroundings.settings.plugins, || true) {
         note(&format!("plugins are told later: {error}"));
     }
-    let folded = store.fold_accesses().and_then(|()| store.fold_receipts()).and_then(|()| store.fold_questions());
+    let folded = store.fold_accesses().and_then(|()| store.fold_deliveries()).and_then(|()| store.fold_questions());
     if let Err(error) = folded {
         note(&format!("spools are kept: {error}"));
     }
@@ -102,7 +102,7 @@ fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usi
 fn finish(
     batch: Batch,
     store: &mut Store,
-    court: &mut Court<'_>,
+    court: &mut Extractors<'_>,
     surroundings: &Surroundings,
     until: Instant,
 ) -> usize {
@@ -171,7 +171,7 @@ fn written_turns(job: &Job, cursor: Option<&str>, until: Instant) -> std::io::Re
 }
 
 /// Learns from the turns that a session has more than at the last time.
-fn learn(job: &Job, store: &mut Store, court: &mut Court<'_>, until: Instant) -> Result<usize, LearnError> {
+fn learn(job: &Job, store: &mut Store, court: &mut Extractors<'_>, until: Instant) -> Result<usize, LearnError> {
     let mut progress = store.progress(&job.session)?;
     let mut read = written_turns(job, progress.cursor.as_deref(), until)?;
     if let Some(last) = read.all.last_mut().filter(|turn| turn.assistant.trim().is_empty()) {
@@ -198,15 +198,15 @@ fn learn_turn(
     turn: &Turn,
     before: Option<&Turn>,
     store: &mut Store,
-    court: &mut Court<'_>,
+    court: &mut Extractors<'_>,
 ) -> Result<usize, LearnError> {
     match taken_back(&turn.user) {
-        TakenBack::ThisTurn => return Ok(0),
-        TakenBack::TheLast => {
+        Retraction::ThisTurn => return Ok(0),
+        Retraction::TheLast => {
             reconcile::take_back(store, job, before)?;
             return Ok(0);
         }
-        TakenBack::Nothing => {}
+        Retraction::Nothing => {}
     }
     if prompt::is_small_talk(&turn.user) {
         return Ok(0);
@@ -220,17 +220,17 @@ fn judged(
     turns: &[Turn],
     is_deep: bool,
     store: &mut Store,
-    court: &mut Court<'_>,
+    court: &mut Extractors<'_>,
 ) -> Result<usize, LearnError> {
     let Some(turn) = turns.last() else { return Ok(0) };
-    let kept: Vec<Turn> = turns.iter().filter(|turn| taken_back(&turn.user) == TakenBack::Nothing).cloned().collect();
+    let kept: Vec<Turn> = turns.iter().filter(|turn| taken_back(&turn.user) == Retraction::Nothing).cloned().collect();
     let said: String = kept.iter().map(|turn| format!("{}\n", turn.user)).collect();
     let known = if court.has_model() { reconcile::known(store, &said, &job.scope)? } else { Vec::new() };
     let window = Window { turns: &kept, is_deep, known: &known };
-    let (judge, verdict) = court.judge(&window, job, store)?;
+    let (extractor, verdict) = court.extractor(&window, job, store)?;
     let mut learned = 0;
-    for lesson in &verdict.lessons {
-        match reconcile::reconcile(store, lesson, job, turn, judge) {
+    for lesson in &verdict.extracted_memories {
+        match reconcile::reconcile(store, lesson, job, turn, extractor) {
             Ok(Outcome::Stored) => learned += 1,
             Ok(_) => {}
             // The store will not take it at any other time either.
@@ -240,7 +240,7 @@ fn judged(
             Err(error) => return Err(error.into()),
         }
     }
-    let spent = Spending { judge: judge.as_str().to_owned(), learned: learned as u64, ..Spending::default() };
+    let spent = ExtractorUsage { extractor: extractor.as_str().to_owned(), learned: learned as u64, ..ExtractorUsage::default() };
     if learned > 0 {
         store.note_spending(&spent)?;
     }
@@ -248,26 +248,26 @@ fn judged(
 }
 
 /// The judges of one run. One that fails is not asked again in it.
-struct Court<'a> {
+struct Extractors<'a> {
     surroundings: &'a Surroundings,
-    absent: Vec<Judge>,
+    absent: Vec<Extractor>,
 }
 
-impl<'a> Court<'a> {
+impl<'a> Extractors<'a> {
     fn new(surroundings: &'a Surroundings) -> Self {
         Self { surroundings, absent: Vec::new() }
     }
 
-    fn chain(&self) -> &'static [Judge] {
-        Judge::chain(self.surroundings.settings.judge)
+    fn chain(&self) -> &'static [Extractor] {
+        Extractor::chain(self.surroundings.settings.extractor)
     }
 
     fn has_model(&self) -> bool {
-        self.chain().iter().any(|judge| judge.is_model() && !self.absent.contains(judge))
+        self.chain().iter().any(|extractor| extractor.is_model() && !self.absent.contains(extractor))
     }
 
     /// The verdict of the first judge that answers, and whose it is.
-    fn judge(&mut self, window: &Window<'_>, job: &Job, store: &mut Store) -> Result<(Judge, Verdict), StoreError> {
+    fn extractor(&mut self, window: &Window<'_>, job: &Job, store: &mut Store) -> Result<(Extractor, Verdict), StoreError> {
         let surroundings = self.surroundings;
         let means = Means {
             ollama: surroundings.ollama.clone(),
@@ -278,41 +278,41 @@ impl<'a> Court<'a> {
             ),
             neutral_dir: surroundings.home.dir().to_path_buf(),
         };
-        for judge in self.chain() {
-            if self.absent.contains(judge) {
+        for extractor in self.chain() {
+            if self.absent.contains(extractor) {
                 continue;
             }
-            if !judge.is_model() {
-                if let Ok(verdict) = judge.ask(window, &means) {
-                    return Ok((*judge, verdict));
+            if !extractor.is_model() {
+                if let Ok(verdict) = extractor.ask(window, &means) {
+                    return Ok((*extractor, verdict));
                 }
                 continue;
             }
             let estimate = estimate(window);
             if store.spent_today()? + estimate > surroundings.settings.daily_tokens {
-                self.give_up(*judge, "the daily token cap is reached");
+                self.give_up(*extractor, "the daily token cap is reached");
                 continue;
             }
-            match asked(*judge, window, &means, estimate, store) {
-                Ok(Ok(verdict)) => return Ok((*judge, verdict)),
-                Ok(Err(error)) => self.give_up(*judge, &error.to_string()),
+            match asked(*extractor, window, &means, estimate, store) {
+                Ok(Ok(verdict)) => return Ok((*extractor, verdict)),
+                Ok(Err(error)) => self.give_up(*extractor, &error.to_string()),
                 Err(error) => {
                     // What cannot be counted is not bought.
-                    self.give_up(*judge, &format!("its cost cannot be noted: {error}"));
+                    self.give_up(*extractor, &format!("its cost cannot be noted: {error}"));
                     return Err(error);
                 }
             }
         }
-        Ok((Judge::Heuristic, Verdict::default()))
+        Ok((Extractor::Heuristic, Verdict::default()))
     }
 
     fn note(&self, text: &str) {
         log::line(&self.surroundings.home, self.surroundings.clock.now(), text);
     }
 
-    fn give_up(&mut self, judge: Judge, why: &str) {
-        self.note(&format!("judge {}: {why}", judge.as_str()));
-        self.absent.push(judge);
+    fn give_up(&mut self, extractor: Extractor, why: &str) {
+        self.note(&format!("judge {}: {why}", extractor.as_str()));
+        self.absent.push(extractor);
     }
 }
 
@@ -326,23 +326,23 @@ fn estimate(window: &Window<'_>) -> u64 {
 /// Asks a model. Its cost is noted before it is asked, and put right when it has answered: a process that is killed
 /// in between, or a disk that is full by then, never makes a day look cheaper than it was.
 fn asked(
-    judge: Judge,
+    extractor: Extractor,
     window: &Window<'_>,
     means: &Means,
     estimate: u64,
     store: &mut Store,
-) -> Result<Result<Verdict, JudgeError>, StoreError> {
-    let spending = || Spending { judge: judge.as_str().to_owned(), ..Spending::default() };
-    let day = store.note_spending(&Spending { calls: 1, input_tokens: estimate, ..spending() })?;
-    let answer = judge.ask(window, means);
+) -> Result<Result<Verdict, ExtractorError>, StoreError> {
+    let spending = || ExtractorUsage { extractor: extractor.as_str().to_owned(), ..ExtractorUsage::default() };
+    let day = store.note_spending(&ExtractorUsage { calls: 1, input_tokens: estimate, ..spending() })?;
+    let answer = extractor.ask(window, means);
     let (input_tokens, output_tokens) = match &answer {
         Ok(verdict) => (verdict.input_tokens, verdict.output_tokens),
-        Err(JudgeError::Malformed { input_tokens, output_tokens }) => (*input_tokens, *output_tokens),
+        Err(ExtractorError::Malformed { input_tokens, output_tokens }) => (*input_tokens, *output_tokens),
         // What it had read and written by then, nobody says: what was noted in advance stands.
-        Err(JudgeError::TimedOut(_)) => (estimate, 0),
-        Err(JudgeError::Absent | JudgeError::Unreachable(_)) => (0, 0),
+        Err(ExtractorError::TimedOut(_)) => (estimate, 0),
+        Err(ExtractorError::Absent | ExtractorError::Unreachable(_)) => (0, 0),
     };
     let failures = u64::from(answer.is_err());
-    store.settle_spending(estimate, &Spending { day, failures, input_tokens, output_tokens, ..spending() })?;
+    store.settle_spending(estimate, &ExtractorUsage { day, failures, input_tokens, output_tokens, ..spending() })?;
     Ok(answer)
 }

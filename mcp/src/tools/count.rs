@@ -1,7 +1,7 @@
 //! `memory_count`: how much there is.
 
 use serde_json::json;
-use tessera_desk::verbs::{Count, Counts};
+use tessera_desk::use_cases::{Count, Counts};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::store::SyncStatus;
 
@@ -29,7 +29,7 @@ fn call(desk: &mut Desk<'_>, _: &Args, standing: &Standing) -> Reply {
         0 => String::new(),
         hidden => format!(", {hidden} expired and hidden here"),
     };
-    let waiting = match (stats.encoder, stats.waiting_for_meaning) {
+    let waiting = match (stats.encoder, stats.awaiting_embedding) {
         (0, _) | (_, 0) => String::new(),
         (_, waiting) => format!(", {waiting} found by their words alone until their vectors are made"),
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use tessera_desk::verbs::{Forget, Form, Gone, Meant, TakenOut};
+use tessera_desk::use_cases::{Forget, Form, Gone, Meant, RemovedSection};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::pack::neutral_line;
 use tessera_engine::store::Erase;
@@ -63,8 +63,8 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
 }
 
 /// How lines come back that were taken out of files, a line for each file.
-fn back(taken_out: impl Iterator<Item = TakenOut>) -> BTreeSet<String> {
-    let told = |TakenOut { path, rev }| match rev {
+fn back(taken_out: impl Iterator<Item = RemovedSection>) -> BTreeSet<String> {
+    let told = |RemovedSection { path, rev }| match rev {
         Some(rev) => {
             format!(
                 "its lines were taken out of {path}: `tessera restore {path} --before {rev}` brings that back as it was"

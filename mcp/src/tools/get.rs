@@ -1,7 +1,7 @@
 //! `memory_get`: the full text of chosen memories, within a budget.
 
 use serde_json::json;
-use tessera_desk::verbs::{Fetch, Meant};
+use tessera_desk::use_cases::{Fetch, Meant};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::{DomainError, MAX_LIMIT, Packing, RecallRequest};
 

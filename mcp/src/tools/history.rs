@@ -1,7 +1,7 @@
 //! `memory_history`: what was done to a memory, within a budget.
 
 use serde_json::json;
-use tessera_desk::verbs::History;
+use tessera_desk::use_cases::History;
 use tessera_desk::{Desk, Effect};
 use tessera_engine::pack::{Lines, attribution, neutral_line};
 use tessera_engine::store::HistoryEntry;

@@ -1,7 +1,7 @@
 //! `memory_link`: what one memory is to another.
 
 use serde_json::json;
-use tessera_desk::verbs::{FindMemory, SetLink};
+use tessera_desk::use_cases::{FindMemory, SetLink};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::{DomainError, LinkKind};
 use tessera_engine::store::StoreError;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::json;
-use tessera_desk::verbs::{Form, List};
+use tessera_desk::use_cases::{Form, List};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::{DomainError, Handle, MAX_LIMIT, Memory, RecallRequest};
 use tessera_engine::pack::{Lines, attribution, neutral, neutral_line};

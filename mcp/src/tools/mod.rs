@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tessera_desk::folders::FileRules;
 use tessera_desk::team::Team;
 use tessera_desk::vault::Safe;
-use tessera_desk::verbs::{Form, Meant};
+use tessera_desk::use_cases::{Form, Meant};
 use tessera_desk::{Caller, Desk, Effect, SharedStore};
 use tessera_engine::domain::{DomainError, MemoryRef, RecallRequest, TokenBudget};
 use tessera_engine::pack::{JsonRows, Lines};

@@ -1,7 +1,7 @@
 //! `search_notes`, `build_context`, `recent_activity`, `read_note`: files as notes, and what stands around them.
 
 use serde_json::{Value, json};
-use tessera_desk::verbs::{BuildContext, Part, ReadNote, RecentActivity, SearchNotes, Within};
+use tessera_desk::use_cases::{BuildContext, Part, ReadNote, RecentActivity, SearchNotes, Within};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::{DomainError, TokenBudget};
 

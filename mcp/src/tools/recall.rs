@@ -1,7 +1,7 @@
 //! `memory_recall`: what the memory knows of a question, within a budget.
 
 use serde_json::json;
-use tessera_desk::verbs::{Answer, Form, Recall};
+use tessera_desk::use_cases::{Answer, Form, Recall};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::{Breadth, DomainError, Packing, RecallRequest};
 use tessera_engine::pack::{TextFrame, neutral_line};

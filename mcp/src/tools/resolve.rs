@@ -1,7 +1,7 @@
 //! `memory_resolve`: decides between the two texts of a memory that was changed on two machines.
 
 use serde_json::json;
-use tessera_desk::verbs::{Conflicts, Resolve};
+use tessera_desk::use_cases::{Conflicts, Resolve};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::DomainError;
 use tessera_engine::pack::{Lines, neutral};

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tessera_desk::team::{FromServer, RevealFromServer};
-use tessera_desk::verbs::Reveal;
+use tessera_desk::use_cases::Reveal;
 use tessera_desk::{Caller, Desk, Effect};
 use tessera_engine::domain::DomainError;
 use tessera_engine::store::{Revealed, RevealedSecret, SecretRef};

@@ -1,7 +1,7 @@
 //! `memory_store`: stores a memory, or changes one when an id is given.
 
 use serde_json::json;
-use tessera_desk::verbs::{Alike, Remember};
+use tessera_desk::use_cases::{Alike, Remember};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::MemoryRef;
 use tessera_engine::store::{Near, Stored};

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tessera_desk::Desk;
-use tessera_desk::verbs::{Form, told_near};
+use tessera_desk::use_cases::{Form, told_near};
 use tessera_desk::views::{StoredView, told_aside, told_kept};
 use tessera_engine::domain::{DomainError, Importance};
 use tessera_engine::pack::{neutral, neutral_line};

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use tessera_desk::Effect;
-use tessera_desk::team::{AnswerOffer, Mute, MyShares, Share, SharedWithMe, Team, What};
+use tessera_desk::team::{AnswerInvitation, HideShared, MyShares, Share, SharedWithMe, Team, What};
 use tessera_engine::domain::{DomainError, Permission, Tag, TokenProfile};
 use tessera_engine::pack::{Lines, neutral};
 
@@ -161,7 +161,7 @@ fn mute<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
     Box::pin(async move {
         let shows = args.flag(&["unmute"])?;
         let memory = args.id()?.ok_or_else(missing_id)?;
-        let memory = team.perform(Mute { memory, is_muted: !shows }).await?;
+        let memory = team.perform(HideShared { memory, is_muted: !shows }).await?;
         // Once it is hidden its handle is gone with it: the id brings it back.
         Ok(if shows {
             format!("{memory} is shown again")
@@ -176,7 +176,7 @@ fn answer_offer<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
         let owner = args.required(OWNER)?;
         let tag = Tag::try_from(args.required(&["tag"])?)?;
         let is_accepted = !args.flag(&["decline"])?;
-        let changed = team.perform(AnswerOffer { owner: owner.clone(), tag: tag.clone(), is_accepted }).await?;
+        let changed = team.perform(AnswerInvitation { owner: owner.clone(), tag: tag.clone(), is_accepted }).await?;
         Ok(match (changed, is_accepted) {
             (true, true) => format!("What {owner} tags {tag} is seen here, now and later"),
             (true, false) => format!("What {owner} tags {tag} is not seen here"),

@@ -1,7 +1,7 @@
 //! `memory_update`: changes fields of a memory.
 
 use serde_json::json;
-use tessera_desk::verbs::{Update, Which};
+use tessera_desk::use_cases::{Update, Which};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::Patch;
 

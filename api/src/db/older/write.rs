@@ -9,7 +9,7 @@ use super::shares::{Grant, Rules};
 use crate::db::error::Remedy;
 use crate::db::memories::uuid;
 use crate::db::verbs::{Ask as _, args};
-use crate::db::{Db, DbError, Deed, UserId, UserTx, unless_overtaken};
+use crate::db::{Db, DbError, AuditedAction, UserId, UserTx, unless_overtaken};
 use crate::secrets::Secrets;
 
 /// Rows of one transaction.
@@ -104,7 +104,7 @@ impl Db {
         .await?;
         for (owner, count) in owners {
             let mut tx = self.on_host(&owner.parse()?).await?;
-            tx.audit(Deed::TakenOver, &format!("{count} memories")).await?;
+            tx.audit(AuditedAction::TakenOver, &format!("{count} memories")).await?;
             tx.commit().await?;
         }
         Ok(())

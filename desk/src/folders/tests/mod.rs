@@ -21,7 +21,7 @@ use tessera_engine::domain::{Clock, FilePath, MemoryId, MemoryRef, Origin, Scope
 use tessera_engine::score::Weights;
 use tessera_engine::store::{SecretRules, StoreConfig, Usage};
 
-use super::{AddFolder, Glance, Looks, Refreshed, refresh};
+use super::{AddFolder, FolderSnapshot, ChangeWait, Refreshed, refresh};
 use crate::{Caller, Desk};
 
 /// The machine's clock, and how far it was set.
@@ -94,7 +94,7 @@ impl World {
 
     /// Looks as a command does: first whether anything differs, then at it.
     pub(super) fn look(&mut self) -> Refreshed {
-        let differs = Glance::of(&self.store, Looks::Long).unwrap().differs();
+        let differs = FolderSnapshot::of(&self.store, ChangeWait::Long).unwrap().differs();
         if differs { refresh(&mut self.store).unwrap() } else { Refreshed::default() }
     }
 

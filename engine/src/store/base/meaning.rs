@@ -10,8 +10,8 @@ use rusqlite::params;
 
 use super::store::Store;
 use crate::domain::Handle;
-use crate::meaning::{ENCODER_VERSION, Encoder, Meaning, Vector, meanings_about, passages_of};
-use crate::recall::is_asked_by_meaning;
+use crate::meaning::{ENCODER_VERSION, Encoder, Meaning, Vector, embeddings_about, passages_of};
+use crate::recall::is_semantic_query;
 use crate::store::file::error::StoreError;
 use crate::store::file::private;
 use crate::store::rows::codec::{Ask as _, Run as _};
@@ -38,7 +38,7 @@ pub struct Meanings {
 
 /// The right to work off the rows that wait, of one process at a time; it ends with the process.
 #[derive(Debug)]
-pub struct MeaningTurn {
+pub struct EmbeddingTurn {
     _lock: File,
 }
 
@@ -67,13 +67,13 @@ fn note_left(connection: &rusqlite::Connection, left: u64) -> rusqlite::Result<(
 
 impl Store {
     /// True where the leg of meaning is switched on.
-    pub fn has_meaning(&self) -> bool {
+    pub fn has_embedding(&self) -> bool {
         self.meaning
     }
 
     /// What a question means; `None` where the leg is switched off or there is no question. The last one is kept.
     pub(in crate::store) fn meant(&mut self, question: &str) -> Option<Vector> {
-        if !self.meaning || !is_asked_by_meaning(question, &self.weights) {
+        if !self.meaning || !is_semantic_query(question, &self.weights) {
             return None;
         }
         match &self.encoded.question {
@@ -117,41 +117,41 @@ impl Store {
     ///
     /// # Errors
     /// When the lock cannot be made.
-    pub fn meaning_turn(&self) -> Result<Option<MeaningTurn>, StoreError> {
+    pub fn embedding_turn(&self) -> Result<Option<EmbeddingTurn>, StoreError> {
         if !self.meaning {
             return Ok(None);
         }
         let path = self.home.meaning_lock();
         let lock = private::try_lock(&path).map_err(|source| StoreError::file(&path, source))?;
-        Ok(lock.map(|lock| MeaningTurn { _lock: lock }))
+        Ok(lock.map(|lock| EmbeddingTurn { _lock: lock }))
     }
 
     /// Finds out what some rows mean that wait for it, the newest first. True when there may be more.
     ///
     /// # Errors
     /// When the store cannot be read or written; it is tried again later.
-    pub fn give_meaning_to_some(&mut self) -> Result<bool, StoreError> {
-        self.give_meaning_while(|| true).map(|done| done > 0)
+    pub fn embed_some(&mut self) -> Result<bool, StoreError> {
+        self.embed_while(|| true).map(|done| done > 0)
     }
 
     /// The same as long as `pause`, called every few hundredths of a second, gives `true`. Gives how many rows have their
     /// vectors now that had none: 0 where none waits, or there was no time for one.
     ///
     /// # Errors
-    /// As [`Store::give_meaning_to_some`].
-    pub fn give_meaning_while(&mut self, pause: impl FnMut() -> bool) -> Result<u64, StoreError> {
-        self.give_meaning(STEP, pause)
+    /// As [`Store::embed_some`].
+    pub fn embed_while(&mut self, pause: impl FnMut() -> bool) -> Result<u64, StoreError> {
+        self.embed(STEP, pause)
     }
 
     /// The same for the row that was written last, or another one if that one does not wait.
     ///
     /// # Errors
-    /// As [`Store::give_meaning_to_some`].
-    pub fn give_meaning_to_newest(&mut self, pause: impl FnMut() -> bool) -> Result<u64, StoreError> {
-        self.give_meaning(1, pause)
+    /// As [`Store::embed_some`].
+    pub fn embed_newest(&mut self, pause: impl FnMut() -> bool) -> Result<u64, StoreError> {
+        self.embed(1, pause)
     }
 
-    fn give_meaning(&mut self, most: usize, pause: impl FnMut() -> bool) -> Result<u64, StoreError> {
+    fn embed(&mut self, most: usize, pause: impl FnMut() -> bool) -> Result<u64, StoreError> {
         if !self.meaning {
             return Ok(0);
         }
@@ -160,7 +160,7 @@ impl Store {
         let made = match self.encoded.row.take() {
             Some((content, meaning)) if contents == [("", content.as_str())] => vec![meaning],
             _ => {
-                let meanings = meanings_about(Encoder::shared(), &contents, pause);
+                let meanings = embeddings_about(Encoder::shared(), &contents, pause);
                 meanings.into_iter().map(Meaning::into_bytes).collect()
             }
         };

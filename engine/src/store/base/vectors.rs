@@ -16,7 +16,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read or written.
-    pub fn take_meanings(&mut self, known: impl Fn(&str) -> Option<Vec<u8>>) -> Result<usize, StoreError> {
+    pub fn take_embeddings(&mut self, known: impl Fn(&str) -> Option<Vec<u8>>) -> Result<usize, StoreError> {
         let taken: Vec<(u32, Vec<u8>)> = self
             .all_waiting()
             .map_err(|error| self.failed(error))?
@@ -44,7 +44,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn each_meaning(&self, show: impl FnMut(Handle, &str, &[u8])) -> Result<(), StoreError> {
+    pub fn each_embedding(&self, show: impl FnMut(Handle, &str, &[u8])) -> Result<(), StoreError> {
         self.show_each(show).map_err(|error| self.failed(error))
     }
 
@@ -67,11 +67,11 @@ impl Store {
     pub fn nearest(&mut self, text: &str, most: usize) -> Result<Vec<(Handle, f64)>, StoreError> {
         self.refresh_index()?;
         let view = self.index.view();
-        let nearness = view.nearness(&Encoder::shared().question(text));
-        let found = nearness.from(f64::MIN_POSITIVE);
+        let similarities = view.similarities(&Encoder::shared().question(text));
+        let found = similarities.from(f64::MIN_POSITIVE);
         let docs = found.snapshot.iter().map(|posting| DocId::Snapshot(posting.doc));
         let docs = docs.chain(found.tail.iter().map(|posting| DocId::Tail(posting.doc)));
-        let named = docs.filter_map(|doc| Some((Handle::try_from(view.features(doc).handle).ok()?, nearness.of(doc)?)));
+        let named = docs.filter_map(|doc| Some((Handle::try_from(view.features(doc).handle).ok()?, similarities.of(doc)?)));
         let mut nearest: Vec<(Handle, f64)> = named.collect();
         nearest.sort_by(|(a, near_a), (b, near_b)| near_b.total_cmp(near_a).then(b.cmp(a)));
         nearest.truncate(most);
@@ -90,19 +90,19 @@ mod tests {
         let texts = ["The cache lives on birch", "Lunch is at noon"];
         let mut first = InMemory::new();
         texts.iter().for_each(|text| drop(first.said(text)));
-        while first.give_meaning_to_some().unwrap() {}
+        while first.embed_some().unwrap() {}
         let mut known = HashMap::new();
-        first.each_meaning(|_, text, meaning| drop(known.insert(text.to_owned(), meaning.to_vec()))).unwrap();
+        first.each_embedding(|_, text, meaning| drop(known.insert(text.to_owned(), meaning.to_vec()))).unwrap();
         assert!(known.len() == 2 && known.values().all(|meaning| !meaning.is_empty()));
 
         let mut second = InMemory::new();
         texts.iter().for_each(|text| drop(second.said(text)));
-        assert_eq!(second.take_meanings(|_| Some(b"\xffnot ours".to_vec())).unwrap(), 0);
-        assert_eq!(second.take_meanings(|text| known.get(text).filter(|_| text != texts[1]).cloned()).unwrap(), 1);
+        assert_eq!(second.take_embeddings(|_| Some(b"\xffnot ours".to_vec())).unwrap(), 0);
+        assert_eq!(second.take_embeddings(|text| known.get(text).filter(|_| text != texts[1]).cloned()).unwrap(), 1);
         let mut waiting = Vec::new();
-        second.each_meaning(|_, text, meaning| waiting.extend(meaning.is_empty().then(|| text.to_owned()))).unwrap();
+        second.each_embedding(|_, text, meaning| waiting.extend(meaning.is_empty().then(|| text.to_owned()))).unwrap();
         assert_eq!(waiting, [texts[1]]);
-        assert_eq!(second.take_meanings(|text| known.get(text).cloned()).unwrap(), 1, "those that wait alone");
+        assert_eq!(second.take_embeddings(|text| known.get(text).cloned()).unwrap(), 1, "those that wait alone");
     }
 
     #[test]
@@ -110,7 +110,7 @@ mod tests {
         let mut store = InMemory::new();
         let [lunch, cache] = ["We eat lunch at noon", "The cache server is called birch"].map(|text| store.said(text));
         assert!(store.nearest("when is the midday meal?", 5).unwrap().is_empty(), "they wait");
-        while store.give_meaning_to_some().unwrap() {}
+        while store.embed_some().unwrap() {}
         for _ in 0..2 {
             let nearest = store.nearest("when is the midday meal?", 5).unwrap();
             assert_eq!(nearest.first().map(|(handle, _)| *handle), Some(lunch.handle));

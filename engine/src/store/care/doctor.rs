@@ -219,7 +219,7 @@ impl Store {
 
     fn told_meanings(&self) -> Result<String, StoreError> {
         let Meanings { made, waiting, later } = self.meanings()?;
-        if !self.has_meaning() {
+        if !self.has_embedding() {
             return Ok(format!("switched off; {made} memories have vectors that are not used"));
         }
         let mut told = format!("{made} memories have their vectors (encoder {ENCODER_VERSION})");

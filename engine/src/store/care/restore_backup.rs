@@ -12,7 +12,7 @@ use serde::Serialize;
 use tessera_seal::{Keys, keys_in, write_keys};
 
 use super::backup::stamp;
-use super::salvage::Wreck;
+use super::salvage::DamagedStore;
 use crate::store::base::config::StoreConfig;
 use crate::store::base::secrets::no_key;
 use crate::store::base::store::Store;
@@ -163,7 +163,7 @@ fn put(mut backup: Store, mut live: Store) -> Result<Option<PathBuf>, StoreError
     // The spools belong to the present content, of which a copy is kept.
     live.fold_accesses()?;
     live.fold_questions()?;
-    live.fold_receipts()?;
+    live.fold_deliveries()?;
     let (place, stamp) = (live.home.clone(), stamp(live.now()));
     let opened = |path: &Path| {
         let opened = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
@@ -239,7 +239,7 @@ fn present(config: &StoreConfig) -> Result<Option<Store>, StoreError> {
 /// Puts a new database with the content of the backup in the place of a damaged or missing one. Gives where the files of before are.
 fn put_for_damaged(backup: Store, config: &StoreConfig) -> Result<Option<PathBuf>, StoreError> {
     let replacement = Replacement::begin(&config.home)?;
-    let wreck = Wreck::open(&config.home)?;
+    let wreck = DamagedStore::open(&config.home)?;
     let (rev, handle) = wreck.as_ref().map_or((0, 0), |wreck| (wreck.rev(), wreck.handle()));
     migrate::write(&backup.connection, &backup.path, &replacement.home().database())?;
     let mut made = Store::open(StoreConfig { home: replacement.home(), ..config.clone() })?;

@@ -70,7 +70,7 @@ pub(crate) fn salvage(config: StoreConfig) -> Result<(Store, Salvage), StoreErro
     let home = config.home.clone();
     let replacement = Replacement::begin(&home)?;
     let counted = marker::counted(&home);
-    let wreck = Wreck::open(&home)?;
+    let wreck = DamagedStore::open(&home)?;
     let mut made = Store::open(StoreConfig { home: replacement.home(), usage: Usage::Write, ..config.clone() })?;
     let (kept, lost) = match &wreck {
         Some(wreck) => wreck.carry_into(&mut made)?,
@@ -87,7 +87,7 @@ pub(crate) fn salvage(config: StoreConfig) -> Result<(Store, Salvage), StoreErro
 }
 
 /// A damaged database. Whatever it is asked may fail.
-pub(super) struct Wreck {
+pub(super) struct DamagedStore {
     connection: Connection,
 }
 
@@ -98,7 +98,7 @@ struct Found {
     successor: Option<u32>,
 }
 
-impl Wreck {
+impl DamagedStore {
     /// Opens what is left, and keeps everybody else from writing to it; `None` where it is no database any more.
     pub(super) fn open(home: &Home) -> Result<Option<Self>, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn rows_that_do_not_fit_are_left_and_a_table_that_is_not_there_has_none() {
-        let wreck = Wreck { connection: Connection::open_in_memory().unwrap() };
+        let wreck = DamagedStore { connection: Connection::open_in_memory().unwrap() };
         let sql = "CREATE TABLE places (path, project, how, since);
                    INSERT INTO places VALUES ('/w', 'ledger', 'told', NULL), ('/w', 'ledger', 'told', 1), ('/w', 'ledger', 'told', 2)";
         wreck.connection.execute_batch(sql).unwrap();
@@ -359,7 +359,7 @@ mod tests {
 
     #[test]
     fn a_text_that_is_no_utf8_and_a_broken_identity_end_no_salvage() {
-        let wreck = Wreck { connection: Connection::open_in_memory().unwrap() };
+        let wreck = DamagedStore { connection: Connection::open_in_memory().unwrap() };
         let sql = "CREATE TABLE places (path, project, how, since);
                    INSERT INTO places VALUES ('/a', 'x', 'told', 1), (CAST(x'ff00' AS TEXT), 'x', 'told', 1), ('/b', 'x', 'told', 1);
                    CREATE TABLE meta (key, value); INSERT INTO meta VALUES ('store_id', 'short'), ('rotating', 'k')";

@@ -37,7 +37,7 @@ pub enum Scanning {
 
 /// A place where credentials stand in clear.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Residue {
+pub struct ClearCredential {
     /// What it is: memory, history, trail, log, file, copy.
     pub place: &'static str,
     /// Which: the number of a memory, the name of a file of the home, of a table.
@@ -57,7 +57,7 @@ pub struct Scan {
     /// Rows and files that were looked through.
     pub looked_at: u64,
     /// Where there is something.
-    pub residues: Vec<Residue>,
+    pub residues: Vec<ClearCredential>,
 }
 
 impl Scan {
@@ -71,7 +71,7 @@ impl Scan {
             return;
         }
         let fixed = done == Ok(true);
-        self.residues.push(Residue { place, which, kinds, fixed, problem: done.err() });
+        self.residues.push(ClearCredential { place, which, kinds, fixed, problem: done.err() });
     }
 }
 

@@ -10,7 +10,7 @@ use crate::domain::MemoryId;
 use crate::screen::{Part, Words, places, screened};
 use crate::store::base::kept::write_all;
 use crate::store::base::store::Store;
-use crate::store::file::error::{ElsewhereBecause, StoreError};
+use crate::store::file::error::{UnavailableBecause, StoreError};
 
 /// A text without its credentials, and the names of these.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Store {
                 return Ok((name.as_str(), value));
             }
             let forgotten = self.forgotten(memory, name).map_err(|error| self.failed(error))?;
-            let why = forgotten.map_or(ElsewhereBecause::InVault, ElsewhereBecause::Forgotten);
+            let why = forgotten.map_or(UnavailableBecause::InVault, UnavailableBecause::Forgotten);
             Err(StoreError::ValueElsewhere { name: name.clone(), memory, why })
         });
         let values = values.collect::<Result<Vec<_>, StoreError>>()?;

@@ -1,7 +1,7 @@
 //! What changes memories: each change is one transaction with its row, its provenance and its outbox row.
 
 pub(crate) mod clean;
-pub(crate) mod coming_over;
+pub(crate) mod import_source;
 pub(crate) mod conflict;
 pub(crate) mod erase;
 pub(crate) mod file_secrets;

@@ -9,7 +9,7 @@ use crate::screen::places;
 use crate::store::base::config::Actor;
 use crate::store::base::kept::{let_go, note};
 use crate::store::base::store::Store;
-use crate::store::file::error::{ElsewhereBecause, StoreError};
+use crate::store::file::error::{UnavailableBecause, StoreError};
 use crate::store::logs::traces;
 use crate::store::read::secrets::{SECRET, SecretRef, SecretRow, secret};
 use crate::store::rows::codec::{Ask as _, sql};
@@ -36,7 +36,7 @@ pub struct RevealedSecret {
     /// Where it is kept.
     pub place: String,
     /// Its value; what is missing says why.
-    pub value: Result<Value, ElsewhereBecause>,
+    pub value: Result<Value, UnavailableBecause>,
 }
 
 /// A secret that a text names, before it is known whether its value is here.
@@ -193,10 +193,10 @@ impl Store {
     fn opened(&self, memory: MemoryId, wanted: Wanted) -> Result<RevealedSecret, StoreError> {
         let Wanted { name, kind, row } = wanted;
         let (place, value) = if let Some(row) = row {
-            (row.place, self.secret_value(row.memory, &name)?.ok_or(ElsewhereBecause::InVault))
+            (row.place, self.secret_value(row.memory, &name)?.ok_or(UnavailableBecause::InVault))
         } else {
             let forgotten = self.forgotten(memory, &name).map_err(|error| self.failed(error))?;
-            (String::new(), Err(forgotten.map_or(ElsewhereBecause::NeverHere, ElsewhereBecause::Forgotten)))
+            (String::new(), Err(forgotten.map_or(UnavailableBecause::NeverHere, UnavailableBecause::Forgotten)))
         };
         Ok(RevealedSecret { name, kind, place, value })
     }

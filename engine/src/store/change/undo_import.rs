@@ -36,7 +36,7 @@ pub struct Undone {
 }
 
 /// What becomes of a memory.
-enum Fate {
+enum UndoEffect {
     /// It goes.
     Goes(Box<Known>),
     /// It is brought back.
@@ -116,12 +116,12 @@ impl Store {
 }
 
 impl Undone {
-    fn count(&mut self, fate: &Fate) {
+    fn count(&mut self, fate: &UndoEffect) {
         match fate {
-            Fate::Goes(_) => self.forgotten += 1,
-            Fate::Returns(_) | Fate::AsBefore(..) => self.as_before += 1,
-            Fate::Stays(handle) => self.kept.push(*handle),
-            Fate::Gone => {}
+            UndoEffect::Goes(_) => self.forgotten += 1,
+            UndoEffect::Returns(_) | UndoEffect::AsBefore(..) => self.as_before += 1,
+            UndoEffect::Stays(handle) => self.kept.push(*handle),
+            UndoEffect::Gone => {}
         }
     }
 }
@@ -135,8 +135,8 @@ fn touched(connection: &Connection, n: u32) -> rusqlite::Result<Vec<Touched>> {
     rows.collect()
 }
 
-fn fate(connection: &Connection, touched: &Touched) -> rusqlite::Result<Fate> {
-    let Some(known) = row::find_known(connection, MemoryRef::Id(touched.memory))? else { return Ok(Fate::Gone) };
+fn fate(connection: &Connection, touched: &Touched) -> rusqlite::Result<UndoEffect> {
+    let Some(known) = row::find_known(connection, MemoryRef::Id(touched.memory))? else { return Ok(UndoEffect::Gone) };
     let is_live = known.memory.deleted.is_none();
     // What came with it goes with it, whatever later imports made of it; what one changed goes back only as the last.
     let is_changed = match touched.did.as_str() {
@@ -146,32 +146,32 @@ fn fate(connection: &Connection, touched: &Touched) -> rusqlite::Result<Fate> {
     // What it said before was to be set aside: nobody has it.
     let is_sealed = touched.did == "changed" && history::before(connection, touched.memory, touched.rev)?.is_none();
     if is_changed || is_sealed {
-        return Ok(if is_live { Fate::Stays(known.memory.handle) } else { Fate::Gone });
+        return Ok(if is_live { UndoEffect::Stays(known.memory.handle) } else { UndoEffect::Gone });
     }
     let known = Box::new(known);
     Ok(match (touched.did.as_str(), is_live) {
-        ("stored" | "restored", true) => Fate::Goes(known),
+        ("stored" | "restored", true) => UndoEffect::Goes(known),
         // It came as a deleted one, and stays where those are.
-        ("stored" | "restored", false) => Fate::Gone,
-        ("deleted", false) => Fate::Returns(known),
-        ("changed" | "vouched", true) => Fate::AsBefore(known, touched.rev),
-        _ => Fate::Gone,
+        ("stored" | "restored", false) => UndoEffect::Gone,
+        ("deleted", false) => UndoEffect::Returns(known),
+        ("changed" | "vouched", true) => UndoEffect::AsBefore(known, touched.rev),
+        _ => UndoEffect::Gone,
     })
 }
 
-fn undo(change: &Change<'_>, n: u32, touched: &Touched) -> Result<Fate, StoreError> {
+fn undo(change: &Change<'_>, n: u32, touched: &Touched) -> Result<UndoEffect, StoreError> {
     let fate = fate(change.tx, touched)?;
     let actor = Actor { origin: Origin::User, reason: Some(imports::undone_reason(n)), ..Actor::default() };
     match &fate {
-        Fate::Goes(known) => {
+        UndoEffect::Goes(known) => {
             delete(change, known, &actor)?;
             tell(change, known.memory.id)?;
         }
-        Fate::Returns(known) => {
+        UndoEffect::Returns(known) => {
             restore(change, MemoryRef::Id(known.memory.id), None, &actor)?;
         }
-        Fate::AsBefore(known, rev) => as_before(change, known, *rev, &actor)?,
-        Fate::Stays(_) | Fate::Gone => return Ok(fate),
+        UndoEffect::AsBefore(known, rev) => as_before(change, known, *rev, &actor)?,
+        UndoEffect::Stays(_) | UndoEffect::Gone => return Ok(fate),
     }
     let sql = format!("{AS_NOTED_BEFORE} AND c.memory = ?2");
     change.tx.run(&sql, params![n, touched.memory])?;

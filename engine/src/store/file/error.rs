@@ -17,7 +17,7 @@ pub enum StoreError {
     #[error("no memory {0}")]
     NotFound(MemoryRef),
     /// No memory came over that another system calls so.
-    #[error("{0} is the id of another system, and no memory came over under it; `tessera import w` brings them")]
+    #[error("{0} is the id of another system, and no memory came over under it; `tessera import memory-mcp` brings them")]
     NotCameOver(String),
     /// Something that does not fit the state of the memory. The user mends it.
     #[error("{memory}: {problem}")]
@@ -190,7 +190,7 @@ pub enum StoreError {
         /// The memory whose text names it.
         memory: MemoryId,
         /// Where it may be.
-        why: ElsewhereBecause,
+        why: UnavailableBecause,
     },
     /// A line of an import cannot be read.
     #[error("line {line}: {problem}")]
@@ -212,7 +212,7 @@ pub enum StoreError {
 
 /// Why the value of a secret is not here, though a text names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum ElsewhereBecause {
+pub enum UnavailableBecause {
     /// It never was.
     #[error(
         "it was set aside on another machine, and only that machine gives it back, or a team server that keeps secrets"

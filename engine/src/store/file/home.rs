@@ -133,7 +133,7 @@ impl Home {
     }
 
     /// Receipts that are not in the database yet.
-    pub fn receipts(&self) -> PathBuf {
+    pub fn deliveries(&self) -> PathBuf {
         self.file(RECEIPTS)
     }
 
@@ -393,7 +393,7 @@ mod tests {
             home.marker(),
             home.open_lock(),
             home.access_log(),
-            home.receipts(),
+            home.deliveries(),
             home.questions(),
             home.backups(),
             home.set_aside("2026-11-20"),

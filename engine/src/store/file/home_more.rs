@@ -28,7 +28,7 @@ impl Home {
     /// True for a small file that Tessera itself writes: queued turns, spools and logs. Any other is somebody else's, also where
     /// it lies in the home.
     pub(crate) fn is_own_small_file(&self, path: &Path) -> bool {
-        let spools = [self.receipts(), self.questions(), self.access_log(), self.hooks_log()];
+        let spools = [self.deliveries(), self.questions(), self.access_log(), self.hooks_log()];
         let begins = |own: &PathBuf| {
             let name = own.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             path.parent() == Some(self.dir())

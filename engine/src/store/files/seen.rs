@@ -220,7 +220,7 @@ fn parts_before(connection: &rusqlite::Connection, id: MemoryId, are_there: bool
 }
 
 /// What was made of some of the files, with where in their order they stood.
-type MadeInPlaces = Vec<(usize, Vec<Option<Made>>)>;
+type PreparedFiles = Vec<(usize, Vec<Option<Made>>)>;
 
 /// What is to be written for each file, `None` for one that says what it said: on all processors, since texts are many
 /// when a folder is new.
@@ -235,7 +235,7 @@ fn made_in_parallel(
     counters.resize_with(threads.max(counters.len()), Remembered::default);
     let next = AtomicUsize::new(0);
     // Whoever is done takes the next: one of the processors writes meanwhile.
-    let work = |counter: &Remembered| -> Result<MadeInPlaces, DomainError> {
+    let work = |counter: &Remembered| -> Result<PreparedFiles, DomainError> {
         let mut done = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);

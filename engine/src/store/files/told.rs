@@ -14,11 +14,11 @@ use crate::store::change::write::tell;
 use crate::store::file::error::StoreError;
 use crate::store::logs::access_log;
 use crate::store::rows::codec::{Ask as _, Run as _};
-use crate::sync::{Trail, Untold};
+use crate::sync::{Trail, UnsentFile};
 
 /// Files that no server is told of, and files of others that are in no folder here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct HeldBack {
+pub struct UnsyncedFiles {
     /// A credential stands in them.
     pub with_credential: u64,
     /// They are larger than a memory may be.
@@ -72,7 +72,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn untold_text(&self, memory: MemoryId, hash: u64) -> Result<Option<Untold>, StoreError> {
+    pub fn untold_text(&self, memory: MemoryId, hash: u64) -> Result<Option<UnsentFile>, StoreError> {
         let sql = "SELECT trail FROM trails WHERE memory = ?1";
         let trail: Option<String> = self.maybe(sql, [memory], |row| row.get(0))?;
         let trail = trail.and_then(|trail| serde_json::from_str::<Trail>(&trail).ok());
@@ -83,7 +83,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn files_held_back(&self) -> Result<HeldBack, StoreError> {
+    pub fn files_held_back(&self) -> Result<UnsyncedFiles, StoreError> {
         const TOLD: &str = "(SELECT told FROM folders WHERE substr(path, 1, length(name) + 2) = '/' || name || '/')";
         let largest = MAX_CONTENT_BYTES as u64 - 8;
         let here = |rest: &str| {
@@ -96,7 +96,7 @@ impl Store {
                        AND NOT EXISTS (SELECT 1 FROM folders WHERE writable = 1
                                        AND substr(file, 1, length(name) + 2) = '/' || name || '/')";
         let unplaced = self.connection.query_row(sql, [], |row| row.get(0)).map_err(|error| self.failed(error));
-        Ok(HeldBack {
+        Ok(UnsyncedFiles {
             with_credential: here("kept = 0 AND size <= ?1")?,
             too_large: here("kept = 0 AND size > ?1")?,
             in_untold_folder: here(&format!("kept = 1 AND ?1 > 0 AND NOT {TOLD}"))?,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{access_log, questions, receipts};
+use super::{access_log, questions, deliveries};
 use crate::store::base::config::Usage;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
@@ -12,7 +12,7 @@ impl Store {
     /// True when uses, receipts or questions wait in a home to be put into its database.
     pub fn has_spooled(home: impl AsRef<Path>) -> bool {
         let home = &Home::new(home.as_ref());
-        [&access_log::LOG, &receipts::SPOOL, &questions::SPOOL].into_iter().any(|spool| spool.holds_any(home))
+        [&access_log::LOG, &deliveries::SPOOL, &questions::SPOOL].into_iter().any(|spool| spool.holds_any(home))
     }
 
     /// Small chores after a write. Their failure is not the write's.

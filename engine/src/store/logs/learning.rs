@@ -22,11 +22,11 @@ pub struct Progress {
 
 /// What a judge did on one day.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Spending {
+pub struct ExtractorUsage {
     /// The day, in UTC.
     pub day: String,
     /// Which judge: heuristic, ollama or claude.
-    pub judge: String,
+    pub extractor: String,
     /// Times it was asked.
     pub calls: u64,
     /// Times it did not answer.
@@ -41,9 +41,9 @@ pub struct Spending {
 
 read_columns! {
     /// What a judge did on one day.
-    SpendingColumns of Spending {
+    SpendingColumns of ExtractorUsage {
         "day" => day,
-        "judge" => judge,
+        "judge" => extractor,
         "calls" => calls,
         "failures" => failures,
         "input_tokens" => input_tokens,
@@ -84,7 +84,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub fn note_spending(&mut self, spent: &Spending) -> Result<String, StoreError> {
+    pub fn note_spending(&mut self, spent: &ExtractorUsage) -> Result<String, StoreError> {
         let day = self.now().date().to_string();
         self.write(|change| {
             let sql = "INSERT INTO spending (day, judge, calls, failures, input_tokens, output_tokens, learned)
@@ -95,7 +95,7 @@ impl Store {
                 sql,
                 params![
                     day,
-                    spent.judge,
+                    spent.extractor,
                     spent.calls,
                     spent.failures,
                     spent.input_tokens,
@@ -111,12 +111,12 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be written; what was noted in advance stands then.
-    pub fn settle_spending(&mut self, in_advance: u64, spent: &Spending) -> Result<(), StoreError> {
+    pub fn settle_spending(&mut self, in_advance: u64, spent: &ExtractorUsage) -> Result<(), StoreError> {
         self.write(|change| {
             let sql = "UPDATE spending SET failures = failures + ?3, input_tokens = max(0, input_tokens - ?4) + ?5,
                  output_tokens = output_tokens + ?6 WHERE day = ?1 AND judge = ?2";
-            let Spending { day, judge, failures, input_tokens, output_tokens, .. } = spent;
-            change.tx.execute(sql, params![day, judge, failures, in_advance, input_tokens, output_tokens])?;
+            let ExtractorUsage { day, extractor, failures, input_tokens, output_tokens, .. } = spent;
+            change.tx.execute(sql, params![day, extractor, failures, in_advance, input_tokens, output_tokens])?;
             Ok(())
         })
     }
@@ -135,8 +135,8 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn spending(&self, since: Timestamp) -> Result<Vec<Spending>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<Spending>> {
+    pub fn spending(&self, since: Timestamp) -> Result<Vec<ExtractorUsage>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<ExtractorUsage>> {
             let sql = sql!("SELECT ", SpendingColumns::LIST, " FROM spending WHERE day >= ?1 ORDER BY day DESC, judge");
             let mut statement = self.connection.prepare(sql)?;
             let since = [since.date().to_string()];
@@ -174,20 +174,20 @@ mod tests {
     #[test]
     fn what_judges_cost_is_a_sum_a_day_and_an_estimate_is_settled() {
         let mut store = InMemory::new();
-        let asked = Spending { judge: "claude".into(), calls: 1, input_tokens: 900, ..Spending::default() };
+        let asked = ExtractorUsage { extractor: "claude".into(), calls: 1, input_tokens: 900, ..ExtractorUsage::default() };
         let day = store.note_spending(&asked).unwrap();
-        store.note_spending(&Spending { learned: 2, ..asked.clone() }).unwrap();
+        store.note_spending(&ExtractorUsage { learned: 2, ..asked.clone() }).unwrap();
         assert_eq!(store.spent_today().unwrap(), 1800);
         let first_day = store.now();
         // The answer came after midnight.
         store.pass_days(1);
-        let cost = Spending { day, input_tokens: 100, output_tokens: 50, failures: 1, ..asked.clone() };
+        let cost = ExtractorUsage { day, input_tokens: 100, output_tokens: 50, failures: 1, ..asked.clone() };
         store.settle_spending(900, &cost).unwrap();
         assert_eq!(store.spent_today().unwrap(), 0);
         store.note_spending(&asked).unwrap();
         let days = store.spending(first_day).unwrap();
         assert_eq!(days.iter().map(|spent| spent.input_tokens).collect::<Vec<_>>(), [900, 1000], "the latest first");
-        let Spending { calls, failures, output_tokens, learned, .. } = days[1];
+        let ExtractorUsage { calls, failures, output_tokens, learned, .. } = days[1];
         assert_eq!((calls, failures, output_tokens, learned), (2, 1, 50, 2));
         assert_eq!(store.spending(store.now()).unwrap().len(), 1);
     }

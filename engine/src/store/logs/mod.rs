@@ -7,7 +7,7 @@ pub(crate) mod history;
 pub(crate) mod learning;
 pub(crate) mod purges;
 pub(crate) mod questions;
-pub(crate) mod receipts;
+pub(crate) mod deliveries;
 pub(crate) mod small_files;
 pub(crate) mod spool;
 pub(crate) mod traces;

@@ -43,7 +43,7 @@ pub struct Purged {
     /// What was done where, in the order it was begun.
     pub steps: Vec<Step>,
     /// How things stand with the team server; `None` where there is none.
-    pub server: Option<ToldServer>,
+    pub server: Option<ServerDeletion>,
 }
 
 /// One place that a memory was removed from, or is to be.
@@ -60,7 +60,7 @@ pub struct Step {
 /// What a server knows of a removal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ToldServer {
+pub enum ServerDeletion {
     /// It never had the memory.
     NeverHadIt,
     /// It has not been told yet.
@@ -142,7 +142,7 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 
-    fn told_server(&self, id: MemoryId) -> rusqlite::Result<Option<ToldServer>> {
+    fn told_server(&self, id: MemoryId) -> rusqlite::Result<Option<ServerDeletion>> {
         let one = |sql: &str| self.connection.query_row(sql, [id], |row| row.get::<_, Option<String>>(0)).optional();
         if !self.connection.prepare_cached("SELECT 1 FROM server")?.exists([])? {
             return Ok(None);
@@ -152,10 +152,10 @@ impl Store {
                 one("SELECT refused FROM outbox WHERE memory = ?1")?,
                 one("SELECT trail FROM trails WHERE memory = ?1")?,
             ) {
-                (Some(Some(why)), _) => ToldServer::Refused(why),
-                (Some(None), _) => ToldServer::Waits,
-                (None, Some(_)) => ToldServer::Done,
-                (None, None) => ToldServer::NeverHadIt,
+                (Some(Some(why)), _) => ServerDeletion::Refused(why),
+                (Some(None), _) => ServerDeletion::Waits,
+                (None, Some(_)) => ServerDeletion::Done,
+                (None, None) => ServerDeletion::NeverHadIt,
             },
         ))
     }

@@ -32,7 +32,7 @@ const LONGEST: usize = 500;
 
 /// A question that nothing answered strongly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AskedInVain {
+pub struct UnansweredQuestion {
     /// When.
     pub at: Timestamp,
     /// The project it was asked in.
@@ -69,7 +69,7 @@ impl Store {
         let text = request.query.trim();
         let text = text.get(..text.floor_char_boundary(LONGEST)).filter(|_| noted == Noted::Text).map(str::to_owned);
         let scope = request.scope.clone().filter(|scope| is_clean(scope.as_str())).unwrap_or_default();
-        let asked = AskedInVain { at: self.now(), scope, words, text };
+        let asked = UnansweredQuestion { at: self.now(), scope, words, text };
         if let Ok(mut line) = serde_json::to_vec(&asked) {
             line.push(b'\n');
             SPOOL.append(&self.home, &line);
@@ -80,7 +80,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn asked_in_vain(&self, since: Option<Timestamp>) -> Result<Vec<AskedInVain>, StoreError> {
+    pub fn asked_in_vain(&self, since: Option<Timestamp>) -> Result<Vec<UnansweredQuestion>, StoreError> {
         let unfolded = SPOOL.unfolded(&self.home);
         let mut asked = self.folded_questions().map_err(|error| self.failed(error))?;
         asked.extend(lines(&unfolded));
@@ -88,7 +88,7 @@ impl Store {
         Ok(asked)
     }
 
-    fn folded_questions(&self) -> rusqlite::Result<Vec<AskedInVain>> {
+    fn folded_questions(&self) -> rusqlite::Result<Vec<UnansweredQuestion>> {
         self.connection.all("SELECT at, scope, words, text FROM asked_in_vain ORDER BY n", [], read)
     }
 
@@ -123,7 +123,7 @@ pub(crate) fn forget_those_about(change: &Change<'_>, memory: &Memory) -> Result
         .flat_map(|memory| terms(&said_by(memory)))
         .collect();
     let mut statement = change.tx.prepare_cached("SELECT at, scope, words, text, n FROM asked_in_vain")?;
-    let asked: Vec<(AskedInVain, i64)> =
+    let asked: Vec<(UnansweredQuestion, i64)> =
         statement.query_map([], |row| Ok((read(row)?, row.get(4)?)))?.collect::<Result<_, _>>()?;
     let mut delete = change.tx.prepare_cached("DELETE FROM asked_in_vain WHERE n = ?1")?;
     for (asked, n) in asked {
@@ -147,16 +147,16 @@ fn terms(text: &str) -> BTreeSet<String> {
     tokenize(text).into_iter().filter(|token| token.kind != TokenKind::Stop).map(|token| token.term).collect()
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<AskedInVain> {
+fn read(row: &Row<'_>) -> rusqlite::Result<UnansweredQuestion> {
     let (scope, words): (String, String) = (row.get(1)?, row.get(2)?);
     let words = serde_json::from_str(&words).unwrap_or_default();
-    Ok(AskedInVain { at: row.get(0)?, scope: scope.parse().unwrap_or_default(), words, text: row.get(3)? })
+    Ok(UnansweredQuestion { at: row.get(0)?, scope: scope.parse().unwrap_or_default(), words, text: row.get(3)? })
 }
 
 fn fold(change: &Change<'_>, records: &[u8]) -> Result<(), StoreError> {
     let sql = "INSERT INTO asked_in_vain (at, scope, words, text) VALUES (?1, ?2, ?3, ?4)";
     let mut insert = change.tx.prepare_cached(sql)?;
-    for AskedInVain { at, scope, words, text } in lines(records) {
+    for UnansweredQuestion { at, scope, words, text } in lines(records) {
         let words = serde_json::to_string(&words).unwrap_or_default();
         insert.execute(params![at, scope.to_string(), words, text])?;
     }
@@ -168,7 +168,7 @@ fn fold(change: &Change<'_>, records: &[u8]) -> Result<(), StoreError> {
 }
 
 /// Whole lines that are questions; half a line of a killed writer is not one.
-fn lines(records: &[u8]) -> impl Iterator<Item = AskedInVain> {
+fn lines(records: &[u8]) -> impl Iterator<Item = UnansweredQuestion> {
     records.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
 }
 

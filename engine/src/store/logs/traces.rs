@@ -255,7 +255,7 @@ impl Store {
             });
         }
         // What waits in a spool is in no file any more once it is folded.
-        self.fold_receipts()?;
+        self.fold_deliveries()?;
         let looked_for = Removed::of(texts);
         for path in self.home.small_files() {
             let is_own = self.home.is_own_small_file(&path);

@@ -1,6 +1,6 @@
 //! What is read: recall, brief, lists, counts, export. No write lock is taken here.
 
-pub(crate) mod brief;
+pub(crate) mod session_summary;
 pub(crate) mod export;
 pub(crate) mod list;
 pub(crate) mod near;

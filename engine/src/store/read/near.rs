@@ -24,7 +24,7 @@ const LOOKED_AT: usize = 20;
 /// How a memory stands to one that is near.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Likeness {
+pub enum SimilarityKind {
     /// They say the same, in the same words.
     Same,
     /// They are about the same thing, and may say something else of it.
@@ -39,9 +39,9 @@ pub struct Near {
     /// What it says, in short.
     pub summary: String,
     /// How it stands to the other.
-    pub likeness: Likeness,
+    pub likeness: SimilarityKind,
     /// The cosine of the angle between them: 1 for the same text.
-    pub nearness: f64,
+    pub similarities: f64,
 }
 
 impl Store {
@@ -55,18 +55,18 @@ impl Store {
         self.refresh_index()?;
         let found = {
             let view = self.index.view();
-            let nearness = view.nearness(&meant);
-            let rows = nearness.from(NEAR);
+            let similarities = view.similarities(&meant);
+            let rows = similarities.from(NEAR);
             let docs = rows.snapshot.iter().map(|row| DocId::Snapshot(row.doc));
             let docs = docs.chain(rows.tail.iter().map(|row| DocId::Tail(row.doc)));
             let mut found: Vec<(f64, u32)> =
-                docs.filter_map(|doc| Some((nearness.of(doc)?, view.features(doc).handle))).collect();
+                docs.filter_map(|doc| Some((similarities.of(doc)?, view.features(doc).handle))).collect();
             found.sort_by(|(near, handle), (other, later)| other.total_cmp(near).then(handle.cmp(later)));
             found
         };
         let now = self.now();
         let mut told = Vec::new();
-        for (nearness, handle) in found.into_iter().take(LOOKED_AT) {
+        for (similarities, handle) in found.into_iter().take(LOOKED_AT) {
             let Some(other) = self.get(MemoryRef::Handle(Handle::try_from(handle)?))? else { continue };
             let is_linked = memory.links.iter().any(|link| link.to == other.id);
             let holds = other.deleted.is_none() && !other.is_over(now) && self.holds(other.handle)?;
@@ -74,9 +74,9 @@ impl Store {
             {
                 continue;
             }
-            let is_same = nearness >= SAME && !differ(&memory.content, &other.content);
-            let likeness = if is_same { Likeness::Same } else { Likeness::Other };
-            told.push(Near { handle: other.handle, summary: other.summary, likeness, nearness });
+            let is_same = similarities >= SAME && !differ(&memory.content, &other.content);
+            let likeness = if is_same { SimilarityKind::Same } else { SimilarityKind::Other };
+            told.push(Near { handle: other.handle, summary: other.summary, likeness, similarities });
             if told.len() == MOST {
                 break;
             }

@@ -27,9 +27,9 @@ pub struct Stats {
     /// Live ones by tag, the fifty most used.
     pub by_tag: BTreeMap<String, u64>,
     /// Live ones whose vectors are there.
-    pub with_meaning: u64,
+    pub with_embedding: u64,
     /// Live ones that wait for their vectors, and are found by their words meanwhile.
-    pub waiting_for_meaning: u64,
+    pub awaiting_embedding: u64,
     /// The version of the encoder whose vectors these are; 0 where the leg of meaning is switched off.
     pub encoder: u8,
     /// Changes that no server has been told of.
@@ -55,8 +55,8 @@ impl Store {
         stats.snapshot_bytes = size(self.home.snapshot());
         stats.tail_rows = self.index.tail_len();
         let meanings = self.meanings()?;
-        (stats.with_meaning, stats.waiting_for_meaning) = (meanings.made, meanings.waiting);
-        stats.encoder = if self.has_meaning() { ENCODER_VERSION } else { 0 };
+        (stats.with_embedding, stats.awaiting_embedding) = (meanings.made, meanings.waiting);
+        stats.encoder = if self.has_embedding() { ENCODER_VERSION } else { 0 };
         Ok(stats)
     }
 

@@ -50,7 +50,7 @@ impl Anew {
             self.purged |= store.write(|change| {
                 let mut purged = false;
                 for shadow in rows {
-                    let is_equal = is_first && adopt(change, shadow, Among::Untold)?;
+                    let is_equal = is_first && adopt(change, shadow, Among::UnsentFile)?;
                     let id = shadow.row.memory;
                     purged |= restore(change, id, Some(shadow.clone()), is_equal, page, &server.user)?;
                     if let Some(sent) = page.meanings.get(&id) {

@@ -17,7 +17,7 @@ use crate::sync::Shadow;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Among {
     /// All that no server was told of.
-    Untold,
+    UnsentFile,
     /// Those that were here before a store joined by itself.
     Undecided,
 }
@@ -43,7 +43,7 @@ pub(super) fn adopt(change: &Change<'_>, shadow: &Shadow, among: Among) -> Resul
     );
     let signature = Analysis::of(&memory_of(document, Beside::of(id))).signature.cast_signed();
     let (text, scope) = (document.content.as_str(), document.details.scope.as_str());
-    let wanted = params![signature, change.now, text, scope, among == Among::Untold];
+    let wanted = params![signature, change.now, text, scope, among == Among::UnsentFile];
     let found: Option<MemoryId> = change.tx.maybe(sql, wanted, |row| row.get(0))?;
     let Some(known) = found else { return Ok(false) };
     change.tx.run("DELETE FROM private WHERE memory = ?1", [known])?;

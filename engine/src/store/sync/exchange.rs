@@ -172,7 +172,7 @@ mod tests {
     use crate::store::open::in_memory::{InMemory, shadow};
     use crate::store::sync::anew::Whole;
     use crate::store::sync::server::Upload;
-    use crate::sync::{Answer, Arrival, Mark, News, Offer, Refusal, Shadow};
+    use crate::sync::{Answer, Arrival, Mark, News, Invitation, Refusal, Shadow};
 
     /// A store that belongs to a server, at epoch 1 and cursor 0.
     fn joined() -> InMemory {
@@ -298,7 +298,7 @@ mod tests {
         let mut store = joined();
         let mark = Mark { seq: 1, stamp: 7 };
         let tag = "ci".to_owned().try_into().unwrap();
-        let offer = Offer { owner: "bob".into(), tag, permission: Permission::Read };
+        let offer = Invitation { owner: "bob".into(), tag, permission: Permission::Read };
         let news = Page { mark: Some(mark), offers: Some(vec![offer.clone()]), ..page(&[], 1) };
         store.arrived(1, 0, &news).unwrap();
         assert_eq!((store.marks().unwrap(), store.offers().unwrap()), (vec![mark], vec![offer]));

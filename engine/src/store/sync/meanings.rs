@@ -16,7 +16,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn with_meanings(&self, ops: Vec<Op>) -> Result<Vec<SentOp>, StoreError> {
+    pub fn with_embeddings(&self, ops: Vec<Op>) -> Result<Vec<SentOp>, StoreError> {
         let sent = ops.into_iter().map(|op| Ok(SentOp { meaning: self.meaning_beside(&op)?, op }));
         sent.collect::<rusqlite::Result<_>>().map_err(|error| self.failed(error))
     }
@@ -93,19 +93,19 @@ mod tests {
     fn what_a_text_means_is_sent_beside_its_op_and_never_makes_one() {
         let mut store = joined(Upload::All);
         let ops = store.ops(9).unwrap();
-        assert_eq!(store.with_meanings(ops.clone()).unwrap()[0].meaning, None, "it waits");
-        while store.give_meaning_to_some().unwrap() {}
+        assert_eq!(store.with_embeddings(ops.clone()).unwrap()[0].meaning, None, "it waits");
+        while store.embed_some().unwrap() {}
         let again = store.ops(9).unwrap();
         assert_eq!(again, ops, "the op is what it was");
-        let known = store.with_meanings(again).unwrap().remove(0);
+        let known = store.with_embeddings(again).unwrap().remove(0);
         assert_eq!(known.meaning, Some(sent("The spare key hangs behind the tide table")));
         // A text that was changed since is not what the op says.
         let memory = store.get(crate::MemoryRef::Id(known.op.memory)).unwrap().unwrap();
         let patch = Patch { content: Some("The spare key is gone".into()), ..Patch::default() };
         store.update(named(&memory), &patch, &Actor::default()).unwrap();
-        while store.give_meaning_to_some().unwrap() {}
+        while store.embed_some().unwrap() {}
         let frozen = store.ops(9).unwrap();
-        assert_eq!(store.with_meanings(frozen).unwrap()[0].meaning, None);
+        assert_eq!(store.with_embeddings(frozen).unwrap()[0].meaning, None);
     }
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
         let answer = Answer { op_id: op.op_id, memory: op.memory, refused: None, row: Some(row), copy: None };
         store.answered(1, &Pushed { answers: vec![answer], mark: None }).unwrap();
         assert!(store.ops(9).unwrap().is_empty());
-        while store.give_meaning_to_some().unwrap() {}
+        while store.embed_some().unwrap() {}
         assert!(!held(&store, op.memory).is_empty());
         assert_eq!((store.ops(9).unwrap(), store.sync_status().unwrap().waiting), (Vec::new(), 0));
         assert_eq!(store.one::<u32>("SELECT count(*) FROM outbox"), 0);
@@ -127,9 +127,9 @@ mod tests {
     #[test]
     fn what_stays_here_is_told_in_no_way() {
         let mut store = joined(Upload::Nothing);
-        while store.give_meaning_to_some().unwrap() {}
+        while store.embed_some().unwrap() {}
         let ops = store.ops(9).unwrap();
-        assert!(store.with_meanings(ops).unwrap().is_empty());
+        assert!(store.with_embeddings(ops).unwrap().is_empty());
     }
 
     #[test]

@@ -6,24 +6,24 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, Reader};
-use crate::sync::Offer;
+use crate::sync::Invitation;
 
 impl Store {
     /// The offers that nobody answered.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn offers(&self) -> Result<Vec<Offer>, StoreError> {
+    pub fn offers(&self) -> Result<Vec<Invitation>, StoreError> {
         let sql = "SELECT owner, tag, permission FROM offers ORDER BY owner, tag";
         self.all(sql, [], |row| {
             let mut from = Reader::new(row);
-            Ok(Offer { owner: from.take()?, tag: from.take()?, permission: from.take()? })
+            Ok(Invitation { owner: from.take()?, tag: from.take()?, permission: from.take()? })
         })
     }
 }
 
 /// Keeps the offers that a server says are open, and no others.
-pub(crate) fn keep(change: &Change<'_>, offers: &[Offer]) -> Result<(), StoreError> {
+pub(crate) fn keep(change: &Change<'_>, offers: &[Invitation]) -> Result<(), StoreError> {
     let known: i64 = change.tx.query_row("SELECT count(*) FROM offers", [], |row| row.get(0))?;
     if offers.is_empty() && known == 0 {
         return Ok(());

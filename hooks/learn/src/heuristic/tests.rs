@@ -2,13 +2,13 @@
 
 use super::*;
 
-fn learned(text: &str) -> Vec<(LessonKind, String)> {
+fn learned(text: &str) -> Vec<(ExtractedKind, String)> {
     sentences(text).iter().filter_map(|sentence| lesson(sentence)).map(|lesson| (lesson.kind, lesson.content)).collect()
 }
 
 #[test]
 fn lasting_statements_are_lessons() {
-    use LessonKind::{Correction, Decision, Fact, Preference};
+    use ExtractedKind::{Correction, Decision, Fact, Preference};
     for (said, kind, content) in [
         ("I prefer Svelte over React.", Preference, "I prefer Svelte over React."),
         ("btw, I really prefer tabs", Preference, "I really prefer tabs"),
@@ -112,10 +112,10 @@ fn a_change_names_what_it_replaces() {
 
 #[test]
 fn what_is_taken_back_is_not_kept() {
-    assert_eq!(taken_back("forget that"), TakenBack::TheLast);
-    assert_eq!(taken_back("hm, please forget what I just said."), TakenBack::TheLast);
-    assert_eq!(taken_back("I prefer tabs. No, forget that."), TakenBack::ThisTurn);
-    assert_eq!(taken_back("I prefer tabs, but don't remember this"), TakenBack::ThisTurn);
-    assert_eq!(taken_back("don't forget that we deploy on Fridays"), TakenBack::Nothing);
-    assert_eq!(taken_back("how do I make git forget a file?"), TakenBack::Nothing);
+    assert_eq!(taken_back("forget that"), Retraction::TheLast);
+    assert_eq!(taken_back("hm, please forget what I just said."), Retraction::TheLast);
+    assert_eq!(taken_back("I prefer tabs. No, forget that."), Retraction::ThisTurn);
+    assert_eq!(taken_back("I prefer tabs, but don't remember this"), Retraction::ThisTurn);
+    assert_eq!(taken_back("don't forget that we deploy on Fridays"), Retraction::Nothing);
+    assert_eq!(taken_back("how do I make git forget a file?"), Retraction::Nothing);
 }

@@ -1,0 +1,175 @@
+//! Something that rows are read from.
+
+use std::io::ErrorKind;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::copy::{Copy, is_database};
+use crate::draft::Told;
+use crate::error::OlderError;
+use crate::json::JsonRow;
+use crate::system::System;
+use crate::vault::Vault;
+use crate::{json, system, claude_memory_mcp, memory_mcp};
+
+/// The data of one system at one place, open to be read as often as is wanted.
+#[derive(Debug)]
+pub struct Source {
+    system: System,
+    path: PathBuf,
+    held: Held,
+}
+
+#[derive(Debug)]
+enum Held {
+    Database(Copy),
+    Rows(Vec<JsonRow>),
+    Vault(Vault),
+}
+
+/// Whoever is told rows.
+pub(crate) struct RowSink<'a> {
+    see: &'a mut dyn FnMut(Told) -> ControlFlow<()>,
+    is_stopped: bool,
+    /// Rows that may still be read.
+    left: u32,
+}
+
+/// The number of rows that are read of one source. The largest store that was seen holds a hundredth of it.
+const MOST_ROWS: u32 = 1_000_000;
+
+impl RowSink<'_> {
+    /// Tells one. What stops the telling stops the reading: the error is told apart by whoever began it.
+    pub(crate) fn told(&mut self, told: Told) -> Result<(), rusqlite::Error> {
+        self.left = self.left.checked_sub(1).ok_or(rusqlite::Error::StatementChangedRows(MOST_ROWS as usize))?;
+        if (self.see)(told).is_break() {
+            self.is_stopped = true;
+            return Err(rusqlite::Error::QueryReturnedNoRows);
+        }
+        Ok(())
+    }
+}
+
+impl Source {
+    /// Opens what is at a path as the data of a system. A database is copied; nothing is made or changed there. `home` is what
+    /// `~` stands for in settings of theirs.
+    ///
+    /// # Errors
+    /// When nothing is there, it is something else, damaged, or cannot be read.
+    pub fn open(system: System, path: &Path, home: &Path) -> Result<Self, OlderError> {
+        let what = match system {
+            System::ClaudeMemoryMcp | System::MemoryMcp => "database, or of a file of its rows as JSON",
+            System::BasicMemory => "folder of notes, or of its directory with config.json",
+        };
+        match path.metadata() {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Err(OlderError::Missing { path: path.to_owned(), what });
+            }
+            found => found.map_err(OlderError::file(path))?,
+        };
+        let held = match system {
+            System::BasicMemory => Held::Vault(Vault::open(path, home)?),
+            System::ClaudeMemoryMcp | System::MemoryMcp => of_rows(system, path)?,
+        };
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        Ok(Self { system, path, held })
+    }
+
+    /// Whose data they are.
+    pub fn system(&self) -> System {
+        self.system
+    }
+
+    /// Where they lie.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// True where what is not told any more is there no more: an export may hold a part of it alone.
+    pub fn is_whole(&self) -> bool {
+        !matches!(self.held, Held::Rows(_))
+    }
+
+    /// Tells every row in the order of that system, the oldest first.
+    ///
+    /// # Errors
+    /// When it cannot be read to its end, or `see` breaks off.
+    pub fn each(&self, see: &mut dyn FnMut(Told) -> ControlFlow<()>) -> Result<(), OlderError> {
+        let mut teller = RowSink { see, is_stopped: false, left: MOST_ROWS };
+        let place = system::of_place(&self.path);
+        let done = match (&self.held, self.system) {
+            (Held::Database(copy), System::ClaudeMemoryMcp) => claude_memory_mcp::tell_database(copy, &place, &mut teller),
+            (Held::Database(copy), _) => memory_mcp::tell_database(copy, &place, &mut teller),
+            (Held::Rows(rows), System::ClaudeMemoryMcp) => claude_memory_mcp::tell_rows(rows, &place, &mut teller),
+            (Held::Rows(rows), _) => memory_mcp::tell_rows(rows, &place, &mut teller),
+            (Held::Vault(vault), _) => vault.tell(&mut teller),
+        };
+        match done {
+            _ if teller.is_stopped => Err(OlderError::Stopped),
+            Ok(()) => Ok(()),
+            Err(_) if teller.left == 0 => Err(OlderError::TooMany { path: self.path.clone(), most: MOST_ROWS }),
+            Err(error) => Err(OlderError::Damaged { path: self.path.clone(), problem: error.to_string() }),
+        }
+    }
+}
+
+/// The system whose database a file is; `None` for every other file.
+///
+/// # Errors
+/// When it is a database and cannot be read.
+pub(crate) fn system_of(path: &Path) -> Result<Option<System>, OlderError> {
+    if !is_database(path)? {
+        return Ok(None);
+    }
+    let copy = Copy::of(path)?;
+    system_in(&copy).map_err(|error| OlderError::Damaged { path: path.to_owned(), problem: error.to_string() })
+}
+
+fn system_in(copy: &Copy) -> rusqlite::Result<Option<System>> {
+    if claude_memory_mcp::is_here(copy)? {
+        return Ok(Some(System::ClaudeMemoryMcp));
+    }
+    Ok(memory_mcp::is_here(copy)?.then_some(System::MemoryMcp))
+}
+
+/// The system whose row a JSON object is; `None` for every other object.
+pub(crate) fn system_of_row(row: &Map<String, Value>) -> Option<System> {
+    if memory_mcp::is_row(row) { Some(System::MemoryMcp) } else { claude_memory_mcp::is_row(row).then_some(System::ClaudeMemoryMcp) }
+}
+
+fn of_rows(system: System, path: &Path) -> Result<Held, OlderError> {
+    let foreign = |problem: String| OlderError::Foreign { path: path.to_owned(), problem };
+    if path.is_dir() {
+        return Err(foreign("is a directory; give the database in it, or a file of rows as JSON".into()));
+    }
+    if !path.is_file() {
+        return Err(foreign("is no file, but a pipe or a device; save its rows to a file first".into()));
+    }
+    if !is_database(path)? {
+        let rows = json::rows(path)?;
+        let theirs = rows.iter().filter_map(|(_, row)| row.as_ref().ok()).find_map(system_of_row);
+        return match theirs {
+            Some(other) if other != system => Err(foreign(instead(other))),
+            _ if rows.iter().any(|(_, row)| row.as_ref().is_ok_and(|row| row.contains_key("content"))) => {
+                Ok(Held::Rows(rows))
+            }
+            _ => Err(foreign(format!("holds no row of {}: none has a content", system.title()))),
+        };
+    }
+    let copy = Copy::of(path)?;
+    let found = system_in(&copy);
+    match found.map_err(|error| OlderError::Damaged { path: path.to_owned(), problem: error.to_string() })? {
+        Some(found) if found == system => Ok(Held::Database(copy)),
+        Some(other) => Err(foreign(instead(other))),
+        None => Err(foreign(format!(
+            "is a database, but not of {}: it has no table of memories with the columns that one has",
+            system.title()
+        ))),
+    }
+}
+
+fn instead(other: System) -> String {
+    format!("is of {}; `tessera import {other}` takes it", other.title())
+}

@@ -1,0 +1,314 @@
+//! Changing, forgetting and bringing back.
+
+use std::collections::BTreeMap;
+
+use tessera_engine::Store;
+use tessera_engine::domain::{DomainError, FilePath, Memory, MemoryId, MemoryRef, Patch};
+use tessera_engine::store::{Erase, Forgotten, StoreError, Stored, Traces, says_all_of_file};
+
+use crate::caller::Caller;
+use crate::chain::Asked;
+use crate::desk::{Effect, UseCase};
+use crate::folders::{forget_files, forget_parts, restore_file, update_file, update_part};
+
+/// Memories that are changed in one transaction: all of them, or none.
+const AT_ONCE: usize = 500;
+
+/// Which memories.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Which {
+    /// Those that are named.
+    Named(Vec<MemoryRef>),
+    /// All that came from elsewhere and that nobody vouches for.
+    Imported,
+}
+
+/// Changes fields of memories.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Update {
+    /// Which.
+    pub which: Which,
+    /// The fields.
+    pub patch: Patch,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// What was changed.
+#[derive(Debug, Clone)]
+pub struct Updated {
+    /// How many memories.
+    pub count: usize,
+    /// The memory as it is now, where it was one.
+    pub only: Option<Stored>,
+}
+
+impl UseCase for Update {
+    type Outcome = Updated;
+    const EFFECT: Effect = Effect::Changes;
+
+    fn asked(&mut self) -> Option<Asked<'_>> {
+        // What is imported passes no plugin, nor what is done to all of it at once.
+        matches!(self.which, Which::Named(_)).then_some(Asked::Update(self))
+    }
+
+    fn run(self, store: &mut Store, caller: &Caller) -> Result<Updated, StoreError> {
+        if self.patch.is_empty() {
+            let fix = "give content, tags, importance, category or another field to change";
+            return Err(DomainError::invalid("content", "and every other field is missing", fix).into());
+        }
+        let ids = match self.which {
+            Which::Named(ids) => ids,
+            Which::Imported => store.imported()?,
+        };
+        if let [id] = ids.as_slice()
+            && let Some(updated) = in_file(store, caller, *id, &self.patch, self.reason.as_ref())?
+        {
+            return Ok(updated);
+        }
+        let actor = caller.actor(self.reason);
+        if let [id] = ids.as_slice() {
+            return Ok(Updated { count: 1, only: Some(store.update(*id, &self.patch, &actor)?) });
+        }
+        let mut count = 0;
+        for batch in ids.chunks(AT_ONCE) {
+            count += store.update_all(batch, &self.patch, &actor)?.len();
+        }
+        Ok(Updated { count, only: None })
+    }
+}
+
+/// Changes what a file says, and how far that is believed; `None` for a memory of no file.
+fn in_file(
+    store: &mut Store,
+    caller: &Caller,
+    id: MemoryRef,
+    patch: &Patch,
+    reason: Option<&String>,
+) -> Result<Option<Updated>, StoreError> {
+    let memory = store.get(id)?.ok_or(StoreError::NotFound(id))?;
+    // Another's file is here a memory like any other.
+    let Some(file) = memory.file.as_ref().filter(|_| memory.share.is_none()) else { return Ok(None) };
+    if memory.deleted.is_some() {
+        return Err(StoreError::Conflict { memory: id, problem: "is deleted; restore it first" });
+    }
+    let is_plain = (Patch { content: None, vouched: None, ..patch.clone() }).is_empty();
+    if !is_plain {
+        // The store says what is to be done instead.
+        return Ok(None);
+    }
+    if file.is_whole && patch.content.is_some() && patch.vouched.is_none() {
+        let stored = update_file(store, caller, &memory, patch)?;
+        return Ok(Some(Updated { count: 1, only: Some(stored) }));
+    }
+    if file.is_whole && patch.content.is_none() {
+        let parts: Vec<MemoryRef> = store.parts_of(memory.id)?.iter().map(|part| MemoryRef::Id(part.id)).collect();
+        let count = store.update_all(&parts, patch, &caller.actor(reason.cloned()))?.len();
+        return Ok(Some(Updated { count, only: None }));
+    }
+    let Some(content) = patch.content.as_deref().filter(|_| !file.is_whole) else { return Ok(None) };
+    patch.check()?;
+    update_part(store, caller, id, content)?;
+    if patch.vouched.is_some() {
+        let trust = Patch { vouched: patch.vouched, ..Patch::default() };
+        store.update(id, &trust, &caller.actor(reason.cloned()))?;
+    }
+    Ok(Some(Updated { count: 1, only: Some(store.stored(id)?) }))
+}
+
+/// Forgets memories: all of them, or none when one does not exist. What stands in a file is taken out of it, and a file is
+/// deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forget {
+    /// Which.
+    pub ids: Vec<MemoryRef>,
+    /// How far.
+    pub erase: Erase,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// What is gone.
+#[derive(Debug, Clone, Default)]
+pub struct Gone {
+    /// The memories.
+    pub forgotten: Vec<Forgotten>,
+    /// Where words of memories that went for good may still stand; nowhere for those that can be restored.
+    pub left: Traces,
+    /// Those whose lines were taken out of a file, and how they come back.
+    pub taken_out: BTreeMap<MemoryId, RemovedSection>,
+}
+
+/// A part that was taken out of its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemovedSection {
+    /// The file.
+    pub path: FilePath,
+    /// The change of the file that took it out; `None` where the file is not kept whole, so that it cannot be undone.
+    pub rev: Option<u64>,
+}
+
+impl UseCase for Forget {
+    type Outcome = Gone;
+    const EFFECT: Effect = Effect::Destroys;
+
+    fn asked(&mut self) -> Option<Asked<'_>> {
+        Some(Asked::Forget(self))
+    }
+
+    fn touched(gone: &Gone) -> Vec<MemoryRef> {
+        gone.forgotten.iter().map(|one| MemoryRef::Id(one.id)).collect()
+    }
+
+    fn run(self, store: &mut Store, caller: &Caller) -> Result<Gone, StoreError> {
+        let mut of = Sorted::of(store, &self.ids)?;
+        let (mut forgotten, mut taken_out) = (Vec::new(), BTreeMap::new());
+        let actor = caller.actor(self.reason.clone());
+        if !of.parts.is_empty() {
+            forgotten.extend(forget_in_files(store, caller, &of.parts, self.erase)?);
+            taken_out = taken_out_of(store, &of.parts)?;
+        }
+        if !of.files.is_empty() {
+            of.files.dedup_by_key(|file| file.id);
+            forgotten.extend(forget_files(store, caller, &of.files, self.erase, self.reason)?);
+        }
+        // Last, as these go all or none: a file that cannot be written keeps them too.
+        if !of.plain.is_empty() || self.ids.is_empty() {
+            forgotten.splice(0..0, store.forget(&of.plain, self.erase, &actor)?);
+        }
+        let left = match self.erase {
+            Erase::Soft => Traces::default(),
+            Erase::Hard => store.traces(&forgotten.iter().map(|one| one.id).collect::<Vec<_>>())?,
+        };
+        Ok(Gone { forgotten, left, taken_out })
+    }
+}
+
+/// Memories by where they stand.
+struct Sorted {
+    plain: Vec<MemoryRef>,
+    parts: Vec<Memory>,
+    files: Vec<Memory>,
+}
+
+impl Sorted {
+    /// Looks at all of them before any is touched.
+    fn of(store: &Store, ids: &[MemoryRef]) -> Result<Self, StoreError> {
+        let mut of = Self { plain: Vec::new(), parts: Vec::new(), files: Vec::new() };
+        for id in ids {
+            let memory = store.get(*id)?.ok_or(StoreError::NotFound(*id))?;
+            // What another user shares is in no file of this machine.
+            if memory.file.is_none() || memory.share.is_some() {
+                of.plain.push(*id);
+            } else if memory.is_whole_file() {
+                of.files.push(memory);
+            } else {
+                of.parts.push(memory);
+            }
+        }
+        Ok(of)
+    }
+}
+
+/// Takes the lines of parts out of their files; those that are out of them already only go from what is known of before.
+fn forget_in_files(
+    store: &mut Store,
+    caller: &Caller,
+    parts: &[Memory],
+    erase: Erase,
+) -> Result<Vec<Forgotten>, StoreError> {
+    let all: Vec<MemoryRef> = parts.iter().map(|part| MemoryRef::Id(part.id)).collect();
+    let there = parts.iter().filter(|part| part.deleted.is_none()).map(|part| MemoryRef::Id(part.id));
+    let there: Vec<MemoryRef> = there.collect();
+    if !there.is_empty() {
+        forget_parts(store, caller, &there)?;
+    }
+    match erase {
+        Erase::Soft => {
+            let forgotten =
+                |part: &Memory| Forgotten { id: part.id, handle: part.handle, again: part.deleted.is_some() };
+            Ok(parts.iter().map(forgotten).collect())
+        }
+        Erase::Hard => store.purge_parts(&all, &caller.actor(None)),
+    }
+}
+
+/// How parts come back that were in their files until now.
+fn taken_out_of(store: &Store, parts: &[Memory]) -> Result<BTreeMap<MemoryId, RemovedSection>, StoreError> {
+    let mut taken_out = BTreeMap::new();
+    for part in parts.iter().filter(|part| part.deleted.is_none()) {
+        let Some(path) = part.file.as_ref().map(|file| file.path.clone()) else { continue };
+        let row = store.file_at(&path)?.filter(|row| row.is_kept);
+        let file = row.map(|row| store.get(MemoryRef::Id(row.id))).transpose()?.flatten();
+        taken_out.insert(part.id, RemovedSection { path, rev: file.map(|file| file.rev) });
+    }
+    Ok(taken_out)
+}
+
+/// Brings back a forgotten memory, or an earlier text of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Restore {
+    /// Which.
+    pub id: MemoryRef,
+    /// The change to undo, by its number in the history.
+    pub before: Option<u64>,
+}
+
+impl UseCase for Restore {
+    type Outcome = Stored;
+    const EFFECT: Effect = Effect::Changes;
+
+    fn run(self, store: &mut Store, caller: &Caller) -> Result<Stored, StoreError> {
+        let memory = store.get(self.id)?.ok_or(StoreError::NotFound(self.id))?;
+        match &memory.file {
+            Some(_) if memory.share.is_some() => store.restore(self.id, self.before, &caller.actor(None)),
+            Some(file) if file.is_whole => restore_file(store, caller, &memory, self.before),
+            Some(file) => restore_part(store, caller, &memory, &file.path, self.before),
+            None => store.restore(self.id, self.before, &caller.actor(None)),
+        }
+    }
+}
+
+/// A part comes back with its file. Where that is there, it is for its person to say where in it the lines belong.
+fn restore_part(
+    store: &mut Store,
+    caller: &Caller,
+    part: &Memory,
+    path: &FilePath,
+    before: Option<u64>,
+) -> Result<Stored, StoreError> {
+    let refused = |problem: String| StoreError::InFile { path: path.clone(), problem };
+    if before.is_some() {
+        return Err(refused(format!(
+            "keeps the earlier texts of its parts: `tessera history {path}` lists them, `tessera restore {path} --before REV` \
+             brings one back"
+        )));
+    }
+    if part.deleted.is_none() {
+        let problem = "is not deleted, nor is it over";
+        return Err(StoreError::Conflict { memory: MemoryRef::Handle(part.handle), problem });
+    }
+    let file = store.file_of_part(part.id)?.map(|file| store.get(MemoryRef::Id(file))).transpose()?.flatten();
+    let file = file.ok_or_else(|| refused("was removed for good".to_owned()))?;
+    if file.deleted.is_none() {
+        return Err(refused(format!(
+            "is there, without these lines: write them into it again, or bring back an earlier text of it with \
+             `tessera restore {path} --before REV` (`tessera history {path}` lists them)"
+        )));
+    }
+    if says_all_of_file(&file.content) && !file.content.contains(&part.content) {
+        return Err(refused(format!(
+            "was deleted after these lines were taken out of it: `tessera restore {path}` brings it back without them, then \
+             `tessera restore {path} --before REV` an earlier text of it (`tessera history {path}` lists them)"
+        )));
+    }
+    restore_file(store, caller, &file, None)?;
+    let stored = store.stored(MemoryRef::Id(part.id))?;
+    if stored.memory.deleted.is_some() {
+        return Err(refused(format!(
+            "is back, but without these lines: `tessera restore {path} --before REV` brings an earlier text of it back \
+             (`tessera history {path}` lists them)"
+        )));
+    }
+    Ok(stored)
+}

@@ -1,0 +1,316 @@
+//! What older systems kept, taken over: looked at first, then stored in batches, and taken back as one.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use tessera_engine::Store;
+use tessera_engine::domain::{MemoryId, Scope};
+use tessera_engine::store::{Import, ImportAs, ImportRun, OlderRow, Standing, StoreError, Undone};
+use tessera_importers::places::folders_in;
+use tessera_importers::{OlderError, Skipped, Source, System, Told};
+
+use crate::caller::Caller;
+use crate::desk::{Effect, UseCase};
+use crate::older_rows::{Coming, sample, without_values};
+
+/// Rows of one transaction: a crash loses at most this many, and the next run takes them up again.
+const BATCH: usize = 500;
+/// Memories that are shown before anything is stored.
+const SAMPLES: usize = 3;
+
+/// What a source holds, and what would become of it. Nothing is changed.
+pub struct PreviewImport<'a> {
+    /// The source.
+    pub source: &'a Source,
+    /// Whose it is said to be.
+    pub whose: ImportAs,
+    /// Where it belongs.
+    pub scope: Scope,
+}
+
+/// What [`PreviewImport`] finds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Preview {
+    /// Rows that can be read.
+    pub rows: u64,
+    /// What they are here, and how many of each.
+    pub standings: BTreeMap<Standing, u64>,
+    /// How some that are new begin.
+    pub samples: Vec<String>,
+    /// Rows that cannot be taken, and why.
+    pub skipped: Vec<Skipped>,
+    /// What could not be kept of rows as it was: which, and what.
+    pub remarks: Vec<(String, String)>,
+    /// Credentials that are taken out of the texts of what is new.
+    pub aside: u64,
+    /// Rows that are there, and not yet known by all that names them in their system: taking them over notes that alone.
+    pub unknown: u64,
+    /// Memories that came from there before, and are there no more: they stay.
+    pub gone_there: u64,
+}
+
+/// Takes over what a source holds.
+pub struct ImportSource<'a> {
+    /// The source.
+    pub source: &'a Source,
+    /// Whose it is said to be.
+    pub whose: ImportAs,
+    /// Where it belongs.
+    pub scope: Scope,
+    /// Told how many rows are done.
+    pub progress: &'a mut dyn FnMut(u64),
+}
+
+/// What [`ImportSource`] did.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TakenOver {
+    /// The import's number in the list; none where it changed nothing.
+    pub number: Option<u32>,
+    /// What was found, and became of it.
+    pub done: Preview,
+}
+
+/// The list of imports, the latest first.
+#[derive(Debug, Clone, Copy)]
+pub struct Imports;
+
+/// Whether data of a system came over from a place.
+#[derive(Debug, Clone)]
+pub struct HasImported {
+    /// The system.
+    pub system: System,
+    /// The place.
+    pub path: PathBuf,
+}
+
+/// Undoes an import, or says what that would do.
+#[derive(Debug, Clone, Copy)]
+pub struct UndoImport {
+    /// Its number.
+    pub n: u32,
+    /// True where it is only to be said.
+    pub is_preview: bool,
+}
+
+impl Preview {
+    /// True where taking it over would do nothing.
+    pub fn is_idle(&self) -> bool {
+        let left = [Standing::There, Standing::Kept, Standing::Forgotten];
+        self.standings.keys().all(|standing| left.contains(standing))
+    }
+}
+
+impl UseCase for PreviewImport<'_> {
+    type Outcome = Result<Preview, OlderError>;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Self::Outcome, StoreError> {
+        let mut seeing = Seeing::new(store, self.source, self.whose, self.scope);
+        seeing.is_preview = true;
+        let look = |seeing: &mut Seeing<'_>, batch: &[Coming]| {
+            let rows: Vec<&OlderRow> = batch.iter().map(|row| &row.row).collect();
+            let standings = seeing.store.standings(&rows, seeing.run.whose)?;
+            for (row, standing) in batch.iter().zip(standings) {
+                let draft = &row.row.draft;
+                let standing = standing.map(|over| {
+                    seeing.done.aside += over.aside;
+                    seeing.done.unknown += u64::from(over.standing == Standing::There && !over.is_known);
+                    over.standing
+                });
+                if matches!(standing, Ok(Standing::New)) && seeing.done.samples.len() < SAMPLES {
+                    seeing.done.samples.push(sample(draft));
+                }
+                seeing.note(row, standing);
+            }
+            Ok(())
+        };
+        let read = seeing.each(look)?;
+        Ok(read.map(|()| seeing.done))
+    }
+}
+
+impl UseCase for ImportSource<'_> {
+    type Outcome = Result<TakenOver, OlderError>;
+    const EFFECT: Effect = Effect::Adds;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Self::Outcome, StoreError> {
+        store.with_room(|store| self.taken(store))
+    }
+}
+
+impl ImportSource<'_> {
+    fn taken(self, store: &mut Store) -> Result<Result<TakenOver, OlderError>, StoreError> {
+        let _turn = store.import_turn()?;
+        let mut seeing = Seeing::new(store, self.source, self.whose, self.scope);
+        seeing.store.resume(&mut seeing.run)?;
+        let mut links = Vec::new();
+        let mut fresh = HashSet::new();
+        let take = |seeing: &mut Seeing<'_>, batch: &[Coming]| {
+            let rows: Vec<&OlderRow> = batch.iter().map(|row| &row.row).collect();
+            let taken = seeing.store.take_over(&mut seeing.run, &rows)?;
+            for (row, taken) in batch.iter().zip(taken) {
+                if let (Ok(over), Some(id)) = (&taken, row.row.ids.first()) {
+                    let is_new = matches!(over.standing, Standing::New | Standing::Changed | Standing::Back);
+                    if is_new || seeing.run.is_resumed() && seeing.store.was_stored_by(&seeing.run, *id)? {
+                        fresh.insert(*id);
+                    }
+                    seeing.done.aside += over.aside;
+                    links.extend(row.links.iter().map(|(kind, to)| (*id, kind.clone(), *to)));
+                }
+                seeing.note(row, taken.map(|over| over.standing));
+            }
+            (self.progress)(seeing.done.rows);
+            Ok(())
+        };
+        if let Err(unread) = seeing.each(take)? {
+            return Ok(Err(unread));
+        }
+        // A link is made where one of its ends is new: one that was taken away here does not come again.
+        links.retain(|(source, _, target)| fresh.contains(source) || fresh.contains(target));
+        for batch in links.chunks(BATCH) {
+            seeing.store.link_over(batch)?;
+        }
+        seeing.store.end_import(&seeing.run)?;
+        Ok(Ok(TakenOver { number: seeing.run.number(), done: seeing.done }))
+    }
+}
+
+impl UseCase for Imports {
+    type Outcome = Vec<Import>;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<Import>, StoreError> {
+        store.imports()
+    }
+}
+
+impl UseCase for HasImported {
+    type Outcome = bool;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<bool, StoreError> {
+        let came = |path: &Path| {
+            let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            store.has_imported(self.system.as_str(), &path.display().to_string())
+        };
+        if came(&self.path)? {
+            return Ok(true);
+        }
+        let folders = if self.system == System::BasicMemory { folders_in(&self.path) } else { Vec::new() };
+        Ok(!folders.is_empty() && folders.iter().try_fold(true, |all, folder| came(folder).map(|came| all && came))?)
+    }
+}
+
+impl UseCase for UndoImport {
+    type Outcome = Undone;
+    const EFFECT: Effect = Effect::Destroys;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Undone, StoreError> {
+        if self.is_preview { store.undoing_of(self.n) } else { store.undo_import(self.n) }
+    }
+}
+
+/// A source that is read to its end, in batches.
+struct Seeing<'a> {
+    store: &'a mut Store,
+    source: &'a Source,
+    scope: Scope,
+    run: ImportRun,
+    done: Preview,
+    /// What names rows that were told, and a digest of what each said.
+    seen: HashMap<MemoryId, u64>,
+    is_preview: bool,
+}
+
+impl<'a> Seeing<'a> {
+    fn new(store: &'a mut Store, source: &'a Source, whose: ImportAs, scope: Scope) -> Self {
+        let run = ImportRun::new(source.system().as_str(), &source.path().display().to_string(), whose);
+        Self { store, source, scope, run, done: Preview::default(), seen: HashMap::new(), is_preview: false }
+    }
+
+    /// Reads all of it. What the store fails at ends it; what the source fails at is told.
+    fn each(
+        &mut self,
+        mut work: impl FnMut(&mut Self, &[Coming]) -> Result<(), StoreError>,
+    ) -> Result<Result<(), OlderError>, StoreError> {
+        let mut batch = Vec::new();
+        let mut gone = Vec::new();
+        let mut failed = None;
+        let source = self.source;
+        let read = source.each(&mut |told| {
+            match told {
+                Told::Row(draft) => {
+                    let row = Coming::of(*draft, self.run.whose, &self.scope, self.store.now());
+                    if self.is_again(&row) {
+                        return ControlFlow::Continue(());
+                    }
+                    self.done.remarks.extend(row.remarks.iter().map(|remark| (row.name.clone(), remark.clone())));
+                    batch.push(row);
+                }
+                Told::Skipped(skipped) => self.done.skipped.push(without_values(skipped)),
+                Told::Gone(key) => gone.push(MemoryId::from_key(&key)),
+            }
+            if batch.len() < BATCH {
+                return ControlFlow::Continue(());
+            }
+            match work(self, &std::mem::take(&mut batch)) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    failed = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        work(self, &batch)?;
+        if let Err(unread) = read {
+            return Ok(Err(unread));
+        }
+        for key in gone {
+            self.seen.insert(key, 0);
+            let standing = if self.is_preview {
+                self.store.deletion_of(key, self.run.whose)?
+            } else {
+                self.store.take_deletion(&mut self.run, key)?
+            };
+            if let Some(standing @ (Standing::Deleted | Standing::Kept)) = standing {
+                *self.done.standings.entry(standing).or_default() += 1;
+            }
+        }
+        if source.is_whole() {
+            self.done.gone_there = self.store.gone_there(&self.run, |id| self.seen.contains_key(id))?.len() as u64;
+        }
+        Ok(Ok(()))
+    }
+
+    /// True for a row that was told before under one of its names: the first stands.
+    fn is_again(&mut self, row: &Coming) -> bool {
+        let said = row.row.said();
+        let before = row.row.ids.iter().find_map(|id| self.seen.get(id)).copied();
+        self.seen.extend(row.row.ids.iter().chain(&row.row.gone_as).map(|id| (*id, before.unwrap_or(said))));
+        match before {
+            Some(before) if before == said => {
+                self.done.remarks.push((row.name.clone(), "is there twice, and taken once".to_owned()));
+            }
+            Some(_) => {
+                let problem = "is another row before it too, by all that names it, and that one is taken".to_owned();
+                self.done.skipped.push(without_values(Skipped { at: row.name.clone(), problem }));
+            }
+            None => {}
+        }
+        before.is_some()
+    }
+
+    fn note(&mut self, row: &Coming, standing: Result<Standing, String>) {
+        match standing {
+            Ok(standing) => {
+                self.done.rows += 1;
+                *self.done.standings.entry(standing).or_default() += 1;
+            }
+            Err(problem) => self.done.skipped.push(without_values(Skipped { at: row.name.clone(), problem })),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Memories as a person names them: by number, by id, or by the path of a file.
+
+use std::str::FromStr;
+
+use tessera_engine::Store;
+use tessera_engine::domain::{DomainError, FilePath, InFile, MemoryId, MemoryRef};
+use tessera_engine::store::StoreError;
+
+use crate::caller::Caller;
+use crate::desk::{Effect, UseCase};
+
+/// A memory, or a file by its path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Named {
+    /// By its number or id.
+    Memory(MemoryRef),
+    /// What stands for the file at a path.
+    File(FilePath),
+    /// What came over from an older system, by what that calls it.
+    Older(String),
+}
+
+impl FromStr for Named {
+    type Err = DomainError;
+
+    fn from_str(text: &str) -> Result<Self, DomainError> {
+        let text = text.trim();
+        // Neither numbers nor ids have a slash, and no path begins with a point.
+        if !text.contains('/') || text.starts_with('.') {
+            let older = MemoryId::of_older(text).map(|_| Ok(Self::Older(text.to_owned())));
+            return older.unwrap_or_else(|| text.parse().map(Self::Memory));
+        }
+        let path = if text.starts_with('/') { text.parse() } else { format!("/{text}").parse() };
+        path.map(Self::File)
+    }
+}
+
+impl From<MemoryRef> for Named {
+    fn from(reference: MemoryRef) -> Self {
+        Self::Memory(reference)
+    }
+}
+
+/// Finds out which memories are meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Meant {
+    /// As they are named.
+    pub named: Vec<Named>,
+}
+
+impl UseCase for Meant {
+    type Outcome = Vec<MemoryRef>;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<MemoryRef>, StoreError> {
+        let meant = |named: Named| match named {
+            Named::Memory(reference) => Ok(reference),
+            Named::Older(name) => came_over(store, name),
+            Named::File(path) => match store.file_standing(&path)? {
+                Some(id) => Ok(MemoryRef::Id(id)),
+                None => Err(StoreError::InFile { path, problem: "is no file that is known".to_owned() }),
+            },
+        };
+        self.named.into_iter().map(meant).collect()
+    }
+}
+
+fn came_over(store: &Store, name: String) -> Result<MemoryRef, StoreError> {
+    let reference = MemoryId::of_older(&name).map(MemoryRef::Id);
+    match reference {
+        Some(reference) if store.get(reference)?.is_some() => Ok(reference),
+        _ => Err(StoreError::NotCameOver(name)),
+    }
+}
+
+/// Finds out where memories stand in files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WhereInFiles {
+    /// The memories.
+    pub ids: Vec<MemoryId>,
+}
+
+/// Where a memory stands in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The file, and the heading above it.
+    pub file: InFile,
+    /// Its lines, from 1; `None` for a whole file, and for a part that does not stand there any more.
+    pub lines: Option<(u32, u32)>,
+    /// True for a whole file of which the memory does not hold all: it is too long, or a credential stands in it.
+    pub lacks_some: bool,
+}
+
+impl std::fmt::Display for Standing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.file.path)?;
+        match self.lines {
+            Some((first, last)) if first == last => write!(f, ", line {first}")?,
+            Some((first, last)) => write!(f, ", lines {first} to {last}")?,
+            None if self.file.is_whole => {}
+            None => f.write_str(", not there any more")?,
+        }
+        match &self.file.heading {
+            Some(heading) => write!(f, ", under {heading}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl UseCase for WhereInFiles {
+    type Outcome = Vec<Option<Standing>>;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<Option<Standing>>, StoreError> {
+        let standing = |id: MemoryId| {
+            let file = store.get(MemoryRef::Id(id))?.and_then(|memory| memory.file);
+            let Some(file) = file else { return Ok(None) };
+            let lines = store.part(id)?.map(|part| part.lines);
+            let lacks_some = file.is_whole && store.note_of(id)?.is_some_and(|note| !note.file.is_kept);
+            Ok(Some(Standing { file, lines, lacks_some }))
+        };
+        self.ids.into_iter().map(standing).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_memory_is_named_by_number_id_or_path() {
+        let path = Named::File("/memories/user/x.md".parse().unwrap());
+        assert_eq!("/memories/user/x.md".parse(), Ok(path.clone()));
+        assert_eq!(" memories/user/x.md".parse(), Ok(path));
+        assert_eq!("#42".parse(), Ok(Named::Memory("42".parse().unwrap())));
+        assert_eq!("mem_abc123".parse(), Ok(Named::Older("mem_abc123".into())));
+        for bad in ["", "x.md", "../../x", "/", "/memories", "memories/../x", "/memories//x"] {
+            assert!(bad.parse::<Named>().is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Notes by when they were changed.
+//!
+//! Which notes are meant: those of a project, of some types, changed since then.
+
+use jiff::tz::TimeZone;
+use tessera_engine::Store;
+use tessera_engine::domain::{DomainError, MemoryRef, Timestamp};
+use tessera_engine::pack::neutral_line;
+use tessera_engine::store::{Folder, NoteRow, StoreError};
+use tessera_markdown::key::folded;
+use tessera_markdown::timeframe;
+
+use super::Part;
+use super::rows::{NotesReply, Row, Within, address, changed, fields, moment, name, page_of, path, said};
+use crate::caller::Caller;
+use crate::desk::{Effect, UseCase};
+
+/// Lists notes, the one that was changed last first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecentActivity {
+    /// The folder, or the scope; all where it is left out.
+    pub project: Option<String>,
+    /// Since when, as `7d` or `today`; at any time where it is left out.
+    pub timeframe: Option<String>,
+    /// Any of these types.
+    pub types: Vec<String>,
+    /// Which rows.
+    pub part: Part,
+    /// The budget and the form.
+    pub within: Within,
+}
+
+impl UseCase for RecentActivity {
+    type Outcome = NotesReply;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, caller: &Caller) -> Result<NotesReply, StoreError> {
+        let since = since(self.timeframe.as_deref(), "timeframe", store.now())?;
+        let mut notes = notes(store, self.project.as_deref())?;
+        notes.retain(|note| is_of(note, &self.types) && since.is_none_or(|since| changed(note) >= since));
+        page_of(&notes, self.part, |note| row(store, note), (self.within, caller))
+    }
+}
+
+fn row(store: &Store, note: &NoteRow) -> Result<Row, StoreError> {
+    let says = first_words(store, note)?;
+    let text = format!(
+        "- {} {} [{}] {} {}: {says}",
+        moment(changed(note)),
+        name(&note.title),
+        name(&note.kind),
+        address(note),
+        path(note)
+    );
+    let mut json = fields(note);
+    json.insert("says".into(), says.into());
+    Ok(Row { text, json: json.into() })
+}
+
+/// What a note says first.
+pub(super) fn first_words(store: &Store, note: &NoteRow) -> Result<String, StoreError> {
+    let Some(part) = store.parts_of(note.file.id)?.into_iter().next() else { return Ok("says nothing".into()) };
+    Ok(store.get(MemoryRef::Id(part.id))?.map_or_else(String::new, |memory| said(&memory.content)))
+}
+
+/// The folders of a project: one by its name, or all of a scope; all where none is named.
+pub(super) fn folders(store: &Store, project: Option<&str>) -> Result<Vec<Folder>, StoreError> {
+    let mut folders = store.folders()?;
+    let Some(project) = project.map(|project| project.trim().trim_matches('/')).filter(|name| !name.is_empty()) else {
+        return Ok(folders);
+    };
+    // basic-memory calls its first project `main`, and its users name it in each call.
+    let is_first_of_older = project == "main" && !folders.iter().any(|folder| folder.name == "main");
+    if matches!(project, "*" | "all") || is_first_of_older {
+        return Ok(folders);
+    }
+    let known: Vec<String> = folders.iter().map(|folder| folder.name.clone()).collect();
+    let is_called = |folder: &Folder| folded(&folder.name) == folded(project);
+    let is_in = |folder: &Folder| folder.scope.as_str().eq_ignore_ascii_case(project);
+    if folders.iter().any(is_called) {
+        folders.retain(is_called);
+    } else {
+        folders.retain(is_in);
+    }
+    // What nobody has written to yet is there.
+    if folders.is_empty() && project != tessera_engine::store::MEMORIES {
+        let known =
+            if known.is_empty() { "there is none yet".to_owned() } else { format!("there is {}", known.join(", ")) };
+        let problem = format!("is no folder of notes, and no project that has one: {}", neutral_line(&known));
+        return Err(DomainError::invalid("project", problem, "name one of them, or leave it out for all").into());
+    }
+    Ok(folders)
+}
+
+/// What the notes of a project say of themselves, the one that was changed last first.
+pub(super) fn notes(store: &Store, project: Option<&str>) -> Result<Vec<NoteRow>, StoreError> {
+    let folders = folders(store, project)?;
+    let is_in = |note: &NoteRow| folders.iter().any(|folder| folder.name == note.file.path.folder());
+    let mut notes = store.notes(None)?;
+    notes.retain(is_in);
+    Ok(notes)
+}
+
+/// True for a note of one of these types; of any where none is named.
+pub(super) fn is_of(note: &NoteRow, types: &[String]) -> bool {
+    types.is_empty() || types.iter().any(|kind| folded(kind) == folded(&note.kind))
+}
+
+/// A moment in words, as `today`, `2 days ago`, `1h`. Days begin at midnight UTC, as all days of Tessera do.
+pub(super) fn since(text: Option<&str>, field: &'static str, now: Timestamp) -> Result<Option<Timestamp>, DomainError> {
+    let Some(text) = text.map(str::trim).filter(|text| !text.is_empty() && !matches!(*text, "all" | "any")) else {
+        return Ok(None);
+    };
+    let refused = |problem: &str| {
+        let fix = "give today, yesterday, 2 days ago, 1h, 7d, 2w, last week, 3 months or 2026-11-01";
+        DomainError::invalid(field, problem, fix)
+    };
+    let now = jiff::Timestamp::from_microsecond(now.as_micros()).map_err(|_| refused("has no now to count from"))?;
+    let moment = timeframe::parse(text, now, &TimeZone::UTC).map_err(|error| match error {
+        timeframe::TimeframeError::OutOfRange => refused("leads out of the calendar"),
+        _ => refused("is not understood"),
+    })?;
+    Ok(Some(Timestamp::from_micros(moment.as_microsecond())))
+}

@@ -1,0 +1,198 @@
+//! How near the rows of a view are to a vector, by the nearest passage of each.
+//!
+//! Up to [`SIGNED`] passages all are compared. With more of them their signs are compared first, and the numbers only
+//! of an eighth: those that differ in the fewest signs. On the vectors of all development sets (10,731 passages, 600
+//! questions) an eighth holds 99.98 % of the ten nearest of each question, a sixteenth 99.75 %. Which passages are in
+//! the snapshot and which in the tail makes no difference: all of them compete for one place.
+
+use super::passages::{PassageTable, SIGNED};
+use super::postings::{FieldTf, Posting};
+use super::snapshot::Snapshot;
+use super::tail::IndexRow;
+use super::view::{DocId, IndexView, TermPostings};
+use crate::meaning::{DIMENSIONS, Meaning, Vector, differing_signs, signs_of};
+
+/// Of very many passages, the share whose numbers are compared.
+const COMPARED: usize = 8;
+
+/// How near each row of a view is to a vector, -1 to 1.
+#[derive(Debug, Clone, Default)]
+pub struct Similarities {
+    snapshot: Vec<f32>,
+    tail: Vec<f32>,
+    /// True where rows that differ in too many signs were not compared.
+    is_partial: bool,
+}
+
+/// Where a row is hidden or has no vector.
+const UNKNOWN: f32 = f32::NEG_INFINITY;
+/// Where a row has vectors that were not compared, as others are nearer.
+const FAR: f32 = 0.0;
+
+impl Similarities {
+    /// True when any row has a vector.
+    pub fn is_known(&self) -> bool {
+        self.snapshot.iter().chain(&self.tail).any(|near| *near > UNKNOWN)
+    }
+
+    /// Of a row; `None` where it has no vector.
+    #[inline]
+    pub fn of(&self, doc: DocId) -> Option<f64> {
+        let (side, doc) = match doc {
+            DocId::Snapshot(doc) => (&self.snapshot, doc),
+            DocId::Tail(doc) => (&self.tail, doc),
+        };
+        side.get(doc as usize).copied().filter(|near| *near > UNKNOWN).map(f64::from)
+    }
+
+    /// The rows that are at least so near, as rows that hold a term nowhere.
+    pub fn from(&self, least: f64) -> TermPostings {
+        let posting =
+            |(doc, near): (u32, &f32)| (f64::from(*near) >= least).then_some(Posting { doc, tf: FieldTf::default() });
+        let side = |side: &[f32]| (0..).zip(side).filter_map(posting).collect();
+        TermPostings { own: 0, snapshot: side(&self.snapshot), tail: side(&self.tail) }
+    }
+}
+
+impl<B: AsRef<[u8]>> IndexView<'_, B> {
+    /// True when any row has a vector: where none has, no question needs one.
+    pub fn has_vectors(&self) -> bool {
+        let table = self.snapshot.map(Snapshot::passages).unwrap_or_default();
+        !table.passages.is_empty() || self.tail_passages().next().is_some()
+    }
+
+    /// How near every row is to a vector, by its nearest passage. Where there are very many, rows that cannot be among
+    /// the nearest are left at 0: see [`IndexView::complete`].
+    pub fn similarities(&self, to: &Vector) -> Similarities {
+        let table = self.snapshot.map(Snapshot::passages).unwrap_or_default();
+        if table.passages.len() + self.tail_passages().count() > SIGNED && self.live_passages(table) > SIGNED {
+            return self.nearness_by_signs(to, table);
+        }
+        let near = to.similarities_to_all(table.passages);
+        let mut snapshot = vec![UNKNOWN; self.snapshot.map_or(0, Snapshot::rows) as usize];
+        for (best, passages) in snapshot.iter_mut().zip(table.by_row()) {
+            *best = near.get(passages).unwrap_or_default().iter().fold(UNKNOWN, |best, near| near.max(best));
+        }
+        self.mask.hidden().for_each(|doc| clear(&mut snapshot, doc));
+        Similarities {
+            snapshot,
+            tail: self.tail_rows().map(|row| row.map_or(UNKNOWN, |row| nearest(to, row))).collect(),
+            is_partial: false,
+        }
+    }
+
+    /// Compares the rows that hold a term too, whatever their signs say, so that each of them is judged alike.
+    pub fn complete(&self, similarities: &mut Similarities, to: &Vector, lists: &[TermPostings]) {
+        if !similarities.is_partial {
+            return;
+        }
+        let table = self.snapshot.map(Snapshot::passages).unwrap_or_default();
+        for posting in lists.iter().flat_map(|list| &list.snapshot) {
+            if let Some(best) = left_out(&mut similarities.snapshot, posting.doc) {
+                *best = nearest_of(to, table, posting.doc);
+            }
+        }
+        for posting in lists.iter().flat_map(|list| &list.tail) {
+            if let Some(best) = left_out(&mut similarities.tail, posting.doc) {
+                *best = self.tail.row(posting.doc).map_or(UNKNOWN, |row| nearest(to, row));
+            }
+        }
+    }
+
+    fn nearness_by_signs(&self, to: &Vector, table: PassageTable<'_>) -> Similarities {
+        let mut differing = if table.signs.is_empty() {
+            let signs: Vec<u8> = table.passages.iter().flat_map(signs_of).collect();
+            differing_signs(to, &signs)
+        } else {
+            differing_signs(to, table.signs)
+        };
+        for passage in self.mask.hidden().flat_map(|doc| table.of_row(doc)) {
+            if let Some(differing) = differing.get_mut(passage) {
+                *differing = u16::MAX;
+            }
+        }
+        let fresh: Vec<u8> = self.tail_passages().flat_map(signs_of).collect();
+        let fresh = differing_signs(to, &fresh);
+        let most = most_differing(differing.iter().chain(&fresh));
+        let mut snapshot = vec![UNKNOWN; self.snapshot.map_or(0, Snapshot::rows) as usize];
+        for (doc, (best, passages)) in (0..).zip(snapshot.iter_mut().zip(table.by_row())) {
+            let passages = differing.get(passages).unwrap_or_default();
+            if passages.iter().any(|differing| *differing <= most) {
+                *best = nearest_of(to, table, doc);
+            } else if !passages.is_empty() {
+                *best = FAR;
+            }
+        }
+        let mut fresh = fresh.into_iter();
+        let tail = self.tail_rows().map(|row| {
+            let Some(row) = row else { return UNKNOWN };
+            let count = Meaning::vectors(&row.meaning).len();
+            let passages = fresh.by_ref().take(count);
+            // All of them are taken, so that the next row begins with its own.
+            let least = passages.fold(u16::MAX, u16::min);
+            match count {
+                0 => UNKNOWN,
+                _ if least <= most => nearest(to, row),
+                _ => FAR,
+            }
+        });
+        let tail = tail.collect();
+        Similarities { snapshot, tail, is_partial: true }
+    }
+
+    fn live_passages(&self, table: PassageTable<'_>) -> usize {
+        let hidden: usize = self.mask.hidden().map(|doc| table.of_row(doc).len()).sum();
+        table.passages.len() - hidden + self.tail_passages().count()
+    }
+
+    /// The rows of the tail, `None` for those that were replaced or deleted.
+    fn tail_rows(&self) -> impl Iterator<Item = Option<&IndexRow>> {
+        let all = 0..u32::try_from(self.tail.pushed()).unwrap_or(u32::MAX);
+        all.map(|doc| self.tail.row(doc).filter(|_| self.tail.is_current(doc)))
+    }
+
+    fn tail_passages(&self) -> impl Iterator<Item = &[u8; DIMENSIONS]> {
+        self.tail_rows().flatten().flat_map(|row| Meaning::vectors(&row.meaning)).filter_map(<[u8]>::last_chunk)
+    }
+}
+
+/// A row that has vectors and may not have been compared.
+fn left_out(rows: &mut [f32], doc: u32) -> Option<&mut f32> {
+    rows.get_mut(doc as usize).filter(|near| **near > UNKNOWN && **near <= FAR)
+}
+
+fn clear(rows: &mut [f32], doc: u32) {
+    if let Some(row) = rows.get_mut(doc as usize) {
+        *row = UNKNOWN;
+    }
+}
+
+/// The nearest passage of a row of the tail.
+fn nearest(to: &Vector, row: &IndexRow) -> f32 {
+    Meaning::vectors(&row.meaning).map(|vector| to.similarities_to_bytes(vector)).fold(UNKNOWN, f32::max)
+}
+
+/// The nearest passage of a row of the snapshot.
+fn nearest_of(to: &Vector, table: PassageTable<'_>, doc: u32) -> f32 {
+    to.similarities_to_all(table.passages.part(table.of_row(doc))).into_iter().fold(UNKNOWN, f32::max)
+}
+
+/// In how many signs a passage may differ to be compared: the fewest that let through their share of all.
+fn most_differing<'d>(all: impl Iterator<Item = &'d u16>) -> u16 {
+    let mut counts = [0_usize; DIMENSIONS + 1];
+    for differing in all {
+        if let Some(count) = counts.get_mut(usize::from(*differing)) {
+            *count += 1;
+        }
+    }
+    let share = counts.iter().sum::<usize>().div_ceil(COMPARED);
+    let mut passed = 0;
+    let reached = counts.iter().position(|count| {
+        passed += count;
+        passed >= share
+    });
+    reached.and_then(|most| u16::try_from(most).ok()).unwrap_or(u16::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,324 @@
+//! Receipts: what a model was given without asking, why, and at what cost; and that nothing was, when
+//! nothing was. The words of a prompt are never kept.
+
+use std::collections::BTreeSet;
+
+use rusqlite::params;
+use serde::{Deserialize, Serialize};
+use tessera_tables::names;
+
+use super::spool::Spool;
+use crate::domain::{Handle, Scope, Timestamp};
+use crate::pack::Recall;
+use crate::score::ScoreParts;
+use crate::screen::{dropped, is_clean};
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::file::error::StoreError;
+use crate::store::file::home::Home;
+
+/// Receipts not in the database yet, one JSON object a line.
+pub(crate) const SPOOL: Spool = Spool { file: Home::deliveries, fold_at: 64 * 1024 };
+/// Receipts kept, at most.
+const MOST_KEPT: u32 = 20_000;
+/// Days for which a receipt is kept.
+const DAYS_KEPT: i64 = 90;
+
+/// What one event of a session gave to the model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// The client's session.
+    pub session: String,
+    /// When.
+    pub at: Timestamp,
+    /// The event, as the client names it.
+    pub event: String,
+    /// The project the session is in.
+    pub scope: Scope,
+    /// Tokens of the text given, in the unit of the client's profile; 0 when nothing was.
+    #[serde(default)]
+    pub tokens: u32,
+    /// Characters of the text given.
+    #[serde(default)]
+    pub characters: u32,
+    /// Memories searched.
+    #[serde(default)]
+    pub searched: u32,
+    /// Matches that the floor held back.
+    #[serde(default)]
+    pub below_floor: u32,
+    /// The best score among those, 0 to 1.
+    #[serde(default)]
+    pub best_below_floor: f64,
+    /// Time taken, in microseconds.
+    #[serde(default)]
+    pub took_micros: u64,
+    /// Why nothing was looked for, when nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
+    /// True when the session's context began anew with this event: what was given before is gone from it.
+    #[serde(default)]
+    pub resets: bool,
+    /// The memories.
+    #[serde(default)]
+    pub given: Vec<Given>,
+}
+
+/// A memory that was given.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Given {
+    /// Which.
+    pub handle: Handle,
+    /// In which form.
+    pub form: GivenAs,
+    /// Its tokens, in o200k_base.
+    #[serde(default)]
+    pub tokens: u32,
+    /// Its score, 0 to 1.
+    #[serde(default)]
+    pub score: f64,
+    /// The parts of the score.
+    #[serde(default)]
+    pub parts: ScoreParts,
+}
+
+names! {
+/// How a memory was given.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GivenAs {
+    /// In full.
+    Detail = "detail",
+    /// As its best passage.
+    Excerpt = "excerpt",
+    /// As one line.
+    Index = "index",
+    /// Not at all: set aside to be given after a compaction.
+    Saved = "saved",
+}
+}
+
+/// What a recall gave, for a receipt.
+pub fn given_by(recall: &Recall) -> Vec<Given> {
+    let details = recall.details.iter().map(|detail| {
+        let form = if detail.excerpt.is_some() { GivenAs::Excerpt } else { GivenAs::Detail };
+        (form, &detail.ranked, detail.tokens)
+    });
+    let index = recall.index.iter().map(|entry| (GivenAs::Index, &entry.ranked, entry.tokens));
+    let given = |(form, ranked, tokens): (GivenAs, &crate::pack::Ranked, u32)| Given {
+        handle: ranked.handle,
+        form,
+        tokens,
+        score: ranked.score,
+        parts: ranked.parts,
+    };
+    details.chain(index).map(given).collect()
+}
+
+/// Which receipts to read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeliveryFilter {
+    /// Only of this session.
+    pub session: Option<String>,
+    /// Only those that gave this memory.
+    pub handle: Option<Handle>,
+    /// Only at or after.
+    pub since: Option<Timestamp>,
+}
+
+impl DeliveryFilter {
+    fn admits(&self, delivery: &Delivery) -> bool {
+        self.session.as_ref().is_none_or(|session| delivery.session == *session)
+            && self.since.is_none_or(|since| delivery.at >= since)
+            && self.handle.is_none_or(|handle| delivery.given.iter().any(|given| given.handle == handle))
+    }
+}
+
+impl Store {
+    /// Keeps a receipt: appended to a spool, folded later, so that no prompt waits for a writer.
+    pub fn keep_delivery(&self, delivery: &Delivery) {
+        let session = dropped(&delivery.session).into_owned();
+        let scope = if is_clean(delivery.scope.as_str()) { delivery.scope.clone() } else { Scope::Global };
+        let delivery = Delivery { session, scope, ..delivery.clone() };
+        if let Ok(mut line) = serde_json::to_vec(&delivery) {
+            line.push(b'\n');
+            SPOOL.append(&self.home, &line);
+        }
+    }
+
+    /// Receipts that pass, oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn deliveries(&self, filter: &DeliveryFilter) -> Result<Vec<Delivery>, StoreError> {
+        let unfolded = SPOOL.unfolded(&self.home);
+        let mut deliveries = self.folded_receipts(filter).map_err(|error| self.failed(error))?;
+        deliveries.extend(lines(&unfolded));
+        deliveries.retain(|delivery| filter.admits(delivery));
+        Ok(deliveries)
+    }
+
+    fn folded_receipts(&self, filter: &DeliveryFilter) -> rusqlite::Result<Vec<Delivery>> {
+        let sql = match (&filter.session, filter.handle) {
+            (Some(_), _) => "SELECT receipt FROM receipts WHERE session = ?1 AND at >= ?2 ORDER BY n",
+            (None, Some(_)) => {
+                "SELECT receipt FROM receipts WHERE ?1 IS NULL AND at >= ?2 AND EXISTS
+                 (SELECT 1 FROM json_each(receipt, '$.given') WHERE json_extract(value, '$.handle') = ?3) ORDER BY n"
+            }
+            (None, None) => "SELECT receipt FROM receipts WHERE ?1 IS NULL AND at >= ?2 ORDER BY n",
+        };
+        let since = filter.since.unwrap_or(Timestamp::from_micros(i64::MIN));
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let parse = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
+        let texts: Vec<String> = if filter.session.is_none() && filter.handle.is_some() {
+            statement.query_map(params![filter.session, since, filter.handle], parse)?.collect::<Result<_, _>>()?
+        } else {
+            statement.query_map(params![filter.session, since], parse)?.collect::<Result<_, _>>()?
+        };
+        Ok(texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
+    }
+
+    /// What a session's context holds of memories by now: everything given since it began, or began anew.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn given_in(&self, session: &str) -> Result<BTreeSet<Handle>, StoreError> {
+        let filter = DeliveryFilter { session: Some(session.to_owned()), ..DeliveryFilter::default() };
+        let deliveries = self.deliveries(&filter)?;
+        let from = deliveries.iter().rposition(|delivery| delivery.resets).unwrap_or(0);
+        let given = deliveries.iter().skip(from).flat_map(|delivery| &delivery.given);
+        Ok(given.filter(|given| given.form != GivenAs::Saved).map(|given| given.handle).collect())
+    }
+
+    /// What a session was given before a compaction, and what was set aside for it: newest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn lost_to_compaction(&self, session: &str) -> Result<Vec<Handle>, StoreError> {
+        let filter = DeliveryFilter { session: Some(session.to_owned()), ..DeliveryFilter::default() };
+        let deliveries = self.deliveries(&filter)?;
+        let from = deliveries.iter().rposition(|delivery| delivery.resets).unwrap_or(0);
+        let mut lost = Vec::new();
+        for given in deliveries.iter().skip(from).rev().flat_map(|delivery| &delivery.given) {
+            if !lost.contains(&given.handle) {
+                lost.push(given.handle);
+            }
+        }
+        Ok(lost)
+    }
+
+    /// Puts the spooled receipts into the database, and lets old ones go.
+    ///
+    /// # Errors
+    /// When the store cannot be written; the spool is kept then.
+    pub fn fold_deliveries(&mut self) -> Result<(), StoreError> {
+        self.fold(&SPOOL, fold)
+    }
+
+    pub(crate) fn fold_receipts_if_due(&mut self) -> Result<(), StoreError> {
+        self.fold_if_due(&SPOOL, fold)
+    }
+}
+
+fn fold(change: &Change<'_>, records: &[u8]) -> Result<(), StoreError> {
+    let mut insert = change.tx.prepare_cached("INSERT INTO receipts (session, at, receipt) VALUES (?1, ?2, ?3)")?;
+    for delivery in lines(records) {
+        let text = serde_json::to_string(&delivery).unwrap_or_default();
+        insert.execute(params![delivery.session, delivery.at, text])?;
+    }
+    let oldest = Timestamp::from_micros(change.now.as_micros() - DAYS_KEPT * 86_400_000_000);
+    change.tx.execute("DELETE FROM receipts WHERE at < ?1", [oldest])?;
+    let sql = "DELETE FROM receipts WHERE n <= (SELECT max(n) FROM receipts) - ?1";
+    change.tx.execute(sql, [MOST_KEPT])?;
+    Ok(())
+}
+
+/// Whole lines that are receipts; half a line of a killed writer is not one.
+fn lines(records: &[u8]) -> impl Iterator<Item = Delivery> {
+    records.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::slice;
+
+    use super::*;
+    use crate::store::open::in_memory::InMemory;
+
+    fn delivery(store: &InMemory, session: &str, given: &[(u32, GivenAs)]) -> Delivery {
+        let given = given.iter().map(|(handle, form)| Given {
+            handle: Handle::try_from(*handle).unwrap(),
+            form: *form,
+            tokens: 9,
+            score: 0.5,
+            parts: ScoreParts::default(),
+        });
+        Delivery {
+            session: session.into(),
+            at: store.now(),
+            event: "UserPromptSubmit".into(),
+            scope: Scope::Global,
+            tokens: 9,
+            characters: 30,
+            searched: 2,
+            below_floor: 1,
+            best_below_floor: 0.25,
+            took_micros: 100,
+            skipped: None,
+            resets: false,
+            given: given.collect(),
+        }
+    }
+
+    fn numbers(handles: impl IntoIterator<Item = Handle>) -> Vec<u32> {
+        handles.into_iter().map(Handle::get).collect()
+    }
+
+    #[test]
+    fn receipts_read_the_same_from_the_spool_and_from_the_database() {
+        let mut store = InMemory::new();
+        let one = delivery(&store, "s1", &[(1, GivenAs::Detail)]);
+        store.pass_days(1);
+        let two = delivery(&store, "s2", &[(2, GivenAs::Index), (1, GivenAs::Excerpt)]);
+        for delivery in [&one, &two] {
+            store.keep_delivery(delivery);
+        }
+        let of = |session: &str| DeliveryFilter { session: Some(session.into()), ..DeliveryFilter::default() };
+        let with = |handle| DeliveryFilter { handle: Handle::try_from(handle).ok(), ..DeliveryFilter::default() };
+        let since = DeliveryFilter { since: Some(two.at), ..DeliveryFilter::default() };
+        for _ in 0..2 {
+            assert_eq!(store.deliveries(&DeliveryFilter::default()).unwrap(), [one.clone(), two.clone()]);
+            assert_eq!(store.deliveries(&of("s1")).unwrap(), slice::from_ref(&one));
+            assert_eq!(store.deliveries(&with(2)).unwrap(), slice::from_ref(&two));
+            assert_eq!(store.deliveries(&since).unwrap(), slice::from_ref(&two));
+            assert_eq!(store.deliveries(&DeliveryFilter { handle: with(2).handle, ..of("s1") }).unwrap(), []);
+            store.fold_deliveries().unwrap();
+        }
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM receipts"), 2);
+    }
+
+    #[test]
+    fn a_context_that_begins_anew_holds_nothing_of_before_and_is_told_what_it_lost() {
+        let store = InMemory::new();
+        store.keep_delivery(&delivery(&store, "s", &[(1, GivenAs::Detail)]));
+        store.keep_delivery(&Delivery { resets: true, ..delivery(&store, "s", &[(2, GivenAs::Detail)]) });
+        store.keep_delivery(&delivery(&store, "s", &[(3, GivenAs::Saved), (4, GivenAs::Index)]));
+        store.keep_delivery(&delivery(&store, "other", &[(5, GivenAs::Detail)]));
+        assert_eq!(numbers(store.given_in("s").unwrap()), [2, 4]);
+        assert_eq!(numbers(store.lost_to_compaction("s").unwrap()), [3, 4, 2]);
+    }
+
+    #[test]
+    fn half_a_line_is_none_and_old_receipts_go() {
+        let mut store = InMemory::new();
+        store.keep_delivery(&delivery(&store, "s", &[]));
+        SPOOL.append(store.home(), b"{\"session\":\"s\",\"at\"");
+        store.fold_deliveries().unwrap();
+        assert_eq!(store.deliveries(&DeliveryFilter::default()).unwrap().len(), 1);
+        store.pass_days(DAYS_KEPT + 1);
+        store.keep_delivery(&delivery(&store, "later", &[]));
+        store.fold_deliveries().unwrap();
+        let kept = store.deliveries(&DeliveryFilter::default()).unwrap();
+        assert!(kept.len() == 1 && kept[0].session == "later");
+    }
+}

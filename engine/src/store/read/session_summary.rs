@@ -1,0 +1,211 @@
+//! The brief: what a session should know before anything was asked.
+//!
+//! Memories that the caller names: fetched within a budget, and what of a session holds now.
+
+use rusqlite::params;
+
+use crate::domain::{Handle, RecallRequest, Scope, Timestamp};
+use crate::index::IndexRow;
+use crate::meaning::{Meaning, Vector};
+use crate::pack::{Ranked, Recall};
+use crate::recall::{Form, Ranking, answer};
+use crate::score::Prior;
+use crate::store::base::store::Store;
+use crate::store::file::error::StoreError;
+use crate::store::rows::codec::{Ask as _, sql};
+use crate::store::rows::index::{IndexColumns, index_row};
+use crate::store::rows::memory::HOLDS;
+
+/// Rows considered, at most: those of the highest importance.
+const MOST_CONSIDERED: u32 = 300;
+/// What belonging to the project is worth beside the prior, whose parts sum to 0.3 at most.
+const OWN_PROJECT: f64 = 0.1;
+
+/// What being near to the project's recent work is worth beside them, at most.
+const RECENT_WORK: f64 = 0.3;
+/// Rows of a project that were changed last, and among how many of all projects they are looked for.
+const MOST_RECENT: usize = 8;
+const RECENT_OF_ALL: u32 = 64;
+
+/// What was changed last, found by the index of revs.
+const RECENT: &str =
+    "SELECT handle, meaning FROM (SELECT handle, scope, meaning, deleted FROM memories ORDER BY rev DESC LIMIT ?1)
+    WHERE scope = ?2 AND deleted IS NULL";
+
+/// Found by the index `memories_brief`, which holds what the first line and the next ask for.
+const BRIEF: &str = sql!(
+    "SELECT ",
+    IndexColumns::LIST,
+    " FROM memories WHERE scope IN ('global', ?1) AND (standing = 1 OR category = 'decisions')
+     AND deleted IS NULL AND whole = 0 AND (expires IS NULL OR expires > ?2) AND trust <> 'foreign'
+     AND origin <> 'conversation' AND ",
+    HOLDS,
+    " AND NOT EXISTS (SELECT 1 FROM links WHERE source = memories.id AND type = 'resolved_by')
+     ORDER BY importance DESC, handle DESC LIMIT ?3"
+);
+
+impl Store {
+    /// Standing wishes and open decisions of the request's scope and of every project, the weightiest
+    /// first, within the request's budget. `None` when there are none that the request does not exclude.
+    ///
+    /// # Errors
+    /// When the budget is too small for any reply, or the store cannot be read.
+    pub fn brief(&mut self, request: &RecallRequest) -> Result<Option<Recall>, StoreError> {
+        let rows = self.brief_rows(request).map_err(|error| self.failed(error))?;
+        let recent = self.recent_work(request.scope.as_ref()).map_err(|error| self.failed(error))?;
+        let now = self.now();
+        let project = request.scope.as_ref().map_or(Scope::Global.as_str(), Scope::as_str).to_owned();
+        let weight = |row: &IndexRow| {
+            let own = if row.scope == project { OWN_PROJECT } else { 0.0 };
+            let prior = Prior::of(&row.features, now, &self.weights).lifts(&self.weights).iter().sum::<f64>();
+            prior + own + RECENT_WORK * nearest(row, &recent)
+        };
+        let mut rows: Vec<(f64, u32)> = rows.iter().map(|row| (weight(row), row.features.handle)).collect();
+        rows.sort_by(|(a, older), (b, newer)| b.total_cmp(a).then(newer.cmp(older)));
+        let handles = rows.iter().filter_map(|(_, handle)| Handle::try_from(*handle).ok());
+        let handles: Vec<Handle> = handles.filter(|handle| !request.exclude.contains(handle)).collect();
+        self.chosen(&handles, request)
+    }
+
+    /// What the rows of a project say that were changed last, with their handles; nothing where no project is asked about, or
+    /// the leg of meaning is switched off.
+    fn recent_work(&self, scope: Option<&Scope>) -> rusqlite::Result<Vec<(u32, Vector)>> {
+        let Some(project @ Scope::Project(_)) = scope.filter(|_| self.has_embedding()) else { return Ok(Vec::new()) };
+        let mut statement = self.connection.prepare_cached(RECENT)?;
+        let mut rows = statement.query(params![RECENT_OF_ALL, project.as_str()])?;
+        let mut recent = Vec::new();
+        while let (true, Some(row)) = (recent.len() < MOST_RECENT, rows.next()?) {
+            let (handle, meaning): (u32, Vec<u8>) = (row.get(0)?, row.get(1)?);
+            recent.extend(Meaning::vectors(&meaning).next().and_then(Vector::of_bytes).map(|vector| (handle, vector)));
+        }
+        Ok(recent)
+    }
+
+    fn brief_rows(&self, request: &RecallRequest) -> rusqlite::Result<Vec<IndexRow>> {
+        let scope = request.scope.as_ref().map(Scope::as_str);
+        self.connection.all(BRIEF, params![scope, self.now(), MOST_CONSIDERED], index_row)
+    }
+}
+
+/// How near a row is to the nearest of some others, 0 to 1.
+fn nearest(row: &IndexRow, others: &[(u32, Vector)]) -> f64 {
+    let others = others.iter().filter(|(handle, _)| *handle != row.features.handle);
+    let each = others.flat_map(|(_, other)| Meaning::vectors(&row.meaning).map(|own| other.similarities_to_bytes(own)));
+    f64::from(each.fold(0.0, f32::max))
+}
+
+impl Store {
+    /// Live memories by handle, in the order given, within a budget; those that are gone or replaced
+    /// are left out. `None` when none is left. Counts no use.
+    ///
+    /// # Errors
+    /// When the budget is too small for any reply, or the store cannot be read.
+    pub fn chosen(&mut self, handles: &[Handle], request: &RecallRequest) -> Result<Option<Recall>, StoreError> {
+        let mut page = Vec::new();
+        for handle in handles {
+            if page.len() >= request.limit as usize {
+                break;
+            }
+            if self.is_current(*handle)? {
+                let rank = u32::try_from(page.len()).unwrap_or(u32::MAX);
+                page.push(Ranked::chosen(*handle, rank));
+            }
+        }
+        if page.is_empty() {
+            return Ok(None);
+        }
+        let rows = self.rows(&page)?;
+        let ranking = Ranking::chosen(&page, request);
+        Ok(Some(answer(request, &ranking, page, rows, &self.weights, Form::Text)?))
+    }
+
+    /// True where a memory with this text was forgotten after a time.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn was_forgotten_after(&self, content: &str, scope: &Scope, time: Timestamp) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM memories WHERE deleted >= ?1 AND content = ?2 AND scope = ?3 AND purged = 0";
+        let read = self.connection.prepare_cached(sql);
+        let read = read.and_then(|mut query| query.exists(params![time, content, scope.as_str()]));
+        read.map_err(|error| self.failed(error))
+    }
+
+    /// True for a memory that holds now and is the person's own: neither deleted, replaced nor over, nor somebody
+    /// else's.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn is_current(&self, handle: Handle) -> Result<bool, StoreError> {
+        let sql = sql!(
+            "SELECT count(*) FROM memories WHERE handle = ?1 AND deleted IS NULL
+             AND (expires IS NULL OR expires > ?2) AND trust <> 'foreign' AND ",
+            HOLDS
+        );
+        let count: rusqlite::Result<u32> = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_row(params![handle, self.now()], |row| row.get(0)));
+        Ok(count.map_err(|error| self.failed(error))? > 0)
+    }
+
+    /// Memories that came from a session, the weightiest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn of_session(&self, session: &str, limit: u32) -> Result<Vec<Handle>, StoreError> {
+        let sql = sql!(
+            "SELECT handle FROM memories WHERE session = ?1 AND deleted IS NULL AND origin <> 'conversation' AND ",
+            HOLDS,
+            " ORDER BY importance DESC, handle DESC LIMIT ?3"
+        );
+        self.all(sql, params![session, self.now(), limit], |row| row.get(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Draft;
+    use crate::store::open::in_memory::InMemory;
+
+    #[test]
+    fn what_the_project_is_at_comes_first() {
+        let mut store = InMemory::new();
+        let scope: Scope = "harbour/ledger".parse().unwrap();
+        let said = |store: &mut InMemory, text: &str, category: &str| {
+            let category = Some(category.parse().unwrap());
+            store.remember(Draft { scope: scope.clone(), category, ..Draft::new(text) }).unwrap();
+        };
+        said(&mut store, "We decided that invoices are rounded half up", "decisions");
+        said(&mut store, "We decided on Playwright for the browser tests", "decisions");
+        said(&mut store, "The VAT of a refund is computed from the original bill", "facts");
+        let first = |store: &mut InMemory| {
+            let request = RecallRequest { scope: Some(scope.clone()), ..RecallRequest::new("") };
+            store.brief(&request).unwrap().unwrap().details[0].memory.handle.get()
+        };
+        assert_eq!(first(&mut store), 2, "the newest, as long as nobody knows what they mean");
+        while store.embed_some().unwrap() {}
+        assert_eq!(first(&mut store), 1, "bills are what the project is at");
+    }
+
+    #[test]
+    fn what_changed_last_is_found_by_an_index() {
+        let store = InMemory::new();
+        let sql = format!("EXPLAIN QUERY PLAN {RECENT}");
+        let mut statement = store.connection.prepare(&sql).unwrap();
+        let plan = statement.query_map(params![1, "p"], |row| row.get::<_, String>(3)).unwrap();
+        let plan: Vec<String> = plan.collect::<Result<_, _>>().unwrap();
+        assert!(plan.iter().any(|step| step.contains("USING INDEX")), "{plan:?}");
+        assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{plan:?}");
+    }
+
+    #[test]
+    fn a_brief_does_not_look_through_all_memories() {
+        let store = InMemory::new();
+        let sql = format!("EXPLAIN QUERY PLAN {BRIEF}");
+        let mut statement = store.connection.prepare(&sql).unwrap();
+        let plan = statement.query_map(params!["p", 0, 1], |row| row.get::<_, String>(3)).unwrap();
+        let plan: Vec<String> = plan.collect::<Result<_, _>>().unwrap();
+        assert!(plan.iter().any(|step| step.contains("SEARCH memories USING INDEX memories_brief")), "{plan:?}");
+    }
+}

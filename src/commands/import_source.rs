@@ -1,0 +1,327 @@
+//! `import claude-memory-mcp|memory-mcp|basic-memory`, `import list`, `import --detect`, `import --undo`: what older systems kept, looked at before
+//! it is taken, and taken back as one.
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use indicatif::ProgressBar;
+use serde_json::{Value, json};
+use tessera_desk::older::{Found, Scratch, Source, System};
+use tessera_desk::use_cases::{HasImported, Imports, Preview, PreviewImport, ImportSource, TakenOver, UndoImport};
+use tessera_engine::domain::{Scope, Trust};
+use tessera_engine::screen::dropped;
+use tessera_engine::store::{Import, ImportAs, Standing, Undone};
+
+use super::{Access, Context, meaning};
+use crate::cli::{OlderArguments, Whose};
+use crate::{config, output};
+
+/// Rows that are left out, or kept otherwise, of which each is told.
+const MOST_TOLD: usize = 20;
+
+/// Rows that are not here yet.
+const NEW: [Standing; 2] = [Standing::New, Standing::NewDeleted];
+/// What a project is to rows that are here.
+const SCOPE: &str = "--scope says where new ones go; those that are here stay in the project that they are in";
+
+/// What becomes of what nobody vouches for.
+const FOREIGN: &str = "they are taken as somebody else's: given when recall is asked, never unasked. Where they are your own, \
+                       say --mine, now or at any later import of the same";
+
+/// Takes over what a system kept, once it was shown and nobody said no.
+pub(super) fn run(context: &Context, system: System, args: &OlderArguments) -> anyhow::Result<ExitCode> {
+    let path = match &args.path {
+        Some(path) => path.clone(),
+        None => config::older_places().usual(system)?,
+    };
+    let source = Source::open(system, &path, &config::older_places().home)?;
+    let whose = whose(args);
+    let preview = look(context, &source, whose, args)?;
+    if args.scope != Scope::Global && preview.standings.keys().any(|standing| !NEW.contains(standing)) {
+        output::note(SCOPE);
+    }
+    let is_idle = preview.is_idle();
+    if !context.json {
+        told(&source, &preview, true)?;
+    }
+    if args.dry_run || is_idle {
+        if preview.unknown > 0 && !args.dry_run {
+            take(context, &source, whose, args, preview.rows)?;
+        }
+        if context.json {
+            output::json(&as_json(&source, whose, &preview, None))?;
+        } else if is_idle {
+            output::line("nothing to take over")?;
+        }
+        return Ok(code(&preview));
+    }
+    if whose == ImportAs::Foreign && !args.whose.foreign {
+        output::note(FOREIGN);
+    }
+    if !args.yes && context.json && !std::io::stdin().is_terminal() {
+        output::json(&as_json(&source, whose, &preview, None))?;
+    }
+    if !super::agreed(args.yes, "Take them over?")? {
+        return Ok(code(&preview));
+    }
+    let taken = take(context, &source, whose, args, preview.rows)?;
+    report(context, &source, whose, &taken)?;
+    meaning::make_waiting_after(context);
+    Ok(code(&taken.done))
+}
+
+/// 1 where a row is left out, whether it is only looked at or taken over: whoever reads no words learns of it.
+fn code(preview: &Preview) -> ExitCode {
+    if preview.skipped.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) }
+}
+
+/// A path as it is shown: what looks like a credential in it is not.
+fn named(path: &Path) -> String {
+    output::shown(&dropped(&path.display().to_string()))
+}
+
+fn take(
+    context: &Context,
+    source: &Source,
+    whose: ImportAs,
+    args: &OlderArguments,
+    rows: u64,
+) -> anyhow::Result<TakenOver> {
+    let bar = if output::is_terminal() { ProgressBar::new(rows) } else { ProgressBar::hidden() };
+    let mut progress = |rows: u64| bar.set_position(rows);
+    let take = ImportSource { source, whose, scope: args.scope.clone(), progress: &mut progress };
+    let taken = context.at_desk(Access::Add, |desk| Ok(desk.perform(take)??))?;
+    bar.finish_and_clear();
+    Ok(taken)
+}
+
+/// Whose it is: as it is said, else as it is answered, else nobody's here.
+fn whose(args: &OlderArguments) -> ImportAs {
+    if is_mine(args.whose, !args.yes && !args.dry_run) { ImportAs::Own } else { ImportAs::Foreign }
+}
+
+/// True if notes are the user's own: as the arguments say, else as the user answers at a terminal.
+pub(super) fn is_mine(whose: Whose, may_ask: bool) -> bool {
+    let Whose { mine, foreign } = whose;
+    let is_asked = !mine && !foreign && may_ask && std::io::stdin().is_terminal();
+    mine || (is_asked && is_own().unwrap_or(false))
+}
+
+fn is_own() -> std::io::Result<bool> {
+    let question = "Are these your own notes? Then they are believed as what you type yourself, and may be given unasked; \
+                    otherwise only when asked for. [y/N] ";
+    write!(std::io::stderr(), "{question}")?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+fn look(context: &Context, source: &Source, whose: ImportAs, args: &OlderArguments) -> anyhow::Result<Preview> {
+    let preview = PreviewImport { source, whose, scope: args.scope.clone() };
+    let work = |context: &Context, access| context.at_local_desk(access, |desk| Ok(desk.perform(preview)??));
+    if config::home(context.home.clone())?.holds_store() {
+        return work(context, Access::Read);
+    }
+    // A look makes no store: one that is there for the look alone is as empty.
+    let scratch = Scratch::new()?;
+    work(&Context { json: context.json, home: Some(scratch.path().join("store")) }, Access::Add)
+}
+
+/// How many are of a kind, in words.
+fn counted(preview: &Preview, is_before: bool) -> Vec<String> {
+    let words = |standing: Standing| match standing {
+        Standing::New if is_before => "new",
+        Standing::New => "stored",
+        Standing::NewDeleted => "deleted there, kept here among the forgotten",
+        Standing::There => "there already",
+        Standing::Vouched => "there already, and your own now",
+        Standing::Changed => "changed there, and here with it",
+        Standing::Both => "changed there and here: both texts stay",
+        Standing::Deleted => "deleted there, and forgotten here with it",
+        Standing::Kept => "deleted there, changed here: they stay",
+        Standing::Back => "back again",
+        Standing::Forgotten => "forgotten here, and left so",
+    };
+    preview.standings.iter().map(|(standing, count)| format!("{count} {}", words(*standing))).collect()
+}
+
+/// Says what was found, or done, for people.
+fn told(source: &Source, preview: &Preview, is_before: bool) -> anyhow::Result<()> {
+    let system = source.system();
+    if is_before {
+        output::line(&format!("{} in {}: {} memories", system.title(), named(source.path()), preview.rows))?;
+    }
+    for line in counted(preview, is_before) {
+        output::line(&format!("  {line}"))?;
+    }
+    for sample in preview.samples.iter().filter(|_| is_before) {
+        output::line(&format!("  · {}", output::shown(sample)))?;
+    }
+    if preview.aside > 0 {
+        let what = if is_before {
+            "are set aside: sealed, their places named in the texts"
+        } else {
+            "were set aside; `tessera secret list` shows them"
+        };
+        output::line(&format!("  {} credentials {what}", preview.aside))?;
+    }
+    if preview.gone_there > 0 {
+        let what = "came from there before and are there no more: they stay here until you forget them";
+        output::line(&format!("  {} {what}", preview.gone_there))?;
+    }
+    if !is_before {
+        let left_out = preview.skipped.len();
+        return if left_out > 0 { output::line(&format!("  {left_out} left out")) } else { Ok(()) };
+    }
+    let skipped = preview.skipped.iter().map(|one| format!("left out: {}: {}", one.at, one.problem));
+    let remarks = preview.remarks.iter().map(|(at, remark)| format!("{at}: {remark}"));
+    let told: Vec<String> = skipped.chain(remarks).collect();
+    for line in told.iter().take(MOST_TOLD) {
+        output::line(&format!("  {}", output::shown(&dropped(line))))?;
+    }
+    let more = told.len().saturating_sub(MOST_TOLD);
+    if more > 0 {
+        output::line(&format!("  and {more} more such; --json lists all"))?;
+    }
+    Ok(())
+}
+
+fn report(context: &Context, source: &Source, whose: ImportAs, taken: &TakenOver) -> anyhow::Result<()> {
+    if context.json {
+        return output::json(&as_json(source, whose, &taken.done, Some(taken)));
+    }
+    told(source, &taken.done, false)?;
+    if let Some(n) = taken.number {
+        output::note(&format!("`tessera import --undo {n}` takes it back"));
+    }
+    Ok(())
+}
+
+/// The same as one JSON object.
+fn as_json(source: &Source, whose: ImportAs, preview: &Preview, done: Option<&TakenOver>) -> Value {
+    let trust = if whose == ImportAs::Own { Trust::User } else { Trust::Foreign };
+    let skipped: Vec<Value> =
+        preview.skipped.iter().map(|one| json!({ "at": one.at, "problem": one.problem })).collect();
+    let remarks: Vec<Value> =
+        preview.remarks.iter().map(|(at, remark)| json!({ "at": dropped(at), "remark": dropped(remark) })).collect();
+    let number = done.and_then(|done| done.number);
+    json!({
+        "system": source.system().as_str(), "source": dropped(&source.path().display().to_string()), "trust": trust, "rows": preview.rows,
+        "standings": preview.standings, "samples": preview.samples, "skipped": skipped, "remarks": remarks,
+        "set_aside": preview.aside, "gone_there": preview.gone_there, "applied": done.is_some(),
+        "import": number,
+    })
+}
+
+/// Lists the imports, the latest first.
+pub(super) fn list(context: &Context) -> anyhow::Result<()> {
+    let imports = context.perform_here(Access::Read, Imports)?;
+    if context.json {
+        return output::json(&json!({ "imports": imports }));
+    }
+    if imports.is_empty() {
+        output::note("nothing was imported");
+        return Ok(());
+    }
+    let row = |import: &Import| {
+        let state = match (&import.undone, &import.ended) {
+            (Some(undone), _) => format!("undone {undone}"),
+            (None, Some(_)) => format!("{} stored, {} touched", import.stored, import.touched),
+            (None, None) => format!("{} stored, cut short: run it again to go on", import.stored),
+        };
+        vec![
+            import.n.to_string(),
+            import.system.clone(),
+            import.source.clone(),
+            import.whose.clone(),
+            import.started.to_string(),
+            state,
+        ]
+    };
+    let rows = imports.iter().map(row).collect();
+    output::text(&output::table(&["import", "system", "source", "whose", "when", "what"], rows))
+}
+
+/// Takes an import back, once it was shown what that does and nobody said no.
+pub(super) fn undo(context: &Context, n: u32, dry_run: bool, yes: bool) -> anyhow::Result<()> {
+    let undoing = context.perform_here(Access::Change, UndoImport { n, is_preview: true })?;
+    let is_idle = undoing.forgotten + undoing.as_before == 0;
+    if !context.json {
+        told_undone(n, &undoing, "would be")?;
+    }
+    let is_made = !dry_run && !is_idle && super::agreed(yes, "Take it back?")?;
+    let undone = if is_made { context.perform(Access::Change, UndoImport { n, is_preview: false })? } else { undoing };
+    if context.json {
+        return output::json(&json!({ "import": n, "applied": is_made, "undone": undone }));
+    }
+    if is_made {
+        output::line(&format!("import {n} is undone; a later import of the same brings it back"))?;
+    }
+    Ok(())
+}
+
+fn told_undone(n: u32, undone: &Undone, how: &str) -> anyhow::Result<()> {
+    if undone.forgotten + undone.as_before == 0 && undone.kept.is_empty() {
+        return output::line(&format!("import {n}: nothing of it is left to take back"));
+    }
+    output::line(&format!("import {n}: {} memories {how} forgotten, restorable", undone.forgotten))?;
+    if undone.as_before > 0 {
+        output::line(&format!("  {} {how} as they were before", undone.as_before))?;
+    }
+    if !undone.kept.is_empty() {
+        let some: Vec<String> = undone.kept.iter().take(MOST_TOLD).map(ToString::to_string).collect();
+        let more = if undone.kept.len() > MOST_TOLD { " …" } else { "" };
+        output::line(&format!("  {} stay, changed since: {}{more}", undone.kept.len(), some.join(" ")))?;
+    }
+    Ok(())
+}
+
+/// What older systems keep on this machine that never came over.
+pub(super) fn offers(context: &Context) -> Vec<Found> {
+    let places = config::older_places();
+    if places.there().is_empty() {
+        return Vec::new();
+    }
+    let (found, _) = places.found();
+    found.into_iter().filter(|one| !came_over(context, one)).collect()
+}
+
+/// The same in words, with what takes it over.
+pub(super) fn told_offer(found: &Found) -> String {
+    let Found { system, path, rows } = found;
+    let path = named(path);
+    format!("{rows} memories of {} in {path}: `tessera import {system} {path}`", system.title())
+}
+
+/// False too where it cannot be told: an offer too many is no harm.
+fn came_over(context: &Context, found: &Found) -> bool {
+    let asked = HasImported { system: found.system, path: found.path.clone() };
+    let has_store = config::home(context.home.clone()).is_ok_and(|home| home.holds_store());
+    has_store && context.perform_here(Access::Read, asked).unwrap_or_default()
+}
+
+/// Lists what is there, and the command that takes it.
+pub(super) fn detect(context: &Context) -> anyhow::Result<()> {
+    let (found, unread) = config::older_places().found();
+    let why = |problem| dropped(&format!("{:#}", anyhow::Error::from(problem))).into_owned();
+    let unread: Vec<String> = unread.into_iter().map(why).collect();
+    let came = |one: &Found| came_over(context, one);
+    if context.json {
+        let row = |one: &Found| {
+            let Found { system, path, rows } = one;
+            let path = dropped(&path.display().to_string()).into_owned();
+            json!({ "system": system.as_str(), "title": system.title(), "path": path, "rows": rows, "imported": came(one) })
+        };
+        return output::json(&json!({ "found": found.iter().map(row).collect::<Vec<_>>(), "unread": unread }));
+    }
+    for one in &found {
+        let again = if came(one) { " (came over before)" } else { "" };
+        output::line(&output::shown(&format!("{}{again}", told_offer(one))))?;
+    }
+    unread.iter().for_each(|problem| output::note(&output::shown(problem)));
+    if found.is_empty() && unread.is_empty() {
+        output::note("nothing of claude-memory-mcp, memory-mcp or basic-memory where they keep their data");
+    }
+    Ok(())
+}

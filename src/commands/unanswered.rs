@@ -1,0 +1,178 @@
+//! `gaps`: what was asked often and never answered.
+//!
+//! `log`, `why`, `usage`: what models were given, why, and what it cost.
+
+use serde_json::json;
+use tessera_desk::use_cases::{Day, ForgetQuestions, UnansweredTopic, ListUnanswered, UnansweredTopics, TokenUsage, Log, Named, WhereInFiles, Why};
+use tessera_engine::score::ScoreParts;
+use tessera_engine::store::{Given, Delivery, ExtractorUsage};
+
+use super::{Access, Context, meant};
+use crate::cli::UnansweredArguments;
+use crate::output::Style;
+use crate::{config, output};
+
+/// Other ways of asking that are shown.
+const MOST_ALSO: usize = 4;
+
+/// Lists the topics, or forgets the questions.
+pub(super) fn run(context: &Context, args: &UnansweredArguments) -> anyhow::Result<()> {
+    if args.clear {
+        return clear(context);
+    }
+    let asks = ListUnanswered { since: args.since, limit: args.limit, answered: args.all };
+    let found = context.perform_here(Access::Read, asks)?;
+    if context.json {
+        return output::json(&serde_json::to_value(&found)?);
+    }
+    let UnansweredTopics { gaps, asked, unnamed, answered } = &found;
+    if !gaps.is_empty() {
+        output::text(&output::table(&["asked", "last", "in", "topic"], gaps.iter().map(row).collect()))?;
+    }
+    if gaps.is_empty() && *answered == 0 {
+        output::note("nothing was asked in vain so far");
+    }
+    if *unnamed > 0 {
+        output::note(&format!("{unnamed} of {asked} questions held no word that a memory holds"));
+    }
+    if *answered > 0 && !args.all {
+        output::note(&format!("something answers {answered} more by now; --all shows them"));
+    }
+    if *asked > 0 && !config::keeps_questions(context.home.clone())? {
+        output::note(
+            "only words that memories hold are kept of a question; `tessera settings set recall.keep_questions on` keeps \
+             questions as they are, on this machine",
+        );
+    }
+    Ok(())
+}
+
+fn row(gap: &UnansweredTopic) -> Vec<String> {
+    let also = gap.also.iter().take(MOST_ALSO).map(|asked| format!("\n  also: {}", short(asked)));
+    let more = gap.also.len().saturating_sub(MOST_ALSO);
+    let more = if more > 0 { format!("\n  and in {more} more ways") } else { String::new() };
+    let answered = gap.answered_by.map(|handle| format!("\n  answered by {handle} now")).unwrap_or_default();
+    let topic = format!("{}{}{more}{answered}", short(&gap.topic), also.collect::<String>());
+    let scopes: Vec<String> = gap.scopes.iter().map(ToString::to_string).collect();
+    let day = gap.last.to_string().chars().take(10).collect();
+    vec![gap.times.to_string(), day, scopes.join(", "), topic]
+}
+
+/// The first line of a question, at most 120 characters.
+fn short(asked: &str) -> String {
+    let line = asked.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    let cut: String = line.chars().take(120).collect();
+    if cut.len() < asked.trim().len() { format!("{cut} …") } else { cut }
+}
+
+fn clear(context: &Context) -> anyhow::Result<()> {
+    let forgotten = context.perform_here(Access::Change, ForgetQuestions)?;
+    context.print(&json!({ "forgotten": forgotten }), || format!("{forgotten} questions forgotten"))
+}
+
+/// Shows the latest events, newest last.
+pub(super) fn log(context: &Context, session: Option<String>, limit: usize) -> anyhow::Result<()> {
+    let logged = context.perform_here(Access::Read, Log { session, limit })?;
+    if context.json {
+        return output::json(&logged);
+    }
+    for event in &logged {
+        output::line(&output::shown(&event_line(&event.delivery)))?;
+        for (given, summary) in event.delivery.given.iter().zip(&event.summaries) {
+            output::line(&format!("    {}", output::shown(&format!("{} {}: {summary}", given.handle, form(given)))))?;
+        }
+    }
+    if logged.is_empty() {
+        output::note("no event yet; `tessera doctor` says whether hooks are set up");
+    }
+    Ok(())
+}
+
+fn event_line(delivery: &Delivery) -> String {
+    let Delivery { at, event, session, scope, .. } = delivery;
+    let short: String = session.chars().take(8).collect();
+    let what = match (&delivery.skipped, delivery.given.len()) {
+        (Some(reason), _) => format!("not searched: {reason}"),
+        (None, 0) if delivery.below_floor > 0 => format!(
+            "searched {}, best {:.2} of {} below the floor, nothing given",
+            delivery.searched, delivery.best_below_floor, delivery.below_floor
+        ),
+        (None, 0) => format!("searched {}, nothing given", delivery.searched),
+        (None, count) => format!("{count} given, {} tokens, {} characters", delivery.tokens, delivery.characters),
+    };
+    format!("{at} {event} {short} [{scope}] {what}, {:.1} ms", delivery.took_micros as f64 / 1000.0)
+}
+
+fn form(given: &Given) -> String {
+    let parts = ScoreParts::NAMES.iter().zip(given.parts.values()).filter(|(_, value)| *value > 0.0005);
+    let parts: Vec<String> = parts.map(|(name, value)| format!("{name} {value:.2}")).collect();
+    let score =
+        if parts.is_empty() { String::new() } else { format!(" score {:.2} = {}", given.score, parts.join(" + ")) };
+    format!("{} {} tokens{score}", given.form.as_str(), given.tokens)
+}
+
+/// Shows where a memory comes from, and when and why it was given.
+pub(super) fn why(context: &Context, id: Named) -> anyhow::Result<()> {
+    let (reason, standing) = context.at_local_desk(Access::Read, |desk| {
+        let id = meant(desk, id)?;
+        let reason = desk.perform(Why { id })?;
+        let standing = desk.perform(WhereInFiles { ids: vec![reason.memory.id] })?;
+        Ok((reason, standing.into_iter().next().flatten()))
+    })?;
+    if context.json {
+        return output::json(&serde_json::to_value(&reason)?);
+    }
+    let (memory, deliveries) = (&reason.memory, &reason.given);
+    let client = memory.client.as_deref().unwrap_or("?");
+    let session = memory.session.as_deref().unwrap_or("none");
+    output::line(&output::paint(&format!("{} {}", memory.handle, output::shown(&memory.summary)), Style::Bold))?;
+    output::line(&output::shown(&format!(
+        "from {} (trust {}) through {client}, session {session}, {}; scope {}, used {} times",
+        memory.origin,
+        memory.trust.as_str(),
+        memory.created,
+        memory.scope,
+        memory.access_count
+    )))?;
+    if let Some(standing) = standing {
+        output::line(&output::shown(&format!("in {standing}")))?;
+    }
+    if let Some(why) = memory.why_never_injected() {
+        output::line(&output::shown(&format!("never given unasked: {why}")))?;
+    }
+    if reason.is_over {
+        let handle = memory.handle.get();
+        output::line(&format!("hidden since its lifetime ended; `tessera restore {handle}` brings it back"))?;
+    }
+    for delivery in deliveries {
+        for given in delivery.given.iter().filter(|given| given.handle == memory.handle) {
+            let session: String = delivery.session.chars().take(8).collect();
+            output::line(&output::shown(&format!("{} {} {session} {}", delivery.at, delivery.event, form(given))))?;
+        }
+    }
+    if deliveries.is_empty() {
+        output::line("not given unasked so far")?;
+    }
+    Ok(())
+}
+
+/// Shows tokens day by day.
+pub(super) fn usage(context: &Context, days: u32) -> anyhow::Result<()> {
+    let usage = context.perform_here(Access::Read, TokenUsage { days })?;
+    if context.json {
+        return output::json(&serde_json::to_value(&usage)?);
+    }
+    let judged = |spent: &ExtractorUsage| {
+        let ExtractorUsage { extractor, calls, failures, input_tokens, output_tokens, learned, .. } = spent;
+        format!(
+            "{extractor}: {learned} learned, {calls} calls ({failures} failed), {input_tokens} + {output_tokens} tokens"
+        )
+    };
+    let row = |day: &Day| {
+        let Day { day, events, silent, given_tokens, extractors } = day;
+        let extractors: Vec<String> = extractors.iter().map(judged).collect();
+        vec![day.clone(), events.to_string(), silent.to_string(), given_tokens.to_string(), extractors.join("; ")]
+    };
+    let rows = usage.iter().map(row).collect();
+    output::text(&output::table(&["day", "events", "silent", "tokens given", "judges"], rows))
+}
