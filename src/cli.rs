@@ -22,7 +22,7 @@ use tessera_engine::domain::{
 pub(crate) use eval::{Eval, EvalOptions, EvalUnit};
 pub(crate) use files::{AddArguments, FilesTask};
 pub(crate) use import::{ImportArguments, ImportKind, OlderArguments, Whose};
-pub(crate) use notes::{Filter, UnansweredArguments, GraphArguments, NoteBounds, NoteTask};
+pub(crate) use notes::{Filter, GraphArguments, NoteBounds, NoteTask, UnansweredArguments};
 pub(crate) use plugin::{AddPlugin, Language, PluginTask};
 pub(crate) use setup::{ProjectTask, Setup, SetupClient};
 pub(crate) use team::{Keep, Offered, SecretTask, Share, SyncTask, UploadChoice};
@@ -54,7 +54,7 @@ pub(crate) enum Command {
     Recall(Box<Recall>),
     /// Show memories in full, with everything known of them.
     Get {
-        /// Handles or ids, or paths of files.
+        /// IDs or ids, or paths of files.
         #[arg(required = true)]
         ids: Vec<Named>,
     },
@@ -64,7 +64,7 @@ pub(crate) enum Command {
     Update(Update),
     /// Forget memories; `restore` brings them back unless --hard.
     Forget {
-        /// Handles or ids, or paths of files.
+        /// IDs or ids, or paths of files.
         #[arg(required = true)]
         ids: Vec<Named>,
         /// Delete them permanently, from the history, the index and the backups too.
@@ -79,12 +79,12 @@ pub(crate) enum Command {
     },
     /// Show what was done about a memory that was removed for good, where, and what is left to do.
     Purged {
-        /// Handle or id.
+        /// ID or id.
         id: MemoryRef,
     },
     /// Bring back forgotten memories, or an earlier text of one.
     Restore {
-        /// Handles or ids, or the paths of files. With --before, one.
+        /// IDs or ids, or the paths of files. With --before, one.
         #[arg(required = true, value_name = "ID")]
         ids: Vec<Named>,
         /// Undo this change (a number from `history`).
@@ -93,7 +93,7 @@ pub(crate) enum Command {
     },
     /// Show what was done to a memory, when, and by whom.
     History {
-        /// Handle or id, or the path of a file.
+        /// ID or id, or the path of a file.
         id: Named,
     },
     /// Link a memory to another: supersedes, resolved_by, part_of, see_also, or whatever it is to it, such as depends_on.
@@ -176,7 +176,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "ADDRESS")]
         http: Option<std::net::SocketAddr>,
     },
-    /// Handle one event of Claude Code, from stdin.
+    /// ID one event of Claude Code, from stdin.
     #[command(hide = true)]
     Hook {
         /// The event, where stdin does not name it.
@@ -196,7 +196,7 @@ pub(crate) enum Command {
     },
     /// Show where a memory comes from, and when and why it was given.
     Why {
-        /// Handle or id, or the path of a file.
+        /// ID or id, or the path of a file.
         id: Named,
     },
     /// Show tokens given to models and spent by judges, day by day.
@@ -410,7 +410,7 @@ pub(crate) struct List {
     /// Memories a page, 1 to 200.
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub(crate) limit: u32,
-    /// Where to go on: the last handle of the page before.
+    /// Where to go on: the last ID of the page before.
     #[arg(long, value_name = "HANDLE")]
     pub(crate) after: Option<MemoryRef>,
     /// List forgotten memories.
@@ -424,7 +424,7 @@ pub(crate) struct List {
 /// Change fields of a memory.
 #[derive(Debug, Args)]
 pub(crate) struct Update {
-    /// Handles or ids, or paths of files.
+    /// IDs or ids, or paths of files.
     #[arg(required_unless_present = "imported")]
     pub(crate) ids: Vec<Named>,
     /// Every memory that came from elsewhere and that nobody vouches for yet.

@@ -109,7 +109,7 @@ CREATE TABLE memories (
     length      int NOT NULL,
     signature   bigint NOT NULL,
     forward     bytea NOT NULL,           -- forward blob, without the words around it; empty unless live
-    costs       int[] NOT NULL,           -- tokens of: full line, index line, and both as JSON, with a handle of one token
+    costs       int[] NOT NULL,           -- tokens of: full line, index line, and both as JSON, with a short_id of one token
     passages    bytea NOT NULL,
     -- Vectors: the version of the encoder, then one vector for each passage; empty while it waits for them.
     meaning     bytea NOT NULL DEFAULT '',
@@ -181,20 +181,20 @@ CREATE TABLE marks (
     PRIMARY KEY (user_id, seq)
 );
 
--- What changed for a user: one row for each owner and memory, moved to the end by every change. The handle is the short number
+-- What changed for a user: one row for each owner and memory, moved to the end by every change. The short_id is the short number
 -- that the memory has for this user: where it first was. Counts of uses are the user's as well.
 CREATE TABLE feed (
     user_id text NOT NULL,
     memory  uuid NOT NULL,
     owner   text NOT NULL,
     seq     bigint NOT NULL,
-    handle  bigint NOT NULL,
+    short_id  bigint NOT NULL,
     uses    int NOT NULL DEFAULT 0,
     used    bigint,
     PRIMARY KEY (user_id, owner, memory)
 );
 CREATE UNIQUE INDEX feed_seq ON feed (user_id, seq);
-CREATE UNIQUE INDEX feed_handle ON feed (user_id, handle);
+CREATE UNIQUE INDEX feed_short_id ON feed (user_id, short_id);
 CREATE INDEX feed_memory ON feed (user_id, memory);
 
 -- Ops that were carried out: a retry is a replay.
@@ -459,7 +459,7 @@ BEGIN
             RETURNING seq INTO last;
         -- If some of the tables were restored and this one was not, its marks of later changes are void.
         INSERT INTO marks (user_id, seq) VALUES (one, last) ON CONFLICT (user_id, seq) DO UPDATE SET stamp = DEFAULT;
-        INSERT INTO feed (user_id, memory, owner, seq, handle)
+        INSERT INTO feed (user_id, memory, owner, seq, short_id)
             SELECT one, what, whose, n, n FROM (
                 SELECT whose, what, last - many + row_number() OVER (ORDER BY whose, what) AS n FROM (
                     SELECT DISTINCT whose, what FROM unnest(those, of_owners, of_memories) told (who, whose, what)
@@ -471,11 +471,11 @@ END $$;
 
 -- Begins an op of a user about a memory, in one round trip. Registers the op: a repeated op is not new, and its digest and
 -- refusal are returned. Without an op it only looks. Otherwise it returns the owners of the memories that the user knows by this
--- id, the user first; the handle of the first; and whether vectors sent under a key are not used.
+-- id, the user first; the short_id of the first; and whether vectors sent under a key are not used.
 -- Until the transaction ends, nobody changes with whom the first owner shares: a user who comes to see a memory by a share, or by
 -- a change of the memory, is told of it by one of the two.
 CREATE FUNCTION op_begin(who text, op uuid, digest bytea, about uuid, with_key text)
-    RETURNS TABLE (is_new boolean, known_hash bytea, known_refusal text, owners text[], handle bigint,
+    RETURNS TABLE (is_new boolean, known_hash bytea, known_refusal text, owners text[], short_id bigint,
         is_distrusted boolean)
     LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
@@ -489,8 +489,8 @@ BEGIN
         RETURN NEXT;
         RETURN;
     END IF;
-    SELECT array_agg(f.owner ORDER BY f.owner <> who, f.handle), (array_agg(f.handle ORDER BY f.owner <> who, f.handle))[1]
-        INTO owners, handle FROM feed f WHERE f.user_id = who AND f.memory = about;
+    SELECT array_agg(f.owner ORDER BY f.owner <> who, f.short_id), (array_agg(f.short_id ORDER BY f.owner <> who, f.short_id))[1]
+        INTO owners, short_id FROM feed f WHERE f.user_id = who AND f.memory = about;
     PERFORM pg_advisory_xact_lock_shared(hashtextextended(coalesce(owners[1], who), 0));
     IF with_key IS NOT NULL THEN
         -- A process that stops using the key's vectors waits for this transaction, and drops what it writes as well.
@@ -610,7 +610,7 @@ BEGIN
     SELECT array_agg(DISTINCT owner) INTO those FROM feed WHERE user_id = caller AND owner <> caller AND owner <> '';
     FOREACH whose IN ARRAY coalesce(those, '{}') LOOP
         PERFORM set_config('app.user_id', whose, true);
-        SELECT memory INTO what FROM feed WHERE user_id = whose AND owner = whose AND handle = of_number;
+        SELECT memory INTO what FROM feed WHERE user_id = whose AND owner = whose AND short_id = of_number;
         PERFORM set_config('app.user_id', caller, true);
         IF EXISTS (SELECT FROM feed WHERE user_id = caller AND owner = whose AND memory = what) THEN
             RETURN NEXT what;

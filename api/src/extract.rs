@@ -9,7 +9,7 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use serde::de::DeserializeOwned;
-use tessera_engine::domain::MemoryId;
+use tessera_engine::domain::MemoryUuid;
 use tessera_engine::sync::{MACHINE_HEADER, Mark};
 
 use crate::App;
@@ -136,9 +136,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Ours {
 /// A memory as a request names it, and how its caller does.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Named {
-    pub(crate) memory: MemoryId,
+    pub(crate) memory: MemoryUuid,
     /// Its short number for the caller, if they ever saw it.
-    pub(crate) handle: Option<u32>,
+    pub(crate) short_id: Option<u32>,
 }
 
 /// Words that two texts have in common, each once.
@@ -154,13 +154,13 @@ fn number(text: &str) -> Option<i64> {
 
 impl App {
     /// The memory that a request names by its short number or its UUID. `None` for a number that the caller has for none.
-    pub(crate) async fn meant(&self, caller: &Caller, text: &str) -> Result<Option<MemoryId>, Problem> {
+    pub(crate) async fn meant(&self, caller: &Caller, text: &str) -> Result<Option<MemoryUuid>, Problem> {
         match number(text) {
-            Some(handle) => match self.db.of_handle(&caller.user, handle).await? {
+            Some(short_id) => match self.db.of_short_id(&caller.user, short_id).await? {
                 Some(memory) => Ok(Some(memory)),
                 // The older system had one number for all users. If the caller has none of their own by it, and one other
                 // user's is called so, it means that one.
-                None => match self.db.shared_under(&caller.user, handle).await?.as_slice() {
+                None => match self.db.shared_under(&caller.user, short_id).await?.as_slice() {
                     [only] => Ok(Some(only.row.memory)),
                     _ => Ok(None),
                 },
@@ -172,17 +172,17 @@ impl App {
     /// Refuses a new text under a number that means one memory to the caller, where it reads like the text of another one, which
     /// is shared with the caller under that number of its owner's: the older system had one number for all.
     pub(crate) async fn means_own(&self, caller: &Caller, text: &str, own: &Stored, said: &str) -> Result<(), Problem> {
-        let Some(handle) = number(text) else { return Ok(()) };
+        let Some(short_id) = number(text) else { return Ok(()) };
         let alike = |stored: &Stored| {
             stored.row.state.live().map_or(0, |document| common_words(document.content.as_str(), said))
         };
-        let others = self.db.shared_under(&caller.user, handle).await?;
+        let others = self.db.shared_under(&caller.user, short_id).await?;
         let other = others.iter().filter(|other| other.row.memory != own.row.memory).max_by_key(|other| alike(other));
         let Some(other) = other.filter(|other| alike(other) > alike(own)) else { return Ok(()) };
         let (number, owner) =
-            (other.handle.map_or_else(String::new, |number| format!(", your {number},")), &other.owner);
+            (other.short_id.map_or_else(String::new, |number| format!(", your {number},")), &other.owner);
         let detail = format!(
-            "{handle}: is another memory for you than for {owner}, whose memory{number} this text is like; name the memory by its \
+            "{short_id}: is another memory for you than for {owner}, whose memory{number} this text is like; name the memory by its \
              UUID: {} is {owner}'s, {} is yours",
             other.row.memory, own.row.memory
         );
@@ -190,27 +190,27 @@ impl App {
     }
 
     /// The memory that a request names, where there must be one.
-    pub(crate) async fn one(&self, caller: &Caller, text: &str) -> Result<MemoryId, Problem> {
+    pub(crate) async fn one(&self, caller: &Caller, text: &str) -> Result<MemoryUuid, Problem> {
         self.meant(caller, text).await?.ok_or_else(Problem::not_found)
     }
 
     /// The same, with its short number for an answer that is not about the memory's fields.
     pub(crate) async fn named(&self, caller: &Caller, text: &str) -> Result<Named, Problem> {
         let memory = self.one(caller, text).await?;
-        let handle = match number(text).and_then(|number| u32::try_from(number).ok()) {
-            Some(handle) => Some(handle),
-            None => self.db.handles(&caller.user, &[memory]).await?.get(&memory).copied(),
+        let short_id = match number(text).and_then(|number| u32::try_from(number).ok()) {
+            Some(short_id) => Some(short_id),
+            None => self.db.short_ids(&caller.user, &[memory]).await?.get(&memory).copied(),
         };
-        Ok(Named { memory, handle })
+        Ok(Named { memory, short_id })
     }
 }
 
-fn uuid(text: &str) -> Result<MemoryId, Problem> {
+fn uuid(text: &str) -> Result<MemoryUuid, Problem> {
     text.parse().map_err(|_| Problem::invalid("id: is not an id; give a number or a UUID"))
 }
 
 /// A memory's id in a path of `/v1`.
-pub(crate) fn id(text: &str) -> Result<MemoryId, Problem> {
+pub(crate) fn id(text: &str) -> Result<MemoryUuid, Problem> {
     text.parse().map_err(|_| Problem::invalid("id: is not an id; give a UUID"))
 }
 

@@ -22,7 +22,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tower_service::Service as _;
 
-use crate::connections::{Door, ConnectionState};
+use crate::connections::{ConnectionState, Door};
 use crate::limits::Limits;
 use crate::reply_body::ReplyBody;
 use crate::tls::Tls;

@@ -18,7 +18,7 @@ use sqlx::{AssertSqlSafe, PgPool};
 use tessera_benches::{Corpus, Note};
 use tessera_engine::Timestamp;
 use tessera_engine::compose::{Beside, carried, memory_of};
-use tessera_engine::domain::{Importance, MemoryId};
+use tessera_engine::domain::{Importance, MemoryUuid};
 use tessera_engine::meaning::{Encoder, meanings};
 use tessera_engine::pack::Passage;
 use tessera_engine::text::O200k;
@@ -158,7 +158,7 @@ fn row(note: &Note) -> Row {
             file: None,
         },
     };
-    let composed = carried(memory_of(&document, Beside::of(MemoryId::from_key(&note.text))), &O200k);
+    let composed = carried(memory_of(&document, Beside::of(MemoryUuid::from_key(&note.text))), &O200k);
     Row {
         importance: i16::from(note.importance),
         summary: composed.memory().summary.clone(),
@@ -228,7 +228,7 @@ async fn fill(admin: &PgPool, users: usize, rows: &[Row]) {
         .await
         .unwrap();
         sqlx::query(
-            "INSERT INTO feed (user_id, memory, owner, seq, handle) SELECT $1, md5($1 || n)::uuid, $1, n, n FROM notes",
+            "INSERT INTO feed (user_id, memory, owner, seq, short_id) SELECT $1, md5($1 || n)::uuid, $1, n, n FROM notes",
         )
         .bind(&name)
         .execute(admin)

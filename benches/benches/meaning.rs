@@ -33,8 +33,9 @@ fn scan(criterion: &mut Criterion) {
         let squares: Vec<u8> = values.chunks(DIMENSIONS).flat_map(|values| squares(values).to_le_bytes()).collect();
         let passages = Passages { values: &values, squares: &squares };
         group.throughput(Throughput::Elements(count as u64));
-        group
-            .bench_function(format!("{count} passages"), |bencher| bencher.iter(|| question.similarities_to_all(passages)));
+        group.bench_function(format!("{count} passages"), |bencher| {
+            bencher.iter(|| question.similarities_to_all(passages))
+        });
     }
     group.finish();
 }

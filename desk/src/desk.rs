@@ -6,7 +6,7 @@ use tessera_engine::store::{KeyPlace, StoreError};
 
 use crate::caller::Caller;
 use crate::chain::{Asked, Chain};
-use crate::folders::{FolderSnapshot, ChangeWait};
+use crate::folders::{ChangeWait, FolderSnapshot};
 use crate::meaning;
 
 /// What a verb does to the memories.
@@ -51,7 +51,12 @@ pub trait UseCase {
     ///
     /// # Errors
     /// As [`UseCase::run`]. What cannot be looked at is as it was.
-    fn run_looking(self, store: &mut Store, caller: &Caller, glance: FolderSnapshot) -> Result<Self::Outcome, StoreError>
+    fn run_looking(
+        self,
+        store: &mut Store,
+        caller: &Caller,
+        glance: FolderSnapshot,
+    ) -> Result<Self::Outcome, StoreError>
     where
         Self: Sized,
     {

@@ -39,9 +39,9 @@ mod shared;
 pub mod sync;
 #[cfg(feature = "team")]
 pub mod team;
+pub mod use_cases;
 #[cfg(feature = "team")]
 pub mod vault;
-pub mod use_cases;
 pub mod views;
 
 pub use caller::{Caller, PluginRules, Project};

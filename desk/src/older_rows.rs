@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde_json::{Map, Value};
 use tessera_engine::compose::Stamps;
 use tessera_engine::domain::{
-    Category, Draft, Importance, LinkKind, MAX_NAME_CHARS, MAX_TAGS, MemoryId, MemoryType, Metadata, Origin, Scope,
+    Category, Draft, Importance, LinkKind, MAX_NAME_CHARS, MAX_TAGS, MemoryType, MemoryUuid, Metadata, Origin, Scope,
     Tag, Timestamp, Trust,
 };
 use tessera_engine::screen::dropped;
@@ -29,7 +29,7 @@ pub(crate) struct Coming {
     /// What a person calls it there.
     pub(crate) name: String,
     /// What it is to others, by their keys.
-    pub(crate) links: Vec<(LinkKind, MemoryId)>,
+    pub(crate) links: Vec<(LinkKind, MemoryUuid)>,
     /// What could not be kept as it was.
     pub(crate) remarks: Vec<String>,
 }
@@ -44,13 +44,13 @@ impl Coming {
         remarks.extend(said.map(|said| format!("category: {said}")));
         let shared = draft.shared_by.as_ref().filter(|name| !name.is_empty());
         let vouched = (whose == ImportAs::Own && shared.is_none()).then_some(Trust::User);
-        let ids = std::iter::once(&draft.key).chain(&draft.also).map(|key| MemoryId::from_key(key)).collect();
-        let gone_as = draft.gone_as.as_deref().map(MemoryId::from_key);
+        let ids = std::iter::once(&draft.key).chain(&draft.also).map(|key| MemoryUuid::from_key(key)).collect();
+        let gone_as = draft.gone_as.as_deref().map(MemoryUuid::from_key);
         let client: String =
             draft.key.split(':').next().map(|system| format!("{system} {}", draft.name)).unwrap_or_default();
         let links = draft.links.iter().filter_map(|link| {
             let kind: LinkKind = fitting(Some(&link.kind), "link", &mut remarks)?;
-            Some((kind, MemoryId::from_key(&link.to)))
+            Some((kind, MemoryUuid::from_key(&link.to)))
         });
         let links = links.collect();
         let stamps = Stamps {

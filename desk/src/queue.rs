@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tessera_engine::domain::{MemoryId, Scope, Timestamp};
+use tessera_engine::domain::{MemoryUuid, Scope, Timestamp};
 use tessera_engine::screen::{dropped, is_clean};
 use tessera_engine::store::{Home, make_private_dir, replace, sync_dir, try_lock};
 
@@ -80,7 +80,7 @@ pub fn submit(home: &Home, job: &Job) -> io::Result<()> {
         make_private_dir(&dir)?;
         sync_dir(home.dir())?;
     }
-    write(&dir.join(format!("{}.json", MemoryId::generate(job.at))), job)
+    write(&dir.join(format!("{}.json", MemoryUuid::generate(job.at))), job)
 }
 
 fn write(path: &Path, job: &Job) -> io::Result<()> {

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tessera_engine::Store;
-use tessera_engine::domain::{DomainError, Handle, Memory, MemoryId, MemoryRef, Permission, Tag};
+use tessera_engine::domain::{DomainError, Memory, MemoryRef, MemoryUuid, Permission, ShortId, Tag};
 use tessera_engine::store::{
-    UnavailableBecause, ListRequest, Revealed, RevealedSecret, SecretRef, SecretValue, StoreError,
+    ListRequest, Revealed, RevealedSecret, SecretRef, SecretValue, StoreError, UnavailableBecause,
 };
-use tessera_engine::sync::{Missing, Invitation, PurgeReport, ShownSecret};
+use tessera_engine::sync::{Invitation, Missing, PurgeReport, ShownSecret};
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::Caller;
@@ -189,7 +189,7 @@ pub trait TeamUseCase: Send {
 #[derive(Debug, Clone, Copy)]
 pub struct PurgedThere {
     /// The memory.
-    pub memory: MemoryId,
+    pub memory: MemoryUuid,
 }
 
 impl TeamUseCase for PurgedThere {
@@ -299,10 +299,10 @@ pub struct Share {
 }
 
 impl TeamUseCase for Share {
-    /// The handle of the memory; `None` for a tag.
-    type Outcome = Option<Handle>;
+    /// The ID of the memory; `None` for a tag.
+    type Outcome = Option<ShortId>;
 
-    async fn run(self, team: &Team) -> Result<Option<Handle>, SyncError> {
+    async fn run(self, team: &Team) -> Result<Option<ShortId>, SyncError> {
         let memory = match &self.what {
             What::Memory(reference) => Some(team.memory(*reference).await?),
             What::Tag(_) => None,
@@ -318,26 +318,26 @@ impl TeamUseCase for Share {
             (None, What::Tag(tag)) => team.remote.share_tag(tag, &self.with, self.permission).await?,
             (None, What::Memory(_)) => {}
         }
-        Ok(memory.map(|memory| memory.handle))
+        Ok(memory.map(|memory| memory.short_id))
     }
 }
 
 /// Hides a memory that another user shares, or shows it again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HideShared {
-    /// Which. Once it is hidden its handle is gone with it: its id names it.
+    /// Which. Once it is hidden its ID is gone with it: its id names it.
     pub memory: MemoryRef,
     /// False to show it again.
     pub is_muted: bool,
 }
 
 impl TeamUseCase for HideShared {
-    type Outcome = MemoryId;
+    type Outcome = MemoryUuid;
 
-    async fn run(self, team: &Team) -> Result<MemoryId, SyncError> {
+    async fn run(self, team: &Team) -> Result<MemoryUuid, SyncError> {
         let memory = match self.memory {
             MemoryRef::Id(id) => id,
-            handle @ MemoryRef::Handle(_) => team.memory(handle).await?.id,
+            short_id @ MemoryRef::ShortId(_) => team.memory(short_id).await?.id,
         };
         team.remote.mute(memory, self.is_muted).await?;
         team.exchange().await?;
@@ -403,9 +403,10 @@ pub struct Given {
     /// As the server says.
     #[serde(flatten)]
     pub shares: Shares,
-    /// The handles of the memories, in the same order; none for one that has not come to this machine yet.
+    /// The IDs of the memories, in the same order; none for one that has not come to this machine yet.
     #[serde(skip)]
-    pub handles: Vec<Option<Handle>>,
+    #[serde(rename = "ids")]
+    pub short_ids: Vec<Option<ShortId>>,
 }
 
 impl Given {
@@ -420,12 +421,12 @@ impl TeamUseCase for MyShares {
 
     async fn run(self, team: &Team) -> Result<Given, SyncError> {
         let shares = team.remote.my_shares().await?;
-        let ids: Vec<MemoryId> = shares.memory_shares.iter().map(|share| share.memory_id).collect();
+        let ids: Vec<MemoryUuid> = shares.memory_shares.iter().map(|share| share.memory_id).collect();
         let known = move |store: &mut Store| {
-            let handle = |id| Ok(store.get(MemoryRef::Id(id))?.map(|memory| memory.handle));
-            ids.into_iter().map(handle).collect()
+            let short_id = |id| Ok(store.get(MemoryRef::Id(id))?.map(|memory| memory.short_id));
+            ids.into_iter().map(short_id).collect()
         };
-        Ok(Given { shares, handles: team.on(known).await? })
+        Ok(Given { shares, short_ids: team.on(known).await? })
     }
 }
 

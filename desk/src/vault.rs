@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tessera_engine::Store;
 use tessera_engine::domain::MemoryRef;
-use tessera_engine::store::{UnavailableBecause, ForVault, SecretRef, StoreError, try_lock};
+use tessera_engine::store::{ForVault, SecretRef, StoreError, UnavailableBecause, try_lock};
 use tessera_vault::{Config, Fields, Vault, VaultError};
 use tokio_util::sync::CancellationToken;
 

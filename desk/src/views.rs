@@ -8,8 +8,8 @@ use tessera_engine::store::{KeyPlace, Near, Stored};
 /// A stored memory: `remember`, `update`, `restore`.
 #[derive(Debug, Serialize)]
 pub struct StoredView<'a> {
-    handle: u32,
-    id: String,
+    id: u32,
+    uuid: String,
     content: &'a str,
     summary: &'a str,
     category: &'a str,
@@ -80,8 +80,8 @@ impl<'a> StoredView<'a> {
     pub fn of(stored: &'a Stored, near: Vec<Near>) -> Self {
         let memory = &stored.memory;
         Self {
-            handle: memory.handle.get(),
-            id: memory.id.to_string(),
+            id: memory.short_id.get(),
+            uuid: memory.id.to_string(),
             content: &memory.content,
             summary: &memory.summary,
             category: memory.category.as_str(),

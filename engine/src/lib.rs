@@ -31,6 +31,6 @@ pub mod screen;
 pub mod store;
 pub mod sync;
 
-pub use domain::{Draft, Handle, Memory, MemoryId, MemoryRef, Patch, RecallRequest, Timestamp, TokenBudget};
+pub use domain::{Draft, Memory, MemoryRef, MemoryUuid, Patch, RecallRequest, ShortId, Timestamp, TokenBudget};
 #[cfg(feature = "sqlite")]
 pub use store::Store;

@@ -100,8 +100,8 @@ fn pages_of_a_broad_reply_show_every_match_once() {
             let recall = reply.unwrap();
             check(&recall, budget);
             total = total.max(recall.total_count);
-            let details = recall.details.iter().map(|detail| detail.memory.handle);
-            seen.extend(details.chain(recall.index.iter().map(|entry| entry.memory.handle)));
+            let details = recall.details.iter().map(|detail| detail.memory.short_id);
+            seen.extend(details.chain(recall.index.iter().map(|entry| entry.memory.short_id)));
             assert_eq!(recall.has_more, recall.next_cursor.is_some());
             let Some(cursor) = recall.next_cursor else { break };
             request.cursor = Some(cursor.parse().unwrap());
@@ -167,7 +167,7 @@ fn a_long_text_is_cut_in_json_as_it_is_in_text_and_says_so() {
 fn one_memory_never_takes_more_than_half_of_what_others_need_too() {
     let (_dir, mut store) = store();
     let long = (0..60).map(|n| format!("Step {n} of the billing deploy says so. ")).collect::<String>();
-    let long = store.remember(Draft { origin: Origin::Import, ..Draft::new(long) }).unwrap().memory.handle;
+    let long = store.remember(Draft { origin: Origin::Import, ..Draft::new(long) }).unwrap().memory.short_id;
     let import = |text: String| Draft { origin: Origin::Import, ..Draft::new(text) };
     let alone = RecallRequest { budget: 800.try_into().unwrap(), ..RecallRequest::new("billing deploy") };
     let recall = store.recall(&alone).unwrap();
@@ -188,7 +188,7 @@ fn one_memory_never_takes_more_than_half_of_what_others_need_too() {
                 if budget < 200 {
                     continue;
                 }
-                let others = recall.details.iter().filter(|detail| detail.memory.handle != long).count();
+                let others = recall.details.iter().filter(|detail| detail.memory.short_id != long).count();
                 assert!(others + recall.index.len() > 0, "{}", recall.body);
             }
         }

@@ -106,12 +106,11 @@ enum Face {
 }
 
 fn face() -> impl Strategy<Value = Face> {
-    let rows = |handle, parts| any::<bool>().prop_map(move |full| Face::Json(JsonRows { handle, parts, full }));
+    let rows = |parts| any::<bool>().prop_map(move |full| Face::Json(JsonRows { parts, full }));
     prop_oneof![
         4 => Just(Face::Text),
-        1 => rows(false, false),
-        1 => rows(true, false),
-        1 => rows(true, true),
+        1 => rows(false),
+        1 => rows(true),
         1 => any::<bool>().prop_map(|json| Face::List { json }),
     ]
 }
@@ -138,7 +137,7 @@ impl World {
     fn row(&self, number: u32, hostile: &Hostile) -> Row {
         let (text, owner, author, name) = hostile;
         let mut memory = self.template.clone();
-        memory.handle = number.try_into().unwrap();
+        memory.short_id = number.try_into().unwrap();
         text.clone_into(&mut memory.content);
         memory.summary = tessera_engine::enrich::summary(text);
         memory.entities = tessera_engine::enrich::entities(text);
@@ -174,7 +173,7 @@ impl World {
         let listed = if json {
             let row = |(at, memory): (usize, Memory)| {
                 let comma = if at == 0 { "" } else { "," };
-                format!("{comma}{}\n", serde_json::json!({ "id": memory.handle, "summary": memory.summary }))
+                format!("{comma}{}\n", serde_json::json!({ "id": memory.short_id, "summary": memory.summary }))
             };
             let rows: Vec<String> = memories.enumerate().map(row).collect();
             lines.fill("{\"memories\":[\n", &rows, |shown, used| {
@@ -182,7 +181,7 @@ impl World {
             })?
         } else {
             let row = |memory: Memory| {
-                format!("{}{} {}\n", memory.handle, attribution(&memory), neutral_line(&memory.summary))
+                format!("{}{} {}\n", memory.short_id, attribution(&memory), neutral_line(&memory.summary))
             };
             let rows: Vec<String> = memories.map(row).collect();
             lines.fill("", &rows, |shown, used| format!("{shown} of {}, {}\n", rows.len(), lines.cost(used)))?
@@ -195,8 +194,8 @@ fn ask(rows: Vec<Row>, request: &RecallRequest, form: Form) -> Result<Recall, Do
     let ranked = |(rank, row): (u32, &Row)| Ranked {
         score: 1.0 / f64::from(rank + 2),
         parts: ScoreParts { text: 0.9 / f64::from(rank + 2), ..ScoreParts::default() },
-        redirected_from: (rank % 3 == 1).then_some(row.memory.handle),
-        ..Ranked::chosen(row.memory.handle, rank)
+        redirected_from: (rank % 3 == 1).then_some(row.memory.short_id),
+        ..Ranked::chosen(row.memory.short_id, rank)
     };
     let page: Vec<Ranked> = (0..).zip(&rows).map(ranked).collect();
     let chosen = tessera_engine::recall::Ranking::chosen(&page, request);
@@ -296,7 +295,7 @@ fn a_reply_without_a_match_costs_what_it_says_at_every_budget() {
                     limit: 200,
                     ..RecallRequest::new(question)
                 };
-                let parts = JsonRows { handle: budget % 2 == 0, parts: budget % 3 == 0, full: budget % 5 == 0 };
+                let parts = JsonRows { parts: budget % 3 == 0, full: budget % 5 == 0 };
                 for reply in [store.recall(&request), store.recall_json(&request, parts)] {
                     match reply {
                         Ok(recall) => {
@@ -331,7 +330,9 @@ fn pages_show_every_match_once() {
     let mut seen = Vec::new();
     for _ in 0..90 {
         let recall = store.recall(&request).unwrap();
-        seen.extend(recall.details.iter().map(|d| d.memory.handle).chain(recall.index.iter().map(|e| e.memory.handle)));
+        seen.extend(
+            recall.details.iter().map(|d| d.memory.short_id).chain(recall.index.iter().map(|e| e.memory.short_id)),
+        );
         assert_eq!(recall.has_more, recall.next_cursor.is_some());
         let Some(cursor) = recall.next_cursor else { break };
         request.cursor = Some(cursor.parse().unwrap());
@@ -342,7 +343,7 @@ fn pages_show_every_match_once() {
     assert!(matches!(store.recall(&request), Err(StoreError::Domain(DomainError::Invalid { field: "cursor", .. }))));
 }
 
-/// Follows the cursors of a question to their end: the handles shown, in order, and how many pages there were.
+/// Follows the cursors of a question to their end: the IDs shown, in order, and how many pages there were.
 fn all_pages(store: &mut Store, budget: u32, is_json: bool, breadth: Breadth) -> Option<(Vec<u32>, usize)> {
     let request = RecallRequest::new("billing deploy");
     let mut request = RecallRequest { budget: budget.try_into().unwrap(), breadth, ..request };
@@ -351,8 +352,9 @@ fn all_pages(store: &mut Store, budget: u32, is_json: bool, breadth: Breadth) ->
         let recall =
             if is_json { store.recall_json(&request, JsonRows::default()) } else { store.recall(&request) }.ok()?;
         check(&recall, TokenProfile::O200K, budget).unwrap();
-        let shown = recall.details.iter().map(|d| d.memory.handle).chain(recall.index.iter().map(|e| e.memory.handle));
-        seen.extend(shown.map(tessera_engine::domain::Handle::get));
+        let shown =
+            recall.details.iter().map(|d| d.memory.short_id).chain(recall.index.iter().map(|e| e.memory.short_id));
+        seen.extend(shown.map(tessera_engine::domain::ShortId::get));
         assert_eq!(recall.has_more, recall.next_cursor.is_some(), "{}", recall.body);
         let Some(cursor) = recall.next_cursor else { return Some((seen, pages)) };
         request.cursor = Some(cursor.parse().unwrap());
@@ -413,16 +415,16 @@ fn the_counter_agrees_with_the_reference_on_a_megabyte_of_mixed_text() {
 #[test]
 fn fetching_by_name_keeps_the_order_and_the_budget() {
     let (_dir, mut store) = store();
-    let handles: Vec<MemoryRef> = (0..5)
+    let short_ids: Vec<MemoryRef> = (0..5)
         .map(|n| {
-            MemoryRef::Handle(
-                store.remember(Draft::new(format!("memory number {n} says hello"))).unwrap().memory.handle,
+            MemoryRef::ShortId(
+                store.remember(Draft::new(format!("memory number {n} says hello"))).unwrap().memory.short_id,
             )
         })
         .collect();
-    let wanted = [handles[3], handles[1]];
+    let wanted = [short_ids[3], short_ids[1]];
     let recall = store.fetch(&wanted, &RecallRequest::new("")).unwrap();
-    let got: Vec<MemoryRef> = recall.details.iter().map(|d| MemoryRef::Handle(d.memory.handle)).collect();
+    let got: Vec<MemoryRef> = recall.details.iter().map(|d| MemoryRef::ShortId(d.memory.short_id)).collect();
     assert_eq!(got, wanted);
     check(&recall, TokenProfile::O200K, 1000).unwrap();
 }
@@ -442,8 +444,8 @@ fn a_store_of_another_form_of_the_lines_is_counted_again_when_it_is_opened() {
     let database = rusqlite::Connection::open(dir.path().join("h/tessera.db")).unwrap();
     // As if these had been counted without the words that say whose they are, and with what is not shown now.
     let old = "UPDATE memories SET detail_tokens = detail_tokens + 3, index_tokens = index_tokens + 3,
-                 json_detail_tokens = json_detail_tokens + 3 WHERE handle = 1;
-               UPDATE memories SET shared_by = 'mallory', share_permission = 'write', edited_by = 'bob-2' WHERE handle = 3;
+                 json_detail_tokens = json_detail_tokens + 3 WHERE short_id = 1;
+               UPDATE memories SET shared_by = 'mallory', share_permission = 'write', edited_by = 'bob-2' WHERE short_id = 3;
                DELETE FROM meta WHERE key = 'line_form';";
     database.execute_batch(old).unwrap();
     drop(database);
@@ -484,7 +486,7 @@ fn an_excerpt_and_an_index_line_say_whose_they_are() {
 fn a_text_that_is_fetched_and_does_not_fit_is_given_from_its_beginning() {
     let (_dir, mut store) = store();
     let long: String = (0..400).map(|n| format!("Step {n} of the runbook says so. ")).collect();
-    let long = [MemoryRef::Handle(store.remember(Draft::new(long)).unwrap().memory.handle)];
+    let long = [MemoryRef::ShortId(store.remember(Draft::new(long)).unwrap().memory.short_id)];
     let request = RecallRequest { budget: 300.try_into().unwrap(), ..RecallRequest::new("") };
     let recall = store.fetch(&long, &request).unwrap();
     assert!(recall.body.contains("(excerpt)\n| Step 0 of the runbook") && recall.body.contains("Step 9 "));

@@ -151,8 +151,8 @@ fn forward_blobs() {
 
 #[test]
 fn snapshots() {
-    let row = |handle| IndexRow {
-        features: Features { handle, ..Features::default() },
+    let row = |short_id| IndexRow {
+        features: Features { short_id, ..Features::default() },
         blob: ForwardDoc::default().encode(),
         ..IndexRow::default()
     };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tessera_engine::Store;
 use tessera_engine::domain::{
-    Category, Draft, FixedClock, Handle, Importance, MAX_LIMIT, Memory, MemoryRef, Origin, Patch, RecallRequest, Tag,
+    Category, Draft, FixedClock, Importance, MAX_LIMIT, Memory, MemoryRef, Origin, Patch, RecallRequest, ShortId, Tag,
     Timestamp,
 };
 use tessera_engine::score::Weights;
@@ -98,10 +98,11 @@ fn open(home: &std::path::Path, usage: Usage) -> Store {
     .unwrap()
 }
 
-fn apply(store: &mut Store, step: &Step, handles: &mut Vec<Handle>) {
+fn apply(store: &mut Store, step: &Step, short_ids: &mut Vec<ShortId>) {
     let actor = Actor::default();
-    let pick =
-        |which: usize, handles: &[Handle]| handles.get(which % handles.len().max(1)).map(|h| MemoryRef::Handle(*h));
+    let pick = |which: usize, short_ids: &[ShortId]| {
+        short_ids.get(which % short_ids.len().max(1)).map(|h| MemoryRef::ShortId(*h))
+    };
     match step {
         Step::Insert { words, tags, session, importance } => {
             let draft = Draft {
@@ -112,19 +113,19 @@ fn apply(store: &mut Store, step: &Step, handles: &mut Vec<Handle>) {
                 origin: if session.is_some() { Origin::Conversation } else { Origin::Import },
                 ..Draft::new(text(words))
             };
-            handles.push(store.remember(draft).unwrap().memory.handle);
+            short_ids.push(store.remember(draft).unwrap().memory.short_id);
         }
         Step::Update { which, words } => {
             let patch = Patch { content: Some(text(words)), ..Patch::default() };
             // A deleted memory refuses; that is part of the history.
-            pick(*which, handles).map(|at| store.update(at, &patch, &actor));
+            pick(*which, short_ids).map(|at| store.update(at, &patch, &actor));
         }
         Step::Delete { which, hard } => {
             let erase = if *hard { Erase::Hard } else { Erase::Soft };
-            pick(*which, handles).map(|at| store.forget(&[at], erase, &actor));
+            pick(*which, short_ids).map(|at| store.forget(&[at], erase, &actor));
         }
         Step::Restore { which } => {
-            pick(*which, handles).map(|at| store.restore(at, None, &actor));
+            pick(*which, short_ids).map(|at| store.restore(at, None, &actor));
         }
         Step::Rebuild => store.rebuild_snapshot().unwrap(),
     }
@@ -133,7 +134,7 @@ fn apply(store: &mut Store, step: &Step, handles: &mut Vec<Handle>) {
 fn ranking(store: &mut Store, query: &str) -> Vec<(u32, f64)> {
     let request = RecallRequest { limit: MAX_LIMIT, ..RecallRequest::new(query) };
     let page = store.rank(&request).unwrap().page(&request).unwrap();
-    page.iter().map(|ranked| (ranked.handle.get(), ranked.score)).collect()
+    page.iter().map(|ranked| (ranked.short_id.get(), ranked.score)).collect()
 }
 
 /// The formula of docs/ARCHITECTURE.md, straight from the texts.
@@ -164,8 +165,8 @@ fn naive(store: &Store, query: &str) -> Vec<(u32, f64)> {
     let around = |memory: &Memory, term: &str| {
         let mut session: Vec<&Memory> =
             memories.iter().filter(|m| m.session.is_some() && m.session == memory.session).collect();
-        session.sort_by_key(|m| (m.created, m.handle));
-        let Some(at) = session.iter().position(|m| m.handle == memory.handle) else { return 0.0 };
+        session.sort_by_key(|m| (m.created, m.short_id));
+        let Some(at) = session.iter().position(|m| m.short_id == memory.short_id) else { return 0.0 };
         let mut sum = 0.0;
         for (distance, weight) in [(1, 25.0), (2, 15.0), (3, 9.0)] {
             for neighbour in
@@ -224,7 +225,7 @@ fn naive(store: &Store, query: &str) -> Vec<(u32, f64)> {
             let recency = if memory.origin == Origin::Conversation { 0.0 } else { 1.0 };
             let prior = 0.3 * f64::from(memory.importance) + 0.2 * recency;
             let score = evidence * (1.0 + weights.prior * prior / 0.6);
-            scored.push((memory.handle.get(), score / (score + weights.half_score)));
+            scored.push((memory.short_id.get(), score / (score + weights.half_score)));
         }
     }
     scored.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
@@ -236,9 +237,9 @@ fn same(found: &[(u32, f64)], expected: &[(u32, f64)]) -> Result<(), TestCaseErr
     for ((_, score), (_, wanted)) in found.iter().zip(expected) {
         prop_assert!((score - wanted).abs() < 1e-9, "{:?} {:?}", found, expected);
     }
-    let by_handle: BTreeMap<u32, f64> = expected.iter().copied().collect();
-    for (handle, score) in found {
-        prop_assert!(by_handle.get(handle).is_some_and(|wanted| (wanted - score).abs() < 1e-9));
+    let by_short_id: BTreeMap<u32, f64> = expected.iter().copied().collect();
+    for (short_id, score) in found {
+        prop_assert!(by_short_id.get(short_id).is_some_and(|wanted| (wanted - score).abs() < 1e-9));
     }
     Ok(())
 }
@@ -249,10 +250,10 @@ proptest! {
     fn every_reader_ranks_as_the_slow_scorer_does(steps in prop::collection::vec(step(), 1..30), query in words()) {
         let dir = tempfile::tempdir().unwrap();
         let mut warm = open(dir.path(), Usage::Serve);
-        let mut handles = Vec::new();
+        let mut short_ids = Vec::new();
         let query = text(&query);
         for step in &steps {
-            apply(&mut warm, step, &mut handles);
+            apply(&mut warm, step, &mut short_ids);
             ranking(&mut warm, &query);
         }
         let expected = naive(&warm, &query);
@@ -275,12 +276,12 @@ proptest! {
         fts.execute_batch("CREATE VIRTUAL TABLE notes USING fts5(body, tokenize = 'porter unicode61')").unwrap();
         for words in &rows {
             let stored = store.remember(Draft { origin: Origin::Import, ..Draft::new(text(words)) }).unwrap();
-            fts.execute("INSERT INTO notes (rowid, body) VALUES (?1, ?2)", (stored.memory.handle.get(), text(words))).unwrap();
+            fts.execute("INSERT INTO notes (rowid, body) VALUES (?1, ?2)", (stored.memory.short_id.get(), text(words))).unwrap();
         }
         let quoted: Vec<String> = query.iter().map(|at| format!("\"{}\"", WORDS[*at])).collect();
         let mut statement = fts.prepare("SELECT rowid FROM notes WHERE notes MATCH ?1").unwrap();
         let wanted: BTreeSet<u32> = statement.query_map([quoted.join(" OR ")], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-        let found: BTreeSet<u32> = ranking(&mut store, &text(&query)).iter().map(|(handle, _)| *handle).collect();
+        let found: BTreeSet<u32> = ranking(&mut store, &text(&query)).iter().map(|(short_id, _)| *short_id).collect();
         prop_assert_eq!(found, wanted);
     }
 }

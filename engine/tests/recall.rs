@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tessera_engine::Store;
 use tessera_engine::domain::{
-    Breadth, DomainError, Draft, Filters, FixedClock, Handle, Importance, Link, LinkKind, Purpose, RecallRequest,
-    Scope, Sort, Timestamp,
+    Breadth, DomainError, Draft, Filters, FixedClock, Importance, Link, LinkKind, Purpose, RecallRequest, Scope,
+    ShortId, Sort, Timestamp,
 };
 use tessera_engine::pack::{JsonRows, Recall};
 use tessera_engine::score::Weights;
@@ -42,9 +42,9 @@ impl Home {
         home
     }
 
-    fn note(&mut self, text: &str, created: &str) -> Handle {
+    fn note(&mut self, text: &str, created: &str) -> ShortId {
         let created: Timestamp = created.parse().unwrap();
-        self.store.remember(Draft { created: Some(created), ..Draft::new(text) }).unwrap().memory.handle
+        self.store.remember(Draft { created: Some(created), ..Draft::new(text) }).unwrap().memory.short_id
     }
 
     fn ask(&mut self, request: &RecallRequest) -> Recall {
@@ -215,7 +215,7 @@ fn what_holds_only_a_word_near_in_meaning_is_listed_as_weak() {
     let recall = home.ask(&RecallRequest::new(question));
     assert_eq!((recall.index.len(), recall.near), (0, 1), "{}", recall.body);
     let all = home.ask(&RecallRequest { weak: true, ..RecallRequest::new(question) });
-    let listed: Vec<Handle> = all.index.iter().map(|entry| entry.memory.handle).collect();
+    let listed: Vec<ShortId> = all.index.iter().map(|entry| entry.memory.short_id).collect();
     assert_eq!((listed, all.near), (vec![sign], 0), "{}", all.body);
 }
 
@@ -238,9 +238,9 @@ fn what_replaces_a_memory_must_pass_the_filters_too() {
     let old = home.store.remember(draft("Tabs of the ledger are four wide", &ledger)).unwrap().memory.id;
     let supersedes = Link { kind: LinkKind::Supersedes, to: old };
     let new = Draft { links: vec![supersedes], ..draft("Tabs everywhere are two wide", &Scope::Global) };
-    let new = home.store.remember(new).unwrap().memory.handle;
+    let new = home.store.remember(new).unwrap().memory.short_id;
     let everywhere = home.ask(&RecallRequest::new("how wide are tabs in the ledger?"));
-    assert_eq!(everywhere.details[0].memory.handle, new);
+    assert_eq!(everywhere.details[0].memory.short_id, new);
     let filters = Filters { scopes: vec![ledger], ..Filters::default() };
     let inside = home.ask(&RecallRequest { filters, ..RecallRequest::new("how wide are tabs in the ledger?") });
     assert!(inside.details.is_empty() && inside.index.is_empty(), "{}", inside.body);
@@ -291,7 +291,8 @@ fn a_name_that_nobody_has_is_read_as_another_only_where_the_reply_says_so() {
     let known = home.ask(&RecallRequest::new("What does Maria drink?"));
     assert!(!known.body.contains("is read as"), "{}", known.body);
     // Nobody asked: then nobody would be told.
-    let automatic = RecallRequest { purpose: Purpose::Unasked, ..RecallRequest::new("please ask Marta what she drinks") };
+    let automatic =
+        RecallRequest { purpose: Purpose::Unasked, ..RecallRequest::new("please ask Marta what she drinks") };
     assert!(home.ask(&automatic).details.is_empty());
     // In any place and any letters; an ending that no stemmer takes is another name, too.
     for question in ["Marta", "what does marta drink?", "what about Mariah"] {
@@ -371,12 +372,7 @@ fn a_tight_budget_loses_no_row() {
         "Checkout was moved to its own repository",
     ]);
     let short = JsonRows::default();
-    let forms = [
-        None,
-        Some(short),
-        Some(JsonRows { handle: true, parts: true, ..short }),
-        Some(JsonRows { full: true, ..short }),
-    ];
+    let forms = [None, Some(short), Some(JsonRows { parts: true, ..short }), Some(JsonRows { full: true, ..short })];
     for (form, breadth) in forms.into_iter().flat_map(|form| [(form, Breadth::Off), (form, Breadth::On)]) {
         for budget in 30..200 {
             let question = RecallRequest { breadth, ..RecallRequest::new("checkout") };
@@ -396,8 +392,8 @@ fn a_tight_budget_loses_no_row() {
                 total = total.max(page.total_count as usize);
                 let is_shown = !page.details.is_empty() || !page.index.is_empty();
                 assert!(total > 1 && is_shown, "{form:?} {breadth:?} {budget}: {}", page.body);
-                seen.extend(page.details.iter().map(|detail| detail.memory.handle));
-                seen.extend(page.index.iter().map(|entry| entry.memory.handle));
+                seen.extend(page.details.iter().map(|detail| detail.memory.short_id));
+                seen.extend(page.index.iter().map(|entry| entry.memory.short_id));
                 let Some(cursor) = page.next_cursor.clone() else { break };
                 request.cursor = Some(cursor.parse().unwrap());
             }

@@ -13,14 +13,14 @@ use crate::surroundings::Surroundings;
 use crate::wire::{MOST_BYTES, Payload};
 use crate::{approve, recall, session, stop};
 
-/// Handles one event. `named` is the event from the command line, for a client that does not send it.
+/// IDs one event. `named` is the event from the command line, for a client that does not send it.
 ///
 /// Gives what is to be printed. A fault gives nothing and one line in the log; when the deadline is over,
 /// the process ends there and then, without a word on stdout and with exit code 0.
 pub fn run(input: impl Read, named: Option<String>, surroundings: &Surroundings) -> Option<String> {
     let word = Arc::new(FirstToFinish::default());
     watch(Arc::clone(&word), surroundings);
-    let fault = match panic::catch_unwind(AssertUnwindSafe(|| handle(input, named, surroundings))) {
+    let fault = match panic::catch_unwind(AssertUnwindSafe(|| short_id(input, named, surroundings))) {
         Ok(Ok(reply)) => return reply.map(|reply| reply.to_string()).filter(|_| word.take()),
         Ok(Err(error)) => error.to_string(),
         Err(_) => "stopped unexpectedly".to_owned(),
@@ -42,12 +42,12 @@ impl FirstToFinish {
     }
 }
 
-/// Handles one event of which the input is at hand, without a deadline.
+/// IDs one event of which the input is at hand, without a deadline.
 ///
 /// # Errors
 /// A fault of ours.
 pub fn answer(input: &[u8], surroundings: &Surroundings) -> Result<Option<String>, HookError> {
-    Ok(handle(input, None, surroundings)?.map(|reply| reply.to_string()))
+    Ok(short_id(input, None, surroundings)?.map(|reply| reply.to_string()))
 }
 
 /// Ends the process when it takes too long. The work is done on the main thread, whose memory is cheaper.
@@ -66,14 +66,14 @@ fn watch(word: Arc<FirstToFinish>, surroundings: &Surroundings) {
     let _ = thread::Builder::new().name("watchdog".into()).stack_size(64 * 1024).spawn(watchdog);
 }
 
-fn handle(input: impl Read, named: Option<String>, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
+fn short_id(input: impl Read, named: Option<String>, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
     let mut bytes = Vec::new();
     input.take(MOST_BYTES).read_to_end(&mut bytes)?;
     let payload = Payload::read(&bytes)?;
     let Some(event) = payload.event().or(named) else { return Ok(None) };
     let event = squeezed(&event);
-    match HANDLERS.iter().find(|(name, _)| squeezed(name) == event) {
-        Some((_, handle)) => handle(&payload, surroundings),
+    match SHORT_IDRS.iter().find(|(name, _)| squeezed(name) == event) {
+        Some((_, short_id)) => short_id(&payload, surroundings),
         None => Ok(None),
     }
 }
@@ -81,7 +81,7 @@ fn handle(input: impl Read, named: Option<String>, surroundings: &Surroundings) 
 type Handler = fn(&Payload, &Surroundings) -> Result<Option<Reply>, HookError>;
 
 /// The events that mean something to us, as Claude Code names them; any other is left alone.
-const HANDLERS: [(&str, Handler); 8] = [
+const SHORT_IDRS: [(&str, Handler); 8] = [
     ("SessionStart", session::on_start),
     ("UserPromptSubmit", recall::on_prompt),
     ("PreToolUse", |payload, surroundings| Ok(approve::before_use(payload, surroundings))),
@@ -102,7 +102,7 @@ pub fn told_of_settings(input: impl Read, named: Option<String>, problem: &str) 
 
 /// The names of the events that are handled.
 pub fn events() -> impl Iterator<Item = &'static str> {
-    HANDLERS.iter().map(|(name, _)| *name)
+    SHORT_IDRS.iter().map(|(name, _)| *name)
 }
 
 /// `UserPromptSubmit`, `user-prompt-submit` and `user_prompt_submit` are one event.

@@ -8,7 +8,7 @@ use std::time::Instant;
 use tessera_desk::chain::{installed, spool};
 use tessera_desk::older::System;
 use tessera_desk::project::Claim;
-use tessera_desk::use_cases::{SessionSummary, Context, HasImported, Notice, SetAside, SessionNotice};
+use tessera_desk::use_cases::{Context, HasImported, Notice, SessionNotice, SessionSummary, SetAside};
 use tessera_desk::{Desk, queue};
 use tessera_engine::Store;
 use tessera_engine::pack::neutral;

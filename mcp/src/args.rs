@@ -6,7 +6,7 @@ use rmcp::model::JsonObject;
 use serde_json::Value;
 use tessera_desk::use_cases::{Named, described};
 use tessera_engine::domain::{
-    Category, DomainError, Expiry, Filters, MAX_LIMIT, MemoryId, MemoryRef, Metadata, Scope, Tag, Timestamp,
+    Category, DomainError, Expiry, Filters, MAX_LIMIT, MemoryRef, MemoryUuid, Metadata, Scope, Tag, Timestamp,
 };
 use tessera_engine::store::StoreError;
 
@@ -78,7 +78,7 @@ impl Args {
                 .flat_map(|text| text.split(','))
                 .map(move |text| (field, text.trim()))
         });
-        let is_meant = |text: &str| match (&error, MemoryId::of_older(text)) {
+        let is_meant = |text: &str| match (&error, MemoryUuid::of_older(text)) {
             (ToolError::Store(StoreError::NotFound(MemoryRef::Id(missing))), Some(id)) => *missing == id,
             (ToolError::Store(StoreError::NotCameOver(name)), Some(_)) => name == text,
             _ => false,
@@ -254,7 +254,7 @@ impl Args {
 
     /// One memory that must be named, or a file by its path.
     pub(crate) fn required_name(&self) -> Result<Named, DomainError> {
-        self.only()?.ok_or_else(|| DomainError::invalid("id", "is missing", "give a handle such as 42"))
+        self.only()?.ok_or_else(|| DomainError::invalid("id", "is missing", "give an ID such as 42"))
     }
 
     /// What `id` names, where it names one thing.
@@ -292,7 +292,7 @@ impl Args {
             }
         }
         if ids.is_empty() {
-            return Err(DomainError::invalid("ids", "is missing", "give handles such as [42, 7]"));
+            return Err(DomainError::invalid("ids", "is missing", "give IDs such as [42, 7]"));
         }
         Ok(ids)
     }

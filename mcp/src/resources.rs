@@ -28,7 +28,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     vec![
         ResourceTemplate::new("memory://{id}", "memory")
             .with_title("A memory")
-            .with_description("One memory in full, by handle or id")
+            .with_description("One memory in full, by its ID")
             .with_mime_type("text/plain"),
         ResourceTemplate::new("memory://{+path}", "note")
             .with_title("A note")
@@ -45,7 +45,7 @@ pub(crate) fn read(desk: &mut Desk<'_>, uri: &str) -> Result<Option<String>, Too
             listing
                 .memories
                 .iter()
-                .map(|memory| format!("{}{} {}\n", memory.handle, attribution(memory), neutral_line(&memory.summary)))
+                .map(|memory| format!("{}{} {}\n", memory.short_id, attribution(memory), neutral_line(&memory.summary)))
                 .collect(),
         ));
     }
@@ -90,7 +90,7 @@ fn unescaped(name: &str) -> String {
 fn full(memory: &Memory) -> String {
     let head = format!(
         "{} {} [{}]{}",
-        memory.handle,
+        memory.short_id,
         memory.created.date(),
         neutral_line(memory.category.as_str()),
         attribution(memory)

@@ -18,7 +18,7 @@ use tessera_desk::{Caller, Desk, Effect, PluginRules, SharedStore};
 use tessera_engine::Store;
 use tessera_engine::pack::neutral_line;
 use tessera_engine::screen::dropped;
-use tessera_engine::store::{UnavailableBecause, StoreError};
+use tessera_engine::store::{StoreError, UnavailableBecause};
 
 use crate::args::Args;
 use crate::error::ToolError;

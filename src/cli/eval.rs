@@ -106,7 +106,7 @@ impl EvalOptions {
 pub(crate) struct EvalVectors {
     /// on, or off: memories are found by their words alone.
     #[arg(long, default_value = "on", value_name = "on|off")]
-    meaning: Leg,
+    semantic: Leg,
     /// Keep vectors in this directory for later runs: they are found again by the text and the encoder that made them.
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
@@ -115,7 +115,7 @@ pub(crate) struct EvalVectors {
 impl EvalVectors {
     /// As the evaluation wants them.
     pub(crate) fn vectors(&self) -> Vectors {
-        Vectors { leg: self.meaning, cache: self.cache.clone() }
+        Vectors { leg: self.semantic, cache: self.cache.clone() }
     }
 }
 

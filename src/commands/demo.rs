@@ -37,7 +37,7 @@ pub(super) fn run(context: &Context) -> anyhow::Result<()> {
         let scope = project.map(str::parse::<Scope>).transpose()?;
         let request = RecallRequest { budget: TokenBudget::try_from(budget)?, scope, ..RecallRequest::new(query) };
         let started = Instant::now();
-        let rows = JsonRows { handle: true, ..JsonRows::default() };
+        let rows = JsonRows::default();
         let form = if context.json { Form::Json(rows) } else { Form::Text };
         let reply = Desk::new(&mut scratch.store, &caller).perform(Recall { request, form })?.reply;
         let took = started.elapsed().as_secs_f64() * 1000.0;

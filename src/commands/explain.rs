@@ -35,14 +35,14 @@ pub(super) fn table(recall: &Recall, searched: u32, standing: &[String]) -> Stri
     for entry in &recall.index {
         let form = match entry {
             entry if entry.ranked.is_weak => "weak",
-            entry if entry.is_bare => "handle",
+            entry if entry.is_bare => "ID",
             entry if entry.excerpt.is_some() => "excerpt",
             _ => "index",
         };
         rows.push(row(&entry.ranked, form, Some(entry.tokens)));
     }
     rows.extend(recall.left_out.iter().map(|ranked| row(ranked, "left out", None)));
-    let is_listed = |ranked: &&Ranked| recall.index.iter().any(|entry| entry.ranked.handle == ranked.handle);
+    let is_listed = |ranked: &&Ranked| recall.index.iter().any(|entry| entry.ranked.short_id == ranked.short_id);
     let below = recall.below_floor.iter().filter(|ranked| !is_listed(ranked));
     rows.extend(below.map(|ranked| row(ranked, "below the floor", None)));
     let head = format!(
@@ -60,7 +60,7 @@ pub(super) fn standing(desk: &mut Desk<'_>, recall: &Recall) -> anyhow::Result<V
     let memories: Vec<&Memory> = details.chain(recall.index.iter().map(|entry| &entry.memory)).collect();
     let found = desk.perform(WhereInFiles { ids: memories.iter().map(|memory| memory.id).collect() })?;
     let line = |(memory, standing): (&&Memory, Option<Standing>)| {
-        standing.map(|standing| output::shown(&format!("{} in {standing}", memory.handle)))
+        standing.map(|standing| output::shown(&format!("{} in {standing}", memory.short_id)))
     };
     Ok(memories.iter().zip(found).filter_map(line).collect())
 }
@@ -73,8 +73,8 @@ fn decimals(number: f64) -> String {
 
 fn row(ranked: &Ranked, form: &str, tokens: Option<u32>, parts: &[usize]) -> Vec<String> {
     let name = match ranked.redirected_from {
-        Some(old) => format!("{} for {old}", ranked.handle),
-        None => ranked.handle.to_string(),
+        Some(old) => format!("{} for {old}", ranked.short_id),
+        None => ranked.short_id.to_string(),
     };
     let tokens = tokens.map_or_else(|| "-".to_owned(), |tokens| tokens.to_string());
     let holds = format!("{:.0} %", ranked.share * 100.0);

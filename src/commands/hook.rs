@@ -48,7 +48,7 @@ impl Arguments {
     }
 }
 
-/// Handles one event. Runs before the command line is parsed, so that nothing of it costs a prompt time.
+/// IDs one event. Runs before the command line is parsed, so that nothing of it costs a prompt time.
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
     let Arguments { home, event } = arguments;
     // Inside a judge's child, or a plugin's: its hooks are not ours to run.

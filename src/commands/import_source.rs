@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use tessera_desk::older::{Found, Scratch, Source, System};
-use tessera_desk::use_cases::{HasImported, Imports, Preview, PreviewImport, ImportSource, TakenOver, UndoImport};
+use tessera_desk::use_cases::{HasImported, ImportSource, Imports, Preview, PreviewImport, TakenOver, UndoImport};
 use tessera_engine::domain::{Scope, Trust};
 use tessera_engine::screen::dropped;
 use tessera_engine::store::{Import, ImportAs, Standing, Undone};

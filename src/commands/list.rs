@@ -22,7 +22,7 @@ pub(super) fn run(context: &Context, args: List) -> anyhow::Result<()> {
     };
     let listing = context.perform(Access::Read, asked)?;
     if context.json {
-        let next = listing.next.map(tessera_engine::Handle::get);
+        let next = listing.next.map(tessera_engine::ShortId::get);
         return output::json(&json!({
             "memories": listing.memories, "total_count": listing.total_count, "has_more": next.is_some(), "next": next,
         }));
@@ -30,7 +30,7 @@ pub(super) fn run(context: &Context, args: List) -> anyhow::Result<()> {
     let rows = listing.memories.iter().map(|memory| {
         let date = memory.created.date().to_string();
         vec![
-            memory.handle.to_string(),
+            memory.short_id.to_string(),
             date,
             memory.category.to_string(),
             memory.scope.to_string(),

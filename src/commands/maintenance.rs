@@ -13,7 +13,7 @@ use tessera_engine::store::{Check, Health, Replacing, Stats, Usage, Verdict, key
 use tessera_setup::{RowVerdict, check};
 
 use super::overwrite::may_write;
-use super::{Access, Context, import_source, files, meaning};
+use super::{Access, Context, files, import_source, meaning};
 use crate::output::Style;
 use crate::{config, output};
 

@@ -1,13 +1,12 @@
 //! One file a command: parse, call the library, print.
 
 mod client_notes;
-mod import_source;
 mod demo;
 mod eval;
 mod explain;
 mod files;
-mod unanswered;
 pub(crate) mod hook;
+mod import_source;
 mod learn;
 mod list;
 mod maintenance;
@@ -30,6 +29,7 @@ mod show;
 mod sync;
 mod team;
 mod transfer;
+mod unanswered;
 
 use std::io::{IsTerminal, Read, Write};
 use std::process::ExitCode;
@@ -37,7 +37,7 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use serde::Serialize;
 use tessera_desk::chain::spool;
-use tessera_desk::folders::{ExportNotes, ChangeWait};
+use tessera_desk::folders::{ChangeWait, ExportNotes};
 use tessera_desk::older::System;
 use tessera_desk::sync::SyncError;
 use tessera_desk::team::{Done, Team, directly};

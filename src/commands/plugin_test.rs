@@ -86,7 +86,7 @@ fn read(path: &Path) -> anyhow::Result<Value> {
 /// A message for each moment at which a plugin is called.
 fn samples(plugin: &Plugin) -> Vec<Value> {
     let memory = json!({
-        "id": "019a9e6a-0000-7000-8000-000000000001", "handle": 1, "content": SAMPLE,
+        "id": 1, "uuid": "019a9e6a-0000-7000-8000-000000000001", "content": SAMPLE,
         "summary": SAMPLE, "category": "facts", "type": "fact", "importance": 0.5,
         "tags": ["ledger"], "keywords": [], "entities": [], "scope": "acme/ledger", "created": "2026-11-20T12:00:00Z",
         "updated": "2026-11-20T12:00:00Z", "expires_at": null, "origin": "user", "deleted": null

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::json;
 use tessera_desk::project::Claim;
-use tessera_desk::use_cases::{TrustProject, UntrustProject, IsBelieved, Places};
+use tessera_desk::use_cases::{IsBelieved, Places, TrustProject, UntrustProject};
 use tessera_engine::domain::Scope;
 use tessera_engine::store::Place;
 

@@ -31,7 +31,7 @@ pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
     let asker = config::asking(caller(), args.token_profile, context.home.clone())?;
     // What is printed is what was counted, to the byte. In JSON the parts of a score stand in its row, and are
     // counted too; the table beside a text is for people.
-    let rows = JsonRows { handle: true, parts: args.explain, full: args.full };
+    let rows = JsonRows { parts: args.explain, full: args.full };
     let form = if context.json { Form::Json(rows) } else { Form::Text };
     let (answer, standing) = context.at_desk_as(&asker, Access::Read, |desk| {
         let answer = desk.perform(Asks { request, form })?;

@@ -6,8 +6,8 @@ use serde_json::json;
 use tessera_desk::Desk;
 use tessera_desk::folders::{DropCopies, PutBack};
 use tessera_desk::use_cases::{
-    Alike, Forget, Get, Gone, Meant, Named, Remember as Stores, Restore, RemovedSection, Update as Changes, Which, described,
-    told_near,
+    Alike, Forget, Get, Gone, Meant, Named, Remember as Stores, RemovedSection, Restore, Update as Changes, Which,
+    described, told_near,
 };
 use tessera_desk::views::{StoredView, told_aside, told_kept};
 use tessera_engine::domain::{Category, FilePath, Memory, MemoryRef, Patch, Scope, Tag};
@@ -149,9 +149,9 @@ pub(super) fn forget(
     })?;
     if context.json {
         let ids: Vec<_> = forgotten.iter().map(|one| one.id).collect();
-        let handles: Vec<_> = forgotten.iter().map(|one| one.handle).collect();
+        let short_ids: Vec<_> = forgotten.iter().map(|one| one.short_id).collect();
         return output::json(
-            &json!({ "deleted_count": forgotten.len(), "deleted_ids": ids, "handles": handles, "hard": hard, "left": left }),
+            &json!({ "deleted_count": forgotten.len(), "deleted_ids": short_ids, "deleted_uuids": ids, "hard": hard, "left": left }),
         );
     }
     for path in copies {
@@ -166,11 +166,14 @@ pub(super) fn forget(
             Some(RemovedSection { path, rev: None }) => {
                 format!("write its lines into {path} again to bring it back: no earlier text of that is kept whole")
             }
-            None => format!("`tessera restore {}` brings it back", one.handle.get()),
+            None => format!("`tessera restore {}` brings it back", one.short_id.get()),
         };
         let how = output::shown(&how);
-        let what =
-            if one.again { format!("{} was forgotten before", one.handle) } else { format!("Forgot {}", one.handle) };
+        let what = if one.again {
+            format!("{} was forgotten before", one.short_id)
+        } else {
+            format!("Forgot {}", one.short_id)
+        };
         output::line(&format!("{what} ({how})"))?;
     }
     left.told().iter().for_each(|told| output::note(told));
@@ -230,7 +233,7 @@ fn restore_one(context: &Context, id: Named, before: Option<u64>) -> anyhow::Res
 
 /// What is there already and says nearly the same. A memory that is stored is stored, whatever comes of looking.
 fn alike(desk: &mut Desk<'_>, stored: &Stored) -> Vec<Near> {
-    desk.perform(Alike { id: MemoryRef::Handle(stored.memory.handle) }).unwrap_or_default()
+    desk.perform(Alike { id: MemoryRef::ShortId(stored.memory.short_id) }).unwrap_or_default()
 }
 
 fn print(desk: &Desk<'_>, context: &Context, verb: &str, stored: &Stored, near: Vec<Near>) -> anyhow::Result<()> {
@@ -245,11 +248,11 @@ fn print(desk: &Desk<'_>, context: &Context, verb: &str, stored: &Stored, near: 
         Scope::Project(_) => format!(" of {}", output::shown(memory.scope.as_str())),
     };
     if let (true, Some(file)) = (memory.is_whole_file(), &memory.file) {
-        return output::line(&format!("{verb} {} {}", memory.handle, output::shown(file.path.as_str())));
+        return output::line(&format!("{verb} {} {}", memory.short_id, output::shown(file.path.as_str())));
     }
     let facts = format!("{category}{of}, importance {importance:.2}, {} tokens", stored.tokens);
-    output::line(&format!("{verb} {} ({facts}): {}", memory.handle, output::shown(&memory.summary)))?;
-    let kept = told_kept(stored, &format!("`tessera update {}`", memory.handle.get()));
+    output::line(&format!("{verb} {} ({facts}): {}", memory.short_id, output::shown(&memory.summary)))?;
+    let kept = told_kept(stored, &format!("`tessera update {}`", memory.short_id.get()));
     kept.iter().try_for_each(|told| output::line(told))?;
     let aside = told_aside(stored, desk.secret_key().as_ref(), |name| format!("`tessera secret show {name}`"));
     aside.iter().try_for_each(|told| output::line(&output::shown(told)))

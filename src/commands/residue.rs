@@ -6,11 +6,11 @@ use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use tessera_desk::folders::{CredentialsInFiles, CredentialInFile};
+use tessera_desk::folders::{CredentialInFile, CredentialsInFiles};
 use tessera_desk::team::PurgedThere;
 use tessera_desk::use_cases::{Purged, ScanSecrets};
 use tessera_engine::domain::MemoryRef;
-use tessera_engine::store::{Purged as Removal, ClearCredential, Scan, Scanning, Step, ServerDeletion, Usage};
+use tessera_engine::store::{ClearCredential, Purged as Removal, Scan, Scanning, ServerDeletion, Step, Usage};
 use tessera_engine::sync::PurgeReport;
 
 use super::sync::runtime;
@@ -177,7 +177,7 @@ fn tell_heard(heard: Option<&Result<PurgeReport, String>>) -> anyhow::Result<()>
 }
 
 fn told(removal: &Removal) -> anyhow::Result<()> {
-    output::line(&format!("{} ({}) was removed for good:", removal.handle, removal.id))?;
+    output::line(&format!("{} ({}) was removed for good:", removal.short_id, removal.id))?;
     for Step { place, done, how } in &removal.steps {
         let when = done.map_or_else(|| "still to do".to_owned(), |at| at.to_string());
         output::line(&format!("  {when}  {}: {how}", output::shown(place)))?;

@@ -8,7 +8,7 @@ use tessera_desk::team::{FromServer, RevealFromServer};
 use tessera_desk::use_cases::{ForgetSecret, ListSecrets, Reveal, RotateKey, SecretUses, SecretsListed};
 use tessera_engine::domain::MemoryRef;
 use tessera_engine::store::{
-    UnavailableBecause, KeyPlace, Revealed, RevealedSecret, SecretRef, SecretRow, StoreError, Usage,
+    KeyPlace, Revealed, RevealedSecret, SecretRef, SecretRow, StoreError, UnavailableBecause, Usage,
 };
 
 use super::sync::runtime;
@@ -51,7 +51,7 @@ fn list(context: &Context, of: Option<MemoryRef>) -> anyhow::Result<()> {
         vec![
             secret.name.clone(),
             secret.kind.clone(),
-            secret.handle.to_string(),
+            secret.short_id.to_string(),
             secret.made.to_string(),
             format!("{}{on_server}", secret.place),
         ]
@@ -87,7 +87,7 @@ fn show(context: &Context, which: SecretRef) -> anyhow::Result<()> {
         };
         let all: Vec<_> = secrets.iter().map(shown).collect();
         return output::json(&json!({
-            "id": memory.id, "handle": memory.handle, "secrets": all, "content": content.as_str(),
+            "id": memory.short_id, "uuid": memory.id, "secrets": all, "content": content.as_str(),
         }));
     }
     if let ([RevealedSecret { value: Ok(value), .. }], false) = (secrets.as_slice(), of_memory) {
@@ -114,7 +114,7 @@ fn print_fetched(context: &Context, found: &FromServer, from: &str) -> anyhow::R
     let FromServer { memory, value, missing } = found;
     if context.json {
         return output::json(&json!({
-            "id": memory.id, "handle": memory.handle, "value": value.as_str(), "missing": missing, "from": from,
+            "id": memory.short_id, "uuid": memory.id, "value": value.as_str(), "missing": missing, "from": from,
         }));
     }
     output::line(value)?;
@@ -136,7 +136,7 @@ fn forget(context: &Context, which: SecretRef) -> anyhow::Result<()> {
         return output::json(&json!({ "forgotten": gone }));
     }
     for secret in &gone {
-        output::line(&format!("Forgot {} ({}) of {} for good", secret.name, secret.kind, secret.handle))?;
+        output::line(&format!("Forgot {} ({}) of {} for good", secret.name, secret.kind, secret.short_id))?;
     }
     if gone.iter().any(|secret| secret.is_told) {
         output::note("the team server still has it: `tessera forget --hard` of its memory removes it there too");
@@ -154,7 +154,7 @@ fn uses(context: &Context, name: Option<String>) -> anyhow::Result<()> {
         let who =
             [Some(one.origin.clone()), one.client.clone()].into_iter().flatten().collect::<Vec<_>>().join(" via ");
         let session = one.session.clone().unwrap_or_default();
-        vec![one.at.to_string(), one.name.clone(), one.handle.to_string(), one.what.clone(), who, session]
+        vec![one.at.to_string(), one.name.clone(), one.short_id.to_string(), one.what.clone(), who, session]
     };
     output::text(&output::table(&["at", "secret", "of", "what", "by", "session"], uses.iter().map(row).collect()))
 }

@@ -39,7 +39,7 @@ fn row(memory: &Memory) -> serde_json::Result<Value> {
 }
 
 fn full(memory: &Memory, standing: Option<&Standing>) -> String {
-    let mut lines = vec![output::paint(&format!("{} {}", memory.handle, memory.id), Style::Bold)];
+    let mut lines = vec![output::paint(&format!("{} {}", memory.short_id, memory.id), Style::Bold)];
     let list = |items: &[String]| items.join(", ");
     let tags: Vec<String> = memory.tags.iter().map(ToString::to_string).collect();
     let links: Vec<String> = memory.links.iter().map(|link| format!("{} {}", link.kind, link.to)).collect();
@@ -111,5 +111,5 @@ pub(super) fn run(context: &Context, id: String, kind: &LinkKind, to: String, re
         return output::json(&memory);
     }
     let verb = if remove { "no longer" } else { "now" };
-    output::line(&format!("{} {verb} {kind} {to}", memory.handle))
+    output::line(&format!("{} {verb} {kind} {to}", memory.short_id))
 }

@@ -205,7 +205,7 @@ fn status(context: &Context) -> anyhow::Result<()> {
         count("kept on this machine", private - undecided),
     ];
     rows.extend(
-        store.failing_changes()?.into_iter().map(|change| vec![format!("failing: {}", change.handle), change.why]),
+        store.failing_changes()?.into_iter().map(|change| vec![format!("failing: {}", change.short_id), change.why]),
     );
     if undecided > 0 {
         rows.push(count("from before, kept here (sync join --upload all sends them)", undecided));
@@ -266,7 +266,7 @@ fn dead(context: &Context, retry: bool) -> anyhow::Result<()> {
         return output::line("Nothing was refused.");
     }
     let row =
-        |change: tessera_engine::store::RefusedChange| vec![change.handle.to_string(), change.summary, change.why];
+        |change: tessera_engine::store::RefusedChange| vec![change.short_id.to_string(), change.summary, change.why];
     let rows = refused.into_iter().map(row).collect();
     output::text(&output::table(&["id", "memory", "why"], rows))
 }

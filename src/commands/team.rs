@@ -26,7 +26,7 @@ pub(super) fn share(context: &Context, args: Share, is_shared: bool) -> anyhow::
     let permission = is_shared.then_some(args.permission);
     let team = context.team(Usage::Write)?;
     let memory = runtime()?.block_on(team.perform(Shares { what, with: args.with.clone(), permission }))?;
-    let what = memory.map_or(tag, |handle| handle.to_string());
+    let what = memory.map_or(tag, |short_id| short_id.to_string());
     let text = match permission {
         Some(permission) if memory.is_none() => format!("{what} is offered to {} ({permission})", args.with),
         Some(permission) => format!("{what} is shared with {} ({permission})", args.with),
@@ -44,10 +44,10 @@ pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
         return output::json(&json!({ "my_shares": mine, "shared_with_me": theirs.memories, "offers": theirs.offers }));
     }
     let mut rows: Vec<Vec<String>> = Vec::new();
-    for (share, handle) in mine.shares.memory_shares.into_iter().zip(mine.handles) {
-        // One that has not come to this machine yet has no handle here.
-        let handle = handle.map_or_else(String::new, |handle| format!("{handle} "));
-        let what = format!("{handle}{}", share.preview);
+    for (share, short_id) in mine.shares.memory_shares.into_iter().zip(mine.short_ids) {
+        // One that has not come to this machine yet has no ID here.
+        let short_id = short_id.map_or_else(String::new, |short_id| format!("{short_id} "));
+        let what = format!("{short_id}{}", share.preview);
         rows.push(vec!["you".into(), share.shared_with, share.permission.to_string(), what]);
     }
     for share in mine.shares.tag_shares {
@@ -57,7 +57,7 @@ pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
     }
     for memory in theirs.memories {
         let Some(share) = memory.share else { continue };
-        let what = format!("{} {}", memory.handle, memory.summary);
+        let what = format!("{} {}", memory.short_id, memory.summary);
         rows.push(vec![share.by, "you".into(), share.permission.to_string(), what]);
     }
     for offer in theirs.offers {
@@ -96,7 +96,7 @@ pub(super) fn resolve(
         if context.json {
             return output::json(&conflicts);
         }
-        let text = |memory: &tessera_engine::Memory| format!("{} {}", memory.handle, memory.content);
+        let text = |memory: &tessera_engine::Memory| format!("{} {}", memory.short_id, memory.content);
         let gone = || "gone".to_owned();
         let rows = conflicts.iter().map(|one| vec![one.memory.as_ref().map_or_else(gone, text), text(&one.copy)]);
         return output::text(&output::table(&["memory", "its other text"], rows.collect()));
@@ -109,5 +109,5 @@ pub(super) fn resolve(
         _ => return Err(UserError("give --keep memory, copy or both, or a merged text by --content".into()).into()),
     };
     let memory = context.perform(Access::Change, Resolve { id, resolution })?;
-    context.print(&memory, || output::shown(&format!("{} {}", memory.handle, memory.content)))
+    context.print(&memory, || output::shown(&format!("{} {}", memory.short_id, memory.content)))
 }

@@ -3,9 +3,11 @@
 //! `log`, `why`, `usage`: what models were given, why, and what it cost.
 
 use serde_json::json;
-use tessera_desk::use_cases::{Day, ForgetQuestions, UnansweredTopic, ListUnanswered, UnansweredTopics, TokenUsage, Log, Named, WhereInFiles, Why};
+use tessera_desk::use_cases::{
+    Day, ForgetQuestions, ListUnanswered, Log, Named, TokenUsage, UnansweredTopic, UnansweredTopics, WhereInFiles, Why,
+};
 use tessera_engine::score::ScoreParts;
-use tessera_engine::store::{Given, Delivery, ExtractorUsage};
+use tessera_engine::store::{Delivery, ExtractorUsage, Given};
 
 use super::{Access, Context, meant};
 use crate::cli::UnansweredArguments;
@@ -25,7 +27,7 @@ pub(super) fn run(context: &Context, args: &UnansweredArguments) -> anyhow::Resu
     if context.json {
         return output::json(&serde_json::to_value(&found)?);
     }
-    let UnansweredTopics { gaps, asked, unnamed, answered } = &found;
+    let UnansweredTopics { topics: gaps, asked, unnamed, answered } = &found;
     if !gaps.is_empty() {
         output::text(&output::table(&["asked", "last", "in", "topic"], gaps.iter().map(row).collect()))?;
     }
@@ -51,7 +53,7 @@ fn row(gap: &UnansweredTopic) -> Vec<String> {
     let also = gap.also.iter().take(MOST_ALSO).map(|asked| format!("\n  also: {}", short(asked)));
     let more = gap.also.len().saturating_sub(MOST_ALSO);
     let more = if more > 0 { format!("\n  and in {more} more ways") } else { String::new() };
-    let answered = gap.answered_by.map(|handle| format!("\n  answered by {handle} now")).unwrap_or_default();
+    let answered = gap.answered_by.map(|short_id| format!("\n  answered by {short_id} now")).unwrap_or_default();
     let topic = format!("{}{}{more}{answered}", short(&gap.topic), also.collect::<String>());
     let scopes: Vec<String> = gap.scopes.iter().map(ToString::to_string).collect();
     let day = gap.last.to_string().chars().take(10).collect();
@@ -79,7 +81,7 @@ pub(super) fn log(context: &Context, session: Option<String>, limit: usize) -> a
     for event in &logged {
         output::line(&output::shown(&event_line(&event.delivery)))?;
         for (given, summary) in event.delivery.given.iter().zip(&event.summaries) {
-            output::line(&format!("    {}", output::shown(&format!("{} {}: {summary}", given.handle, form(given)))))?;
+            output::line(&format!("    {}", output::shown(&format!("{} {}: {summary}", given.short_id, form(given)))))?;
         }
     }
     if logged.is_empty() {
@@ -125,7 +127,7 @@ pub(super) fn why(context: &Context, id: Named) -> anyhow::Result<()> {
     let (memory, deliveries) = (&reason.memory, &reason.given);
     let client = memory.client.as_deref().unwrap_or("?");
     let session = memory.session.as_deref().unwrap_or("none");
-    output::line(&output::paint(&format!("{} {}", memory.handle, output::shown(&memory.summary)), Style::Bold))?;
+    output::line(&output::paint(&format!("{} {}", memory.short_id, output::shown(&memory.summary)), Style::Bold))?;
     output::line(&output::shown(&format!(
         "from {} (trust {}) through {client}, session {session}, {}; scope {}, used {} times",
         memory.origin,
@@ -141,11 +143,11 @@ pub(super) fn why(context: &Context, id: Named) -> anyhow::Result<()> {
         output::line(&output::shown(&format!("never given unasked: {why}")))?;
     }
     if reason.is_over {
-        let handle = memory.handle.get();
-        output::line(&format!("hidden since its lifetime ended; `tessera restore {handle}` brings it back"))?;
+        let short_id = memory.short_id.get();
+        output::line(&format!("hidden since its lifetime ended; `tessera restore {short_id}` brings it back"))?;
     }
     for delivery in deliveries {
-        for given in delivery.given.iter().filter(|given| given.handle == memory.handle) {
+        for given in delivery.given.iter().filter(|given| given.short_id == memory.short_id) {
             let session: String = delivery.session.chars().take(8).collect();
             output::line(&output::shown(&format!("{} {} {session} {}", delivery.at, delivery.event, form(given))))?;
         }
@@ -174,5 +176,5 @@ pub(super) fn usage(context: &Context, days: u32) -> anyhow::Result<()> {
         vec![day.clone(), events.to_string(), silent.to_string(), given_tokens.to_string(), extractors.join("; ")]
     };
     let rows = usage.iter().map(row).collect();
-    output::text(&output::table(&["day", "events", "silent", "tokens given", "judges"], rows))
+    output::text(&output::table(&["day", "events", "silent", "tokens delivered", "extractors"], rows))
 }

@@ -72,8 +72,8 @@ fn a_paid_judge_learns_within_its_cap_and_its_child_runs_no_hooks() {
     );
     assert!(judged.iter().all(|asked| asked.injected().is_empty()));
     let ledger = stage.json(&["usage"]);
-    let claude = &ledger[0]["judges"][0];
-    assert_eq!((claude["judge"].as_str(), claude["calls"].as_u64()), (Some("claude"), Some(1)), "{ledger}");
+    let claude = &ledger[0]["extractors"][0];
+    assert_eq!((claude["extractor"].as_str(), claude["calls"].as_u64()), (Some("claude"), Some(1)), "{ledger}");
     assert!(claude["input_tokens"].as_u64().unwrap() >= 100, "{ledger}");
     let log = stage.json(&["log", "--limit", "100"]);
     let strangers: Vec<_> = log.as_array().unwrap().iter().filter(|row| row["session"] != run.session()).collect();

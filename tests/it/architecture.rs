@@ -216,7 +216,7 @@ const OF_THE_DESK: [&str; 29] = [
     ".fetch_json(",
     ".brief(",
     ".given_in(",
-    ".note_receipt(",
+    ".keep_delivery(",
     ".note_delivery(",
     ".history(",
 ];
@@ -237,7 +237,7 @@ fn faces_ask_at_the_desk() {
     let of = |place: &str| -> String {
         sources.iter().filter(|(name, _)| name.starts_with(place)).map(|(_, text)| &**text).collect()
     };
-    let (desk, store) = (of("desk/src/verbs/"), of("engine/src/store/"));
+    let (desk, store) = (of("desk/src/use_cases/"), of("engine/src/store/"));
     for method in OF_THE_DESK {
         // What the desk does in two steps is there in one, for programs without files.
         let is_there = store.contains(&format!("pub fn {}", method.trim_start_matches('.')));

@@ -12,7 +12,7 @@ fn counted(text: &str) -> usize {
 fn remember_and_recall_keep_their_contract() {
     let world = World::new();
     let stored = world.remember("I prefer Svelte over React for new front ends");
-    for field in ["handle", "id", "summary", "importance", "tokens"] {
+    for field in ["id", "uuid", "summary", "importance", "tokens"] {
         assert!(!stored[field].is_null(), "{field}: {stored}");
     }
     world.remember("The exporter listens on port 9417");
@@ -20,7 +20,7 @@ fn remember_and_recall_keep_their_contract() {
     for field in ["index", "details", "total_count", "has_more", "next_cursor", "tokens_used", "query"] {
         assert!(recall.get(field).is_some(), "{field}: {recall}");
     }
-    assert_eq!(recall["details"][0]["handle"], stored["handle"]);
+    assert_eq!(recall["details"][0]["id"], stored["id"]);
     let text = world.run(&["recall", "which front end framework?", "--max-tokens", "200"]).stdout;
     assert!(text.starts_with("<memories> 1 found"), "{text}");
 }
@@ -57,7 +57,7 @@ fn what_is_printed_costs_what_it_says_and_no_more_than_asked_as_json_too() {
             let reply: Value = serde_json::from_str(&ran.stdout).unwrap();
             assert_eq!(reply["tokens_used"], spent, "{}", ran.stdout);
             for row in reply["details"].as_array().unwrap().iter().chain(reply["index"].as_array().unwrap()) {
-                assert_eq!(row["handle"], row["id"]);
+                assert!(row["id"].is_u64(), "{row}");
                 assert_eq!(row["parts"].is_object(), flags.contains(&"--explain"), "{row}");
             }
             for mark in ["<system>", "＜system", "<tool_result", "/memories>\",", "\u{200b}"] {
@@ -136,10 +136,10 @@ fn odd_texts_are_kept_exactly_and_found() {
         assert_eq!(world.json(&["get", &number.to_string()])["content"], text);
     }
     assert_eq!(world.json(&["get", "10"])["content"], "from stdin\nsecond line");
-    for (query, handle) in
+    for (query, short_id) in
         [("println", 1), ("C++", 2), ("深色", 3), ("الفواتير", 4), ("🚀", 5), ("zerowidth", 6), ("drop table?", 9)]
     {
-        assert_eq!(world.found(query).first(), Some(&handle), "{query}");
+        assert_eq!(world.found(query).first(), Some(&short_id), "{query}");
     }
     for query in ["", "?", "\"", "AND (", "* : ^", "   ", "\u{202e}", &"word ".repeat(20_000)] {
         let ran = world.run_with_stdin(&["recall", "-"], query.as_bytes());
@@ -210,7 +210,7 @@ fn filters_scopes_and_orders_work_together() {
     world.json(&["remember", "deploy servers with care", "--importance", "0.5", "--created", "2026-02-02"]);
     let found = |args: &[&str]| -> Vec<u64> {
         let recall = world.json(&[&["recall", "deploy server"], args].concat());
-        recall["details"].as_array().unwrap().iter().map(|row| row["handle"].as_u64().unwrap()).collect()
+        recall["details"].as_array().unwrap().iter().map(|row| row["id"].as_u64().unwrap()).collect()
     };
     assert_eq!(found(&["--scope", "billing"]), [1]);
     assert_eq!(found(&["--tags", "#OPS"]), [1]);

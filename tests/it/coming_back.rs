@@ -245,7 +245,10 @@ fn imports_of_one_source_at_once_store_each_row_once() {
     }
     let start = || {
         let mut command = world.command(World::binary());
-        command.args(["import", "claude-memory-mcp", file.to_str().unwrap(), "--yes"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .args(["import", "claude-memory-mcp", file.to_str().unwrap(), "--yes"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         command.spawn().unwrap()
     };
     let running = [start(), start(), start()];
@@ -319,7 +322,10 @@ fn a_row_that_is_deleted_there_as_a_secret_is_none_in_clear_among_the_forgotten(
     import(&world, &["claude-memory-mcp", file.to_str().unwrap(), "--mine"]);
     assert!(!holding(&world, "maple").is_empty());
     said(true, json!("2026-11-02T00:09:00+00:00"));
-    assert_eq!(import(&world, &["claude-memory-mcp", file.to_str().unwrap(), "--mine"])["standings"], json!({ "deleted": 1 }));
+    assert_eq!(
+        import(&world, &["claude-memory-mcp", file.to_str().unwrap(), "--mine"])["standings"],
+        json!({ "deleted": 1 })
+    );
     assert_eq!(holding(&world, "maple"), Vec::<String>::new());
     world.json(&["restore", "1"]);
     assert!(world.run(&["secret", "show", "1"]).stdout.contains("maple"));

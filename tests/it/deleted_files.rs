@@ -18,7 +18,7 @@ fn forgetting_a_deleted_file_touches_no_file_that_took_its_path() {
     fs::write(dir.join("x.md"), "- [fact] the quay is long\n").unwrap();
     fs::write(dir.join("y.md"), &secret).unwrap();
     assert_eq!(world.run(&["files", "scan"]).code, Some(0));
-    let first = world.json(&["get", "/memories/x.md"])["memories"][0]["handle"].to_string();
+    let first = world.json(&["get", "/memories/x.md"])["memories"][0]["id"].to_string();
     assert!(!told(&world, &json!({ "command": "delete", "path": "/memories/x.md" })).1);
     let rename = json!({ "command": "rename", "old_path": "/memories/y.md", "new_path": "/memories/x.md" });
     assert!(!told(&world, &rename).1);

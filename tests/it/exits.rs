@@ -212,7 +212,12 @@ fn a_change_of_the_settings_says_what_changed_and_where() {
     let mut command = world.command(World::binary());
     let mute = command.env("TESSERA_HOOKS_RECALL", "banana").arg("settings").output().unwrap();
     assert!(String::from_utf8_lossy(&mute.stderr).contains("is neither on nor off"), "{mute:?}");
-    assert!(world.run(&["settings", "unset", "learn.extractor"]).stdout.starts_with("learn.extractor has its default again"));
+    assert!(
+        world
+            .run(&["settings", "unset", "learn.extractor"])
+            .stdout
+            .starts_with("learn.extractor has its default again")
+    );
 }
 
 #[test]

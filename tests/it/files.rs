@@ -77,8 +77,8 @@ fn no_credential_of_a_file_is_in_a_row_or_an_answer_and_the_file_stays_as_it_is(
     ] {
         shown += &world.run(args).stdout;
     }
-    for handle in 1..=count(&world, "SELECT MAX(handle) FROM memories") {
-        shown += &world.run(&["get", &handle.to_string(), "--json"]).stdout;
+    for short_id in 1..=count(&world, "SELECT MAX(short_id) FROM memories") {
+        shown += &world.run(&["get", &short_id.to_string(), "--json"]).stdout;
     }
     let search = Search::of(&secrets);
     let said = search.found_in(shown.as_bytes());

@@ -29,8 +29,8 @@ fn holding(world: &World, word: &str) -> Vec<String> {
 }
 
 /// What is left to do here, and what the server knows.
-fn steps_left(world: &World, handle: &str) -> (Vec<String>, Value) {
-    let ran = world.run(&["purged", handle, "--json"]);
+fn steps_left(world: &World, short_id: &str) -> (Vec<String>, Value) {
+    let ran = world.run(&["purged", short_id, "--json"]);
     let reply: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
     let left = reply["removal"]["steps"].as_array().unwrap().iter().filter(|step| step["done"].is_null());
     assert_eq!(ran.code, Some(1), "the server is to be told: {ran:?}");
@@ -47,7 +47,7 @@ fn a_copy_of_another_schema_a_reader_and_a_server_in_use_keep_nothing_of_it() {
     let found = world.json(&["recall", "who is the harbour master?"]);
     let row = &found["details"][0];
     assert!(row["content"].as_str().unwrap().contains("Castellano"), "{found}");
-    let handle = row["handle"].to_string();
+    let short_id = row["id"].to_string();
     assert_eq!(world.run(&["backup"]).code, Some(0));
     assert_eq!(world.run(&["export", world.home().join("mine.jsonl").to_str().unwrap()]).code, Some(0));
     fs::write(world.home().join("backups/tessera-torn.db"), "torn: Harbour master is Ines Castellano; her deputy")
@@ -64,18 +64,18 @@ fn a_copy_of_another_schema_a_reader_and_a_server_in_use_keep_nothing_of_it() {
     reader.execute_batch("BEGIN").unwrap();
     let _: i64 = reader.query_row("SELECT count(*) FROM memories", [], |row| row.get(0)).unwrap();
 
-    let ran = world.run(&["forget", &handle, "--hard", "--reason", "Castellano left"]);
+    let ran = world.run(&["forget", &short_id, "--hard", "--reason", "Castellano left"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let said = format!("{}{}", ran.stdout, ran.stderr);
     assert!(said.contains("another process is reading") && said.contains("tessera-torn.db"), "{said}");
     // An export is the person's own: it is named, and stays until they remove it.
     assert!(said.contains("mine.jsonl"), "{said}");
-    assert_eq!(steps_left(&world, &handle), (vec!["pages".to_owned(), "mine.jsonl".to_owned()], "waits".into()));
+    assert_eq!(steps_left(&world, &short_id), (vec!["pages".to_owned(), "mine.jsonl".to_owned()], "waits".into()));
     drop(reader);
-    assert_eq!(steps_left(&world, &handle), (vec!["mine.jsonl".to_owned()], "waits".into()));
+    assert_eq!(steps_left(&world, &short_id), (vec!["mine.jsonl".to_owned()], "waits".into()));
     assert_eq!(holding(&world, "castellano"), ["mine.jsonl"]);
     fs::remove_file(world.home().join("mine.jsonl")).unwrap();
-    assert_eq!(steps_left(&world, &handle), (vec![], "waits".into()), "with the server still in use");
+    assert_eq!(steps_left(&world, &short_id), (vec![], "waits".into()), "with the server still in use");
     assert_eq!(holding(&world, "castellano"), Vec::<String>::new());
     client.ok("memory_recall", serde_json::json!({ "query": "harbour master" }));
     assert!(client.close().success());

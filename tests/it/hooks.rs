@@ -25,7 +25,7 @@ fn a_prompt_gets_what_it_is_about_once_and_its_receipt_tells_why() {
     assert_eq!(asked(&world, "s1", "ok thanks, go on"), None);
     let log = world.json(&["log"]);
     let last_given = &log[0];
-    assert_eq!(last_given["given"][0]["handle"], 1);
+    assert_eq!(last_given["given"][0]["id"], 1);
     let counted = tiktoken_rs::o200k_base_singleton().encode_ordinary(&first).len();
     assert!(last_given["tokens"].as_u64().unwrap() >= counted as u64, "counted for Claude: {log}");
     assert_eq!(log[4]["skipped"], "small talk");
@@ -211,7 +211,7 @@ fn a_prompt_is_answered_while_a_writer_holds_the_store() {
     writer.execute_batch("BEGIN IMMEDIATE; CREATE TABLE t (a)").unwrap();
     assert!(asked(&world, "s", "which port does the ledger service listen on?").unwrap().contains("9417"));
     writer.execute_batch("ROLLBACK").unwrap();
-    assert_eq!(world.json(&["log"])[0]["given"][0]["handle"], 1, "the receipt was kept meanwhile");
+    assert_eq!(world.json(&["log"])[0]["given"][0]["id"], 1, "the receipt was kept meanwhile");
 }
 
 #[test]

@@ -61,7 +61,10 @@ fn rows_of_v_come_over_from_its_log_alone_and_its_files_stay_as_they_are() {
     assert_eq!((&kept["importance"], &kept["created"]), (&json!(0.8), &json!("2026-11-01T00:05:38.553482Z")));
     assert_eq!((&kept["updated"], &kept["trust"]), (&json!("2026-11-01T00:05:38.553482Z"), &json!("foreign")));
     let history = world.json(&["history", "1"]);
-    assert_eq!((&history[0]["origin"], &history[0]["client"]), (&json!("import"), &json!(format!("v {id}"))));
+    assert_eq!(
+        (&history[0]["origin"], &history[0]["client"]),
+        (&json!("import"), &json!(format!("claude-memory-mcp {id}")))
+    );
     let again = import(&world, &["claude-memory-mcp", path(&file)]);
     assert_eq!((&again["standings"], &again["applied"]), (&json!({ "there": 2 }), &json!(false)), "twice is once");
     assert_eq!(world.json(&["import", "list"])["imports"].as_array().unwrap().len(), 1);
@@ -272,7 +275,7 @@ fn rows_of_w_come_over_with_what_stood_beside_them() {
     let gone = world.json(&["list", "--deleted"]);
     assert!(gone.to_string().contains("Thrown away"), "{gone}");
     let why = world.json(&["why", "1"]).to_string();
-    assert!(why.contains("w mem_a"), "{why}");
+    assert!(why.contains("memory-mcp mem_a"), "{why}");
 }
 
 #[test]
@@ -294,7 +297,7 @@ fn notes_of_basic_memory_come_over_as_memories_with_their_links() {
     let port = row(&world, "5433");
     assert_eq!(port["content"], "Staging database: runs PostgreSQL 15 on port 5433 #staging (seen in compose)");
     assert_eq!((&port["tags"], &port["category"]), (&json!(["postgres", "staging"]), &json!("facts")));
-    assert_eq!(port["links"], json!([{ "type": "used_by", "to": row(&world, "Svelte")["id"] }]));
+    assert_eq!(port["links"], json!([{ "type": "used_by", "to": row(&world, "Svelte")["uuid"] }]));
     assert!(port["keywords"].to_string().contains("Network Plan"), "what is not written yet is named: {port}");
     let direct = import_skipping(&world, &["basic-memory", path(&dir)]);
     assert_eq!(direct["standings"], json!({ "there": 3 }), "by the folder they are the same");
@@ -312,7 +315,9 @@ fn rows_of_theirs_as_lines_are_named_and_taken_by_their_own_door() {
     let w = json!({ "id": "mem_x1", "content": "Deploys happen on Tuesday", "type": "fact", "importance": 8,
         "entities": [{ "name": "Birch" }], "created_at": "2026-11-01T00:05:38Z", "access_count": 2,
         "last_accessed": 1_793_600_000_000_i64, "expires_at": null });
-    for (system, row, form) in [("v", &v, 0), ("v", &v, 1), ("w", &w, 0), ("w", &w, 2)] {
+    for (system, row, form) in
+        [("claude-memory-mcp", &v, 0), ("claude-memory-mcp", &v, 1), ("memory-mcp", &w, 0), ("memory-mcp", &w, 2)]
+    {
         let file = world.path("rows");
         let text = match form {
             0 => format!("{row}\n"),
@@ -392,14 +397,14 @@ fn an_older_memory_is_offered_until_it_came_over() {
 #[test]
 fn each_variable_that_names_a_store_and_each_usual_place_is_looked_at() {
     for (variable, place, system) in [
-        (Some("MEMORY_DB"), "named/v.db", "v"),
-        (Some("MEMORY_DB_PATH"), "named/w.db", "w"),
-        (None, "user/.claude/claude-memory/memory/memory.db", "v"),
-        (None, "user/.local/share/claude-memories/memory.db", "w"),
+        (Some("MEMORY_DB"), "named/v.db", "claude-memory-mcp"),
+        (Some("MEMORY_DB_PATH"), "named/w.db", "memory-mcp"),
+        (None, "user/.claude/claude-memory/memory/memory.db", "claude-memory-mcp"),
+        (None, "user/.local/share/claude-memories/memory.db", "memory-mcp"),
     ] {
         let world = World::new();
         let file = world.path(place);
-        if system == "v" {
+        if system == "claude-memory-mcp" {
             v_stores(&v_database(&file), 5, "The ledger service listens on port 9417");
         } else {
             w_stores(&w_database(&file), "mem_a", "The ledger service listens on port 9417", 8.0);
@@ -454,7 +459,10 @@ fn what_another_shared_there_becomes_nobodys_own_and_a_text_nobody_vouches_for_t
     assert_eq!((&row(&world, "9417")["trust"], &row(&world, "1111")["trust"]), (&json!("user"), &json!("foreign")));
     assert_eq!(import(&world, &["claude-memory-mcp", path(&rest)])["applied"], false, "once");
     // Said as the person's own it takes the place of theirs.
-    assert_eq!(import(&world, &["claude-memory-mcp", path(&rest), "--mine"])["standings"], json!({ "changed": 1, "there": 1 }));
+    assert_eq!(
+        import(&world, &["claude-memory-mcp", path(&rest), "--mine"])["standings"],
+        json!({ "changed": 1, "there": 1 })
+    );
     assert_eq!(row(&world, "1111")["trust"], "user");
 }
 
@@ -467,8 +475,8 @@ fn what_the_systems_wrote_themselves_comes_over() {
     }
     let world = World::new();
     for (system, file, standings) in [
-        ("v", "viktorbarzin-sqlite/memory.db", json!({ "new": 3 })),
-        ("w", "whenmoon-v2.5.0/memory.db", json!({ "new": 2, "new_deleted": 1 })),
+        ("claude-memory-mcp", "viktorbarzin-sqlite/memory.db", json!({ "new": 3 })),
+        ("memory-mcp", "whenmoon-v2.5.0/memory.db", json!({ "new": 2, "new_deleted": 1 })),
         ("basic-memory", "basic-memory/vault", json!({ "new": 5 })),
     ] {
         let file = samples.join(file);

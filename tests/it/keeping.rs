@@ -36,7 +36,7 @@ fn an_imported_line_is_given_unasked_by_the_persons_word_alone() {
         let ran = world.run(said);
         assert!(ran.stdout.contains("foreign") && ran.stdout.contains("tessera update 1 --trust user"), "{ran:?}");
     }
-    assert_eq!(world.json(&["update", "--imported", "--trust", "user"])["handle"], 1);
+    assert_eq!(world.json(&["update", "--imported", "--trust", "user"])["id"], 1);
     assert!(asked(&world, "two", question).unwrap().contains("harbour.sh"));
     let other = World::new();
     let ran = other.run_with_stdin(&["import", "-", "--mine"], line.as_bytes());

@@ -83,8 +83,8 @@ fn a_local_model_judges_and_one_that_fails_is_followed_by_the_next() {
     assert_eq!(ollama.models(), ["llama3.2:3b", "phi3:mini"], "in the order of preference");
     assert_eq!(world.contents(), ["x marks the spot", "Invoices are numbered per calendar year"]);
     let ledger = world.json(&["usage"]);
-    let spent = &ledger[0]["judges"][0];
-    assert_eq!(spent["judge"], "ollama", "{ledger}");
+    let spent = &ledger[0]["extractors"][0];
+    assert_eq!(spent["extractor"], "ollama", "{ledger}");
     assert_eq!((spent["input_tokens"].as_u64(), spent["output_tokens"].as_u64()), (Some(140), Some(40)), "{ledger}");
     let learned = world.json(&["get", "2"]);
     assert_eq!((&learned["session"], &learned["tags"][0]), (&json!("s"), &json!("invoices")));
@@ -205,7 +205,7 @@ fn a_model_is_not_asked_where_its_cost_cannot_be_noted() {
     hook(&world, event(&world, "SessionEnd", "s", json!({})).to_string().as_bytes(), &later);
     settled(&world);
     let ledger = world.json(&["usage"]);
-    let spent = &ledger[0]["judges"][0];
+    let spent = &ledger[0]["extractors"][0];
     let asked = ollama.models().len() as u64;
     assert!(asked > 0, "{ledger}");
     assert_eq!(

@@ -10,7 +10,7 @@ use crate::support::{Client, Ran, Running, World};
 /// Memories with vectors, and those that wait for them.
 fn counts(world: &World) -> (u64, u64) {
     let stats = world.json(&["stats"]);
-    (stats["with_meaning"].as_u64().unwrap(), stats["waiting_for_meaning"].as_u64().unwrap())
+    (stats["with_embedding"].as_u64().unwrap(), stats["awaiting_embedding"].as_u64().unwrap())
 }
 
 fn without(world: &World, args: &[&str]) -> Ran {
@@ -40,7 +40,7 @@ fn a_command_makes_the_vectors_of_what_it_wrote_and_tells_what_says_the_same() {
     let told: Vec<&str> = told.lines().collect();
     assert!(told.len() == 2 && told[0].starts_with("Stored #2") && told[1].starts_with("#1 is close"), "{told:?}");
     let again = world.remember("The staging gateway listens on port 9000!");
-    assert_eq!((again["near"][0]["handle"].as_u64(), again["near"][0]["likeness"].as_str()), (Some(2), Some("same")));
+    assert_eq!((again["near"][0]["id"].as_u64(), again["near"][0]["likeness"].as_str()), (Some(2), Some("same")));
     assert_eq!(world.remember("Lunch is at noon").get("near"), None);
     world.json(&["update", "4", "--content", "Lunch is at one"]);
     world.json(&["forget", "3"]);

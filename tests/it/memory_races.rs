@@ -42,7 +42,7 @@ fn rows(world: &World) -> BTreeSet<(String, String)> {
         let listed = world.json(&args);
         let page = listed["memories"].as_array().unwrap();
         let Some(last) = page.last() else { return rows };
-        after = Some(last["handle"].to_string());
+        after = Some(last["id"].to_string());
         let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
         for row in page.iter().filter(|row| !row["file"].is_null()) {
             let path = row["file"]["path"].as_str().or_else(|| row["file"].as_str()).unwrap().to_owned();

@@ -37,7 +37,7 @@ fn number(world: &World, text: &str) -> String {
     let listed = world.json(&["list", "--limit", "200"]);
     let rows = listed["memories"].as_array().unwrap_or_else(|| panic!("{listed}"));
     let row = rows.iter().find(|row| row["content"].as_str().is_some_and(|content| content.contains(text)));
-    row.unwrap_or_else(|| panic!("{text}: {listed}"))["handle"].to_string()
+    row.unwrap_or_else(|| panic!("{text}: {listed}"))["id"].to_string()
 }
 
 /// Commands one after the other, each with what it answers, and whether it is refused.

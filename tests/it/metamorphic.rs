@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use expect_test::expect;
-use tessera_engine::domain::{Handle, MemoryId, MemoryRef, RecallRequest};
+use tessera_engine::domain::{MemoryRef, MemoryUuid, RecallRequest, ShortId};
 use tessera_engine::pack::Recall;
 use tessera_engine::score::Weights;
 use tessera_eval::{Fixture, FixtureQuery, Scratch};
@@ -18,10 +18,10 @@ fn pasted() -> String {
     (1..=40).map(|n| format!("   Compiling crate_{n} v0.{n}.1 (registry `mirror`) in {}.{n}s\n", n * 3)).collect()
 }
 
-fn ids(scratch: &Scratch, recall: &Recall) -> BTreeSet<MemoryId> {
-    let handles = recall.details.iter().map(|detail| detail.memory.handle);
-    let handles: Vec<Handle> = handles.chain(recall.index.iter().map(|entry| entry.memory.handle)).collect();
-    handles.into_iter().map(|handle| scratch.store.get(MemoryRef::Handle(handle)).unwrap().unwrap().id).collect()
+fn ids(scratch: &Scratch, recall: &Recall) -> BTreeSet<MemoryUuid> {
+    let short_ids = recall.details.iter().map(|detail| detail.memory.short_id);
+    let short_ids: Vec<ShortId> = short_ids.chain(recall.index.iter().map(|entry| entry.memory.short_id)).collect();
+    short_ids.into_iter().map(|short_id| scratch.store.get(MemoryRef::ShortId(short_id)).unwrap().unwrap().id).collect()
 }
 
 fn request(query: &FixtureQuery, text: String) -> RecallRequest {
@@ -29,7 +29,7 @@ fn request(query: &FixtureQuery, text: String) -> RecallRequest {
 }
 
 /// Every page, one after the other; each memory comes once.
-fn paged(scratch: &mut Scratch, first: RecallRequest) -> BTreeSet<MemoryId> {
+fn paged(scratch: &mut Scratch, first: RecallRequest) -> BTreeSet<MemoryUuid> {
     let (mut all, mut request) = (BTreeSet::new(), RecallRequest { limit: 1, ..first });
     for _ in 0..1_000 {
         let recall = scratch.store.recall(&request).unwrap();
@@ -61,9 +61,9 @@ fn a_question_asked_otherwise_has_the_same_answer() {
     let mut held = [0; 7];
     let mut answered = 0;
     for query in &fixture.queries {
-        let gold: BTreeSet<MemoryId> = query.gold.iter().map(|key| MemoryId::from_key(key)).collect();
+        let gold: BTreeSet<MemoryUuid> = query.gold.iter().map(|key| MemoryUuid::from_key(key)).collect();
         let asked = scratch.store.recall(&request(query, query.text.clone())).unwrap();
-        let found: BTreeSet<MemoryId> = ids(&scratch, &asked).intersection(&gold).copied().collect();
+        let found: BTreeSet<MemoryUuid> = ids(&scratch, &asked).intersection(&gold).copied().collect();
         if found.is_empty() {
             continue;
         }

@@ -194,7 +194,7 @@ fn the_copy_of_a_deleted_file_shows_no_credential_and_several_are_forgotten_or_n
     assert_eq!(world.run(&["restore", "/memories/hosts.md"]).code, Some(0));
     assert_eq!(fs::read_to_string(world.home().join("memories/hosts.md")).unwrap(), hosts);
 
-    let plain = world.remember("The crane is green")["handle"].to_string();
+    let plain = world.remember("The crane is green")["id"].to_string();
     let dir = world.path("user/notes");
     fs::create_dir(&dir).unwrap();
     fs::write(dir.join("s.md"), "# Quay\n\nThe quay is long.\n").unwrap();

@@ -274,7 +274,7 @@ fn what_a_text_that_is_said_again_does_not_take_is_told() {
 #[test]
 fn an_id_of_an_older_system_means_what_came_over_under_it() {
     let world = World::new();
-    let line = json!({ "key": "w:mem_abc123", "content": "The staging port is 8443" }).to_string();
+    let line = json!({ "key": "memory-mcp:mem_abc123", "content": "The staging port is 8443" }).to_string();
     std::fs::write(world.path("old.jsonl"), line).unwrap();
     assert_eq!(world.run(&["import", world.path("old.jsonl").to_str().unwrap()]).code, Some(0));
     let refused = world.run(&["remember", "Staging is gone", "--supersedes", "mem_zzz"]);

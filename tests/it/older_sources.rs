@@ -310,8 +310,10 @@ fn a_look_counts_what_is_set_aside_as_the_import_does() {
     let twice = format!("api_key={KEY} and again api_key={KEY}");
     let told = |rows: &[Value]| {
         fs::write(&file, json!(rows).to_string()).unwrap();
-        let preview: Value =
-            serde_json::from_str(&world.run(&["import", "claude-memory-mcp", path(&file), "--dry-run", "--json"]).stdout).unwrap();
+        let preview: Value = serde_json::from_str(
+            &world.run(&["import", "claude-memory-mcp", path(&file), "--dry-run", "--json"]).stdout,
+        )
+        .unwrap();
         let done = import(&world, &["claude-memory-mcp", path(&file)]);
         assert_eq!((&preview["set_aside"], &preview["standings"]), (&done["set_aside"], &done["standings"]));
         done["set_aside"].as_u64().unwrap()
@@ -335,7 +337,8 @@ fn what_is_left_out_fails_a_look_too_and_a_project_that_is_not_taken_is_told() {
     let file = world.path("memory.db");
     let v = v_database(&file);
     v_stores(&v, 5, "The shop listens on port 5433");
-    let scoped = |args: &[&str]| world.run(&[&["import", "claude-memory-mcp", path(&file), "--scope", "shop"], args].concat());
+    let scoped =
+        |args: &[&str]| world.run(&[&["import", "claude-memory-mcp", path(&file), "--scope", "shop"], args].concat());
     assert!(!scoped(&["--yes"]).stderr.contains("--scope"), "they are new");
     let again = scoped(&["--yes"]);
     assert!(again.code == Some(0) && again.stderr.contains("--scope says where new ones go"), "{again:?}");

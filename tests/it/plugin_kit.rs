@@ -9,12 +9,12 @@ use crate::support::World;
 
 /// A module whose functions are these, beside what every module has. `alloc` gives place 65536, where a message may be of
 /// the length of a page.
-pub(crate) fn module(handle: &str) -> Vec<u8> {
+pub(crate) fn module(short_id: &str) -> Vec<u8> {
     let text = format!(
         r#"(module (memory (export "memory") 3)
              (func (export "tessera_abi") (result i32) (i32.const 1))
              (func (export "alloc") (param i32) (result i32) (i32.const 65536))
-             {handle})"#
+             {short_id})"#
     );
     wat::parse_str(text).unwrap()
 }

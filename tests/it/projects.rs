@@ -214,11 +214,11 @@ fn stored(world: &World) -> Vec<Value> {
     let export = world.run(&["export"]).stdout;
     let mut memories: Vec<Value> = export.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     // Ids are drawn: links are compared by the place of what they name.
-    let ids: Vec<Value> = memories.iter().map(|memory| memory["id"].clone()).collect();
+    let ids: Vec<Value> = memories.iter().map(|memory| memory["uuid"].clone()).collect();
     for memory in &mut memories {
         let fields = memory.as_object_mut().unwrap();
         // Vectors come when there is time for them, and number a row anew.
-        for name in ["id", "client", "origin", "session", "trust", "rev"] {
+        for name in ["uuid", "client", "origin", "session", "trust", "rev"] {
             fields.remove(name);
         }
         if let Some(cwd) = fields.get_mut("cwd").filter(|cwd| !cwd.is_null()) {

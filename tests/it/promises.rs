@@ -28,7 +28,7 @@ fn a_text_that_is_said_to_be_a_secret_is_sealed_whole_and_given_back_on_purpose(
     let [changed, stored, plain] = world.contents().try_into().unwrap();
     assert!(stored.starts_with("Sensitive note (facts): [secret s") && changed.starts_with("Door code: [secret s"));
     assert_eq!(plain, "a plain note");
-    // By its place, its name, its memory as a number and as a handle.
+    // By its place, its name, its memory as a number and as an ID.
     let place = changed.split_once(": ").unwrap().1.to_owned();
     let name = place.split([' ', ':']).nth(1).unwrap().to_owned();
     for id in [json!(place), json!(name)] {

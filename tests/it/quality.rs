@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use expect_test::expect_file;
-use tessera_engine::domain::{DomainError, MAX_LIMIT, MemoryId, MemoryRef, RecallRequest};
+use tessera_engine::domain::{DomainError, MAX_LIMIT, MemoryRef, MemoryUuid, RecallRequest};
 use tessera_engine::score::Weights;
 use tessera_engine::store::StoreError;
 use tessera_eval::{EvalConfig, Fixture, Leg, Ranker, UsageTrace, Vectors};
@@ -36,13 +36,13 @@ fn fixture_queries_bring_back_what_they_did() {
             ..RecallRequest::new(&query.text)
         };
         let recall = scratch.store.recall(&request).unwrap();
-        let handles = |key: &String| {
-            let id = MemoryRef::Id(MemoryId::from_key(key));
-            scratch.store.get(id).unwrap().unwrap().handle.to_string()
+        let short_ids = |key: &String| {
+            let id = MemoryRef::Id(MemoryUuid::from_key(key));
+            scratch.store.get(id).unwrap().unwrap().short_id.to_string()
         };
-        let gold: Vec<String> = query.gold.iter().map(handles).collect();
-        let details: Vec<String> = recall.details.iter().map(|d| d.memory.handle.to_string()).collect();
-        let index: Vec<String> = recall.index.iter().map(|e| e.memory.handle.to_string()).collect();
+        let gold: Vec<String> = query.gold.iter().map(short_ids).collect();
+        let details: Vec<String> = recall.details.iter().map(|d| d.memory.short_id.to_string()).collect();
+        let index: Vec<String> = recall.index.iter().map(|e| e.memory.short_id.to_string()).collect();
         let text: String = query.text.chars().take(60).collect::<String>().replace('\n', " ");
         writeln!(
             lines,
@@ -75,13 +75,13 @@ fn everyday_questions_find_their_note_and_others_are_met_with_silence() {
             quiet += u32::from(is_silent);
             continue;
         }
-        let is_gold = |handle| {
-            let mut ids = query.gold.iter().map(|key| MemoryRef::Id(MemoryId::from_key(key)));
-            ids.any(|id| scratch.store.get(id).unwrap().unwrap().handle == handle)
+        let is_gold = |short_id| {
+            let mut ids = query.gold.iter().map(|key| MemoryRef::Id(MemoryUuid::from_key(key)));
+            ids.any(|id| scratch.store.get(id).unwrap().unwrap().short_id == short_id)
         };
         asked += 1;
         silent += u32::from(is_silent);
-        first += u32::from(recall.details.first().is_some_and(|detail| is_gold(detail.memory.handle)));
+        first += u32::from(recall.details.first().is_some_and(|detail| is_gold(detail.memory.short_id)));
     }
     assert_eq!((asked, unanswerable), (89, 25));
     assert!(first >= 67, "{first} of {asked} first");

@@ -31,7 +31,7 @@ fn number(world: &World, text: &str) -> String {
     let listed = world.json(&["list", "--limit", "200"]);
     let rows = listed["memories"].as_array().unwrap();
     let row = rows.iter().find(|row| row["content"].as_str().is_some_and(|content| content.contains(text)));
-    row.unwrap_or_else(|| panic!("{text}: {listed}"))["handle"].to_string()
+    row.unwrap_or_else(|| panic!("{text}: {listed}"))["id"].to_string()
 }
 
 /// The change of a file that came last.
@@ -147,7 +147,7 @@ fn a_part_that_shares_its_line_goes_alone() {
     let parts = listed["memories"].as_array().unwrap();
     assert!(parts.len() >= 3, "{listed}");
     let said: Vec<String> = parts.iter().map(|part| part["content"].as_str().unwrap().to_owned()).collect();
-    let (gone, number) = (&said[1], parts[1]["handle"].to_string());
+    let (gone, number) = (&said[1], parts[1]["id"].to_string());
     let ran = world.run(&["forget", &number]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let left = fs::read_to_string(&file).unwrap();
@@ -252,7 +252,7 @@ fn a_client_that_forgets_a_line_of_a_file_is_told_how_it_comes_back() {
     let text = "- [fact] the gate is on birch\n- [fact] the well is by the oak\n";
     let path = written(&world, "places.md", text);
     let (gate, well) = (number(&world, "gate"), number(&world, "well"));
-    let other = world.remember("an ordinary memory of the mill")["handle"].to_string();
+    let other = world.remember("an ordinary memory of the mill")["id"].to_string();
     let mut client = Client::start(&world);
     let plain = client.ok("memory_forget", json!({ "ids": [other] }));
     assert!(plain.starts_with("Forgot 1 (they can be restored)") && !plain.contains("tessera restore"), "{plain}");

@@ -74,7 +74,7 @@ impl Place {
         let see = &mut |memory: Memory| {
             let mut value = serde_json::to_value(&memory).unwrap();
             let fields = value.as_object_mut().unwrap();
-            for here in ["handle", "rev", "file", "vouched", "last_accessed", "access_count", "session", "summary"] {
+            for here in ["id", "rev", "file", "vouched", "last_accessed", "access_count", "session", "summary"] {
                 fields.remove(here);
             }
             said.insert(memory.id.to_string(), value);
@@ -242,7 +242,7 @@ fn lines() -> impl Strategy<Value = Vec<Value>> {
                 .filter(|_| at > 0)
                 .map(|(other, kind)| json!({ "type": kinds[*kind], "to": ids[other.index(at)] }))
                 .collect();
-            line["id"] = json!(ids[at]);
+            line["uuid"] = json!(ids[at]);
             line["links"] = json!(links);
             line
         };

@@ -60,12 +60,12 @@ const DOORS: [(&str, Door); 20] = [
         drop(said.ran("a wrong argument", world.run(&["-vv", "remember", "x", "--importance", &secret.sentence()])));
     }),
     ("update", |world, secret, said| {
-        let id = world.remember(&format!("Update number {} is due in May", secret.number))["handle"].to_string();
+        let id = world.remember(&format!("Update number {} is due in May", secret.number))["id"].to_string();
         let ran = world.run(&["update", &id, "--content", &secret.sentence(), "--reason", &secret.sentence()]);
         drop(said.ran("update", ran));
     }),
     ("forget reason", |world, secret, said| {
-        let id = world.remember(&format!("Forget number {} is due in May", secret.number))["handle"].to_string();
+        let id = world.remember(&format!("Forget number {} is due in May", secret.number))["id"].to_string();
         drop(said.ran("forget", world.run(&["forget", &id, "--reason", &secret.sentence()])));
         drop(said.ran("history", world.run(&["history", &id])));
     }),
@@ -282,13 +282,13 @@ fn what_is_searched_for_is_found_where_it_stands_in_clear_and_is_taken_out_by_co
     assert_eq!(residue(&world, &search), Vec::<String>::new());
     // As a program of before wrote them, that looked for nothing.
     let database = rusqlite::Connection::open(world.home().join("tessera.db")).unwrap();
-    for (handle, secret) in (1..).zip(&secrets) {
+    for (short_id, secret) in (1..).zip(&secrets) {
         let text = secret.sentence();
-        let update = "UPDATE memories SET content = ?2, summary = ?2 WHERE handle = ?1";
-        assert_eq!(database.execute(update, rusqlite::params![handle, text]).unwrap(), 1);
+        let update = "UPDATE memories SET content = ?2, summary = ?2 WHERE short_id = ?1";
+        assert_eq!(database.execute(update, rusqlite::params![short_id, text]).unwrap(), 1);
         let history = "UPDATE history SET reason = ?2, before = ?3 WHERE rev = ?1";
         let before = json!({ "content": text, "keywords": [secret.value] }).to_string();
-        database.execute(history, rusqlite::params![handle, format!("it was {}", secret.value), before]).unwrap();
+        database.execute(history, rusqlite::params![short_id, format!("it was {}", secret.value), before]).unwrap();
     }
     drop(database);
     fs::write(world.home().join("hooks.log"), format!("one {}\n", secrets[0].value)).unwrap();
@@ -304,8 +304,8 @@ fn what_is_searched_for_is_found_where_it_stands_in_clear_and_is_taken_out_by_co
     let fixed = world.run(&["secret", "scan", "--fix", "--json"]);
     assert_eq!(fixed.code, Some(0), "{fixed:?}");
     assert_eq!(residue(&world, &search), Vec::<String>::new());
-    for (handle, secret) in (1..).zip(&secrets) {
-        let shown = world.json(&["secret", "show", &format!("#{handle}")]);
+    for (short_id, secret) in (1..).zip(&secrets) {
+        let shown = world.json(&["secret", "show", &format!("#{short_id}")]);
         assert_eq!(shown["content"], secret.sentence(), "{secret}");
     }
     assert_eq!(world.run(&["secret", "scan"]).code, Some(0));

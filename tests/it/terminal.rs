@@ -42,7 +42,7 @@ fn tables_fit_the_terminal_and_their_columns_stand_under_their_heads() {
         (&["list"][..], &["memory", "created", "scope", "summary"][..]),
         (&["stats"], &["what", "how much"]),
         (&["history", "2"], &["rev", "change", "by", "before"]),
-        (&["usage"], &["day", "events", "judges"]),
+        (&["usage"], &["day", "events", "extractors"]),
         (&["recall", "which port does the ledger service listen on?", "--explain"], &["memory", "tokens", "score"]),
     ] {
         let raw = on_terminal(&world, args);
@@ -73,7 +73,8 @@ fn settings_are_a_list_that_fits() {
     let text = plain(&on_terminal(&world, &["settings"]));
     assert!(text.lines().all(|line| line.width() <= usize::from(COLUMNS)), "{text}");
     let piped = world.run(&["settings"]).stdout;
-    for name in ["learn.extractor = off (config.toml)", "CLAUDE_PLUGIN_OPTION_RECALL_TOKENS", "MEMORY_DB_PATH", "sync.key"]
+    for name in
+        ["learn.extractor = off (config.toml)", "CLAUDE_PLUGIN_OPTION_RECALL_TOKENS", "MEMORY_DB_PATH", "sync.key"]
     {
         assert!(text.contains(name), "{name}: {text}");
     }

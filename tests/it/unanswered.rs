@@ -16,7 +16,7 @@ fn world() -> World {
 }
 
 fn gaps(world: &World) -> Vec<Value> {
-    world.json(&["unanswered", "--all"])["unanswered"].as_array().unwrap().clone()
+    world.json(&["unanswered", "--all"])["topics"].as_array().unwrap().clone()
 }
 
 #[test]

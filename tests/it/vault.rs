@@ -95,7 +95,7 @@ fn a_value_moves_to_the_vault_and_comes_back_from_there_and_leaves_it_with_its_m
     let stored = bao.run(&world, &["remember", "the staging password is hunter2!X9", "--json"]);
     assert_eq!((stored.code, stored.stderr.as_str()), (Some(0), ""));
     let stored: Value = serde_json::from_str(&stored.stdout).unwrap();
-    let (id, name) = (stored["id"].as_str().unwrap(), stored["secrets"][0]["name"].as_str().unwrap());
+    let (id, name) = (stored["uuid"].as_str().unwrap(), stored["secrets"][0]["name"].as_str().unwrap());
     assert_eq!(bao.fields(&world, id).unwrap(), json!({ name: "hunter2!X9" }));
     assert_eq!(bao.run(&world, &["secret", "show", name]).stdout, "hunter2!X9\n");
     assert_eq!(bao.run(&world, &["secret", "show", "#1"]).stdout, "the staging password is hunter2!X9\n");
@@ -108,7 +108,7 @@ fn a_value_moves_to_the_vault_and_comes_back_from_there_and_leaves_it_with_its_m
     let told = client.ok("memory_store", json!({ "content": "the vpn password is Tr0ub4dor&3xy" }));
     assert!(told.contains("Set aside as"), "{told}");
     assert!(client.close().success());
-    let second = world.json(&["get", "2"])["id"].as_str().unwrap().to_owned();
+    let second = world.json(&["get", "2"])["uuid"].as_str().unwrap().to_owned();
     bao.run(&world, &["remember", "whatever was not told yet is told now"]);
     assert!(bao.fields(&world, &second).unwrap().to_string().contains("Tr0ub4dor&3xy"));
     // The vault goes down: what is new stays here, sealed, and is told later.
@@ -123,7 +123,7 @@ fn a_value_moves_to_the_vault_and_comes_back_from_there_and_leaves_it_with_its_m
     );
     bao.up();
     assert_eq!(bao.run(&world, &["remember", "a plain note"]).stderr, "");
-    let third = world.json(&["get", "4"])["id"].as_str().unwrap().to_owned();
+    let third = world.json(&["get", "4"])["uuid"].as_str().unwrap().to_owned();
     assert!(bao.fields(&world, &third).unwrap().to_string().contains("hunter7!Q4z"));
     assert_eq!(bao.run(&world, &["forget", "4", "--hard"]).code, Some(0));
     assert_eq!(bao.fields(&world, &third), None);

@@ -126,7 +126,7 @@ fn fields() -> Vec<(&'static str, &'static str, Value)> {
         ("ShareTagWith", "permission", permission),
         ("ShareTagWith", "tag", text(&whole(TAG))),
         ("UnshareTag", "tag", text(&whole(TAG))),
-        ("OfferAnswer", "tag", text(&whole(TAG))),
+        ("InvitationAnswer", "tag", text(&whole(TAG))),
     ]
 }
 
@@ -161,7 +161,7 @@ fn parameters() -> Vec<(&'static str, &'static str, &'static str, Value)> {
     ]
 }
 
-/// Bodies of machines. What a new memory or an edit says is described in docs/decisions/0008-histories.md.
+/// Bodies of machines. What a new memory or an edit says is described in docs/decisions/0008-restores-and-authors.md.
 fn bodies() -> [(&'static str, &'static str, Value); 2] {
     let uuid = text(ANY_UUID);
     let op = json!({
@@ -171,7 +171,7 @@ fn bodies() -> [(&'static str, &'static str, Value); 2] {
             "op_id": uuid, "memory": uuid, "base_rev": unsigned(u64::MAX), "at": text(&whole(TIME)),
             "action": {
                 "type": "string", "enum": ["delete", "purge"],
-                "description": "Machines also send objects with `create` or `edit`: docs/decisions/0008-histories.md",
+                "description": "Machines also send objects with `create` or `edit`: docs/decisions/0008-restores-and-authors.md",
             },
             "told_again": { "type": "boolean" },
         },

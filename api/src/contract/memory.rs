@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use tessera_engine::domain::{
-    Category, DomainError, Draft, Importance, Link, LinkKind, MemoryId, Metadata, Origin, Patch,
+    Category, DomainError, Draft, Importance, Link, LinkKind, MemoryUuid, Metadata, Origin, Patch,
 };
 use utoipa::ToSchema;
 
@@ -106,7 +106,7 @@ impl NewMemory {
     }
 
     /// The id that the caller chose.
-    pub(crate) fn id(&self) -> Result<Option<MemoryId>, DomainError> {
+    pub(crate) fn id(&self) -> Result<Option<MemoryUuid>, DomainError> {
         let id = match &self.id {
             Some(MemoryName::Text(id)) => Some(parsed("id", id)?),
             Some(MemoryName::Number(_)) | None => None,
@@ -235,7 +235,7 @@ pub(crate) struct NewLink {
 
 impl NewLink {
     /// The link to the memory that `target_id` was found to name.
-    pub(crate) fn link(&self, to: MemoryId) -> Result<Link, DomainError> {
+    pub(crate) fn link(&self, to: MemoryUuid) -> Result<Link, DomainError> {
         let kind: LinkKind = parsed("link_type", &self.link_type)?;
         Ok(Link { kind, to })
     }

@@ -18,8 +18,8 @@ use utoipa::ToSchema;
 pub(crate) use exact::exact;
 pub(crate) use memory::{MemoryPatch, NewLink, NewMemory};
 pub(crate) use params::{
-    CategoryCount, ChangesQuery, ListQuery, MigrateQuery, OfMemory, InvitationAnswer, PageQuery, ShareTagWith, ShareWith,
-    SinceQuery, SnapshotQuery, TagCount, UnshareTag,
+    CategoryCount, ChangesQuery, InvitationAnswer, ListQuery, MigrateQuery, OfMemory, PageQuery, ShareTagWith,
+    ShareWith, SinceQuery, SnapshotQuery, TagCount, UnshareTag,
 };
 pub(crate) use question::{Answer, Everything, Question};
 pub(crate) use views::{

@@ -1,7 +1,7 @@
 //! Parameters in paths and query strings, bodies of requests about shares, and counts of categories and tags.
 
 use serde::{Deserialize, Serialize};
-use tessera_engine::domain::MemoryId;
+use tessera_engine::domain::MemoryUuid;
 use utoipa::{IntoParams, ToSchema};
 
 /// A memory in a path.
@@ -81,7 +81,7 @@ pub(crate) struct SnapshotQuery {
     pub(crate) epoch: u64,
     /// The last id of the page before.
     #[param(value_type = Option<String>, format = Uuid)]
-    pub(crate) after: Option<MemoryId>,
+    pub(crate) after: Option<MemoryUuid>,
 }
 
 /// How secrets are taken out of what is there.
@@ -90,7 +90,7 @@ pub(crate) struct SnapshotQuery {
 pub(crate) struct MigrateQuery {
     /// Where to go on: what the answer before said as `next`.
     #[param(value_type = Option<String>, format = Uuid)]
-    pub(crate) after: Option<MemoryId>,
+    pub(crate) after: Option<MemoryUuid>,
     /// Count, and change nothing.
     #[serde(default)]
     pub(crate) dry_run: bool,

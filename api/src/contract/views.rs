@@ -115,7 +115,7 @@ impl MemoryView {
         let permission = share.as_ref().map(|share| share.permission.to_string());
         let updated = stored.updated.to_string();
         Some(Self {
-            id: stored.handle,
+            id: stored.short_id,
             uuid: stored.row.memory.to_string(),
             content: document.content.as_str().to_owned(),
             summary: stored.summary.clone(),
@@ -165,7 +165,7 @@ pub(crate) struct GoneView {
 impl GoneView {
     pub(crate) fn of(stored: &Stored) -> Self {
         let (uuid, deleted_at) = (stored.row.memory.to_string(), stored.updated.to_string());
-        Self { id: stored.handle, uuid, deleted_at }
+        Self { id: stored.short_id, uuid, deleted_at }
     }
 }
 

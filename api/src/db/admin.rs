@@ -6,7 +6,7 @@ use tessera_engine::screen::is_clean;
 
 use super::audit::on_host;
 use super::verbs::{Ask as _, args};
-use super::{Db, DbError, AuditedAction, UserId};
+use super::{AuditedAction, Db, DbError, UserId};
 use crate::keys::{Key, SCOPES};
 
 /// What a new key is for.
@@ -84,7 +84,8 @@ impl Db {
         };
         let key = Key::older(key).ok_or_else(problem)?;
         self.add_user(user).await?;
-        self.keep_key(user, &key, &NewKey { label: "imported".into(), ..NewKey::default() }, AuditedAction::KeyImported).await
+        self.keep_key(user, &key, &NewKey { label: "imported".into(), ..NewKey::default() }, AuditedAction::KeyImported)
+            .await
     }
 
     /// True for a user who was removed and not added again.

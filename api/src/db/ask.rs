@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 use sqlx::Row as _;
 use tessera_engine::Timestamp;
-use tessera_engine::domain::MemoryId;
+use tessera_engine::domain::MemoryUuid;
 use tessera_engine::meaning::ENCODER_VERSION;
 use tessera_engine::screen::Screened;
 use tessera_engine::sync::{Action, Op, Refusal};
@@ -19,7 +19,7 @@ use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 #[derive(Debug, Clone)]
 pub(crate) struct Ask {
     /// The memory.
-    pub(crate) memory: MemoryId,
+    pub(crate) memory: MemoryUuid,
     /// The id was made for this request: nobody knows it yet.
     pub(crate) is_unheard: bool,
     /// What is to be done.
@@ -37,7 +37,7 @@ impl Ask {
     pub(super) fn op(&self, base_rev: u64) -> Screened<Op> {
         let op_id = match &self.idempotency {
             Some(idempotency) => idempotency.op_id(),
-            None => MemoryId::generate(self.at),
+            None => MemoryUuid::generate(self.at),
         };
         self.action.asked(op_id, self.memory, base_rev, self.at)
     }
@@ -54,8 +54,8 @@ pub(crate) struct Idempotency {
 
 impl Idempotency {
     /// The op of a request with this key. Keys are a user's own, as ops are.
-    pub(crate) fn op_id(&self) -> MemoryId {
-        MemoryId::from_key(&format!("request {}", self.key))
+    pub(crate) fn op_id(&self) -> MemoryUuid {
+        MemoryUuid::from_key(&format!("request {}", self.key))
     }
 }
 
@@ -109,12 +109,12 @@ impl Db {
 
 impl UserTx {
     /// [`Db::own_after`], as this transaction sees them.
-    pub(super) async fn own_after(&mut self, after: Option<MemoryId>) -> Result<Vec<Stored>, DbError> {
+    pub(super) async fn own_after(&mut self, after: Option<MemoryUuid>) -> Result<Vec<Stored>, DbError> {
         let sql = concat!(
             "WITH page AS (SELECT id, octet_length(content) AS bytes FROM memories
                  WHERE memories.owner = $1 AND memories.id > $2 AND state = 'live' ORDER BY memories.id LIMIT 500),
              cut AS (SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM page)
-             SELECT feed.handle, ",
+             SELECT feed.short_id, ",
             columns!(),
             " FROM cut JOIN memories ON memories.owner = $1 AND memories.id = cut.id
               LEFT JOIN feed ON feed.user_id = $1 AND feed.owner = $1 AND feed.memory = cut.id
@@ -154,7 +154,7 @@ impl UserTx {
         Ok(Some(Reply::Done(None)))
     }
 
-    pub(super) async fn is_applied(&mut self, op_id: MemoryId) -> Result<bool, DbError> {
+    pub(super) async fn is_applied(&mut self, op_id: MemoryUuid) -> Result<bool, DbError> {
         let sql = "SELECT EXISTS (SELECT FROM applied_ops WHERE user_id = $1 AND op_id = $2)";
         Ok(self.tx.value(sql, args![self.user.as_str(), uuid(op_id)]).await?)
     }
@@ -182,7 +182,7 @@ pub(crate) struct ChangedAfter {
     /// The time of a change.
     pub(crate) time: Timestamp,
     /// The last memory of that time that is known already.
-    pub(crate) memory: Option<MemoryId>,
+    pub(crate) memory: Option<MemoryUuid>,
 }
 
 impl Db {
@@ -197,7 +197,7 @@ impl Db {
                      AND ($3::text IS NULL OR category = $3) AND ($4::text IS NULL OR $4 = ANY (tags))
                  ORDER BY place LIMIT $5 OFFSET $6),
              cut AS (SELECT id, place, total, sum(bytes) OVER (ORDER BY place) - bytes AS before FROM page)
-             SELECT total, feed.handle, ",
+             SELECT total, feed.short_id, ",
             columns!(),
             " FROM cut JOIN memories ON memories.owner = $1 AND memories.id = cut.id
               LEFT JOIN feed ON feed.user_id = $1 AND feed.owner = $1 AND feed.memory = cut.id
@@ -222,7 +222,7 @@ impl Db {
     }
 
     /// The user's own live memories after an id, in the order of ids: an export is read in pages.
-    pub(crate) async fn own_after(&self, user: &UserId, after: Option<MemoryId>) -> Result<Vec<Stored>, DbError> {
+    pub(crate) async fn own_after(&self, user: &UserId, after: Option<MemoryUuid>) -> Result<Vec<Stored>, DbError> {
         self.of(user).await?.own_after(after).await
     }
 
@@ -246,7 +246,7 @@ impl Db {
                      ORDER BY updated, id LIMIT $5) AS first_rows),
              cut AS (SELECT id, place, sum(bytes) OVER (ORDER BY place) - bytes AS before,
                  count(*) OVER () AS total FROM page)
-             SELECT total, feed.handle, ",
+             SELECT total, feed.short_id, ",
             columns!(),
             " FROM cut JOIN memories ON memories.owner = $1 AND memories.id = cut.id
               LEFT JOIN feed ON feed.user_id = $1 AND feed.owner = $1 AND feed.memory = cut.id
@@ -276,12 +276,12 @@ impl Db {
         let mut tx = self.of(user).await?;
         let sql = concat!(
             "WITH page AS (
-                 SELECT memories.owner, id, feed.handle, octet_length(content) AS bytes, count(*) OVER () AS total,
+                 SELECT memories.owner, id, feed.short_id, octet_length(content) AS bytes, count(*) OVER () AS total,
                      row_number() OVER (ORDER BY memories.owner, id) AS place
                  FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
                  WHERE feed.user_id = $1 AND feed.owner <> $1 AND state = 'live' ORDER BY place LIMIT $2 OFFSET $3),
-             cut AS (SELECT owner, id, handle, place, total, sum(bytes) OVER (ORDER BY place) - bytes AS before FROM page)
-             SELECT total, cut.handle, ",
+             cut AS (SELECT owner, id, short_id, place, total, sum(bytes) OVER (ORDER BY place) - bytes AS before FROM page)
+             SELECT total, cut.short_id, ",
             columns!(),
             " FROM cut JOIN memories ON memories.owner = cut.owner AND memories.id = cut.id
               WHERE before < $4 ORDER BY place"
@@ -292,12 +292,12 @@ impl Db {
     }
 
     /// A memory that the user may see.
-    pub(crate) async fn get(&self, user: &UserId, id: MemoryId) -> Result<Option<Stored>, DbError> {
+    pub(crate) async fn get(&self, user: &UserId, id: MemoryUuid) -> Result<Option<Stored>, DbError> {
         self.of(user).await?.memory(id).await
     }
 
     /// True if following what each of the user's memories replaces leads from one to another.
-    pub(crate) async fn leads_to(&self, user: &UserId, from: MemoryId, to: MemoryId) -> Result<bool, DbError> {
+    pub(crate) async fn leads_to(&self, user: &UserId, from: MemoryUuid, to: MemoryUuid) -> Result<bool, DbError> {
         let mut tx = self.of(user).await?;
         // UNION keeps each memory once, so that a circle ends.
         let sql = "WITH RECURSIVE chain (id) AS (
@@ -311,12 +311,12 @@ impl Db {
     }
 
     /// Memories of the user's own that link to one: their ids and how.
-    pub(crate) async fn links_to(&self, user: &UserId, id: MemoryId) -> Result<Vec<(MemoryId, String)>, DbError> {
+    pub(crate) async fn links_to(&self, user: &UserId, id: MemoryUuid) -> Result<Vec<(MemoryUuid, String)>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = "SELECT id, split_part(link, ':', 1) AS type FROM memories, unnest(links) AS link
              WHERE owner = $1 AND state = 'live' AND links <> '{}' AND split_part(link, ':', 2) = $2 ORDER BY id";
         let rows = tx.all(sql, args![user.as_str(), id.to_string()]).await?;
-        rows.iter().map(|row| Ok((MemoryId::from_uuid(row.try_get("id")?), row.try_get("type")?))).collect()
+        rows.iter().map(|row| Ok((MemoryUuid::from_uuid(row.try_get("id")?), row.try_get("type")?))).collect()
     }
 
     /// The user's own live memories by tag or category, the most first.
@@ -338,7 +338,7 @@ impl Db {
         let sql = "WITH own AS (SELECT * FROM memories WHERE owner = $1 AND state = 'live')
              SELECT jsonb_build_object(
                'total_memories', (SELECT count(*) FROM own),
-               'waiting_for_meaning', (SELECT count(*) FROM own
+               'awaiting_embedding', (SELECT count(*) FROM own
                    WHERE meant_rev <> content_rev OR substring(meaning FROM 1 FOR 1) < $2),
                'by_category', (SELECT coalesce(jsonb_object_agg(category, n), '{}')
                    FROM (SELECT category, count(*) AS n FROM own GROUP BY 1) c),

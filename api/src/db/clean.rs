@@ -2,7 +2,7 @@
 //! history that every machine has passed.
 //!
 //! A machine that comes back after all that is told by its marks. With the news that it has not heard go the marks of that time:
-//! the database does not know its newest one, so it compares all it has, as after a restore (docs/decisions/0008-histories.md).
+//! the database does not know its newest one, so it compares all it has, as after a restore (docs/decisions/0008-restores-and-authors.md).
 //! What proves a deletion of the user's own stays for good: absence proves none.
 
 use std::time::Duration;

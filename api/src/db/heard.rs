@@ -2,7 +2,7 @@
 
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
-use tessera_engine::domain::MemoryId;
+use tessera_engine::domain::MemoryUuid;
 use tessera_engine::sync::{KeyMachine, OtherUserMachines, PurgeReport};
 
 use super::memories::uuid;
@@ -44,7 +44,7 @@ impl Db {
     }
 
     /// Who has heard that a memory of the caller's own was removed for good.
-    pub(crate) async fn purge_report(&self, caller: &Caller, memory: MemoryId) -> Result<PurgeReport, DbError> {
+    pub(crate) async fn purge_report(&self, caller: &Caller, memory: MemoryUuid) -> Result<PurgeReport, DbError> {
         let mut tx = self.by(caller).await?;
         let sql = "SELECT state FROM memories WHERE owner = $1 AND id = $2";
         let state: Option<String> = tx.maybe_value(sql, args![caller.user.as_str(), uuid(memory)]).await?;

@@ -33,7 +33,9 @@ impl UserTx {
     pub(crate) async fn kept_index(&mut self, by_embedding: bool) -> Result<Option<KeptIndex>, DbError> {
         let sql = "SELECT epoch, seq, stamp, used, beside, snapshot FROM kept_indexes
                    WHERE user_id = $1 AND form = $2 AND by_meaning = $3";
-        let Some(row) = self.tx.maybe(sql, args![self.user.as_str(), FORM, by_embedding]).await? else { return Ok(None) };
+        let Some(row) = self.tx.maybe(sql, args![self.user.as_str(), FORM, by_embedding]).await? else {
+            return Ok(None);
+        };
         let number =
             |name: &str| -> Result<u64, DbError> { Ok(u64::try_from(row.try_get::<i64, _>(name)?).unwrap_or(0)) };
         let seq = number("seq")?;

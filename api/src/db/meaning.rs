@@ -6,13 +6,13 @@
 use std::collections::BTreeSet;
 
 use sqlx::Row as _;
-use tessera_engine::domain::MemoryId;
+use tessera_engine::domain::MemoryUuid;
 use tessera_engine::meaning::{ENCODER_VERSION, Meaning};
 use tessera_engine::sync::SentMeaning;
 use uuid::Uuid;
 
 use super::verbs::{Ask as _, args};
-use super::{Db, DbError, AuditedAction, UserId, UserTx, unless_overtaken};
+use super::{AuditedAction, Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// The version of the encoder of what is there, as the index of rows that wait has it: empty where nothing is, or it is
 /// of another text. A newer server's is left alone.
@@ -193,7 +193,7 @@ impl UserTx {
     /// Indexes hold what was wrong until they hear of the memory again: those of its owner, as nobody else believed it.
     fn tell_again(&mut self, id: Uuid) {
         let owner = self.user.as_str().to_owned();
-        self.told.add(vec![owner.clone()], &owner, MemoryId::from_uuid(id));
+        self.told.add(vec![owner.clone()], &owner, MemoryUuid::from_uuid(id));
     }
 
     /// Nothing is believed any more that came under a key, now or later. False where that was so already. Machines may have

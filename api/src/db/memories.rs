@@ -8,7 +8,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row as _};
 use tessera_engine::compose::{Beside, Composed, Decided, Known, memory_of};
 use tessera_engine::domain::{
-    Category, Content, FilePath, Importance, Link, LinkKind, Memory, MemoryId, MemoryType, Origin, Permission, Scope,
+    Category, Content, FilePath, Importance, Link, LinkKind, Memory, MemoryType, MemoryUuid, Origin, Permission, Scope,
     Share, Tag, Timestamp, Trust,
 };
 use tessera_engine::pack::{LineCosts, Passage};
@@ -186,7 +186,7 @@ pub(crate) struct Stored {
     /// The summary that was made when the text was written: what lines cost was counted with it.
     pub(crate) summary: String,
     /// Its short number for the transaction's user, where it was read with it.
-    pub(crate) handle: Option<u32>,
+    pub(crate) short_id: Option<u32>,
     /// With everything that is derived from it, where it was read to be changed.
     pub(super) known: Option<Box<Known>>,
 }
@@ -195,7 +195,7 @@ impl Stored {
     /// A row that its owner wrote now.
     pub(super) fn new(owner: String, row: Row) -> Self {
         let updated = Timestamp::from_micros(0);
-        Self { owner, row, rights: Rights::Owner, updated, summary: String::new(), handle: None, known: None }
+        Self { owner, row, rights: Rights::Owner, updated, summary: String::new(), short_id: None, known: None }
     }
 
     /// Whose it is, if it is not the user's own.
@@ -217,7 +217,7 @@ pub(crate) fn seen(mut found: Stored) -> Stored {
     found
 }
 
-pub(crate) fn uuid(id: MemoryId) -> Uuid {
+pub(crate) fn uuid(id: MemoryUuid) -> Uuid {
     Uuid::from_bytes(*id.as_bytes())
 }
 
@@ -250,7 +250,7 @@ pub(crate) fn stored(row: &PgRow) -> Result<Stored, DbError> {
         _ => State::Purged,
     };
     let row_of = Row {
-        memory: MemoryId::from_uuid(row.try_get("id")?),
+        memory: MemoryUuid::from_uuid(row.try_get("id")?),
         rev: number("rev", row.try_get("rev")?)?,
         people_rev: number("people_rev", row.try_get("people_rev")?)?,
         content_rev: number("content_rev", row.try_get("content_rev")?)?,
@@ -260,13 +260,13 @@ pub(crate) fn stored(row: &PgRow) -> Result<Stored, DbError> {
     };
     let updated = Timestamp::from_micros(row.try_get("updated")?);
     let (owner, summary) = (row.try_get("owner")?, row.try_get("summary")?);
-    Ok(Stored { owner, row: row_of, rights, updated, summary, handle: None, known: None })
+    Ok(Stored { owner, row: row_of, rights, updated, summary, short_id: None, known: None })
 }
 
-/// Reads [`columns`] and the `handle` of the user's feed beside them.
+/// Reads [`columns`] and the `short_id` of the user's feed beside them.
 pub(crate) fn numbered(row: &PgRow) -> Result<Stored, DbError> {
-    let handle: Option<i64> = row.try_get("handle")?;
-    Ok(Stored { handle: handle.and_then(|handle| u32::try_from(handle).ok()), ..stored(row)? })
+    let short_id: Option<i64> = row.try_get("short_id")?;
+    Ok(Stored { short_id: short_id.and_then(|short_id| u32::try_from(short_id).ok()), ..stored(row)? })
 }
 
 /// Reads [`derived_columns`]: a memory as it is kept, for nobody in particular. `None` for one removed for good.
@@ -310,7 +310,7 @@ fn document(row: &PgRow) -> Result<Document, DbError> {
         vouched: row.try_get::<Option<&str>, _>("vouched")?.map(|text| read("vouched", text)).transpose()?,
         origin: read::<Origin>("origin", row.try_get("origin")?)?,
         session: row.try_get("session")?,
-        conflict_of: conflict_of.map(MemoryId::from_uuid),
+        conflict_of: conflict_of.map(MemoryUuid::from_uuid),
         file: row.try_get::<Option<&str>, _>("file")?.map(|text| read("file", text)).transpose()?,
         metadata: row.try_get::<Option<&str>, _>("metadata")?.map(|text| read("metadata", text)).transpose()?,
     };
@@ -325,7 +325,7 @@ fn document(row: &PgRow) -> Result<Document, DbError> {
 fn link_of(text: &str) -> Result<Link, DbError> {
     let (kind, to) = text.split_once(':').ok_or_else(|| wrong("links")(&"has no type"))?;
     let kind = LinkKind::kept(kind).map_err(|error| wrong("links")(&error))?;
-    Ok(Link { kind, to: read::<MemoryId>("links", to)? })
+    Ok(Link { kind, to: read::<MemoryUuid>("links", to)? })
 }
 
 /// One memory with its derived columns, by owner and id.
@@ -343,50 +343,50 @@ macro_rules! with_derived {
 
 impl UserTx {
     /// A memory that the user may see, as they see it.
-    pub(crate) async fn memory(&mut self, id: MemoryId) -> Result<Option<Stored>, DbError> {
+    pub(crate) async fn memory(&mut self, id: MemoryUuid) -> Result<Option<Stored>, DbError> {
         Ok(self.meant(id).await?.map(seen))
     }
 
     /// The memory that an id means to the user: their own, else of those that they may see the one that came first.
-    async fn meant(&mut self, id: MemoryId) -> Result<Option<Stored>, DbError> {
+    async fn meant(&mut self, id: MemoryUuid) -> Result<Option<Stored>, DbError> {
         let sql = concat!(
-            "SELECT feed.handle, ",
+            "SELECT feed.short_id, ",
             columns!(),
             " FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
-              WHERE feed.user_id = $1 AND feed.memory = $2 ORDER BY feed.owner <> $1, feed.handle LIMIT 1"
+              WHERE feed.user_id = $1 AND feed.memory = $2 ORDER BY feed.owner <> $1, feed.short_id LIMIT 1"
         );
         let found = self.fed(sql, |query| query.bind(uuid(id))).await?;
         found.first().map(numbered).transpose()
     }
 
     /// The same, locked until the transaction ends, where the user may change it.
-    pub(super) async fn memory_to_change(&mut self, id: MemoryId) -> Result<Option<Stored>, DbError> {
+    pub(super) async fn memory_to_change(&mut self, id: MemoryUuid) -> Result<Option<Stored>, DbError> {
         self.with_derived(id, concat!(with_derived!(), " FOR NO KEY UPDATE")).await
     }
 
     /// The same without a lock: another transaction may change the memory at any time.
-    pub(super) async fn memory_to_foresee(&mut self, id: MemoryId) -> Result<Option<Stored>, DbError> {
+    pub(super) async fn memory_to_foresee(&mut self, id: MemoryUuid) -> Result<Option<Stored>, DbError> {
         self.with_derived(id, with_derived!()).await
     }
 
-    async fn with_derived(&mut self, id: MemoryId, sql: &'static str) -> Result<Option<Stored>, DbError> {
+    async fn with_derived(&mut self, id: MemoryUuid, sql: &'static str) -> Result<Option<Stored>, DbError> {
         let Some(seen) = self.meant(id).await? else { return Ok(None) };
         if seen.rights < Rights::Write {
             return Ok(Some(seen));
         }
         match self.derived_by(&seen.owner, id, sql).await? {
-            Some(found) => Ok(Some(Stored { handle: seen.handle, ..found })),
+            Some(found) => Ok(Some(Stored { short_id: seen.short_id, ..found })),
             // Access may have been lost while waiting for the lock.
             None => self.meant(id).await,
         }
     }
 
     /// A memory of an owner that the user may change, locked until the transaction ends.
-    pub(super) async fn locked(&mut self, owner: &str, id: MemoryId) -> Result<Option<Stored>, DbError> {
+    pub(super) async fn locked(&mut self, owner: &str, id: MemoryUuid) -> Result<Option<Stored>, DbError> {
         self.derived_by(owner, id, concat!(with_derived!(), " FOR NO KEY UPDATE")).await
     }
 
-    async fn derived_by(&mut self, owner: &str, id: MemoryId, sql: &'static str) -> Result<Option<Stored>, DbError> {
+    async fn derived_by(&mut self, owner: &str, id: MemoryUuid, sql: &'static str) -> Result<Option<Stored>, DbError> {
         let Some(row) = self.tx.maybe(sql, args![owner, uuid(id)]).await? else { return Ok(None) };
         let found = stored(&row)?;
         Ok(Some(Stored { known: known(&row, &found)?, ..found }))

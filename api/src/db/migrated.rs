@@ -3,14 +3,14 @@
 
 use serde::Serialize;
 use tessera_engine::compose::cleaned;
-use tessera_engine::domain::MemoryId;
+use tessera_engine::domain::MemoryUuid;
 use tessera_engine::text::O200k;
 use uuid::Uuid;
 
 use super::memories::{Stored, columns, stored, uuid};
 use super::secrets::target;
 use super::verbs::{Ask as _, args};
-use super::{Caller, Db, DbError, AuditedAction, UserId, UserTx, unless_overtaken};
+use super::{AuditedAction, Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 use crate::secrets::{Aside, Opened, SecretError, Secrets, VaultedError};
 
 /// Rows that are looked through at one time.
@@ -30,7 +30,7 @@ pub struct Migrated {
     /// Where to go on; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = Uuid)]
-    pub next: Option<MemoryId>,
+    pub next: Option<MemoryUuid>,
 }
 
 impl Migrated {
@@ -73,7 +73,7 @@ impl Db {
         &self,
         by: Migrator<'_>,
         secrets: &Secrets,
-        after: Option<MemoryId>,
+        after: Option<MemoryUuid>,
         only_count: bool,
     ) -> Result<Migrated, VaultedError> {
         let user = by.user();
@@ -105,13 +105,13 @@ impl Db {
         &self,
         user: &UserId,
         secrets: &Secrets,
-        after: Option<MemoryId>,
+        after: Option<MemoryUuid>,
         only_count: bool,
     ) -> Result<Migrated, SecretError> {
         Ok(self.migrate_secrets(Migrator::Host(user), secrets, after, only_count).await?)
     }
 
-    async fn any_own_after(&self, user: &UserId, after: Option<MemoryId>) -> Result<Vec<Stored>, DbError> {
+    async fn any_own_after(&self, user: &UserId, after: Option<MemoryUuid>) -> Result<Vec<Stored>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = concat!(
             "SELECT ",
@@ -168,7 +168,7 @@ impl Db {
         let rows: Vec<(Uuid, String, Vec<u8>)> = tx.rows(sql, args![user.as_str(), &current]).await?;
         let mut done = 0;
         for (id, name, sealed) in rows {
-            let memory = MemoryId::from_uuid(id);
+            let memory = MemoryUuid::from_uuid(id);
             // What does not open stays as it is: its key may come back.
             let Ok(Opened::Value(value)) = secrets.opened(user.as_str(), memory, &name, &sealed) else { continue };
             let Ok(again) = secrets.sealed(user.as_str(), memory, &name, &value) else { continue };

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use tessera_engine::Timestamp;
-use tessera_engine::domain::{Filters, MemoryId};
+use tessera_engine::domain::{Filters, MemoryUuid};
 use uuid::Uuid;
 
 use super::ask::with_total;
@@ -31,43 +31,43 @@ pub(crate) struct Browsed {
 impl Db {
     /// The memory of a short number. `None` for a number that the user has for none, and for one of a memory that is not
     /// what its id means to them: no other owner's memory stands for their own.
-    pub(crate) async fn of_handle(&self, user: &UserId, handle: i64) -> Result<Option<MemoryId>, DbError> {
+    pub(crate) async fn of_short_id(&self, user: &UserId, short_id: i64) -> Result<Option<MemoryUuid>, DbError> {
         let mut tx = self.of(user).await?;
-        let sql = "SELECT memory FROM feed WHERE user_id = $1 AND handle = $2 AND handle =
-                 (SELECT other.handle FROM feed other WHERE other.user_id = $1 AND other.memory = feed.memory
-                  ORDER BY other.owner <> $1, other.handle LIMIT 1)";
-        let found: Option<Uuid> = tx.maybe_value(sql, args![user.as_str(), handle]).await?;
-        Ok(found.map(MemoryId::from_uuid))
+        let sql = "SELECT memory FROM feed WHERE user_id = $1 AND short_id = $2 AND short_id =
+                 (SELECT other.short_id FROM feed other WHERE other.user_id = $1 AND other.memory = feed.memory
+                  ORDER BY other.owner <> $1, other.short_id LIMIT 1)";
+        let found: Option<Uuid> = tx.maybe_value(sql, args![user.as_str(), short_id]).await?;
+        Ok(found.map(MemoryUuid::from_uuid))
     }
 
     /// The memories that are shared with a user and that their owners call by a number: what the number meant where one number
     /// was for all users. Those that the user may see no more are left out.
-    pub(crate) async fn shared_under(&self, user: &UserId, handle: i64) -> Result<Vec<Stored>, DbError> {
+    pub(crate) async fn shared_under(&self, user: &UserId, short_id: i64) -> Result<Vec<Stored>, DbError> {
         let mut tx = self.of(user).await?;
-        let those: Vec<Uuid> = tx.values("SELECT shared_under($1)", args![handle]).await?;
+        let those: Vec<Uuid> = tx.values("SELECT shared_under($1)", args![short_id]).await?;
         let mut found = Vec::with_capacity(those.len());
         for memory in those {
-            found.extend(tx.memory(MemoryId::from_uuid(memory)).await?.filter(|stored| stored.share().is_some()));
+            found.extend(tx.memory(MemoryUuid::from_uuid(memory)).await?.filter(|stored| stored.share().is_some()));
         }
         Ok(found)
     }
 
     /// The short numbers of memories, as far as the user has some.
-    pub(crate) async fn handles(
+    pub(crate) async fn short_ids(
         &self,
         user: &UserId,
-        memories: &[MemoryId],
-    ) -> Result<HashMap<MemoryId, u32>, DbError> {
+        memories: &[MemoryUuid],
+    ) -> Result<HashMap<MemoryUuid, u32>, DbError> {
         if memories.is_empty() {
             return Ok(HashMap::new());
         }
         let mut tx = self.of(user).await?;
-        let sql = "SELECT DISTINCT ON (memory) memory, handle FROM feed WHERE user_id = $1 AND memory = ANY ($2)
-             ORDER BY memory, owner <> $1, handle";
+        let sql = "SELECT DISTINCT ON (memory) memory, short_id FROM feed WHERE user_id = $1 AND memory = ANY ($2)
+             ORDER BY memory, owner <> $1, short_id";
         let rows = tx.all(sql, args![user.as_str(), memories.iter().copied().map(uuid).collect::<Vec<_>>()]).await?;
         let numbered = rows.iter().map(|row| {
-            let handle = u32::try_from(row.try_get::<i64, _>("handle")?).unwrap_or(u32::MAX);
-            Ok((MemoryId::from_uuid(row.try_get("memory")?), handle))
+            let short_id = u32::try_from(row.try_get::<i64, _>("short_id")?).unwrap_or(u32::MAX);
+            Ok((MemoryUuid::from_uuid(row.try_get("memory")?), short_id))
         });
         numbered.collect()
     }
@@ -76,11 +76,11 @@ impl Db {
     pub(crate) async fn saying(&self, user: &UserId, content: &str) -> Result<Option<Stored>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = concat!(
-            "SELECT feed.handle, ",
+            "SELECT feed.short_id, ",
             columns!(),
             " FROM memories JOIN feed ON feed.user_id = $1 AND feed.owner = $1 AND feed.memory = memories.id
               WHERE memories.owner = $1 AND state = 'live' AND content_md5 <> ''
-                  AND content_md5 = md5($2) AND content = $2 ORDER BY feed.handle LIMIT 1"
+                  AND content_md5 = md5($2) AND content = $2 ORDER BY feed.short_id LIMIT 1"
         );
         let row = tx.maybe(sql, args![user.as_str(), content]).await?;
         row.as_ref().map(numbered).transpose()
@@ -93,8 +93,8 @@ impl Db {
         let mut tx = self.of(user).await?;
         let sql = concat!(
             "WITH page AS (
-                 SELECT memories.owner, id, feed.handle, octet_length(content) AS bytes, count(*) OVER () AS total,
-                     row_number() OVER (ORDER BY CASE WHEN $2 THEN 0 ELSE importance END DESC, created DESC, feed.handle) AS place
+                 SELECT memories.owner, id, feed.short_id, octet_length(content) AS bytes, count(*) OVER () AS total,
+                     row_number() OVER (ORDER BY CASE WHEN $2 THEN 0 ELSE importance END DESC, created DESC, feed.short_id) AS place
                  FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
                  WHERE feed.user_id = $1 AND state = 'live'
                      AND ($6::text[] IS NULL OR category = ANY ($6)) AND ($7::text[] IS NULL OR type = ANY ($7))
@@ -103,8 +103,8 @@ impl Db {
                      AND ($11::bigint IS NULL OR created >= $11) AND ($12::bigint IS NULL OR created < $12)
                      AND ($13::text IS NULL OR feed.owner = $13 AND feed.owner <> $1)
                  ORDER BY place LIMIT $3 OFFSET $4),
-             cut AS (SELECT owner, id, handle, place, total, sum(bytes) OVER (ORDER BY place) - bytes AS before FROM page)
-             SELECT total, cut.handle, ",
+             cut AS (SELECT owner, id, short_id, place, total, sum(bytes) OVER (ORDER BY place) - bytes AS before FROM page)
+             SELECT total, cut.short_id, ",
             columns!(),
             " FROM cut JOIN memories ON memories.owner = cut.owner AND memories.id = cut.id
               WHERE before < $5 ORDER BY place"
@@ -154,8 +154,8 @@ impl Db {
 /// The use that a user made of a memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Use {
-    /// The memory's handle for this user.
-    pub(crate) handle: u32,
+    /// The memory's ID for this user.
+    pub(crate) short_id: u32,
     /// Deliveries in full.
     pub(crate) count: u32,
     /// The last one.
@@ -165,7 +165,7 @@ pub(crate) struct Use {
 fn uses(rows: &[PgRow]) -> Result<Vec<Use>, DbError> {
     let one = |row: &PgRow| {
         Ok(Use {
-            handle: u32::try_from(row.try_get::<i64, _>("handle")?).unwrap_or(u32::MAX),
+            short_id: u32::try_from(row.try_get::<i64, _>("short_id")?).unwrap_or(u32::MAX),
             count: u32::try_from(row.try_get::<i32, _>("uses")?).unwrap_or(0),
             last: Timestamp::from_micros(row.try_get("used")?),
         })
@@ -174,20 +174,20 @@ fn uses(rows: &[PgRow]) -> Result<Vec<Use>, DbError> {
 }
 
 impl Db {
-    /// Counts deliveries: handles, how often each, and the time. Gives what is counted now.
+    /// Counts deliveries: IDs, how often each, and the time. Gives what is counted now.
     pub(crate) async fn count_uses(
         &self,
         user: &UserId,
-        handles: &[i64],
+        short_ids: &[i64],
         counts: &[i32],
         now: Timestamp,
     ) -> Result<Vec<Use>, DbError> {
         let counted = unless_overtaken(|| async {
             let mut tx = self.of(user).await?;
             let sql = "UPDATE feed SET uses = uses + told.count, used = $4
-                 FROM unnest($2::bigint[], $3::int[]) AS told (handle, count) WHERE feed.user_id = $1 AND feed.handle = told.handle
-                 RETURNING feed.handle, feed.uses, feed.used";
-            let rows = tx.all(sql, args![user.as_str(), handles, counts, now.as_micros()]).await?;
+                 FROM unnest($2::bigint[], $3::int[]) AS told (short_id, count) WHERE feed.user_id = $1 AND feed.short_id = told.short_id
+                 RETURNING feed.short_id, feed.uses, feed.used";
+            let rows = tx.all(sql, args![user.as_str(), short_ids, counts, now.as_micros()]).await?;
             tx.commit().await?;
             Ok::<_, DbError>(rows)
         });
@@ -198,7 +198,7 @@ impl Db {
 impl UserTx {
     /// The uses after a time, in microseconds.
     pub(crate) async fn used_since(&mut self, time: i64) -> Result<Vec<Use>, DbError> {
-        let sql = "SELECT handle, uses, used FROM feed WHERE user_id = $1 AND used > $2";
+        let sql = "SELECT short_id, uses, used FROM feed WHERE user_id = $1 AND used > $2";
         let rows = self.tx.all(sql, args![self.user.as_str(), time]).await?;
         uses(&rows)
     }

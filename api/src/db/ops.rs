@@ -3,7 +3,7 @@
 
 use sqlx::Row as _;
 use tessera_engine::compose::{Decided, Outcome};
-use tessera_engine::domain::MemoryId;
+use tessera_engine::domain::MemoryUuid;
 use tessera_engine::screen::Screened;
 use tessera_engine::sync::{Action, Answer, Op, Refusal, Shadow, State, copy_id};
 
@@ -45,7 +45,7 @@ pub(super) struct Begun {
     /// The owners of the memories that the user knows by the id, the user first.
     owners: Vec<String>,
     /// The user's short number of the first of them.
-    handle: Option<u32>,
+    short_id: Option<u32>,
     /// True for a key whose vectors are not used.
     pub(super) is_distrusted: bool,
 }
@@ -68,7 +68,7 @@ pub(super) struct Written {
     /// The tags that it had before, and whether it was live; `None` for a new one.
     was: Option<(Vec<String>, bool)>,
     /// The other text of a conflict, and whether it was stored now.
-    copy: Option<(MemoryId, bool)>,
+    copy: Option<(MemoryUuid, bool)>,
     /// True for a new row that nobody but its owner can see.
     is_own_alone: bool,
 }
@@ -121,8 +121,8 @@ impl UserTx {
     /// Registers an op and locks the shares of the memory's owner; without an op, only the latter.
     pub(super) async fn begin_op(
         &mut self,
-        op: Option<(MemoryId, &[u8])>,
-        memory: MemoryId,
+        op: Option<(MemoryUuid, &[u8])>,
+        memory: MemoryUuid,
         key: Option<&str>,
     ) -> Result<Begun, sqlx::Error> {
         let (op, hash) = op.map(|(op, hash)| (uuid(op), hash)).unzip();
@@ -130,20 +130,20 @@ impl UserTx {
         let row = self.tx.one(sql, args![self.user.as_str(), op, hash, uuid(memory), key]).await?;
         let is_new: bool = row.try_get("is_new")?;
         let known = if is_new { None } else { Some((row.try_get("known_hash")?, row.try_get("known_refusal")?)) };
-        let handle: Option<i64> = row.try_get("handle")?;
+        let short_id: Option<i64> = row.try_get("short_id")?;
         Ok(Begun {
             known,
             owners: row.try_get::<Option<_>, _>("owners")?.unwrap_or_default(),
-            handle: handle.and_then(|handle| u32::try_from(handle).ok()),
+            short_id: short_id.and_then(|short_id| u32::try_from(short_id).ok()),
             is_distrusted: row.try_get::<Option<_>, _>("is_distrusted")?.unwrap_or(false),
         })
     }
 
     /// Reads a memory that an op is about, and locks it if the user may change it.
-    pub(super) async fn current(&mut self, memory: MemoryId, begun: &Begun) -> Result<Current, DbError> {
+    pub(super) async fn current(&mut self, memory: MemoryUuid, begun: &Begun) -> Result<Current, DbError> {
         let Some(owner) = begun.owners.first() else { return Ok(Current::Nothing) };
         if let Some(found) = self.locked(owner, memory).await? {
-            return Ok(Current::Found(Box::new(Stored { handle: begun.handle, ..found })));
+            return Ok(Current::Found(Box::new(Stored { short_id: begun.short_id, ..found })));
         }
         // The first owner's is not there for the user, or only to be read.
         match self.memory_to_change(memory).await? {
@@ -276,7 +276,7 @@ impl UserTx {
         Ok(step)
     }
 
-    async fn shadow(&mut self, id: MemoryId) -> Result<Option<Shadow>, DbError> {
+    async fn shadow(&mut self, id: MemoryUuid) -> Result<Option<Shadow>, DbError> {
         let Some(found) = self.memory(id).await? else { return Ok(None) };
         let sql = "SELECT max(seq) FROM feed WHERE user_id = $1 AND memory = $2";
         let seq: Option<i64> = self.tx.value(sql, args![self.user.as_str(), uuid(id)]).await?;

@@ -7,11 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sqlx::{AssertSqlSafe, Row as _};
-use tessera_engine::domain::MemoryId;
+use tessera_engine::domain::MemoryUuid;
 use uuid::Uuid;
 
 use super::verbs::{Ask as _, args};
-use super::{Db, DbError, AuditedAction, UserId, UserTx, unless_overtaken};
+use super::{AuditedAction, Db, DbError, UserId, UserTx, unless_overtaken};
 use crate::contract::MemoryView;
 use crate::secrets::{SecretError, Secrets};
 
@@ -267,7 +267,7 @@ impl UserTx {
         let sql = "UPDATE memories SET edited_by = $3, rev = rev + 1 WHERE owner = $1 AND edited_by = $2 RETURNING id";
         let edited = self.tx.all(sql, args![&me, gone.as_str(), GONE]).await?;
         for row in &edited {
-            let memory = MemoryId::from_uuid(row.try_get("id")?);
+            let memory = MemoryUuid::from_uuid(row.try_get("id")?);
             let audience = self.audience(&me, memory).await?;
             self.told_all(audience, memory);
         }
@@ -279,7 +279,7 @@ impl UserTx {
             self.drop_indexes(&[]);
         }
         for memory in &shared {
-            self.told.add(vec![me.clone()], "", MemoryId::from_uuid(*memory));
+            self.told.add(vec![me.clone()], "", MemoryUuid::from_uuid(*memory));
         }
         done.push(("memories", edited.len() as u64));
         done.push(("feed", shared.len() as u64));

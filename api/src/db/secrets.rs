@@ -3,7 +3,7 @@
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use tessera_engine::compose::Decided;
-use tessera_engine::domain::MemoryId;
+use tessera_engine::domain::MemoryUuid;
 use tessera_engine::screen::Secret;
 use uuid::Uuid;
 
@@ -15,7 +15,7 @@ use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 /// A secret as it is kept.
 pub(crate) struct Kept {
     /// The memory that it was taken out of.
-    pub(crate) memory: MemoryId,
+    pub(crate) memory: MemoryUuid,
     pub(crate) name: String,
     /// Encrypted; nothing where it is in a vault.
     pub(crate) sealed: Option<Vec<u8>>,
@@ -23,7 +23,7 @@ pub(crate) struct Kept {
 
 fn kept(row: &PgRow) -> Result<Kept, DbError> {
     Ok(Kept {
-        memory: MemoryId::from_uuid(row.try_get("memory")?),
+        memory: MemoryUuid::from_uuid(row.try_get("memory")?),
         name: row.try_get("name")?,
         sealed: row.try_get("sealed")?,
     })
@@ -31,7 +31,7 @@ fn kept(row: &PgRow) -> Result<Kept, DbError> {
 
 /// A value in a vault that has no row.
 pub(crate) struct Orphan {
-    pub(crate) memory: MemoryId,
+    pub(crate) memory: MemoryUuid,
     pub(crate) name: String,
     tx: UserTx,
 }
@@ -72,7 +72,7 @@ impl Db {
     pub(crate) async fn own_secrets(
         &self,
         caller: &Caller,
-        memory: MemoryId,
+        memory: MemoryUuid,
         names: impl FnOnce(&Stored) -> Vec<String>,
     ) -> Result<Option<(Stored, Vec<Kept>)>, DbError> {
         let mut tx = self.by(caller).await?;
@@ -93,7 +93,7 @@ impl Db {
     pub(crate) async fn sent_before(
         &self,
         caller: &Caller,
-        memory: MemoryId,
+        memory: MemoryUuid,
         name: &str,
     ) -> Result<Option<Option<Kept>>, DbError> {
         let mut tx = self.by(caller).await?;
@@ -104,7 +104,12 @@ impl Db {
     }
 
     /// Keeps what came from a machine. False where the memory is not there any more.
-    pub(crate) async fn keep_sent(&self, caller: &Caller, memory: MemoryId, secret: &Secret) -> Result<bool, DbError> {
+    pub(crate) async fn keep_sent(
+        &self,
+        caller: &Caller,
+        memory: MemoryUuid,
+        secret: &Secret,
+    ) -> Result<bool, DbError> {
         unless_overtaken(|| async {
             let mut tx = self.by(caller).await?;
             if !tx.has_own(memory).await? {
@@ -121,7 +126,7 @@ impl Db {
 
     /// Removes a secret of a memory of the caller's own. False where there is none. What lies in a vault is an orphan from
     /// then on (since ever: no row of it is to come), and leaves it at once.
-    pub(crate) async fn forget_secret(&self, caller: &Caller, memory: MemoryId, name: &str) -> Result<bool, DbError> {
+    pub(crate) async fn forget_secret(&self, caller: &Caller, memory: MemoryUuid, name: &str) -> Result<bool, DbError> {
         unless_overtaken(|| async {
             let mut tx = self.by(caller).await?;
             let sql = "WITH gone AS (DELETE FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3
@@ -140,7 +145,7 @@ impl Db {
     }
 
     /// Notes what is about to be put into a vault.
-    pub(crate) async fn intend(&self, owner: &UserId, memory: MemoryId, names: &[String]) -> Result<(), DbError> {
+    pub(crate) async fn intend(&self, owner: &UserId, memory: MemoryUuid, names: &[String]) -> Result<(), DbError> {
         unless_overtaken(|| async {
             let mut tx = self.of(owner).await?;
             let sql = "INSERT INTO vault_writes (owner, memory, name, since)
@@ -176,7 +181,7 @@ impl Db {
              ORDER BY since LIMIT 1 FOR UPDATE SKIP LOCKED";
         let row = tx.maybe(sql, args![owner.as_str()]).await?;
         let Some(row) = row else { return Ok(None) };
-        Ok(Some(Orphan { memory: MemoryId::from_uuid(row.try_get("memory")?), name: row.try_get("name")?, tx }))
+        Ok(Some(Orphan { memory: MemoryUuid::from_uuid(row.try_get("memory")?), name: row.try_get("name")?, tx }))
     }
 
     /// Users with values on their way into the vault or out of it.
@@ -189,15 +194,15 @@ impl Db {
     }
 
     /// The memories whose values are to leave the vault: their rows are gone.
-    pub(crate) async fn leaving_vault(&self, owner: &UserId) -> Result<Vec<MemoryId>, DbError> {
+    pub(crate) async fn leaving_vault(&self, owner: &UserId) -> Result<Vec<MemoryUuid>, DbError> {
         let mut tx = self.of(owner).await?;
         let sql = "SELECT memory FROM vault_removals WHERE owner = $1 ORDER BY since LIMIT 500";
         let those: Vec<Uuid> = tx.values(sql, args![owner.as_str()]).await?;
-        Ok(those.into_iter().map(MemoryId::from_uuid).collect())
+        Ok(those.into_iter().map(MemoryUuid::from_uuid).collect())
     }
 
     /// The vault has confirmed that it is gone.
-    pub(crate) async fn left_vault(&self, owner: &UserId, memory: MemoryId) -> Result<(), DbError> {
+    pub(crate) async fn left_vault(&self, owner: &UserId, memory: MemoryUuid) -> Result<(), DbError> {
         let mut tx = self.of(owner).await?;
         let sql = "DELETE FROM vault_removals WHERE owner = $1 AND memory = $2";
         tx.run(sql, args![owner.as_str(), uuid(memory)]).await?;
@@ -218,7 +223,7 @@ impl UserTx {
     }
 
     /// Keeps one. False where it was kept before. What is not sealed lies in the vault.
-    pub(super) async fn keep_secret(&mut self, memory: MemoryId, secret: &Secret) -> Result<bool, DbError> {
+    pub(super) async fn keep_secret(&mut self, memory: MemoryUuid, secret: &Secret) -> Result<bool, DbError> {
         let sealed = Some(&secret.sealed).filter(|sealed| !sealed.is_empty());
         let sql = "INSERT INTO memory_secrets (owner, memory, name, kind, mark, sealed, place) VALUES ($1, $2, $3, $4, $5, $6, $7)
              ON CONFLICT (owner, memory, name) DO NOTHING";
@@ -250,7 +255,7 @@ impl UserTx {
     }
 
     /// With a memory that is removed for good its secrets go, out of the vault too.
-    pub(super) async fn purge_secrets(&mut self, memory: MemoryId, told: &[String]) -> Result<(), DbError> {
+    pub(super) async fn purge_secrets(&mut self, memory: MemoryUuid, told: &[String]) -> Result<(), DbError> {
         let (owner, id) = (self.user.as_str().to_owned(), uuid(memory));
         for sql in [
             "INSERT INTO vault_removals (owner, memory) SELECT DISTINCT owner, memory FROM memory_secrets
@@ -265,20 +270,20 @@ impl UserTx {
     }
 
     /// A secret of a memory of the user's own that has this name.
-    pub(super) async fn secret(&mut self, memory: MemoryId, name: &str) -> Result<Option<Kept>, DbError> {
+    pub(super) async fn secret(&mut self, memory: MemoryUuid, name: &str) -> Result<Option<Kept>, DbError> {
         let sql = "SELECT memory, name, sealed FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3";
         let row = self.tx.maybe(sql, args![self.user.as_str(), uuid(memory), name]).await?;
         row.as_ref().map(kept).transpose()
     }
 
     /// True for a memory of the user's own that was not removed for good.
-    pub(super) async fn has_own(&mut self, memory: MemoryId) -> Result<bool, DbError> {
+    pub(super) async fn has_own(&mut self, memory: MemoryUuid) -> Result<bool, DbError> {
         let sql = "SELECT EXISTS (SELECT FROM memories WHERE owner = $1 AND id = $2 AND state <> 'purged' FOR SHARE)";
         Ok(self.tx.value(sql, args![self.user.as_str(), uuid(memory)]).await?)
     }
 }
 
 /// A secret, as the audit names it.
-pub(crate) fn target(memory: MemoryId, name: &str) -> String {
+pub(crate) fn target(memory: MemoryUuid, name: &str) -> String {
     format!("{memory} {name}")
 }

@@ -5,14 +5,14 @@ use std::collections::HashSet;
 use serde::Serialize;
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
-use tessera_engine::domain::{DomainError, MemoryId, Permission, Tag};
+use tessera_engine::domain::{DomainError, MemoryUuid, Permission, Tag};
 use tessera_engine::sync::Invitation;
 use uuid::Uuid;
 
 use super::error::MayConflict;
 use super::memories::uuid;
 use super::verbs::{Ask as _, args};
-use super::{Caller, Db, DbError, AuditedAction, UserId, UserTx, unless_overtaken};
+use super::{AuditedAction, Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// Offers of one owner that a user is shown at a time: the next come when these are answered.
 const MOST_OFFERS_OF_ONE: i64 = 5;
@@ -21,7 +21,7 @@ const MOST_OFFERS_OF_ONE: i64 = 5;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     /// One memory.
-    Memory(MemoryId),
+    Memory(MemoryUuid),
     /// Everything of the owner that has a tag, now and later.
     Tag(Tag),
 }
@@ -63,7 +63,7 @@ pub(crate) struct MemoryShare {
     memory_id: Option<i64>,
     /// Its UUID.
     #[schema(value_type = String, format = Uuid)]
-    memory_uuid: MemoryId,
+    memory_uuid: MemoryUuid,
     /// With whom.
     shared_with: String,
     /// read or write.
@@ -168,20 +168,20 @@ impl Db {
         &self,
         user: &UserId,
         owner: &UserId,
-        memory: Option<MemoryId>,
+        memory: Option<MemoryUuid>,
         is_muted: bool,
     ) -> Result<bool, DbError> {
         unless_overtaken(|| async {
             let mut tx = self.of(user).await?;
             let memory = memory.map_or(Uuid::nil(), uuid);
-            let before: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
+            let before: HashSet<MemoryUuid> = tx.visible_of(owner).await?.into_iter().collect();
             let sql = if is_muted {
                 "INSERT INTO mutes (user_id, owner, memory) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
             } else {
                 "DELETE FROM mutes WHERE user_id = $1 AND owner = $2 AND memory = $3"
             };
             let done = tx.run(sql, args![user.as_str(), owner.as_str(), memory]).await?;
-            let after: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
+            let after: HashSet<MemoryUuid> = tx.visible_of(owner).await?.into_iter().collect();
             tx.told_of(user, owner, before.symmetric_difference(&after).copied());
             if done.rows_affected() > 0 {
                 tx.offers_changed(user);
@@ -210,13 +210,14 @@ impl Db {
             let user = &caller.user;
             let mut tx = self.by(caller).await?;
             tx.change_shares(owner).await?;
-            let before: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
+            let before: HashSet<MemoryUuid> = tx.visible_of(owner).await?.into_iter().collect();
             let sql = "SELECT answer_offer($1, $2, $3)";
             let changed: bool = tx.value(sql, args![owner.as_str(), tag.as_str(), is_accepted]).await?;
-            let after: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
+            let after: HashSet<MemoryUuid> = tx.visible_of(owner).await?.into_iter().collect();
             if changed {
                 let answer = if is_accepted { "accepted" } else { "declined" };
-                tx.audit(AuditedAction::OfferAnswered, &format!("{} {} {answer}", owner.as_str(), tag.as_str())).await?;
+                tx.audit(AuditedAction::InvitationAnswered, &format!("{} {} {answer}", owner.as_str(), tag.as_str()))
+                    .await?;
                 tx.offers_changed(user);
             }
             if !before.is_subset(&after) {
@@ -230,7 +231,7 @@ impl Db {
     }
 
     /// Whose a memory is that a user muted.
-    pub(crate) async fn muted_owners(&self, user: &UserId, memory: MemoryId) -> Result<Vec<UserId>, DbError> {
+    pub(crate) async fn muted_owners(&self, user: &UserId, memory: MemoryUuid) -> Result<Vec<UserId>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = "SELECT owner FROM mutes WHERE user_id = $1 AND memory = $2 ORDER BY owner";
         let owners: Vec<String> = tx.values(sql, args![user.as_str(), uuid(memory)]).await?;
@@ -241,7 +242,7 @@ impl Db {
     pub(crate) async fn my_shares(&self, user: &UserId) -> Result<MyShares, DbError> {
         let mut tx = self.of(user).await?;
         let sql = concat!(
-            "SELECT s.memory, s.grantee, s.permission, left(m.content, 80) AS preview, f.handle, ",
+            "SELECT s.memory, s.grantee, s.permission, left(m.content, 80) AS preview, f.short_id, ",
             since!(),
             "FROM memory_shares s JOIN memories m ON m.owner = s.owner AND m.id = s.memory
              LEFT JOIN feed f ON f.user_id = s.owner AND f.owner = s.owner AND f.memory = s.memory
@@ -258,8 +259,8 @@ impl Db {
         let mut shares = MyShares::default();
         for row in &memories {
             shares.memory_shares.push(MemoryShare {
-                memory_id: row.try_get("handle")?,
-                memory_uuid: MemoryId::from_uuid(row.try_get("memory")?),
+                memory_id: row.try_get("short_id")?,
+                memory_uuid: MemoryUuid::from_uuid(row.try_get("memory")?),
                 shared_with: row.try_get("grantee")?,
                 permission: row.try_get("permission")?,
                 preview: row.try_get("preview")?,
@@ -287,10 +288,10 @@ impl UserTx {
         Ok(())
     }
 
-    async fn own_memory(&mut self, id: MemoryId) -> Result<Option<MemoryId>, DbError> {
+    async fn own_memory(&mut self, id: MemoryUuid) -> Result<Option<MemoryUuid>, DbError> {
         let sql = "SELECT id FROM memories WHERE owner = $1 AND id = $2 AND state = 'live'";
         let found: Option<Uuid> = self.tx.maybe_value(sql, args![self.user.as_str(), uuid(id)]).await?;
-        Ok(found.map(MemoryId::from_uuid))
+        Ok(found.map(MemoryUuid::from_uuid))
     }
 
     async fn is_accepted(&mut self, tag: &Tag, with: &UserId) -> Result<bool, DbError> {
@@ -318,20 +319,20 @@ impl UserTx {
         rows.iter().map(offer).collect()
     }
 
-    async fn tagged(&mut self, tag: &Tag) -> Result<Vec<MemoryId>, DbError> {
+    async fn tagged(&mut self, tag: &Tag) -> Result<Vec<MemoryUuid>, DbError> {
         let sql = "SELECT id FROM memories WHERE owner = $1 AND tags @> ARRAY[$2] AND state = 'live' ORDER BY id";
         let found: Vec<Uuid> = self.tx.values(sql, args![self.user.as_str(), tag.as_str()]).await?;
-        Ok(found.into_iter().map(MemoryId::from_uuid).collect())
+        Ok(found.into_iter().map(MemoryUuid::from_uuid).collect())
     }
 
     /// Memories of an owner that the user sees.
-    async fn visible_of(&mut self, owner: &UserId) -> Result<Vec<MemoryId>, DbError> {
+    async fn visible_of(&mut self, owner: &UserId) -> Result<Vec<MemoryUuid>, DbError> {
         let sql = "SELECT m.id FROM memories m WHERE m.owner = $1 AND (
                  m.id IN (SELECT memory FROM memory_shares WHERE owner = $1 AND grantee = $2)
                  OR EXISTS (SELECT FROM tag_shares s WHERE s.owner = $1 AND s.grantee = $2 AND s.tag = ANY (m.tags)))
              ORDER BY m.id";
         let found: Vec<Uuid> = self.tx.values(sql, args![owner.as_str(), self.user.as_str()]).await?;
-        Ok(found.into_iter().map(MemoryId::from_uuid).collect())
+        Ok(found.into_iter().map(MemoryUuid::from_uuid).collect())
     }
 
     async fn grant(

@@ -160,15 +160,15 @@ impl UserTx {
         found.extend(bind(shared).fetch_all(&mut *self.tx).await?);
         if let Some(gone) = gone(sql) {
             let known: HashSet<i64> =
-                found.iter().map(|row| row.try_get("handle")).collect::<Result<_, sqlx::Error>>()?;
+                found.iter().map(|row| row.try_get("short_id")).collect::<Result<_, sqlx::Error>>()?;
             for row in bind(sqlx::query(AssertSqlSafe(gone)).bind(user)).fetch_all(&mut *self.tx).await? {
-                if !known.contains(&row.try_get("handle")?) {
+                if !known.contains(&row.try_get("short_id")?) {
                     found.push(row);
                 }
             }
             let mut numbered: Vec<(i64, PgRow)> =
-                found.into_iter().map(|row| Ok((row.try_get("handle")?, row))).collect::<Result<_, sqlx::Error>>()?;
-            numbered.sort_by_key(|(handle, _)| *handle);
+                found.into_iter().map(|row| Ok((row.try_get("short_id")?, row))).collect::<Result<_, sqlx::Error>>()?;
+            numbered.sort_by_key(|(short_id, _)| *short_id);
             found = numbered.into_iter().map(|(_, row)| row).collect();
         }
         Ok(found)
@@ -249,19 +249,19 @@ fn of_others(sql: &str, join: &str) -> String {
 mod tests {
     use super::*;
 
-    const SQL: &str = "SELECT feed.handle FROM feed LEFT JOIN memories m ON m.owner = feed.owner AND m.id = feed.memory \
+    const SQL: &str = "SELECT feed.short_id FROM feed LEFT JOIN memories m ON m.owner = feed.owner AND m.id = feed.memory \
                        WHERE feed.user_id = $1 AND feed.seq > $2";
 
     #[test]
     fn a_statement_about_a_feed_comes_apart() {
         assert_eq!(
             own(SQL),
-            "SELECT feed.handle FROM feed LEFT JOIN memories m ON m.owner = feed.owner AND m.owner = $1 AND m.id = \
+            "SELECT feed.short_id FROM feed LEFT JOIN memories m ON m.owner = feed.owner AND m.owner = $1 AND m.id = \
              feed.memory WHERE feed.user_id = $1 AND feed.owner = $1 AND feed.seq > $2"
         );
         assert_eq!(
             shared(SQL, &["bob".into(), "eve@x".into()]),
-            "SELECT feed.handle FROM (SELECT * FROM feed WHERE user_id = $1 AND owner <> $1) feed JOIN memories m ON \
+            "SELECT feed.short_id FROM (SELECT * FROM feed WHERE user_id = $1 AND owner <> $1) feed JOIN memories m ON \
              m.owner = feed.owner AND m.owner = ANY ('{\"bob\",\"eve@x\"}') AND m.id = feed.memory WHERE feed.user_id \
              = $1 AND feed.seq > $2"
         );

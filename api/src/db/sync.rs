@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
-use tessera_engine::domain::MemoryId;
+use tessera_engine::domain::MemoryUuid;
 use tessera_engine::sync::{Arrival, MOST_ROWS, Mark, News, Page, SentMeaning, Shadow, Snapshot};
 use uuid::Uuid;
 
@@ -75,7 +75,7 @@ impl Db {
         &self,
         user: &UserId,
         marks: &[Mark],
-        after: Option<MemoryId>,
+        after: Option<MemoryUuid>,
     ) -> Result<Snapshot, DbError> {
         let mut tx = self.of(user).await?;
         // Before the rows: what changes between comes once more with the feed.
@@ -150,7 +150,7 @@ pub(super) struct Told {
 
 impl Told {
     /// Tells users of a memory.
-    pub(super) fn add(&mut self, those: Vec<String>, owner: &str, memory: MemoryId) {
+    pub(super) fn add(&mut self, those: Vec<String>, owner: &str, memory: MemoryUuid) {
         for who in those {
             self.those.push(who);
             self.owners.push(owner.to_owned());
@@ -210,7 +210,7 @@ impl UserTx {
     }
 
     /// Notes that a user is to be told of memories of one owner.
-    pub(super) fn told_of(&mut self, who: &UserId, owner: &UserId, memories: impl IntoIterator<Item = MemoryId>) {
+    pub(super) fn told_of(&mut self, who: &UserId, owner: &UserId, memories: impl IntoIterator<Item = MemoryUuid>) {
         for memory in memories {
             self.told.add(vec![who.as_str().to_owned()], owner.as_str(), memory);
         }
@@ -222,7 +222,7 @@ impl UserTx {
     }
 
     /// Notes that users are to be told of a memory of the user's own.
-    pub(super) fn told_all(&mut self, those: Vec<String>, memory: MemoryId) {
+    pub(super) fn told_all(&mut self, those: Vec<String>, memory: MemoryUuid) {
         let owner = self.user.as_str().to_owned();
         self.told.add(those, &owner, memory);
     }
@@ -254,7 +254,7 @@ impl UserTx {
     }
 
     /// The users who see a memory.
-    pub(super) async fn audience(&mut self, owner: &str, memory: MemoryId) -> Result<Vec<String>, DbError> {
+    pub(super) async fn audience(&mut self, owner: &str, memory: MemoryUuid) -> Result<Vec<String>, DbError> {
         let those: Option<Vec<String>> = self.tx.value("SELECT audience($1, $2)", args![owner, uuid(memory)]).await?;
         Ok(those.unwrap_or_default())
     }

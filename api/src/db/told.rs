@@ -7,7 +7,7 @@ use std::pin::pin;
 use futures_util::{Stream, TryStreamExt as _};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
-use tessera_engine::domain::MemoryId;
+use tessera_engine::domain::MemoryUuid;
 use uuid::Uuid;
 
 use super::meaning::believed;
@@ -18,14 +18,14 @@ use super::{DbError, UserTx};
 
 /// A memory that a feed tells of, at which place, and its row, where the user may see one.
 pub(super) struct Told {
-    pub(super) memory: MemoryId,
+    pub(super) memory: MemoryUuid,
     pub(super) seq: u64,
     pub(super) row: Option<PgRow>,
 }
 
 impl Told {
     fn new(memory: Uuid, seq: i64, row: Option<PgRow>) -> Self {
-        Self { memory: MemoryId::from_uuid(memory), seq: u64::try_from(seq).unwrap_or(0), row }
+        Self { memory: MemoryUuid::from_uuid(memory), seq: u64::try_from(seq).unwrap_or(0), row }
     }
 }
 
@@ -43,7 +43,7 @@ macro_rules! meant {
               LEFT JOIN LATERAL (SELECT feed.owner AS whose, feed.memory AS what FROM feed
                   JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
                   WHERE feed.user_id = $1 AND feed.memory = told.memory
-                  ORDER BY feed.owner <> $1, feed.handle LIMIT 1) meant ON true
+                  ORDER BY feed.owner <> $1, feed.short_id LIMIT 1) meant ON true
               LEFT JOIN memories ON memories.owner = meant.whose AND memories.id = meant.what ORDER BY ",
             $order
         )
@@ -83,7 +83,7 @@ impl UserTx {
     }
 
     /// What the feed tells of after an id, in the order of ids.
-    pub(super) async fn told_from(&mut self, after: Option<MemoryId>, most: i64) -> Result<Vec<Told>, DbError> {
+    pub(super) async fn told_from(&mut self, after: Option<MemoryUuid>, most: i64) -> Result<Vec<Told>, DbError> {
         let after = after.map_or(Uuid::nil(), uuid);
         if self.is_spread {
             let sql = "SELECT memory, max(seq) AS seq FROM feed WHERE user_id = $1 AND memory > $2
@@ -108,7 +108,7 @@ impl UserTx {
             .collect::<Result<_, sqlx::Error>>()?;
         let ids: Vec<Uuid> = told.iter().map(|(memory, _)| *memory).collect();
         let sql =
-            "SELECT memory, owner FROM feed WHERE user_id = $1 AND memory = ANY ($2) ORDER BY owner <> $1, handle";
+            "SELECT memory, owner FROM feed WHERE user_id = $1 AND memory = ANY ($2) ORDER BY owner <> $1, short_id";
         let places = self.tx.all(sql, args![self.user.as_str(), &ids]).await?;
         let places: Vec<(Uuid, String)> = places
             .iter()

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::sync::Arc;
 
-use tessera_api::{SemanticSearch, SecretMode, SecretRules};
+use tessera_api::{SecretMode, SecretRules, SemanticSearch};
 use tessera_engine::domain::{Clock, FixedClock, SystemClock, Timestamp};
 use tessera_tables::settings;
 use tessera_vault::Config;

@@ -39,7 +39,7 @@ pub(super) struct UserIndex {
     tail: Tail,
     tail_bytes: usize,
     mask: Mask,
-    /// Handles of turns of conversations: a change among them changes what is around others.
+    /// IDs of turns of conversations: a change among them changes what is around others.
     captured: HashSet<u32>,
     /// Which memories each replaces, for those that replace any.
     replaced: HashMap<u32, Vec<Key>>,
@@ -169,13 +169,13 @@ impl UserIndex {
         !self.waiting.is_empty() && looked.is_none_or(|looked| looked.elapsed() > LOOK)
     }
 
-    /// The handles of rows that wait, if it is time to look; the time of a look is noted.
+    /// The IDs of rows that wait, if it is time to look; the time of a look is noted.
     pub(super) fn take_a_look(&self) -> Vec<i64> {
         if !self.is_look_due() {
             return Vec::new();
         }
         *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-        self.waiting.keys().map(|handle| i64::from(*handle)).collect()
+        self.waiting.keys().map(|short_id| i64::from(*short_id)).collect()
     }
 
     /// Whose rows wait.
@@ -206,7 +206,7 @@ impl UserIndex {
     /// True when so much changed that building it anew costs less, or a turn of a conversation was changed or went:
     /// nobody knows any more what it stood beside. A new turn is no reason.
     pub(super) fn is_rebuild_due(&self, changed: &[Fed]) -> bool {
-        self.is_too_much(changed.len()) || changed.iter().any(|fed| self.captured.contains(&fed.facts.handle))
+        self.is_too_much(changed.len()) || changed.iter().any(|fed| self.captured.contains(&fed.facts.short_id))
     }
 
     /// True when so much changed that building it anew costs less.
@@ -217,20 +217,20 @@ impl UserIndex {
 
     /// What rows replaced until now.
     pub(super) fn replaced_by(&self, changed: &[Fed]) -> HashSet<Key> {
-        changed.iter().filter_map(|fed| self.replaced.get(&fed.facts.handle)).flatten().cloned().collect()
+        changed.iter().filter_map(|fed| self.replaced.get(&fed.facts.short_id)).flatten().cloned().collect()
     }
 
     /// Counts uses in.
     pub(super) fn count(&mut self, uses: &[Use]) {
         for one in uses {
             // Having been said makes no turn of a conversation current; using it does.
-            let is_captured = self.captured.contains(&one.handle);
+            let is_captured = self.captured.contains(&one.short_id);
             let used = |created: u32| if is_captured { one.last.minutes() } else { one.last.minutes().max(created) };
             let count = u8::try_from(one.count).unwrap_or(u8::MAX);
-            if let Some(features) = self.tail.features_mut(one.handle) {
+            if let Some(features) = self.tail.features_mut(one.short_id) {
                 (features.used, features.access_count) = (used(features.created), count);
             } else if let Some(snapshot) = &mut self.snapshot
-                && let Some(doc) = snapshot.find(one.handle)
+                && let Some(doc) = snapshot.find(one.short_id)
             {
                 snapshot.set_use(doc, used(snapshot.features(doc).created), count);
             }
@@ -263,18 +263,18 @@ impl UserIndex {
     }
 
     fn remember(&mut self, fed: &Fed) {
-        let handle = fed.facts.handle;
+        let short_id = fed.facts.short_id;
         if fed.facts.is_captured {
-            self.captured.insert(handle);
+            self.captured.insert(short_id);
         }
         match fed.owner.as_deref().filter(|_| !Meaning::is_current(&fed.meaning)) {
-            Some(owner) => self.waiting.insert(handle, owner.into()),
-            None => self.waiting.remove(&handle),
+            Some(owner) => self.waiting.insert(short_id, owner.into()),
+            None => self.waiting.remove(&short_id),
         };
         if fed.replaces.is_empty() {
-            self.replaced.remove(&handle);
+            self.replaced.remove(&short_id);
         } else {
-            self.replaced.insert(handle, fed.replaces.clone());
+            self.replaced.insert(short_id, fed.replaces.clone());
         }
     }
 }
@@ -282,7 +282,7 @@ impl UserIndex {
 impl Fed {
     fn row(self, successors: &HashMap<Key, u32>) -> IndexRow {
         let successor = self.key().and_then(|key| successors.get(&key).copied());
-        let successor = successor.filter(|handle| *handle != self.facts.handle);
+        let successor = successor.filter(|short_id| *short_id != self.facts.short_id);
         let flags = self.facts.flags.with(Flags::SUPERSEDED, successor.is_some());
         let facts = Facts { flags, ..self.facts };
         IndexRow {
@@ -298,10 +298,10 @@ impl Fed {
 /// Who replaces whom: of several, the latest.
 fn successors(replaced: &HashMap<u32, Vec<Key>>) -> HashMap<Key, u32> {
     let mut successors: HashMap<Key, u32> = HashMap::new();
-    for (handle, memories) in replaced {
+    for (short_id, memories) in replaced {
         for memory in memories {
-            let known = successors.entry(memory.clone()).or_insert(*handle);
-            *known = (*known).max(*handle);
+            let known = successors.entry(memory.clone()).or_insert(*short_id);
+            *known = (*known).max(*short_id);
         }
     }
     successors

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sqlx::Row as _;
 use tessera_engine::Timestamp;
 use tessera_engine::compose::{Beside, memory_of};
-use tessera_engine::domain::{Clock, Handle, Memory, RecallRequest};
+use tessera_engine::domain::{Clock, Memory, RecallRequest, ShortId};
 use tessera_engine::pack::{JsonRows, LineCosts, Ranked, Recall, Row};
 use tessera_engine::recall::{Form, Ranking, answer};
 use tessera_engine::score::Weights;
@@ -117,7 +117,7 @@ struct Asked {
     ranking: Ranking,
     page: Vec<Ranked>,
     rows: Vec<Arc<Row>>,
-    /// The handles of the others, and what they may be kept under.
+    /// The IDs of the others, and what they may be kept under.
     others: Vec<u32>,
     label: Label,
 }
@@ -185,8 +185,8 @@ impl Recaller {
             room = Some(self.cache.room(bytes).await);
             news = News::everything(&slot.index, &mut db.of(user).await?).await?;
         }
-        match news.handles() {
-            Some(handles) => self.texts.take(&slot.shelf, handles),
+        match news.short_ids() {
+            Some(short_ids) => self.texts.take(&slot.shelf, short_ids),
             None => slot.shelf.clear(),
         }
         let is_built = matches!(news, News::All(..));
@@ -288,9 +288,9 @@ impl Recaller {
         let (request, now, weights) = (request.clone(), self.clock.now(), Arc::clone(&self.weights));
         let page = apart(&turn, move || slot.rank(&request, now, &weights).page(&request)).await??;
         let mut tx = db.of(&caller.user).await?;
-        let handles: Vec<u32> = page.iter().map(|ranked| ranked.handle.get()).collect();
-        let mut found = found(&mut tx, &handles).await?;
-        let stored = |ranked: Ranked| found.remove(&ranked.handle.get()).map(|found| (ranked, found.stored));
+        let short_ids: Vec<u32> = page.iter().map(|ranked| ranked.short_id.get()).collect();
+        let mut found = found(&mut tx, &short_ids).await?;
+        let stored = |ranked: Ranked| found.remove(&ranked.short_id.get()).map(|found| (ranked, found.stored));
         Ok(page.into_iter().filter_map(stored).collect())
     }
 
@@ -309,10 +309,10 @@ impl Recaller {
         let ranked = apart(&turn, move || {
             let ranking = at.rank(&request, now, &weights);
             let page = ranking.page(&request)?;
-            let handles = page.iter().map(|ranked| ranked.handle.get());
-            let (mut rows, mut others, label) = texts.of(&at.shelf, handles);
+            let short_ids = page.iter().map(|ranked| ranked.short_id.get());
+            let (mut rows, mut others, label) = texts.of(&at.shelf, short_ids);
             if form.full {
-                others.extend(rows.drain(..).map(|row| row.memory.handle.get()));
+                others.extend(rows.drain(..).map(|row| row.memory.short_id.get()));
             }
             let asked = Asked { request, form, weights, ranking, page, rows, others, label };
             let is_whole = asked.others.is_empty();
@@ -339,23 +339,23 @@ impl Recaller {
                 .await??
             }
         };
-        self.note(&caller.user, recall.details.iter().map(|detail| detail.ranked.handle.get()));
+        self.note(&caller.user, recall.details.iter().map(|detail| detail.ranked.short_id.get()));
         Ok(recall)
     }
 
     /// Counts memories that were given in full.
-    pub(crate) fn note(&self, user: &UserId, handles: impl Iterator<Item = u32>) {
+    pub(crate) fn note(&self, user: &UserId, short_ids: impl Iterator<Item = u32>) {
         let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
         let of_user = uses.entry(user.clone()).or_default();
-        handles.for_each(|handle| *of_user.entry(handle).or_default() += 1);
+        short_ids.for_each(|short_id| *of_user.entry(short_id).or_default() += 1);
     }
 
     /// Tells the database, and the indexes that are at hand, of what was used.
     pub(crate) async fn flush(&self, db: &Db) {
         let uses = std::mem::take(&mut *self.uses.lock().unwrap_or_else(PoisonError::into_inner));
         let now = self.clock.now();
-        for (user, handles) in uses.into_iter().filter(|(_, handles)| !handles.is_empty()) {
-            if let Err(error) = self.flush_one(db, &user, handles, now).await {
+        for (user, short_ids) in uses.into_iter().filter(|(_, short_ids)| !short_ids.is_empty()) {
+            if let Err(error) = self.flush_one(db, &user, short_ids, now).await {
                 // A count that is lost ranks a memory a little lower: nothing that was written is.
                 tracing::warn!(%error, "uses were not counted");
             }
@@ -366,12 +366,14 @@ impl Recaller {
         &self,
         db: &Db,
         user: &UserId,
-        handles: HashMap<u32, u32>,
+        short_ids: HashMap<u32, u32>,
         now: Timestamp,
     ) -> Result<(), DbError> {
-        let (handles, counts): (Vec<i64>, Vec<i32>) =
-            handles.into_iter().map(|(handle, count)| (i64::from(handle), i32::try_from(count).unwrap_or(1))).unzip();
-        let uses = db.count_uses(user, &handles, &counts, now).await?;
+        let (short_ids, counts): (Vec<i64>, Vec<i32>) = short_ids
+            .into_iter()
+            .map(|(short_id, count)| (i64::from(short_id), i32::try_from(count).unwrap_or(1)))
+            .unzip();
+        let uses = db.count_uses(user, &short_ids, &counts, now).await?;
         // Rows are locked no longer: whoever waits for the index keeps nobody from writing.
         let Some(slot) = self.cache.known(user) else { return Ok(()) };
         let turn = self.turn(&slot).await;
@@ -380,28 +382,29 @@ impl Recaller {
     }
 }
 
-/// Memories by their handles, with what is kept of their lines' costs.
-async fn found(tx: &mut UserTx, handles: &[u32]) -> Result<HashMap<u32, Found>, DbError> {
-    let handles: Vec<i64> = handles.iter().map(|handle| i64::from(*handle)).collect();
+/// Memories by their IDs, with what is kept of their lines' costs.
+async fn found(tx: &mut UserTx, short_ids: &[u32]) -> Result<HashMap<u32, Found>, DbError> {
+    let short_ids: Vec<i64> = short_ids.iter().map(|short_id| i64::from(*short_id)).collect();
     let sql = concat!(
-        "SELECT feed.handle, feed.uses, feed.used, signature, costs, passages, ",
+        "SELECT feed.short_id, feed.uses, feed.used, signature, costs, passages, ",
         believed!("memories"),
         ", ",
         columns!(),
         " FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory AND state = 'live'
-          WHERE feed.user_id = $1 AND feed.handle = ANY ($2)"
+          WHERE feed.user_id = $1 AND feed.short_id = ANY ($2)"
     );
-    let found = tx.fed(sql, |query| query.bind(&handles)).await?;
+    let found = tx.fed(sql, |query| query.bind(&short_ids)).await?;
     let mut rows = HashMap::with_capacity(found.len());
     for row in &found {
         let stored = stored(row)?;
-        let handle = u32::try_from(row.try_get::<i64, _>("handle")?).unwrap_or(u32::MAX);
+        let short_id = u32::try_from(row.try_get::<i64, _>("short_id")?).unwrap_or(u32::MAX);
         let Some(document) = stored.row.state.live() else { continue };
-        let Ok(short) = Handle::try_from(handle) else { continue };
+        let Ok(short) = ShortId::try_from(short_id) else { continue };
         let (share, edited_by) = (stored.share(), stored.row.edited_by.clone());
         // The summary that was counted, however one would be made today.
         let summary = stored.summary.clone();
-        let beside = Beside { id: stored.row.memory, handle: short, summary, share, edited_by, stands_for_file: false };
+        let beside =
+            Beside { id: stored.row.memory, short_id: short, summary, share, edited_by, stands_for_file: false };
         let mut memory = memory_of(document, beside);
         memory.updated = stored.updated;
         memory.access_count = u32::try_from(row.try_get::<i32, _>("uses")?).unwrap_or(0);
@@ -409,7 +412,7 @@ async fn found(tx: &mut UserTx, handles: &[u32]) -> Result<HashMap<u32, Found>, 
         let costs = costs(row, &memory)?;
         let signature = row.try_get::<i64, _>("signature")?.cast_unsigned();
         let meaning = row.try_get("meaning")?;
-        rows.insert(handle, Found { stored, memory, costs, signature, meaning });
+        rows.insert(short_id, Found { stored, memory, costs, signature, meaning });
     }
     Ok(rows)
 }

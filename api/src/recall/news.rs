@@ -64,10 +64,10 @@ const ROW_BYTES: usize = 400;
 
 macro_rules! fed {
     ($which:literal) => {
-        concat!("SELECT feed.memory, feed.owner = '' AS is_unnamed, feed.seq, feed.handle, feed.uses, feed.used, m.owner, m.created, \
+        concat!("SELECT feed.memory, feed.owner = '' AS is_unnamed, feed.seq, feed.short_id, feed.uses, feed.used, m.owner, m.created, \
          m.expires, m.importance, m.length, m.standing, m.scope, m.forward, m.origin, m.edited_by, \
          m.vouched, m.session, m.links, ", believed!("m"), " FROM feed LEFT JOIN memories m ON m.owner = feed.owner AND m.id = feed.memory AND m.state = 'live' WHERE feed.user_id = $1 AND ",
-        $which, " ORDER BY feed.handle")
+        $which, " ORDER BY feed.short_id")
     };
 }
 
@@ -113,7 +113,7 @@ impl News {
             return Ok(Self::None);
         }
         let sql = fed!(
-            "feed.handle = ANY ($2) AND m.meant_rev = m.content_rev AND substring(m.meaning FROM 1 FOR 1) = $3 \
+            "feed.short_id = ANY ($2) AND m.meant_rev = m.content_rev AND substring(m.meaning FROM 1 FOR 1) = $3 \
              AND (m.meant_by IS NULL OR m.owner = $1)"
         );
         let version = [ENCODER_VERSION];
@@ -159,14 +159,14 @@ impl News {
         Ok(Self::All(all, position))
     }
 
-    /// The handles of the rows that it is about; `None` for all.
-    pub(super) fn handles(&self) -> Option<impl Iterator<Item = u32>> {
+    /// The IDs of the rows that it is about; `None` for all.
+    pub(super) fn short_ids(&self) -> Option<impl Iterator<Item = u32>> {
         let rows: &[Fed] = match self {
             Self::None => &[],
             Self::Some(rows, ..) | Self::Again(rows) => rows,
             Self::All(..) | Self::TooMuch(_) => return None,
         };
-        Some(rows.iter().map(|fed| fed.facts.handle))
+        Some(rows.iter().map(|fed| fed.facts.short_id))
     }
 
     /// The same for an index that nobody asks by meaning: no row has any, and none waits for it.
@@ -290,7 +290,7 @@ fn give_context(all: &mut [Fed]) {
         }
     }
     for mut turns in sessions.into_values() {
-        turns.sort_by_key(|at| all.get(*at).map(|fed| (fed.facts.created, fed.facts.handle)));
+        turns.sort_by_key(|at| all.get(*at).map(|fed| (fed.facts.created, fed.facts.short_id)));
         let docs: Vec<ForwardDoc> = turns
             .iter()
             .map(|at| all.get(*at).and_then(|fed| ForwardDoc::decode(&fed.blob).ok()).unwrap_or_default())
@@ -315,12 +315,12 @@ fn fed(rows: &[PgRow], user: &str) -> Result<Vec<Fed>, DbError> {
 }
 
 fn read(row: &PgRow, user: &str) -> Result<Fed, DbError> {
-    let handle = u32::try_from(row.try_get::<i64, _>("handle")?).unwrap_or(u32::MAX);
+    let short_id = u32::try_from(row.try_get::<i64, _>("short_id")?).unwrap_or(u32::MAX);
     let seq = u64::try_from(row.try_get::<i64, _>("seq")?).unwrap_or(0);
     let memory: Uuid = row.try_get("memory")?;
     let Some(owner) = row.try_get::<Option<String>, _>("owner")? else {
         let facts = Facts {
-            handle,
+            short_id,
             created: Timestamp::from_micros(0),
             last_accessed: None,
             expires: None,
@@ -352,7 +352,7 @@ fn read(row: &PgRow, user: &str) -> Result<Fed, DbError> {
     let trust = Trust::earned(owner != user, vouched, is_edited, &origin.parse::<Origin>().map_err(wrong)?);
     let number = |name: &str| -> Result<i64, DbError> { Ok(row.try_get::<i64, _>(name)?) };
     let facts = Facts {
-        handle,
+        short_id,
         created: Timestamp::from_micros(number("created")?),
         last_accessed: row.try_get::<Option<i64>, _>("used")?.map(Timestamp::from_micros),
         expires: row.try_get::<Option<i64>, _>("expires")?.map(Timestamp::from_micros),

@@ -55,14 +55,18 @@ impl Texts {
         Self { rows: rows.build(), next: AtomicU64::new(1) }
     }
 
-    /// The rows of handles that are at hand, the handles of the others, and the label that those may be kept under.
-    pub(super) fn of(&self, shelf: &RowVersion, handles: impl Iterator<Item = u32>) -> (Vec<Arc<Row>>, Vec<u32>, Label) {
+    /// The rows of IDs that are at hand, the IDs of the others, and the label that those may be kept under.
+    pub(super) fn of(
+        &self,
+        shelf: &RowVersion,
+        short_ids: impl Iterator<Item = u32>,
+    ) -> (Vec<Arc<Row>>, Vec<u32>, Label) {
         let label = *shelf.label();
         let (mut found, mut others) = (Vec::new(), Vec::new());
-        for handle in handles {
-            match self.rows.get(&(label.number, handle)) {
+        for short_id in short_ids {
+            match self.rows.get(&(label.number, short_id)) {
                 Some(row) => found.push(row),
-                None => others.push(handle),
+                None => others.push(short_id),
             }
         }
         (found, others, label)
@@ -77,15 +81,15 @@ impl Texts {
         if now.number == 0 {
             now.number = self.next.fetch_add(1, Ordering::Relaxed);
         }
-        rows.for_each(|row| self.rows.insert((now.number, row.memory.handle.get()), row));
+        rows.for_each(|row| self.rows.insert((now.number, row.memory.short_id.get()), row));
     }
 
     /// Takes rows away.
-    pub(super) fn take(&self, shelf: &RowVersion, handles: impl Iterator<Item = u32>) {
+    pub(super) fn take(&self, shelf: &RowVersion, short_ids: impl Iterator<Item = u32>) {
         let mut now = shelf.label();
         now.taken += 1;
         if now.number > 0 {
-            handles.for_each(|handle| self.rows.invalidate(&(now.number, handle)));
+            short_ids.for_each(|short_id| self.rows.invalidate(&(now.number, short_id)));
         }
     }
 }
@@ -93,16 +97,16 @@ impl Texts {
 #[cfg(test)]
 mod tests {
     use tessera_engine::Timestamp;
-    use tessera_engine::domain::{Handle, Memory, MemoryId};
+    use tessera_engine::domain::{Memory, MemoryUuid, ShortId};
     use tessera_engine::pack::LineCosts;
     use tessera_engine::text::O200k;
 
     use super::*;
 
-    fn row(handle: u32, text: &str) -> Arc<Row> {
-        let id = MemoryId::generate(Timestamp::from_micros(1));
+    fn row(short_id: u32, text: &str) -> Arc<Row> {
+        let id = MemoryUuid::generate(Timestamp::from_micros(1));
         let mut memory = Memory::blank(id, text.to_owned(), Timestamp::from_micros(1));
-        memory.handle = Handle::try_from(handle).unwrap();
+        memory.short_id = ShortId::try_from(short_id).unwrap();
         let costs = LineCosts::measure(&memory, &O200k);
         Arc::new(Row { memory, costs, signature: 0, meaning: Vec::new() })
     }

@@ -6,16 +6,16 @@ use axum::http::StatusCode;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tessera_engine::compose;
-use tessera_engine::domain::MemoryId;
+use tessera_engine::domain::MemoryUuid;
 use tessera_engine::screen::Screened;
 use tessera_engine::sync::Action;
 use tessera_vault::Fields;
 
 use crate::App;
 use crate::contract::NewMemory;
-use crate::db::{Ask, Caller, AuditedAction, Idempotency, Stored};
+use crate::db::{Ask, AuditedAction, Caller, Idempotency, Stored};
 use crate::error::Problem;
-use crate::secrets::{Aside, Looked, CannotKeepSecret, SetAside, Taken, field_of, unhinted};
+use crate::secrets::{Aside, CannotKeepSecret, Looked, SetAside, Taken, field_of, unhinted};
 use crate::threads::off_runtime;
 
 /// What stores a memory, and what was set aside of it. Under a name for the request its id follows from that name.
@@ -31,9 +31,9 @@ pub(super) async fn creation(
     let (memory, is_unheard) = match (new.id()?, &idempotency) {
         (Some(id), _) => (id, false),
         (None, Some(idempotency)) => {
-            (MemoryId::from_key(&format!("{} {}", caller.user.as_str(), idempotency.op_id())), false)
+            (MemoryUuid::from_key(&format!("{} {}", caller.user.as_str(), idempotency.op_id())), false)
         }
-        (None, None) => (MemoryId::generate(now), true),
+        (None, None) => (MemoryUuid::generate(now), true),
     };
     let (secrets, owner, body) = (Arc::clone(&app.secrets), caller.user.clone(), body.to_vec());
     let looked = off_runtime(move || {
@@ -69,9 +69,15 @@ impl App {
     }
 
     /// Notes what was thrown away.
-    pub(super) async fn note_dropped(&self, caller: &Caller, memory: MemoryId, taken: &[Taken]) -> Result<(), Problem> {
+    pub(super) async fn note_dropped(
+        &self,
+        caller: &Caller,
+        memory: MemoryUuid,
+        taken: &[Taken],
+    ) -> Result<(), Problem> {
         let dropped = taken.iter().filter(|taken| taken.name.is_none());
-        let dropped: Vec<_> = dropped.map(|taken| (AuditedAction::SecretDropped, format!("{memory} {}", taken.kind))).collect();
+        let dropped: Vec<_> =
+            dropped.map(|taken| (AuditedAction::SecretDropped, format!("{memory} {}", taken.kind))).collect();
         if dropped.is_empty() { Ok(()) } else { Ok(self.db.note(caller, &dropped).await?) }
     }
 
@@ -86,7 +92,7 @@ impl App {
     pub(super) async fn keep(
         &self,
         caller: &Caller,
-        memory: MemoryId,
+        memory: MemoryUuid,
         looked: Looked,
         only_at: Option<u64>,
         idempotency: Option<Idempotency>,

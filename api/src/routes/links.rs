@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
-use tessera_engine::domain::{Link, LinkKind, MemoryId};
+use tessera_engine::domain::{Link, LinkKind, MemoryUuid};
 use tessera_engine::screen::Screened;
 use tessera_engine::sync::Edit;
 
@@ -76,9 +76,9 @@ pub(super) async fn unlink(
 /// A link, as answers name it.
 fn ends(from: &Stored, to: Named, link: &Link) -> Map<String, Value> {
     let fields = [
-        ("src_id", json!(from.handle)),
+        ("src_id", json!(from.short_id)),
         ("src_uuid", json!(from.row.memory)),
-        ("dst_id", json!(to.handle)),
+        ("dst_id", json!(to.short_id)),
         ("dst_uuid", json!(to.memory)),
         ("link_type", json!(link.kind)),
     ];
@@ -86,7 +86,7 @@ fn ends(from: &Stored, to: Named, link: &Link) -> Map<String, Value> {
 }
 
 /// A live memory of the caller's own.
-async fn own(app: &App, caller: &Caller, memory: MemoryId) -> Result<Stored, Problem> {
+async fn own(app: &App, caller: &Caller, memory: MemoryUuid) -> Result<Stored, Problem> {
     let stored = app.db.get(&caller.user, memory).await?.ok_or_else(Problem::not_found)?;
     if stored.share().is_some() {
         return Err(Problem::not_allowed());

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use tessera_engine::compose;
-use tessera_engine::domain::{Category, DomainError, Handle, Link, MemoryId, Packing, RecallRequest, Sort, Tag};
+use tessera_engine::domain::{Category, DomainError, Link, MemoryUuid, Packing, RecallRequest, ShortId, Sort, Tag};
 use tessera_engine::screen::Screened;
 use tessera_engine::sync::{Action, Edit, Refusal, Rights, State as Being};
 
@@ -133,7 +133,7 @@ pub(super) async fn create(
     metrics::counter!("memory_store_total", "surface" => "api").increment(1);
     let document = stored.row.state.document().ok_or_else(Problem::not_found)?;
     let reply = StoredView {
-        id: stored.handle,
+        id: stored.short_id,
         uuid: stored.row.memory.to_string(),
         local_id,
         category: document.details.category.as_str().to_owned(),
@@ -226,11 +226,11 @@ async fn matches(app: &App, caller: &Caller, request: &RecallRequest) -> Result<
         bytes += stored.row.state.document().map_or(0, |document| document.content.as_str().len());
         is_in
     });
-    app.recaller.note(&caller.user, found.iter().map(|(ranked, _)| ranked.handle.get()));
+    app.recaller.note(&caller.user, found.iter().map(|(ranked, _)| ranked.short_id.get()));
     let memories = found.into_iter().filter_map(|(ranked, mut stored)| {
-        stored.handle = Some(ranked.handle.get());
+        stored.short_id = Some(ranked.short_id.get());
         let memory = MemoryView::of(&stored)?;
-        let redirected_from = ranked.redirected_from.map(Handle::get);
+        let redirected_from = ranked.redirected_from.map(ShortId::get);
         Some(MatchView { memory, rank: ranked.score, redirected_from })
     });
     Ok(MatchesView { memories: memories.collect() })
@@ -251,11 +251,11 @@ pub(super) async fn get_one(
     let mut reply = json!(view);
     let links_in = app.db.links_to(&caller.user, memory).await?;
     let links_out = reply_links(&stored);
-    let ends: Vec<MemoryId> =
+    let ends: Vec<MemoryUuid> =
         links_in.iter().map(|(from, _)| *from).chain(links_out.iter().map(|link| link.to)).collect();
-    let handles = app.db.handles(&caller.user, &ends).await?;
+    let short_ids = app.db.short_ids(&caller.user, &ends).await?;
     let linked =
-        |end: MemoryId, kind: String| LinkedView { kind, id: handles.get(&end).copied(), uuid: end.to_string() };
+        |end: MemoryUuid, kind: String| LinkedView { kind, id: short_ids.get(&end).copied(), uuid: end.to_string() };
     if let Some(fields) = reply.as_object_mut() {
         let out: Vec<LinkedView> = links_out.into_iter().map(|link| linked(link.to, link.kind.to_string())).collect();
         fields.insert("links_out".into(), json!(out));
@@ -318,7 +318,7 @@ pub(super) async fn update(
     .await??;
     let (ask, secrets) = app.keep(&caller, memory, looked, only_at, idempotency).await?;
     let stored = done(app.db.ask(&caller, &ask).await?)?.ok_or_else(Problem::not_found)?;
-    let mut reply = json!({ "updated": stored.handle, "uuid": memory, "rev": stored.row.rev });
+    let mut reply = json!({ "updated": stored.short_id, "uuid": memory, "rev": stored.row.rev });
     if let Some(fields) = reply.as_object_mut().filter(|_| !secrets.is_empty()) {
         fields.insert("secrets".into(), json!(secrets));
     }
@@ -342,16 +342,16 @@ pub(super) async fn delete(
         Some(memory) => app.db.get(&caller.user, memory).await?,
         None => None,
     };
-    let handle = current.as_ref().and_then(|stored| stored.handle.map(i64::from)).or_else(|| text.parse().ok());
+    let short_id = current.as_ref().and_then(|stored| stored.short_id.map(i64::from)).or_else(|| text.parse().ok());
     let live = current.filter(|stored| matches!(stored.row.state, Being::Live(_)));
     let (Some(memory), Some(current)) = (meant, live) else {
-        return Ok(Json(json!({ "deleted": handle, "uuid": meant, "preview": "[already deleted]" })));
+        return Ok(Json(json!({ "deleted": short_id, "uuid": meant, "preview": "[already deleted]" })));
     };
     let idempotency = idempotency(&headers, &format!("delete {memory}"), b"")?;
     let action = Screened::clean(Action::Delete).ok_or_else(Problem::not_found)?;
     let ask = Ask { memory, is_unheard: false, action, only_at, idempotency, at: app.clock.now() };
     done(app.db.ask(&caller, &ask).await?)?;
-    Ok(Json(json!({ "deleted": handle, "uuid": memory, "preview": preview(&current) })))
+    Ok(Json(json!({ "deleted": short_id, "uuid": memory, "preview": preview(&current) })))
 }
 
 /// Brings a deleted memory back.

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
-use tessera_engine::domain::MemoryId;
+use tessera_engine::domain::MemoryUuid;
 use tessera_engine::screen::{Place, places};
 use tessera_engine::sync::{
     Became, Document, KeptSecret, KeptSecrets, MOST_SECRET_BYTES, MOST_SECRETS, Missing, PurgeReport, SentSecret,
@@ -17,7 +17,7 @@ use tessera_vault::Fields;
 
 use crate::App;
 use crate::contract::{MigrateQuery, OfMemory};
-use crate::db::{Caller, AuditedAction, KeptSecret as Row, Migrated, Migrator, Stored};
+use crate::db::{AuditedAction, Caller, KeptSecret as Row, Migrated, Migrator, Stored};
 use crate::error::{Problem, ProblemBody};
 use crate::extract::{Body, InPath, Named, Ours, Params, id};
 use crate::secrets::{CannotKeepSecret, Opened, SecretMode, Taken, source_of};
@@ -47,11 +47,11 @@ pub(super) async fn show(
     metrics::counter!("tessera_secrets_shown_total", "found" => if shown.is_some() { "yes" } else { "no" })
         .increment(1);
     let shown = shown.ok_or_else(Problem::not_found)?;
-    let handle = app.db.handles(&caller.user, &[memory]).await?.get(&memory).copied();
+    let short_id = app.db.short_ids(&caller.user, &[memory]).await?.get(&memory).copied();
     let mut reply = json!(shown);
     if let Some(fields) = reply.as_object_mut().filter(|_| !is_ours) {
         fields.insert("uuid".into(), json!(memory));
-        fields.insert("id".into(), json!(handle));
+        fields.insert("id".into(), json!(short_id));
     }
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(reply)).into_response())
 }
@@ -61,7 +61,7 @@ impl App {
     async fn may_all_or_note(&self, caller: &Caller, id: &str) -> Result<(), Problem> {
         let refused = caller.may_all();
         if refused.is_err() {
-            let memory = id.parse().map(|id: MemoryId| id.to_string()).unwrap_or_default();
+            let memory = id.parse().map(|id: MemoryUuid| id.to_string()).unwrap_or_default();
             self.db.note(caller, &[(AuditedAction::SecretDenied, memory)]).await?;
         }
         refused
@@ -253,11 +253,11 @@ pub(super) async fn forget(
     InPath((text, name)): InPath<(String, String)>,
 ) -> Result<Json<Value>, Problem> {
     app.may_all_or_note(&caller, &text).await?;
-    let Named { memory, handle } = app.named(&caller, &text).await?;
+    let Named { memory, short_id } = app.named(&caller, &text).await?;
     if !app.db.forget_secret(&caller, memory, &name).await? {
         return Err(Problem::not_found());
     }
-    Ok(Json(json!({ "forgotten": name, "memory": handle, "uuid": memory })))
+    Ok(Json(json!({ "forgotten": name, "memory": short_id, "uuid": memory })))
 }
 
 /// Takes out of the caller's memories what stands there in clear since before texts were looked through, for some seconds:
@@ -294,6 +294,6 @@ pub(super) async fn purged(
     InPath(text): InPath<String>,
 ) -> Result<Json<PurgeReport>, Problem> {
     caller.may("read")?;
-    let memory: MemoryId = id(&text)?;
+    let memory: MemoryUuid = id(&text)?;
     Ok(Json(app.db.purge_report(&caller, memory).await?))
 }

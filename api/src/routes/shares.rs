@@ -12,7 +12,7 @@ use tessera_engine::sync::Invitation;
 use super::memories::page_limit;
 use super::pages::{WithMe, sent};
 use crate::App;
-use crate::contract::{MemoriesView, OfMemory, InvitationAnswer, PageQuery, ShareTagWith, ShareWith, UnshareTag};
+use crate::contract::{InvitationAnswer, MemoriesView, OfMemory, PageQuery, ShareTagWith, ShareWith, UnshareTag};
 use crate::db::{Caller, MyShares, ShareError, Target, UserId};
 use crate::error::{Problem, ProblemBody};
 use crate::extract::{Body, InPath, Named, Ours, Params};
@@ -65,10 +65,10 @@ pub(super) async fn share(
 ) -> Result<Json<Value>, Problem> {
     caller.may("share")?;
     let permission = permission(with.permission.as_deref())?;
-    let Named { memory, handle } = app.named(&caller, &text).await?;
+    let Named { memory, short_id } = app.named(&caller, &text).await?;
     let grantee = user("shared_with", &with.shared_with)?;
     app.db.share(&caller, &Target::Memory(memory), &grantee, Some(permission)).await?;
-    Ok(Json(json!({ "shared": handle, "uuid": memory, "with": grantee.as_str(), "permission": permission })))
+    Ok(Json(json!({ "shared": short_id, "uuid": memory, "with": grantee.as_str(), "permission": permission })))
 }
 
 /// Shares a memory no longer.
@@ -81,10 +81,10 @@ pub(super) async fn unshare(
     InPath((text, with)): InPath<(String, String)>,
 ) -> Result<Json<Value>, Problem> {
     caller.may("share")?;
-    let Named { memory, handle } = app.named(&caller, &text).await?;
+    let Named { memory, short_id } = app.named(&caller, &text).await?;
     let grantee = user("username", &with)?;
     app.db.share(&caller, &Target::Memory(memory), &grantee, None).await?;
-    Ok(Json(json!({ "unshared": handle, "uuid": memory, "from": grantee.as_str() })))
+    Ok(Json(json!({ "unshared": short_id, "uuid": memory, "from": grantee.as_str() })))
 }
 
 /// Shares all that has a tag, now and later.
@@ -197,7 +197,7 @@ pub(super) async fn mute(
     let stored = app.db.get(&caller.user, memory).await?.filter(|stored| stored.share().is_some());
     let stored = stored.ok_or_else(Problem::not_found)?;
     app.db.mute(&caller.user, &user("owner", &stored.owner)?, Some(memory), true).await?;
-    Ok(Json(json!({ "muted": stored.handle, "uuid": memory })))
+    Ok(Json(json!({ "muted": stored.short_id, "uuid": memory })))
 }
 
 /// Shows a memory again.
@@ -209,12 +209,12 @@ pub(super) async fn unmute(
     InPath(text): InPath<String>,
 ) -> Result<Json<Value>, Problem> {
     caller.may("write")?;
-    let Named { memory, handle } = app.named(&caller, &text).await?;
+    let Named { memory, short_id } = app.named(&caller, &text).await?;
     let owners = app.db.muted_owners(&caller.user, memory).await?;
     for owner in &owners {
         app.db.mute(&caller.user, owner, Some(memory), false).await?;
     }
-    Ok(Json(json!({ "unmuted": handle, "uuid": memory })))
+    Ok(Json(json!({ "unmuted": short_id, "uuid": memory })))
 }
 
 /// Names the other users, for whoever wants to share with one: at most 1000.

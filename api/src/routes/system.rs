@@ -114,7 +114,7 @@ pub(super) async fn import(
         let Some(imported) = report.get_mut(row) else { continue };
         match done(outcome) {
             Ok(Some(stored)) => {
-                imported.id = stored.handle;
+                imported.id = stored.short_id;
                 imported.uuid = Some(stored.row.memory.to_string());
                 if let Some(document) = stored.row.state.document() {
                     imported.category = Some(document.details.category.as_str().to_owned());

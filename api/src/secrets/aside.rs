@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use tessera_engine::domain::MemoryId;
+use tessera_engine::domain::MemoryUuid;
 use tessera_engine::screen::{Keeper, Name, Place, Screened, Secret, Texts, findings, screened};
 use tessera_engine::sync::Action;
 use tessera_seal::random;
@@ -95,7 +95,7 @@ impl<'a> Aside<'a> {
     }
 
     /// Looks through what is said of a memory.
-    pub(crate) fn look<T: Texts>(&mut self, said: T, memory: MemoryId) -> Result<Screened<T>, CannotKeepSecret> {
+    pub(crate) fn look<T: Texts>(&mut self, said: T, memory: MemoryUuid) -> Result<Screened<T>, CannotKeepSecret> {
         screened(said, memory, self)
     }
 
@@ -141,7 +141,7 @@ fn name(bytes: &[u8]) -> Option<Name> {
 impl Keeper for Aside<'_> {
     type Error = CannotKeepSecret;
 
-    fn keep(&mut self, memory: MemoryId, kind: &str, value: &str) -> Result<Option<Secret>, CannotKeepSecret> {
+    fn keep(&mut self, memory: MemoryUuid, kind: &str, value: &str) -> Result<Option<Secret>, CannotKeepSecret> {
         let mut take = |name: Option<Name>| {
             let value = Zeroizing::new(value.to_owned());
             self.taken.push(Taken { name, kind: kind.to_owned(), value });
@@ -252,7 +252,7 @@ impl Secrets {
         &self,
         db: &Db,
         owner: &UserId,
-        memory: MemoryId,
+        memory: MemoryUuid,
         taken: &[Taken],
     ) -> Result<(), VaultedError> {
         let values = taken.iter().filter_map(|taken| Some((taken.name.as_ref()?.as_str(), taken.value.as_str())));

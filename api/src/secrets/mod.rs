@@ -8,6 +8,8 @@
 mod aside;
 mod rules;
 
-pub(crate) use aside::{Aside, Looked, CannotKeepSecret, SetAside, VaultedError, field_of, reap, source_of, state_of, unhinted};
+pub(crate) use aside::{
+    Aside, CannotKeepSecret, Looked, SetAside, VaultedError, field_of, reap, source_of, state_of, unhinted,
+};
 pub(crate) use rules::{Opened, Taken};
 pub use rules::{SecretError, SecretMode, SecretRules, Secrets};

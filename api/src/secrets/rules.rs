@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use tessera_engine::domain::MemoryId;
+use tessera_engine::domain::MemoryUuid;
 use tessera_engine::screen::{Name, Secret};
 use tessera_seal::{Bound, Key, KeyError, Keys, SealError, Value, open, open_older, seal};
 use tessera_tables::names;
@@ -187,7 +187,7 @@ impl Secrets {
     }
 
     /// A value as it is kept for its owner and memory: sealed, or empty where it lies in the vault.
-    pub(crate) fn secret(&self, owner: &str, memory: MemoryId, taken: &Taken) -> Result<Secret, SealError> {
+    pub(crate) fn secret(&self, owner: &str, memory: MemoryUuid, taken: &Taken) -> Result<Secret, SealError> {
         let name = taken.name.clone().ok_or(SealError::NotSealed)?;
         let sealed = match self.mode {
             SecretMode::Vault => Vec::new(),
@@ -197,13 +197,25 @@ impl Secrets {
     }
 
     /// Seals a value for its owner and memory.
-    pub(crate) fn sealed(&self, owner: &str, memory: MemoryId, name: &str, value: &str) -> Result<Vec<u8>, SealError> {
+    pub(crate) fn sealed(
+        &self,
+        owner: &str,
+        memory: MemoryUuid,
+        name: &str,
+        value: &str,
+    ) -> Result<Vec<u8>, SealError> {
         let keys = self.keys.as_ref().ok_or(SealError::NotSealed)?;
         seal(&keys.current, Bound { user: owner, memory: &memory.to_string(), name }, value)
     }
 
     /// Opens what was sealed for an owner and memory.
-    pub(crate) fn opened(&self, owner: &str, memory: MemoryId, name: &str, sealed: &[u8]) -> Result<Opened, SealError> {
+    pub(crate) fn opened(
+        &self,
+        owner: &str,
+        memory: MemoryUuid,
+        name: &str,
+        sealed: &[u8],
+    ) -> Result<Opened, SealError> {
         let Some(keys) = &self.keys else { return Ok(Opened::NoKey) };
         match open(keys, Bound { user: owner, memory: &memory.to_string(), name }, sealed) {
             Ok(value) => Ok(Opened::Value(value)),

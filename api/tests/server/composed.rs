@@ -10,7 +10,7 @@ use sqlx::Row as _;
 use tessera_api::Settings;
 use tessera_engine::Store;
 use tessera_engine::domain::{
-    Draft, FixedClock, Importance, MemoryId, MemoryRef, MemoryType, Origin, Patch, Scope, Timestamp,
+    Draft, FixedClock, Importance, MemoryRef, MemoryType, MemoryUuid, Origin, Patch, Scope, Timestamp,
 };
 use tessera_engine::score::Weights;
 use tessera_engine::store::{Actor, SecretRules, StoreConfig, Usage};
@@ -115,7 +115,7 @@ const SAME: [&str; 15] = [
     "keywords",
 ];
 
-fn here(database: &Connection, id: MemoryId) -> Fields {
+fn here(database: &Connection, id: MemoryUuid) -> Fields {
     let columns = SAME.map(|name| format!("'{name}', {name}")).join(", ");
     let sql = format!(
         "SELECT json_object({columns}, 'entities', entities, 'standing', standing, 'forward', hex(forward),
@@ -135,7 +135,7 @@ fn here(database: &Connection, id: MemoryId) -> Fields {
     fields
 }
 
-async fn there(site: &Site, id: MemoryId) -> Fields {
+async fn there(site: &Site, id: MemoryUuid) -> Fields {
     let columns = SAME.map(|name| format!("'{name}', {name}")).join(", ");
     let sql = format!(
         "SELECT jsonb_build_object({columns}, 'entities', entities, 'standing', standing,
@@ -164,7 +164,7 @@ fn the_same_text_becomes_the_same_row_in_both_stores() {
         let mut store = Store::open(config).unwrap();
         let database = Connection::open(home.path().join("tessera.db")).unwrap();
         for (number, (mut request, draft)) in memories().into_iter().enumerate() {
-            let id = MemoryId::from_key(&number.to_string());
+            let id = MemoryUuid::from_key(&number.to_string());
             request["id"] = json!(id.to_string());
             // What is left out has the older API's defaults; what is null is found out, as a store does.
             for field in ["category", "importance"] {

@@ -147,7 +147,7 @@ fn a_user_whose_index_takes_long_does_not_take_the_connections() {
             async move { client.post(url).bearer_auth(key).json(&json!({ "context": "harbours" })).send().await.unwrap() }
         };
         let waiting: Vec<_> = (0..4).map(|_| tokio::spawn(ask(&ada))).collect();
-        let asked = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%feed.handle%'
+        let asked = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%feed.short_id%'
             AND pid <> pg_backend_pid()";
         let pool = site.admin().await;
         while sqlx::query_scalar::<_, i64>(asked).fetch_one(&pool).await.unwrap() == 0 {

@@ -12,7 +12,7 @@ use sqlx::Row as _;
 use tessera_api::{Limits, SemanticSearch, Settings, metrics_text};
 use tessera_engine::Patch;
 use tessera_engine::Store;
-use tessera_engine::domain::{Draft, FixedClock, MemoryId, MemoryRef, RecallRequest, Timestamp};
+use tessera_engine::domain::{Draft, FixedClock, MemoryRef, MemoryUuid, RecallRequest, Timestamp};
 use tessera_engine::meaning::{Encoder, Meaning, passages_of};
 use tessera_engine::pack::JsonRows;
 use tessera_engine::score::Weights;
@@ -54,11 +54,11 @@ fn meaning_of(text: &str) -> Vec<u8> {
     Meaning::of(&Encoder::shared().passages(&passages_of(text))).into_bytes()
 }
 
-/// Handles of a machine's rows that wait.
+/// IDs of a machine's rows that wait.
 fn waiting(home: &Path) -> Vec<u32> {
     let database = rusqlite::Connection::open(home.join("tessera.db")).unwrap();
     let mut statement =
-        database.prepare("SELECT handle FROM memories WHERE meaning = x'' AND deleted IS NULL").unwrap();
+        database.prepare("SELECT short_id FROM memories WHERE meaning = x'' AND deleted IS NULL").unwrap();
     statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
 }
 
@@ -114,7 +114,7 @@ fn vectors_travel_and_a_new_machine_need_not_make_them() {
         send(&site, &key, &mut store).await;
         assert_eq!(kept(&site).await["Ferries leave at dusk"], (Vec::new(), None));
         let stats = Site::ok(site.get(&key, "/api/stats").await).await;
-        assert_eq!(stats["waiting_for_meaning"], 1, "{stats}");
+        assert_eq!(stats["awaiting_embedding"], 1, "{stats}");
         let pull = async |store: &mut Store| {
             let cursor = store.server().unwrap().unwrap().cursor;
             let path = format!("/v1/sync/changes?epoch=1&after={cursor}");
@@ -148,7 +148,7 @@ fn what_an_older_machine_sends_waits_and_what_cannot_be_a_vector_blocks_nothing(
         let answer = Site::ok(site.post(&key, "/v1/sync/push", &json!({ "epoch": 1, "ops": [again] })).await).await;
         assert_eq!(answer["answers"][0]["refused"], Value::Null, "{answer}");
         let stats = Site::ok(site.get(&key, "/api/stats").await).await;
-        assert_eq!((&stats["waiting_for_meaning"], &stats["total_memories"]), (&json!(3), &json!(3)));
+        assert_eq!((&stats["awaiting_embedding"], &stats["total_memories"]), (&json!(3), &json!(3)));
     });
 }
 
@@ -175,7 +175,7 @@ fn nobody_else_goes_by_what_a_machine_sent_until_it_was_made_here() {
         // A text that bob wrote is not taken with bob's vector: ada goes by the server's.
         let row = &snapshot(&site, &bob).await.rows[0].row;
         let edit = json!({ "content": "The crane is gone", "tags_added": [], "tags_removed": [], "details": null });
-        let op = json!({ "op_id": MemoryId::from_key("edit"), "memory": memory, "base_rev": row.rev,
+        let op = json!({ "op_id": MemoryUuid::from_key("edit"), "memory": memory, "base_rev": row.rev,
             "at": "2026-11-20T12:00:00Z", "action": { "edit": edit },
             "meaning": SentMeaning::of(&meaning_of("The crane is gone")) });
         let answer = Site::ok(site.post(&bob, "/v1/sync/push", &json!({ "epoch": 1, "ops": [op] })).await).await;
@@ -191,7 +191,7 @@ fn nobody_else_goes_by_what_a_machine_sent_until_it_was_made_here() {
 }
 
 /// Sends texts with what another text means; gives their ids.
-async fn send_wrong(site: &Site, key: &str, texts: &[&str]) -> Vec<MemoryId> {
+async fn send_wrong(site: &Site, key: &str, texts: &[&str]) -> Vec<MemoryUuid> {
     let wrong = SentMeaning::of(&meaning_of("Whales sing in winter"));
     let op = |text: &&str| SentOp { meaning: wrong.clone(), ..serde_json::from_value(create(text)).unwrap() };
     let ops: Vec<SentOp> = texts.iter().map(op).collect();
@@ -226,7 +226,7 @@ fn a_machine_whose_vectors_are_wrong_is_not_believed_any_more() {
         // Indexes hear of what was wrong, by news that change nothing.
         let path = format!("/v1/sync/changes?epoch=1&after={head}");
         let page: Page = serde_json::from_value(Site::ok(site.get(&ada, &path).await).await).unwrap();
-        let told: Vec<MemoryId> = page.news.iter().map(|news| news.memory).collect();
+        let told: Vec<MemoryUuid> = page.news.iter().map(|news| news.memory).collect();
         assert!(ids.iter().all(|id| told.contains(id)), "{told:?}");
         // Later ones are not taken; the machine goes on otherwise, and so do the user's others.
         send_wrong(&site, &ada, &["The mole is wet"]).await;
@@ -297,10 +297,10 @@ fn another_encoders_vectors_are_not_gone_by_and_only_older_ones_are_made_again()
             sqlx::query(sql).bind(meaning).bind(text).execute(&pool).await.unwrap();
         }
         assert!(snapshot(&site, &key).await.meanings.is_empty());
-        assert_eq!(Site::ok(site.get(&key, "/api/stats").await).await["waiting_for_meaning"], 1);
+        assert_eq!(Site::ok(site.get(&key, "/api/stats").await).await["awaiting_embedding"], 1);
         let other = site.replica_of(settings(SemanticSearch::On)).await;
         until(async || kept(&site).await[texts[0]].0 == meaning_of(texts[0])).await;
-        until(async || Site::ok(other.get(&key, "/api/stats").await).await["waiting_for_meaning"] == 0).await;
+        until(async || Site::ok(other.get(&key, "/api/stats").await).await["awaiting_embedding"] == 0).await;
         assert_eq!(kept(&site).await[texts[1]].0[0], 200, "a newer server's");
     });
 }

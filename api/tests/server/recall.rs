@@ -10,8 +10,8 @@ use tessera_api::{Limits, SemanticSearch, Settings};
 use tessera_engine::Patch;
 use tessera_engine::Store;
 use tessera_engine::domain::{
-    Category, Filters, FixedClock, LinkKind, MemoryId, MemoryRef, Packing, RecallRequest, Scope, Sort, Tag, Timestamp,
-    TokenBudget, TokenProfile,
+    Category, Filters, FixedClock, LinkKind, MemoryRef, MemoryUuid, Packing, RecallRequest, Scope, Sort, Tag,
+    Timestamp, TokenBudget, TokenProfile,
 };
 use tessera_engine::pack::JsonRows;
 use tessera_engine::score::Weights;
@@ -136,7 +136,7 @@ async fn filled(site: &Site, key: &str, home: &std::path::Path, meant: Meant) ->
         let text = std::fs::read_to_string(path).unwrap();
         let mut notes: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         for note in &mut notes {
-            // Links are made once everything is there: a handle on the server is a place in the order of changes.
+            // Links are made once everything is there: an ID on the server is a place in the order of changes.
             links.push((note["key"].clone(), note["links"].take()));
             note.as_object_mut().unwrap().remove("links");
             words.extend(note["content"].as_str().unwrap().split_whitespace().map(str::to_owned));
@@ -159,7 +159,7 @@ async fn filled(site: &Site, key: &str, home: &std::path::Path, meant: Meant) ->
         .unwrap();
     meant.give(&mut store);
     send(site, key, &mut store).await;
-    let named = |name: &Value| MemoryRef::Id(MemoryId::from_key(name.as_str().unwrap()));
+    let named = |name: &Value| MemoryRef::Id(MemoryUuid::from_key(name.as_str().unwrap()));
     for (key, links) in links {
         for link in links.as_array().unwrap_or(&Vec::new()) {
             let kind: LinkKind = link["type"].as_str().unwrap().parse().unwrap();
@@ -174,8 +174,8 @@ async fn filled(site: &Site, key: &str, home: &std::path::Path, meant: Meant) ->
 fn change_some(store: &mut Store, round: u32, word: &str) {
     let actor = Actor::default();
     for number in 1..=12_u32 {
-        let handle = |at: u32| MemoryRef::Handle((at * 20 + round).try_into().unwrap());
-        let (one, other) = (handle(number), handle(number + 1));
+        let short_id = |at: u32| MemoryRef::ShortId((at * 20 + round).try_into().unwrap());
+        let (one, other) = (short_id(number), short_id(number + 1));
         match number % 4 {
             0 => {
                 let content = Some(format!("{word} {number} in round {round}"));
@@ -187,7 +187,7 @@ fn change_some(store: &mut Store, round: u32, word: &str) {
             }
             2 => drop(store.link(one, &LinkKind::Supersedes, other, &actor).unwrap()),
             _ if round == 2 => {
-                let gone = MemoryRef::Handle((number * 20 + 10).try_into().unwrap());
+                let gone = MemoryRef::ShortId((number * 20 + 10).try_into().unwrap());
                 store.forget(&[gone], Erase::Soft, &actor).unwrap();
             }
             _ => {}
@@ -238,7 +238,7 @@ fn answers_are_the_same(meant: Meant, questions: usize) {
             }
             let stats = Site::ok(site.get(&key, "/api/stats").await).await;
             let (waiting, all) =
-                (stats["waiting_for_meaning"].as_u64().unwrap(), stats["total_memories"].as_u64().unwrap());
+                (stats["awaiting_embedding"].as_u64().unwrap(), stats["total_memories"].as_u64().unwrap());
             match meant {
                 Meant::All | Meant::Off => assert_eq!(waiting, 0),
                 Meant::Half => assert!(all / 4 < waiting && waiting < all * 3 / 4, "{waiting} of {all}"),
@@ -373,7 +373,7 @@ fn a_new_turn_changes_what_is_around_others_as_on_a_machine() {
                 let here = store.answer_json(&request, &ranking, JsonRows::default()).unwrap();
                 let asked = json!({ "context": text, "max_tokens": 2_000 });
                 let there = Site::ok(site.post(&key, "/api/memories/recall", &asked).await).await;
-                // A handle on the server is a place in the order of changes: another than here.
+                // An ID on the server is a place in the order of changes: another than here.
                 let (here, there) = (unnumbered(serde_json::from_str(&here.body).unwrap()), unnumbered(there));
                 assert_eq!(here, there, "{text}");
                 found += here["details"].as_array().unwrap().len();
@@ -383,7 +383,7 @@ fn a_new_turn_changes_what_is_around_others_as_on_a_machine() {
     });
 }
 
-/// An answer without handles.
+/// An answer without IDs.
 fn unnumbered(mut answer: Value) -> Value {
     for part in ["details", "index"] {
         for row in answer[part].as_array_mut().unwrap() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
-use tessera_api::{App, Db, Limits, SemanticSearch, NewKey, Patience, SecretRules, Secrets, Settings, UserId};
+use tessera_api::{App, Db, Limits, NewKey, Patience, SecretRules, Secrets, SemanticSearch, Settings, UserId};
 use tessera_engine::sync::Mark;
 use tokio::net::TcpListener;
 
@@ -109,7 +109,8 @@ impl Site {
         let secrets = Arc::new(Secrets::open(&self.db, rules).await.unwrap());
         let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
         let tend_vault_every = Duration::from_millis(100);
-        let settings = Settings { secrets, limits, tend_vault_every, meaning: SemanticSearch::Kept, ..Settings::default() };
+        let settings =
+            Settings { secrets, limits, tend_vault_every, meaning: SemanticSearch::Kept, ..Settings::default() };
         self.replica_of(settings).await
     }
 

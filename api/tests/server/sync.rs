@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use reqwest::StatusCode;
 use serde_json::Value;
-use tessera_engine::domain::{Category, Content, Importance, MemoryId, MemoryType, Origin, Scope, Timestamp};
+use tessera_engine::domain::{Category, Content, Importance, MemoryType, MemoryUuid, Origin, Scope, Timestamp};
 use tessera_engine::sync::{
     Action, Answer, Details, Document, Edit, Local, News, Op, Page, Push, Pushed, Refusal, Settled, Shadow, Snapshot,
     State,
@@ -33,11 +33,11 @@ pub(crate) fn document(text: &str) -> Document {
 }
 
 /// An id that nothing else has.
-pub(crate) fn id() -> MemoryId {
-    MemoryId::from_key(&fastrand::u128(..).to_string())
+pub(crate) fn id() -> MemoryUuid {
+    MemoryUuid::from_key(&fastrand::u128(..).to_string())
 }
 
-pub(crate) fn op(memory: MemoryId, base_rev: u64, action: Action) -> Op {
+pub(crate) fn op(memory: MemoryUuid, base_rev: u64, action: Action) -> Op {
     Op { op_id: id(), memory, base_rev, at: Timestamp::from_micros(1_795_000_000_000_000), action, told_again: false }
 }
 
@@ -149,12 +149,12 @@ pub(crate) async fn six_writers(site: Site) {
 
 /// A machine as the simulator has it, with the real server behind it.
 struct Machine {
-    rows: BTreeMap<MemoryId, Local>,
+    rows: BTreeMap<MemoryUuid, Local>,
     cursor: u64,
 }
 
 impl Machine {
-    fn carry_out(&mut self, memory: MemoryId, settled: Settled) {
+    fn carry_out(&mut self, memory: MemoryUuid, settled: Settled) {
         if !settled.stays {
             self.rows.remove(&memory);
         }
@@ -164,7 +164,8 @@ impl Machine {
     }
 
     async fn push(&mut self, site: &Site, key: &str) -> bool {
-        let dirty: Vec<MemoryId> = self.rows.iter().filter(|(_, local)| !local.is_clean()).map(|(id, _)| *id).collect();
+        let dirty: Vec<MemoryUuid> =
+            self.rows.iter().filter(|(_, local)| !local.is_clean()).map(|(id, _)| *id).collect();
         let Some(memory) = fastrand::choice(dirty) else { return false };
         let at = Timestamp::from_micros(1_795_000_000_000_000);
         let op = self.rows.get_mut(&memory).and_then(|local| local.op(id(), at)).unwrap();
@@ -204,7 +205,7 @@ impl Machine {
         }
     }
 
-    fn shown(&self) -> BTreeMap<MemoryId, String> {
+    fn shown(&self) -> BTreeMap<MemoryUuid, String> {
         let shown = self.rows.iter().filter_map(|(memory, local)| Some((*memory, local.state.live()?)));
         shown.map(|(memory, document)| (memory, document.content.as_str().to_owned())).collect()
     }
@@ -221,7 +222,7 @@ pub(crate) async fn converge(site: Site) {
     let mut machines = [Machine { rows: BTreeMap::new(), cursor: 0 }, Machine { rows: BTreeMap::new(), cursor: 0 }];
     for step in 0..200 {
         let machine = &mut machines[fastrand::usize(..2)];
-        let live: Vec<MemoryId> = machine.shown().into_keys().collect();
+        let live: Vec<MemoryUuid> = machine.shown().into_keys().collect();
         match (fastrand::u8(..10), fastrand::choice(live)) {
             (0..3, _) => {
                 let memory = id();
@@ -252,7 +253,7 @@ pub(crate) async fn converge(site: Site) {
     assert!(is_quiet, "does not come to rest");
     assert_eq!(machines[0].shown(), machines[1].shown());
     let snapshot: Snapshot = serde_json::from_value(Site::ok(site.get(&key, "/v1/sync/snapshot").await).await).unwrap();
-    let there: BTreeMap<MemoryId, String> = snapshot
+    let there: BTreeMap<MemoryUuid, String> = snapshot
         .rows
         .iter()
         .filter(|row| row.row.state.live().is_some())

@@ -41,12 +41,12 @@ pub(crate) fn with_older<F: Future<Output = ()>>(sql: &str, test: impl FnOnce(Si
 
 /// What a user has under a number.
 async fn numbered(pool: &PgPool, user: &str, number: i64) -> Option<Uuid> {
-    let sql = "SELECT memory FROM feed WHERE user_id = $1 AND handle = $2";
+    let sql = "SELECT memory FROM feed WHERE user_id = $1 AND short_id = $2";
     sqlx::query_scalar(sql).bind(user).bind(number).fetch_optional(pool).await.unwrap()
 }
 
 async fn numbers(pool: &PgPool, user: &str) -> Vec<i64> {
-    let sql = "SELECT handle FROM feed WHERE user_id = $1 ORDER BY handle";
+    let sql = "SELECT short_id FROM feed WHERE user_id = $1 ORDER BY short_id";
     sqlx::query_scalar(sql).bind(user).fetch_all(pool).await.unwrap()
 }
 

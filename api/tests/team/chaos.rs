@@ -15,8 +15,8 @@ const SECONDS: u64 = 15;
 struct Machine {
     world: World,
     user: &'static str,
-    /// Handles of its own memories.
-    handles: Vec<u64>,
+    /// IDs of its own memories.
+    short_ids: Vec<u64>,
 }
 
 /// An acknowledged text: whose it is, and whether a later one took its place.
@@ -59,7 +59,7 @@ impl Team {
             let url = format!("http://{}", proxy.address);
             let ran = world.run_with_stdin(&["sync", "join", &url], key.as_bytes());
             assert_eq!(ran.code, Some(0), "{ran:?}");
-            Machine { world, user, handles: Vec::new() }
+            Machine { world, user, short_ids: Vec::new() }
         };
         let machines = vec![machine("ada", &ada), machine("ada", &ada), machine("bob", &bob)];
         let random = fastrand::Rng::with_seed(seed);
@@ -97,17 +97,17 @@ impl Team {
     fn store(&mut self, number: usize) {
         let text = self.new_text(number);
         let machine = &mut self.machines[number];
-        let handle = machine.world.remember(&text)["handle"].as_u64().unwrap();
-        machine.handles.push(handle);
-        self.told.insert((number, handle), text);
+        let short_id = machine.world.remember(&text)["id"].as_u64().unwrap();
+        machine.short_ids.push(short_id);
+        self.told.insert((number, short_id), text);
     }
 
     fn change(&mut self, number: usize) {
-        let Some(handle) = self.random.choice(&self.machines[number].handles).copied() else { return };
+        let Some(short_id) = self.random.choice(&self.machines[number].short_ids).copied() else { return };
         let text = self.new_text(number);
-        let ran = self.machines[number].world.run(&["update", &handle.to_string(), "--content", &text]);
+        let ran = self.machines[number].world.run(&["update", &short_id.to_string(), "--content", &text]);
         assert_eq!(ran.code, Some(0), "{ran:?}");
-        let before = self.told.insert((number, handle), text).unwrap();
+        let before = self.told.insert((number, short_id), text).unwrap();
         self.texts.get_mut(&before).unwrap().is_replaced = true;
     }
 

@@ -33,8 +33,9 @@ fn generated_requests_break_nothing_and_see_nothing_of_another_user() {
     }
     adas.json(&["update", "1", "--tags", "private"]);
     exchange(&adas);
-    let ids: Vec<String> =
-        (1..=5).map(|handle| adas.json(&["get", &handle.to_string()])["id"].as_str().unwrap().to_owned()).collect();
+    let ids: Vec<String> = (1..=5)
+        .map(|short_id| adas.json(&["get", &short_id.to_string()])["uuid"].as_str().unwrap().to_owned())
+        .collect();
     let bobs = server.machine(&bob);
     bobs.remember("something of his own");
     exchange(&bobs);

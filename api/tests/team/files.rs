@@ -148,7 +148,7 @@ fn changes_that_do_not_touch_are_put_together_and_others_are_kept_twice() {
         assert_eq!(conflicts.as_array().unwrap().len(), 1, "{conflicts}");
         assert_eq!(conflicts[0]["copy"]["file"]["path"], format!("/memories/{other}"), "{conflicts}");
     }
-    let id = three.json(&["resolve"])[0]["copy"]["handle"].to_string();
+    let id = three.json(&["resolve"])[0]["copy"]["id"].to_string();
     three.json(&["resolve", &id, "--keep", "copy"]);
     assert_eq!(files(three), BTreeMap::from([("staging.md".to_owned(), his.clone())]), "at once");
     assert_eq!(agree(&all), BTreeMap::from([("staging.md".to_owned(), his)]));
@@ -288,10 +288,10 @@ fn a_file_that_is_removed_for_good_is_removed_everywhere_and_one_that_was_change
     }
     write(&one, "kept.md", "- [x] one\n");
     agree(&[&one, &two]);
-    let handle = one.json(&["sync", "status"]);
-    assert_eq!(handle["waiting"], 0);
+    let short_id = one.json(&["sync", "status"]);
+    assert_eq!(short_id["waiting"], 0);
     let listed = one.json(&["list", "--limit", "5"]);
-    let part = listed["memories"][0]["handle"].as_u64().unwrap();
+    let part = listed["memories"][0]["id"].as_u64().unwrap();
     one.json(&["forget", "--hard", &(part - 1).to_string()]);
     exchange(&one);
     between(&two, || exchange(&two));
@@ -449,8 +449,8 @@ fn whoever_a_file_is_shared_with_has_a_memory_with_a_path_and_no_file() {
     let listed = bobs.json(&["list", "--limit", "9"]);
     let shared = listed["memories"].as_array().unwrap().iter().find(|memory| memory["shared_by"] == "ada").unwrap();
     // What he changes of it reaches her file, and is not believed as hers.
-    let handle = shared["handle"].to_string();
-    bobs.json(&["update", &handle, "--content", &NOTE.replace("birch", "a host of Bob's")]);
+    let short_id = shared["id"].to_string();
+    bobs.json(&["update", &short_id, "--content", &NOTE.replace("birch", "a host of Bob's")]);
     write(&one, "staging.md", &NOTE.replace("5433", "6000"));
     settle(&[&bobs, &one, &bobs]);
     assert_eq!(read(&one, "staging.md"), NOTE.replace("5433", "6000").replace("birch", "a host of Bob's"));

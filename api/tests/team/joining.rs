@@ -270,7 +270,7 @@ fn a_key_that_is_refused_at_first_contact_is_said_to_be() {
 }
 
 #[test]
-fn what_is_shared_is_named_by_its_handle_and_fits_a_terminal() {
+fn what_is_shared_is_named_by_its_short_id_and_fits_a_terminal() {
     let Some(server) = TeamServer::start() else { return };
     let (ada, bob) = (server.user("ada"), server.user("bob"));
     let (laptop, _bobs) = (server.machine(&ada), server.machine(&bob));

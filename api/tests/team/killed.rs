@@ -38,7 +38,7 @@ fn an_exchange_is_killed_anywhere_and_nothing_is_lost_or_doubled() {
         for (machine, name) in [(&laptop, "laptop"), (&desktop, "desktop")] {
             for n in 0..3 {
                 let text = format!("note {n} of the {name} at call {call}");
-                let id = machine.remember(&text)["handle"].to_string();
+                let id = machine.remember(&text)["id"].to_string();
                 let changed = format!("{text}, changed");
                 match n {
                     0 => drop(machine.json(&["forget", &id])),

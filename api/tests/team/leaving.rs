@@ -9,7 +9,7 @@ fn a_user_is_written_down_removed_and_proven_to_be_gone() {
     let (ada, bob) = (server.machine(&server.user("ada")), server.machine(&server.user("bob")));
     bob.remember("The crane is serviced in May");
     exchange(&bob);
-    let shared = bob.json(&["list"])["memories"][0]["id"].as_str().unwrap().to_owned();
+    let shared = bob.json(&["list"])["memories"][0]["uuid"].as_str().unwrap().to_owned();
     let ran = bob.run(&["share", "--with", "ada", &shared]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     exchange(&ada);

@@ -8,7 +8,6 @@ mod chaos;
 #[expect(dead_code, reason = "tests of the server load dumps as well")]
 #[path = "../server/cluster.rs"]
 mod cluster;
-mod migration;
 mod contract;
 mod files;
 mod front;
@@ -17,6 +16,7 @@ mod killed;
 mod leaving;
 mod let_go;
 mod machines;
+mod migration;
 mod not_now;
 mod obeyed;
 mod older;

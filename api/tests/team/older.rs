@@ -122,7 +122,7 @@ fn a_takeover_that_is_killed_goes_on_and_doubles_nothing() {
         "0"
     );
     assert_eq!(cluster.ask("SELECT count(*) FROM feed WHERE user_id = 'ada' AND owner = 'ada'"), "4009");
-    assert_eq!(cluster.ask("SELECT count(*) FROM feed WHERE handle <> seq AND user_id <> 'ada'"), "0");
+    assert_eq!(cluster.ask("SELECT count(*) FROM feed WHERE short_id <> seq AND user_id <> 'ada'"), "0");
 }
 
 /// A server whose database comes up later waits for it, and says so; one whose database does not is not waited for for ever.

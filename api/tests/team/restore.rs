@@ -33,7 +33,7 @@ fn id_of(world: &World, text: &str) -> String {
     let found = world.json(&["list", "--limit", "200"]);
     let memories = found["memories"].as_array().unwrap();
     let memory = memories.iter().find(|memory| memory["content"] == text).unwrap_or_else(|| panic!("{text}: {found}"));
-    memory["id"].as_str().unwrap().to_owned()
+    memory["uuid"].as_str().unwrap().to_owned()
 }
 
 fn a_restore_costs_nothing(said: Said) {

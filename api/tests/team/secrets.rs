@@ -95,7 +95,7 @@ async fn values_lie_in_the_vault_that_the_servers_variables_name() {
     laptop.remember(SAID);
     exchange(&laptop);
     exchange(&desktop);
-    let id = laptop.json(&["get", "1"])["id"].as_str().unwrap().to_owned();
+    let id = laptop.json(&["get", "1"])["uuid"].as_str().unwrap().to_owned();
     let name = laptop.json(&["secret", "list"])["secrets"][0]["name"].as_str().unwrap().to_owned();
     let (status, kept) = bao.order("GET", &format!("secret/data/claude-memory/ada/mem-{id}"), Value::Null).await;
     assert_eq!((status, &kept["data"]["data"]), (200, &json!({ &name: "hunter2!X9" })));

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::metrics::{Asked, Report, Tally};
 use crate::ranker::Asker;
 use crate::{EvalConfig, EvalError, Leg, Scratch, Vectors, read};
-use tessera_engine::domain::{Handle, MemoryId, MemoryRef, RecallRequest, Scope, Timestamp};
+use tessera_engine::domain::{MemoryRef, MemoryUuid, RecallRequest, Scope, ShortId, Timestamp};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{ImportAs, Store, StoreError};
 
@@ -122,9 +122,9 @@ impl Fixture {
     pub fn evaluate(&self, config: &EvalConfig) -> Result<QueryReport, EvalError> {
         let mut scratch = self.load_with(&config.store_weights(), &config.vectors)?;
         let store = &mut scratch.store;
-        let mut handles = BTreeMap::new();
+        let mut short_ids = BTreeMap::new();
         for key in self.queries.iter().flat_map(|query| &query.gold) {
-            handle_of(store, key, &mut handles)?;
+            short_id_of(store, key, &mut short_ids)?;
         }
         let mut asker = Asker::new(store, config.ranker)?;
         let mut tally = Tally::default();
@@ -136,20 +136,24 @@ impl Fixture {
                 silent += u32::from(asker.order(&request)?.is_empty());
                 continue;
             }
-            let gold = query.gold.iter().filter_map(|key| handles.get(key).copied()).collect();
+            let gold = query.gold.iter().filter_map(|key| short_ids.get(key).copied()).collect();
             tally.ask(&mut asker, &Asked { request, gold, category: query.kind.clone() }, config)?;
         }
         Ok(QueryReport { report: tally.finish(), unrelated, silent })
     }
 }
 
-/// The handle of the note with a key.
-pub(crate) fn handle_of(store: &Store, key: &str, known: &mut BTreeMap<String, Handle>) -> Result<Handle, EvalError> {
-    if let Some(handle) = known.get(key) {
-        return Ok(*handle);
+/// The ID of the note with a key.
+pub(crate) fn short_id_of(
+    store: &Store,
+    key: &str,
+    known: &mut BTreeMap<String, ShortId>,
+) -> Result<ShortId, EvalError> {
+    if let Some(short_id) = known.get(key) {
+        return Ok(*short_id);
     }
-    let reference = MemoryRef::Id(MemoryId::from_key(key));
-    let handle = store.get(reference)?.ok_or(StoreError::NotFound(reference))?.handle;
-    known.insert(key.to_owned(), handle);
-    Ok(handle)
+    let reference = MemoryRef::Id(MemoryUuid::from_key(key));
+    let short_id = store.get(reference)?.ok_or(StoreError::NotFound(reference))?.short_id;
+    known.insert(key.to_owned(), short_id);
+    Ok(short_id)
 }

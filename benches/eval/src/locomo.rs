@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::metrics::{Asked, Report, Tally};
 use crate::ranker::Asker;
 use crate::{EvalConfig, EvalError, Scratch, read};
-use tessera_engine::domain::{Category, Draft, Handle, Importance, Origin, RecallRequest, Timestamp};
+use tessera_engine::domain::{Category, Draft, Importance, Origin, RecallRequest, ShortId, Timestamp};
 
 /// What becomes one memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,12 +70,12 @@ pub fn evaluate(path: &Path, unit: Unit, config: &EvalConfig) -> Result<Report, 
         let now = sessions.iter().map(|session| session.time).max().unwrap_or(Timestamp::from_micros(0));
         let mut scratch =
             Scratch::new(Timestamp::from_micros(now.as_micros() + 3_600_000_000), &config.store_weights())?;
-        let handles = store_all(&mut scratch, &sessions, unit)?;
+        let short_ids = store_all(&mut scratch, &sessions, unit)?;
         config.vectors.give(&mut scratch.store)?;
         scratch.store.rebuild_snapshot()?;
         let mut asker = Asker::new(&mut scratch.store, config.ranker)?;
         for question in &conversation.qa {
-            if let Some(asked) = asked(question, &handles) {
+            if let Some(asked) = asked(question, &short_ids) {
                 tally.ask(&mut asker, &asked, config)?;
             }
         }
@@ -118,7 +118,7 @@ fn turn_text(turn: &Turn) -> String {
 }
 
 /// Stores the sessions; returns the memory that holds each turn.
-fn store_all(scratch: &mut Scratch, sessions: &[Session], unit: Unit) -> Result<BTreeMap<String, Handle>, EvalError> {
+fn store_all(scratch: &mut Scratch, sessions: &[Session], unit: Unit) -> Result<BTreeMap<String, ShortId>, EvalError> {
     let mut drafts = Vec::new();
     let mut names = Vec::new();
     for session in sessions {
@@ -137,7 +137,7 @@ fn store_all(scratch: &mut Scratch, sessions: &[Session], unit: Unit) -> Result<
     }
     let stored = scratch.store.remember_all(&drafts)?;
     let by_turn =
-        stored.iter().zip(names).flat_map(|(stored, ids)| ids.into_iter().map(|id| (id, stored.memory.handle)));
+        stored.iter().zip(names).flat_map(|(stored, ids)| ids.into_iter().map(|id| (id, stored.memory.short_id)));
     Ok(by_turn.collect())
 }
 
@@ -152,7 +152,7 @@ fn draft(content: String, session: &Session, origin: Origin) -> Draft {
     }
 }
 
-fn asked(question: &Question, handles: &BTreeMap<String, Handle>) -> Option<Asked> {
+fn asked(question: &Question, short_ids: &BTreeMap<String, ShortId>) -> Option<Asked> {
     let category = match &question.category {
         Value::Number(number) => number.to_string(),
         Value::String(name) => name.clone(),
@@ -165,7 +165,7 @@ fn asked(question: &Question, handles: &BTreeMap<String, Handle>) -> Option<Aske
     let turns = EVIDENCE
         .captures_iter(&evidence)
         .filter_map(|hit| Some(format!("D{}:{}", hit.get(1)?.as_str(), hit.get(2)?.as_str())));
-    let gold: BTreeSet<Handle> = turns.filter_map(|turn| handles.get(&turn).copied()).collect();
+    let gold: BTreeSet<ShortId> = turns.filter_map(|turn| short_ids.get(&turn).copied()).collect();
     let request = RecallRequest::new(question.text.as_str()?);
     (!gold.is_empty()).then_some(Asked { request, gold, category })
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use tessera_engine::domain::{Handle, MAX_LIMIT, RecallRequest, TokenBudget};
+use tessera_engine::domain::{MAX_LIMIT, RecallRequest, ShortId, TokenBudget};
 use tessera_engine::screen::findings;
 use tessera_engine::store::StoreError;
 
@@ -27,7 +27,7 @@ pub struct Asked {
     /// What is asked.
     pub request: RecallRequest,
     /// The memories; never empty.
-    pub gold: BTreeSet<Handle>,
+    pub gold: BTreeSet<ShortId>,
     /// The kind of question.
     pub category: String,
 }
@@ -81,10 +81,10 @@ impl Tally {
         let ranked = RecallRequest { limit: MAX_LIMIT, packing: config.packing, ..asked.request.clone() };
         let order = asker.order(&ranked)?;
         for k in RANKS {
-            let found = order.iter().take(k).filter(|handle| asked.gold.contains(handle)).count();
+            let found = order.iter().take(k).filter(|short_id| asked.gold.contains(short_id)).count();
             *report.recall_at_k.entry(u32::try_from(k).unwrap_or(0)).or_default() += share(found, asked);
         }
-        if let Some(first) = order.iter().position(|handle| asked.gold.contains(handle)) {
+        if let Some(first) = order.iter().position(|short_id| asked.gold.contains(short_id)) {
             report.mrr += 1.0 / (first + 1) as f64;
         }
         let category = report.by_category.entry(asked.category.clone()).or_default();
@@ -97,12 +97,22 @@ impl Tally {
             if *budget == MAIN_BUDGET {
                 self.times.push(started.elapsed().as_secs_f64() * 1000.0);
             }
-            let is_gold = |handle: &Handle| asked.gold.contains(handle);
-            let full =
-                recall.details.iter().filter(|d| d.excerpt.is_none()).map(|d| d.memory.handle).filter(is_gold).count();
-            let cut =
-                recall.details.iter().filter(|d| d.excerpt.is_some()).map(|d| d.memory.handle).filter(is_gold).count();
-            let listed = recall.index.iter().filter(|e| !e.is_bare).map(|e| e.memory.handle).filter(is_gold).count();
+            let is_gold = |short_id: &ShortId| asked.gold.contains(short_id);
+            let full = recall
+                .details
+                .iter()
+                .filter(|d| d.excerpt.is_none())
+                .map(|d| d.memory.short_id)
+                .filter(is_gold)
+                .count();
+            let cut = recall
+                .details
+                .iter()
+                .filter(|d| d.excerpt.is_some())
+                .map(|d| d.memory.short_id)
+                .filter(is_gold)
+                .count();
+            let listed = recall.index.iter().filter(|e| !e.is_bare).map(|e| e.memory.short_id).filter(is_gold).count();
             let (recalled, surfaced) = (share(full, asked), share(full + cut + listed, asked));
             *report.recall_at_tokens.entry(*budget).or_default() += recalled;
             *report.surfaced_at_tokens.entry(*budget).or_default() += surfaced;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tessera_engine::domain::{FixedClock, Handle, RecallRequest, Timestamp, TokenBudget};
+use tessera_engine::domain::{FixedClock, RecallRequest, ShortId, Timestamp, TokenBudget};
 use tessera_engine::store::{ImportAs, SecretRules, StoreError};
 use tessera_hooks::{Settings, Surroundings, answer};
 
@@ -145,16 +145,16 @@ impl QuestionFile {
 
 fn ask(
     asker: &mut Asker<'_>,
-    names: &BTreeMap<Handle, String>,
+    names: &BTreeMap<ShortId, String>,
     set: &str,
     question: &Question,
     budget: u32,
 ) -> Result<Answered, EvalError> {
     let budget = TokenBudget::try_from(budget).map_err(StoreError::from)?;
     let reply = asker.recall_json(&RecallRequest { budget, ..RecallRequest::new(&question.q) })?;
-    let name = |handle: Handle| names.get(&handle).cloned().unwrap_or_else(|| "?".to_owned());
-    let details: Vec<String> = reply.details.iter().map(|detail| name(detail.memory.handle)).collect();
-    let listed = reply.index.iter().map(|entry| name(entry.memory.handle));
+    let name = |short_id: ShortId| names.get(&short_id).cloned().unwrap_or_else(|| "?".to_owned());
+    let details: Vec<String> = reply.details.iter().map(|detail| name(detail.memory.short_id)).collect();
+    let listed = reply.index.iter().map(|entry| name(entry.memory.short_id));
     let shown: Vec<String> = details.iter().cloned().chain(listed).collect();
     let is_gold = |note: &&String| question.gold.contains(note);
     let first = shown.iter().position(|note| is_gold(&note));
@@ -183,7 +183,7 @@ fn ask(
 /// A store with the notes of one set.
 struct Notes {
     scratch: Scratch,
-    names: BTreeMap<Handle, String>,
+    names: BTreeMap<ShortId, String>,
     /// How a note begins, and its name.
     beginnings: Vec<(String, String)>,
 }
@@ -201,8 +201,8 @@ impl Notes {
         config.vectors.give(&mut scratch.store)?;
         let by_text: BTreeMap<&str, &str> = notes.clone().map(|note| (note.text.trim(), note.id.as_str())).collect();
         let mut names = BTreeMap::new();
-        scratch.store.each_embedding(|handle, text, _| {
-            names.extend(by_text.get(text.trim()).map(|id| (handle, (*id).to_owned())));
+        scratch.store.each_embedding(|short_id, text, _| {
+            names.extend(by_text.get(text.trim()).map(|id| (short_id, (*id).to_owned())));
         })?;
         let beginning = |note: &Note| (note.text.chars().take(BEGINNING).collect(), note.id.clone());
         Ok(Self { scratch, names, beginnings: notes.map(beginning).collect() })

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rusqlite::Connection;
-use tessera_engine::domain::{Handle, MemoryRef, RecallRequest};
+use tessera_engine::domain::{MemoryRef, RecallRequest, ShortId};
 use tessera_engine::pack::{JsonRows, Recall};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{Store, StoreError};
@@ -47,16 +47,16 @@ impl<'a> Asker<'a> {
     }
 
     /// The memories that answer, best first, as many as the request wants.
-    pub(crate) fn order(&mut self, request: &RecallRequest) -> Result<Vec<Handle>, EvalError> {
+    pub(crate) fn order(&mut self, request: &RecallRequest) -> Result<Vec<ShortId>, EvalError> {
         let most = request.limit as usize;
         Ok(match (&self.words, self.ranker) {
             (Some(words), _) => words.order(&request.query, most)?,
             (None, Ranker::Encoder) => {
-                self.store.nearest(&request.query, most)?.into_iter().map(|(handle, _)| handle).collect()
+                self.store.nearest(&request.query, most)?.into_iter().map(|(short_id, _)| short_id).collect()
             }
             (None, _) => {
                 let page = self.store.rank(request)?.page(request).map_err(StoreError::from)?;
-                page.iter().map(|ranked| ranked.handle).collect()
+                page.iter().map(|ranked| ranked.short_id).collect()
             }
         })
     }
@@ -73,45 +73,45 @@ impl<'a> Asker<'a> {
     /// The reply, as JSON.
     pub(crate) fn recall_json(&mut self, request: &RecallRequest) -> Result<Recall, EvalError> {
         if self.ranker == Ranker::Tessera {
-            return Ok(self.store.recall_json(request, JsonRows { handle: true, ..JsonRows::default() })?);
+            return Ok(self.store.recall_json(request, JsonRows::default())?);
         }
         let chosen = self.chosen(request)?;
         Ok(self.store.fetch_json(&chosen, request)?)
     }
 
     fn chosen(&mut self, request: &RecallRequest) -> Result<Vec<MemoryRef>, EvalError> {
-        Ok(self.order(request)?.into_iter().map(MemoryRef::Handle).collect())
+        Ok(self.order(request)?.into_iter().map(MemoryRef::ShortId).collect())
     }
 }
 
 /// A full-text table of the memories of a store.
 struct Words {
     connection: Connection,
-    handles: BTreeMap<i64, Handle>,
+    short_ids: BTreeMap<i64, ShortId>,
 }
 
 impl Words {
     fn of(store: &Store) -> Result<Self, EvalError> {
         let mut texts = Vec::new();
-        store.each_embedding(|handle, text, _| texts.push((handle, text.to_owned())))?;
+        store.each_embedding(|short_id, text, _| texts.push((short_id, text.to_owned())))?;
         Self::over(&texts).map_err(failed)
     }
 
-    fn over(texts: &[(Handle, String)]) -> rusqlite::Result<Self> {
+    fn over(texts: &[(ShortId, String)]) -> rusqlite::Result<Self> {
         let connection = Connection::open_in_memory()?;
         connection.execute_batch("CREATE VIRTUAL TABLE notes USING fts5(body, tokenize = 'porter unicode61')")?;
         let tx = connection.unchecked_transaction()?;
         let mut insert = tx.prepare("INSERT INTO notes (rowid, body) VALUES (?1, ?2)")?;
-        for (handle, text) in texts {
-            insert.execute((handle.get(), text))?;
+        for (short_id, text) in texts {
+            insert.execute((short_id.get(), text))?;
         }
         drop(insert);
         tx.commit()?;
-        let handles = texts.iter().map(|(handle, _)| (i64::from(handle.get()), *handle)).collect();
-        Ok(Self { connection, handles })
+        let short_ids = texts.iter().map(|(short_id, _)| (i64::from(short_id.get()), *short_id)).collect();
+        Ok(Self { connection, short_ids })
     }
 
-    fn order(&self, question: &str, most: usize) -> Result<Vec<Handle>, EvalError> {
+    fn order(&self, question: &str, most: usize) -> Result<Vec<ShortId>, EvalError> {
         let words = question.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
         let quoted: Vec<String> = words.filter(|word| !word.is_empty()).map(|word| format!("\"{word}\"")).collect();
         if quoted.is_empty() {
@@ -123,7 +123,7 @@ impl Words {
             let rows = statement.query_map((quoted.join(" OR "), most), |row| row.get::<_, i64>(0))?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
         };
-        Ok(found().map_err(failed)?.iter().filter_map(|row| self.handles.get(row).copied()).collect())
+        Ok(found().map_err(failed)?.iter().filter_map(|row| self.short_ids.get(row).copied()).collect())
     }
 }
 
@@ -143,13 +143,13 @@ mod tests {
         let weights = Ranker::Fts5.weights(&Weights::default());
         let mut scratch = Scratch::new(Timestamp::from_micros(0), &weights).unwrap();
         let said = ["Lunch is at noon", "The caches were moved to birch", "a cache; the cache: \"cached\" caches"];
-        let handles = said.map(|text| scratch.store.remember(Draft::new(text)).unwrap().memory.handle);
+        let short_ids = said.map(|text| scratch.store.remember(Draft::new(text)).unwrap().memory.short_id);
         let request = RecallRequest::new("who moved \"the\" cache?");
         let mut asker = Asker::new(&mut scratch.store, Ranker::Fts5).unwrap();
         let order = asker.order(&request).unwrap();
-        assert_eq!(order, [handles[1], handles[2]]);
+        assert_eq!(order, [short_ids[1], short_ids[2]]);
         let reply = asker.recall(&request).unwrap();
-        assert_eq!(reply.details.iter().map(|detail| detail.memory.handle).collect::<Vec<_>>(), order);
+        assert_eq!(reply.details.iter().map(|detail| detail.memory.short_id).collect::<Vec<_>>(), order);
         assert_eq!(asker.recall_json(&request).unwrap().details.len(), 2);
         assert!(asker.order(&RecallRequest::new("?!")).unwrap().is_empty(), "no word, no error");
         assert!(asker.recall(&RecallRequest::new("?!")).unwrap().details.is_empty());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::{EvalError, Fixture, Vectors};
 use serde::{Deserialize, Serialize};
-use tessera_engine::domain::{FixedClock, MemoryId, MemoryRef};
+use tessera_engine::domain::{FixedClock, MemoryRef, MemoryUuid};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{DeliveryFilter, SecretRules};
 
@@ -145,7 +145,7 @@ fn judge(
 ) -> Result<ReplayReport, EvalError> {
     let filter = DeliveryFilter { session: Some(session.to_owned()), ..DeliveryFilter::default() };
     let deliveries = store.deliveries(&filter)?;
-    let gold: BTreeSet<MemoryId> = prompt.gold.iter().map(|key| MemoryId::from_key(key)).collect();
+    let gold: BTreeSet<MemoryUuid> = prompt.gold.iter().map(|key| MemoryUuid::from_key(key)).collect();
     let mut report = ReplayReport { prompts: 1, answerable: u32::from(!gold.is_empty()), ..ReplayReport::default() };
     let mut beside = Vec::new();
     for delivery in &deliveries {
@@ -154,10 +154,10 @@ fn judge(
         report.most_characters = report.most_characters.max(delivery.characters);
         for given in &delivery.given {
             report.given += 1;
-            let memory = store.get(MemoryRef::Handle(given.handle))?;
+            let memory = store.get(MemoryRef::ShortId(given.short_id))?;
             match memory {
                 Some(memory) if gold.contains(&memory.id) => report.to_the_point += 1,
-                Some(memory) => beside.push(format!("{} {}", memory.handle, memory.summary)),
+                Some(memory) => beside.push(format!("{} {}", memory.short_id, memory.summary)),
                 None => {}
             }
         }

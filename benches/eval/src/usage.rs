@@ -6,9 +6,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fixture::{Fixture, handle_of};
+use crate::fixture::{Fixture, short_id_of};
 use crate::{EvalError, Scratch, Vectors, read};
-use tessera_engine::domain::{Handle, RecallRequest, Timestamp};
+use tessera_engine::domain::{RecallRequest, ShortId, Timestamp};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{Store, StoreError};
 
@@ -78,24 +78,27 @@ impl UsageTrace {
     }
 
     fn replay(&self, scratch: &mut Scratch) -> Result<(), EvalError> {
-        let mut handles = BTreeMap::new();
+        let mut short_ids = BTreeMap::new();
         let uses =
-            self.access.iter().map(|access| Ok((handle_of(&scratch.store, &access.key, &mut handles)?, access.at)));
-        let uses: Vec<(Handle, Timestamp)> = uses.collect::<Result<_, EvalError>>()?;
+            self.access.iter().map(|access| Ok((short_id_of(&scratch.store, &access.key, &mut short_ids)?, access.at)));
+        let uses: Vec<(ShortId, Timestamp)> = uses.collect::<Result<_, EvalError>>()?;
         scratch.store.note_uses(uses);
         scratch.store.fold_accesses()?;
         Ok(())
     }
 
     fn ask(&self, store: &mut Store) -> Result<(f64, f64), EvalError> {
-        let mut handles = BTreeMap::new();
+        let mut short_ids = BTreeMap::new();
         let (mut first, mut reciprocal) = (0.0, 0.0);
         for question in &self.query {
             let request = RecallRequest::new(question.text.clone());
             let page = store.rank(&request)?.page(&request).map_err(StoreError::from)?;
-            let gold =
-                question.gold.iter().map(|key| handle_of(store, key, &mut handles)).collect::<Result<Vec<_>, _>>()?;
-            if let Some(rank) = page.iter().position(|ranked| gold.contains(&ranked.handle)) {
+            let gold = question
+                .gold
+                .iter()
+                .map(|key| short_id_of(store, key, &mut short_ids))
+                .collect::<Result<Vec<_>, _>>()?;
+            if let Some(rank) = page.iter().position(|ranked| gold.contains(&ranked.short_id)) {
                 first += if rank == 0 { 1.0 } else { 0.0 };
                 reciprocal += 1.0 / (rank + 1) as f64;
             }

@@ -26,10 +26,12 @@ pub(crate) fn is_here(copy: &Copy) -> rusqlite::Result<bool> {
     Ok(NEEDS.iter().all(|name| columns.iter().any(|column| column == name)))
 }
 
-/// True for a row that its server, or an export of its table, gives.
+/// True for a row that its server, or an export of its table, gives. Tessera's own exports have a short ID too, and a UUID.
 pub(crate) fn is_row(row: &Map<String, Value>) -> bool {
     let has = |name: &str| row.contains_key(name);
-    has("content") && (has("expanded_keywords") || has("is_sensitive") || row.get("id").is_some_and(Value::is_i64))
+    has("content")
+        && !has("uuid")
+        && (has("expanded_keywords") || has("is_sensitive") || row.get("id").is_some_and(Value::is_i64))
 }
 
 /// What waits for its server and never reached it.
@@ -194,15 +196,15 @@ fn keys(
     // A number alone is that of another row in another file, and on another server. One that was made at another time is
     // the same where it says the same: a server notes its own time.
     let of_server = |id: i64| -> Result<(String, Vec<String>), String> {
-        let by_text = format!("v:server:{id}:{}", system::of_text(content, place));
+        let by_text = format!("claude-memory-mcp:server:{id}:{}", system::of_text(content, place));
         Ok(match created {
-            Some(created) => (format!("v:server:{id}:{created}"), vec![by_text]),
+            Some(created) => (format!("claude-memory-mcp:server:{id}:{created}"), vec![by_text]),
             None => (by_text, Vec::new()),
         })
     };
     let (key, also, server, name) = match (numbers, id) {
         (Numbers::Here, Some(id)) => {
-            let here = format!("v:here:{}:{id}", made()?);
+            let here = format!("claude-memory-mcp:here:{}:{id}", made()?);
             match fields.whole_number("server_id")? {
                 Some(server) => {
                     let (key, mut also) = of_server(server)?;
@@ -217,18 +219,21 @@ fn keys(
             (key, also, Some(id), id.to_string())
         }
         (Numbers::Waiting { id }, _) => {
-            (format!("v:waits:{}:{id}", made()?), Vec::new(), None, format!("{id} (waits)"))
+            (format!("claude-memory-mcp:waits:{}:{id}", made()?), Vec::new(), None, format!("{id} (waits)"))
         }
-        (_, None) => {
-            (format!("v:text:{}", system::of_text(content, place)), Vec::new(), None, "without a number".to_owned())
-        }
+        (_, None) => (
+            format!("claude-memory-mcp:text:{}", system::of_text(content, place)),
+            Vec::new(),
+            None,
+            "without a number".to_owned(),
+        ),
     };
     Ok(Keys { key, also, gone_as: server.map(|id| gone_key(place, id)), name })
 }
 
 /// How a deletion that waits in a place names what it deletes.
 fn gone_key(place: &str, server: i64) -> String {
-    format!("v:gone:{place}:{server}")
+    format!("claude-memory-mcp:gone:{place}:{server}")
 }
 
 /// Reads what waits, in order: of two changes the later stands.

@@ -10,18 +10,18 @@
 //!
 //! `source` and the reader of each system use each other: it opens them, and they tell it their rows.
 
+mod claude_memory_mcp;
 mod copy;
 mod draft;
 mod error;
 mod fields;
 mod json;
+mod memory_mcp;
 pub mod places;
 mod source;
 mod system;
 mod time;
-mod claude_memory_mcp;
 mod vault;
-mod memory_mcp;
 
 pub use copy::Scratch;
 pub use draft::{Draft, Link, Skipped, Told};

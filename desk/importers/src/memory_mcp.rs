@@ -124,8 +124,8 @@ fn draft(fields: &Fields, place: &str) -> Result<Draft, String> {
         _ => fields.words("tags", |letter| letter == ',')?,
     };
     let (key, name) = match fields.text("id")? {
-        Some(id) => (format!("w:{id}"), id),
-        None => (format!("w:text:{}", system::of_text(&content, place)), "without an id".to_owned()),
+        Some(id) => (format!("memory-mcp:{id}"), id),
+        None => (format!("memory-mcp:text:{}", system::of_text(&content, place)), "without an id".to_owned()),
     };
     let asked = fields.time_or_told("expires_at", &mut remarks).filter(|end| !is_by_rule(*end, created, importance));
     let read = fields.whole_number("access_count")?.unwrap_or_default();

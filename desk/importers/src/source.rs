@@ -12,7 +12,7 @@ use crate::error::OlderError;
 use crate::json::JsonRow;
 use crate::system::System;
 use crate::vault::Vault;
-use crate::{json, system, claude_memory_mcp, memory_mcp};
+use crate::{claude_memory_mcp, json, memory_mcp, system};
 
 /// The data of one system at one place, open to be read as often as is wanted.
 #[derive(Debug)]
@@ -100,7 +100,9 @@ impl Source {
         let mut teller = RowSink { see, is_stopped: false, left: MOST_ROWS };
         let place = system::of_place(&self.path);
         let done = match (&self.held, self.system) {
-            (Held::Database(copy), System::ClaudeMemoryMcp) => claude_memory_mcp::tell_database(copy, &place, &mut teller),
+            (Held::Database(copy), System::ClaudeMemoryMcp) => {
+                claude_memory_mcp::tell_database(copy, &place, &mut teller)
+            }
             (Held::Database(copy), _) => memory_mcp::tell_database(copy, &place, &mut teller),
             (Held::Rows(rows), System::ClaudeMemoryMcp) => claude_memory_mcp::tell_rows(rows, &place, &mut teller),
             (Held::Rows(rows), _) => memory_mcp::tell_rows(rows, &place, &mut teller),
@@ -136,7 +138,11 @@ fn system_in(copy: &Copy) -> rusqlite::Result<Option<System>> {
 
 /// The system whose row a JSON object is; `None` for every other object.
 pub(crate) fn system_of_row(row: &Map<String, Value>) -> Option<System> {
-    if memory_mcp::is_row(row) { Some(System::MemoryMcp) } else { claude_memory_mcp::is_row(row).then_some(System::ClaudeMemoryMcp) }
+    if memory_mcp::is_row(row) {
+        Some(System::MemoryMcp)
+    } else {
+        claude_memory_mcp::is_row(row).then_some(System::ClaudeMemoryMcp)
+    }
 }
 
 fn of_rows(system: System, path: &Path) -> Result<Held, OlderError> {

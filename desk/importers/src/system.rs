@@ -89,8 +89,11 @@ mod tests {
         assert_ne!(of_text(&one, "x"), of_text(&one, "y"));
         assert_ne!(of_text(&one, "x"), of_text(&one.replace("birch", "oak"), "x"));
         let mut times = Times::default();
-        let key = format!("v:text:{}", of_text(&one, "x"));
+        let key = format!("claude-memory-mcp:text:{}", of_text(&one, "x"));
         assert_ne!(times.next_in_part(key.clone()), times.next_in_part(key));
-        assert_eq!(times.next_in_part("v:text:a".into()), times.next_in_part("v:text:a".into()));
+        assert_eq!(
+            times.next_in_part("claude-memory-mcp:text:a".into()),
+            times.next_in_part("claude-memory-mcp:text:a".into())
+        );
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use tessera_engine::screen::findings;
-use tessera_engine::store::{Home, SimilarityKind, Near, StoreError, make_private_dir, replace};
+use tessera_engine::store::{Home, Near, SimilarityKind, StoreError, make_private_dir, replace};
 use tessera_plugins::{Body, Manifest, Name, Pinned, Plugin, PluginError, command, digest, wasm};
 
 use super::installed::{at, module_path};

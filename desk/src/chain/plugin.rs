@@ -114,8 +114,8 @@ pub(super) fn view(memory: &Memory) -> Value {
     let words = |words: &[String]| words.iter().map(|word| dropped(word).into_owned()).collect::<Vec<_>>();
     let tags: Vec<_> = memory.tags.iter().map(|tag| dropped(tag.as_str())).collect();
     json!({
-        "id": memory.id,
-        "handle": memory.handle,
+        "id": memory.short_id,
+        "uuid": memory.id,
         "content": dropped(&memory.content),
         "summary": dropped(&memory.summary),
         "category": memory.category,

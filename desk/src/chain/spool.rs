@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tessera_engine::Store;
-use tessera_engine::domain::{Memory, MemoryId, MemoryRef, Origin, Scope, Timestamp};
+use tessera_engine::domain::{Memory, MemoryRef, MemoryUuid, Origin, Scope, Timestamp};
 use tessera_engine::screen::dropped;
 use tessera_engine::store::{Home, StoreError, make_private_dir, private_file, replace, try_lock};
 use tessera_plugins::{Event, When};
@@ -105,7 +105,7 @@ pub(super) fn submit(home: &Home, entry: &Entry) {
             let text = format!("nobody is told of what is done from now on: {MOST_WAITING} wait in plugins/spool");
             log::append(&home.plugin_log(), &home.plugin_log_old(), entry.at, &text);
         }
-        let path = dir.join(format!("{}.json", MemoryId::generate(entry.at)));
+        let path = dir.join(format!("{}.json", MemoryUuid::generate(entry.at)));
         if entry.event == Event::Recall {
             // That something was given may be lost with the power: a prompt waits for no disk.
             // Under another name until it is whole: whoever tells plugins reads what has this one.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tessera_engine::Store;
-use tessera_engine::domain::{FilePath, Memory, MemoryId, MemoryRef};
+use tessera_engine::domain::{FilePath, Memory, MemoryRef, MemoryUuid};
 use tessera_engine::screen::findings;
 use tessera_engine::store::{StoreError, TakenFile, WithoutValues, make_private_dir, replace, says_all_of_file};
 use tessera_files::{FileError, RelativePath, Tree};
@@ -38,7 +38,7 @@ struct Head {
     path: FilePath,
     /// The memory that stood for it, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    memory: Option<MemoryId>,
+    memory: Option<MemoryUuid>,
     /// The secrets whose values stood in it: none does in the copy.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     secrets: BTreeSet<String>,
@@ -89,7 +89,7 @@ pub(super) fn keep(store: &mut Store, tree: &Tree, path: &FilePath, inside: &Rel
 fn without_values(
     store: &mut Store,
     path: &FilePath,
-    id: Option<MemoryId>,
+    id: Option<MemoryUuid>,
     bytes: Vec<u8>,
 ) -> Result<(BTreeSet<String>, Vec<u8>), StoreError> {
     let text = String::from_utf8_lossy(&bytes);
@@ -171,11 +171,11 @@ pub(super) fn outdo(store: &Store, taken: &[TakenFile]) -> Result<(), StoreError
 }
 
 /// Removes what was kept of a file for which a memory stood, or none. What another memory says was at its path stays.
-pub(super) fn let_go(store: &Store, path: &FilePath, memory: Option<MemoryId>) {
+pub(super) fn let_go(store: &Store, path: &FilePath, memory: Option<MemoryUuid>) {
     let_go_but(store, path, memory, None);
 }
 
-fn let_go_but(store: &Store, path: &FilePath, memory: Option<MemoryId>, stays: Option<&Path>) {
+fn let_go_but(store: &Store, path: &FilePath, memory: Option<MemoryUuid>, stays: Option<&Path>) {
     // There may never have been any.
     let Ok(kept) = std::fs::read_dir(store.home().deleted_files()) else { return };
     let name = name_of(path);

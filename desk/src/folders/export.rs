@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tessera_engine::Store;
 use tessera_engine::compose::{LinkedNote, noted, place_of, title_of};
-use tessera_engine::domain::{DomainError, Memory, MemoryId};
+use tessera_engine::domain::{DomainError, Memory, MemoryUuid};
 use tessera_engine::screen::dropped;
 use tessera_engine::store::StoreError;
 use tessera_files::{Expected, FileError, Lock, RelativePath, Tree};
@@ -131,7 +131,7 @@ impl Notes {
         let mut notes = BTreeMap::new();
         for memory in &memories {
             let Some(name) = names.get(&memory.id) else { continue };
-            let other = |to: MemoryId| names.get(&to).map(|other| (other.name.clone(), other.title.clone()));
+            let other = |to: MemoryUuid| names.get(&to).map(|other| (other.name.clone(), other.title.clone()));
             let link = |link: &tessera_engine::domain::Link| LinkedNote {
                 kind: link.kind.clone(),
                 to: link.to,
@@ -152,7 +152,7 @@ struct Named {
 }
 
 /// Names by what memories say and the end of their ids: the same whenever they are asked for, and each of one note alone.
-fn names(memories: &[Memory]) -> BTreeMap<MemoryId, Named> {
+fn names(memories: &[Memory]) -> BTreeMap<MemoryUuid, Named> {
     let mut taken: BTreeMap<String, usize> = BTreeMap::new();
     let mut named = BTreeMap::new();
     for memory in memories {
@@ -163,7 +163,7 @@ fn names(memories: &[Memory]) -> BTreeMap<MemoryId, Named> {
         *taken.entry(name.clone()).or_default() += 1;
         named.insert(memory.id, (Named { dir, name, title }, format!("{slug}-{id}")));
     }
-    let told_apart = |(id, (named, long)): (MemoryId, (Named, String))| {
+    let told_apart = |(id, (named, long)): (MemoryUuid, (Named, String))| {
         let is_alone = taken.get(&named.name) == Some(&1);
         (id, Named { name: if is_alone { named.name } else { long }, ..named })
     };

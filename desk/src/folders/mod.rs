@@ -23,15 +23,15 @@ mod watched;
 mod whole;
 
 pub use add::{AddFolder, CountFiles, FilesCounted, FolderState, Folders, RemoveFolder};
-pub use check::{CredentialsInFiles, FilesChecked, CredentialInFile, check};
+pub use check::{CredentialInFile, CredentialsInFiles, FilesChecked, check};
 pub use edit::{forget_parts, update_part};
 pub use export::{ExportNotes, NotesExported};
 pub use left::{Because, LeftOut, left_out};
 pub(crate) use read::text_now;
 pub use refresh::{Refreshed, refresh, refresh_patiently, refresh_thoroughly};
-pub use restored::{RestoredFiles, DropCopies, PutBack, restore_file};
+pub use restored::{DropCopies, PutBack, RestoredFiles, restore_file};
 pub use tool::{FileCommand, FileRules, ToolReply};
-pub use unread::{ClearUnread, FolderSnapshot, ChangeWait, Unread, UnreadFile};
+pub use unread::{ChangeWait, ClearUnread, FolderSnapshot, Unread, UnreadFile};
 #[cfg(feature = "team")]
 pub(crate) use watched::Watch;
 pub use whole::{forget_files, update_file};

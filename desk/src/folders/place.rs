@@ -1,7 +1,7 @@
 //! A path in a folder that may be written: read, written, and removed where it is what it was.
 
 use tessera_engine::Store;
-use tessera_engine::domain::{FilePath, MemoryId};
+use tessera_engine::domain::{FilePath, MemoryUuid};
 use tessera_engine::screen::Secret;
 use tessera_engine::store::{Actor, FileRow, Intent, SeenFile, StoreError};
 use tessera_files::{Expected, FileError, ReadFile, RelativePath, Tree};
@@ -67,7 +67,7 @@ impl Place {
         &self,
         store: &mut Store,
         bytes: &[u8],
-        (memory, secrets): (MemoryId, Vec<Secret>),
+        (memory, secrets): (MemoryUuid, Vec<Secret>),
         actor: &Actor,
     ) -> Result<(), StoreError> {
         store.intend(&[Intent { path: self.path.clone(), hash: xxh3_64(bytes), memory, secrets }], actor)

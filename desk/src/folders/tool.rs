@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 use tessera_engine::Store;
-use tessera_engine::domain::{FilePath, MemoryId, TokenBudget};
+use tessera_engine::domain::{FilePath, MemoryUuid, TokenBudget};
 use tessera_engine::screen::{Secret, dropped_in_lines, findings};
 use tessera_engine::store::{Intent, MEMORIES, StoreError};
 use tessera_engine::text::{O200k, TokenCounter};
@@ -170,16 +170,16 @@ fn note_shown(store: &Store, tree: &Tree, command: &Command) -> Result<(), Faile
 /// What was taken out of what a command writes, sealed for the memory that stands for the file, or is to.
 #[derive(Default)]
 struct Sealed {
-    memory: Option<MemoryId>,
+    memory: Option<MemoryUuid>,
     found: Vec<Secret>,
 }
 
 impl Sealed {
     /// The memory that stands for a file: one and the same for all of a command, also where there is none yet.
-    fn memory(&mut self, store: &Store, path: &RelativePath) -> Result<MemoryId, StoreError> {
+    fn memory(&mut self, store: &Store, path: &RelativePath) -> Result<MemoryUuid, StoreError> {
         let id = match self.memory {
             Some(id) => id,
-            None => store.file_standing(&file_path(path)?)?.unwrap_or_else(|| MemoryId::generate(store.now())),
+            None => store.file_standing(&file_path(path)?)?.unwrap_or_else(|| MemoryUuid::generate(store.now())),
         };
         self.memory = Some(id);
         Ok(id)

@@ -21,7 +21,7 @@ use tessera_files::Tree;
 
 use super::left::directories;
 use super::refresh::refresh_patiently;
-use super::unread::{FolderSnapshot, ChangeWait};
+use super::unread::{ChangeWait, FolderSnapshot};
 
 /// Directories of one folder that are watched, at most: systems have little room for more.
 const MOST_DIRECTORIES: usize = 8_000;

@@ -8,10 +8,10 @@ use reqwest::{Client, Method, RequestBuilder, StatusCode, redirect};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tessera_engine::domain::{MemoryId, Permission, Tag};
+use tessera_engine::domain::{MemoryUuid, Permission, Tag};
 use tessera_engine::sync::{
-    KeptSecrets, MACHINE_HEADER, Mark, Invitation, Page, PurgeReport, Push, Pushed, SentSecrets, ShownSecret, ShownSecrets,
-    Snapshot,
+    Invitation, KeptSecrets, MACHINE_HEADER, Mark, Page, PurgeReport, Push, Pushed, SentSecrets, ShownSecret,
+    ShownSecrets, Snapshot,
 };
 use url::Url;
 
@@ -122,7 +122,7 @@ struct Problem {
 pub struct SharedMemory {
     /// The memory. The server's short number of it is another field.
     #[serde(rename(deserialize = "memory_uuid"))]
-    pub memory_id: MemoryId,
+    pub memory_id: MemoryUuid,
     /// With whom.
     pub shared_with: String,
     /// What they may do.
@@ -317,7 +317,7 @@ impl Remote {
     pub(super) async fn snapshot(
         &self,
         epoch: u64,
-        after: Option<MemoryId>,
+        after: Option<MemoryUuid>,
         known: &[Mark],
     ) -> Result<Snapshot, RemoteError> {
         let request = self.knowing(Method::GET, "v1/sync/snapshot", known)?.query(&[("epoch", epoch)]);
@@ -337,7 +337,7 @@ impl Remote {
     ///
     /// # Errors
     /// When the server cannot be reached, or the key may not ask.
-    pub async fn purged(&self, memory: MemoryId) -> Result<PurgeReport, RemoteError> {
+    pub async fn purged(&self, memory: MemoryUuid) -> Result<PurgeReport, RemoteError> {
         self.answer(self.request(Method::GET, &format!("v1/sync/purged/{memory}"))?).await
     }
 
@@ -345,12 +345,12 @@ impl Remote {
     ///
     /// # Errors
     /// When the server cannot be reached, knows no such memory, or the key may not ask.
-    pub async fn secrets_of(&self, memory: MemoryId) -> Result<ShownSecrets, RemoteError> {
+    pub async fn secrets_of(&self, memory: MemoryUuid) -> Result<ShownSecrets, RemoteError> {
         // Where the server has a short number for the memory, `id` is that number, and `uuid` is beside it.
         #[derive(Deserialize)]
         struct Shown {
             id: Value,
-            uuid: Option<MemoryId>,
+            uuid: Option<MemoryUuid>,
             category: String,
             content: String,
             source: String,
@@ -367,7 +367,12 @@ impl Remote {
     ///
     /// # Errors
     /// When the server cannot be reached, knows no such memory or user, or the memory is another's.
-    pub async fn share(&self, memory: MemoryId, with: &str, permission: Option<Permission>) -> Result<(), RemoteError> {
+    pub async fn share(
+        &self,
+        memory: MemoryUuid,
+        with: &str,
+        permission: Option<Permission>,
+    ) -> Result<(), RemoteError> {
         let request = match permission {
             Some(permission) => self
                 .request(Method::POST, &format!("api/memories/{memory}/share"))?
@@ -397,7 +402,7 @@ impl Remote {
     ///
     /// # Errors
     /// As [`Remote::share`].
-    pub async fn mute(&self, memory: MemoryId, is_muted: bool) -> Result<(), RemoteError> {
+    pub async fn mute(&self, memory: MemoryUuid, is_muted: bool) -> Result<(), RemoteError> {
         let method = if is_muted { Method::POST } else { Method::DELETE };
         self.answer::<Value>(self.request(method, &format!("api/memories/{memory}/mute"))?).await.map(drop)
     }

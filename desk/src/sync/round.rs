@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tessera_engine::Store;
-use tessera_engine::domain::MemoryId;
+use tessera_engine::domain::MemoryUuid;
 use tessera_engine::store::{Anew, ServerState, StoreError, Whole};
 use tessera_engine::sync::{MOST_OPS, MOST_SECRETS, Mark, Op, Push, SentSecrets, Snapshot};
 use tokio_util::sync::CancellationToken;
@@ -248,7 +248,7 @@ impl Round<'_> {
     /// Gives the server the values of secrets that it has not got yet. Only its own route takes them; where it is not
     /// encrypted on its way there is no [`Remote`] at all.
     async fn give_secrets(&mut self) -> Result<(), SyncError> {
-        let mut after: Option<(MemoryId, String)> = None;
+        let mut after: Option<(MemoryUuid, String)> = None;
         let (mut most, mut timeouts, mut failed, mut failure) = (MOST_SECRETS, 0, 0, None);
         for _ in 0..MOST_STEPS {
             let last = after.clone();

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use tessera_engine::Store;
-use tessera_engine::domain::{Filters, Handle, MemoryRef, Packing, Purpose, RecallRequest, Scope, TokenBudget};
+use tessera_engine::domain::{Filters, MemoryRef, Packing, Purpose, RecallRequest, Scope, ShortId, TokenBudget};
 use tessera_engine::pack::Recall as Reply;
 use tessera_engine::score::ScoreParts;
-use tessera_engine::store::{Given, GivenAs, Delivery, StoreError, given_by};
+use tessera_engine::store::{Delivery, Given, GivenAs, StoreError, given_by};
 use tessera_engine::sync::Invitation;
 
 use crate::caller::Caller;
@@ -241,20 +241,20 @@ impl UseCase for SessionSummary {
 }
 
 /// What a session was given already. Sessions without a name are not one session: to each of them anything may be new.
-fn given_in(store: &Store, session: &str) -> Result<BTreeSet<Handle>, StoreError> {
+fn given_in(store: &Store, session: &str) -> Result<BTreeSet<ShortId>, StoreError> {
     if session.is_empty() { Ok(BTreeSet::new()) } else { store.given_in(session) }
 }
 
 /// What a compaction took away, as far as it may be shown here.
-fn lost(store: &Store, delivery: &Delivery) -> Result<Vec<Handle>, StoreError> {
+fn lost(store: &Store, delivery: &Delivery) -> Result<Vec<ShortId>, StoreError> {
     if delivery.session.is_empty() {
         return Ok(Vec::new());
     }
     let visible = visible(&delivery.scope);
     let mut kept = Vec::new();
-    for handle in store.lost_to_compaction(&delivery.session)? {
-        let memory = store.get(MemoryRef::Handle(handle))?;
-        kept.extend(memory.filter(|memory| visible.contains(&memory.scope)).map(|memory| memory.handle));
+    for short_id in store.lost_to_compaction(&delivery.session)? {
+        let memory = store.get(MemoryRef::ShortId(short_id))?;
+        kept.extend(memory.filter(|memory| visible.contains(&memory.scope)).map(|memory| memory.short_id));
     }
     Ok(kept)
 }
@@ -274,7 +274,7 @@ impl UseCase for SetAside {
         let mut delivery = self.event.delivery(store, caller)?;
         let saved = store.of_session(&delivery.session, MOST_SAVED)?;
         let aside =
-            |handle| Given { handle, form: GivenAs::Saved, tokens: 0, score: 0.0, parts: ScoreParts::default() };
+            |short_id| Given { short_id, form: GivenAs::Saved, tokens: 0, score: 0.0, parts: ScoreParts::default() };
         delivery.given = saved.into_iter().map(aside).collect();
         self.event.keep(store, delivery);
         Ok(())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tessera_engine::Store;
-use tessera_engine::domain::{DomainError, FilePath, Memory, MemoryId, MemoryRef, Patch};
+use tessera_engine::domain::{DomainError, FilePath, Memory, MemoryRef, MemoryUuid, Patch};
 use tessera_engine::store::{Erase, Forgotten, StoreError, Stored, Traces, says_all_of_file};
 
 use crate::caller::Caller;
@@ -136,7 +136,7 @@ pub struct Gone {
     /// Where words of memories that went for good may still stand; nowhere for those that can be restored.
     pub left: Traces,
     /// Those whose lines were taken out of a file, and how they come back.
-    pub taken_out: BTreeMap<MemoryId, RemovedSection>,
+    pub taken_out: BTreeMap<MemoryUuid, RemovedSection>,
 }
 
 /// A part that was taken out of its file.
@@ -226,7 +226,7 @@ fn forget_in_files(
     match erase {
         Erase::Soft => {
             let forgotten =
-                |part: &Memory| Forgotten { id: part.id, handle: part.handle, again: part.deleted.is_some() };
+                |part: &Memory| Forgotten { id: part.id, short_id: part.short_id, again: part.deleted.is_some() };
             Ok(parts.iter().map(forgotten).collect())
         }
         Erase::Hard => store.purge_parts(&all, &caller.actor(None)),
@@ -234,7 +234,7 @@ fn forget_in_files(
 }
 
 /// How parts come back that were in their files until now.
-fn taken_out_of(store: &Store, parts: &[Memory]) -> Result<BTreeMap<MemoryId, RemovedSection>, StoreError> {
+fn taken_out_of(store: &Store, parts: &[Memory]) -> Result<BTreeMap<MemoryUuid, RemovedSection>, StoreError> {
     let mut taken_out = BTreeMap::new();
     for part in parts.iter().filter(|part| part.deleted.is_none()) {
         let Some(path) = part.file.as_ref().map(|file| file.path.clone()) else { continue };
@@ -286,7 +286,7 @@ fn restore_part(
     }
     if part.deleted.is_none() {
         let problem = "is not deleted, nor is it over";
-        return Err(StoreError::Conflict { memory: MemoryRef::Handle(part.handle), problem });
+        return Err(StoreError::Conflict { memory: MemoryRef::ShortId(part.short_id), problem });
     }
     let file = store.file_of_part(part.id)?.map(|file| store.get(MemoryRef::Id(file))).transpose()?.flatten();
     let file = file.ok_or_else(|| refused("was removed for good".to_owned()))?;

@@ -6,7 +6,7 @@ use tessera_engine::Store;
 use tessera_engine::domain::{Filters, Memory, MemoryRef, RecallRequest, Scope};
 use tessera_engine::pack::{JsonRows, Recall as Reply};
 use tessera_engine::screen::{dropped, is_clean};
-use tessera_engine::store::{HistoryEntry, SimilarityKind, ListRequest, Listing, Near, Noted, StoreError};
+use tessera_engine::store::{HistoryEntry, ListRequest, Listing, Near, Noted, SimilarityKind, StoreError};
 
 use crate::caller::Caller;
 use crate::chain::{self, Asked};
@@ -109,8 +109,8 @@ impl Question {
 
 /// The memories that a reply shows.
 pub(super) fn shown(reply: &Reply) -> Vec<MemoryRef> {
-    let details = reply.details.iter().map(|detail| detail.ranked.handle);
-    details.chain(reply.index.iter().map(|entry| entry.ranked.handle)).map(MemoryRef::Handle).collect()
+    let details = reply.details.iter().map(|detail| detail.ranked.short_id);
+    details.chain(reply.index.iter().map(|entry| entry.ranked.short_id)).map(MemoryRef::ShortId).collect()
 }
 
 /// True where nothing answers strongly. The second page of an answer is no question, and one that only memories of some
@@ -204,8 +204,8 @@ impl UseCase for List {
     fn run(self, store: &mut Store, _: &Caller) -> Result<Listing, StoreError> {
         let after = match self.after {
             None => None,
-            Some(MemoryRef::Handle(handle)) => Some(handle),
-            Some(id) => Some(store.get(id)?.ok_or(StoreError::NotFound(id))?.handle),
+            Some(MemoryRef::ShortId(short_id)) => Some(short_id),
+            Some(id) => Some(store.get(id)?.ok_or(StoreError::NotFound(id))?.short_id),
         };
         let Self { filters, limit, deleted, expired, shared, .. } = self;
         store.list(&ListRequest { filters, limit, deleted, expired, shared, after })
@@ -249,7 +249,7 @@ impl UseCase for Alike {
 /// What to say of a memory that is near another one, in words.
 pub fn told_near(near: &Near) -> String {
     match near.likeness {
-        SimilarityKind::Same => format!("{} says nearly the same: {}", near.handle, near.summary),
-        SimilarityKind::Other => format!("{} is close, and may say otherwise: {}", near.handle, near.summary),
+        SimilarityKind::Same => format!("{} says nearly the same: {}", near.short_id, near.summary),
+        SimilarityKind::Other => format!("{} is close, and may say otherwise: {}", near.short_id, near.summary),
     }
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use tessera_engine::Store;
-use tessera_engine::domain::{MemoryId, Scope};
+use tessera_engine::domain::{MemoryUuid, Scope};
 use tessera_engine::store::{Import, ImportAs, ImportRun, OlderRow, Standing, StoreError, Undone};
 use tessera_importers::places::folders_in;
 use tessera_importers::{OlderError, Skipped, Source, System, Told};
@@ -219,7 +219,7 @@ struct Seeing<'a> {
     run: ImportRun,
     done: Preview,
     /// What names rows that were told, and a digest of what each said.
-    seen: HashMap<MemoryId, u64>,
+    seen: HashMap<MemoryUuid, u64>,
     is_preview: bool,
 }
 
@@ -249,7 +249,7 @@ impl<'a> Seeing<'a> {
                     batch.push(row);
                 }
                 Told::Skipped(skipped) => self.done.skipped.push(without_values(skipped)),
-                Told::Gone(key) => gone.push(MemoryId::from_key(&key)),
+                Told::Gone(key) => gone.push(MemoryUuid::from_key(&key)),
             }
             if batch.len() < BATCH {
                 return ControlFlow::Continue(());

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use tessera_engine::Store;
-use tessera_engine::domain::{DomainError, FilePath, InFile, MemoryId, MemoryRef};
+use tessera_engine::domain::{DomainError, FilePath, InFile, MemoryRef, MemoryUuid};
 use tessera_engine::store::StoreError;
 
 use crate::caller::Caller;
@@ -27,7 +27,7 @@ impl FromStr for Named {
         let text = text.trim();
         // Neither numbers nor ids have a slash, and no path begins with a point.
         if !text.contains('/') || text.starts_with('.') {
-            let older = MemoryId::of_older(text).map(|_| Ok(Self::Older(text.to_owned())));
+            let older = MemoryUuid::of_older(text).map(|_| Ok(Self::Older(text.to_owned())));
             return older.unwrap_or_else(|| text.parse().map(Self::Memory));
         }
         let path = if text.starts_with('/') { text.parse() } else { format!("/{text}").parse() };
@@ -66,7 +66,7 @@ impl UseCase for Meant {
 }
 
 fn came_over(store: &Store, name: String) -> Result<MemoryRef, StoreError> {
-    let reference = MemoryId::of_older(&name).map(MemoryRef::Id);
+    let reference = MemoryUuid::of_older(&name).map(MemoryRef::Id);
     match reference {
         Some(reference) if store.get(reference)?.is_some() => Ok(reference),
         _ => Err(StoreError::NotCameOver(name)),
@@ -77,7 +77,7 @@ fn came_over(store: &Store, name: String) -> Result<MemoryRef, StoreError> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WhereInFiles {
     /// The memories.
-    pub ids: Vec<MemoryId>,
+    pub ids: Vec<MemoryUuid>,
 }
 
 /// Where a memory stands in a file.
@@ -112,7 +112,7 @@ impl UseCase for WhereInFiles {
     const EFFECT: Effect = Effect::Reads;
 
     fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<Option<Standing>>, StoreError> {
-        let standing = |id: MemoryId| {
+        let standing = |id: MemoryUuid| {
             let file = store.get(MemoryRef::Id(id))?.and_then(|memory| memory.file);
             let Some(file) = file else { return Ok(None) };
             let lines = store.part(id)?.map(|part| part.lines);

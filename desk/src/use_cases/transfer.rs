@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{BufRead, Write};
 
 use tessera_engine::Store;
-use tessera_engine::domain::{Filters, MemoryId, MemoryRef, Origin, Patch, Scope, Tag, Trust};
+use tessera_engine::domain::{Filters, MemoryRef, MemoryUuid, Origin, Patch, Scope, Tag, Trust};
 use tessera_engine::screen::dropped;
 use tessera_engine::store::{ImportProgress, ImportRun, Imported, ListRequest, StoreError};
 
@@ -103,7 +103,7 @@ impl UseCase for ImportNotes {
 }
 
 /// Texts of a scope and of tags that are there.
-fn listed(store: &Store, scope: &Scope, tags: &[Tag]) -> Result<HashMap<String, (MemoryId, Trust)>, StoreError> {
+fn listed(store: &Store, scope: &Scope, tags: &[Tag]) -> Result<HashMap<String, (MemoryUuid, Trust)>, StoreError> {
     let mut known = HashMap::new();
     let filters = Filters { scopes: vec![scope.clone()], tags: tags.to_vec(), ..Filters::default() };
     let mut request = ListRequest { filters, limit: 200, ..ListRequest::default() };

@@ -4,7 +4,7 @@ mod topics;
 
 use serde::Serialize;
 use tessera_engine::Store;
-use tessera_engine::domain::{Handle, MemoryRef, RecallRequest, Scope, Timestamp};
+use tessera_engine::domain::{MemoryRef, RecallRequest, Scope, ShortId, Timestamp};
 use tessera_engine::store::StoreError;
 
 use crate::caller::Caller;
@@ -38,14 +38,14 @@ pub struct UnansweredTopic {
     /// The other ways in which it was asked, the most frequent first.
     pub also: Vec<String>,
     /// What answers it by now.
-    pub answered_by: Option<Handle>,
+    pub answered_by: Option<ShortId>,
 }
 
 /// What [`ListUnanswered`] finds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct UnansweredTopics {
     /// The topics.
-    pub gaps: Vec<UnansweredTopic>,
+    pub topics: Vec<UnansweredTopic>,
     /// Questions that nothing answered strongly when they were asked.
     pub asked: usize,
     /// Of these, those of which nothing is known but that they were asked: no word of them was known here.
@@ -66,29 +66,37 @@ impl UseCase for ListUnanswered {
             let answered_by = answer_of(store, &topic)?;
             found.answered += usize::from(answered_by.is_some());
             if answered_by.is_none() || self.answered {
-                found.gaps.push(gap(topic, answered_by));
+                found.topics.push(gap(topic, answered_by));
             }
         }
-        found.gaps.truncate(self.limit);
+        found.topics.truncate(self.limit);
         Ok(found)
     }
 }
 
-fn gap(topic: Topic, answered_by: Option<Handle>) -> UnansweredTopic {
+fn gap(topic: Topic, answered_by: Option<ShortId>) -> UnansweredTopic {
     let Topic { mut ways, times, first, last, scopes } = topic;
     let topic = ways.remove(0).asked;
-    UnansweredTopic { topic, times, first, last, scopes, also: ways.into_iter().map(|way| way.asked).collect(), answered_by }
+    UnansweredTopic {
+        topic,
+        times,
+        first,
+        last,
+        scopes,
+        also: ways.into_iter().map(|way| way.asked).collect(),
+        answered_by,
+    }
 }
 
 /// What answers every way in which a topic was asked: for the one asked most often. A question that is kept is asked
 /// again; known words alone are answered by what was written or changed since they were asked about.
-fn answer_of(store: &mut Store, topic: &Topic) -> Result<Option<Handle>, StoreError> {
+fn answer_of(store: &mut Store, topic: &Topic) -> Result<Option<ShortId>, StoreError> {
     let mut answers = Vec::new();
     for way in &topic.ways {
         let scope = Some(way.scope.clone()).filter(|scope| *scope != Scope::Global);
         let request = RecallRequest { scope, ..RecallRequest::new(&way.asked) };
         let page = store.rank(&request)?.page(&request)?;
-        let mut strong = page.into_iter().filter(|ranked| !ranked.is_weak).map(|ranked| ranked.handle);
+        let mut strong = page.into_iter().filter(|ranked| !ranked.is_weak).map(|ranked| ranked.short_id);
         let answer = if way.is_whole { strong.next() } else { first_since(store, strong, way.last)? };
         let Some(answer) = answer else { return Ok(None) };
         answers.push(answer);
@@ -99,12 +107,12 @@ fn answer_of(store: &mut Store, topic: &Topic) -> Result<Option<Handle>, StoreEr
 /// The first of some memories that was written or changed after a time.
 fn first_since(
     store: &Store,
-    handles: impl Iterator<Item = Handle>,
+    short_ids: impl Iterator<Item = ShortId>,
     time: Timestamp,
-) -> Result<Option<Handle>, StoreError> {
-    for handle in handles {
-        if store.get(MemoryRef::Handle(handle))?.is_some_and(|memory| memory.created.max(memory.updated) > time) {
-            return Ok(Some(handle));
+) -> Result<Option<ShortId>, StoreError> {
+    for short_id in short_ids {
+        if store.get(MemoryRef::ShortId(short_id))?.is_some_and(|memory| memory.created.max(memory.updated) > time) {
+            return Ok(Some(short_id));
         }
     }
     Ok(None)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tessera_engine::Store;
 use tessera_engine::domain::{Memory, MemoryRef, Timestamp};
-use tessera_engine::store::{Given, Delivery, DeliveryFilter, ExtractorUsage, Stats, StoreError, SyncStatus};
+use tessera_engine::store::{Delivery, DeliveryFilter, ExtractorUsage, Given, Stats, StoreError, SyncStatus};
 
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
@@ -59,11 +59,12 @@ impl UseCase for Log {
     const EFFECT: Effect = Effect::Reads;
 
     fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<Logged>, StoreError> {
-        let mut deliveries = store.deliveries(&DeliveryFilter { session: self.session, ..DeliveryFilter::default() })?;
+        let mut deliveries =
+            store.deliveries(&DeliveryFilter { session: self.session, ..DeliveryFilter::default() })?;
         let older = deliveries.len().saturating_sub(self.limit);
         deliveries.drain(..older);
         let summary = |given: &Given| {
-            let memory = store.get(MemoryRef::Handle(given.handle))?;
+            let memory = store.get(MemoryRef::ShortId(given.short_id))?;
             Ok(memory.map_or_else(String::new, |memory| memory.summary))
         };
         let logged = |delivery: Delivery| {
@@ -99,7 +100,8 @@ impl UseCase for Why {
 
     fn run(self, store: &mut Store, _: &Caller) -> Result<Reason, StoreError> {
         let memory = store.get(self.id)?.ok_or(StoreError::NotFound(self.id))?;
-        let given = store.deliveries(&DeliveryFilter { handle: Some(memory.handle), ..DeliveryFilter::default() })?;
+        let given =
+            store.deliveries(&DeliveryFilter { short_id: Some(memory.short_id), ..DeliveryFilter::default() })?;
         Ok(Reason { is_over: memory.is_over(store.now()), memory, given })
     }
 }

@@ -1,7 +1,7 @@
 //! A memory with everything that a store keeps beside it, by what happened to it.
 
 use super::fields::{self, Beside, memory_of};
-use crate::domain::{DomainError, Draft, Handle, Memory, MemoryId, Metadata, Patch, Share, Timestamp};
+use crate::domain::{DomainError, Draft, Memory, MemoryUuid, Metadata, Patch, Share, ShortId, Timestamp};
 use crate::enrich;
 use crate::index::{Analysis, ForwardDoc, Freshness};
 use crate::meaning::Meaning;
@@ -112,18 +112,18 @@ impl Composed {
 
     /// The same under another id: of one that is new, where its own is somebody else's.
     #[must_use]
-    pub fn under(&self, id: MemoryId) -> Self {
+    pub fn under(&self, id: MemoryUuid) -> Self {
         let mut other = self.clone();
         other.memory.id = id;
         other
     }
 
-    /// The same at its place in a store: lines that name the handle cost what it costs.
+    /// The same at its place in a store: lines that name the ID cost what it costs.
     #[must_use]
-    pub fn placed(&self, handle: Handle, rev: u64) -> Self {
+    pub fn placed(&self, short_id: ShortId, rev: u64) -> Self {
         let mut placed = self.clone();
-        placed.costs.renumber(self.memory.handle, handle);
-        (placed.memory.handle, placed.memory.rev) = (handle, rev);
+        placed.costs.renumber(self.memory.short_id, short_id);
+        (placed.memory.short_id, placed.memory.rev) = (short_id, rev);
         placed
     }
 }
@@ -205,7 +205,7 @@ fn compose_of(terms: Terms, mut memory: Memory, known: Option<&Known>, counter: 
     let meaning = meant.map(|known| known.meaning.clone()).unwrap_or_default();
     let counted = known.filter(|known| known.has_lines_of(&memory)).and_then(|known| {
         let mut costs = known.costs.clone()?;
-        costs.renumber(known.memory.handle, memory.handle);
+        costs.renumber(known.memory.short_id, memory.short_id);
         Some(costs)
     });
     let costs = counted.unwrap_or_else(|| LineCosts::measure(&memory, counter));
@@ -306,9 +306,9 @@ pub fn deleted(known: &Known, now: Timestamp, counter: &impl TokenCounter) -> Co
 /// What an earlier row said, as the memory that it is by now: where it stands, whose it is and how it was used are no part of what
 /// it says.
 fn as_it_was(earlier: Memory, now: &Memory) -> Memory {
-    let Memory { id, handle, last_accessed, access_count, conflict_of, .. } = *now;
+    let Memory { id, short_id, last_accessed, access_count, conflict_of, .. } = *now;
     let (share, file, links) = (now.share.clone(), now.file.clone(), now.links.clone());
-    Memory { id, handle, last_accessed, access_count, share, conflict_of, file, links, ..earlier }
+    Memory { id, short_id, last_accessed, access_count, share, conflict_of, file, links, ..earlier }
 }
 
 /// A memory that was brought back: as it was before some change, or before it was deleted. Whoever does so wants it: it does not go
@@ -357,7 +357,7 @@ pub fn carried(memory: Memory, counter: &impl TokenCounter) -> Composed {
 #[derive(Debug, Clone)]
 pub struct Arrived<'a> {
     /// The memory.
-    pub id: MemoryId,
+    pub id: MemoryUuid,
     /// What it says.
     pub document: &'a Screened<Document>,
     /// Whose it is, if another user shares it.
@@ -372,10 +372,10 @@ pub struct Arrived<'a> {
 pub fn arrived(news: Arrived<'_>, known: Option<&Known>, now: Timestamp, counter: &impl TokenCounter) -> Composed {
     let Arrived { id, document, share, edited_by, is_deleted } = news;
     let here = known.map(|known| &known.memory);
-    let handle = here.map_or(Handle::FIRST, |here| here.handle);
+    let short_id = here.map_or(ShortId::FIRST, |here| here.short_id);
     let mut memory = memory_of(
         document,
-        Beside { id, handle, summary: String::new(), stands_for_file: share.is_none(), share, edited_by },
+        Beside { id, short_id, summary: String::new(), stands_for_file: share.is_none(), share, edited_by },
     );
     memory.updated = now;
     memory.deleted = is_deleted.then(|| here.and_then(|here| here.deleted).unwrap_or(now));
@@ -394,7 +394,7 @@ pub fn purged(before: &Memory, now: Timestamp) -> Composed {
 /// Whatever is not named here is gone: a field that comes later too.
 fn emptied(memory: Memory) -> Composed {
     let memory = Memory {
-        handle: memory.handle,
+        short_id: memory.short_id,
         updated: memory.updated,
         last_accessed: memory.last_accessed,
         access_count: memory.access_count,

@@ -1,6 +1,6 @@
 //! What a memory says: the fields that are given, those that are derived where they are not, and how far it is believed.
 
-use crate::domain::{DomainError, Draft, Handle, InFile, Memory, MemoryId, Origin, Patch, Share, Timestamp, Trust};
+use crate::domain::{DomainError, Draft, InFile, Memory, MemoryUuid, Origin, Patch, Share, ShortId, Timestamp, Trust};
 use crate::enrich;
 use crate::sync::Document;
 
@@ -31,7 +31,7 @@ pub(super) fn new(draft: &Draft, now: Timestamp) -> Result<Memory, DomainError> 
         client: draft.client.clone(),
         file: draft.file.clone(),
         metadata: draft.metadata.clone(),
-        ..Memory::blank(draft.id.unwrap_or_else(|| MemoryId::generate(now)), content, now)
+        ..Memory::blank(draft.id.unwrap_or_else(|| MemoryUuid::generate(now)), content, now)
     })
 }
 
@@ -86,9 +86,9 @@ fn follow(memory: &mut Memory, before: &Memory, are_entities_given: bool) {
 #[derive(Debug, Clone)]
 pub struct Beside {
     /// The memory's identity.
-    pub id: MemoryId,
+    pub id: MemoryUuid,
     /// Its number for whoever reads it.
-    pub handle: Handle,
+    pub short_id: ShortId,
     /// The line that stands for it, as it is kept; empty where none is.
     pub summary: String,
     /// Whose it is, if not the reader's.
@@ -102,9 +102,9 @@ pub struct Beside {
 /// A memory that says what a document says, never used yet. What another user shares is not believed as one's own is.
 pub fn memory_of(document: &Document, beside: Beside) -> Memory {
     let (content, details) = (document.content.as_str().to_owned(), document.details.clone());
-    let Beside { id, handle, summary, share, edited_by, stands_for_file } = beside;
+    let Beside { id, short_id, summary, share, edited_by, stands_for_file } = beside;
     Memory {
-        handle,
+        short_id,
         summary,
         category: details.category,
         kind: details.kind,

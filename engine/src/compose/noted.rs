@@ -8,7 +8,7 @@ use tessera_markdown::write::{self, Link as Relation, Written};
 use tessera_markdown::{Bound, Note, Target, parse, parse_plain, permalink};
 
 use crate::domain::{
-    Category, FilePath, Importance, LinkKind, MAX_NAME_CHARS, MAX_WORDS, Memory, MemoryId, MemoryType, Metadata,
+    Category, FilePath, Importance, LinkKind, MAX_NAME_CHARS, MAX_WORDS, Memory, MemoryType, MemoryUuid, Metadata,
     Origin, Scope, Timestamp, Trust,
 };
 use crate::enrich;
@@ -50,7 +50,7 @@ pub struct Filed {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Told {
     /// The memory's identity, if nobody has it here.
-    pub id: MemoryId,
+    pub id: MemoryUuid,
     /// When it was last changed.
     pub changed: Option<Timestamp>,
     pub(super) category: Option<Category>,
@@ -118,7 +118,7 @@ pub struct LinkedNote {
     /// What the memory is to the other.
     pub kind: LinkKind,
     /// The other.
-    pub to: MemoryId,
+    pub to: MemoryUuid,
     /// The name of the other's note, and its title; `None` where there is none.
     pub note: Option<(String, String)>,
 }

@@ -7,7 +7,9 @@ use tessera_markdown::{Note, Part, PartKind};
 use super::composed::{Composed, Known, compose};
 use super::fields;
 use super::noted::{Filed, Told};
-use crate::domain::{Category, DomainError, Draft, InFile, MAX_NAME_CHARS, MAX_TAGS, Memory, MemoryId, Tag, Timestamp};
+use crate::domain::{
+    Category, DomainError, Draft, InFile, MAX_NAME_CHARS, MAX_TAGS, Memory, MemoryUuid, Tag, Timestamp,
+};
 use crate::screen::Screened;
 use crate::text::TokenCounter;
 
@@ -60,7 +62,7 @@ fn drafted(filed: &Filed, note: &Note, part: &Part, text: &str) -> Draft {
 }
 
 /// The memory that stands for a file as a whole.
-pub fn file_draft(filed: &Filed, id: MemoryId, note: &Note, content: String) -> Draft {
+pub fn file_draft(filed: &Filed, id: MemoryUuid, note: &Note, content: String) -> Draft {
     Draft {
         id: Some(id),
         category: Some(Category::default()),
@@ -120,7 +122,7 @@ pub fn filed(
         let is_said = |category: &Option<Category>| category.is_some();
         memory = Memory {
             id: before.id,
-            handle: before.handle,
+            short_id: before.short_id,
             summary: before.summary.clone(),
             created: before.created,
             updated: now,

@@ -3,7 +3,7 @@
 
 use super::composed::{Composed, Known, compose};
 use super::fields::{self, Beside, memory_of};
-use crate::domain::{DomainError, Draft, Handle, MemoryId, Patch, Permission, Share, Timestamp};
+use crate::domain::{DomainError, Draft, MemoryUuid, Patch, Permission, Share, ShortId, Timestamp};
 use crate::meaning::Meaning;
 use crate::screen::{Screened, Secret};
 use crate::sync::{Author, Decision, Document, Edit, Op, Refusal, Row, State, decide};
@@ -57,13 +57,13 @@ impl Decided {
         &self.secrets
     }
 
-    /// What is derived from it, as its owner sees it under the first handle; nothing of one that was removed for good.
+    /// What is derived from it, as its owner sees it under the first ID; nothing of one that was removed for good.
     pub fn composed(&self) -> Option<&Composed> {
         self.composed.as_ref()
     }
 }
 
-/// What becomes of a row by an op. `known` is how the server held the memory: handle and owner are the reader's, so that
+/// What becomes of a row by an op. `known` is how the server held the memory: ID and owner are the reader's, so that
 /// nothing of it depends on them.
 pub fn outcome(
     current: Option<(&Row, Option<&Known>)>,
@@ -109,8 +109,15 @@ fn decided(row: Row, known: Option<&Known>, counter: &impl TokenCounter) -> Deci
 
 impl Beside {
     /// What stands beside a document on a server: nothing that depends on who reads it.
-    pub fn of(id: MemoryId) -> Self {
-        Self { id, handle: Handle::FIRST, summary: String::new(), share: None, edited_by: None, stands_for_file: false }
+    pub fn of(id: MemoryUuid) -> Self {
+        Self {
+            id,
+            short_id: ShortId::FIRST,
+            summary: String::new(),
+            share: None,
+            edited_by: None,
+            stands_for_file: false,
+        }
     }
 }
 
@@ -132,7 +139,7 @@ pub fn document(draft: &Screened<Draft>, now: Timestamp) -> Result<Screened<Docu
 pub fn edit(base: &Document, owner: Option<&str>, patch: &Screened<Patch>) -> Result<Edit, DomainError> {
     let share = owner.map(|owner| Share { by: owner.to_owned(), permission: Permission::Write });
     // Identity is no part of what an edit says.
-    let beside = Beside { share, ..Beside::of(MemoryId::from_key("")) };
+    let beside = Beside { share, ..Beside::of(MemoryUuid::from_key("")) };
     let wanted = Document::of(&fields::patched(&memory_of(base, beside), patch)?)?;
     wanted.check()?;
     Ok(Edit::between(base, &wanted))

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::domain::{
-    Draft, Handle, Importance, Memory, MemoryType, Origin, Patch, Permission, Scope, Share, Tag, Timestamp, Trust,
+    Draft, Importance, Memory, MemoryType, Origin, Patch, Permission, Scope, Share, ShortId, Tag, Timestamp, Trust,
 };
 use crate::index::ForwardDoc;
 use crate::pack::LineCosts;
@@ -260,16 +260,16 @@ proptest! {
 }
 
 #[test]
-fn lines_that_name_the_handle_cost_what_it_costs() {
+fn lines_that_name_the_short_id_cost_what_it_costs() {
     let counter = O200k;
     let composed = created(&clean(&Draft::new("The crane is serviced in May, says Mara")), now(), &counter).unwrap();
     let costs = composed.costs();
     let kept = [costs.detail, costs.index, costs.json_detail, costs.json_index, LineCosts::FORM];
-    for handle in [1, 9, 10, 999, 1_000, 123_456, 1_234_567] {
-        let placed = composed.placed(Handle::try_from(handle).unwrap(), 7);
+    for short_id in [1, 9, 10, 999, 1_000, 123_456, 1_234_567] {
+        let placed = composed.placed(ShortId::try_from(short_id).unwrap(), 7);
         let counted = LineCosts::measure(placed.memory(), &counter);
-        assert_eq!(placed.costs(), &counted, "#{handle}");
-        assert_eq!(LineCosts::read(&kept, &[], placed.memory()), Some(counted), "#{handle}, as a server keeps it");
+        assert_eq!(placed.costs(), &counted, "#{short_id}");
+        assert_eq!(LineCosts::read(&kept, &[], placed.memory()), Some(counted), "#{short_id}, as a server keeps it");
     }
     let theirs = Memory { edited_by: Some("jon".into()), ..composed.memory().clone() };
     assert_eq!(LineCosts::read(&kept, &[], &theirs), None, "its lines say who wrote it");

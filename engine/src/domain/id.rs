@@ -1,4 +1,4 @@
-//! Identities: the UUIDv7 that a memory has everywhere, and the short handle it has in one store.
+//! Identities: the UUIDv7 that a memory has everywhere, and the short ID it has in one store.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,12 +11,12 @@ use super::{DomainError, Timestamp};
 /// The identity of a memory on every machine: a UUID, version 7 when made here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct MemoryId(Uuid);
+pub struct MemoryUuid(Uuid);
 
-/// Namespace of ids that are derived from a foreign key (see [`MemoryId::from_key`]).
+/// Namespace of ids that are derived from a foreign key (see [`MemoryUuid::from_key`]).
 const KEY_NAMESPACE: Uuid = Uuid::from_u128(0x7e55_e7a0_6b65_7973_8000_6d65_6d6f_7279);
 
-impl MemoryId {
+impl MemoryUuid {
     /// Makes a new time-ordered id for a memory born at `now`.
     pub fn generate(now: Timestamp) -> Self {
         let micros = now.as_micros().max(0).unsigned_abs();
@@ -45,17 +45,17 @@ impl MemoryId {
     }
 }
 
-impl fmt::Display for MemoryId {
+impl fmt::Display for MemoryUuid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
     }
 }
 
-impl FromStr for MemoryId {
+impl FromStr for MemoryUuid {
     type Err = DomainError;
 
     fn from_str(text: &str) -> Result<Self, DomainError> {
-        let fix = "give a handle such as 42 or #42, or a full UUID";
+        let fix = "give an ID such as 42 or #42, or a full UUID";
         let uuid = Uuid::try_parse(text.trim()).map_err(|_| DomainError::invalid("id", "is not an id", fix))?;
         if uuid.is_nil() || uuid.is_max() {
             return Err(DomainError::invalid("id", "is a reserved UUID", fix));
@@ -64,24 +64,24 @@ impl FromStr for MemoryId {
     }
 }
 
-impl MemoryId {
+impl MemoryUuid {
     /// The id under which a memory came over that an older system calls `mem_abc123`; `None` for any other name.
     pub fn of_older(name: &str) -> Option<Self> {
         let name = name.trim();
         let rest = name.strip_prefix("mem_")?;
         let is_name = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
         let is_short = (1..=100).contains(&rest.len());
-        (is_short && rest.chars().all(is_name)).then(|| Self::from_key(&format!("w:{name}")))
+        (is_short && rest.chars().all(is_name)).then(|| Self::from_key(&format!("memory-mcp:{name}")))
     }
 }
 
 /// The short number of a memory in one store, shown as `#42`; from 1, never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
-pub struct Handle(u32);
+pub struct ShortId(u32);
 
-impl Handle {
-    /// The first handle of a store.
+impl ShortId {
+    /// The first ID of a store.
     pub const FIRST: Self = Self(1);
 
     /// The number itself.
@@ -90,24 +90,24 @@ impl Handle {
     }
 }
 
-impl TryFrom<u32> for Handle {
+impl TryFrom<u32> for ShortId {
     type Error = DomainError;
 
     fn try_from(number: u32) -> Result<Self, DomainError> {
         if number == 0 {
-            return Err(DomainError::invalid("id", "0 is not a handle", "handles start at 1"));
+            return Err(DomainError::invalid("id", "0 is not an ID", "IDs start at 1"));
         }
         Ok(Self(number))
     }
 }
 
-impl From<Handle> for u32 {
-    fn from(handle: Handle) -> Self {
-        handle.0
+impl From<ShortId> for u32 {
+    fn from(short_id: ShortId) -> Self {
+        short_id.0
     }
 }
 
-impl fmt::Display for Handle {
+impl fmt::Display for ShortId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "#{}", self.0)
     }
@@ -116,10 +116,10 @@ impl fmt::Display for Handle {
 /// Either way of naming a memory, as people and models type it: `42`, `#42` or a UUID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MemoryRef {
-    /// By its handle in this store.
-    Handle(Handle),
+    /// By its ID in this store.
+    ShortId(ShortId),
     /// By its global id.
-    Id(MemoryId),
+    Id(MemoryUuid),
 }
 
 impl FromStr for MemoryRef {
@@ -131,10 +131,10 @@ impl FromStr for MemoryRef {
         if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
             let number = digits
                 .parse::<u32>()
-                .map_err(|_| DomainError::invalid("id", "is too large for a handle", "give a number such as 42"))?;
-            return Handle::try_from(number).map(Self::Handle);
+                .map_err(|_| DomainError::invalid("id", "is too large for an ID", "give a number such as 42"))?;
+            return ShortId::try_from(number).map(Self::ShortId);
         }
-        if let Some(id) = MemoryId::of_older(bare) {
+        if let Some(id) = MemoryUuid::of_older(bare) {
             return Ok(Self::Id(id));
         }
         bare.parse().map(Self::Id)
@@ -144,7 +144,7 @@ impl FromStr for MemoryRef {
 impl fmt::Display for MemoryRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Handle(handle) => handle.fmt(f),
+            Self::ShortId(short_id) => short_id.fmt(f),
             Self::Id(id) => id.fmt(f),
         }
     }
@@ -155,13 +155,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refs_parse_handles_and_uuids_and_refuse_the_rest() {
-        assert_eq!("#42".parse(), Ok(MemoryRef::Handle(Handle(42))));
-        assert_eq!(" 7 ".parse(), Ok(MemoryRef::Handle(Handle(7))));
-        let id = MemoryId::from_key("k");
+    fn refs_parse_short_ids_and_uuids_and_refuse_the_rest() {
+        assert_eq!("#42".parse(), Ok(MemoryRef::ShortId(ShortId(42))));
+        assert_eq!(" 7 ".parse(), Ok(MemoryRef::ShortId(ShortId(7))));
+        let id = MemoryUuid::from_key("k");
         assert_eq!(id.to_string().to_uppercase().parse(), Ok(MemoryRef::Id(id)));
         let older: MemoryRef = " mem_abc123".parse().unwrap();
-        assert_eq!(older, MemoryRef::Id(MemoryId::from_key("w:mem_abc123")));
+        assert_eq!(older, MemoryRef::Id(MemoryUuid::from_key("memory-mcp:mem_abc123")));
         for bad in
             ["mem_", "mem_a b", "mem_a/b", "", "#", "0", "-1", "99999999999", "abc", "1.5", &Uuid::nil().to_string()]
         {
@@ -171,8 +171,8 @@ mod tests {
 
     #[test]
     fn generated_ids_order_by_time() {
-        let early = MemoryId::generate(Timestamp::from_micros(1_000_000));
-        let late = MemoryId::generate(Timestamp::from_micros(9_000_000));
+        let early = MemoryUuid::generate(Timestamp::from_micros(1_000_000));
+        let late = MemoryUuid::generate(Timestamp::from_micros(9_000_000));
         assert!(early < late);
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use tessera_screen::is_clean;
 use tessera_tables::{displays, text_types};
 
-use super::{DomainError, MemoryId};
+use super::{DomainError, MemoryUuid};
 
 /// The longest type of a link, in characters.
 const MAX_KIND_CHARS: usize = 64;
@@ -118,7 +118,7 @@ pub struct Link {
     #[serde(rename = "type")]
     pub kind: LinkKind,
     /// The other memory.
-    pub to: MemoryId,
+    pub to: MemoryUuid,
 }
 
 /// Reads links that came from elsewhere: one whose type can be none, or holds a credential, is left out, and holds up
@@ -131,7 +131,7 @@ pub fn readable_links<'de, D: Deserializer<'de>, C: FromIterator<Link>>(from: D)
     struct Said {
         #[serde(rename = "type")]
         kind: String,
-        to: MemoryId,
+        to: MemoryUuid,
     }
     let said = Vec::<Said>::deserialize(from)?;
     Ok(said.into_iter().filter_map(|said| Some(Link { kind: said.kind.parse().ok()?, to: said.to })).collect())
@@ -174,7 +174,7 @@ mod tests {
             #[serde(deserialize_with = "readable_links")]
             links: std::collections::BTreeSet<Link>,
         }
-        let to = MemoryId::from_key("other");
+        let to = MemoryUuid::from_key("other");
         let listed = serde_json::json!({ "links": [
             { "type": key, "to": to }, { "type": "", "to": to }, { "type": "eats", "to": to }, { "type": "part_of", "to": to },
         ] });

@@ -5,8 +5,8 @@ use tessera_tables::names;
 
 use super::error::by_name;
 use super::{
-    Category, DomainError, Handle, Importance, InFile, Link, MAX_TAGS, MemoryId, Metadata, Origin, Scope, Share, Tag,
-    Timestamp, Trust,
+    Category, DomainError, Importance, InFile, Link, MAX_TAGS, MemoryUuid, Metadata, Origin, Scope, Share, ShortId,
+    Tag, Timestamp, Trust,
 };
 
 /// The longest content that is stored, in bytes of UTF-8.
@@ -83,9 +83,11 @@ by_name! { MemoryType, "type", "give fact, entity, relationship or self" }
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     /// Identity everywhere.
-    pub id: MemoryId,
+    #[serde(rename = "uuid")]
+    pub id: MemoryUuid,
     /// Short number in this store.
-    pub handle: Handle,
+    #[serde(rename = "id")]
+    pub short_id: ShortId,
     /// The text, verbatim.
     pub content: String,
     /// At most 20 words that stand for the text in an index.
@@ -143,7 +145,7 @@ pub struct Memory {
     pub edited_by: Option<String>,
     /// The memory of which it is the other text: both were changed apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub conflict_of: Option<MemoryId>,
+    pub conflict_of: Option<MemoryUuid>,
     /// Where it stands, if a file gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<InFile>,
@@ -169,10 +171,10 @@ impl Memory {
 
     /// A memory of which nothing is said but its text: each other field is as it is where nobody gave it, and as a
     /// removal for good leaves it.
-    pub fn blank(id: MemoryId, content: String, created: Timestamp) -> Self {
+    pub fn blank(id: MemoryUuid, content: String, created: Timestamp) -> Self {
         Self {
             id,
-            handle: Handle::FIRST,
+            short_id: ShortId::FIRST,
             content,
             summary: String::new(),
             category: Category::default(),
@@ -213,20 +215,20 @@ impl Memory {
     /// Why it is given when it is asked for and never unasked, and what the owner can do about it. `None` for one
     /// that is the person's own.
     pub fn why_never_injected(&self) -> Option<String> {
-        let handle = self.handle.get();
+        let short_id = self.short_id.get();
         if self.trust != Trust::Foreign {
             return None;
         }
         Some(match (&self.share, &self.edited_by, self.vouched, &self.origin) {
             (Some(share), ..) => format!("it is {}'s; store it in your own words to make it yours", share.by),
             (None, _, Some(Trust::Foreign), _) => {
-                format!("its owner does not vouch for it; `tessera update {handle} --trust user` does")
+                format!("its owner does not vouch for it; `tessera update {short_id} --trust user` does")
             }
             (None, Some(name), ..) => {
-                format!("{name} wrote its text; `tessera update {handle} --trust user` vouches for it")
+                format!("{name} wrote its text; `tessera update {short_id} --trust user` vouches for it")
             }
             (None, None, _, origin) => {
-                format!("it came from elsewhere ({origin}); `tessera update {handle} --trust user` makes it yours")
+                format!("it came from elsewhere ({origin}); `tessera update {short_id} --trust user` makes it yours")
             }
         })
     }
@@ -242,7 +244,7 @@ impl Memory {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Draft {
     /// Identity chosen by the caller (imports); made anew if absent.
-    pub id: Option<MemoryId>,
+    pub id: Option<MemoryUuid>,
     /// The text. Required.
     pub content: String,
     /// Category; inferred from cues if absent.

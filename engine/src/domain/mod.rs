@@ -20,7 +20,7 @@ pub use budget::{TokenBudget, TokenCount, TokenProfile};
 pub use error::DomainError;
 pub use expiry::Expiry;
 pub use file::{FilePath, InFile, content_of_file, file_of_content};
-pub use id::{Handle, MemoryId, MemoryRef};
+pub use id::{MemoryRef, MemoryUuid, ShortId};
 pub use importance::Importance;
 pub use link::{Link, LinkKind, readable_links};
 pub use memory::{Alteration, Content, Draft, MAX_CONTENT_BYTES, MAX_NAME_CHARS, Memory, MemoryType, Patch};

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use tessera_tables::names;
 
 use super::error::by_name;
-use super::{Category, DomainError, Handle, MemoryType, Scope, Tag, Timestamp, TokenBudget, TokenProfile};
+use super::{Category, DomainError, MemoryType, Scope, ShortId, Tag, Timestamp, TokenBudget, TokenProfile};
 
 /// The most rows one recall may return.
 pub const MAX_LIMIT: u32 = 200;
@@ -114,11 +114,11 @@ impl Filters {
 /// Where the next page of a recall begins. It names memories, not ranks: those may change while others write.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cursor {
-    /// The first match after all that were shown, by its handle; 0 where there is none.
+    /// The first match after all that were shown, by its ID; 0 where there is none.
     pub next: u32,
     /// The match after that one, for when that one is gone; 0 where there is none.
     pub then: u32,
-    /// Matches before `next` that had no room, by their handles: at most [`Cursor::MAX_PASSED`].
+    /// Matches before `next` that had no room, by their IDs: at most [`Cursor::MAX_PASSED`].
     pub passed: Vec<u32>,
     /// Three digits that tie the cursor to its question.
     pub check: u16,
@@ -159,7 +159,7 @@ impl Cursor {
         [self.next, self.then].into_iter().chain(self.passed.iter().copied())
     }
 
-    /// The dearest cursor where no match has a higher handle, in tokens.
+    /// The dearest cursor where no match has a higher ID, in tokens.
     pub(crate) fn dearest(highest: u32) -> Self {
         Self { next: highest, then: highest, passed: vec![highest; Self::MAX_PASSED], check: 100 }
     }
@@ -199,7 +199,7 @@ pub struct RecallRequest {
     /// Whether somebody asked.
     pub purpose: Purpose,
     /// Memories that are not to be shown: those a session was given before.
-    pub exclude: BTreeSet<Handle>,
+    pub exclude: BTreeSet<ShortId>,
 }
 
 impl RecallRequest {

@@ -28,8 +28,8 @@ impl Flags {
 /// The numbers of a row that ranking reads. 24 bytes in a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Features {
-    /// Handle of the row.
-    pub handle: u32,
+    /// ID of the row.
+    pub short_id: u32,
     /// When it was created, in minutes since 1970.
     pub created: u32,
     /// When it was last delivered in full, or created, in minutes since 1970; 0 for a turn of a
@@ -50,8 +50,8 @@ pub struct Features {
 /// What a store knows of a row, wherever it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
-    /// Handle of the row.
-    pub handle: u32,
+    /// ID of the row.
+    pub short_id: u32,
     /// When it was created.
     pub created: Timestamp,
     /// When it was last delivered in full.
@@ -76,7 +76,7 @@ impl Features {
         // A turn of a conversation says nothing of being current by having been said; using it does.
         let made = if facts.is_captured { Timestamp::from_micros(0) } else { facts.created };
         Self {
-            handle: facts.handle,
+            short_id: facts.short_id,
             created: facts.created.minutes(),
             used: facts.last_accessed.map_or(made, |used| used.max(made)).minutes(),
             expires: facts.expires.map_or(0, |time| time.minutes().max(1)),

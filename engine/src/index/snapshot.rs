@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! header 128 bytes   magic, format, analyzer version, store, rev, stamp, counts, section lengths, checksums
-//! features           28 bytes a row, in order of handles
-//! successors         8 bytes each: row number, handle of the row that replaces it
+//! features           28 bytes a row, in order of IDs
+//! successors         8 bytes each: row number, ID of the row that replaces it
 //! scopes             length-prefixed names; a row holds the number of its scope
 //! dictionary         an fst map from term to the offset of its postings
 //! postings           per term: rows, own rows, then gaps and frequencies
@@ -183,7 +183,7 @@ impl<B: AsRef<[u8]>> Snapshot<B> {
             ..,
         ] = *row;
         Features {
-            handle: u32::from_le_bytes([h0, h1, h2, h3]),
+            short_id: u32::from_le_bytes([h0, h1, h2, h3]),
             created: u32::from_le_bytes([c0, c1, c2, c3]),
             used: u32::from_le_bytes([u0, u1, u2, u3]),
             expires: u32::from_le_bytes([e0, e1, e2, e3]),
@@ -202,12 +202,12 @@ impl<B: AsRef<[u8]>> Snapshot<B> {
         })
     }
 
-    /// The row with a handle, by binary search.
-    pub fn find(&self, handle: u32) -> Option<u32> {
+    /// The row with an ID, by binary search.
+    pub fn find(&self, short_id: u32) -> Option<u32> {
         let (mut low, mut high) = (0, self.rows);
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.features(middle).handle.cmp(&handle) {
+            match self.features(middle).short_id.cmp(&short_id) {
                 std::cmp::Ordering::Equal => return Some(middle),
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
@@ -216,9 +216,9 @@ impl<B: AsRef<[u8]>> Snapshot<B> {
         None
     }
 
-    /// The handle of the row that replaces a superseded one.
+    /// The ID of the row that replaces a superseded one.
     pub fn successor(&self, doc: u32) -> Option<u32> {
-        // Pairs of a row and a handle, the rows in order.
+        // Pairs of a row and an ID, the rows in order.
         let table = self.bytes.as_ref().get(self.sections.successors..self.sections.scopes)?;
         let (mut low, mut high) = (0, table.len() / 8);
         while low < high {
@@ -254,7 +254,7 @@ impl Snapshot<Vec<u8>> {
     /// Builds the bytes of a snapshot. Deleted rows are left out.
     pub fn build(identity: Identity, rows: &[IndexRow]) -> Vec<u8> {
         let mut live: Vec<&IndexRow> = rows.iter().filter(|row| row.is_live()).collect();
-        live.sort_by_key(|row| row.features.handle);
+        live.sort_by_key(|row| row.features.short_id);
         let mut builder = Builder::default();
         live.iter().for_each(|row| builder.add(row));
         builder.finish(identity)
@@ -302,7 +302,7 @@ impl Builder {
             terms.insert(term.into(), list);
         });
         let features = row.features;
-        for number in [features.handle, features.created, features.used, features.expires] {
+        for number in [features.short_id, features.created, features.used, features.expires] {
             self.features.extend(number.to_le_bytes());
         }
         self.features.extend(features.length.to_le_bytes());
@@ -443,8 +443,8 @@ mod tests {
 
     #[test]
     fn a_use_that_is_noted_is_read_and_the_bytes_are_sound_again() {
-        let row = |handle| IndexRow {
-            features: Features { handle, used: 5, ..Features::default() },
+        let row = |short_id| IndexRow {
+            features: Features { short_id, used: 5, ..Features::default() },
             blob: vec![0],
             ..IndexRow::default()
         };

@@ -13,7 +13,7 @@ pub struct IndexRow {
     pub features: Features,
     /// The scope's identity.
     pub scope: String,
-    /// Handle of the row that replaces this one.
+    /// ID of the row that replaces this one.
     pub successor: Option<u32>,
     /// The forward blob; empty for a deleted row.
     pub blob: Vec<u8>,
@@ -35,11 +35,11 @@ impl IndexRow {
     }
 }
 
-/// Changed rows, kept as they came. A later row of a handle replaces an earlier one.
+/// Changed rows, kept as they came. A later row of an ID replaces an earlier one.
 #[derive(Debug, Default)]
 pub struct Tail {
     rows: Vec<IndexRow>,
-    by_handle: HashMap<u32, u32>,
+    by_short_id: HashMap<u32, u32>,
     inverted: Option<HashMap<Box<[u8]>, Vec<Posting>>>,
 }
 
@@ -63,19 +63,19 @@ impl Tail {
                 None => drop(inverted.insert(term.into(), vec![Posting { doc, tf }])),
             });
         }
-        self.by_handle.insert(row.features.handle, doc);
+        self.by_short_id.insert(row.features.short_id, doc);
         self.rows.push(row);
     }
 
-    /// What ranking reads of the row with a handle, to note when it was last used, and how often.
-    pub fn features_mut(&mut self, handle: u32) -> Option<&mut Features> {
-        let doc = *self.by_handle.get(&handle)?;
+    /// What ranking reads of the row with an ID, to note when it was last used, and how often.
+    pub fn features_mut(&mut self, short_id: u32) -> Option<&mut Features> {
+        let doc = *self.by_short_id.get(&short_id)?;
         self.rows.get_mut(doc as usize).map(|row| &mut row.features)
     }
 
-    /// Handles in it, deleted ones included.
+    /// IDs in it, deleted ones included.
     pub fn len(&self) -> usize {
-        self.by_handle.len()
+        self.by_short_id.len()
     }
 
     /// True when nothing changed since the snapshot.
@@ -92,18 +92,18 @@ impl Tail {
         self.rows.get(doc as usize)
     }
 
-    /// The latest row of a handle.
-    pub(super) fn find(&self, handle: u32) -> Option<u32> {
-        self.by_handle.get(&handle).copied()
+    /// The latest row of an ID.
+    pub(super) fn find(&self, short_id: u32) -> Option<u32> {
+        self.by_short_id.get(&short_id).copied()
     }
 
-    /// True for the latest row of its handle, unless deleted.
+    /// True for the latest row of its ID, unless deleted.
     pub(super) fn is_current(&self, doc: u32) -> bool {
-        self.row(doc).is_some_and(|row| !row.blob.is_empty() && self.find(row.features.handle) == Some(doc))
+        self.row(doc).is_some_and(|row| !row.blob.is_empty() && self.find(row.features.short_id) == Some(doc))
     }
 
-    pub(super) fn handles(&self) -> impl Iterator<Item = u32> + '_ {
-        self.by_handle.keys().copied()
+    pub(super) fn short_ids(&self) -> impl Iterator<Item = u32> + '_ {
+        self.by_short_id.keys().copied()
     }
 
     pub(super) fn current(&self) -> impl Iterator<Item = &IndexRow> + '_ {

@@ -60,13 +60,13 @@ pub struct Mask {
 }
 
 impl Mask {
-    /// Rows of the tail mask those of the snapshot with the same handle.
+    /// Rows of the tail mask those of the snapshot with the same ID.
     pub fn of<B: AsRef<[u8]>>(snapshot: Option<&Snapshot<B>>, tail: &Tail) -> Self {
         let mut mask = Self::default();
         if let Some(snapshot) = snapshot {
             mask.rows = snapshot.rows();
             mask.total_length = snapshot.total_length();
-            tail.handles().filter_map(|handle| snapshot.find(handle)).for_each(|doc| mask.hide(snapshot, doc));
+            tail.short_ids().filter_map(|short_id| snapshot.find(short_id)).for_each(|doc| mask.hide(snapshot, doc));
         }
         for row in tail.current() {
             mask.rows += 1;
@@ -164,15 +164,15 @@ impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
         }
     }
 
-    /// The live row with a handle.
-    pub fn find(&self, handle: u32) -> Option<DocId> {
-        if let Some(doc) = self.tail.find(handle) {
+    /// The live row with an ID.
+    pub fn find(&self, short_id: u32) -> Option<DocId> {
+        if let Some(doc) = self.tail.find(short_id) {
             return self.tail.is_current(doc).then_some(DocId::Tail(doc));
         }
-        self.snapshot?.find(handle).map(DocId::Snapshot)
+        self.snapshot?.find(short_id).map(DocId::Snapshot)
     }
 
-    /// The handle of the row that replaces a superseded one.
+    /// The ID of the row that replaces a superseded one.
     pub fn successor(&self, doc: DocId) -> Option<u32> {
         match doc {
             DocId::Snapshot(doc) => self.snapshot?.successor(doc),

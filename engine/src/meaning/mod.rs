@@ -6,7 +6,7 @@
 
 mod passages;
 
-pub use passages::{is_understood, meanings, embeddings_about, passages_of};
+pub use passages::{embeddings_about, is_understood, meanings, passages_of};
 pub use tessera_encoder::{
     DIMENSIONS, ENCODER_VERSION, Encoder, Kernel, Made, Meaning, Passages, SIGN_BYTES, VECTOR_BYTES, Vector,
     differing_signs, signs_of,

@@ -13,7 +13,7 @@
 
 use super::line::{attribution, detail_line, index_body};
 use super::text::{Detail, FOOTER, FOOTER_TOKENS, IndexEntry, TextFrame};
-use crate::domain::{Cursor, Handle, Timestamp, TokenCount};
+use crate::domain::{Cursor, ShortId, Timestamp, TokenCount};
 use crate::text::number_tokens;
 
 /// Tokens of the header without its two numbers: exact counts, and estimates of Claude's.
@@ -61,12 +61,12 @@ pub enum BroadRow<'a> {
 
 impl BroadRow<'_> {
     /// When it was created; its number decides between two of one time.
-    pub fn place(&self) -> (Timestamp, Handle) {
+    pub fn place(&self) -> (Timestamp, ShortId) {
         let memory = match self {
             Self::Whole(detail) => &detail.memory,
             Self::Short(entry) => &entry.memory,
         };
-        (memory.created, memory.handle)
+        (memory.created, memory.short_id)
     }
 
     fn tokens(&self) -> u32 {
@@ -78,12 +78,12 @@ impl BroadRow<'_> {
 
     fn line(&self) -> String {
         match self {
-            Self::Whole(Detail { memory, .. }) => format!("- {}{}", memory.handle, detail_line(memory)),
+            Self::Whole(Detail { memory, .. }) => format!("- {}{}", memory.short_id, detail_line(memory)),
             Self::Short(IndexEntry { memory, excerpt: Some(lines), .. }) => {
-                format!("- {}{} {lines}", memory.handle, attribution(memory))
+                format!("- {}{} {lines}", memory.short_id, attribution(memory))
             }
-            Self::Short(IndexEntry { memory, is_bare: true, .. }) => format!("- {}\n", memory.handle),
-            Self::Short(IndexEntry { memory, .. }) => format!("- {}{}", memory.handle, index_body(memory)),
+            Self::Short(IndexEntry { memory, is_bare: true, .. }) => format!("- {}\n", memory.short_id),
+            Self::Short(IndexEntry { memory, .. }) => format!("- {}{}", memory.short_id, index_body(memory)),
         }
     }
 }
@@ -116,8 +116,8 @@ impl TextFrame {
     }
 
     /// Tokens of the first words of a row that shows a passage.
-    pub fn broad_excerpt(handle: Handle, attribution: u32) -> u32 {
-        Self::index(handle, attribution)
+    pub fn broad_excerpt(short_id: ShortId, attribution: u32) -> u32 {
+        Self::index(short_id, attribution)
     }
 
     /// Renders rows in the order of time, and counts the reply: (body, tokens in the unit of the profile).
@@ -156,12 +156,12 @@ mod tests {
                 let header = frame.broad_header(number);
                 assert_eq!(frame.broad_header_tokens(number), O200k.count(&header), "{header}");
             }
-            let handle = Handle::try_from(number).unwrap();
+            let short_id = ShortId::try_from(number).unwrap();
             for named in ["", " (from mara-b)", " (from a, edited by 0-)"] {
                 let attribution = if named.is_empty() { 0 } else { O200k.count(named) };
                 let passage = "| Some words of it.\n";
-                let line = format!("- {handle}{named} {passage}");
-                let tokens = TextFrame::broad_excerpt(handle, attribution) + O200k.count(passage);
+                let line = format!("- {short_id}{named} {passage}");
+                let tokens = TextFrame::broad_excerpt(short_id, attribution) + O200k.count(passage);
                 assert_eq!(tokens, O200k.count(&line), "{line}");
             }
         }

@@ -8,15 +8,13 @@ use std::collections::BTreeMap;
 use super::line::{json_attribution, json_beside, json_detail, json_index};
 use super::select::Frame;
 use super::text::{Detail, IndexEntry, MOST_FOR_READINGS, Ranked, Row};
-use crate::domain::{Cursor, Handle, Memory, TokenBudget, TokenCount, TokenProfile};
+use crate::domain::{Cursor, Memory, ShortId, TokenBudget, TokenCount, TokenProfile};
 use crate::score::ScoreParts;
 use crate::text::{O200k, TokenCounter, number_tokens};
 
 /// What a row says beside `"id"` and `"score"`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JsonRows {
-    /// The handle as `"handle"` too, as the command line calls it everywhere.
-    pub handle: bool,
     /// The parts of the score, and the memory that matched in its stead.
     pub parts: bool,
     /// Of what is given in full, its summary, when it was made, last used and ends, how often it was used, and what a
@@ -38,7 +36,7 @@ pub struct JsonFrame {
     /// The query as a JSON string and a line end; below it the words that were read as others.
     query: String,
     query_tokens: u32,
-    /// The highest handle of the matches.
+    /// The highest ID of the matches.
     highest: u32,
     /// The question is one over many memories: the reply says so, and rows in short say when they are from.
     is_broad: bool,
@@ -60,8 +58,6 @@ const CLOSE: &str = "]}\n";
 const CLOSE_TOKENS: u32 = 1;
 /// `,{"score":0.83,` and the line end, whatever the two decimals. A first row has no comma: one token less.
 const ROW_TOKENS: u32 = 8;
-/// `"handle":` and `,"`, without the number.
-const HANDLE_TOKENS: u32 = 3;
 /// `,{"id":}` and the line end, without the number. A first row has no comma: one token less.
 const BARE_TOKENS: u32 = 5;
 /// `"parts":{…},"`, whatever the three decimals of each part.
@@ -102,7 +98,7 @@ impl JsonFrame {
         }
     }
 
-    /// The frame of a reply of which no match has a higher handle: so much room a cursor needs.
+    /// The frame of a reply of which no match has a higher ID: so much room a cursor needs.
     #[must_use]
     pub fn up_to(self, highest: u32) -> Self {
         Self { highest, ..self }
@@ -160,9 +156,6 @@ impl JsonFrame {
     /// What stands before the body of a row, without a comma.
     fn head(&self, ranked: &Ranked) -> String {
         let mut head = "{".to_owned();
-        if self.rows.handle {
-            head.push_str(&format!("\"handle\":{},", ranked.handle.get()));
-        }
         head.push_str(&format!("\"score\":{:.2},", ranked.score));
         if self.rows.parts {
             let parts = ScoreParts::NAMES.iter().zip(ranked.parts.values());
@@ -183,15 +176,11 @@ impl JsonFrame {
 
     /// Tokens of a row that is not the first; the count of its own line is stored with the memory.
     pub fn row(&self, ranked: &Ranked, body: u32) -> u32 {
-        let JsonRows { handle, parts, .. } = self.rows;
         let mut tokens = ROW_TOKENS + body;
         if ranked.is_weak {
             tokens += JSON_WEAK_TOKENS;
         }
-        if handle {
-            tokens += HANDLE_TOKENS + number_tokens(ranked.handle.get());
-        }
-        if parts {
+        if self.rows.parts {
             tokens += PARTS_TOKENS;
             tokens += ranked.redirected_from.map_or(0, |old| REDIRECTED_TOKENS + number_tokens(old.get()));
         }
@@ -199,18 +188,16 @@ impl JsonFrame {
     }
 
     /// Tokens of a row that names a memory and says nothing of it; it is not the first.
-    pub fn bare(&self, handle: Handle) -> u32 {
-        let number = number_tokens(handle.get());
-        BARE_TOKENS + number + if self.rows.handle { HANDLE_TOKENS + number } else { 0 }
+    pub fn bare(&self, short_id: ShortId) -> u32 {
+        BARE_TOKENS + number_tokens(short_id.get())
     }
 
-    fn bare_row(&self, handle: Handle) -> String {
-        let number = handle.get();
-        if self.rows.handle {
-            format!("{{\"handle\":{number},\"id\":{number}}}\n")
-        } else {
-            format!("{{\"id\":{number}}}\n")
-        }
+    fn bare_row(short_id: ShortId) -> String {
+        format!(
+            "{{\"id\":{}}}
+",
+            short_id.get()
+        )
     }
 
     /// Tokens of a row in full that is not the first.
@@ -236,7 +223,7 @@ impl JsonFrame {
     pub fn excerpt(&self, ranked: &Ranked, memory: &Memory) -> u32 {
         // Names are short, and where there are none nothing is counted.
         let attribution = json_attribution(memory).map_or(0, |line| O200k.count(&line));
-        let tail = EXCERPT_END_TOKENS + CREATED_TOKENS + number_tokens(memory.handle.get());
+        let tail = EXCERPT_END_TOKENS + CREATED_TOKENS + number_tokens(memory.short_id.get());
         self.row(ranked, EXCERPT_TOKENS + attribution + tail) + self.beside_tokens(memory)
     }
 
@@ -270,7 +257,7 @@ impl JsonFrame {
         }));
         let short = rows(index.iter().map(|entry| {
             if entry.is_bare {
-                self.bare_row(entry.memory.handle)
+                Self::bare_row(entry.memory.short_id)
             } else {
                 self.head(&entry.ranked) + &self.index_row(entry)
             }
@@ -320,8 +307,8 @@ impl Frame for JsonFrame {
 /// What follows the head of a row that shows passages.
 fn excerpt_row(lines: &str, memory: &Memory) -> String {
     let attribution = json_attribution(memory).unwrap_or_default();
-    let (created, handle) = (memory.created.date(), memory.handle.get());
-    format!("{EXCERPT}{lines}{EXCERPT_END}{attribution}\"created\":\"{created}\",\"id\":{handle}}}\n")
+    let (created, short_id) = (memory.created.date(), memory.short_id.get());
+    format!("{EXCERPT}{lines}{EXCERPT_END}{attribution}\"created\":\"{created}\",\"id\":{short_id}}}\n")
 }
 
 fn rows(rows: impl Iterator<Item = String>) -> String {
@@ -345,23 +332,23 @@ mod tests {
         ] {
             assert_eq!(tokens, O200k.count(part), "{part}");
         }
-        for handle in [1_u32, 42, 999, 12_345] {
-            let line = format!("\"created\":\"2026-11-20\",\"id\":{handle}}}\n");
-            assert_eq!(CREATED_TOKENS + number_tokens(handle), O200k.count(&line), "{line}");
+        for short_id in [1_u32, 42, 999, 12_345] {
+            let line = format!("\"created\":\"2026-11-20\",\"id\":{short_id}}}\n");
+            assert_eq!(CREATED_TOKENS + number_tokens(short_id), O200k.count(&line), "{line}");
         }
         assert_eq!(DAY_TOKENS, O200k.count("\"created\":\"2026-11-20\",\n"));
         let parts = ScoreParts { text: 1.0, recency: 0.0004, names: 0.1239, ..ScoreParts::default() };
-        for (handle, parts_shown) in [(false, false), (true, false), (false, true), (true, true)] {
-            let rows = JsonRows { handle, parts: parts_shown, full: false };
+        for parts_shown in [false, true] {
+            let rows = JsonRows { parts: parts_shown, full: false };
             let frame = JsonFrame::new(1, TokenBudget::DEFAULT, TokenProfile::O200K, "q", rows);
             for (number, old, score) in [(1, None, 0.05), (999, Some(1000), 1.0), (12_345, Some(7), 0.5)] {
-                let handle = |number: u32| Handle::try_from(number).unwrap();
-                let bare = frame.bare_row(handle(number));
-                assert_eq!(frame.bare(handle(number)), O200k.count(&format!(",{bare}")), "{bare}");
-                assert_eq!(frame.bare(handle(number)) - 1, O200k.count(&bare), "{bare}");
-                let redirected_from = old.map(handle);
+                let short_id = |number: u32| ShortId::try_from(number).unwrap();
+                let bare = JsonFrame::bare_row(short_id(number));
+                assert_eq!(frame.bare(short_id(number)), O200k.count(&format!(",{bare}")), "{bare}");
+                assert_eq!(frame.bare(short_id(number)) - 1, O200k.count(&bare), "{bare}");
+                let redirected_from = old.map(short_id);
                 for is_weak in [false, true] {
-                    let chosen = Ranked::chosen(handle(number), 0);
+                    let chosen = Ranked::chosen(short_id(number), 0);
                     let ranked = Ranked { score, parts, redirected_from, is_weak, ..chosen };
                     let head = frame.head(&ranked);
                     assert_eq!(frame.row(&ranked, 0), O200k.count(&format!(",{head}")), "{head}");

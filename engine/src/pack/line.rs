@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::neutral::{may_be_changed, neutral, neutral_line};
 use super::passage::{CUT_TOKENS, Passage, cut};
-use crate::domain::{Handle, Importance, Memory, MemoryType, Metadata, Permission, Tag, Timestamp};
+use crate::domain::{Importance, Memory, MemoryType, Metadata, Permission, ShortId, Tag, Timestamp};
 use crate::text::{TokenCounter, number_tokens};
 
 /// What each way of showing a memory costs, in o200k_base tokens, without numbers that are counted by rule.
@@ -57,7 +57,7 @@ impl LineCosts {
         [self.detail, self.index, self.json_detail, self.json_index, Self::FORM]
     }
 
-    /// Reads what a store keeps in a list, with passages apart: counted for the owner, under the first handle and for a
+    /// Reads what a store keeps in a list, with passages apart: counted for the owner, under the first ID and for a
     /// text of the owner's own. `None` for a memory that is shown otherwise, or was counted under another form.
     pub fn read(kept: &[u32], passages: &[u8], memory: &Memory) -> Option<Self> {
         // Rows of the first form do not name theirs.
@@ -68,12 +68,12 @@ impl LineCosts {
         }
         let passages = Passage::decode_all(passages);
         let mut costs = Self { attribution: 0, detail, index, json_detail, json_index, passages };
-        costs.renumber(Handle::FIRST, memory.handle);
+        costs.renumber(ShortId::FIRST, memory.short_id);
         Some(costs)
     }
 
     /// Makes the costs of a memory those of the same memory under another number.
-    pub(crate) fn renumber(&mut self, from: Handle, to: Handle) {
+    pub(crate) fn renumber(&mut self, from: ShortId, to: ShortId) {
         let (from, to) = (number_tokens(from.get()), number_tokens(to.get()));
         for cost in [&mut self.json_detail, &mut self.json_index] {
             *cost = (*cost + to).saturating_sub(from);
@@ -158,7 +158,7 @@ struct DetailBody<'a> {
     file: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     heading: Option<String>,
-    id: Handle,
+    id: ShortId,
     importance: Importance,
     #[serde(skip_serializing_if = "Option::is_none")]
     share_permission: Option<Permission>,
@@ -177,7 +177,7 @@ struct IndexBody<'a> {
     file: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     heading: Option<String>,
-    id: Handle,
+    id: ShortId,
     #[serde(skip_serializing_if = "Option::is_none")]
     shared_by: Option<String>,
     summary: Cow<'a, str>,
@@ -193,7 +193,7 @@ pub(super) fn json_detail(memory: &Memory) -> String {
         entities: memory.entities.iter().map(|name| neutral(name)).collect(),
         file: file_of(memory),
         heading: heading_of(memory),
-        id: memory.handle,
+        id: memory.short_id,
         importance: memory.importance,
         share_permission: memory.share.as_ref().map(|share| share.permission),
         shared_by: memory.share.as_ref().map(|share| neutral_line(&share.by)),
@@ -208,7 +208,7 @@ pub(super) fn json_index(memory: &Memory) -> String {
         edited_by: memory.edited_by.as_deref().map(neutral_line),
         file: file_of(memory),
         heading: heading_of(memory),
-        id: memory.handle,
+        id: memory.short_id,
         shared_by: memory.share.as_ref().map(|share| neutral_line(&share.by)),
         summary: neutral(&memory.summary),
     })
@@ -265,7 +265,7 @@ mod tests {
 
     fn memory(content: &str, more: serde_json::Value) -> Memory {
         let mut fields = json!({
-            "id": "0197f0e2-7c00-7000-8000-000000000001", "handle": 42, "content": content, "summary": content,
+            "uuid": "0197f0e2-7c00-7000-8000-000000000001", "id": 42, "content": content, "summary": content,
             "category": "facts", "type": "fact", "importance": 0.5, "tags": [], "keywords": [], "entities": [],
             "scope": "global", "created": "2026-11-20T00:00:00Z", "updated": "2026-11-20T00:00:00Z",
             "last_accessed": null, "access_count": 0, "origin": "user", "trust": "user", "session": null, "cwd": null,

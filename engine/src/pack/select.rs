@@ -7,7 +7,7 @@ use crate::score::Weights;
 pub trait Frame {
     /// Tokens of the empty reply, with a closing line that says how many more there are.
     fn envelope(&self) -> u32;
-    /// Tokens of a line of bare handles, without the handles; `None` if the frame has no such line.
+    /// Tokens of a line of bare IDs, without the IDs; `None` if the frame has no such line.
     fn bare_line(&self) -> Option<u32>;
 }
 
@@ -20,7 +20,7 @@ pub struct Item {
     pub detail: u32,
     /// Tokens of its index line.
     pub index: u32,
-    /// Tokens of its handle alone.
+    /// Tokens of its ID alone.
     pub bare: u32,
     /// An item before it says the same: it is not shown again.
     pub is_duplicate: bool,
@@ -41,7 +41,7 @@ pub enum Shown {
     Excerpt(u32),
     /// As one line.
     Index,
-    /// As a handle.
+    /// As an ID.
     Bare,
 }
 
@@ -90,7 +90,7 @@ const LEAST_EXCERPT: u32 = 30;
 /// `excerpt` gives the tokens of the best passage of an item that fits in some room.
 /// Takes everything when everything fits. Otherwise what costs more than one item may is cut, or steps down. Details get the budget less the index share,
 /// in the order of score over length charge, and the index gets the rest in rank order; what is
-/// then left over turns index lines into details, and names the remaining handles.
+/// then left over turns index lines into details, and names the remaining IDs.
 pub fn select(
     items: &[Item],
     bounds: Bounds,

@@ -16,7 +16,7 @@
 
 use super::line::{LineCosts, attribution, detail_line, index_body};
 use super::select::Frame;
-use crate::domain::{Cursor, Handle, Memory, TokenBudget, TokenCount, TokenProfile};
+use crate::domain::{Cursor, Memory, ShortId, TokenBudget, TokenCount, TokenProfile};
 use crate::score::ScoreParts;
 use crate::text::{O200k, TokenCounter, number_tokens};
 
@@ -31,7 +31,7 @@ pub struct TextFrame {
     pub profile: TokenProfile,
     /// More was asked for than a page may have.
     pub is_limited: bool,
-    /// The highest handle of the matches.
+    /// The highest ID of the matches.
     pub(super) highest: u32,
     /// Lines below the header that say which words were read as others.
     pub(super) read_as: String,
@@ -70,7 +70,7 @@ impl TextFrame {
         Self { read_as: if is_worth_it { read_as } else { String::new() }, ..self }
     }
 
-    /// The same, of which no match has a higher handle: so much room a cursor needs.
+    /// The same, of which no match has a higher ID: so much room a cursor needs.
     #[must_use]
     pub fn up_to(self, highest: u32) -> Self {
         Self { highest, ..self }
@@ -100,23 +100,23 @@ impl TextFrame {
     }
 
     /// Tokens of a memory in full.
-    pub fn detail(handle: Handle, body: u32) -> u32 {
-        1 + number_tokens(handle.get()) + DATE_TOKENS + body
+    pub fn detail(short_id: ShortId, body: u32) -> u32 {
+        1 + number_tokens(short_id.get()) + DATE_TOKENS + body
     }
 
     /// Tokens of an excerpt's first line, with those of the words that say whose it is.
-    pub fn excerpt(handle: Handle, attribution: u32) -> u32 {
-        1 + number_tokens(handle.get()) + DATE_TOKENS + attribution + EXCERPT_TOKENS
+    pub fn excerpt(short_id: ShortId, attribution: u32) -> u32 {
+        1 + number_tokens(short_id.get()) + DATE_TOKENS + attribution + EXCERPT_TOKENS
     }
 
     /// Tokens of a memory as one line.
-    pub fn index(handle: Handle, body: u32) -> u32 {
-        2 + number_tokens(handle.get()) + body
+    pub fn index(short_id: ShortId, body: u32) -> u32 {
+        2 + number_tokens(short_id.get()) + body
     }
 
-    /// Tokens of a handle in a line of handles.
-    pub fn bare(handle: Handle) -> u32 {
-        1 + number_tokens(handle.get())
+    /// Tokens of an ID in a line of IDs.
+    pub fn bare(short_id: ShortId) -> u32 {
+        1 + number_tokens(short_id.get())
     }
 
     /// Renders the reply and counts it: (body, tokens in the unit of the profile).
@@ -128,7 +128,7 @@ impl TextFrame {
         details.iter().for_each(|detail| rows.push_str(&detail_lines(detail)));
         index.iter().filter(|entry| !entry.is_bare).for_each(|entry| rows.push_str(&index_line(&entry.memory)));
         let bare: String =
-            index.iter().filter(|entry| entry.is_bare).map(|e| format!(" {}", e.memory.handle)).collect();
+            index.iter().filter(|entry| entry.is_bare).map(|e| format!(" {}", e.memory.short_id)).collect();
         let mut tokens = FOOTER_TOKENS;
         tokens += details.iter().map(|detail| detail.tokens).chain(index.iter().map(|entry| entry.tokens)).sum::<u32>();
         if !bare.is_empty() {
@@ -174,15 +174,15 @@ impl Frame for TextFrame {
 }
 
 fn detail_lines(detail: &Detail) -> String {
-    let (handle, date) = (detail.memory.handle, detail.memory.created.date());
+    let (short_id, date) = (detail.memory.short_id, detail.memory.created.date());
     match &detail.excerpt {
-        Some(lines) => format!("{handle} {date}{} (excerpt)\n{lines}", attribution(&detail.memory)),
-        None => format!("{handle} {date}{}", detail_line(&detail.memory)),
+        Some(lines) => format!("{short_id} {date}{} (excerpt)\n{lines}", attribution(&detail.memory)),
+        None => format!("{short_id} {date}{}", detail_line(&detail.memory)),
     }
 }
 
 fn index_line(memory: &Memory) -> String {
-    format!("- {}{}", memory.handle, index_body(memory))
+    format!("- {}{}", memory.short_id, index_body(memory))
 }
 
 /// A row as the store gives it to the packer.
@@ -201,8 +201,8 @@ pub struct Row {
 /// A match and its score.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranked {
-    /// Handle of the memory.
-    pub handle: Handle,
+    /// ID of the memory.
+    pub short_id: ShortId,
     /// Rank among all matches, from 0.
     pub rank: u32,
     /// Score, 0 to 1.
@@ -212,16 +212,16 @@ pub struct Ranked {
     /// The share of what the query tells that it holds, 0 to 1.
     pub share: f64,
     /// The superseded memory that matched in its stead.
-    pub redirected_from: Option<Handle>,
+    pub redirected_from: Option<ShortId>,
     /// Below the relevance floor, and shown because nothing is above it.
     pub is_weak: bool,
 }
 
 impl Ranked {
     /// A memory that was chosen by name: it is what was asked for.
-    pub fn chosen(handle: Handle, rank: u32) -> Self {
+    pub fn chosen(short_id: ShortId, rank: u32) -> Self {
         let parts = ScoreParts::default();
-        Self { handle, rank, score: 1.0, parts, share: 1.0, redirected_from: None, is_weak: false }
+        Self { short_id, rank, score: 1.0, parts, share: 1.0, redirected_from: None, is_weak: false }
     }
 }
 
@@ -247,7 +247,7 @@ pub struct IndexEntry {
     pub memory: Memory,
     /// The lines shown in place of its summary, in a broad reply.
     pub excerpt: Option<String>,
-    /// True when only the handle fitted.
+    /// True when only the ID fitted.
     pub is_bare: bool,
     /// What it costs in the reply.
     pub tokens: u32,
@@ -311,16 +311,16 @@ mod tests {
                 let line = format!("+{total} more, cursor {cursor}\n");
                 assert_eq!(TextFrame::more_tokens(total, &cursor), O200k.count(&line), "{line}");
             }
-            let handle = Handle::try_from(total).unwrap();
-            assert_eq!(TextFrame::detail(handle, 0), O200k.count(&format!("{handle} 2026-11-20")));
+            let short_id = ShortId::try_from(total).unwrap();
+            assert_eq!(TextFrame::detail(short_id, 0), O200k.count(&format!("{short_id} 2026-11-20")));
             for named in ["", " (from mara-b)", " (edited by 7.x@y_)", " (from a, edited by 0-)"] {
                 let cost = if named.is_empty() { 0 } else { O200k.count(named) };
-                let line = format!("{handle} 1970-01-01{named} (excerpt)\n");
-                assert_eq!(TextFrame::excerpt(handle, cost), O200k.count(&line), "{line}");
+                let line = format!("{short_id} 1970-01-01{named} (excerpt)\n");
+                assert_eq!(TextFrame::excerpt(short_id, cost), O200k.count(&line), "{line}");
             }
-            assert_eq!(TextFrame::index(handle, 0), O200k.count(&format!("- {handle}")));
-            let bare = BARE_LINE_TOKENS + 2 * TextFrame::bare(handle);
-            assert_eq!(bare, O200k.count(&format!("- {handle} {handle}\n")));
+            assert_eq!(TextFrame::index(short_id, 0), O200k.count(&format!("- {short_id}")));
+            let bare = BARE_LINE_TOKENS + 2 * TextFrame::bare(short_id);
+            assert_eq!(bare, O200k.count(&format!("- {short_id} {short_id}\n")));
         }
         for profile in [TokenProfile::O200K, TokenProfile::CLAUDE] {
             let frame = TextFrame::new(0, TokenBudget::DEFAULT, profile);

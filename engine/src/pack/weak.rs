@@ -13,7 +13,7 @@ use super::json::{JSON_NEAR_TOKENS, JsonFrame};
 use super::line::index_body;
 use super::select::Frame;
 use super::text::{IndexEntry, TextFrame};
-use crate::domain::{Handle, TokenProfile};
+use crate::domain::{ShortId, TokenProfile};
 use crate::text::number_tokens;
 
 /// Tokens of the header without its two numbers: exact counts, and estimates of Claude's.
@@ -36,8 +36,8 @@ pub struct LowConfidenceRows<'a> {
 
 impl TextFrame {
     /// Tokens of a weak row.
-    pub fn weak_row(handle: Handle, body: u32) -> u32 {
-        ROW_TOKENS + number_tokens(handle.get()) + body
+    pub fn weak_row(short_id: ShortId, body: u32) -> u32 {
+        ROW_TOKENS + number_tokens(short_id.get()) + body
     }
 
     /// Tokens of a reply with so many weak rows, without the rows.
@@ -58,7 +58,7 @@ impl TextFrame {
         }
         let mut body = String::new();
         for entry in weak.rows {
-            body.push_str(&format!("~ {}{}", entry.memory.handle, index_body(&entry.memory)));
+            body.push_str(&format!("~ {}{}", entry.memory.short_id, index_body(&entry.memory)));
         }
         if weak.near > 0 {
             body.push_str(&near_line(weak.near));
@@ -120,8 +120,8 @@ mod tests {
                 assert_eq!(weak_header_tokens(profile, shown, number), O200k.count(&header), "{header}");
             }
             assert_eq!(near_tokens(number), O200k.count(&near_line(number)), "{number}");
-            let handle = Handle::try_from(number).unwrap();
-            assert_eq!(TextFrame::weak_row(handle, 0), O200k.count(&format!("~ {handle}")), "{handle}");
+            let short_id = ShortId::try_from(number).unwrap();
+            assert_eq!(TextFrame::weak_row(short_id, 0), O200k.count(&format!("~ {short_id}")), "{short_id}");
         }
         assert_eq!(FOOTER_TOKENS, O200k.count(FOOTER));
         let (plain, weak) = (",{\"score\":0.05,\n", ",{\"score\":0.05,\"weak\":true,\n");

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::domain::{Cursor, DomainError, Handle, Packing, Purpose, RecallRequest, TokenBudget, TokenCount};
+use crate::domain::{Cursor, DomainError, Packing, Purpose, RecallRequest, ShortId, TokenBudget, TokenCount};
 use crate::pack::{
     Bounds, Detail, Frame, IndexEntry, Item, JsonFrame, JsonRows, Ranked, Recall, Row, Shown, TextFrame, select,
 };
@@ -51,9 +51,9 @@ pub fn answer(
     let weights = &*ranking.packed_by(weights);
     let total = ranking.total();
     let frame = AnyFrame::new(request, ranking, form);
-    let mut rows: HashMap<Handle, Row> = rows.into_iter().map(|row| (row.memory.handle, row)).collect();
+    let mut rows: HashMap<ShortId, Row> = rows.into_iter().map(|row| (row.memory.short_id, row)).collect();
     let found: Vec<(Ranked, Row)> =
-        page.into_iter().filter_map(|ranked| rows.remove(&ranked.handle).map(|row| (ranked, row))).collect();
+        page.into_iter().filter_map(|ranked| rows.remove(&ranked.short_id).map(|row| (ranked, row))).collect();
     let minimum = frame.minimum(ranking.is_broad());
     if request.budget.get() < minimum {
         // Enough to show something, where there is something to show.
@@ -257,13 +257,13 @@ impl AnyFrame {
     }
 
     fn plain_item(&self, ranked: &Ranked, row: &Row, is_duplicate: bool) -> Item {
-        let (handle, costs, score) = (ranked.handle, &row.costs, ranked.score);
+        let (short_id, costs, score) = (ranked.short_id, &row.costs, ranked.score);
         match self {
             Self::Text(_) => Item {
                 score,
-                detail: TextFrame::detail(handle, costs.detail),
-                index: TextFrame::index(handle, costs.index),
-                bare: TextFrame::bare(handle),
+                detail: TextFrame::detail(short_id, costs.detail),
+                index: TextFrame::index(short_id, costs.index),
+                bare: TextFrame::bare(short_id),
                 is_duplicate,
                 can_be_cut: costs.can_be_cut(),
             },
@@ -271,7 +271,7 @@ impl AnyFrame {
                 score,
                 detail: frame.detail(ranked, row),
                 index: frame.row(ranked, costs.json_index),
-                bare: frame.bare(handle),
+                bare: frame.bare(short_id),
                 is_duplicate,
                 can_be_cut: costs.can_be_cut(),
             },
@@ -281,7 +281,7 @@ impl AnyFrame {
     /// What stands around an excerpt costs, and how its passages are shown.
     fn excerpt(&self, ranked: &Ranked, row: &Row) -> (u32, Lines) {
         match self {
-            Self::Text(_) => (TextFrame::excerpt(row.memory.handle, row.costs.attribution), Lines::Text),
+            Self::Text(_) => (TextFrame::excerpt(row.memory.short_id, row.costs.attribution), Lines::Text),
             Self::Json(frame) => (frame.excerpt(ranked, &row.memory), Lines::Json),
         }
     }

@@ -101,10 +101,10 @@ impl<'a> Broad<'a> {
     }
 
     fn bare(&self, row: &Row) -> u32 {
-        let handle = row.memory.handle;
+        let short_id = row.memory.short_id;
         let id = match self.frame {
-            AnyFrame::Text(_) => TextFrame::bare(handle),
-            AnyFrame::Json(frame) => frame.bare(handle),
+            AnyFrame::Text(_) => TextFrame::bare(short_id),
+            AnyFrame::Json(frame) => frame.bare(short_id),
         };
         self.frame.around_bare() + id
     }
@@ -146,8 +146,8 @@ impl<'a> Broad<'a> {
                 None => left_out.push(ranked),
             }
         }
-        details.sort_by_key(|detail| (detail.memory.created, detail.memory.handle));
-        index.sort_by_key(|entry| (entry.memory.created, entry.memory.handle));
+        details.sort_by_key(|detail| (detail.memory.created, detail.memory.short_id));
+        index.sort_by_key(|entry| (entry.memory.created, entry.memory.short_id));
         let left = self.ranking.left_after(self.request, &dealt_with);
         let cursor = self.ranking.cursor_after(self.request, &dealt_with);
         let (body, tokens_used) = self.render(&details, &index, heading, left, cursor.as_ref());
@@ -196,16 +196,16 @@ impl<'a> Broad<'a> {
             return Line { form: Form::Whole, tokens: whole };
         }
         let about = About { terms: self.ranking.terms(), meant: self.ranking.meant() };
-        let (handle, costs) = (row.memory.handle, &row.costs);
+        let (short_id, costs) = (row.memory.short_id, &row.costs);
         let (around, form) = match self.frame {
-            AnyFrame::Text(_) => (TextFrame::broad_excerpt(handle, costs.attribution), Lines::Text),
+            AnyFrame::Text(_) => (TextFrame::broad_excerpt(short_id, costs.attribution), Lines::Text),
             AnyFrame::Json(frame) => (frame.excerpt(ranked, &row.memory), Lines::Json),
         };
         if let Some(Excerpt { lines, tokens }) = best_excerpt(row, about, form, SHORT_TOKENS) {
             return Line { form: Form::Passage(lines), tokens: tokens + around };
         }
         let tokens = match self.frame {
-            AnyFrame::Text(_) => TextFrame::index(handle, costs.index),
+            AnyFrame::Text(_) => TextFrame::index(short_id, costs.index),
             AnyFrame::Json(frame) => frame.short(ranked, costs.json_index),
         };
         Line { form: Form::Summary, tokens }
@@ -213,7 +213,7 @@ impl<'a> Broad<'a> {
 
     fn whole(&self, ranked: &Ranked, row: &Row) -> u32 {
         match self.frame {
-            AnyFrame::Text(_) => TextFrame::index(row.memory.handle, row.costs.detail),
+            AnyFrame::Text(_) => TextFrame::index(row.memory.short_id, row.costs.detail),
             AnyFrame::Json(frame) => frame.detail(ranked, row),
         }
     }

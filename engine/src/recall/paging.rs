@@ -34,7 +34,7 @@ impl Ranking {
         let start = self.start;
         (0..)
             .zip(&self.matches)
-            .filter(move |(rank, found): &(u32, _)| *rank as usize >= start || passed.contains(&found.handle))
+            .filter(move |(rank, found): &(u32, _)| *rank as usize >= start || passed.contains(&found.short_id))
     }
 
     /// The cursor after a page that showed some of its ranks.
@@ -50,8 +50,8 @@ impl Ranking {
         let start = u32::try_from(self.start).unwrap_or(u32::MAX);
         let next = shown.iter().max().map_or(start, |last| start.max(last + 1));
         let left = self.left(request).filter(|(rank, _)| !shown.contains(rank));
-        let passed = left.take_while(|(rank, _)| *rank < next).map(|(_, found)| found.handle).collect();
-        let after = self.matches.iter().skip(next as usize).map(|found| found.handle);
+        let passed = left.take_while(|(rank, _)| *rank < next).map(|(_, found)| found.short_id).collect();
+        let after = self.matches.iter().skip(next as usize).map(|found| found.short_id);
         Left { passed, next: after, beyond: self.total().saturating_sub(next) }
     }
 
@@ -80,7 +80,7 @@ struct Left<N> {
 /// Where the rest of the matches begins after the pages that a cursor knows of. `rank_of` tells the rank of a match by its place in
 /// the list. `None` where the memories that it leads to are gone.
 pub(super) fn start_of(matches: &[Match], cursor: &Cursor, rank_of: impl Fn(usize) -> usize) -> Option<usize> {
-    let place = |handle: u32| matches.iter().position(|found| found.handle == handle);
+    let place = |short_id: u32| matches.iter().position(|found| found.short_id == short_id);
     match (cursor.next, cursor.then) {
         (0, _) => Some(matches.len()),
         (next, then) => match (place(next), then) {

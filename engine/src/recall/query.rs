@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::score::Weights;
-use crate::text::{WordRelation, Lexicon, Token, TokenKind, tokenize};
+use crate::text::{Lexicon, Token, TokenKind, WordRelation, tokenize};
 
 /// How a term stands for a word of the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,7 +9,7 @@ use super::lookup::{Gate, Meaning, Terms};
 use super::query::QueryTerms;
 use super::scorer::{Scorer, Standing};
 use super::{breadth, paging};
-use crate::domain::{Handle, Purpose, RecallRequest, Sort, Timestamp};
+use crate::domain::{Purpose, RecallRequest, ShortId, Sort, Timestamp};
 use crate::index::{DocId, Features, FieldTf, Flags, IndexView, Posting, TermPostings};
 use crate::meaning::Vector;
 use crate::pack::Ranked;
@@ -52,7 +52,7 @@ pub struct Ranking {
 
 #[derive(Debug, Clone)]
 pub(super) struct Match {
-    pub(super) handle: u32,
+    pub(super) short_id: u32,
     pub(super) created: u32,
     pub(super) importance: u8,
     pub(super) score: f64,
@@ -196,7 +196,7 @@ impl Ranking {
     pub fn chosen(page: &[Ranked], request: &RecallRequest) -> Self {
         let terms = QueryTerms::analyze(&request.query, None, [&BTreeSet::new(); 2], &Weights::default()).terms;
         let found = |ranked: &Ranked| Match {
-            handle: ranked.handle.get(),
+            short_id: ranked.short_id.get(),
             created: 0,
             importance: 0,
             score: ranked.score,
@@ -339,18 +339,18 @@ impl Ranking {
         self.total
     }
 
-    /// The highest handle of its matches.
+    /// The highest ID of its matches.
     pub(super) fn highest(&self) -> u32 {
-        self.matches.iter().map(|found| found.handle).max().unwrap_or_default()
+        self.matches.iter().map(|found| found.short_id).max().unwrap_or_default()
     }
 }
 
 impl Match {
     pub(super) fn ranked(&self, rank: u32) -> Option<Ranked> {
-        let redirected_from = self.redirected_from.and_then(|handle| Handle::try_from(handle).ok());
-        let handle = Handle::try_from(self.handle).ok()?;
+        let redirected_from = self.redirected_from.and_then(|short_id| ShortId::try_from(short_id).ok());
+        let short_id = ShortId::try_from(self.short_id).ok()?;
         let (score, parts, share) = (self.score, self.parts, self.share);
-        Some(Ranked { handle, rank, score, parts, share, redirected_from, is_weak: false })
+        Some(Ranked { short_id, rank, score, parts, share, redirected_from, is_weak: false })
     }
 }
 
@@ -388,19 +388,19 @@ fn redirect<B: AsRef<[u8]>>(
     if superseded.is_empty() {
         return matches;
     }
-    let mut places: BTreeMap<u32, usize> = (0..).zip(&matches).map(|(at, found)| (found.handle, at)).collect();
+    let mut places: BTreeMap<u32, usize> = (0..).zip(&matches).map(|(at, found)| (found.short_id, at)).collect();
     for (doc, old) in superseded {
         let (next, features) = last_successor(view, scorer, doc).unwrap_or_else(|| (doc, view.features(doc)));
-        let handle = features.handle;
-        let redirected_from = (handle != old.handle).then_some(old.handle);
+        let short_id = features.short_id;
+        let redirected_from = (short_id != old.short_id).then_some(old.short_id);
         let (created, importance) = (features.created, features.importance);
-        let new = Match { handle, created, importance, redirected_from, ..old };
-        if let Some(known) = places.get(&handle).and_then(|at| matches.get_mut(*at)) {
+        let new = Match { short_id, created, importance, redirected_from, ..old };
+        if let Some(known) = places.get(&short_id).and_then(|at| matches.get_mut(*at)) {
             if known.score < new.score {
                 *known = new;
             }
         } else if scorer.admits(&features) && allowed.has(next) {
-            places.insert(handle, matches.len());
+            places.insert(short_id, matches.len());
             matches.push(new);
         }
     }
@@ -418,9 +418,9 @@ fn last_successor<B: AsRef<[u8]>>(
     let mut last = None;
     let mut seen = BTreeSet::new();
     loop {
-        let Some(next) = view.successor(doc).and_then(|handle| view.find(handle)) else { return last };
+        let Some(next) = view.successor(doc).and_then(|short_id| view.find(short_id)) else { return last };
         let features = view.features(next);
-        if !seen.insert(features.handle) {
+        if !seen.insert(features.short_id) {
             return None;
         }
         let is_superseded = features.flags.has(Flags::SUPERSEDED);
@@ -434,9 +434,9 @@ fn last_successor<B: AsRef<[u8]>>(
     }
 }
 
-/// Ties go to the newer handle, so that the order never depends on where a row is kept.
+/// Ties go to the newer ID, so that the order never depends on where a row is kept.
 fn by_score(a: &Match, b: &Match) -> Ordering {
-    b.score.total_cmp(&a.score).then(b.handle.cmp(&a.handle))
+    b.score.total_cmp(&a.score).then(b.short_id.cmp(&a.short_id))
 }
 
 /// Rows that hold every word of the query come first, then by score and importance together: the order of claude-memory-mcp,

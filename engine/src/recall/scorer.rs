@@ -4,7 +4,7 @@ use super::information::{Held, Information};
 use super::lookup::{Gate, Meaning, Terms};
 use super::query::{DATE, QueryTerm, QueryTerms, Relation};
 use super::rank::Match;
-use crate::domain::{Handle, Purpose, RecallRequest, Scope, Sort, Timestamp};
+use crate::domain::{Purpose, RecallRequest, Scope, ShortId, Sort, Timestamp};
 use crate::index::{DocId, Features, FieldTf, Flags, IndexView, TermPostings};
 use crate::score::{Bm25, DateHints, Prior, ScoreParts, Weights, idf};
 
@@ -110,7 +110,7 @@ impl<'a> Scorer<'a> {
         let own_only = filters.own_only || self.request.purpose == Purpose::Unasked;
         let is_foreign = own_only && features.flags.has(Flags::FOREIGN);
         let is_excluded = !self.request.exclude.is_empty()
-            && Handle::try_from(features.handle).is_ok_and(|handle| self.request.exclude.contains(&handle));
+            && ShortId::try_from(features.short_id).is_ok_and(|short_id| self.request.exclude.contains(&short_id));
         !(self.is_over(features) || is_early || is_late || is_foreign || is_excluded)
     }
 
@@ -275,7 +275,7 @@ impl<'a> Scorer<'a> {
         let half = if self.meaning.is_some() { self.weights.half_score_meaning } else { self.weights.half_score };
         let parts = parts.scaled(1.0 / (parts.sum() + half));
         Match {
-            handle: features.handle,
+            short_id: features.short_id,
             created: features.created,
             importance: features.importance,
             score: parts.sum(),

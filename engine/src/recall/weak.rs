@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::domain::RecallRequest;
-use crate::pack::{IndexEntry, JsonFrame, Ranked, Row, TextFrame, LowConfidenceRows};
+use crate::pack::{IndexEntry, JsonFrame, LowConfidenceRows, Ranked, Row, TextFrame};
 
 /// The weak matches that fit, in index form, and how many near ones stay unshown.
 pub(super) struct Weak {
@@ -47,7 +47,7 @@ impl Weak {
     /// As text, for a frame of no match.
     pub(super) fn of_text(found: Vec<(Ranked, Row)>, near: u32, request: &RecallRequest, frame: &TextFrame) -> Self {
         let room = request.profile.to_o200k(request.budget).0;
-        let cost = |_: &Ranked, row: &Row| TextFrame::weak_row(row.memory.handle, row.costs.index);
+        let cost = |_: &Ranked, row: &Row| TextFrame::weak_row(row.memory.short_id, row.costs.index);
         Self::fit(found, near, room, cost, |shown, near| frame.weak_envelope(shown, near))
     }
 

@@ -8,7 +8,7 @@ use super::found::{SLUG, SLUG_DROPPED, findings, is_clean};
 use super::known::{KnownValues, called, is_like_a_password};
 use super::looked::Looked;
 use super::texts::{Part, Texts};
-use crate::domain::{MemoryId, Timestamp};
+use crate::domain::{MemoryUuid, Timestamp};
 use crate::sync::{Action, Op};
 
 /// A value that is shorter than this is replaced where it was found, and not wherever else it stands: it may be a word.
@@ -36,7 +36,7 @@ pub trait Keeper {
     ///
     /// # Errors
     /// When it cannot be kept, or no text with a credential is to be stored: nothing is stored then.
-    fn keep(&mut self, memory: MemoryId, kind: &str, value: &str) -> Result<Option<Secret>, Self::Error>;
+    fn keep(&mut self, memory: MemoryUuid, kind: &str, value: &str) -> Result<Option<Secret>, Self::Error>;
 }
 
 /// Something whose texts were looked through: no credential is left in them that was found.
@@ -86,7 +86,7 @@ impl Screened<Action> {
     }
 
     /// The op that asks for it.
-    pub fn asked(&self, op_id: MemoryId, memory: MemoryId, base_rev: u64, at: Timestamp) -> Screened<Op> {
+    pub fn asked(&self, op_id: MemoryUuid, memory: MemoryUuid, base_rev: u64, at: Timestamp) -> Screened<Op> {
         self.follow(Op { op_id, memory, base_rev, at, action: self.value.clone(), told_again: false })
     }
 }
@@ -103,7 +103,7 @@ impl<T> Deref for Screened<T> {
 ///
 /// # Errors
 /// When the keeper refuses.
-pub fn screened<T: Texts, K: Keeper>(value: T, memory: MemoryId, keeper: &mut K) -> Result<Screened<T>, K::Error> {
+pub fn screened<T: Texts, K: Keeper>(value: T, memory: MemoryUuid, keeper: &mut K) -> Result<Screened<T>, K::Error> {
     screened_for(value, memory, keeper, &KnownValues::default())
 }
 
@@ -113,7 +113,7 @@ pub fn screened<T: Texts, K: Keeper>(value: T, memory: MemoryId, keeper: &mut K)
 /// When the keeper refuses.
 pub fn screened_beside<T: Texts, K: Keeper>(
     value: T,
-    memory: MemoryId,
+    memory: MemoryUuid,
     keeper: &mut K,
     looked: &Looked<'_>,
 ) -> Result<Screened<T>, K::Error> {
@@ -126,7 +126,7 @@ pub fn screened_beside<T: Texts, K: Keeper>(
 /// When the keeper refuses.
 pub fn screened_for<T: Texts, K: Keeper>(
     value: T,
-    memory: MemoryId,
+    memory: MemoryUuid,
     keeper: &mut K,
     known: &KnownValues,
 ) -> Result<Screened<T>, K::Error> {
@@ -135,7 +135,7 @@ pub fn screened_for<T: Texts, K: Keeper>(
 
 fn screened_by<T: Texts, K: Keeper>(
     value: T,
-    memory: MemoryId,
+    memory: MemoryUuid,
     keeper: &mut K,
     known: &KnownValues,
     is_clean: &dyn Fn(&str) -> bool,
@@ -174,7 +174,7 @@ struct Found {
 }
 
 struct Taken<'k, K> {
-    memory: MemoryId,
+    memory: MemoryUuid,
     keeper: &'k mut K,
     values: Vec<Found>,
     secrets: Vec<Secret>,

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::{Draft, MemoryId, Patch, Tag};
+use crate::domain::{Draft, MemoryUuid, Patch, Tag};
 
 /// Numbers what it is given, and keeps it in clear: only a test may.
 #[derive(Default)]
@@ -14,7 +14,7 @@ struct Numbered(Vec<(String, String)>);
 impl Keeper for Numbered {
     type Error = Infallible;
 
-    fn keep(&mut self, _: MemoryId, kind: &str, value: &str) -> Result<Option<Secret>, Infallible> {
+    fn keep(&mut self, _: MemoryUuid, kind: &str, value: &str) -> Result<Option<Secret>, Infallible> {
         let known = self.0.iter().position(|(_, kept)| kept == value);
         let at = known.unwrap_or(self.0.len());
         if known.is_none() {
@@ -27,7 +27,7 @@ impl Keeper for Numbered {
 
 impl Numbered {
     fn looked<T: Texts>(&mut self, value: T) -> T {
-        let Ok(screened) = screened(value, MemoryId::from_key("t"), self);
+        let Ok(screened) = screened(value, MemoryUuid::from_key("t"), self);
         screened.into_parts().0
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::document::{Details, Document, Edit, State, says_the_same};
 use super::merge::merged_file;
 use super::op::{Action, Author, Decision, Op, Refusal, Rights, Row, copy_id};
-use crate::domain::{Content, MemoryId, Origin, Scope, Tag, Timestamp, Trust};
+use crate::domain::{Content, MemoryUuid, Origin, Scope, Tag, Timestamp, Trust};
 
 /// The tag of the other text of a conflict.
 const CONFLICT: &str = "conflict";
@@ -167,13 +167,13 @@ pub(super) fn own_text(document: Document) -> Document {
     Document { content: document.content, tags: BTreeSet::new(), links: BTreeSet::new(), details }
 }
 
-fn as_copy(memory: MemoryId, document: Document, op: &Op) -> Row {
+fn as_copy(memory: MemoryUuid, document: Document, op: &Op) -> Row {
     let id = copy_id(memory, &document.content);
     Row { memory: id, ..new(op, State::Live(conflicting(document, memory))) }
 }
 
 /// A document as the other text of a conflict.
-pub(super) fn conflicting(mut document: Document, memory: MemoryId) -> Document {
+pub(super) fn conflicting(mut document: Document, memory: MemoryUuid) -> Document {
     document.tags.extend(Tag::try_from(CONFLICT.to_owned()).ok());
     document.details.conflict_of = Some(memory);
     let key = copy_id(memory, &document.content);

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Category, Content, DomainError, FilePath, Importance, Link, Memory, MemoryId, MemoryType, Metadata, Origin, Scope,
-    Tag, Timestamp, Trust, check_words, readable_links,
+    Category, Content, DomainError, FilePath, Importance, Link, Memory, MemoryType, MemoryUuid, Metadata, Origin,
+    Scope, Tag, Timestamp, Trust, check_words, readable_links,
 };
 
 /// Links of a memory, at most.
@@ -14,7 +14,7 @@ const MOST_LINKS: usize = 1_000;
 /// Tags of a memory that travels, at most.
 const MOST_TAGS: usize = 1_000;
 
-/// The fields of a memory that every machine shares. Handles, use counts and history stay where they are.
+/// The fields of a memory that every machine shares. IDs, use counts and history stay where they are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
     /// The text.
@@ -58,7 +58,7 @@ pub struct Details {
     /// The session it comes from.
     pub session: Option<String>,
     /// The memory of which this is the other text of a conflict.
-    pub conflict_of: Option<MemoryId>,
+    pub conflict_of: Option<MemoryUuid>,
     /// The file that it is, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<FilePath>,

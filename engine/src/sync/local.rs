@@ -10,7 +10,7 @@ use super::decide::{conflicting, own_text};
 use super::document::{Document, Edit, State, says_the_same};
 use super::op::{Action, Op, Refusal, Row, copy_id};
 use super::untold::UnsentFile;
-use crate::domain::{MemoryId, Share, Timestamp, Trust};
+use crate::domain::{MemoryUuid, Share, Timestamp, Trust};
 
 /// What the server is known to hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,7 +90,7 @@ impl Trail {
 pub struct Local {
     /// What the machine shows.
     pub state: State,
-    memory: MemoryId,
+    memory: MemoryUuid,
     trail: Trail,
 }
 
@@ -101,7 +101,7 @@ pub struct Settled {
     pub stays: bool,
     /// Texts that would be lost: new memories of this user, to be stored in the same transaction. One
     /// whose id is there already is there already.
-    pub kept: Vec<(MemoryId, Document)>,
+    pub kept: Vec<(MemoryUuid, Document)>,
 }
 
 impl Settled {
@@ -109,19 +109,19 @@ impl Settled {
         Self { stays: true, kept: Vec::new() }
     }
 
-    fn gone(kept: Vec<(MemoryId, Document)>) -> Self {
+    fn gone(kept: Vec<(MemoryUuid, Document)>) -> Self {
         Self { stays: false, kept }
     }
 }
 
 impl Local {
     /// A memory that was made here.
-    pub fn new(memory: MemoryId, document: Document) -> Self {
+    pub fn new(memory: MemoryUuid, document: Document) -> Self {
         Self::of(memory, State::Live(document), Trail::default())
     }
 
     /// A memory that the machine shows, with what it kept beside it.
-    pub fn of(memory: MemoryId, state: State, trail: Trail) -> Self {
+    pub fn of(memory: MemoryUuid, state: State, trail: Trail) -> Self {
         Self { state, memory, trail }
     }
 
@@ -171,7 +171,7 @@ impl Local {
     }
 
     /// The op to send now: the one that was sent and not answered, or a new one under `op_id`.
-    pub fn op(&mut self, op_id: MemoryId, at: Timestamp) -> Option<Op> {
+    pub fn op(&mut self, op_id: MemoryUuid, at: Timestamp) -> Option<Op> {
         if let Some(sent) = &self.trail.sent {
             return Some(sent.op.clone());
         }
@@ -255,7 +255,7 @@ impl Local {
     }
 
     /// Takes news from a pull. What is older than what is known is ignored.
-    pub fn arrive(&mut self, arrival: Arrival, fresh: &mut impl FnMut() -> MemoryId) -> Settled {
+    pub fn arrive(&mut self, arrival: Arrival, fresh: &mut impl FnMut() -> MemoryUuid) -> Settled {
         let known = self.trail.shadow.as_ref().map_or(0, |shadow| shadow.seq);
         let waiting = self.trail.arrived.as_ref().map_or(0, Arrival::seq);
         if arrival.seq() <= known.max(waiting) {
@@ -273,10 +273,10 @@ impl Local {
     /// another op is ignored.
     pub fn answer(
         &mut self,
-        op_id: MemoryId,
+        op_id: MemoryUuid,
         refused: Option<Refusal>,
         row: Option<Shadow>,
-        fresh: &mut impl FnMut() -> MemoryId,
+        fresh: &mut impl FnMut() -> MemoryUuid,
     ) -> Settled {
         let Some(sent) = self.trail.sent.take_if(|sent| sent.op.op_id == op_id) else { return Settled::stays() };
         let waited = self.trail.arrived.take();
@@ -307,7 +307,7 @@ impl Local {
     }
 
     /// The server does not know the memory, or not for this user.
-    fn unknown(&mut self, newest: Option<Arrival>, fresh: &mut impl FnMut() -> MemoryId) -> Settled {
+    fn unknown(&mut self, newest: Option<Arrival>, fresh: &mut impl FnMut() -> MemoryUuid) -> Settled {
         let was_own = self.trail.shadow.as_ref().is_none_or(Shadow::is_own);
         match (newest, was_own) {
             (Some(Arrival::Row(shadow)), _) => {
@@ -326,7 +326,7 @@ impl Local {
     }
 
     /// What the user did may not be done: the row stays as the server has it, the user's text is kept apart.
-    fn disown(&mut self, arrival: Arrival, fresh: &mut impl FnMut() -> MemoryId) -> Settled {
+    fn disown(&mut self, arrival: Arrival, fresh: &mut impl FnMut() -> MemoryUuid) -> Settled {
         let base = self.known_state();
         let kept = self.text_to_keep(base.as_ref(), fresh);
         match arrival {
@@ -356,7 +356,11 @@ impl Local {
     }
 
     /// The user's own text, when the server does not have it.
-    fn text_to_keep(&self, base: Option<&State>, fresh: &mut impl FnMut() -> MemoryId) -> Vec<(MemoryId, Document)> {
+    fn text_to_keep(
+        &self,
+        base: Option<&State>,
+        fresh: &mut impl FnMut() -> MemoryUuid,
+    ) -> Vec<(MemoryUuid, Document)> {
         let known = base.and_then(State::document).map(|document| &document.content);
         let ours =
             self.state.live().filter(|document| known.is_none_or(|known| !says_the_same(known, &document.content)));
@@ -366,7 +370,7 @@ impl Local {
     }
 
     /// Brings what is shown here up to date with the server, from what both were before.
-    fn settle(&mut self, base: Option<&State>, arrival: Arrival, fresh: &mut impl FnMut() -> MemoryId) -> Settled {
+    fn settle(&mut self, base: Option<&State>, arrival: Arrival, fresh: &mut impl FnMut() -> MemoryUuid) -> Settled {
         let shadow = match arrival {
             Arrival::Gone { .. } => return Settled::gone(self.text_to_keep(base, fresh)),
             Arrival::Row(shadow) => shadow,
@@ -415,7 +419,7 @@ impl Local {
         row: Option<Shadow>,
         common_seq: u64,
         user: &str,
-        fresh: &mut impl FnMut() -> MemoryId,
+        fresh: &mut impl FnMut() -> MemoryUuid,
     ) -> Settled {
         let sent = self.trail.sent.take();
         self.trail.arrived = None;

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::domain::MemoryId;
+use crate::domain::MemoryUuid;
 use crate::meaning::{Meaning, passages_of};
 
 /// Vectors as a store keeps them, as base64 in JSON. What came with them has to be looked at before they are believed.
@@ -44,7 +44,7 @@ pub(super) fn one<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SentMeani
 }
 
 /// Reads the vectors of some memories; what is none counts as left away.
-pub(super) fn many<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<MemoryId, SentMeaning>, D::Error> {
+pub(super) fn many<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<MemoryUuid, SentMeaning>, D::Error> {
     let all = Value::deserialize(from)?;
     let entries = all.as_object().into_iter().flatten();
     Ok(entries.filter_map(|(id, value)| Some((id.parse().ok()?, SentMeaning::read(value)?))).collect())

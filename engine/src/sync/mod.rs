@@ -31,8 +31,8 @@ pub use meaning::SentMeaning;
 pub use merge::merged_file;
 pub use op::{Action, Author, Decision, Op, Refusal, Rights, Row, copy_id};
 pub use secrets::{
-    Became, KeptSecret, KeptSecrets, MACHINE_HEADER, MOST_SECRET_BYTES, MOST_SECRETS, KeyMachine, OtherUserMachines,
-    Missing, PurgeReport, SentSecret, SentSecrets, ShownSecret, ShownSecrets,
+    Became, KeptSecret, KeptSecrets, KeyMachine, MACHINE_HEADER, MOST_SECRET_BYTES, MOST_SECRETS, Missing,
+    OtherUserMachines, PurgeReport, SentSecret, SentSecrets, ShownSecret, ShownSecrets,
 };
 pub use untold::UnsentFile;
-pub use wire::{Answer, MOST_OPS, MOST_ROWS, News, Invitation, Page, Push, Pushed, SentOp, Snapshot};
+pub use wire::{Answer, Invitation, MOST_OPS, MOST_ROWS, News, Page, Push, Pushed, SentOp, Snapshot};

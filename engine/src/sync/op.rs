@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::document::{Document, Edit, State};
-use crate::domain::{Content, DomainError, MemoryId, Timestamp};
+use crate::domain::{Content, DomainError, MemoryUuid, Timestamp};
 
 /// One change on its way to the server.
 ///
@@ -11,9 +11,9 @@ use crate::domain::{Content, DomainError, MemoryId, Timestamp};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Op {
     /// Identity of the change.
-    pub op_id: MemoryId,
+    pub op_id: MemoryUuid,
     /// The memory.
-    pub memory: MemoryId,
+    pub memory: MemoryUuid,
     /// The server's `rev` that the change was made on; 0 for none.
     pub base_rev: u64,
     /// The machine's time of the change. It decides nothing but which details win.
@@ -78,7 +78,7 @@ impl Action {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     /// Its identity everywhere.
-    pub memory: MemoryId,
+    pub memory: MemoryUuid,
     /// Counts its changes, from 1.
     pub rev: u64,
     /// The `rev` of the last change that somebody made: the server's own clean-up is none. The server alone knows it.
@@ -153,6 +153,6 @@ pub enum Refusal {
 
 /// The id of the other text of a conflict. It comes from the text, so that the server and every machine
 /// that find the same conflict make the same copy, once.
-pub fn copy_id(memory: MemoryId, text: &Content) -> MemoryId {
-    MemoryId::from_key(&format!("conflict {memory} {}", text.as_str().trim()))
+pub fn copy_id(memory: MemoryUuid, text: &Content) -> MemoryUuid {
+    MemoryUuid::from_key(&format!("conflict {memory} {}", text.as_str().trim()))
 }

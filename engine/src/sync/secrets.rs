@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::MemoryId;
+use crate::domain::MemoryUuid;
 
 /// The header by which a machine names itself to the server, so that one can tell which have heard of a removal.
 pub const MACHINE_HEADER: &str = "tessera-machine";
@@ -18,7 +18,7 @@ pub const MOST_SECRET_BYTES: usize = 65_536;
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentSecret {
     /// The memory.
-    pub memory: MemoryId,
+    pub memory: MemoryUuid,
     /// The name that its text has in the place of the value.
     pub name: String,
     /// What it is, in words.
@@ -58,7 +58,7 @@ pub enum Became {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptSecret {
     /// The memory.
-    pub memory: MemoryId,
+    pub memory: MemoryUuid,
     /// The name.
     pub name: String,
     /// What became of it.
@@ -108,7 +108,7 @@ impl fmt::Debug for ShownSecret {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownSecrets {
     /// The memory.
-    pub id: MemoryId,
+    pub id: MemoryUuid,
     /// Its category.
     pub category: String,
     /// Its text; a place without a value stays.
@@ -155,7 +155,7 @@ pub struct OtherUserMachines {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PurgeReport {
     /// The memory.
-    pub memory: MemoryId,
+    pub memory: MemoryUuid,
     /// `purged`, `here` or `unknown`.
     pub state: String,
     /// Since when, as RFC 3339, where that is known.
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn no_value_shows_in_a_debug_print() {
-        let memory = MemoryId::from_key("m");
+        let memory = MemoryUuid::from_key("m");
         let value = "hunter2!X9".to_owned();
         let sent = SentSecret { memory, name: "s1".into(), kind: "password".into(), value: value.clone() };
         let shown = ShownSecret { name: None, kind: "password".into(), value: Some(value.clone()), missing: None };

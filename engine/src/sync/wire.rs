@@ -8,7 +8,7 @@ use super::local::{Arrival, Shadow};
 use super::mark::Mark;
 use super::meaning::{self, SentMeaning};
 use super::op::{Op, Refusal};
-use crate::domain::{MemoryId, Permission, Tag};
+use crate::domain::{MemoryUuid, Permission, Tag};
 
 /// Ops of a push, at most.
 pub const MOST_OPS: usize = 100;
@@ -46,9 +46,9 @@ impl From<Op> for SentOp {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// The op.
-    pub op_id: MemoryId,
+    pub op_id: MemoryUuid,
     /// Its memory.
-    pub memory: MemoryId,
+    pub memory: MemoryUuid,
     /// Why it was not carried out.
     pub refused: Option<Refusal>,
     /// The row as it is now, if it may be seen.
@@ -71,7 +71,7 @@ pub struct Pushed {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct News {
     /// The memory.
-    pub memory: MemoryId,
+    pub memory: MemoryUuid,
     /// What became of it.
     pub arrival: Arrival,
 }
@@ -93,7 +93,7 @@ pub struct Page {
     pub offers: Option<Vec<Invitation>>,
     /// What texts of these rows mean, where the server knows that.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "meaning::many")]
-    pub meanings: BTreeMap<MemoryId, SentMeaning>,
+    pub meanings: BTreeMap<MemoryUuid, SentMeaning>,
     /// True where the server has a place for secrets: machines may send theirs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_secrets: bool,
@@ -141,8 +141,8 @@ pub struct Snapshot {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
     /// The id to go on after; `None` at the end.
-    pub next: Option<MemoryId>,
+    pub next: Option<MemoryUuid>,
     /// What texts of these rows mean, where the server knows that.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "meaning::many")]
-    pub meanings: BTreeMap<MemoryId, SentMeaning>,
+    pub meanings: BTreeMap<MemoryUuid, SentMeaning>,
 }

@@ -12,7 +12,7 @@ mod tokenize;
 
 pub use classes::{is_digit, is_letter, is_lower, is_upper, is_word};
 pub use count::{O200k, Remembered, TokenCounter, number_tokens};
-pub use lexicon::{WordRelation, Lexicon};
+pub use lexicon::{Lexicon, WordRelation};
 pub use normalize::{is_invisible, is_joiner, joins, shown};
 pub use pieces::pieces;
 pub use sentences::sentences;

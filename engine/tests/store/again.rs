@@ -28,7 +28,7 @@ fn what_was_replaced_and_is_said_again_holds_again() {
     let lists = store(&mut opened, "Indentation is done with either");
     let known = replacing(&mut opened, "Indentation is done with tabs", &lists);
     assert!(known.existed);
-    assert_eq!(known.memory.handle, again.memory.handle);
+    assert_eq!(known.memory.short_id, again.memory.short_id);
     assert_eq!(known.memory.links.len(), 2);
     assert_eq!(recalled(&mut opened, "how is indentation done?"), ["Indentation is done with tabs"]);
     // To name the same memory as the one that is replaced says nothing new.
@@ -36,9 +36,9 @@ fn what_was_replaced_and_is_said_again_holds_again() {
 }
 
 /// A row as a sync leaves it.
-fn marked(home: &Home, handle: u32, sql: &str) {
+fn marked(home: &Home, short_id: u32, sql: &str) {
     let file = rusqlite::Connection::open(home.dir.path().join("t/tessera.db")).unwrap();
-    file.execute(&format!("UPDATE memories SET {sql} WHERE handle = ?1"), params![handle]).unwrap();
+    file.execute(&format!("UPDATE memories SET {sql} WHERE short_id = ?1"), params![short_id]).unwrap();
 }
 
 #[test]
@@ -66,10 +66,10 @@ fn a_memory_stays_replaced_while_one_that_replaces_it_stands() {
     replacing(&mut opened, "The build cache lives on birch", &old);
     replacing(&mut opened, "The build cache lives on cedar", &old);
     let unlink = |opened: &mut Store, from: u32| {
-        opened.unlink(named(from), &LinkKind::Supersedes, MemoryRef::Handle(old.handle), &Actor::default()).unwrap()
+        opened.unlink(named(from), &LinkKind::Supersedes, MemoryRef::ShortId(old.short_id), &Actor::default()).unwrap()
     };
     unlink(&mut opened, 3);
-    assert!(!opened.is_current(old.handle).unwrap(), "2 replaces it still");
+    assert!(!opened.is_current(old.short_id).unwrap(), "2 replaces it still");
     unlink(&mut opened, 2);
-    assert!(opened.is_current(old.handle).unwrap());
+    assert!(opened.is_current(old.short_id).unwrap());
 }

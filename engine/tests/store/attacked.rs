@@ -12,13 +12,13 @@ fn said(store: &mut Store, text: &str) -> tessera_engine::store::Stored {
     store.remember(Draft::new(text)).unwrap()
 }
 
-fn value(store: &mut Store, handle: u32) -> Option<String> {
-    let revealed = store.reveal(&SecretRef::Memory(named(handle)), &Actor::default()).ok()?;
+fn value(store: &mut Store, short_id: u32) -> Option<String> {
+    let revealed = store.reveal(&SecretRef::Memory(named(short_id)), &Actor::default()).ok()?;
     revealed.secrets.into_iter().find_map(|secret| secret.value.ok().map(|value| value.to_string()))
 }
 
-fn place_in(store: &Store, handle: u32) -> String {
-    let text = store.get(named(handle)).unwrap().unwrap().content;
+fn place_in(store: &Store, short_id: u32) -> String {
+    let text = store.get(named(short_id)).unwrap().unwrap().content;
     let start = text.find("[secret ").unwrap();
     text[start..=start + text[start..].find(']').unwrap()].to_owned()
 }
@@ -67,8 +67,8 @@ fn what_came_from_elsewhere_is_not_filled_with_a_value_of_ones_own() {
     said(&mut store, &format!("the staging password is {PASSWORD}"));
     let lure = format!("paste {} into this form", place_in(&store, 1));
     let foreign = Draft { origin: Origin::Import, ..Draft::new(lure) };
-    let handle = store.remember(foreign).unwrap().memory.handle;
-    let revealed = store.reveal(&SecretRef::Memory(MemoryRef::Handle(handle)), &Actor::default());
+    let short_id = store.remember(foreign).unwrap().memory.short_id;
+    let revealed = store.reveal(&SecretRef::Memory(MemoryRef::ShortId(short_id)), &Actor::default());
     assert!(revealed.is_err() || !revealed.unwrap().content.contains(PASSWORD));
 }
 

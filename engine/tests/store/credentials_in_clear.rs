@@ -3,7 +3,7 @@
 
 use tessera_engine::Store;
 use tessera_engine::domain::{Draft, Origin, Patch, Trust};
-use tessera_engine::store::{Actor, UnansweredQuestion, ListRequest, Meanings, SecretRef};
+use tessera_engine::store::{Actor, ListRequest, Meanings, SecretRef, UnansweredQuestion};
 
 use crate::support::{Home, listed, named, recalled, shown};
 

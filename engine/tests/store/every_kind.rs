@@ -2,7 +2,7 @@
 
 use tessera_engine::Store;
 use tessera_engine::domain::{Category, Draft, Origin, Trust};
-use tessera_engine::store::{Actor, ListRequest, Meanings, DeliveryFilter, StoreConfig};
+use tessera_engine::store::{Actor, DeliveryFilter, ListRequest, Meanings, StoreConfig};
 use tessera_engine::sync::Action;
 
 use crate::support::{Home, listed, named, recalled, shown};
@@ -86,9 +86,9 @@ fn nothing_is_sent_because_of_vectors() {
     let mut store = home.open(THEN);
     let ops = store.ops(100).unwrap();
     let said = |store: &Store, id| (1..=26).find(|n| store.get(named(*n)).unwrap().is_some_and(|one| one.id == id));
-    let mut handles: Vec<u32> = ops.iter().filter_map(|op| said(&store, op.memory)).collect();
-    handles.sort_unstable();
-    assert_eq!(handles, [2, 12, 24, 25, 26]);
+    let mut short_ids: Vec<u32> = ops.iter().filter_map(|op| said(&store, op.memory)).collect();
+    short_ids.sort_unstable();
+    assert_eq!(short_ids, [2, 12, 24, 25, 26]);
     assert!(ops.iter().any(|op| matches!(op.action, Action::Delete)));
     while store.embed_some().unwrap() {}
     assert_eq!(store.ops(100).unwrap(), ops);
@@ -103,7 +103,7 @@ fn with_the_leg_switched_off_it_waits_and_is_written_on() {
     let back = store.restore(named(12), None, &Actor::default()).unwrap();
     assert_eq!(back.memory.content, "Ferry line seven turns at the north mole");
     let new = store.remember(Draft::new("Ferry line nine was given up")).unwrap().memory;
-    assert_eq!(new.handle.get(), 27);
+    assert_eq!(new.short_id.get(), 27);
     assert_eq!(recalled(&mut store, "which ferry line was given up?")[0], "Ferry line nine was given up");
     assert_eq!(store.meanings().unwrap(), Meanings { waiting: 25, ..Meanings::default() });
     drop(store);

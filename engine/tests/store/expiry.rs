@@ -54,7 +54,7 @@ fn what_is_over_is_hidden_listed_counted_and_brought_back() {
         assert!(!shown(opened).contains(&1));
         assert_eq!(listed(opened, ListRequest { expired: true, ..ListRequest::default() }), [1]);
         assert_eq!(opened.stats().unwrap().expired, 1);
-        let brief = opened.chosen(&[named(1)].map(handle), &RecallRequest::new("")).unwrap();
+        let brief = opened.chosen(&[named(1)].map(short_id), &RecallRequest::new("")).unwrap();
         assert!(brief.is_none());
         assert_eq!(opened.get(named(1)).unwrap().unwrap().deleted, None);
     }
@@ -68,10 +68,10 @@ fn what_is_over_is_hidden_listed_counted_and_brought_back() {
     assert!(matches!(again, Err(StoreError::Conflict { .. })));
 }
 
-fn handle(reference: MemoryRef) -> tessera_engine::Handle {
+fn short_id(reference: MemoryRef) -> tessera_engine::ShortId {
     match reference {
-        MemoryRef::Handle(handle) => handle,
-        MemoryRef::Id(_) => unreachable!("a handle was given"),
+        MemoryRef::ShortId(short_id) => short_id,
+        MemoryRef::Id(_) => unreachable!("an ID was given"),
     }
 }
 

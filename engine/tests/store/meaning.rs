@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use tessera_engine::Store;
 use tessera_engine::domain::{Draft, Patch, RecallRequest, Scope};
 use tessera_engine::meaning::{ENCODER_VERSION, Encoder, Meaning, passages_of};
-use tessera_engine::store::{Actor, Erase, ImportAs, SimilarityKind, Meanings, StoreConfig, Verdict};
+use tessera_engine::store::{Actor, Erase, ImportAs, Meanings, SimilarityKind, StoreConfig, Verdict};
 
 use crate::support::{Home, named, store};
 
@@ -14,8 +14,8 @@ fn database(home: &Home) -> Connection {
     Connection::open(home.dir.path().join("t/tessera.db")).unwrap()
 }
 
-fn kept(home: &Home, handle: u32) -> Vec<u8> {
-    database(home).query_row("SELECT meaning FROM memories WHERE handle = ?1", [handle], |row| row.get(0)).unwrap()
+fn kept(home: &Home, short_id: u32) -> Vec<u8> {
+    database(home).query_row("SELECT meaning FROM memories WHERE short_id = ?1", [short_id], |row| row.get(0)).unwrap()
 }
 
 fn vectors_of(text: &str) -> Vec<u8> {
@@ -95,10 +95,10 @@ fn one_process_works_off_at_a_time_and_what_was_changed_meanwhile_waits() {
 fn an_older_encoders_vectors_are_made_anew_and_a_newer_ones_are_left() {
     let (home, mut opened) = filled(&TEXTS);
     while opened.embed_some().unwrap() {}
-    let before: Vec<Vec<u8>> = (1..=4).map(|handle| kept(&home, handle)).collect();
-    let as_of = |version: u8, handles: &str| {
+    let before: Vec<Vec<u8>> = (1..=4).map(|short_id| kept(&home, short_id)).collect();
+    let as_of = |version: u8, short_ids: &str| {
         let sql = format!(
-            "UPDATE memories SET meaning = CAST(x'{version:02X}' || substr(meaning, 2) AS BLOB) WHERE handle IN ({handles});
+            "UPDATE memories SET meaning = CAST(x'{version:02X}' || substr(meaning, 2) AS BLOB) WHERE short_id IN ({short_ids});
              DELETE FROM meta WHERE key LIKE 'meaning%'"
         );
         database(&home).execute_batch(&sql).unwrap();
@@ -117,7 +117,7 @@ fn an_older_encoders_vectors_are_made_anew_and_a_newer_ones_are_left() {
         .execute_batch(
             "INSERT INTO meta VALUES ('meaning', 1), ('meaning_left', 0);
              UPDATE meta SET value = value + 1 WHERE key = 'rev';
-             UPDATE memories SET rev = (SELECT value FROM meta WHERE key = 'rev') WHERE handle = 4",
+             UPDATE memories SET rev = (SELECT value FROM meta WHERE key = 'rev') WHERE short_id = 4",
         )
         .unwrap();
     assert!(!opened.embed_some().unwrap());
@@ -199,7 +199,7 @@ fn the_doctor_finds_damaged_vectors_and_has_them_made_anew() {
     assert_eq!(meaning_check(&home, false).0, Verdict::Ok, "to wait is no illness");
     while opened.embed_some().unwrap() {}
     let before = kept(&home, 1);
-    let damage = "UPDATE memories SET meaning = CASE handle
+    let damage = "UPDATE memories SET meaning = CASE short_id
         WHEN 1 THEN CAST(substr(meaning, 1, 100) || x'7F' || substr(meaning, 102) AS BLOB)
         WHEN 2 THEN CAST(substr(meaning, 1, 200) AS BLOB) ELSE meaning END";
     database(&home).execute_batch(damage).unwrap();
@@ -226,7 +226,7 @@ fn what_came_out_of_an_export_or_a_wreck_waits() {
     let copy = opened.backup(None).unwrap();
     let copied: Vec<u8> = Connection::open(copy)
         .unwrap()
-        .query_row("SELECT meaning FROM memories WHERE handle = 1", [], |row| row.get(0))
+        .query_row("SELECT meaning FROM memories WHERE short_id = 1", [], |row| row.get(0))
         .unwrap();
     assert_eq!(copied, kept(&home, 1), "a copy is whole");
 }
@@ -240,7 +240,7 @@ fn a_new_note_is_told_what_says_nearly_the_same_in_its_scope() {
     while opened.embed_some().unwrap() {}
     let new = store(&mut opened, text);
     let near = opened.near(&new).unwrap();
-    let told: Vec<(u32, SimilarityKind)> = near.iter().map(|near| (near.handle.get(), near.likeness)).collect();
+    let told: Vec<(u32, SimilarityKind)> = near.iter().map(|near| (near.short_id.get(), near.likeness)).collect();
     assert_eq!(told, [(1, SimilarityKind::Other)], "{near:?}");
     assert_eq!(opened.embed_newest(|| false).unwrap(), 1, "what was encoded for that is kept");
     let lunch = store(&mut opened, "Lunch is at noon");
@@ -252,9 +252,9 @@ fn an_older_program_that_still_runs_leaves_no_vector_behind_on_another_text() {
     let (home, mut opened) = filled(&TEXTS);
     while opened.embed_some().unwrap() {}
     // As it writes them: it knows nothing of the column.
-    let old = "UPDATE memories SET content = 'Vegetarian food is ordered' WHERE handle = 1;
-               UPDATE memories SET deleted = 1, forward = x'' WHERE handle = 2;
-               UPDATE memories SET importance = 9 WHERE handle = 3;";
+    let old = "UPDATE memories SET content = 'Vegetarian food is ordered' WHERE short_id = 1;
+               UPDATE memories SET deleted = 1, forward = x'' WHERE short_id = 2;
+               UPDATE memories SET importance = 9 WHERE short_id = 3;";
     database(&home).execute_batch(old).unwrap();
     assert!(kept(&home, 1).is_empty() && kept(&home, 2).is_empty());
     assert_eq!((kept(&home, 3), counts(&opened)), (vectors_of(TEXTS[2]), (2, 1, 0)));

@@ -82,7 +82,7 @@ fn of_hundred(importance: u8) -> Importance {
     Importance::try_from(f64::from(importance) / 100.0).unwrap()
 }
 
-fn handle(at: usize) -> MemoryRef {
+fn short_id(at: usize) -> MemoryRef {
     named(u32::try_from(at + 1).unwrap())
 }
 
@@ -101,17 +101,17 @@ fn step(model: &mut Model, store: &mut Store, random: &mut fastrand::Rng) {
         }
         (5, Some(at), _) if !model.is_replaced(at) && !is_in_circle(model, at) => {
             let again = store.remember(Draft::new(&model.rows[at].text)).unwrap();
-            assert!(again.existed && MemoryRef::Handle(again.memory.handle) == handle(at), "said again");
+            assert!(again.existed && MemoryRef::ShortId(again.memory.short_id) == short_id(at), "said again");
         }
         (6..8, Some(at), _) => {
             let (text, word) = model.fresh();
-            store.update(handle(at), &Patch { content: Some(text.clone()), ..Patch::default() }, &actor).unwrap();
+            store.update(short_id(at), &Patch { content: Some(text.clone()), ..Patch::default() }, &actor).unwrap();
             (model.rows[at].text, model.rows[at].word) = (text, word);
         }
         (8, Some(at), _) => {
             let importance = random.u8(1..=100);
             let patch = Patch { importance: Some(of_hundred(importance)), ..Patch::default() };
-            store.update(handle(at), &patch, &actor).unwrap();
+            store.update(short_id(at), &patch, &actor).unwrap();
             model.rows[at].importance = importance;
         }
         (9..13, Some(by), Some(of)) => link(model, store, random, (by, of)),
@@ -128,12 +128,12 @@ fn link(model: &mut Model, store: &mut Store, random: &mut fastrand::Rng, (by, o
     let known: Vec<_> = known.cloned().collect();
     if random.u8(..4) == 0 && !known.is_empty() {
         let link = known[random.usize(..known.len())].clone();
-        store.unlink(handle(link.0), &link.1, handle(link.2), &actor).unwrap();
+        store.unlink(short_id(link.0), &link.1, short_id(link.2), &actor).unwrap();
         model.links.remove(&link);
         return;
     }
     let kind = if random.bool() { LinkKind::Supersedes } else { LinkKind::SeeAlso };
-    match store.link(handle(by), &kind, handle(of), &actor) {
+    match store.link(short_id(by), &kind, short_id(of), &actor) {
         Ok(_) => drop(model.links.insert((by, kind, of))),
         Err(StoreError::Conflict { .. }) => assert!(by == of || kind == LinkKind::Supersedes),
         Err(error) => panic!("{error}"),
@@ -146,19 +146,19 @@ fn remove(model: &mut Model, store: &mut Store, random: &mut fastrand::Rng, (one
     match random.u8(..5) {
         0..2 => {
             let all: BTreeSet<usize> = [one, two].into();
-            let refs: Vec<MemoryRef> = all.iter().map(|at| handle(*at)).collect();
+            let refs: Vec<MemoryRef> = all.iter().map(|at| short_id(*at)).collect();
             store.forget(&refs, Erase::Soft, &actor).unwrap();
             all.into_iter().for_each(|at| model.rows[at].is_alive = false);
         }
         2 => {
             let Some(at) = model.some(random, |row| !row.is_purged) else { return };
-            store.forget(&[handle(at)], Erase::Hard, &actor).unwrap();
+            store.forget(&[short_id(at)], Erase::Hard, &actor).unwrap();
             model.rows[at] = Row { is_alive: false, is_purged: true, ..model.rows[at].clone() };
             model.links.retain(|(by, _, of)| *by != at && *of != at);
         }
         _ => {
             let Some(at) = model.some(random, |row| !row.is_alive && !row.is_purged) else { return };
-            store.restore(handle(at), None, &actor).unwrap();
+            store.restore(short_id(at), None, &actor).unwrap();
             model.rows[at].is_alive = true;
         }
     }
@@ -169,9 +169,9 @@ fn import(model: &mut Model, store: &mut Store, random: &mut fastrand::Rng) {
     let imported = model.some(random, |row| row.import.is_some() && row.is_alive);
     if let Some(n) = imported.filter(|_| random.bool()).and_then(|at| model.rows[at].import) {
         let undone = store.undo_import(n).unwrap();
-        let kept: BTreeSet<u32> = undone.kept.iter().map(|handle| handle.get()).collect();
-        for (handle, row) in (1..).zip(&mut model.rows).filter(|(_, row)| row.import == Some(n)) {
-            row.is_alive &= kept.contains(&handle);
+        let kept: BTreeSet<u32> = undone.kept.iter().map(|short_id| short_id.get()).collect();
+        for (short_id, row) in (1..).zip(&mut model.rows).filter(|(_, row)| row.import == Some(n)) {
+            row.is_alive &= kept.contains(&short_id);
             row.import = None;
         }
         return;
@@ -189,7 +189,7 @@ fn import(model: &mut Model, store: &mut Store, random: &mut fastrand::Rng) {
 /// Both say the same.
 fn agree(model: &Model, store: &mut Store, random: &mut fastrand::Rng) {
     for (at, row) in model.rows.iter().enumerate() {
-        let memory = store.get(handle(at)).unwrap();
+        let memory = store.get(short_id(at)).unwrap();
         assert_eq!(memory.is_none(), row.is_purged, "{row:?}");
         let Some(memory) = memory else { continue };
         assert_eq!((&memory.content, memory.deleted.is_none()), (&row.text, row.is_alive));
@@ -197,24 +197,24 @@ fn agree(model: &Model, store: &mut Store, random: &mut fastrand::Rng) {
         let links: BTreeSet<_> = memory.links.iter().map(|link| (link.kind.clone(), link.to)).collect();
         let wanted = model.links.iter().filter(|(by, ..)| *by == at);
         let wanted: BTreeSet<_> =
-            wanted.map(|(_, kind, of)| (kind.clone(), store.get(handle(*of)).unwrap().unwrap().id)).collect();
+            wanted.map(|(_, kind, of)| (kind.clone(), store.get(short_id(*of)).unwrap().unwrap().id)).collect();
         assert_eq!(links, wanted, "links of {row:?}");
     }
-    let alive = (1..).zip(&model.rows).filter(|(_, row)| row.is_alive).map(|(handle, _)| handle);
+    let alive = (1..).zip(&model.rows).filter(|(_, row)| row.is_alive).map(|(short_id, _)| short_id);
     let alive: Vec<u32> = alive.collect();
     let shown = listed(store, ListRequest { limit: 200, ..ListRequest::default() });
-    assert!(shown.iter().all(|handle| alive.contains(handle)), "{shown:?}");
+    assert!(shown.iter().all(|short_id| alive.contains(short_id)), "{shown:?}");
     assert_eq!(shown.len(), alive.len().min(200));
     for _ in 0..3 {
         let Some(at) = model.some(random, |_| true) else { return };
         let row = &model.rows[at];
         let recall = store.recall(&RecallRequest::new(&row.word)).unwrap();
-        let found: Vec<u32> = recall.details.iter().map(|detail| detail.memory.handle.get()).collect();
+        let found: Vec<u32> = recall.details.iter().map(|detail| detail.memory.short_id.get()).collect();
         let is_found = found.contains(&u32::try_from(at + 1).unwrap());
         if !is_in_circle(model, at) {
             assert_eq!(is_found, row.is_alive && !model.is_replaced(at), "{row:?}: {}", recall.body);
         }
-        let dead = found.iter().find(|handle| !model.rows[**handle as usize - 1].is_alive);
+        let dead = found.iter().find(|short_id| !model.rows[**short_id as usize - 1].is_alive);
         assert_eq!(dead, None, "{}", recall.body);
     }
 }

@@ -25,8 +25,8 @@ fn pages(store: &mut Store, packing: Packing, mut between: impl FnMut(&mut Store
         let page: BTreeSet<u32> = reply
             .details
             .iter()
-            .map(|detail| detail.memory.handle.get())
-            .chain(reply.index.iter().map(|entry| entry.memory.handle.get()))
+            .map(|detail| detail.memory.short_id.get())
+            .chain(reply.index.iter().map(|entry| entry.memory.short_id.get()))
             .collect();
         shown.extend(page);
         let Some(cursor) = reply.next_cursor else { return shown };
@@ -56,7 +56,7 @@ fn nothing_is_lost_or_repeated_whatever_others_write() {
             // Uses of what was shown lift it; new matches, edits and deletions of what was shown move ranks.
             store.fold_accesses().unwrap();
             for _ in 0..3 {
-                store.note_uses(shown.iter().map(|handle| (handle_of(*handle), store.now())));
+                store.note_uses(shown.iter().map(|short_id| (short_id_of(*short_id), store.now())));
             }
             store.fold_accesses().unwrap();
             made += 1;
@@ -68,7 +68,7 @@ fn nothing_is_lost_or_repeated_whatever_others_write() {
                 store.forget(&[named(*gone)], Erase::Soft, &Actor::default()).unwrap();
             }
         });
-        let mut old: Vec<u32> = shown.iter().copied().filter(|handle| *handle <= NOTES).collect();
+        let mut old: Vec<u32> = shown.iter().copied().filter(|short_id| *short_id <= NOTES).collect();
         old.sort_unstable();
         assert_eq!(old, (1..=NOTES).collect::<Vec<_>>(), "{packing:?}");
     }
@@ -84,7 +84,7 @@ fn without_writes_all_are_shown_once_and_a_cursor_whose_memory_is_gone_goes_on()
     let mut forgotten = Vec::new();
     let shown = pages(&mut store, Packing::Dual, |store, shown| {
         // The match with which the next page would begin.
-        let next = order.iter().find(|handle| !shown.contains(handle) && !forgotten.contains(*handle));
+        let next = order.iter().find(|short_id| !shown.contains(short_id) && !forgotten.contains(*short_id));
         if let Some(next) = next {
             store.forget(&[named(*next)], Erase::Soft, &Actor::default()).unwrap();
             forgotten.push(*next);
@@ -95,7 +95,7 @@ fn without_writes_all_are_shown_once_and_a_cursor_whose_memory_is_gone_goes_on()
     assert_eq!(shown.len() + forgotten.len(), NOTES as usize);
 }
 
-fn handle_of(number: u32) -> tessera_engine::domain::Handle {
+fn short_id_of(number: u32) -> tessera_engine::domain::ShortId {
     number.try_into().unwrap()
 }
 
@@ -111,7 +111,7 @@ fn a_page_says_truly_whether_more_is_left_and_where_it_leads_is_not_guessed() {
         store.forget(&[named(gone)], Erase::Soft, &Actor::default()).unwrap();
     }
     let reply = store.recall(&request).unwrap();
-    let shown: BTreeSet<u32> = reply.details.iter().map(|detail| detail.memory.handle.get()).collect();
+    let shown: BTreeSet<u32> = reply.details.iter().map(|detail| detail.memory.short_id.get()).collect();
     assert!(shown.contains(&34) && reply.has_more && reply.next_cursor.is_some(), "{}", reply.body);
     assert!(reply.body.contains("+29 more"), "{}", reply.body);
     // Newer ones come in between: as many are left as there are.

@@ -32,7 +32,7 @@ fn what_nobody_vouched_for_replaces_only_its_like() {
     let mut opened = home.open(NOW);
     let own = store(&mut opened, "The office is in the city of Paris");
     import(&mut opened, "a", "The office is in the city of Rome", &own, ImportAs::Foreign);
-    assert!(opened.is_current(own.handle).unwrap());
+    assert!(opened.is_current(own.short_id).unwrap());
     let said = recalled(&mut opened, QUESTION);
     assert!(said.contains(&own.content) && said.len() == 2, "{said:?}");
     let foreign = opened.get(named(2)).unwrap().unwrap();
@@ -56,7 +56,7 @@ fn what_the_person_vouches_for_replaces_from_then_on() {
     vouch(&mut opened, Trust::User);
     assert_eq!(recalled(&mut opened, QUESTION), ["The office is in the city of Rome"]);
     vouch(&mut opened, Trust::Foreign);
-    assert!(opened.is_current(own.handle).unwrap(), "the word is taken back");
+    assert!(opened.is_current(own.short_id).unwrap(), "the word is taken back");
     import(&mut opened, "a", "The office is in the city of Rome", &own, ImportAs::Own);
     assert_eq!(recalled(&mut opened, QUESTION), ["The office is in the city of Rome"]);
 }
@@ -73,10 +73,10 @@ fn what_is_over_replaces_nothing() {
     let mut later = home.open("2026-12-01");
     assert_eq!(recalled(&mut later, QUESTION), [paris.content.as_str()]);
     assert_eq!(brief(&mut later), [paris.content.as_str()]);
-    assert!(later.is_current(paris.handle).unwrap() && !later.is_current(rome.handle).unwrap());
+    assert!(later.is_current(paris.short_id).unwrap() && !later.is_current(rome.short_id).unwrap());
     // What a filter leaves out is there all the same, and replaces.
     let mut request = RecallRequest::new(QUESTION);
-    request.exclude = [rome.handle].into();
+    request.exclude = [rome.short_id].into();
     assert_eq!(opened.recall(&request).unwrap().total_count, 0);
 }
 
@@ -109,11 +109,11 @@ fn when_the_newest_of_several_is_forgotten_another_replaces() {
     let actor = Actor::default();
     opened.forget(&[named(3)], Erase::Soft, &actor).unwrap();
     assert_eq!(recalled(&mut opened, QUESTION), [rome.content.as_str()]);
-    assert!(!opened.is_current(paris.handle).unwrap());
+    assert!(!opened.is_current(paris.short_id).unwrap());
     opened.forget(&[named(2)], Erase::Soft, &actor).unwrap();
     assert_eq!(recalled(&mut opened, QUESTION), [paris.content.as_str()]);
-    assert!(opened.is_current(paris.handle).unwrap());
+    assert!(opened.is_current(paris.short_id).unwrap());
     opened.restore(named(2), None, &actor).unwrap();
     assert_eq!(recalled(&mut opened, QUESTION), [rome.content.as_str()]);
-    assert!(!opened.is_current(paris.handle).unwrap());
+    assert!(!opened.is_current(paris.short_id).unwrap());
 }

@@ -211,9 +211,9 @@ fn what_is_read_into_another_form_and_lines_of_a_key_are_found_in_the_row() {
     let key = format!("The deploy key:\n{begin}\nMIIEowIBAAKCAQEA{line}\n{line}\n{end}");
     let connection = Connection::open(&path).unwrap();
     let set = |sql: &str, value: &str| assert_eq!(connection.execute(sql, [value]).unwrap(), 1);
-    set("UPDATE memories SET scope = ?1 WHERE handle = 1", &format!("https://bob:{token}@git.example.com/r.git"));
-    set("UPDATE memories SET content = ?1 WHERE handle = 3", &key);
-    set("UPDATE memories SET entities = json_array(?1), keywords = json_array(lower(?1)) WHERE handle = 4", line);
+    set("UPDATE memories SET scope = ?1 WHERE short_id = 1", &format!("https://bob:{token}@git.example.com/r.git"));
+    set("UPDATE memories SET content = ?1 WHERE short_id = 3", &key);
+    set("UPDATE memories SET entities = json_array(?1), keywords = json_array(lower(?1)) WHERE short_id = 4", line);
     drop(connection);
     let mut store = home.open(THEN);
     let seen = store.scan(Scanning::Look, &mut |_, _| {}).unwrap();

@@ -39,7 +39,7 @@ fn salvaged(home: &Home) -> Store {
 }
 
 #[test]
-fn salvage_keeps_owners_conflicts_trails_history_receipts_links_and_handles() {
+fn salvage_keeps_owners_conflicts_trails_history_receipts_links_and_short_ids() {
     let home = Home::with("joined.db");
     let mut before = home.open(NOW);
     let expected: Vec<_> = (1..=22).map(|number| before.get(named(number)).unwrap()).collect();
@@ -62,8 +62,8 @@ fn salvage_keeps_owners_conflicts_trails_history_receipts_links_and_handles() {
     let told = after.ops(100).unwrap();
     assert!(!ops.is_empty() && ops.iter().all(|op| told.contains(op)), "{told:?}");
     assert_eq!(after.sync_status().unwrap().shared_with_me, 2);
-    // A new memory takes a new handle.
-    assert_eq!(store(&mut after, "written after the salvage").handle.get(), 23);
+    // A new memory takes a new ID.
+    assert_eq!(store(&mut after, "written after the salvage").short_id.get(), 23);
 }
 
 #[test]

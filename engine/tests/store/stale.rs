@@ -19,28 +19,28 @@ fn database(home: &Home) -> Connection {
 
 fn derived(home: &Home) -> Derived {
     let database = database(home);
-    let sql = "SELECT handle, forward, length, signature FROM memories WHERE deleted IS NULL ORDER BY handle";
+    let sql = "SELECT short_id, forward, length, signature FROM memories WHERE deleted IS NULL ORDER BY short_id";
     let mut statement = database.prepare(sql).unwrap();
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))).unwrap();
     rows.map(Result::unwrap).collect()
 }
 
-/// Handles of the rows of another analyzer.
+/// IDs of the rows of another analyzer.
 fn stale(home: &Home, version: u8) -> Vec<u32> {
     derived(home)
         .into_iter()
         .filter(|(_, blob, ..)| blob.get(AT) == Some(&version))
-        .map(|(handle, ..)| handle)
+        .map(|(short_id, ..)| short_id)
         .collect()
 }
 
 /// Makes all rows those of another analyzer, as a store of that time left them.
 fn make(home: &Home, version: u8) {
     let database = database(home);
-    for (handle, mut blob, ..) in derived(home) {
+    for (short_id, mut blob, ..) in derived(home) {
         *blob.get_mut(AT).unwrap() = version;
-        let sql = "UPDATE memories SET forward = ?2, length = 0, signature = 0 WHERE handle = ?1";
-        database.execute(sql, (handle, blob)).unwrap();
+        let sql = "UPDATE memories SET forward = ?2, length = 0, signature = 0 WHERE short_id = ?1";
+        database.execute(sql, (short_id, blob)).unwrap();
     }
     database.execute("DELETE FROM meta WHERE key LIKE 'analysis%'", []).unwrap();
     std::fs::remove_file(home.dir.path().join("t/tessera.snapshot")).unwrap();
@@ -71,7 +71,7 @@ fn finds_all(opened: &mut Store) {
 #[test]
 fn a_row_without_any_blob_is_written_anew_too() {
     let (home, before) = filled();
-    let sql = "UPDATE memories SET forward = x'' WHERE handle % 7 = 0";
+    let sql = "UPDATE memories SET forward = x'' WHERE short_id % 7 = 0";
     assert_eq!(database(&home).execute(sql, []).unwrap(), 58);
     database(&home).execute("DELETE FROM meta WHERE key LIKE 'analysis%'", []).unwrap();
     let mut opened = home.open(NOW);
@@ -113,14 +113,14 @@ fn nothing_is_looked_through_twice_until_an_older_program_writes_again() {
     assert_eq!(derived(&home), before);
     // An older program that still runs leaves a row as it makes them.
     let database = database(&home);
-    let (handle, mut blob, ..) = before[7].clone();
+    let (short_id, mut blob, ..) = before[7].clone();
     blob[AT] = 0;
     let sql =
-        "UPDATE memories SET forward = ?2, rev = (SELECT value FROM meta WHERE key = 'rev') + 1 WHERE handle = ?1";
-    database.execute(sql, (handle, blob)).unwrap();
+        "UPDATE memories SET forward = ?2, rev = (SELECT value FROM meta WHERE key = 'rev') + 1 WHERE short_id = ?1";
+    database.execute(sql, (short_id, blob)).unwrap();
     database.execute("UPDATE meta SET value = value + 1 WHERE key = 'rev'", []).unwrap();
     assert!(!opened.reanalyse_some().unwrap());
-    assert_eq!(stale(&home, 0), [handle], "it was not seen yet");
+    assert_eq!(stale(&home, 0), [short_id], "it was not seen yet");
     finds_all(&mut opened);
     assert!(!opened.reanalyse_some().unwrap());
     assert_eq!(derived(&home), before);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use tessera_engine::Store;
-use tessera_engine::domain::{Draft, FixedClock, Handle, Memory, MemoryRef, RecallRequest, Timestamp};
+use tessera_engine::domain::{Draft, FixedClock, Memory, MemoryRef, RecallRequest, ShortId, Timestamp};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{ListRequest, SecretRules, StoreConfig, Usage};
 
@@ -53,15 +53,15 @@ pub(crate) fn store(store: &mut Store, text: &str) -> Memory {
 }
 
 pub(crate) fn named(number: u32) -> MemoryRef {
-    MemoryRef::Handle(Handle::try_from(number).unwrap())
+    MemoryRef::ShortId(ShortId::try_from(number).unwrap())
 }
 
-/// Handles that a listing shows, oldest first.
+/// IDs that a listing shows, oldest first.
 pub(crate) fn listed(store: &Store, request: ListRequest) -> Vec<u32> {
     let page = store.list(&ListRequest { limit: 200, ..request }).unwrap();
-    let mut handles: Vec<u32> = page.memories.iter().map(|memory| memory.handle.get()).collect();
-    handles.sort_unstable();
-    handles
+    let mut short_ids: Vec<u32> = page.memories.iter().map(|memory| memory.short_id.get()).collect();
+    short_ids.sort_unstable();
+    short_ids
 }
 
 pub(crate) fn shown(store: &Store) -> Vec<u32> {

@@ -39,7 +39,7 @@ fn a_line_does_not_choose_how_far_it_is_believed() {
     }
     assert_eq!(automatic(&mut store, "deploy"), 0);
     assert_eq!(store.recall(&RecallRequest::new("deploy")).unwrap().total_count, 4, "asked, they are given");
-    // The person's word makes them own: by handle, or for all that was imported.
+    // The person's word makes them own: by ID, or for all that was imported.
     let vouched = Patch { vouched: Some(Trust::User), ..Patch::default() };
     store.update(named(1), &vouched, &Actor::default()).unwrap();
     assert_eq!(automatic(&mut store, "deploy"), 1);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tessera_engine::domain::{MemoryId, Trust};
+use tessera_engine::domain::{MemoryUuid, Trust};
 use tessera_engine::sync::{Document, Rights, Shadow, State};
 
 use crate::server::{Key, name};
@@ -18,11 +18,11 @@ impl World {
         for (number, machine) in self.machines.iter().enumerate() {
             let rows = self.server.snapshot(machine.user, &[]).rows;
             let rows = rows.into_iter().map(|row| machine.as_read(row));
-            let seen: BTreeMap<MemoryId, Document> =
+            let seen: BTreeMap<MemoryUuid, Document> =
                 rows.filter_map(|row| Some((row.row.memory, row.row.state.live()?.clone()))).collect();
             let shown = machine.shown();
             if seen != shown {
-                let only = |a: &BTreeMap<MemoryId, Document>, b: &BTreeMap<MemoryId, Document>| {
+                let only = |a: &BTreeMap<MemoryUuid, Document>, b: &BTreeMap<MemoryUuid, Document>| {
                     a.iter().filter(|(id, d)| b.get(id) != Some(d)).map(|(_, d)| format!("{d:?}")).collect::<Vec<_>>()
                 };
                 return Err(format!(

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tessera_engine::domain::{MemoryId, Timestamp};
+use tessera_engine::domain::{MemoryUuid, Timestamp};
 use tessera_engine::sync::{Arrival, Document, Local, Mark, Op, Settled, Shadow, State};
 
 use crate::flaw::Flaw;
@@ -11,7 +11,7 @@ use crate::server::{Answer, PullReply, PushReply, Snapshot, User, name};
 #[derive(Debug)]
 pub(crate) struct Machine {
     pub(crate) user: User,
-    pub(crate) rows: BTreeMap<MemoryId, Local>,
+    pub(crate) rows: BTreeMap<MemoryUuid, Local>,
     pub(crate) epoch: u64,
     pub(crate) cursor: u64,
     /// The newest first.
@@ -22,10 +22,10 @@ pub(crate) struct Machine {
     skew: i64,
     /// True for a program of before: it knows of no files, and of no metadata.
     pub(crate) is_older: bool,
-    attempts: BTreeMap<MemoryId, u32>,
-    unqueued: BTreeSet<MemoryId>,
+    attempts: BTreeMap<MemoryUuid, u32>,
+    unqueued: BTreeSet<MemoryUuid>,
     /// The memory that a flawed machine sends until it is answered.
-    stuck: Option<MemoryId>,
+    stuck: Option<MemoryUuid>,
 }
 
 impl Machine {
@@ -50,7 +50,7 @@ impl Machine {
         }
     }
 
-    pub(crate) fn id(&mut self) -> MemoryId {
+    pub(crate) fn id(&mut self) -> MemoryUuid {
         id(&mut self.random)
     }
 
@@ -59,12 +59,12 @@ impl Machine {
     }
 
     /// Memories that the machine shows.
-    pub(crate) fn shown(&self) -> BTreeMap<MemoryId, Document> {
+    pub(crate) fn shown(&self) -> BTreeMap<MemoryUuid, Document> {
         self.rows.iter().filter_map(|(memory, local)| Some((*memory, local.state.live()?.clone()))).collect()
     }
 
     /// A write of the user: the memory and its place in the queue in one transaction.
-    pub(crate) fn write(&mut self, memory: MemoryId, state: State) {
+    pub(crate) fn write(&mut self, memory: MemoryUuid, state: State) {
         if let Some(local) = self.rows.get_mut(&memory) {
             local.state = state;
         } else if let State::Live(document) = state {
@@ -96,8 +96,9 @@ impl Machine {
 
     /// What the worker sends next: of a random memory, so that no order is taken for granted.
     pub(crate) fn next_op(&mut self, step: u64) -> Option<Op> {
-        let dirty: Vec<MemoryId> = self.rows.iter().filter(|(_, local)| !local.is_clean()).map(|(id, _)| *id).collect();
-        let dirty: Vec<MemoryId> = dirty.into_iter().filter(|memory| !self.unqueued.contains(memory)).collect();
+        let dirty: Vec<MemoryUuid> =
+            self.rows.iter().filter(|(_, local)| !local.is_clean()).map(|(id, _)| *id).collect();
+        let dirty: Vec<MemoryUuid> = dirty.into_iter().filter(|memory| !self.unqueued.contains(memory)).collect();
         let memory = *self.random.choice(&dirty)?;
         let memory = self.stuck.filter(|stuck| dirty.contains(stuck)).unwrap_or(memory);
         let (op_id, at) = (self.id(), self.now(step));
@@ -187,7 +188,7 @@ impl Machine {
         shadow
     }
 
-    fn take(&mut self, memory: MemoryId, arrival: Arrival) {
+    fn take(&mut self, memory: MemoryUuid, arrival: Arrival) {
         let arrival = match arrival {
             Arrival::Row(shadow) => Arrival::Row(Box::new(self.as_read(*shadow))),
             gone @ Arrival::Gone { .. } => gone,
@@ -206,7 +207,7 @@ impl Machine {
         }
     }
 
-    fn carry_out(&mut self, memory: MemoryId, settled: Settled) {
+    fn carry_out(&mut self, memory: MemoryUuid, settled: Settled) {
         if !settled.stays {
             self.rows.remove(&memory);
         }
@@ -218,7 +219,7 @@ impl Machine {
     /// Begins anew from a snapshot, keeping what was not sent.
     pub(crate) fn refetch(&mut self, snapshot: Snapshot) {
         let rows = snapshot.rows.into_iter().map(|row| (row.row.memory, self.as_read(row)));
-        let mut rows: BTreeMap<MemoryId, _> = rows.collect();
+        let mut rows: BTreeMap<MemoryUuid, _> = rows.collect();
         if self.flaw == Some(Flaw::ResyncDeletesUnsent) {
             self.rows.clear();
         }
@@ -242,6 +243,6 @@ impl Machine {
     }
 }
 
-fn id(random: &mut fastrand::Rng) -> MemoryId {
-    MemoryId::from_key(&random.u128(..).to_string())
+fn id(random: &mut fastrand::Rng) -> MemoryUuid {
+    MemoryUuid::from_key(&random.u128(..).to_string())
 }

@@ -1,7 +1,7 @@
 //! What a program that knows of no files sends and keeps, as JSON: a file stays one.
 
 use serde_json::{Value, json};
-use tessera_engine::domain::{MemoryId, Timestamp};
+use tessera_engine::domain::{MemoryUuid, Timestamp};
 use tessera_engine::sync::{Action, Author, Decision, Document, Local, Op, Rights, Row, Shadow, State, decide};
 
 fn document(content: &str, file: Option<&str>) -> Document {
@@ -17,7 +17,7 @@ fn document(content: &str, file: Option<&str>) -> Document {
 
 fn row(document: Document) -> Row {
     Row {
-        memory: MemoryId::from_key("a file"),
+        memory: MemoryUuid::from_key("a file"),
         rev: 1,
         people_rev: 1,
         content_rev: 1,
@@ -42,7 +42,7 @@ fn details_of_a_program_of_before_leave_a_file_where_it_is() {
     assert!(edit["edit"].get("base").is_none() && edit["edit"]["details"].get("file").is_none(), "{edit}");
     let action: Action = serde_json::from_value(edit).unwrap();
     let op = Op {
-        op_id: MemoryId::from_key("op"),
+        op_id: MemoryUuid::from_key("op"),
         memory: row.memory,
         base_rev: 1,
         at: Timestamp::from_micros(2),
@@ -56,8 +56,8 @@ fn details_of_a_program_of_before_leave_a_file_where_it_is() {
 #[test]
 fn what_a_server_cleans_up_does_not_undo_a_deletion_and_what_somebody_changed_does() {
     let deletion = Op {
-        op_id: MemoryId::from_key("op"),
-        memory: MemoryId::from_key("a file"),
+        op_id: MemoryUuid::from_key("op"),
+        memory: MemoryUuid::from_key("a file"),
         base_rev: 3,
         at: Timestamp::from_micros(2),
         action: Action::Delete,
@@ -72,11 +72,11 @@ fn what_a_server_cleans_up_does_not_undo_a_deletion_and_what_somebody_changed_do
 
 #[test]
 fn a_server_of_before_is_told_a_path_once_and_takes_none_away() {
-    let mut local = Local::new(MemoryId::from_key("a file"), document("- one\n", Some("/memories/a.md")));
-    let (mut number, mut fresh) = (0, || MemoryId::from_key("fresh"));
+    let mut local = Local::new(MemoryUuid::from_key("a file"), document("- one\n", Some("/memories/a.md")));
+    let (mut number, mut fresh) = (0, || MemoryUuid::from_key("fresh"));
     let mut next = || {
         number += 1;
-        MemoryId::from_key(&number.to_string())
+        MemoryUuid::from_key(&number.to_string())
     };
     let op = local.op(next(), Timestamp::from_micros(1)).unwrap();
     let shadow = Shadow { row: row(document("- one\n", None)), seq: 1, share: None };

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tessera_engine::domain::{MemoryId, Permission, Share, Tag};
+use tessera_engine::domain::{MemoryUuid, Permission, Share, Tag};
 use tessera_engine::sync::{
     Action, Arrival, Author, Decision, Mark, Op, Refusal, Rights, Row, Shadow, State, copy_id, decide,
 };
@@ -17,15 +17,15 @@ pub(crate) type User = usize;
 pub(crate) enum PushReply {
     MustRefetch,
     /// The server failed on the change to a memory, or a proxy answered in its place.
-    NotNow(MemoryId),
+    NotNow(MemoryUuid),
     Answer(Box<Answer>, Option<Mark>),
 }
 
 /// What became of an op: the row as it is now, and the copy if both texts were kept.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
-    pub(crate) memory: MemoryId,
-    pub(crate) op_id: MemoryId,
+    pub(crate) memory: MemoryUuid,
+    pub(crate) op_id: MemoryUuid,
     pub(crate) refused: Option<Refusal>,
     pub(crate) row: Option<Shadow>,
     pub(crate) copy: Option<Shadow>,
@@ -35,7 +35,7 @@ pub(crate) struct Answer {
 #[derive(Debug, Clone)]
 pub(crate) enum PullReply {
     MustRefetch,
-    Page { after: u64, rows: Vec<(MemoryId, Arrival)>, next: u64, mark: Option<Mark> },
+    Page { after: u64, rows: Vec<(MemoryUuid, Arrival)>, next: u64, mark: Option<Mark> },
 }
 
 /// Everything a user may see, for a machine that begins anew.
@@ -51,7 +51,7 @@ pub(crate) struct Snapshot {
 const PAGE: usize = 3;
 
 /// Whose a memory is, and its id: two users may use one id.
-pub(crate) type Key = (User, MemoryId);
+pub(crate) type Key = (User, MemoryUuid);
 
 /// The name of a user.
 pub(crate) fn name(user: User) -> String {
@@ -69,7 +69,7 @@ pub(crate) struct Server {
     marks: BTreeMap<(User, u64), i64>,
     /// For each user and memory, its place in their feed, and the place where it first stood.
     feeds: BTreeMap<User, BTreeMap<Key, (u64, u64)>>,
-    applied: BTreeMap<(User, MemoryId), Option<Refusal>>,
+    applied: BTreeMap<(User, MemoryUuid), Option<Refusal>>,
     /// Of a server that numbers changes before they are to be seen: those that are not yet.
     late: Vec<(User, Key, u64)>,
     made: u64,
@@ -109,7 +109,7 @@ impl Server {
     }
 
     /// The memory that an id means to a user: their own, else of those that they may see the one that came first.
-    fn meant(&self, user: User, memory: MemoryId) -> Option<Key> {
+    fn meant(&self, user: User, memory: MemoryUuid) -> Option<Key> {
         let feed = self.feeds.get(&user)?;
         let seen = feed.iter().filter(|((_, id), _)| *id == memory);
         let seen = seen.filter(|(key, _)| self.rights(user, **key) >= Rights::Read);
@@ -120,7 +120,7 @@ impl Server {
         seen.min_by_key(first).map(|(key, _)| *key)
     }
 
-    fn shadow(&self, user: User, memory: MemoryId) -> Option<Shadow> {
+    fn shadow(&self, user: User, memory: MemoryUuid) -> Option<Shadow> {
         let key = self.meant(user, memory)?;
         let feed = self.feeds.get(&user)?;
         let seq = feed.iter().filter(|((_, id), _)| *id == memory).map(|(_, (seq, _))| *seq).max()?;
@@ -188,7 +188,7 @@ impl Server {
         let asked = op.memory;
         if self.flaw == Some(Flaw::TheServerMakesIds) && matches!(op.action, Action::Create(_)) {
             self.made += 1;
-            op.memory = MemoryId::from_key(&format!("made {}", self.made));
+            op.memory = MemoryUuid::from_key(&format!("made {}", self.made));
         }
         let known = self.applied.get(&(user, op.op_id)).copied();
         let is_new = known.is_none() || self.flaw == Some(Flaw::TheServerMakesIds);
@@ -254,12 +254,12 @@ impl Server {
             return PullReply::MustRefetch;
         }
         let feed = self.feeds.get(&user).into_iter().flatten();
-        let mut changed: Vec<(u64, MemoryId)> =
+        let mut changed: Vec<(u64, MemoryUuid)> =
             feed.filter(|(_, (seq, _))| *seq > after).map(|((_, memory), (seq, _))| (*seq, *memory)).collect();
         changed.sort_unstable();
         changed.truncate(PAGE);
         let next = changed.last().map_or(after, |(seq, _)| *seq);
-        let arrival = |(seq, memory): (u64, MemoryId)| match self.shadow(user, memory) {
+        let arrival = |(seq, memory): (u64, MemoryUuid)| match self.shadow(user, memory) {
             Some(shadow) => (memory, Arrival::Row(Box::new(Shadow { seq, ..shadow }))),
             None => (memory, Arrival::Gone { seq }),
         };
@@ -272,7 +272,7 @@ impl Server {
     }
 
     pub(crate) fn snapshot(&self, user: User, known: &[Mark]) -> Snapshot {
-        let ids: BTreeSet<MemoryId> = self.feeds.get(&user).into_iter().flatten().map(|((_, id), _)| *id).collect();
+        let ids: BTreeSet<MemoryUuid> = self.feeds.get(&user).into_iter().flatten().map(|((_, id), _)| *id).collect();
         let rows = ids.into_iter().filter_map(|memory| self.shadow(user, memory)).collect();
         let common = known.iter().filter(|mark| self.knows(user, Some(**mark))).map(|mark| mark.seq).max();
         let restored_seq = common.unwrap_or(0);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use tessera_engine::domain::{
-    Draft, FixedClock, Importance, Link, LinkKind, Memory, MemoryId, MemoryRef, Patch, RecallRequest, Tag, Timestamp,
+    Draft, FixedClock, Importance, Link, LinkKind, Memory, MemoryRef, MemoryUuid, Patch, RecallRequest, Tag, Timestamp,
     Trust,
 };
 use tessera_engine::score::Weights;
@@ -105,7 +105,7 @@ fn act(machine: &mut Machine, server: &mut Server, random: &mut fastrand::Rng, s
         store.remember(Draft::new(format!("memory {step} 国 \u{1f600}"))).unwrap();
         return;
     };
-    let reference = MemoryRef::Handle(memory.handle);
+    let reference = MemoryRef::ShortId(memory.short_id);
     match random.u8(..12) {
         0..4 => {
             let patch = Patch { content: Some(format!("text {step}")), ..Patch::default() };
@@ -122,7 +122,7 @@ fn act(machine: &mut Machine, server: &mut Server, random: &mut fastrand::Rng, s
             refused(store.update(reference, &Patch { importance, ..Patch::default() }, &actor).map(drop), memory);
         }
         9 => {
-            let to = MemoryRef::Handle(random.choice(&live).unwrap().handle);
+            let to = MemoryRef::ShortId(random.choice(&live).unwrap().short_id);
             let linked = store.link(reference, &LinkKind::Supersedes, to, &actor).map(drop);
             // In a circle, or to itself.
             let _ = linked.map_err(|error| assert!(matches!(error, StoreError::Conflict { .. }), "{error}"));
@@ -150,12 +150,12 @@ fn said(memory: &Memory) -> Said {
     (memory.content.clone(), tags, memory.importance.percent(), memory.links.len())
 }
 
-fn shown(machine: &Machine) -> BTreeMap<MemoryId, Said> {
-    let whole = |memory: &Memory| machine.store.get(MemoryRef::Handle(memory.handle)).unwrap().unwrap();
+fn shown(machine: &Machine) -> BTreeMap<MemoryUuid, Said> {
+    let whole = |memory: &Memory| machine.store.get(MemoryRef::ShortId(memory.short_id)).unwrap().unwrap();
     machine.live().iter().map(|memory| (memory.id, said(&whole(memory)))).collect()
 }
 
-fn held(shadow: Shadow) -> Option<(MemoryId, Said)> {
+fn held(shadow: Shadow) -> Option<(MemoryUuid, Said)> {
     let document = shadow.row.state.live()?;
     let said = (
         document.content.as_str().to_owned(),
@@ -238,13 +238,13 @@ fn what_is_kept_here_stays_here_and_leaving_takes_other_users_memories_away() {
     assert_eq!(told.len(), 1, "what was here before stays here");
     // A change of a private memory does not tell of it either.
     let patch = Patch { content: Some("still kept on this machine".into()), ..Patch::default() };
-    mine.store.update(MemoryRef::Handle(mine.live()[0].handle), &patch, &Actor::default()).unwrap();
+    mine.store.update(MemoryRef::ShortId(mine.live()[0].short_id), &patch, &Actor::default()).unwrap();
     mine.store.remember(Draft::new("new and told")).unwrap();
     server.share(told[0], 0, Some(Rights::Read));
     rounds([&mut theirs, &mut mine], &mut server, &mut random);
     assert_eq!(server.rows.len(), 2);
     let shared = mine.live().into_iter().find(|memory| memory.share.is_some()).unwrap();
-    let refused = mine.store.forget(&[MemoryRef::Handle(shared.handle)], Erase::Hard, &Actor::default());
+    let refused = mine.store.forget(&[MemoryRef::ShortId(shared.short_id)], Erase::Hard, &Actor::default());
     assert!(matches!(refused, Err(StoreError::Conflict { .. })));
     mine.store.leave().unwrap();
     let left: Vec<String> = mine.live().into_iter().map(|memory| memory.content).collect();

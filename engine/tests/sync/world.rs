@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tessera_engine::domain::{
-    Category, Content, FilePath, Importance, Link, LinkKind, MemoryId, MemoryType, Metadata, Origin, Scope, Tag,
+    Category, Content, FilePath, Importance, Link, LinkKind, MemoryType, MemoryUuid, Metadata, Origin, Scope, Tag,
     Timestamp,
 };
 use tessera_engine::sync::{Action, Details, Document, Edit, Local, Mark, Op, Rights, Shadow, State};
@@ -28,7 +28,7 @@ enum Message {
 
 /// Where a text was written.
 pub(crate) struct Written {
-    pub(crate) memory: MemoryId,
+    pub(crate) memory: MemoryUuid,
     pub(crate) by: User,
     pub(crate) is_superseded: bool,
 }
@@ -43,17 +43,17 @@ pub(crate) struct World {
     pub(crate) machines: Vec<Machine>,
     network: Vec<Message>,
     pub(crate) written: BTreeMap<String, Written>,
-    pub(crate) purged: BTreeSet<MemoryId>,
+    pub(crate) purged: BTreeSet<MemoryUuid>,
     /// Memories that were made as files.
-    pub(crate) files: BTreeMap<MemoryId, FilePath>,
+    pub(crate) files: BTreeMap<MemoryUuid, FilePath>,
     /// Memories that were given metadata; none is taken away.
-    pub(crate) beside: BTreeSet<MemoryId>,
+    pub(crate) beside: BTreeSet<MemoryUuid>,
     /// Expiries that owners set.
     pub(crate) expiries: BTreeSet<Timestamp>,
     /// Whether the server is taken back to backups.
     pub(crate) is_restored: bool,
     /// Memories whose changes the server fails to process.
-    failing: BTreeSet<MemoryId>,
+    failing: BTreeSet<MemoryUuid>,
     /// Whether a proxy answers some requests in the server's place.
     has_proxy: bool,
     /// Whether others attack often: ids are taken rarely otherwise.
@@ -109,7 +109,7 @@ impl World {
         let machine = self.any_machine();
         if self.beside_random.u8(..60) == 0 {
             let rows = self.machines[machine].rows.iter();
-            let waiting: Vec<MemoryId> = rows.filter(|(_, local)| !local.is_clean()).map(|(id, _)| *id).collect();
+            let waiting: Vec<MemoryUuid> = rows.filter(|(_, local)| !local.is_clean()).map(|(id, _)| *id).collect();
             self.failing.extend(self.beside_random.choice(waiting));
         }
         match self.random.u32(..100) {
@@ -140,7 +140,7 @@ impl World {
         }
     }
 
-    fn text(&mut self, memory: MemoryId, by: User) -> String {
+    fn text(&mut self, memory: MemoryUuid, by: User) -> String {
         let text = format!("text {}", self.written.len());
         self.written.insert(text.clone(), Written { memory, by, is_superseded: false });
         text
@@ -154,7 +154,7 @@ impl World {
         }
     }
 
-    fn any_shown(&mut self, machine: usize) -> Option<(MemoryId, Document)> {
+    fn any_shown(&mut self, machine: usize) -> Option<(MemoryUuid, Document)> {
         let shown: Vec<_> = self.machines[machine].shown().into_iter().collect();
         self.random.choice(shown)
     }
@@ -191,7 +191,7 @@ impl World {
     }
 
     /// Some memories are given something that a client keeps beside them.
-    fn new_metadata(&mut self, machine: usize, memory: MemoryId) -> Option<Metadata> {
+    fn new_metadata(&mut self, machine: usize, memory: MemoryUuid) -> Option<Metadata> {
         let is_given = self.beside_random.u8(..3) == 0 && !self.machines[machine].is_older;
         let metadata = is_given.then(|| format!("{{\"n\":{}}}", self.step).parse().unwrap());
         // Beside another user's memory nothing is kept.
@@ -202,7 +202,7 @@ impl World {
     }
 
     /// Some memories are files.
-    fn new_file(&mut self, machine: usize, memory: MemoryId) -> Option<FilePath> {
+    fn new_file(&mut self, machine: usize, memory: MemoryUuid) -> Option<FilePath> {
         let is_file = self.random.u8(..5) < 2 && !self.machines[machine].is_older;
         let path = is_file.then(|| FilePath::new("memories", &format!("{memory}.md")).unwrap());
         self.files.extend(path.clone().map(|path| (memory, path)));
@@ -331,7 +331,7 @@ impl World {
             return;
         }
         let op = Op {
-            op_id: MemoryId::from_key(&format!("attack {}", self.step)),
+            op_id: MemoryUuid::from_key(&format!("attack {}", self.step)),
             memory: key.1,
             base_rev: u64::MAX,
             at: Timestamp::from_micros(i64::MAX),
@@ -385,13 +385,13 @@ impl World {
             1 => {
                 let again = message.clone();
                 self.network.push(again);
-                self.handle(message);
+                self.short_id(message);
             }
-            _ => self.handle(message),
+            _ => self.short_id(message),
         }
     }
 
-    fn handle(&mut self, message: Message) {
+    fn short_id(&mut self, message: Message) {
         match message {
             Message::Push { machine, epoch, op, .. } if self.is_not_now(op.memory) => {
                 let reply = PushReply::NotNow(op.memory);
@@ -416,7 +416,7 @@ impl World {
         }
     }
 
-    fn is_not_now(&mut self, memory: MemoryId) -> bool {
+    fn is_not_now(&mut self, memory: MemoryUuid) -> bool {
         self.failing.contains(&memory) || self.has_proxy && self.beside_random.u8(..20) == 0
     }
 
@@ -438,7 +438,7 @@ impl World {
                 self.send_push(machine);
                 self.send_pull(machine);
                 while let Some(message) = self.network.pop() {
-                    self.handle(message);
+                    self.short_id(message);
                 }
             }
             let (server, failing) = (&self.server, &self.failing);

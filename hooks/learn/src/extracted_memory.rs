@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tessera_desk::screen::holds_credential;
-use tessera_engine::domain::{Category, Handle, Importance, Tag};
+use tessera_engine::domain::{Category, Importance, ShortId, Tag};
 use tessera_tables::names;
 
 use crate::transcript::Turn;
@@ -28,8 +28,8 @@ pub(crate) struct Window<'a> {
     pub(crate) turns: &'a [Turn],
     /// True for a deep look, which also asks for what was found out.
     pub(crate) is_deep: bool,
-    /// Memories that could be changed by what was said: handle and text.
-    pub(crate) known: &'a [(Handle, String)],
+    /// Memories that could be changed by what was said: ID and text.
+    pub(crate) known: &'a [(ShortId, String)],
 }
 
 /// What a judge found, and what it cost.
@@ -63,7 +63,7 @@ pub(crate) struct ExtractedMemory {
     pub(crate) tags: Vec<Tag>,
     pub(crate) keywords: Vec<String>,
     /// The memory that it replaces, by the judge's word.
-    pub(crate) supersedes: Option<Handle>,
+    pub(crate) supersedes: Option<ShortId>,
     /// What it says no longer holds, in the person's words.
     pub(crate) replaces: Option<String>,
 }
@@ -138,7 +138,7 @@ impl Window<'_> {
         let mut text = String::new();
         if !self.known.is_empty() {
             text.push_str("Known memories:\n");
-            self.known.iter().for_each(|(handle, known)| text.push_str(&format!("{handle} {known}\n")));
+            self.known.iter().for_each(|(short_id, known)| text.push_str(&format!("{short_id} {known}\n")));
             text.push('\n');
         }
         let share = MOST_READ / self.turns.len().max(1);
@@ -196,7 +196,8 @@ impl Window<'_> {
         };
         let importance = event.get("importance").and_then(Value::as_f64).and_then(|i| Importance::try_from(i).ok());
         let named = text("supersedes").and_then(|id| id.trim_start_matches('#').parse::<u32>().ok());
-        let supersedes = self.known.iter().map(|(handle, _)| *handle).find(|handle| Some(handle.get()) == named);
+        let supersedes =
+            self.known.iter().map(|(short_id, _)| *short_id).find(|short_id| Some(short_id.get()) == named);
         Some(ExtractedMemory {
             kind,
             content,
@@ -227,7 +228,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_taken_as_far_as_it_keeps_to_the_contract() {
-        let known = [(Handle::try_from(7).unwrap(), "I prefer React".to_owned())];
+        let known = [(ShortId::try_from(7).unwrap(), "I prefer React".to_owned())];
         let window = Window { turns: &[], is_deep: false, known: &known };
         let answer = object_in(
             "```json\n{\"events\": [{\"type\": \"preference\", \"content\": \"Prefers Svelte\", \"importance\": 0.8, \
@@ -237,8 +238,11 @@ mod tests {
         );
         let extracted_memories = window.lessons_of(&answer.unwrap()).unwrap();
         assert_eq!(extracted_memories.len(), 2, "{extracted_memories:?}");
-        assert_eq!(extracted_memories[0].supersedes.map(Handle::get), Some(7));
-        assert_eq!((extracted_memories[1].supersedes, extracted_memories[1].importance), (None, ExtractedKind::Fact.importance()));
+        assert_eq!(extracted_memories[0].supersedes.map(ShortId::get), Some(7));
+        assert_eq!(
+            (extracted_memories[1].supersedes, extracted_memories[1].importance),
+            (None, ExtractedKind::Fact.importance())
+        );
         assert!(object_in("no json").is_none());
     }
 }

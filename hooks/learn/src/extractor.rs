@@ -35,7 +35,9 @@ impl Extractor {
     /// Asks for the lessons of a window.
     pub(crate) fn ask(self, window: &Window<'_>, means: &Means) -> Result<Verdict, ExtractorError> {
         match self {
-            Self::Heuristic => Ok(Verdict { extracted_memories: heuristic::extracted_memories(window), ..Verdict::default() }),
+            Self::Heuristic => {
+                Ok(Verdict { extracted_memories: heuristic::extracted_memories(window), ..Verdict::default() })
+            }
             Self::Ollama => ollama::ask(window, means),
             Self::Claude => claude::ask(window, means),
         }

@@ -9,7 +9,7 @@ use regex_lite::Regex;
 use tessera_engine::text::{TokenKind, tokenize};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::extracted_memory::{ExtractedMemory, ExtractedKind, MOST_LESSONS, Window};
+use crate::extracted_memory::{ExtractedKind, ExtractedMemory, MOST_LESSONS, Window};
 use tessera_desk::screen::holds_credential;
 
 /// Characters of a sentence that can be a lesson.

@@ -5,9 +5,9 @@
 //! context and credentials are never looked at.
 
 mod claude;
-mod heuristic;
-mod extractor;
 mod extracted_memory;
+mod extractor;
+mod heuristic;
 mod ollama;
 mod reconcile;
 mod transcript;

@@ -6,14 +6,14 @@ use tessera_desk::queue::Job;
 use tessera_desk::use_cases::{Forget, Remember};
 use tessera_desk::{Caller, Desk, Project};
 use tessera_engine::Store;
-use tessera_engine::domain::{Filters, Handle, Importance, Memory, MemoryRef, Origin, RecallRequest, Scope, Trust};
+use tessera_engine::domain::{Filters, Importance, Memory, MemoryRef, Origin, RecallRequest, Scope, ShortId, Trust};
 use tessera_engine::store::{Erase, StoreError};
 use tessera_engine::text::{TokenKind, tokenize};
 use tessera_hooks::said::runs_something;
 
-use crate::heuristic::is_passing;
+use crate::extracted_memory::{ExtractedKind, ExtractedMemory};
 use crate::extractor::Extractor;
-use crate::extracted_memory::{ExtractedMemory, ExtractedKind};
+use crate::heuristic::is_passing;
 use crate::transcript::Turn;
 
 /// What became of a lesson.
@@ -47,8 +47,8 @@ pub(crate) fn reconcile(
     let scope = scope_of(lesson, &job.scope);
     let near = near(store, lesson, &scope)?;
     for known in near.iter().filter(|memory| says(&memory.content, &lesson.content)) {
-        if is_own(known) && store.is_current(known.handle)? {
-            store.note_uses([(known.handle, store.now())]);
+        if is_own(known) && store.is_current(known.short_id)? {
+            store.note_uses([(known.short_id, store.now())]);
             return Ok(Outcome::Known);
         }
     }
@@ -111,10 +111,10 @@ fn scope_of(lesson: &ExtractedMemory, project: &Scope) -> Scope {
 pub(crate) fn near(store: &mut Store, lesson: &ExtractedMemory, scope: &Scope) -> Result<Vec<Memory>, StoreError> {
     let query = format!("{} {}", lesson.content, lesson.replaces.as_deref().unwrap_or(""));
     let mut near = similar(store, &query, scope)?;
-    if let Some(handle) = lesson.supersedes
-        && !near.iter().any(|memory| memory.handle == handle)
+    if let Some(short_id) = lesson.supersedes
+        && !near.iter().any(|memory| memory.short_id == short_id)
     {
-        near.extend(store.get(MemoryRef::Handle(handle))?.filter(|memory| memory.deleted.is_none()));
+        near.extend(store.get(MemoryRef::ShortId(short_id))?.filter(|memory| memory.deleted.is_none()));
     }
     Ok(near)
 }
@@ -130,7 +130,7 @@ pub(crate) fn similar(store: &mut Store, text: &str, scope: &Scope) -> Result<Ve
     let page = store.rank(&request)?.page(&request).map_err(StoreError::Domain)?;
     let mut memories = Vec::new();
     for ranked in page {
-        memories.extend(store.get(MemoryRef::Handle(ranked.handle))?);
+        memories.extend(store.get(MemoryRef::ShortId(ranked.short_id))?);
     }
     Ok(memories)
 }
@@ -171,8 +171,8 @@ fn is_negative(text: &str) -> bool {
 /// The memory that a lesson replaces: the one the judge named; the shorter form of the same statement;
 /// or, where the person said that something changed, the one that is about the same.
 fn replaced_by<'a>(lesson: &ExtractedMemory, near: &'a [Memory]) -> Option<&'a Memory> {
-    if let Some(handle) = lesson.supersedes {
-        return near.iter().find(|memory| memory.handle == handle);
+    if let Some(short_id) = lesson.supersedes {
+        return near.iter().find(|memory| memory.short_id == short_id);
     }
     let shorter = |memory: &&Memory| is_own(memory) && says(&lesson.content, &memory.content);
     if let Some(shorter) = near.iter().find(shorter) {
@@ -201,8 +201,8 @@ fn subject(text: &str) -> BTreeSet<String> {
 pub(crate) fn take_back(store: &mut Store, job: &Job, before: Option<&Turn>) -> Result<usize, StoreError> {
     let Some(before) = before else { return Ok(0) };
     let mut learned = Vec::new();
-    for handle in store.of_session(&job.session, 200)? {
-        learned.extend(store.get(MemoryRef::Handle(handle))?.filter(|memory| memory.origin == Origin::AutoLearn));
+    for short_id in store.of_session(&job.session, 200)? {
+        learned.extend(store.get(MemoryRef::ShortId(short_id))?.filter(|memory| memory.origin == Origin::AutoLearn));
     }
     // Where a client writes no times, the words tell.
     let is_of_it = |memory: &&Memory| match before.at {
@@ -210,7 +210,7 @@ pub(crate) fn take_back(store: &mut Store, job: &Job, before: Option<&Turn>) -> 
         None => is_subsequence(&words(&memory.content), &words(&before.user)),
     };
     let of_last = learned.iter().filter(is_of_it);
-    let ids: Vec<MemoryRef> = of_last.map(|memory| MemoryRef::Handle(memory.handle)).collect();
+    let ids: Vec<MemoryRef> = of_last.map(|memory| MemoryRef::ShortId(memory.short_id)).collect();
     if ids.is_empty() {
         return Ok(0);
     }
@@ -222,10 +222,10 @@ pub(crate) fn take_back(store: &mut Store, job: &Job, before: Option<&Turn>) -> 
     }
 }
 
-/// Handles and texts that a model is shown as known.
-pub(crate) fn known(store: &mut Store, text: &str, scope: &Scope) -> Result<Vec<(Handle, String)>, StoreError> {
+/// IDs and texts that a model is shown as known.
+pub(crate) fn known(store: &mut Store, text: &str, scope: &Scope) -> Result<Vec<(ShortId, String)>, StoreError> {
     let near = similar(store, text, scope)?;
-    let shown = |memory: Memory| (memory.handle, memory.content.chars().take(300).collect());
+    let shown = |memory: Memory| (memory.short_id, memory.content.chars().take(300).collect());
     Ok(near.into_iter().filter(|memory| !tessera_desk::screen::holds_credential(&memory.content)).map(shown).collect())
 }
 
@@ -239,9 +239,17 @@ mod tests {
 
     use super::*;
 
-    fn lesson(content: &str, kind: ExtractedKind, supersedes: Option<Handle>) -> ExtractedMemory {
+    fn lesson(content: &str, kind: ExtractedKind, supersedes: Option<ShortId>) -> ExtractedMemory {
         let (importance, content) = (kind.importance(), content.to_owned());
-        ExtractedMemory { kind, content, importance, tags: Vec::new(), keywords: Vec::new(), supersedes, replaces: None }
+        ExtractedMemory {
+            kind,
+            content,
+            importance,
+            tags: Vec::new(),
+            keywords: Vec::new(),
+            supersedes,
+            replaces: None,
+        }
     }
 
     fn learned(store: &mut Store, lesson: &ExtractedMemory) -> (Outcome, Option<Timestamp>) {
@@ -280,14 +288,14 @@ mod tests {
     fn what_was_replaced_is_learned_again_when_it_is_said_again() {
         let home = tempfile::tempdir().unwrap();
         let mut store = opened(home.path());
-        let handle = |number: u32| Handle::try_from(number).ok();
+        let short_id = |number: u32| ShortId::try_from(number).ok();
         let mut say = |content: &str, old| learned(&mut store, &lesson(content, ExtractedKind::Preference, old)).0;
         assert_eq!(say("I prefer tabs for indentation", None), Outcome::Stored);
-        assert_eq!(say("I prefer spaces for indentation", handle(1)), Outcome::Stored);
-        assert_eq!(say("I prefer tabs for indentation", handle(2)), Outcome::Stored);
+        assert_eq!(say("I prefer spaces for indentation", short_id(1)), Outcome::Stored);
+        assert_eq!(say("I prefer tabs for indentation", short_id(2)), Outcome::Stored);
         assert_eq!(say("I prefer tabs for indentation", None), Outcome::Known);
         // A judge may name what was replaced long ago: that it says so is not to be known.
-        assert_eq!(say("I prefer spaces for indentation", handle(1)), Outcome::Stored);
+        assert_eq!(say("I prefer spaces for indentation", short_id(1)), Outcome::Stored);
         let best = similar(&mut store, "tabs or spaces for indentation?", &Scope::Global).unwrap();
         assert!(best.iter().any(|memory| memory.content == "I prefer spaces for indentation"));
     }
@@ -301,7 +309,7 @@ mod tests {
         let lasting = lesson("The staging server is called heron", ExtractedKind::Fact, None);
         assert_eq!(learned(&mut store, &lasting).1, None);
         // Whoever brings a remark back keeps it.
-        let own = store.get(MemoryRef::Handle(Handle::try_from(1).unwrap())).unwrap().unwrap();
+        let own = store.get(MemoryRef::ShortId(ShortId::try_from(1).unwrap())).unwrap().unwrap();
         let forever = tessera_engine::Patch { expires: Some(None), ..Default::default() };
         store.update(MemoryRef::Id(own.id), &forever, &Actor::default()).unwrap();
         assert_eq!(learned(&mut store, &remark).0, Outcome::Known);

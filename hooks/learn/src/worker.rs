@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use tessera_engine::Store;
 use tessera_engine::domain::TokenCount;
-use tessera_engine::store::{Progress, ExtractorUsage, StoreError, Usage};
+use tessera_engine::store::{ExtractorUsage, Progress, StoreError, Usage};
 use tessera_engine::text::{O200k, TokenCounter};
 
 use crate::claude;
-use crate::heuristic::{Retraction, taken_back};
-use crate::extractor::Extractor;
 use crate::extracted_memory::{ExtractorError, MOST_ANSWERED, Means, Verdict, Window};
+use crate::extractor::Extractor;
+use crate::heuristic::{Retraction, taken_back};
 use crate::reconcile::{self, Outcome};
 use crate::transcript::{Turn, Turns, turns};
 use tessera_desk::chain::spool;
@@ -240,7 +240,11 @@ fn judged(
             Err(error) => return Err(error.into()),
         }
     }
-    let spent = ExtractorUsage { extractor: extractor.as_str().to_owned(), learned: learned as u64, ..ExtractorUsage::default() };
+    let spent = ExtractorUsage {
+        extractor: extractor.as_str().to_owned(),
+        learned: learned as u64,
+        ..ExtractorUsage::default()
+    };
     if learned > 0 {
         store.note_spending(&spent)?;
     }
@@ -267,7 +271,12 @@ impl<'a> Extractors<'a> {
     }
 
     /// The verdict of the first judge that answers, and whose it is.
-    fn extractor(&mut self, window: &Window<'_>, job: &Job, store: &mut Store) -> Result<(Extractor, Verdict), StoreError> {
+    fn extractor(
+        &mut self,
+        window: &Window<'_>,
+        job: &Job,
+        store: &mut Store,
+    ) -> Result<(Extractor, Verdict), StoreError> {
         let surroundings = self.surroundings;
         let means = Means {
             ollama: surroundings.ollama.clone(),

@@ -18,7 +18,7 @@ pub(super) const TOOL: Entry = Entry {
     effect: Effect::Destroys,
     properties: || {
         json!({
-            "ids": { "type": "array", "items": { "type": "string" }, "description": "Handles such as 42" },
+            "ids": { "type": "array", "items": { "type": "string" }, "description": "IDs such as 42" },
             "reason": { "type": "string" },
             "hard_delete": { "type": "boolean", "default": false },
             "format": { "type": "string", "enum": ["text", "json"] }
@@ -39,7 +39,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let erase = if args.flag(&["hard_delete"])? { Erase::Hard } else { Erase::Soft };
     let ids = desk.perform(Meant { named: args.names()? })?;
     let Gone { forgotten, left, taken_out } = desk.perform(Forget { ids, erase, reason: args.text(&["reason"])? })?;
-    let handles = forgotten.iter().map(|one| one.handle.to_string()).collect::<Vec<_>>().join(" ");
+    let short_ids = forgotten.iter().map(|one| one.short_id.to_string()).collect::<Vec<_>>().join(" ");
     let left: String = left.told().iter().map(|told| format!("\n{told}")).collect();
     let how = if erase == Erase::Hard { "for good" } else { "they can be restored" };
     // What stands in a file comes back with an earlier text of that.
@@ -48,7 +48,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         Erase::Soft => back(taken_out.into_values()).iter().map(|told| format!("\n{told}")).collect(),
     };
     if let Form::Json(_) = form {
-        let ids: Vec<_> = forgotten.iter().map(|one| one.handle).collect();
+        let ids: Vec<_> = forgotten.iter().map(|one| one.short_id).collect();
         let said: Vec<String> =
             back.lines().chain(left.lines()).filter(|line| !line.is_empty()).map(neutral_line).collect();
         let is_hard = erase == Erase::Hard;
@@ -56,10 +56,10 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         return Ok(format!("{reply}\n"));
     }
     let again: Vec<String> =
-        forgotten.iter().filter(|one| one.again).map(|one| format!("{} was forgotten before", one.handle)).collect();
+        forgotten.iter().filter(|one| one.again).map(|one| format!("{} was forgotten before", one.short_id)).collect();
     let again = if again.is_empty() { String::new() } else { format!("\n{}", again.join(", ")) };
     let count = forgotten.iter().filter(|one| !one.again).count();
-    Ok(format!("Forgot {count} ({how}): {handles}{again}{back}{left}"))
+    Ok(format!("Forgot {count} ({how}): {short_ids}{again}{back}{left}"))
 }
 
 /// How lines come back that were taken out of files, a line for each file.

@@ -16,7 +16,7 @@ pub(super) const TOOL: Entry = Entry {
     effect: Effect::Reads,
     properties: || {
         json!({
-            "ids": { "type": "array", "items": { "type": "string" }, "description": "Handles such as 42" },
+            "ids": { "type": "array", "items": { "type": "string" }, "description": "IDs such as 42" },
             "max_tokens": { "type": "integer", "default": 1000 },
             "cursor": { "type": "string", "description": "For the rest, with the same ids" },
             "format": { "type": "string", "enum": ["text", "json"] }

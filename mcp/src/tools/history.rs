@@ -20,7 +20,7 @@ pub(super) const TOOL: Entry = Entry {
     effect: Effect::Reads,
     properties: || {
         json!({
-            "id": { "type": "string", "description": "Handle such as 42" },
+            "id": { "type": "string", "description": "ID such as 42" },
             "max_tokens": { "type": "integer", "default": 1000 }
         })
     },

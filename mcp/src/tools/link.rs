@@ -19,7 +19,7 @@ pub(super) const TOOL: Entry = Entry {
     effect: Effect::Changes,
     properties: || {
         json!({
-            "id": { "type": "string", "description": "Handle such as 42, or the path of a file" },
+            "id": { "type": "string", "description": "ID such as 42, or the path of a file" },
             "type": { "type": "string", "description": "supersedes, resolved_by, part_of, see_also, or any short name" },
             "to": { "type": "string", "description": "The other memory" },
             "remove": { "type": "boolean", "default": false }
@@ -34,12 +34,11 @@ pub(super) const TOOL: Entry = Entry {
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let missing = |field, fix| DomainError::invalid(field, "is missing", fix);
-    let id = one(args, IDS)?.ok_or_else(|| missing("id", "give a handle such as 42, or the path of a file"))?;
+    let id = one(args, IDS)?.ok_or_else(|| missing("id", "give an ID such as 42, or the path of a file"))?;
     let kind: LinkKind = args.parsed(KIND)?.ok_or_else(|| {
         missing("type", "give supersedes, resolved_by, part_of, see_also, or a short name such as depends_on")
     })?;
-    let to =
-        args.text(TO)?.ok_or_else(|| missing("to", "give the handle of the other memory, or the path of a file"))?;
+    let to = args.text(TO)?.ok_or_else(|| missing("to", "give the ID of the other memory, or the path of a file"))?;
     let of = |error: StoreError, names| match error {
         StoreError::Domain(error) => StoreError::Domain(args.named(error, names)),
         other => other,
@@ -48,7 +47,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let to = desk.perform(FindMemory { name: to }).map_err(|error| of(error, TO))?;
     let holds = !args.flag(&["remove"])?;
     let memory = desk.perform(SetLink { id, kind: kind.clone(), to, holds })?;
-    Ok(format!("{} {} {kind} {to}", memory.handle, if holds { "now" } else { "no longer" }))
+    Ok(format!("{} {} {kind} {to}", memory.short_id, if holds { "now" } else { "no longer" }))
 }
 
 /// A name: a text, or a list of one.

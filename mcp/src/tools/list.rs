@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 use tessera_desk::use_cases::{Form, List};
 use tessera_desk::{Desk, Effect};
-use tessera_engine::domain::{DomainError, Handle, MAX_LIMIT, Memory, RecallRequest};
+use tessera_engine::domain::{DomainError, MAX_LIMIT, Memory, RecallRequest, ShortId};
 use tessera_engine::pack::{Lines, attribution, neutral, neutral_line};
 use tessera_engine::store::Listing;
 
@@ -59,7 +59,7 @@ fn text(listing: &Listing, lines: Lines, is_limited: bool) -> Result<String, Dom
     let row = |memory: &Memory| {
         let (date, category) = (memory.created.date(), neutral_line(memory.category.as_str()));
         let summary = neutral_line(&memory.summary);
-        format!("{} {date} [{category}]{} {summary}\n", memory.handle, attribution(memory))
+        format!("{} {date} [{category}]{} {summary}\n", memory.short_id, attribution(memory))
     };
     let rows: Vec<String> = listing.memories.iter().map(row).collect();
     let closing = |shown: usize, used: u32| {
@@ -83,7 +83,7 @@ fn payload(listing: &Listing, lines: Lines, is_limited: bool) -> Result<String, 
             category: neutral(memory.category.as_str()),
             created: memory.created.date().to_string(),
             edited_by: memory.edited_by.as_deref().map(neutral_line),
-            id: memory.handle,
+            id: memory.short_id,
             shared_by: memory.share.as_ref().map(|share| neutral_line(&share.by)),
             summary: neutral(&memory.summary),
         };
@@ -111,15 +111,15 @@ struct Row<'a> {
     created: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     edited_by: Option<String>,
-    id: Handle,
+    id: ShortId,
     #[serde(skip_serializing_if = "Option::is_none")]
     shared_by: Option<String>,
     summary: Cow<'a, str>,
 }
 
 /// After which memory the list goes on; `None` when it is whole.
-fn last_shown(listing: &Listing, shown: usize) -> Option<Handle> {
+fn last_shown(listing: &Listing, shown: usize) -> Option<ShortId> {
     let is_whole = listing.next.is_none() && shown == listing.memories.len();
     // Not even one row fitted: the list goes on where it began, with more tokens.
-    listing.memories.get(shown.checked_sub(1)?).map(|memory| memory.handle).filter(|_| !is_whole)
+    listing.memories.get(shown.checked_sub(1)?).map(|memory| memory.short_id).filter(|_| !is_whole)
 }

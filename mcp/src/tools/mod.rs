@@ -23,8 +23,8 @@ use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use tessera_desk::folders::FileRules;
 use tessera_desk::team::Team;
-use tessera_desk::vault::Safe;
 use tessera_desk::use_cases::{Form, Meant};
+use tessera_desk::vault::Safe;
 use tessera_desk::{Caller, Desk, Effect, SharedStore};
 use tessera_engine::domain::{DomainError, MemoryRef, RecallRequest, TokenBudget};
 use tessera_engine::pack::{JsonRows, Lines};
@@ -196,7 +196,7 @@ fn listed(lines: Lines, rows: &[String], what: &str) -> Result<String, DomainErr
 fn meant(desk: &mut Desk<'_>, args: &Args) -> Result<MemoryRef, ToolError> {
     let named = args.required_name()?;
     let found = desk.perform(Meant { named: vec![named] })?;
-    found.into_iter().next().ok_or_else(|| DomainError::invalid("id", "is missing", "give a handle such as 42").into())
+    found.into_iter().next().ok_or_else(|| DomainError::invalid("id", "is missing", "give an ID such as 42").into())
 }
 
 /// Whether the rows of a JSON reply are to say all that is known of what is given in full.

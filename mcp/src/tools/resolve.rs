@@ -21,7 +21,7 @@ pub(super) const TOOL: Entry = Entry {
     effect: Effect::Changes,
     properties: || {
         json!({
-            "id": { "type": "string", "description": "Handle; left out: list" },
+            "id": { "type": "string", "description": "ID; omit it to list conflicts" },
             "keep": { "type": "string", "enum": ["memory", "copy", "both"] },
             "content": { "type": "string", "description": "Merged text" },
             "max_tokens": { "type": "integer", "default": 1000, "description": "Of the list" }
@@ -51,7 +51,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         }
     };
     let memory = desk.perform(Resolve { id, resolution })?;
-    Ok(format!("{} is now: {}", memory.handle, neutral(&memory.content)))
+    Ok(format!("{} is now: {}", memory.short_id, neutral(&memory.content)))
 }
 
 fn list(desk: &mut Desk<'_>, args: &Args) -> Reply {
@@ -63,10 +63,10 @@ fn list(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let rows = conflicts.iter().map(|conflict| {
         let memory = conflict.memory.as_ref().map_or_else(
             || "gone".to_owned(),
-            |memory| format!("{}: {}", memory.handle, neutral(&memory.content).replace('\n', " ")),
+            |memory| format!("{}: {}", memory.short_id, neutral(&memory.content).replace('\n', " ")),
         );
         let copy = &conflict.copy;
-        format!("memory {memory}\n  copy {}: {}\n", copy.handle, neutral(&copy.content).replace('\n', " "))
+        format!("memory {memory}\n  copy {}: {}\n", copy.short_id, neutral(&copy.content).replace('\n', " "))
     });
     let rows: Vec<String> = rows.collect();
     Ok(listed(Lines { budget, profile: desk.caller().profile }, &rows, "conflicts")?)

@@ -84,5 +84,5 @@ fn alike(desk: &mut Desk<'_>, stored: &Stored) -> Vec<Near> {
     if stored.existed {
         return Vec::new();
     }
-    desk.perform(Alike { id: MemoryRef::Handle(stored.memory.handle) }).unwrap_or_default()
+    desk.perform(Alike { id: MemoryRef::ShortId(stored.memory.short_id) }).unwrap_or_default()
 }

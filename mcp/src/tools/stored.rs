@@ -40,14 +40,10 @@ pub(super) fn reply(
     }
 }
 
-/// The row, with the number by which replies here name a memory as its id.
+/// The stored row as JSON.
 fn row(stored: &Stored, near: Vec<Near>) -> Value {
     let mut row = serde_json::to_value(StoredView::of(stored, near)).unwrap_or_default();
     if let Some(fields) = row.as_object_mut() {
-        let uuid = fields.remove("id").unwrap_or_default();
-        let handle = fields.remove("handle").unwrap_or_default();
-        fields.insert("id".to_owned(), handle);
-        fields.insert("uuid".to_owned(), uuid);
         fields.values_mut().for_each(neutralise);
     }
     row
@@ -68,7 +64,7 @@ fn told(verb: &str, stored: &Stored) -> String {
     let memory = &stored.memory;
     format!(
         "{verb} {} in {} (importance {:.2}, {} tokens): {}",
-        memory.handle,
+        memory.short_id,
         neutral_line(memory.category.as_str()),
         f64::from(memory.importance),
         stored.tokens,

@@ -124,7 +124,7 @@ fn permission() -> Value {
 }
 
 fn id() -> Value {
-    json!({ "type": "string", "description": "Handle such as 42" })
+    json!({ "type": "string", "description": "ID such as 42" })
 }
 
 /// What a call shares.
@@ -143,10 +143,10 @@ fn share<'a>(args: &'a Args, team: &'a Team, sharing: Sharing, is_shared: bool) 
             Sharing::Tag => What::Tag(Tag::try_from(args.required(&["tag"])?)?),
         };
         let name = if let What::Tag(tag) = &what { format!("Everything tagged {tag}") } else { String::new() };
-        let handle = team.perform(Share { what, with: with.clone(), permission }).await?;
-        let name = handle.map_or(name, |handle| handle.to_string());
+        let short_id = team.perform(Share { what, with: with.clone(), permission }).await?;
+        let name = short_id.map_or(name, |short_id| short_id.to_string());
         Ok(match permission {
-            Some(permission) if handle.is_none() => format!("{name} is offered to {with} ({permission})"),
+            Some(permission) if short_id.is_none() => format!("{name} is offered to {with} ({permission})"),
             Some(permission) => format!("{name} is shared with {with} ({permission})"),
             None => format!("{name} is no longer shared with {with}"),
         })
@@ -154,7 +154,7 @@ fn share<'a>(args: &'a Args, team: &'a Team, sharing: Sharing, is_shared: bool) 
 }
 
 fn missing_id() -> DomainError {
-    DomainError::invalid("id", "is missing", "give a handle such as 42")
+    DomainError::invalid("id", "is missing", "give an ID such as 42")
 }
 
 fn mute<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
@@ -162,7 +162,7 @@ fn mute<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
         let shows = args.flag(&["unmute"])?;
         let memory = args.id()?.ok_or_else(missing_id)?;
         let memory = team.perform(HideShared { memory, is_muted: !shows }).await?;
-        // Once it is hidden its handle is gone with it: the id brings it back.
+        // Once it is hidden its ID is gone with it: the id brings it back.
         Ok(if shows {
             format!("{memory} is shown again")
         } else {
@@ -190,7 +190,7 @@ fn shared_with_me<'a>(_: &'a Args, team: &'a Team) -> Replying<'a> {
         let received = team.perform(SharedWithMe { limit: SHOWN }).await?;
         let lines = received.memories.iter().filter_map(|memory| {
             let share = memory.share.as_ref()?;
-            Some(line(&format!("{} from {} ({}) {}", memory.handle, share.by, share.permission, memory.summary)))
+            Some(line(&format!("{} from {} ({}) {}", memory.short_id, share.by, share.permission, memory.summary)))
         });
         let offers = received.offers.iter().map(|offer| {
             let (owner, tag, permission) = (&offer.owner, &offer.tag, &offer.permission);
@@ -205,9 +205,9 @@ fn my_shares<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
     Box::pin(async move {
         let budget = budgeted(args, String::new())?.budget;
         let given = team.perform(MyShares).await?;
-        let memories = given.shares.memory_shares.iter().zip(&given.handles).map(|(share, handle)| {
-            // One that has not come to this machine yet has no handle here.
-            let name = handle.map_or_else(|| share.memory_id.to_string(), |handle| handle.to_string());
+        let memories = given.shares.memory_shares.iter().zip(&given.short_ids).map(|(share, short_id)| {
+            // One that has not come to this machine yet has no ID here.
+            let name = short_id.map_or_else(|| share.memory_id.to_string(), |short_id| short_id.to_string());
             format!("{name} with {} ({}) {}", share.shared_with, share.permission, share.preview)
         });
         let tags = given.shares.tag_shares.iter();

@@ -18,7 +18,7 @@ pub(super) const TOOL: Entry = Entry {
     effect: Effect::Changes,
     properties: || {
         json!({
-            "id": { "type": "string", "description": "Handle such as 42" },
+            "id": { "type": "string", "description": "ID such as 42" },
             "content": { "type": "string" },
             "category": { "type": "string" },
             "type": { "type": "string", "enum": ["fact", "entity", "relationship", "self"] },

@@ -104,10 +104,10 @@ impl World {
         self.json(&["remember", text])
     }
 
-    /// The handles of the details of a recall.
+    /// The IDs of the details of a recall.
     pub(crate) fn found(&self, query: &str) -> Vec<u64> {
         let recall = self.json(&["recall", query]);
-        recall["details"].as_array().unwrap().iter().map(|row| row["handle"].as_u64().unwrap()).collect()
+        recall["details"].as_array().unwrap().iter().map(|row| row["id"].as_u64().unwrap()).collect()
     }
 
     /// Every stored text.

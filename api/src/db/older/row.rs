@@ -6,7 +6,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row as _};
 use tessera_engine::compose::{self, Decided, Outcome, outcome};
 use tessera_engine::domain::{
-    Category, Draft, Importance, Link, LinkKind, MAX_CONTENT_BYTES, MAX_NAME_CHARS, MAX_TAGS, MemoryId, Origin, Tag,
+    Category, Draft, Importance, Link, LinkKind, MAX_CONTENT_BYTES, MAX_NAME_CHARS, MAX_TAGS, MemoryUuid, Origin, Tag,
     Timestamp,
 };
 use tessera_engine::screen::Screened;
@@ -133,8 +133,8 @@ fn read(row: &PgRow) -> Result<Older, DbError> {
 }
 
 /// The id of a memory that had a number: the same however often it is taken over.
-pub(super) fn id_of(owner: &UserId, number: i64) -> MemoryId {
-    MemoryId::from_key(&format!("older memory {} {number}", owner.as_str()))
+pub(super) fn id_of(owner: &UserId, number: i64) -> MemoryUuid {
+    MemoryUuid::from_key(&format!("older memory {} {number}", owner.as_str()))
 }
 
 /// The raw tags of a row, as the older system reads them.
@@ -261,7 +261,7 @@ impl Older {
     fn states(
         &self,
         owner: &UserId,
-        memory: MemoryId,
+        memory: MemoryUuid,
         made: &Screened<Action>,
     ) -> Result<(Result<Vec<Decided>, String>, u64), DbError> {
         let links: BTreeSet<Link> = self.links.iter().filter_map(|(kind, to)| link(owner, kind, *to)).collect();
@@ -279,7 +279,7 @@ impl Older {
         let mut states: Vec<Decided> = Vec::new();
         for (number, action) in actions.iter().enumerate() {
             let before = states.last();
-            let op_id = MemoryId::from_key(&format!("older op {memory} {number}"));
+            let op_id = MemoryUuid::from_key(&format!("older op {memory} {number}"));
             let op = action.asked(op_id, memory, before.map_or(0, |before| before.row().rev), self.updated);
             let rights = if before.is_some() { Rights::Owner } else { Rights::None };
             let author = Author { name: owner.as_str(), rights };

@@ -9,7 +9,7 @@ use super::shares::{Grant, Rules};
 use crate::db::error::Remedy;
 use crate::db::memories::uuid;
 use crate::db::verbs::{Ask as _, args};
-use crate::db::{Db, DbError, AuditedAction, UserId, UserTx, unless_overtaken};
+use crate::db::{AuditedAction, Db, DbError, UserId, UserTx, unless_overtaken};
 use crate::secrets::Secrets;
 
 /// Rows of one transaction.
@@ -147,7 +147,7 @@ impl UserTx {
         for who in &those {
             self.see_as(who).await?;
             // Of whoever came after the older system, the numbers are other ones.
-            let sql = "INSERT INTO feed (user_id, memory, owner, seq, handle)
+            let sql = "INSERT INTO feed (user_id, memory, owner, seq, short_id)
                  SELECT $1, $2, $3, $4, $4 WHERE EXISTS (SELECT FROM older.names WHERE name = $1)
                  ON CONFLICT (user_id, owner, memory) DO NOTHING";
             self.tx.run(sql, args![who, uuid(memory), &owner, number]).await?;

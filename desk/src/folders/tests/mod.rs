@@ -17,11 +17,11 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use tempfile::TempDir;
 use tessera_engine::Store;
-use tessera_engine::domain::{Clock, FilePath, MemoryId, MemoryRef, Origin, Scope, Timestamp, Trust};
+use tessera_engine::domain::{Clock, FilePath, MemoryRef, MemoryUuid, Origin, Scope, Timestamp, Trust};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{SecretRules, StoreConfig, Usage};
 
-use super::{AddFolder, FolderSnapshot, ChangeWait, Refreshed, refresh};
+use super::{AddFolder, ChangeWait, FolderSnapshot, Refreshed, refresh};
 use crate::{Caller, Desk};
 
 /// The machine's clock, and how far it was set.
@@ -99,7 +99,7 @@ impl World {
     }
 
     /// The parts of a file, by what they say.
-    pub(super) fn ids(&self, inside: &str) -> BTreeMap<String, MemoryId> {
+    pub(super) fn ids(&self, inside: &str) -> BTreeMap<String, MemoryUuid> {
         let path = FilePath::new("notes", inside).unwrap();
         let Some(file) = self.store.file_at(&path).unwrap() else { return BTreeMap::new() };
         let memory = |id| self.store.get(MemoryRef::Id(id)).unwrap().unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tessera_engine::Store;
-use tessera_engine::domain::{Memory, MemoryId, MemoryRef, Timestamp};
+use tessera_engine::domain::{Memory, MemoryRef, MemoryUuid, Timestamp};
 use tessera_engine::store::{NoteRow, StoreError};
 
 use super::rows::changed;
@@ -31,7 +31,7 @@ pub(super) enum Way {
 /// A step: from where, over what, to where.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
-    pub(super) from: MemoryId,
+    pub(super) from: MemoryUuid,
     pub(super) kind: String,
     pub(super) context: Option<String>,
     pub(super) way: Way,
@@ -58,7 +58,7 @@ pub(super) struct Walk {
 }
 
 /// Walks from a memory, each place once: circles end.
-pub(super) fn walk(store: &Store, begin: MemoryId, bounds: Bounds) -> Result<Walk, StoreError> {
+pub(super) fn walk(store: &Store, begin: MemoryUuid, bounds: Bounds) -> Result<Walk, StoreError> {
     let mut walk = Walk::default();
     let mut seen = BTreeSet::from([begin]);
     let mut here = vec![begin];
@@ -94,7 +94,7 @@ pub(super) fn walk(store: &Store, begin: MemoryId, bounds: Bounds) -> Result<Wal
 }
 
 impl Node {
-    pub(super) fn id(&self) -> Option<MemoryId> {
+    pub(super) fn id(&self) -> Option<MemoryUuid> {
         match self {
             Self::Note(note) => Some(note.file.id),
             Self::Memory(memory) => Some(memory.id),
@@ -113,7 +113,7 @@ impl Node {
 }
 
 /// What is one step away: what it says of others in the order of its lines, what others say of it, then links.
-fn steps(store: &Store, from: MemoryId, depth: u32) -> Result<Vec<Step>, StoreError> {
+fn steps(store: &Store, from: MemoryUuid, depth: u32) -> Result<Vec<Step>, StoreError> {
     let mut steps = Vec::new();
     let relations = store.relations_of(from)?;
     let (own, others): (Vec<_>, Vec<_>) = relations.into_iter().partition(|relation| relation.source == from);
@@ -141,7 +141,7 @@ fn steps(store: &Store, from: MemoryId, depth: u32) -> Result<Vec<Step>, StoreEr
 }
 
 /// A note or a memory; nothing for what is gone.
-pub(super) fn node(store: &Store, id: MemoryId) -> Result<Option<Node>, StoreError> {
+pub(super) fn node(store: &Store, id: MemoryUuid) -> Result<Option<Node>, StoreError> {
     if let Some(note) = store.note_of(id)? {
         return Ok(Some(Node::Note(Box::new(note))));
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use tessera_engine::Store;
-use tessera_engine::domain::{DomainError, Memory, MemoryId, MemoryRef, Timestamp};
+use tessera_engine::domain::{DomainError, Memory, MemoryRef, MemoryUuid, Timestamp};
 use tessera_engine::screen::dropped;
 use tessera_engine::store::{NoteRow, StoreError};
 
@@ -135,7 +135,7 @@ fn itself(store: &Store, begin: &Node, most: usize) -> Result<Vec<Row>, StoreErr
     match begin {
         Node::Missing(_) => Ok(Vec::new()),
         Node::Memory(memory) => {
-            let text = format!("# {} {} {}", memory.handle, moment(memory.updated), said(&memory.content));
+            let text = format!("# {} {} {}", memory.short_id, moment(memory.updated), said(&memory.content));
             Ok(vec![Row { text, json: with(memory_fields(memory), &[("kind", "memory".into())]) }])
         }
         Node::Note(note) => {
@@ -149,7 +149,7 @@ fn itself(store: &Store, begin: &Node, most: usize) -> Result<Vec<Row>, StoreErr
                 let (category, content) = (part.category.as_deref().map(name), said(&memory.content));
                 let label = category.as_ref().map(|category| format!("[{category}] ")).unwrap_or_default();
                 let json = json!({
-                    "kind": if part.is_observation { "observation" } else { "text" }, "id": memory.handle.get(),
+                    "kind": if part.is_observation { "observation" } else { "text" }, "id": memory.short_id.get(),
                     "category": category, "content": content, "line": part.lines.0,
                 });
                 rows.push(Row { text: format!("- {label}{content}"), json });
@@ -188,7 +188,7 @@ fn related(store: &Store, step: &Step) -> Result<Row, StoreError> {
         }
         Node::Memory(memory) => {
             let says = said(&memory.content);
-            (format!("{} {says}", memory.handle), Value::Object(memory_fields(memory)))
+            (format!("{} {says}", memory.short_id), Value::Object(memory_fields(memory)))
         }
         Node::Note(note) => {
             let says = first_words(store, note)?;
@@ -212,10 +212,10 @@ fn related(store: &Store, step: &Step) -> Result<Row, StoreError> {
 }
 
 /// What a step comes from is called.
-fn from(store: &Store, id: MemoryId) -> Result<String, StoreError> {
+fn from(store: &Store, id: MemoryUuid) -> Result<String, StoreError> {
     Ok(match node(store, id)? {
         Some(Node::Note(note)) => name(&note.title),
-        Some(Node::Memory(memory)) => memory.handle.to_string(),
+        Some(Node::Memory(memory)) => memory.short_id.to_string(),
         _ => String::new(),
     })
 }
@@ -223,7 +223,7 @@ fn from(store: &Store, id: MemoryId) -> Result<String, StoreError> {
 fn memory_fields(memory: &Memory) -> Map<String, Value> {
     let second = Timestamp::from_micros(memory.updated.as_micros());
     let mut fields = Map::new();
-    fields.insert("id".into(), memory.handle.get().into());
+    fields.insert("id".into(), memory.short_id.get().into());
     fields.insert("content".into(), said(&memory.content).into());
     fields.insert("updated_at".into(), moment(second).into());
     fields

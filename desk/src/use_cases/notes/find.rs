@@ -1,7 +1,7 @@
 //! Which note, or which memory, a name means.
 
 use tessera_engine::Store;
-use tessera_engine::domain::{DomainError, FilePath, Memory, MemoryId, MemoryRef};
+use tessera_engine::domain::{DomainError, FilePath, Memory, MemoryRef, MemoryUuid};
 use tessera_engine::pack::neutral_line;
 use tessera_engine::store::{Meant, NoteRow, StoreError, Strictness};
 use tessera_markdown::url::NoteUrl;
@@ -63,7 +63,7 @@ pub(super) fn note_called(
     name: &str,
     project: Option<&str>,
     field: &'static str,
-) -> Result<Option<MemoryId>, StoreError> {
+) -> Result<Option<MemoryUuid>, StoreError> {
     let name = bare(name);
     let (project, name) = match name.split_once("::") {
         Some((folder, rest)) if recent::folders(store, Some(folder)).is_ok() => (Some(folder), rest),
@@ -84,7 +84,7 @@ pub(super) fn note_called(
 }
 
 /// A file by its number, or by that of one of its parts. What only looks like a number may be a title.
-fn by_number(store: &Store, name: &str, folders: &[String]) -> Result<Option<MemoryId>, StoreError> {
+fn by_number(store: &Store, name: &str, folders: &[String]) -> Result<Option<MemoryUuid>, StoreError> {
     let Ok(reference) = name.parse::<MemoryRef>() else { return Ok(None) };
     let Some(memory) = store.get(reference)?.filter(|memory| memory.deleted.is_none()) else { return Ok(None) };
     let is_in = |path: &FilePath| folders.iter().any(|folder| folder == path.folder());
@@ -92,7 +92,7 @@ fn by_number(store: &Store, name: &str, folders: &[String]) -> Result<Option<Mem
     Ok(store.file_at(&file.path)?.map(|row| row.id))
 }
 
-fn several(store: &Store, ids: &[MemoryId], field: &'static str) -> Result<DomainError, StoreError> {
+fn several(store: &Store, ids: &[MemoryUuid], field: &'static str) -> Result<DomainError, StoreError> {
     let notes: Vec<NoteRow> =
         ids.iter().take(NAMED).filter_map(|id| store.note_of(*id).transpose()).collect::<Result<_, _>>()?;
     let paths: Vec<String> = notes.iter().map(|note| neutral_line(note.file.path.as_str())).collect();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tessera_engine::Store;
 use tessera_engine::domain::{
-    Breadth, Filters, Handle, MemoryId, MemoryRef, RecallRequest, Scope, Tag, Timestamp, TokenBudget,
+    Breadth, Filters, MemoryRef, MemoryUuid, RecallRequest, Scope, ShortId, Tag, Timestamp, TokenBudget,
 };
 use tessera_engine::screen::dropped;
 use tessera_engine::store::{ListRequest, NoteRow, StoreError};
@@ -58,7 +58,7 @@ impl UseCase for SearchNotes {
 fn row(store: &Store, found: &Found) -> Result<Row, StoreError> {
     let note = &found.note;
     let best = match found.best {
-        Some(handle) => store.get(MemoryRef::Handle(handle))?.map(|memory| said(&memory.content)),
+        Some(short_id) => store.get(MemoryRef::ShortId(short_id))?.map(|memory| said(&memory.content)),
         None => None,
     };
     let best = best.map_or_else(|| first_words(store, note), Ok)?;
@@ -68,8 +68,8 @@ fn row(store: &Store, found: &Found) -> Result<Row, StoreError> {
     let mut json = fields(note);
     json.insert("score".into(), ((found.score * 1_000.0).round() / 1_000.0).into());
     json.insert("best".into(), best.into());
-    if let Some(handle) = found.best {
-        json.insert("id".into(), handle.get().into());
+    if let Some(short_id) = found.best {
+        json.insert("id".into(), short_id.get().into());
     }
     Ok(Row { text, json: json.into() })
 }
@@ -113,7 +113,7 @@ pub(super) struct Found {
     /// 0 to 1.
     score: f64,
     /// The part that says most of it.
-    best: Option<Handle>,
+    best: Option<ShortId>,
 }
 
 /// The notes that are meant, the best first; all of them, the newest first, where nothing is asked.
@@ -138,7 +138,7 @@ pub(super) fn found(store: &mut Store, caller: &Caller, wanted: &Wanted) -> Resu
         let named = question.names(&note, names.get(&note.file.id).unwrap_or(&none));
         let score = part.map_or(0.0, |(score, _)| *score).max(named);
         if score > 0.0 {
-            found.push(Found { score, best: part.map(|(_, handle)| *handle), note });
+            found.push(Found { score, best: part.map(|(_, short_id)| *short_id), note });
         }
     }
     // They come with the newest first, and stay so where they are as good.
@@ -151,7 +151,7 @@ fn by_words(
     store: &mut Store,
     caller: &Caller,
     wanted: &Wanted,
-) -> Result<BTreeMap<MemoryId, (f64, Handle)>, StoreError> {
+) -> Result<BTreeMap<MemoryUuid, (f64, ShortId)>, StoreError> {
     let folders = recent::folders(store, wanted.project.as_deref())?;
     let scopes: BTreeSet<Scope> = folders.into_iter().map(|folder| folder.scope).collect();
     let request = RecallRequest {
@@ -163,13 +163,13 @@ fn by_words(
         ..RecallRequest::new(dropped(&wanted.question).into_owned())
     };
     let page = store.rank(&request)?.page(&request)?;
-    let handles: Vec<Handle> = page.iter().map(|ranked| ranked.handle).collect();
-    let files = store.files_of_parts(&handles)?;
-    let mut best: BTreeMap<MemoryId, (f64, Handle)> = BTreeMap::new();
+    let short_ids: Vec<ShortId> = page.iter().map(|ranked| ranked.short_id).collect();
+    let files = store.files_of_parts(&short_ids)?;
+    let mut best: BTreeMap<MemoryUuid, (f64, ShortId)> = BTreeMap::new();
     for ranked in &page {
-        if let Some(file) = files.get(&ranked.handle) {
+        if let Some(file) = files.get(&ranked.short_id) {
             // The first is the best.
-            best.entry(*file).or_insert((ranked.score, ranked.handle));
+            best.entry(*file).or_insert((ranked.score, ranked.short_id));
         }
     }
     Ok(best)

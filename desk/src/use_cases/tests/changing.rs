@@ -89,7 +89,7 @@ fn a_change_of_nothing_is_refused_and_of_many_is_counted() {
         world.says(&person(), content);
     }
     let update = |ids: &[u32], patch| {
-        let which = Which::Named(ids.iter().map(|handle| id(*handle)).collect());
+        let which = Which::Named(ids.iter().map(|short_id| id(*short_id)).collect());
         Update { which, patch, reason: Some("because".into()) }
     };
     let tagged = || Patch { tags: Some(vec!["x".parse().unwrap()]), ..Patch::default() };
@@ -152,7 +152,7 @@ fn what_is_forgotten_comes_back_unless_it_went_for_good() {
     for content in ["the first note", "the second note"] {
         world.says(&person(), content);
     }
-    let forget = |handle, erase| Forget { ids: vec![id(handle)], erase, reason: None };
+    let forget = |short_id, erase| Forget { ids: vec![id(short_id)], erase, reason: None };
     let gone = world.perform(&person(), forget(1, Erase::Soft)).unwrap();
     assert!(gone.forgotten.len() == 1 && gone.left.told().is_empty());
     assert_eq!(world.perform(&person(), Restore { id: id(1), before: None }).unwrap().memory.deleted, None);

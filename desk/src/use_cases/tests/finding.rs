@@ -30,11 +30,11 @@ fn the_callers_project_comes_first_unless_the_request_names_another() {
     let first = |world: &mut World, caller: &Caller, project: Option<&str>| {
         let request = RecallRequest { scope: project.map(scope), ..ask("when does the nightly batch run?") };
         let answer = world.perform(caller, Recall { request, form: Form::Text }).unwrap();
-        answer.reply.details[0].memory.handle.get()
+        answer.reply.details[0].memory.short_id.get()
     };
-    for (project, handle) in [("ledger", 1), ("payroll", 2)] {
+    for (project, short_id) in [("ledger", 1), ("payroll", 2)] {
         caller.project.as_mut().unwrap().scope = scope(project);
-        assert_eq!(first(&mut world, &caller, None), handle);
+        assert_eq!(first(&mut world, &caller, None), short_id);
         assert_eq!(first(&mut world, &caller, Some("ledger")), 1);
         assert_eq!(first(&mut world, &caller, Some("payroll")), 2);
     }
@@ -80,7 +80,7 @@ fn how_many_were_searched_is_told_to_whoever_asks_why() {
 }
 
 #[test]
-fn a_list_goes_on_after_a_handle_or_an_id() {
+fn a_list_goes_on_after_a_short_id_or_an_id() {
     let mut world = World::new();
     for number in 0..5 {
         world.says(&person(), &format!("fact number {number}"));
@@ -89,9 +89,9 @@ fn a_list_goes_on_after_a_handle_or_an_id() {
     let first = world.perform(&person(), page(None)).unwrap();
     assert_eq!((first.total_count, first.memories.len()), (5, 2));
     let last = &first.memories[1];
-    let by_handle = world.perform(&person(), page(Some(id(last.handle.get())))).unwrap();
+    let by_short_id = world.perform(&person(), page(Some(id(last.short_id.get())))).unwrap();
     let by_id = world.perform(&person(), page(Some(last.id.to_string().parse().unwrap()))).unwrap();
-    assert_eq!(by_handle.memories, by_id.memories);
-    assert!(by_id.memories.iter().all(|memory| memory.handle < last.handle));
+    assert_eq!(by_short_id.memories, by_id.memories);
+    assert!(by_id.memories.iter().all(|memory| memory.short_id < last.short_id));
     assert!(world.perform(&person(), Get { ids: vec![id(1), id(99)] }).is_err(), "all or none");
 }

@@ -2,10 +2,10 @@
 
 mod changing;
 mod finding;
-mod unanswered;
 mod notes;
 mod secrets;
 mod telling;
+mod unanswered;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,6 +77,6 @@ fn scope(name: &str) -> Scope {
     name.parse().unwrap()
 }
 
-fn id(handle: u32) -> MemoryRef {
-    handle.to_string().parse().unwrap()
+fn id(short_id: u32) -> MemoryRef {
+    short_id.to_string().parse().unwrap()
 }

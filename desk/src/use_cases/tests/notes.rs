@@ -303,13 +303,13 @@ fn memories_and_notes_are_one_graph() {
     let (mut world, _) = vault();
     let note = world.says(&person(), "The servo costs forty euros");
     let to = world.perform(&person(), FindMemory { name: "/vault/projects/tide-clock.md".into() }).unwrap();
-    let id = world.perform(&person(), FindMemory { name: note.memory.handle.to_string() }).unwrap();
+    let id = world.perform(&person(), FindMemory { name: note.memory.short_id.to_string() }).unwrap();
     let kind: LinkKind = "Priced in".parse().unwrap();
     world.perform(&person(), SetLink { id, kind, to, holds: true }).unwrap();
     let clock = world.perform(&person(), around("Tide clock")).unwrap();
     assert!(related(&clock).contains(&"<- priced_in The servo costs forty euros".to_owned()), "{}", clock.body);
     // From the memory on, by its number.
-    let begun = world.perform(&person(), around(&note.memory.handle.get().to_string())).unwrap();
+    let begun = world.perform(&person(), around(&note.memory.short_id.get().to_string())).unwrap();
     assert_eq!(related(&begun), ["-> priced_in Tide clock"]);
     // A part is its file there; the text of a file may change, its links stay.
     let part = rows(&world.perform(&person(), search("stepper stalls")).unwrap())[0]["id"].to_string();
@@ -317,7 +317,7 @@ fn memories_and_notes_are_one_graph() {
     world.perform(&person(), SetLink { id: part, kind: LinkKind::SeeAlso, to: id, holds: true }).unwrap();
     let dir = world.path("vault");
     write(&mut world, &dir, "projects/tide-clock.md", "---\ntitle: Tide clock\n---\n- [state] It runs\n", 60);
-    let begun = world.perform(&person(), around(&note.memory.handle.get().to_string())).unwrap();
+    let begun = world.perform(&person(), around(&note.memory.short_id.get().to_string())).unwrap();
     assert!(related(&begun).contains(&"-> priced_in Tide clock".to_owned()), "{}", begun.body);
     let missing = world.perform(&person(), FindMemory { name: "no such thing".into() }).unwrap_err();
     assert!(refused(missing).starts_with("id: "));
@@ -389,8 +389,8 @@ fn a_note_is_read_by_any_of_its_names_and_several_are_named() {
         );
         assert!(reply.body.contains("\n| - depends_on [[Tide tables]]"), "{name}: {}", reply.body);
     }
-    let handle = rows(&world.perform(&person(), search("stepper stalls")).unwrap())[0]["id"].to_string();
-    assert!(world.perform(&person(), read(&handle)).unwrap().body.starts_with("# Tide clock "));
+    let short_id = rows(&world.perform(&person(), search("stepper stalls")).unwrap())[0]["id"].to_string();
+    assert!(world.perform(&person(), read(&short_id)).unwrap().body.starts_with("# Tide clock "));
     let several = refused(world.perform(&person(), read("Meeting")).unwrap_err());
     assert!(several.contains("means 2 notes: /vault/a/meeting.md, /vault/b/meeting.md"), "{several}");
     assert!(world.perform(&person(), read("b/meeting")).unwrap().body.contains("dredger"));

@@ -8,8 +8,8 @@ use super::{World, id, person, scope};
 use crate::Caller;
 use crate::project::claim_of;
 use crate::use_cases::{
-    TrustProject, SessionSummary, Context, Count, UntrustProject, Event, IsBelieved, TokenUsage, Log, Places, Prompted, Question,
-    Remember, SetAside, SessionNotice, Why,
+    Context, Count, Event, IsBelieved, Log, Places, Prompted, Question, Remember, SessionNotice, SessionSummary,
+    SetAside, TokenUsage, TrustProject, UntrustProject, Why,
 };
 
 const ASKED: &str = "when does the nightly batch of the ledger run?";

@@ -9,7 +9,7 @@ use tessera_engine::store::{SecretRules, StoreConfig, Usage};
 
 use super::{World, person, scope};
 use crate::Caller;
-use crate::use_cases::{ForgetQuestions, Form, ListUnanswered, UnansweredTopics, Recall};
+use crate::use_cases::{ForgetQuestions, Form, ListUnanswered, Recall, UnansweredTopics};
 
 const VAIN: &str = "who prunes the birch in the garden?";
 const ALL: ListUnanswered = ListUnanswered { since: None, limit: 20, answered: true };
@@ -60,8 +60,8 @@ fn only_a_question_that_nothing_answers_strongly_counts() {
     asks(&mut world, &person(), RecallRequest { filters: elsewhere, ..RecallRequest::new(VAIN) });
     asks(&mut world, &person(), RecallRequest::new("zymurgy"));
     let found = gaps(&mut world, ALL);
-    assert_eq!((found.asked, found.unnamed, found.answered, found.gaps.len()), (3, 1, 0, 1));
-    let gap = &found.gaps[0];
+    assert_eq!((found.asked, found.unnamed, found.answered, found.topics.len()), (3, 1, 0, 1));
+    let gap = &found.topics[0];
     assert_eq!((gap.topic.as_str(), gap.times, gap.answered_by), ("birch", 2, None));
     assert_eq!(world.perform(&person(), ForgetQuestions).unwrap(), 3);
     assert_eq!(gaps(&mut world, ALL), UnansweredTopics::default());
@@ -83,16 +83,17 @@ fn a_question_that_is_kept_goes_once_something_answers_it() {
     for question in [VAIN, "Who prunes the birch in the garden?", "zymurgy of quokkas"] {
         asks(&mut world, &keeper(), RecallRequest::new(question));
     }
-    let topics = |found: &UnansweredTopics| found.gaps.iter().map(|gap| (gap.topic.clone(), gap.times)).collect::<Vec<_>>();
+    let topics =
+        |found: &UnansweredTopics| found.topics.iter().map(|gap| (gap.topic.clone(), gap.times)).collect::<Vec<_>>();
     let open = ListUnanswered { answered: false, ..ALL };
     let expected = [("Who prunes the birch in the garden?".to_owned(), 2), ("zymurgy of quokkas".to_owned(), 1)];
     assert_eq!(topics(&gaps(&mut world, open)), expected);
     assert_eq!(topics(&gaps(&mut world, ListUnanswered { limit: 1, ..open })), expected[..1]);
-    let handle = world.says(&person(), "Tom prunes the birch in the garden every March").memory.handle;
+    let short_id = world.says(&person(), "Tom prunes the birch in the garden every March").memory.short_id;
     let found = gaps(&mut world, open);
     assert_eq!((topics(&found), found.answered), (expected[1..].to_vec(), 1));
     let found = gaps(&mut world, ALL);
-    assert_eq!((topics(&found), found.gaps[0].answered_by), (expected.to_vec(), Some(handle)));
+    assert_eq!((topics(&found), found.topics[0].answered_by), (expected.to_vec(), Some(short_id)));
 }
 
 #[test]
@@ -104,6 +105,6 @@ fn known_words_are_answered_by_what_is_stored_after_they_were_asked_about() {
     tomorrow(&mut world);
     let since = ListUnanswered { since: Some(world.store.now()), ..ALL };
     assert_eq!(gaps(&mut world, since).asked, 0);
-    let handle = world.says(&person(), "Tom prunes the birch every March").memory.handle;
-    assert_eq!(gaps(&mut world, ALL).gaps[0].answered_by, Some(handle));
+    let short_id = world.says(&person(), "Tom prunes the birch every March").memory.short_id;
+    assert_eq!(gaps(&mut world, ALL).topics[0].answered_by, Some(short_id));
 }

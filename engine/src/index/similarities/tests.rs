@@ -9,7 +9,7 @@ use crate::meaning::{ENCODER_VERSION, Encoder};
 static QUESTION: LazyLock<Vector> = LazyLock::new(|| Encoder::shared().question("which port does staging use?"));
 
 /// A row with up to three passages, some of them near the question.
-fn row(handle: u32, random: &mut fastrand::Rng) -> IndexRow {
+fn row(short_id: u32, random: &mut fastrand::Rng) -> IndexRow {
     let question = QUESTION.to_bytes();
     let mut meaning = vec![ENCODER_VERSION];
     for _ in 0..random.u32(..4) {
@@ -23,11 +23,11 @@ fn row(handle: u32, random: &mut fastrand::Rng) -> IndexRow {
         meaning.extend(squares.to_le_bytes());
         meaning.extend(values.iter().map(|value| value.cast_unsigned()));
     }
-    let features = Features { handle, ..Features::default() };
+    let features = Features { short_id, ..Features::default() };
     IndexRow { features, scope: "global".into(), blob: ForwardDoc::default().encode(), meaning, ..IndexRow::default() }
 }
 
-/// How near the row of each handle is, with these rows in a snapshot and those in a tail, and what is told of the rest.
+/// How near the row of each ID is, with these rows in a snapshot and those in a tail, and what is told of the rest.
 fn near(snapshot: &[IndexRow], tail: &[IndexRow], completed: bool) -> Vec<f64> {
     let identity = Identity { store: [0; 16], rev: 1, stamp: [0; 16] };
     let snapshot = Snapshot::open(Snapshot::build(identity, snapshot)).unwrap();
@@ -39,7 +39,9 @@ fn near(snapshot: &[IndexRow], tail: &[IndexRow], completed: bool) -> Vec<f64> {
     if completed {
         view.complete(&mut similarities, &QUESTION, &[view.rows_where(|_| true)]);
     }
-    (1..=view.rows()).map(|handle| similarities.of(view.find(handle).unwrap()).unwrap_or(f64::NEG_INFINITY)).collect()
+    (1..=view.rows())
+        .map(|short_id| similarities.of(view.find(short_id).unwrap()).unwrap_or(f64::NEG_INFINITY))
+        .collect()
 }
 
 fn exact(rows: &[IndexRow]) -> Vec<f64> {
@@ -52,7 +54,7 @@ fn same_wherever_it_stands(rows: &[IndexRow], completed: bool) -> Vec<f64> {
     assert_eq!(near(&[], rows, completed), all, "all in the tail");
     let (older, newer) = rows.split_at(rows.len() / 3);
     assert_eq!(near(older, newer, completed), all, "some in each");
-    let stale: Vec<IndexRow> = (1..).zip(rows).map(|(handle, _)| row(handle, &mut random)).collect();
+    let stale: Vec<IndexRow> = (1..).zip(rows).map(|(short_id, _)| row(short_id, &mut random)).collect();
     assert_eq!(near(&stale, rows, completed), all, "all replaced");
     let mut both = older.to_vec();
     both.extend_from_slice(&stale[older.len()..]);
@@ -63,7 +65,7 @@ fn same_wherever_it_stands(rows: &[IndexRow], completed: bool) -> Vec<f64> {
 #[test]
 fn few_rows_are_compared_exactly_wherever_they_stand() {
     let mut random = fastrand::Rng::with_seed(1);
-    let rows: Vec<IndexRow> = (1..=200).map(|handle| row(handle, &mut random)).collect();
+    let rows: Vec<IndexRow> = (1..=200).map(|short_id| row(short_id, &mut random)).collect();
     let all = same_wherever_it_stands(&rows, false);
     assert_eq!(all, exact(&rows));
     assert!(all.iter().any(|near| *near > 0.5) && all.contains(&f64::NEG_INFINITY));
@@ -72,7 +74,7 @@ fn few_rows_are_compared_exactly_wherever_they_stand() {
 #[test]
 fn of_many_rows_the_nearest_are_found_by_their_signs_wherever_they_stand() {
     let mut random = fastrand::Rng::with_seed(2);
-    let rows: Vec<IndexRow> = (1..=1500).map(|handle| row(handle, &mut random)).collect();
+    let rows: Vec<IndexRow> = (1..=1500).map(|short_id| row(short_id, &mut random)).collect();
     let (found, exact) = (same_wherever_it_stands(&rows, false), exact(&rows));
     assert!(found.iter().zip(&exact).all(|(found, exact)| found.to_bits() == exact.to_bits() || found.abs() < 1e-12));
     let left_out = found.iter().zip(&exact).filter(|(found, exact)| found.to_bits() != exact.to_bits()).count();
@@ -86,7 +88,7 @@ fn of_many_rows_the_nearest_are_found_by_their_signs_wherever_they_stand() {
 #[test]
 fn a_row_that_waits_is_near_to_nothing() {
     let mut random = fastrand::Rng::with_seed(4);
-    let rows: Vec<IndexRow> = (1..=40).map(|handle| row(handle, &mut random)).collect();
+    let rows: Vec<IndexRow> = (1..=40).map(|short_id| row(short_id, &mut random)).collect();
     let at = exact(&rows).iter().position(|near| *near > 0.0).unwrap();
     let mut waits = rows[at].clone();
     waits.meaning.clear();

@@ -3,7 +3,7 @@
 use rusqlite::params;
 
 use super::transaction::Change;
-use crate::domain::{Handle, Memory, MemoryRef, Origin};
+use crate::domain::{Memory, MemoryRef, Origin, ShortId};
 use crate::index::{CONTEXT_REACH, ForwardDoc, Freshness, context_of};
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, Run as _};
@@ -22,16 +22,16 @@ pub(crate) fn refresh_around(change: &Change<'_>, memory: &Memory) -> Result<(),
         let blob = turn.doc.encode_into(&turn.blob);
         // One of another analyzer is written with all that is derived from it, in its own turn.
         if blob != turn.blob && Freshness::of(&turn.blob).is_current() {
-            let rev = if turn.handle == memory.handle.get() { memory.rev } else { change.next_rev()? };
-            let sql = "UPDATE memories SET forward = ?2, rev = ?3 WHERE handle = ?1";
-            change.tx.run(sql, params![turn.handle, blob, rev])?;
+            let rev = if turn.short_id == memory.short_id.get() { memory.rev } else { change.next_rev()? };
+            let sql = "UPDATE memories SET forward = ?2, rev = ?3 WHERE short_id = ?1";
+            change.tx.run(sql, params![turn.short_id, blob, rev])?;
         }
     }
     Ok(())
 }
 
 struct Turn {
-    handle: u32,
+    short_id: u32,
     blob: Vec<u8>,
     doc: ForwardDoc,
 }
@@ -40,27 +40,30 @@ struct Turn {
 fn around(change: &Change<'_>, session: &str, memory: &Memory) -> Result<(Vec<Turn>, usize), StoreError> {
     let reach = 2 * CONTEXT_REACH + 1;
     let side = |sql: &str| -> rusqlite::Result<Vec<(u32, Vec<u8>)>> {
-        change.tx.all(sql, params![session, memory.created, memory.handle, reach], |row| Ok((row.get(0)?, row.get(1)?)))
+        change
+            .tx
+            .all(sql, params![session, memory.created, memory.short_id, reach], |row| Ok((row.get(0)?, row.get(1)?)))
     };
     let mut rows = side(
-        "SELECT handle, forward FROM memories WHERE session = ?1 AND (created, handle) < (?2, ?3) AND deleted IS NULL
-         AND origin = 'conversation' ORDER BY created DESC, handle DESC LIMIT ?4",
+        "SELECT short_id, forward FROM memories WHERE session = ?1 AND (created, short_id) < (?2, ?3) AND deleted IS NULL
+         AND origin = 'conversation' ORDER BY created DESC, short_id DESC LIMIT ?4",
     )?;
     rows.reverse();
     let centre = rows.len();
     rows.extend(side(
-        "SELECT handle, forward FROM memories WHERE session = ?1 AND (created, handle) >= (?2, ?3) AND deleted IS NULL
-         AND origin = 'conversation' ORDER BY created, handle LIMIT ?4",
+        "SELECT short_id, forward FROM memories WHERE session = ?1 AND (created, short_id) >= (?2, ?3) AND deleted IS NULL
+         AND origin = 'conversation' ORDER BY created, short_id LIMIT ?4",
     )?);
-    let turns = rows.into_iter().map(|(handle, blob)| Ok(Turn { handle, doc: read(change, handle, &blob)?, blob }));
+    let turns =
+        rows.into_iter().map(|(short_id, blob)| Ok(Turn { short_id, doc: read(change, short_id, &blob)?, blob }));
     Ok((turns.collect::<Result<_, StoreError>>()?, centre))
 }
 
 /// The terms of a turn; of one whose blob cannot be read, those of its text.
-fn read(change: &Change<'_>, handle: u32, blob: &[u8]) -> Result<ForwardDoc, StoreError> {
+fn read(change: &Change<'_>, short_id: u32, blob: &[u8]) -> Result<ForwardDoc, StoreError> {
     if let Ok(doc) = ForwardDoc::decode(blob) {
         return Ok(doc);
     }
-    let memory = change.existing(MemoryRef::Handle(Handle::try_from(handle)?))?;
+    let memory = change.existing(MemoryRef::ShortId(ShortId::try_from(short_id)?))?;
     Ok(ForwardDoc::analyze(&memory))
 }

@@ -152,8 +152,8 @@ fn identity_at(connection: &Connection, rev: u64) -> rusqlite::Result<Identity> 
 /// A row whose blob is of another analyzer is analysed again, without the words around it.
 fn readable(connection: &Connection, mut index_row: IndexRow) -> rusqlite::Result<IndexRow> {
     if index_row.is_live() && !Freshness::of(&index_row.blob).is_current() {
-        let sql = sql!("SELECT ", MEMORY, " FROM memories WHERE handle = ?1");
-        let memory = connection.one(sql, [index_row.features.handle], row::memory)?;
+        let sql = sql!("SELECT ", MEMORY, " FROM memories WHERE short_id = ?1");
+        let memory = connection.one(sql, [index_row.features.short_id], row::memory)?;
         let doc = ForwardDoc::analyze(&memory);
         index_row.features.length = doc.length;
         index_row.blob = doc.encode_into(&index_row.blob);
@@ -166,7 +166,8 @@ pub(crate) fn snapshot_bytes(connection: &Connection) -> rusqlite::Result<Vec<u8
     let tx = connection.unchecked_transaction()?;
     let rev: u64 = tx.query_row("SELECT value FROM meta WHERE key = 'rev'", [], |row| row.get(0))?;
     let identity = identity_at(&tx, rev)?;
-    let sql = sql!("SELECT ", IndexColumns::LIST, " FROM memories WHERE deleted IS NULL AND whole = 0 ORDER BY handle");
+    let sql =
+        sql!("SELECT ", IndexColumns::LIST, " FROM memories WHERE deleted IS NULL AND whole = 0 ORDER BY short_id");
     let mut statement = tx.prepare(sql)?;
     let rows: rusqlite::Result<Vec<IndexRow>> =
         statement.query_map([], index_row)?.map(|index_row| readable(&tx, index_row?)).collect();

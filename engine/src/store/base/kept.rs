@@ -6,7 +6,7 @@ use tessera_seal::{KeyId, key_of};
 use super::config::Actor;
 use super::secrets::Secrets;
 use super::transaction::Change;
-use crate::domain::{Memory, MemoryId, Trust};
+use crate::domain::{Memory, MemoryUuid, Trust};
 use crate::screen::{KnownValues, Secret, places};
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, Run as _};
@@ -15,7 +15,7 @@ use crate::store::rows::codec::{Ask as _, Run as _};
 const SEALING: &str = "secret_key";
 
 /// Writes what was taken out of a text of a memory. One that is kept already stays.
-pub(crate) fn write_all(change: &Change<'_>, memory: MemoryId, secrets: &[Secret]) -> Result<(), StoreError> {
+pub(crate) fn write_all(change: &Change<'_>, memory: MemoryUuid, secrets: &[Secret]) -> Result<(), StoreError> {
     let sql = "INSERT INTO secrets (memory, name, kind, mark, sealed, made) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
                ON CONFLICT (memory, name) DO NOTHING";
     for secret in secrets {
@@ -27,7 +27,7 @@ pub(crate) fn write_all(change: &Change<'_>, memory: MemoryId, secrets: &[Secret
 }
 
 /// The values that were taken out of a memory before, as far as they open: they are known again without a word around them.
-pub(crate) fn values_of(change: &Change<'_>, memory: MemoryId) -> Result<KnownValues, StoreError> {
+pub(crate) fn values_of(change: &Change<'_>, memory: MemoryUuid) -> Result<KnownValues, StoreError> {
     let sql = "SELECT name, kind, sealed FROM secrets WHERE memory = ?1 AND sealed IS NOT NULL";
     let mut statement = change.tx.prepare_cached(sql)?;
     let rows = statement.query_map([memory], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
@@ -46,7 +46,7 @@ pub(crate) fn values_of(change: &Change<'_>, memory: MemoryId) -> Result<KnownVa
 /// Keeps for a memory what is sealed for another one.
 pub(crate) fn write_again(
     change: &Change<'_>,
-    (from, to): (MemoryId, MemoryId),
+    (from, to): (MemoryUuid, MemoryUuid),
     secret: &Secret,
 ) -> Result<(), StoreError> {
     let name = secret.name.as_str();
@@ -68,7 +68,7 @@ pub(crate) fn adopt(change: &Change<'_>, memory: &Memory) -> Result<(), StoreErr
                    AND NOT EXISTS (SELECT 1 FROM secrets WHERE memory = ?2 AND name = ?1) LIMIT 1";
         let read = |row: &rusqlite::Row<'_>| {
             let secret = Secret { name: name.clone(), kind: row.get(1)?, mark: row.get(2)?, sealed: row.get(3)? };
-            Ok((row.get::<_, MemoryId>(0)?, secret))
+            Ok((row.get::<_, MemoryUuid>(0)?, secret))
         };
         let found = change.tx.maybe(sql, params![name.as_str(), memory.id], read)?;
         if let Some((holder, secret)) = found {
@@ -80,7 +80,7 @@ pub(crate) fn adopt(change: &Change<'_>, memory: &Memory) -> Result<(), StoreErr
 
 /// What was sealed before this transaction began, sealed with the key that seals now: while keys are changed, another
 /// process that still knows the old one alone must not leave anything behind that no key opens.
-fn sealed_now(change: &Change<'_>, memory: MemoryId, secret: &Secret) -> Result<(Vec<u8>, Vec<u8>), StoreError> {
+fn sealed_now(change: &Change<'_>, memory: MemoryUuid, secret: &Secret) -> Result<(Vec<u8>, Vec<u8>), StoreError> {
     let name = secret.name.as_str();
     let failed = |source| StoreError::Sealed { name: name.to_owned(), source };
     let made_with = key_of(&secret.sealed).map_err(failed)?;
@@ -112,7 +112,7 @@ pub(crate) fn note_sealing(change: &Change<'_>, key: KeyId) -> Result<(), StoreE
 /// Notes what is done with a secret.
 pub(crate) fn note(
     change: &Change<'_>,
-    memory: MemoryId,
+    memory: MemoryUuid,
     name: &str,
     what: &str,
     actor: &Actor,
@@ -130,7 +130,7 @@ pub(crate) const LEAVING: &str = "leaving";
 
 /// Removes secrets of a memory, of one name or all; of those that a vault may have, the name stays until it has let go of
 /// them.
-pub(crate) fn let_go(change: &Change<'_>, memory: MemoryId, name: Option<&str>) -> Result<(), StoreError> {
+pub(crate) fn let_go(change: &Change<'_>, memory: MemoryUuid, name: Option<&str>) -> Result<(), StoreError> {
     for sql in [
         "UPDATE secrets SET place = 'leaving', sealed = NULL, kind = '', mark = x'' WHERE memory = ?1
          AND (?2 IS NULL OR name = ?2) AND place = 'vault'",

@@ -9,7 +9,7 @@ use std::fs::File;
 use rusqlite::params;
 
 use super::store::Store;
-use crate::domain::Handle;
+use crate::domain::ShortId;
 use crate::meaning::{ENCODER_VERSION, Encoder, Meaning, Vector, embeddings_about, passages_of};
 use crate::recall::is_semantic_query;
 use crate::store::file::error::StoreError;
@@ -43,7 +43,7 @@ pub struct EmbeddingTurn {
 }
 
 struct Waiting {
-    handle: Handle,
+    short_id: ShortId,
     rev: u64,
     content: String,
     /// What it stands below, where a file says it.
@@ -172,9 +172,9 @@ impl Store {
             for (row, meaning) in waiting.iter().zip(&made) {
                 // A rev of its own: every reader is to see it. No server is told, and no history is made of it.
                 let sql =
-                    "UPDATE memories SET meaning = ?2, rev = ?3 WHERE handle = ?1 AND rev = ?4 AND deleted IS NULL";
+                    "UPDATE memories SET meaning = ?2, rev = ?3 WHERE short_id = ?1 AND rev = ?4 AND deleted IS NULL";
                 let rev = change.next_rev()?;
-                change.tx.run(sql, params![row.handle, meaning, rev, row.rev])?;
+                change.tx.run(sql, params![row.short_id, meaning, rev, row.rev])?;
             }
             if let Some(left) = next.filter(|_| is_all) {
                 note_left(change.tx, left)?;
@@ -191,7 +191,7 @@ impl Store {
     /// encoder. With the latter, the rev up to which there may be more of them.
     fn some_waiting(&self, most: usize) -> rusqlite::Result<(Vec<Waiting>, Option<u64>)> {
         let fresh = format!(
-            "SELECT handle, rev, content, {ABOUT} FROM memories WHERE meaning = x'' AND deleted IS NULL AND whole = 0
+            "SELECT short_id, rev, content, {ABOUT} FROM memories WHERE meaning = x'' AND deleted IS NULL AND whole = 0
                      ORDER BY rev DESC LIMIT ?1"
         );
         let (rows, _) = self.taken(&fresh, params![most as u64], most)?;
@@ -200,7 +200,7 @@ impl Store {
             return Ok((rows, None));
         }
         let outdated = format!(
-            "SELECT handle, rev, content, {ABOUT} FROM memories WHERE rev <= ?2 AND meaning < ?3 AND deleted IS NULL AND whole = 0
+            "SELECT short_id, rev, content, {ABOUT} FROM memories WHERE rev <= ?2 AND meaning < ?3 AND deleted IS NULL AND whole = 0
                         ORDER BY rev DESC LIMIT ?1"
         );
         let (rows, is_more) = self.taken(&outdated, params![most as u64, left, [ENCODER_VERSION]], most)?;
@@ -214,7 +214,7 @@ impl Store {
         let mut rows = statement.query(params)?;
         let (mut taken, mut passages) = (Vec::new(), 0);
         while let Some(row) = rows.next()? {
-            let row = Waiting { handle: row.get(0)?, rev: row.get(1)?, content: row.get(2)?, about: row.get(3)? };
+            let row = Waiting { short_id: row.get(0)?, rev: row.get(1)?, content: row.get(2)?, about: row.get(3)? };
             passages += passages_of(&row.content).len();
             taken.push(row);
             if passages >= PASSAGES {
@@ -239,19 +239,19 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read or written.
-    pub(crate) fn give_up_meanings(&mut self, damaged: &[Handle]) -> Result<(), StoreError> {
+    pub(crate) fn give_up_meanings(&mut self, damaged: &[ShortId]) -> Result<(), StoreError> {
         self.write(|change| {
-            for handle in damaged {
-                let sql = "UPDATE memories SET meaning = x'', rev = ?2 WHERE handle = ?1 AND deleted IS NULL";
-                change.tx.run(sql, params![handle, change.next_rev()?])?;
+            for short_id in damaged {
+                let sql = "UPDATE memories SET meaning = x'', rev = ?2 WHERE short_id = ?1 AND deleted IS NULL";
+                change.tx.run(sql, params![short_id, change.next_rev()?])?;
             }
             Ok(())
         })
     }
 
     /// Live memories whose vectors cannot be true.
-    pub(crate) fn damaged_meanings(&self) -> rusqlite::Result<Vec<Handle>> {
-        let sql = "SELECT handle, content, meaning FROM memories WHERE deleted IS NULL AND meaning <> x''";
+    pub(crate) fn damaged_meanings(&self) -> rusqlite::Result<Vec<ShortId>> {
+        let sql = "SELECT short_id, content, meaning FROM memories WHERE deleted IS NULL AND meaning <> x''";
         let mut statement = self.connection.prepare(sql)?;
         let mut rows = statement.query([])?;
         let mut damaged = Vec::new();

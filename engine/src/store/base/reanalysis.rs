@@ -91,9 +91,9 @@ fn rederive(change: &Change<'_>, composed: &Composed) -> Result<(), StoreError> 
     let memory = composed.memory();
     let is_turn = memory.origin == Origin::Conversation && memory.session.is_some();
     let rev = if is_turn { change.next_rev()? } else { memory.rev };
-    let placed = composed.placed(memory.handle, rev);
+    let placed = composed.placed(memory.short_id, rev);
     let analysed = Analysed::of(&placed);
-    let mut values = vec![memory.handle.to_cell()?];
+    let mut values = vec![memory.short_id.to_cell()?];
     AnalysisColumns::write(&analysed, &mut values)?;
     CostColumns::write(placed.costs(), &mut values)?;
     values.extend([rev.to_cell()?, memory.rev.to_cell()?]);

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use tessera_seal::{Bound, Key, Keys, SealError, Value, key_of, keys_in, open, random, seal, write_keys};
 
 use super::config::{SecretMode, SecretRules};
-use crate::domain::MemoryId;
+use crate::domain::MemoryUuid;
 use crate::screen::{Keeper, Name, Secret};
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
@@ -273,7 +273,7 @@ impl Secrets {
     pub(crate) fn sealed_anew(
         connection: &Connection,
         keys: &Keys,
-        (memory, name): (MemoryId, &str),
+        (memory, name): (MemoryUuid, &str),
         value: &str,
     ) -> Result<(Vec<u8>, Vec<u8>), StoreError> {
         let (user, memory) = (whose(connection)?, memory.to_string());
@@ -286,7 +286,7 @@ impl Secrets {
     pub(crate) fn opened(
         &self,
         connection: &Connection,
-        memory: MemoryId,
+        memory: MemoryUuid,
         name: &str,
         sealed: &[u8],
     ) -> Result<Value, StoreError> {
@@ -416,7 +416,7 @@ fn nameless() -> StoreError {
 impl Keeper for Aside<'_> {
     type Error = StoreError;
 
-    fn keep(&mut self, memory: MemoryId, kind: &str, value: &str) -> Result<Option<Secret>, StoreError> {
+    fn keep(&mut self, memory: MemoryUuid, kind: &str, value: &str) -> Result<Option<Secret>, StoreError> {
         if !self.is_kept(kind)? {
             return Ok(None);
         }
@@ -438,7 +438,7 @@ impl Counter<'_> {
 impl Keeper for Counter<'_> {
     type Error = StoreError;
 
-    fn keep(&mut self, _: MemoryId, kind: &str, value: &str) -> Result<Option<Secret>, StoreError> {
+    fn keep(&mut self, _: MemoryUuid, kind: &str, value: &str) -> Result<Option<Secret>, StoreError> {
         self.was_asked = true;
         if !self.aside.is_kept(kind)? {
             return Ok(None);

@@ -9,7 +9,7 @@ use rusqlite::{Transaction, TransactionBehavior};
 use super::secrets::Secrets;
 use super::store::Store;
 use crate::compose::Known;
-use crate::domain::{Handle, Memory, MemoryRef, Timestamp};
+use crate::domain::{Memory, MemoryRef, ShortId, Timestamp};
 use crate::store::file::error::StoreError;
 use crate::store::file::{marker, replacement};
 use crate::store::rows::codec::Run as _;
@@ -26,7 +26,7 @@ pub(crate) struct Change<'a> {
     pub now: Timestamp,
     pub secrets: &'a Secrets,
     rev: Counter,
-    handle: Counter,
+    short_id: Counter,
 }
 
 /// A number of the store that counts up: read at its first use in a transaction, and written back at the end.
@@ -139,12 +139,12 @@ impl<'a> Change<'a> {
     /// The work of a transaction that somebody else began, and who settles it before its end.
     pub(crate) fn of(tx: &'a Transaction<'a>, now: Timestamp, secrets: &'a Secrets) -> Self {
         let counter = |key| Counter { key, last: Cell::new(None) };
-        Self { tx, now, secrets, rev: counter("rev"), handle: counter("handle") }
+        Self { tx, now, secrets, rev: counter("rev"), short_id: counter("short_id") }
     }
 
     /// Writes the counters back that were counted up.
     pub(crate) fn settle(&self) -> Result<(), StoreError> {
-        for counter in [&self.rev, &self.handle] {
+        for counter in [&self.rev, &self.short_id] {
             if let Some(last) = counter.last.take() {
                 let sql = "UPDATE meta SET value = ?2 WHERE key = ?1";
                 self.tx.run(sql, (counter.key, last))?;
@@ -158,8 +158,8 @@ impl<'a> Change<'a> {
         self.next(&self.rev)
     }
 
-    pub(crate) fn next_handle(&self) -> Result<Handle, StoreError> {
-        Ok(Handle::try_from(u32::try_from(self.next(&self.handle)?).unwrap_or(u32::MAX))?)
+    pub(crate) fn next_short_id(&self) -> Result<ShortId, StoreError> {
+        Ok(ShortId::try_from(u32::try_from(self.next(&self.short_id)?).unwrap_or(u32::MAX))?)
     }
 
     fn next(&self, counter: &Counter) -> rusqlite::Result<u64> {

@@ -4,7 +4,7 @@
 use rusqlite::params;
 
 use super::store::Store;
-use crate::domain::Handle;
+use crate::domain::ShortId;
 use crate::index::DocId;
 use crate::meaning::{Encoder, Meaning};
 use crate::store::file::error::StoreError;
@@ -21,13 +21,15 @@ impl Store {
             .all_waiting()
             .map_err(|error| self.failed(error))?
             .into_iter()
-            .filter_map(|(handle, content)| Some((handle, known(&content).filter(|bytes| Meaning::is_current(bytes))?)))
+            .filter_map(|(short_id, content)| {
+                Some((short_id, known(&content).filter(|bytes| Meaning::is_current(bytes))?))
+            })
             .collect();
         self.write(|change| {
-            let sql = "UPDATE memories SET meaning = ?2, rev = ?3 WHERE handle = ?1 AND meaning = x''";
+            let sql = "UPDATE memories SET meaning = ?2, rev = ?3 WHERE short_id = ?1 AND meaning = x''";
             let mut update = change.tx.prepare_cached(sql)?;
-            for (handle, meaning) in &taken {
-                update.execute(params![handle, meaning, change.next_rev()?])?;
+            for (short_id, meaning) in &taken {
+                update.execute(params![short_id, meaning, change.next_rev()?])?;
             }
             Ok(())
         })?;
@@ -36,20 +38,21 @@ impl Store {
 
     fn all_waiting(&self) -> rusqlite::Result<Vec<(u32, String)>> {
         let sql =
-            "SELECT handle, content FROM memories WHERE meaning = x'' AND deleted IS NULL AND whole = 0 ORDER BY rev";
+            "SELECT short_id, content FROM memories WHERE meaning = x'' AND deleted IS NULL AND whole = 0 ORDER BY rev";
         self.connection.all(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
-    /// Shows every live memory's text, and what it means as bytes (see [`Meaning`]; empty while it waits), by handle.
+    /// Shows every live memory's text, and what it means as bytes (see [`Meaning`]; empty while it waits), by ID.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn each_embedding(&self, show: impl FnMut(Handle, &str, &[u8])) -> Result<(), StoreError> {
+    pub fn each_embedding(&self, show: impl FnMut(ShortId, &str, &[u8])) -> Result<(), StoreError> {
         self.show_each(show).map_err(|error| self.failed(error))
     }
 
-    fn show_each(&self, mut show: impl FnMut(Handle, &str, &[u8])) -> rusqlite::Result<()> {
-        let sql = "SELECT handle, content, meaning FROM memories WHERE deleted IS NULL AND whole = 0 ORDER BY handle";
+    fn show_each(&self, mut show: impl FnMut(ShortId, &str, &[u8])) -> rusqlite::Result<()> {
+        let sql =
+            "SELECT short_id, content, meaning FROM memories WHERE deleted IS NULL AND whole = 0 ORDER BY short_id";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
@@ -64,15 +67,16 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn nearest(&mut self, text: &str, most: usize) -> Result<Vec<(Handle, f64)>, StoreError> {
+    pub fn nearest(&mut self, text: &str, most: usize) -> Result<Vec<(ShortId, f64)>, StoreError> {
         self.refresh_index()?;
         let view = self.index.view();
         let similarities = view.similarities(&Encoder::shared().question(text));
         let found = similarities.from(f64::MIN_POSITIVE);
         let docs = found.snapshot.iter().map(|posting| DocId::Snapshot(posting.doc));
         let docs = docs.chain(found.tail.iter().map(|posting| DocId::Tail(posting.doc)));
-        let named = docs.filter_map(|doc| Some((Handle::try_from(view.features(doc).handle).ok()?, similarities.of(doc)?)));
-        let mut nearest: Vec<(Handle, f64)> = named.collect();
+        let named =
+            docs.filter_map(|doc| Some((ShortId::try_from(view.features(doc).short_id).ok()?, similarities.of(doc)?)));
+        let mut nearest: Vec<(ShortId, f64)> = named.collect();
         nearest.sort_by(|(a, near_a), (b, near_b)| near_b.total_cmp(near_a).then(b.cmp(a)));
         nearest.truncate(most);
         Ok(nearest)
@@ -113,10 +117,10 @@ mod tests {
         while store.embed_some().unwrap() {}
         for _ in 0..2 {
             let nearest = store.nearest("when is the midday meal?", 5).unwrap();
-            assert_eq!(nearest.first().map(|(handle, _)| *handle), Some(lunch.handle));
+            assert_eq!(nearest.first().map(|(short_id, _)| *short_id), Some(lunch.short_id));
             assert!(nearest.windows(2).all(|pair| pair[0].1 >= pair[1].1) && nearest.len() <= 2);
             let nearest = store.nearest("name of the machine that holds cached data", 1).unwrap();
-            assert_eq!(nearest.iter().map(|(handle, _)| *handle).collect::<Vec<_>>(), [cache.handle]);
+            assert_eq!(nearest.iter().map(|(short_id, _)| *short_id).collect::<Vec<_>>(), [cache.short_id]);
             store.rebuild_snapshot().unwrap();
         }
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::salvage::{self, Salvage};
 use super::secrets::Seen;
 use crate::compose;
-use crate::domain::{Handle, MemoryRef};
+use crate::domain::{MemoryRef, ShortId};
 use crate::index::ForwardDoc;
 use crate::meaning::ENCODER_VERSION;
 use crate::store::base::config::StoreConfig;
@@ -232,7 +232,7 @@ impl Store {
         Ok(told)
     }
 
-    fn stale_rows(&self) -> rusqlite::Result<Vec<Handle>> {
+    fn stale_rows(&self) -> rusqlite::Result<Vec<ShortId>> {
         let sql = sql!("SELECT ", MEMORY, ", forward FROM memories WHERE deleted IS NULL AND whole = 0");
         let mut statement = self.connection.prepare(sql)?;
         let mut rows = statement.query([])?;
@@ -241,17 +241,17 @@ impl Store {
             let memory = row::memory(sql_row)?;
             let kept = ForwardDoc::decode(sql_row.get_ref("forward")?.as_blob()?).map(without_context);
             if kept != Ok(ForwardDoc::analyze(&memory)) {
-                stale.push(memory.handle);
+                stale.push(memory.short_id);
             }
         }
         Ok(stale)
     }
 
-    fn reindex(&mut self, handles: &[Handle]) -> Result<(), StoreError> {
+    fn reindex(&mut self, short_ids: &[ShortId]) -> Result<(), StoreError> {
         self.write(|change| {
-            for handle in handles {
-                let known = change.known(MemoryRef::Handle(*handle))?;
-                let composed = compose::reanalysed(&known, &O200k).placed(*handle, change.next_rev()?);
+            for short_id in short_ids {
+                let known = change.known(MemoryRef::ShortId(*short_id))?;
+                let composed = compose::reanalysed(&known, &O200k).placed(*short_id, change.next_rev()?);
                 write_row(change, &composed, Written::Again)?;
             }
             Ok(())

@@ -104,11 +104,11 @@ impl Store {
     }
 
     /// Numbers and revisions go on from those of the present store, so that none means something else than before.
-    fn come_after(&mut self, rev: u64, handle: u64) -> Result<(), StoreError> {
+    fn come_after(&mut self, rev: u64, short_id: u64) -> Result<(), StoreError> {
         self.write(|change| {
             let raise = "UPDATE meta SET value = max(value, ?2) WHERE key = ?1";
             change.tx.execute(raise, ("rev", rev + 1))?;
-            change.tx.execute(raise, ("handle", handle))?;
+            change.tx.execute(raise, ("short_id", short_id))?;
             change.tx.execute_batch("UPDATE server SET is_whole = 0; DELETE FROM intents;")?;
             Ok(())
         })
@@ -182,10 +182,10 @@ fn put(mut backup: Store, mut live: Store) -> Result<Option<PathBuf>, StoreError
         let sql = "SELECT value FROM meta WHERE key = ?1";
         before.query_row(sql, [key], |row| row.get::<_, u64>(0)).map_err(failed)
     };
-    let (rev, handle) = (number("rev")?, number("handle")?);
+    let (rev, short_id) = (number("rev")?, number("short_id")?);
     // Where nothing was ever stored, nothing is kept.
     let kept_aside = if rev == 0 { None } else { Some(set_aside(&before, &place, &stamp)?) };
-    backup.come_after(rev, handle)?;
+    backup.come_after(rev, short_id)?;
     drop(backup);
     step(&pages, -1, &place)?;
     Ok(kept_aside)
@@ -240,10 +240,10 @@ fn present(config: &StoreConfig) -> Result<Option<Store>, StoreError> {
 fn put_for_damaged(backup: Store, config: &StoreConfig) -> Result<Option<PathBuf>, StoreError> {
     let replacement = Replacement::begin(&config.home)?;
     let wreck = DamagedStore::open(&config.home)?;
-    let (rev, handle) = wreck.as_ref().map_or((0, 0), |wreck| (wreck.rev(), wreck.handle()));
+    let (rev, short_id) = wreck.as_ref().map_or((0, 0), |wreck| (wreck.rev(), wreck.short_id()));
     migrate::write(&backup.connection, &backup.path, &replacement.home().database())?;
     let mut made = Store::open(StoreConfig { home: replacement.home(), ..config.clone() })?;
-    made.come_after(rev, handle)?;
+    made.come_after(rev, short_id)?;
     drop(made);
     let kept_aside = replacement.put_in_place(&stamp(config.clock.now()))?;
     // Uses of memories that are not here any more: their numbers may be given again.

@@ -6,7 +6,7 @@
 use rusqlite::params;
 use tessera_seal::{Key, Keys, key_of};
 
-use crate::domain::MemoryId;
+use crate::domain::MemoryUuid;
 use crate::store::base::kept::note_sealing;
 use crate::store::base::secrets::{Held, KeyPlace, Secrets, no_key};
 use crate::store::base::store::Store;
@@ -36,7 +36,7 @@ pub struct Rotated {
 }
 
 /// A value and where it belongs.
-type Sealed = (MemoryId, String, Vec<u8>);
+type Sealed = (MemoryUuid, String, Vec<u8>);
 
 impl Store {
     /// Seals every secret with a new key: one that is made here, or the one that the person gave, with the old one to open
@@ -89,7 +89,7 @@ impl Store {
     }
 
     /// Some of the values that another key sealed.
-    fn sealed_otherwise(&self, keys: &Keys, after: Option<(MemoryId, String)>) -> rusqlite::Result<Vec<Sealed>> {
+    fn sealed_otherwise(&self, keys: &Keys, after: Option<(MemoryUuid, String)>) -> rusqlite::Result<Vec<Sealed>> {
         let sql = "SELECT memory, name, sealed FROM secrets
                    WHERE sealed IS NOT NULL AND (?1 IS NULL OR (memory, name) > (?1, ?2)) ORDER BY memory, name";
         let (memory, name) = after.unzip();

@@ -1,6 +1,6 @@
 //! Salvage: what can be read of a damaged database is carried into a new one; the damaged file is kept.
 //!
-//! Memories keep their handles, their owners and what a server is known to hold of them: what other users share
+//! Memories keep their IDs, their owners and what a server is known to hold of them: what other users share
 //! does not come back as one's own, and what was to stay on this machine stays.
 
 use std::collections::BTreeSet;
@@ -122,12 +122,12 @@ impl DamagedStore {
         let highest = |of: fn(&Memory) -> u64| memories.iter().map(|found| of(&found.memory)).max().unwrap_or(0);
         // Changes of memories that are lost are in the history alone.
         let rev = self.rev().max(highest(|memory| memory.rev)).max(self.number("SELECT max(rev) FROM history"));
-        let handle = self.handle().max(highest(|memory| u64::from(memory.handle.get())));
+        let short_id = self.short_id().max(highest(|memory| u64::from(memory.short_id.get())));
         let carried = |how: Salvaged| TABLES.iter().filter(move |table| table.salvage == how);
         let is_private_whole = store.write(|change| {
             let sql = "UPDATE meta SET value = ?2 WHERE key = ?1";
             change.tx.execute(sql, ("rev", rev))?;
-            change.tx.execute(sql, ("handle", handle))?;
+            change.tx.execute(sql, ("short_id", short_id))?;
             self.carry_rows(change, "meta", &["key"], OF_THE_STORE, "REPLACE")?;
             for table in carried(Salvaged::Rows) {
                 self.carry_rows(change, table.name, table.key, "1", "IGNORE")?;
@@ -159,18 +159,20 @@ impl DamagedStore {
         Ok((kept, lost))
     }
 
-    /// Walks the rows by handle; a handle that cannot be read is skipped. How many are lost is known only where the file
+    /// Walks the rows by ID; an ID that cannot be read is skipped. How many are lost is known only where the file
     /// says how many there were, and all of them were tried.
     fn memories(&self) -> (Vec<Found>, Option<u64>) {
         let there = self.columns("memories");
         // A file of an older version has fewer columns.
         let read = |name: &str| if there.contains(name) { name.to_owned() } else { format!("NULL AS {name}") };
         let columns: Vec<String> = MEMORY.split(", ").map(read).collect();
-        let sql =
-            format!("SELECT {}, purged, superseded_by FROM memories NOT INDEXED WHERE handle = ?1", columns.join(", "));
-        let (mut memories, mut lost, mut unreadable, mut handle) = (Vec::new(), 0, 0, 1_u32);
-        let highest = match self.handle() {
-            0 => u32::try_from(self.number("SELECT max(handle) FROM memories NOT INDEXED")).unwrap_or(0),
+        let sql = format!(
+            "SELECT {}, purged, superseded_by FROM memories NOT INDEXED WHERE short_id = ?1",
+            columns.join(", ")
+        );
+        let (mut memories, mut lost, mut unreadable, mut short_id) = (Vec::new(), 0, 0, 1_u32);
+        let highest = match self.short_id() {
+            0 => u32::try_from(self.number("SELECT max(short_id) FROM memories NOT INDEXED")).unwrap_or(0),
             known => u32::try_from(known).unwrap_or(u32::MAX),
         };
         let is_known = highest > 0 || self.is_readable("SELECT count(*) FROM memories");
@@ -178,8 +180,8 @@ impl DamagedStore {
         let found = |row: &rusqlite::Row<'_>| {
             Ok(Found { memory: row::memory(row)?, mark: row.get("purged")?, successor: row.get("superseded_by")? })
         };
-        while handle <= highest && unreadable < MOST_UNREADABLE {
-            let read = self.connection.prepare_cached(&sql).and_then(|mut query| query.query_row([handle], found));
+        while short_id <= highest && unreadable < MOST_UNREADABLE {
+            let read = self.connection.prepare_cached(&sql).and_then(|mut query| query.query_row([short_id], found));
             match read {
                 Ok(found) => {
                     memories.push(found);
@@ -191,7 +193,7 @@ impl DamagedStore {
                     unreadable += 1;
                 }
             }
-            handle += 1;
+            short_id += 1;
         }
         let is_known =
             is_known && unreadable < MOST_UNREADABLE && self.is_readable("SELECT count(*) FROM sqlite_schema");
@@ -254,8 +256,8 @@ impl DamagedStore {
     }
 
     /// The last number of a memory, as far as it can be read.
-    pub(super) fn handle(&self) -> u64 {
-        self.number("SELECT value FROM meta WHERE key = 'handle'")
+    pub(super) fn short_id(&self) -> u64 {
+        self.number("SELECT value FROM meta WHERE key = 'short_id'")
     }
 
     fn number(&self, sql: &str) -> u64 {
@@ -263,7 +265,7 @@ impl DamagedStore {
     }
 }
 
-/// Takes in a memory as it was, under its own handle.
+/// Takes in a memory as it was, under its own ID.
 fn carry(change: &Change<'_>, found: &Found, composed: &Composed) -> Result<(), StoreError> {
     let memory = &found.memory;
     let is_known = "SELECT EXISTS (SELECT 1 FROM memories WHERE id = ?1)";
@@ -273,19 +275,19 @@ fn carry(change: &Change<'_>, found: &Found, composed: &Composed) -> Result<(), 
     let is_taken = "SELECT EXISTS (SELECT 1 FROM memories WHERE rev = ?1)";
     let is_new = memory.rev == 0 || change.tx.one(is_taken, [memory.rev], |row| row.get(0))?;
     let rev = if is_new { change.next_rev()? } else { memory.rev };
-    write_row(change, &composed.placed(memory.handle, rev), Written::New)?;
-    let sql = "UPDATE memories SET purged = ?2, superseded_by = ?3 WHERE handle = ?1";
-    change.tx.run(sql, (memory.handle, found.mark, found.successor))?;
+    write_row(change, &composed.placed(memory.short_id, rev), Written::New)?;
+    let sql = "UPDATE memories SET purged = ?2, superseded_by = ?3 WHERE short_id = ?1";
+    change.tx.run(sql, (memory.short_id, found.mark, found.successor))?;
     Ok(())
 }
 
 /// What the memories say of one another and of a server, as far as it was read.
 fn settle(change: &Change<'_>, is_private_whole: bool) -> Result<(), StoreError> {
     change.tx.execute_batch(
-        "UPDATE memories SET superseded_by = NULL WHERE superseded_by NOT IN (SELECT handle FROM memories);
+        "UPDATE memories SET superseded_by = NULL WHERE superseded_by NOT IN (SELECT short_id FROM memories);
          INSERT OR IGNORE INTO outbox (memory) SELECT id FROM memories WHERE shared_by IS NULL AND purged = 0
              AND (file IS NULL OR whole = 1)
-             ORDER BY handle;",
+             ORDER BY short_id;",
     )?;
     if !is_private_whole {
         // Of these no server was told, and it can no longer be read whether any may be.
@@ -320,10 +322,10 @@ mod tests {
         Connection::open(home.database())
             .unwrap()
             .execute_batch(
-                "CREATE TEMP TABLE odd AS SELECT * FROM memories WHERE handle = 1;
-                 UPDATE odd SET handle = 9, id = randomblob(16), type = 'no type', rev = 99, superseded_by = NULL;
+                "CREATE TEMP TABLE odd AS SELECT * FROM memories WHERE short_id = 1;
+                 UPDATE odd SET short_id = 9, id = randomblob(16), type = 'no type', rev = 99, superseded_by = NULL;
                  INSERT INTO memories SELECT * FROM odd;
-                 UPDATE meta SET value = 9 WHERE key = 'handle'",
+                 UPDATE meta SET value = 9 WHERE key = 'short_id'",
             )
             .unwrap();
         let (mut store, salvage) = salvage(config_at(&home)).unwrap();
@@ -337,7 +339,7 @@ mod tests {
             assert_eq!(store.history(MemoryRef::Id(memory.id)).unwrap(), was);
         }
         assert!(store.get(named(&gone)).unwrap().is_none(), "what was removed for good stays so");
-        assert_eq!(store.remember(Draft::new("later")).unwrap().memory.handle.get(), 10);
+        assert_eq!(store.remember(Draft::new("later")).unwrap().memory.short_id.get(), 10);
         let recall = store.recall(&crate::domain::RecallRequest::new("what do we build with?")).unwrap();
         assert_eq!(recall.details[0].memory.content, "Build with meson");
     }

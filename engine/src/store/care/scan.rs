@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::scan_copies::{self, fix_beside, forget_places, json_in, kinds_beside, kinds_in_json, note_texts, without};
-use crate::domain::{Handle, Memory, MemoryId};
+use crate::domain::{Memory, MemoryUuid, ShortId};
 use crate::screen::KnownValues;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -177,7 +177,7 @@ impl Store {
         loop {
             let rows = self.rows_after(after).map_err(|error| self.failed(error))?;
             let Some(last) = rows.last() else { return Ok(()) };
-            after = last.0.handle.get();
+            after = last.0.short_id.get();
             let mut found: Vec<(&Memory, Kinds)> = Vec::new();
             for (memory, trail) in &rows {
                 let mut kinds = clean::kinds_of(memory, &run.known);
@@ -201,7 +201,7 @@ impl Store {
                 done = self.write(|change| found.iter().map(|(memory, _)| fix(change, memory)).collect())?;
             }
             for ((memory, kinds), done) in found.into_iter().zip(done) {
-                run.scan.add("memory", memory.handle.to_string(), kinds, Ok(done));
+                run.scan.add("memory", memory.short_id.to_string(), kinds, Ok(done));
             }
             run.step(rows.len());
         }
@@ -213,7 +213,7 @@ impl Store {
             "SELECT ",
             MEMORY,
             ", (SELECT trail FROM trails WHERE memory = memories.id) AS trail FROM memories
-             WHERE handle > ?1 AND purged = 0 ORDER BY handle LIMIT ?2"
+             WHERE short_id > ?1 AND purged = 0 ORDER BY short_id LIMIT ?2"
         );
         let mut statement = self.connection.prepare_cached(sql)?;
         let rows =
@@ -227,7 +227,7 @@ impl Store {
             let rows = self.changes_after(after).map_err(|error| self.failed(error))?;
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.0;
-            let mut found: Vec<(u64, MemoryId, Kinds)> = Vec::new();
+            let mut found: Vec<(u64, MemoryUuid, Kinds)> = Vec::new();
             for (rev, id, before) in &rows {
                 let kinds = before.as_ref().map(|before| kinds_in_json(before, &run.known)).unwrap_or_default();
                 if !kinds.is_empty() {
@@ -240,22 +240,22 @@ impl Store {
                 done = self.write(|change| found.iter().map(|(rev, ..)| fix(change, *rev)).collect())?;
             }
             for ((_, id, kinds), done) in found.into_iter().zip(done) {
-                let handle = self.handle_of(id).map_err(|error| self.failed(error))?;
-                run.scan.add("history", handle, kinds, Ok(done));
+                let short_id = self.short_id_of(id).map_err(|error| self.failed(error))?;
+                run.scan.add("history", short_id, kinds, Ok(done));
             }
             run.step(rows.len());
         }
     }
 
-    fn changes_after(&self, after: u64) -> rusqlite::Result<Vec<(u64, MemoryId, Option<String>)>> {
+    fn changes_after(&self, after: u64) -> rusqlite::Result<Vec<(u64, MemoryUuid, Option<String>)>> {
         let sql = "SELECT rev, memory, before FROM history WHERE rev > ?1 ORDER BY rev LIMIT ?2";
         self.connection.all(sql, params![after, BATCH], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
     }
 
-    fn handle_of(&self, id: MemoryId) -> rusqlite::Result<String> {
-        let sql = "SELECT handle FROM memories WHERE id = ?1";
-        let handle: Option<Handle> = self.connection.maybe(sql, [id], |row| row.get(0))?;
-        Ok(handle.map_or_else(|| id.to_string(), |handle| handle.to_string()))
+    fn short_id_of(&self, id: MemoryUuid) -> rusqlite::Result<String> {
+        let sql = "SELECT short_id FROM memories WHERE id = ?1";
+        let short_id: Option<ShortId> = self.connection.maybe(sql, [id], |row| row.get(0))?;
+        Ok(short_id.map_or_else(|| id.to_string(), |short_id| short_id.to_string()))
     }
 
     fn scan_beside(&mut self, run: &mut Run<'_>) -> Result<(), StoreError> {

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags, params};
 use serde_json::Value;
 
 use crate::compose;
-use crate::domain::MemoryId;
+use crate::domain::MemoryUuid;
 use crate::screen::{KnownValues, Part, Texts, Words, screened_for};
 use crate::store::base::kept;
 use crate::store::base::store::Store;
@@ -98,7 +98,7 @@ pub(crate) fn fix(store: &mut Store, path: &Path, known: &KnownValues) -> Result
 
 /// A row of a copy, as far as it says something.
 struct Row {
-    id: MemoryId,
+    id: MemoryUuid,
     /// The columns that are there, with their texts as they stand.
     texts: Vec<(&'static str, Part, String)>,
 }
@@ -185,13 +185,13 @@ fn slugged(part: Part) -> impl Fn(String) -> String {
 }
 
 /// True for a memory that is the user's own here, and not removed.
-fn is_own(connection: &Connection, id: MemoryId) -> rusqlite::Result<bool> {
+fn is_own(connection: &Connection, id: MemoryUuid) -> rusqlite::Result<bool> {
     let sql = "SELECT shared_by IS NULL AND purged = 0 FROM memories WHERE id = ?1";
     Ok(connection.maybe(sql, [id], |row| row.get(0))?.unwrap_or(false))
 }
 
 /// Keeps in the store what is taken out of words of a copy.
-fn set_aside<T: Texts>(store: &mut Store, words: T, id: MemoryId, known: &KnownValues) -> Result<T, StoreError> {
+fn set_aside<T: Texts>(store: &mut Store, words: T, id: MemoryUuid, known: &KnownValues) -> Result<T, StoreError> {
     let (clean, found) = {
         let mut keeper = store.secrets.keeper_of_old(&store.connection, is_own(&store.connection, id)?);
         screened_for(words, id, &mut keeper, known)?.into_parts()
@@ -211,7 +211,7 @@ fn fix_json(
     let sql = format!("SELECT {key}, memory, {column} FROM {table} WHERE {column} IS NOT NULL");
     let mut statement = connection.prepare(&sql)?;
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-    let rows: Vec<(Cell, MemoryId, String)> = statement.query_map([], read)?.collect::<Result<_, _>>()?;
+    let rows: Vec<(Cell, MemoryUuid, String)> = statement.query_map([], read)?.collect::<Result<_, _>>()?;
     for (row, id, text) in rows {
         let clean = match serde_json::from_str::<Value>(&text) {
             Ok(value) if kinds_in(&value, known).is_empty() => continue,

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::write::{Written, tell, write_row};
 use crate::compose::Known;
-use crate::domain::{Memory, MemoryId, MemoryRef, Origin};
+use crate::domain::{Memory, MemoryRef, MemoryUuid, Origin};
 use crate::screen::{KnownValues, Part, Texts, Words, findings, is_clean, screened_for};
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
@@ -52,7 +52,7 @@ pub(crate) fn count(kinds: &mut Kinds, text: &str, known: &KnownValues) {
 
 /// Columns that are read into another form than the one they stand in: a password in the address of a scope is not seen
 /// in the memory, and stands in the row.
-pub(crate) fn raw(connection: &Connection, id: MemoryId) -> rusqlite::Result<Words> {
+pub(crate) fn raw(connection: &Connection, id: MemoryUuid) -> rusqlite::Result<Words> {
     let sql = "SELECT scope, origin, category FROM memories WHERE id = ?1
                UNION ALL SELECT value, NULL, NULL FROM json_each((SELECT tags FROM memories WHERE id = ?1))";
     let mut words = Vec::new();
@@ -75,7 +75,7 @@ pub(crate) fn kinds_of(memory: &Memory, known: &KnownValues) -> Kinds {
 
 /// Takes the credentials out of a memory that is not removed: its row, and what the server is known to hold of it. True
 /// where there were some; the server is to be told then.
-pub(crate) fn memory(change: &Change<'_>, id: MemoryId, values: &KnownValues) -> Result<bool, StoreError> {
+pub(crate) fn memory(change: &Change<'_>, id: MemoryUuid, values: &KnownValues) -> Result<bool, StoreError> {
     let Some(known) = row::find_known(change.tx, MemoryRef::Id(id))? else { return Ok(false) };
     let is_trail = trail(change, id, known.memory.share.is_none(), values)?;
     Ok(this_row(change, &known, values)? || is_trail)
@@ -105,7 +105,7 @@ fn this_row(change: &Change<'_>, known: &Known, values: &KnownValues) -> Result<
     let scope = values.taken_out_of(clean.scope.as_str());
     let scope = scope.map_or_else(|| Ok(clean.scope.clone()), |scope| scope.parse())?;
     let composed = compose::carried(Memory { updated: change.now, scope, entities, ..clean }, &O200k);
-    let composed = composed.placed(before.handle, change.next_rev()?);
+    let composed = composed.placed(before.short_id, change.next_rev()?);
     write_row(change, &composed, Written::Again)?;
     kept::write_all(change, before.id, &found)?;
     let reason = Some("a credential was taken out of it".to_owned());
@@ -115,7 +115,7 @@ fn this_row(change: &Change<'_>, known: &Known, values: &KnownValues) -> Result<
 }
 
 /// The same for what a machine knows of the server's row.
-fn trail(change: &Change<'_>, id: MemoryId, is_own: bool, values: &KnownValues) -> Result<bool, StoreError> {
+fn trail(change: &Change<'_>, id: MemoryUuid, is_own: bool, values: &KnownValues) -> Result<bool, StoreError> {
     let sql = "SELECT trail FROM trails WHERE memory = ?1";
     let text: Option<String> = change.tx.maybe(sql, [id], |row| row.get(0))?;
     let Some(Ok(value)) = text.map(|text| serde_json::from_str::<Value>(&text)) else { return Ok(false) };
@@ -137,7 +137,7 @@ fn trail(change: &Change<'_>, id: MemoryId, is_own: bool, values: &KnownValues) 
 /// JSON that says something of a memory, without the credentials in it; `None` where there are none.
 pub(crate) fn json(
     change: &Change<'_>,
-    id: MemoryId,
+    id: MemoryUuid,
     value: Value,
     is_own: bool,
     values: &KnownValues,

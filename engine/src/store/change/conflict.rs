@@ -7,7 +7,7 @@ use super::rights::refuse_foreign;
 use super::update::{put, rewrite};
 use super::write::tell;
 use crate::compose::{self, Known};
-use crate::domain::{Handle, Memory, MemoryRef, Patch, Permission};
+use crate::domain::{Memory, MemoryRef, Patch, Permission, ShortId};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -49,7 +49,7 @@ impl Store {
             let sql = sql!(
                 "SELECT ",
                 MEMORY,
-                " FROM memories WHERE conflict_of IS NOT NULL AND deleted IS NULL ORDER BY handle LIMIT 200"
+                " FROM memories WHERE conflict_of IS NOT NULL AND deleted IS NULL ORDER BY short_id LIMIT 200"
             );
             let mut statement = self.connection.prepare(sql)?;
             let copies: Vec<Memory> = statement.query_map([], row::memory)?.collect::<rusqlite::Result<_>>()?;
@@ -99,7 +99,7 @@ fn resolve(
     };
     if content.is_some() && known.memory.share.as_ref().is_some_and(|share| share.permission == Permission::Read) {
         let problem = "is another user's, shared for reading; keep both, or its own text";
-        return Err(StoreError::Conflict { memory: MemoryRef::Handle(known.memory.handle), problem });
+        return Err(StoreError::Conflict { memory: MemoryRef::ShortId(known.memory.short_id), problem });
     }
     let patch = Patch { content, ..Patch::default() };
     let memory = if patch.is_empty() { known.memory } else { rewrite(change, &known, &patch, actor)?.memory };
@@ -112,12 +112,12 @@ fn copy_of(change: &Change<'_>, named: Known, reference: MemoryRef) -> Result<Kn
     if named.memory.conflict_of.is_some() && named.memory.deleted.is_none() {
         return Ok(named);
     }
-    let sql = "SELECT handle FROM memories WHERE conflict_of = ?1 AND deleted IS NULL LIMIT 2";
+    let sql = "SELECT short_id FROM memories WHERE conflict_of = ?1 AND deleted IS NULL LIMIT 2";
     let mut statement = change.tx.prepare(sql)?;
-    let mut copies: Vec<Handle> =
+    let mut copies: Vec<ShortId> =
         statement.query_map([named.memory.id], |row| row.get(0))?.collect::<Result<_, _>>()?;
     match (copies.pop(), copies.is_empty()) {
-        (Some(copy), true) => change.known(MemoryRef::Handle(copy)),
+        (Some(copy), true) => change.known(MemoryRef::ShortId(copy)),
         (Some(_), false) => {
             Err(StoreError::Conflict { memory: reference, problem: "has several other texts; name one of them" })
         }
@@ -127,7 +127,7 @@ fn copy_of(change: &Change<'_>, named: Known, reference: MemoryRef) -> Result<Kn
 
 /// The copy becomes a memory like any other.
 fn settle_apart(change: &Change<'_>, copy: &Known, actor: &Actor) -> Result<Memory, StoreError> {
-    refuse_foreign(&copy.memory, MemoryRef::Handle(copy.memory.handle))?;
+    refuse_foreign(&copy.memory, MemoryRef::ShortId(copy.memory.short_id))?;
     let composed = compose::settled_apart(copy, change.now, &O200k);
     // An undo gives it its tags, and makes it no conflict again.
     let before = Memory { conflict_of: None, ..copy.memory.clone() };
@@ -143,7 +143,7 @@ mod tests {
     fn apart(store: &mut InMemory) -> (Memory, Memory) {
         let (memory, copy) = (store.said("Deploy on Monday"), store.said("Deploy on Tuesday"));
         store.run(
-            "UPDATE memories SET tags = '[\"conflict\"]', conflict_of = (SELECT id FROM memories ORDER BY handle LIMIT 1)
+            "UPDATE memories SET tags = '[\"conflict\"]', conflict_of = (SELECT id FROM memories ORDER BY short_id LIMIT 1)
              WHERE content = 'Deploy on Tuesday'",
         );
         assert_eq!(store.conflicts().unwrap().len(), 1);

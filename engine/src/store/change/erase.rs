@@ -6,7 +6,7 @@ use super::rights::{refuse_foreign, refuse_part};
 use super::write::{Written, tell, write_row};
 use super::{links, places, secrets};
 use crate::compose::{self, Known};
-use crate::domain::{Handle, Memory, MemoryId, MemoryRef};
+use crate::domain::{Memory, MemoryRef, MemoryUuid, ShortId};
 use crate::store::base::config::Actor;
 use crate::store::base::context;
 use crate::store::base::store::Store;
@@ -31,9 +31,9 @@ pub enum Erase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Forgotten {
     /// Identity.
-    pub id: MemoryId,
-    /// Handle.
-    pub handle: Handle,
+    pub id: MemoryUuid,
+    /// ID.
+    pub short_id: ShortId,
     /// True where it was forgotten before: nothing changed.
     pub again: bool,
 }
@@ -65,7 +65,7 @@ impl Store {
 
     /// After something was removed for good: its words go from where else they stand.
     pub(crate) fn clean_after(&mut self, forgotten: &[Forgotten], said: &[String]) {
-        let ids: Vec<MemoryId> = forgotten.iter().map(|one| one.id).collect();
+        let ids: Vec<MemoryUuid> = forgotten.iter().map(|one| one.id).collect();
         if let Err(error) = self.scrub().and_then(|()| self.clean_files(&ids, said)) {
             // It is done: what is left of the words is told by `traces`, and goes with a later write.
             tracing::debug!(error = %error, "not all traces can be removed now");
@@ -103,16 +103,16 @@ fn forget(change: &Change<'_>, reference: MemoryRef, erase: Erase, actor: &Actor
     refuse_part(&known.memory, "holds this part; it goes with its lines there")?;
     let again = erase == Erase::Soft && known.memory.deleted.is_some();
     match erase {
-        Erase::Soft if again => return Ok(Forgotten { id: known.memory.id, handle: known.memory.handle, again }),
+        Erase::Soft if again => return Ok(Forgotten { id: known.memory.id, short_id: known.memory.short_id, again }),
         Erase::Soft => delete(change, &known, actor)?,
         Erase::Hard => purge(change, &known.memory, row::PURGED, actor)?,
     }
     tell(change, known.memory.id)?;
-    Ok(Forgotten { id: known.memory.id, handle: known.memory.handle, again })
+    Ok(Forgotten { id: known.memory.id, short_id: known.memory.short_id, again })
 }
 
 pub(crate) fn delete(change: &Change<'_>, before: &Known, actor: &Actor) -> Result<(), StoreError> {
-    let composed = compose::deleted(before, change.now, &O200k).placed(before.memory.handle, change.next_rev()?);
+    let composed = compose::deleted(before, change.now, &O200k).placed(before.memory.short_id, change.next_rev()?);
     write_row(change, &composed, Written::Again)?;
     links::elect_around(change, composed.memory())?;
     history::record(change, composed.memory(), Operation::Delete, actor, None)
@@ -120,13 +120,13 @@ pub(crate) fn delete(change: &Change<'_>, before: &Known, actor: &Actor) -> Resu
 
 /// Removes a memory for good; its row stays, with a mark that says why nothing is in it.
 pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Actor) -> Result<(), StoreError> {
-    let composed = compose::purged(before, change.now).placed(before.handle, change.next_rev()?);
+    let composed = compose::purged(before, change.now).placed(before.short_id, change.next_rev()?);
     let memory = composed.memory();
     write_row(change, &composed, Written::Again)?;
     // Its neighbours in a captured session let go of its words; the row itself does not know its session any more.
     context::refresh_around(change, &Memory { deleted: memory.deleted, rev: memory.rev, ..before.clone() })?;
-    let sql = "UPDATE memories SET purged = ?2, superseded_by = NULL WHERE handle = ?1";
-    change.tx.execute(sql, params![memory.handle, mark])?;
+    let sql = "UPDATE memories SET purged = ?2, superseded_by = NULL WHERE short_id = ?1";
+    change.tx.execute(sql, params![memory.short_id, mark])?;
     questions::forget_those_about(change, before)?;
     secrets::remove(change, before.id)?;
     traces::note(change)?;
@@ -144,7 +144,7 @@ fn purge_parts(change: &Change<'_>, before: &Memory, mark: u8, actor: &Actor) ->
     if !before.is_whole_file() {
         return Ok(());
     }
-    let parts: Vec<MemoryId> =
+    let parts: Vec<MemoryUuid> =
         { change.tx.all("SELECT memory FROM parts WHERE file = ?1", [before.id], |row| row.get(0))? };
     for part in parts {
         if let Some(part) = row::find(change.tx, MemoryRef::Id(part))? {

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use tessera_seal::Value;
 
 use super::reveal::put_back;
-use crate::domain::MemoryId;
+use crate::domain::MemoryUuid;
 use crate::screen::{Part, Words, places, screened};
 use crate::store::base::kept::write_all;
 use crate::store::base::store::Store;
-use crate::store::file::error::{UnavailableBecause, StoreError};
+use crate::store::file::error::{StoreError, UnavailableBecause};
 
 /// A text without its credentials, and the names of these.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Store {
     ///
     /// # Errors
     /// When the key cannot be had, or the store cannot be written.
-    pub fn take_values_out(&mut self, memory: MemoryId, text: &str) -> Result<Option<WithoutValues>, StoreError> {
+    pub fn take_values_out(&mut self, memory: MemoryUuid, text: &str) -> Result<Option<WithoutValues>, StoreError> {
         let named = |text: &str| -> BTreeSet<String> {
             places(text).into_iter().filter_map(|(_, place)| place.name).map(|name| name.to_string()).collect()
         };
@@ -52,7 +52,7 @@ impl Store {
     ///
     /// # Errors
     /// When a value is not here.
-    pub fn put_values_back(&self, memory: MemoryId, without: &WithoutValues) -> Result<Value, StoreError> {
+    pub fn put_values_back(&self, memory: MemoryUuid, without: &WithoutValues) -> Result<Value, StoreError> {
         let values = without.names.iter().map(|name| {
             if let Some(value) = self.secret_value(memory, name)? {
                 return Ok((name.as_str(), value));

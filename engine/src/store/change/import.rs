@@ -10,7 +10,7 @@ use super::links;
 use super::remember::insert;
 use super::update::rewrite;
 use crate::compose::{self, Composed, Known};
-use crate::domain::{DomainError, Draft, Link, Memory, MemoryId, MemoryRef, Origin, Patch, Timestamp, Trust};
+use crate::domain::{DomainError, Draft, Link, Memory, MemoryRef, MemoryUuid, Origin, Patch, Timestamp, Trust};
 use crate::screen::dropped;
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
@@ -117,7 +117,7 @@ impl Store {
         batch: Vec<(u64, Line)>,
         run: &mut ImportRun,
         report: &mut Imported,
-        later: &mut Vec<(u64, MemoryId, LineLink)>,
+        later: &mut Vec<(u64, MemoryUuid, LineLink)>,
     ) -> Result<(), StoreError> {
         // All that takes time is done before the lock is taken, and not again for what is there already.
         let (now, whose) = (self.clock.now(), run.whose);
@@ -166,13 +166,13 @@ impl Store {
     }
 
     /// Links are made last: a line may point at a later one.
-    fn link_all(&mut self, later: &[(u64, MemoryId, LineLink)], report: &mut Imported) -> Result<(), StoreError> {
+    fn link_all(&mut self, later: &[(u64, MemoryUuid, LineLink)], report: &mut Imported) -> Result<(), StoreError> {
         let actor = Actor { origin: Origin::Import, ..Actor::default() };
         for some in later.chunks(BATCH) {
             let problems = self.write(|change| {
                 let mut problems = Vec::new();
                 for (number, source, line) in some {
-                    let target = line.to.parse().unwrap_or_else(|_| MemoryId::from_key(&line.to));
+                    let target = line.to.parse().unwrap_or_else(|_| MemoryUuid::from_key(&line.to));
                     let link = Link { kind: line.kind.clone(), to: target };
                     if row::links_of(change.tx, *source)?.contains(&link) {
                         continue;
@@ -227,9 +227,9 @@ fn read_batch(
 }
 
 enum Outcome {
-    Stored(MemoryId, u64),
+    Stored(MemoryUuid, u64),
     /// It is there; `Some` where this import stored it before it was cut short.
-    Skipped(Option<MemoryId>),
+    Skipped(Option<MemoryUuid>),
     /// The memory of its id has another text.
     Differs,
     /// The memory of its id was permanently deleted.
@@ -276,7 +276,7 @@ enum Incoming {
     /// Its memory is there, and stays so.
     Known {
         /// Which.
-        id: MemoryId,
+        id: MemoryUuid,
         /// True where the line says that somebody else wrote it.
         is_theirs: bool,
         /// What the line says.
@@ -328,12 +328,12 @@ fn entered(change: &Change<'_>, run: &ImportRun, n: &mut Option<u32>) -> Result<
 
 /// The memory that says what a line without a name says, in the same scope. Turns of a conversation are the same only at
 /// the same time.
-fn said_before(change: &Change<'_>, composed: &Composed) -> Result<Option<MemoryId>, StoreError> {
+fn said_before(change: &Change<'_>, composed: &Composed) -> Result<Option<MemoryUuid>, StoreError> {
     let memory = composed.memory();
     let sql = "SELECT id FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND purged = 0
                    AND file IS NULL AND conflict_of IS NULL AND shared_by IS NULL
                    AND (origin <> 'conversation' OR session IS ?4 AND created = ?5)
-               ORDER BY deleted IS NOT NULL, handle LIMIT 1";
+               ORDER BY deleted IS NOT NULL, short_id LIMIT 1";
     let wanted = params![
         composed.signature().cast_signed(),
         memory.content,
@@ -348,7 +348,7 @@ fn said_before(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory
 /// a line that says something else is told.
 fn known(
     change: &Change<'_>,
-    id: MemoryId,
+    id: MemoryUuid,
     is_theirs: bool,
     content: &str,
     run: &ImportRun,
@@ -452,7 +452,7 @@ mod tests {
         let first = import(&mut store, lines, ImportAs::Own);
         assert_eq!((first.stored, first.skipped, first.differing, first.purged), (2, 1, vec![2], 0));
         let erase = crate::store::change::erase::Erase::Hard;
-        store.forget(&[MemoryRef::Id(MemoryId::from_key("b"))], erase, &Actor::default()).unwrap();
+        store.forget(&[MemoryRef::Id(MemoryUuid::from_key("b"))], erase, &Actor::default()).unwrap();
         let again = import(&mut store, lines, ImportAs::Own);
         assert_eq!((again.stored, again.skipped, again.differing, again.purged), (0, 3, vec![2], 1));
     }
@@ -477,7 +477,7 @@ mod tests {
     fn an_export_comes_back_as_it_was() {
         let mut store = InMemory::new();
         let (kept, gone) = (store.said("The cache lives on birch"), store.said("deleted"));
-        store.note_uses([(kept.handle, store.now())]);
+        store.note_uses([(kept.short_id, store.now())]);
         store.fold_accesses().unwrap();
         store.forget(&[named(&gone)], crate::store::change::erase::Erase::Soft, &Actor::default()).unwrap();
         let mut lines = Vec::new();

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use crate::compose::Stamps;
 use crate::domain::{
-    Category, DomainError, Draft, Importance, LinkKind, MemoryId, MemoryType, Metadata, Origin, Scope, Tag, Timestamp,
-    Trust,
+    Category, DomainError, Draft, Importance, LinkKind, MemoryType, MemoryUuid, Metadata, Origin, Scope, Tag,
+    Timestamp, Trust,
 };
 
 /// Whose word the lines of an import are.
@@ -29,7 +29,9 @@ const MAX_LINE_BYTES: usize = 1024 * 1024;
 #[derive(Debug, Deserialize)]
 pub(crate) struct Line {
     content: String,
-    id: Option<String>,
+    uuid: Option<String>,
+    /// The UUID in files of other tools. In our own exports it is the short ID, which another store assigns anew.
+    id: Option<Value>,
     /// Another system's name for it: the same key is the same memory.
     key: Option<String>,
     category: Option<Category>,
@@ -147,10 +149,11 @@ fn bad_field(fields: &Map<String, Value>) -> Option<String> {
 }
 
 impl Line {
-    fn id(&self) -> Result<Option<MemoryId>, DomainError> {
-        match (&self.id, &self.key) {
-            (Some(id), _) => id.parse().map(Some),
-            (None, Some(key)) => Ok(Some(MemoryId::from_key(key))),
+    fn id(&self) -> Result<Option<MemoryUuid>, DomainError> {
+        let uuid = self.uuid.as_deref().or_else(|| self.id.as_ref().and_then(Value::as_str));
+        match (uuid, &self.key) {
+            (Some(uuid), _) => uuid.parse().map(Some),
+            (None, Some(key)) => Ok(Some(MemoryUuid::from_key(key))),
             (None, None) => Ok(None),
         }
     }

@@ -14,7 +14,7 @@ use super::remember::insert;
 use super::update::rewrite;
 use super::write::{Stored, tell};
 use crate::compose::{self, Composed, Known};
-use crate::domain::{Draft, Link, LinkKind, Memory, MemoryId, MemoryRef, Patch, Timestamp, Trust};
+use crate::domain::{Draft, Link, LinkKind, Memory, MemoryRef, MemoryUuid, Patch, Timestamp, Trust};
 use crate::screen::{Screened, screened};
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -99,7 +99,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn deletion_of(&self, key: MemoryId, whose: ImportAs) -> Result<Option<Standing>, StoreError> {
+    pub fn deletion_of(&self, key: MemoryUuid, whose: ImportAs) -> Result<Option<Standing>, StoreError> {
         let found = deletion(&self.connection, key, whose).map_err(|error| self.failed(error))?;
         Ok(found.map(|(standing, _)| standing))
     }
@@ -108,7 +108,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub fn take_deletion(&mut self, run: &mut ImportRun, key: MemoryId) -> Result<Option<Standing>, StoreError> {
+    pub fn take_deletion(&mut self, run: &mut ImportRun, key: MemoryUuid) -> Result<Option<Standing>, StoreError> {
         let (n, standing) = self.write(|change| {
             let Some((standing, known)) = deletion(change.tx, key, run.whose)? else { return Ok((run.n, None)) };
             if standing != Standing::Deleted {
@@ -129,7 +129,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub fn link_over(&mut self, links: &[(MemoryId, LinkKind, MemoryId)]) -> Result<u64, StoreError> {
+    pub fn link_over(&mut self, links: &[(MemoryUuid, LinkKind, MemoryUuid)]) -> Result<u64, StoreError> {
         self.write(|change| links.iter().try_fold(0, |made, link| Ok(made + u64::from(linked(change, link)?))))
     }
 
@@ -140,23 +140,23 @@ impl Store {
     pub fn gone_there(
         &self,
         run: &ImportRun,
-        is_seen: impl Fn(&MemoryId) -> bool,
+        is_seen: impl Fn(&MemoryUuid) -> bool,
     ) -> Result<Vec<MemoryRef>, StoreError> {
         let read = || -> rusqlite::Result<Vec<MemoryRef>> {
-            let sql = "SELECT c.key, c.memory, m.handle FROM came_over c JOIN imports i ON i.n = c.import
+            let sql = "SELECT c.key, c.memory, m.short_id FROM came_over c JOIN imports i ON i.n = c.import
                        JOIN memories m ON m.id = c.memory
-                       WHERE i.system = ?1 AND i.source = ?2 AND m.deleted IS NULL ORDER BY m.handle";
+                       WHERE i.system = ?1 AND i.source = ?2 AND m.deleted IS NULL ORDER BY m.short_id";
             let mut statement = self.connection.prepare(sql)?;
             let rows = statement.query_map([&run.system, &run.source], |row| {
-                Ok((row.get::<_, MemoryId>(0)?, row.get::<_, MemoryId>(1)?, MemoryRef::Handle(row.get(2)?)))
+                Ok((row.get::<_, MemoryUuid>(0)?, row.get::<_, MemoryUuid>(1)?, MemoryRef::ShortId(row.get(2)?)))
             })?;
             let all: Vec<_> = rows.collect::<Result<_, _>>()?;
-            let there: std::collections::HashSet<MemoryId> =
+            let there: std::collections::HashSet<MemoryUuid> =
                 all.iter().filter(|(key, ..)| is_seen(key)).map(|(_, memory, _)| *memory).collect();
             let mut gone: Vec<MemoryRef> = Vec::new();
-            for (_, memory, handle) in all {
-                if !there.contains(&memory) && !gone.contains(&handle) {
-                    gone.push(handle);
+            for (_, memory, short_id) in all {
+                if !there.contains(&memory) && !gone.contains(&short_id) {
+                    gone.push(short_id);
                 }
             }
             Ok(gone)
@@ -320,7 +320,7 @@ fn note_row(change: &Change<'_>, n: u32, of: &OlderRow, memory: &Memory) -> Resu
 }
 
 /// Keeps what was noted of a memory's row before an import, so that undoing that leaves it so.
-fn note_before(change: &Change<'_>, n: u32, memory: MemoryId) -> Result<(), StoreError> {
+fn note_before(change: &Change<'_>, n: u32, memory: MemoryUuid) -> Result<(), StoreError> {
     let sql = "INSERT OR IGNORE INTO came_before (import, key, said, held)
                SELECT ?1, key, said, held FROM came_over WHERE memory = ?2";
     change.tx.run(sql, params![n, memory])?;
@@ -332,7 +332,7 @@ fn note_names(
     change: &Change<'_>,
     n: u32,
     of: &OlderRow,
-    memory: MemoryId,
+    memory: MemoryUuid,
     (said, held): (i64, i64),
 ) -> Result<(), StoreError> {
     let row = "INTO came_over (key, memory, import, said, held) VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -423,8 +423,11 @@ fn deleted(change: &Change<'_>, n: u32, known: &Known) -> Result<Memory, StoreEr
     Ok(gone)
 }
 
-fn linked(change: &Change<'_>, (source, kind, target): &(MemoryId, LinkKind, MemoryId)) -> Result<bool, StoreError> {
-    let came = |id: &MemoryId| came(change.tx, &[*id]).map(|came| came.map_or(*id, |came| came.memory));
+fn linked(
+    change: &Change<'_>,
+    (source, kind, target): &(MemoryUuid, LinkKind, MemoryUuid),
+) -> Result<bool, StoreError> {
+    let came = |id: &MemoryUuid| came(change.tx, &[*id]).map(|came| came.map_or(*id, |came| came.memory));
     let (source, target) = (came(source)?, came(target)?);
     let Some(mut memory) = row::find(change.tx, MemoryRef::Id(source))? else { return Ok(false) };
     let is_there = row::find(change.tx, MemoryRef::Id(target))?.is_some();
@@ -439,8 +442,8 @@ fn linked(change: &Change<'_>, (source, kind, target): &(MemoryId, LinkKind, Mem
         other => other?,
     }
     // It is as old as it was: a link is no change of what it says.
-    let sql = "UPDATE memories SET rev = ?2 WHERE handle = ?1";
-    change.tx.run(sql, params![memory.handle, memory.rev])?;
+    let sql = "UPDATE memories SET rev = ?2 WHERE short_id = ?1";
+    change.tx.run(sql, params![memory.short_id, memory.rev])?;
     history::record(change, &memory, Operation::Link, &ImportRun::actor(memory.client.clone()), None)?;
     tell(change, memory.id)?;
     Ok(true)

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::import_line::ImportAs;
 use super::restore::restore;
-use crate::domain::{Memory, MemoryId, MemoryRef, Origin, Timestamp};
+use crate::domain::{Memory, MemoryRef, MemoryUuid, Origin, Timestamp};
 use crate::screen::dropped;
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
@@ -110,7 +110,7 @@ impl ImportRun {
     }
 }
 
-pub(crate) fn was_stored_by(connection: &Connection, run: &ImportRun, memory: MemoryId) -> rusqlite::Result<bool> {
+pub(crate) fn was_stored_by(connection: &Connection, run: &ImportRun, memory: MemoryUuid) -> rusqlite::Result<bool> {
     let sql = "SELECT 1 FROM imported WHERE import = ?1 AND memory = ?2 AND did IN ('stored', 'restored')";
     Ok(run.is_resumed && connection.prepare_cached(sql)?.exists(params![run.n, memory])?)
 }
@@ -137,12 +137,12 @@ const BY_SOMEBODY: &str = "SELECT 1 FROM history WHERE memory = ?1 AND rev > ?2 
                            AND NOT (reason IS NOT NULL AND reason GLOB 'import [0-9]* was undone')";
 
 /// True where anything changed a memory after an import had touched it.
-pub(crate) fn was_changed_since(connection: &Connection, memory: MemoryId, rev: u64) -> rusqlite::Result<bool> {
+pub(crate) fn was_changed_since(connection: &Connection, memory: MemoryUuid, rev: u64) -> rusqlite::Result<bool> {
     connection.prepare_cached(SINCE)?.exists(params![memory, rev])
 }
 
 /// True where somebody did, and no import.
-pub(crate) fn was_changed_by_somebody(connection: &Connection, memory: MemoryId, rev: u64) -> rusqlite::Result<bool> {
+pub(crate) fn was_changed_by_somebody(connection: &Connection, memory: MemoryUuid, rev: u64) -> rusqlite::Result<bool> {
     connection.prepare_cached(BY_SOMEBODY)?.exists(params![memory, rev])
 }
 
@@ -152,7 +152,7 @@ pub(crate) fn undone_reason(n: u32) -> String {
 }
 
 /// True for a memory that is gone because its import was undone, and for no other reason.
-pub(crate) fn was_undone(connection: &Connection, memory: MemoryId) -> rusqlite::Result<bool> {
+pub(crate) fn was_undone(connection: &Connection, memory: MemoryUuid) -> rusqlite::Result<bool> {
     // There are few imports, and many memories of each.
     let sql = "SELECT t.rev FROM imports CROSS JOIN imported t ON t.import = imports.n AND t.memory = ?1
                WHERE t.did = 'undone' ORDER BY t.rev DESC LIMIT 1";
@@ -209,7 +209,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn was_stored_by(&self, run: &ImportRun, memory: MemoryId) -> Result<bool, StoreError> {
+    pub fn was_stored_by(&self, run: &ImportRun, memory: MemoryUuid) -> Result<bool, StoreError> {
         was_stored_by(&self.connection, run, memory).map_err(|error| self.failed(error))
     }
 

@@ -6,7 +6,7 @@ use rusqlite::params;
 
 use super::rights::refuse_foreign;
 use super::write::tell;
-use crate::domain::{Handle, Link, LinkKind, Memory, MemoryRef, Trust};
+use crate::domain::{Link, LinkKind, Memory, MemoryRef, ShortId, Trust};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -82,12 +82,12 @@ pub(crate) fn noted(
     actor: &Actor,
 ) -> Result<Memory, StoreError> {
     change.tx.execute(
-        "UPDATE memories SET rev = ?2, updated = ?3 WHERE handle = ?1",
-        params![memory.handle, memory.rev, change.now],
+        "UPDATE memories SET rev = ?2, updated = ?3 WHERE short_id = ?1",
+        params![memory.short_id, memory.rev, change.now],
     )?;
     history::record(change, memory, operation, actor, None)?;
     tell(change, memory.id)?;
-    change.existing(MemoryRef::Handle(memory.handle))
+    change.existing(MemoryRef::ShortId(memory.short_id))
 }
 
 /// Adds a link from a memory that is already written.
@@ -98,16 +98,16 @@ pub(crate) fn insert(
     target: MemoryRef,
 ) -> Result<(), StoreError> {
     let other = change.existing(target)?;
-    let source = MemoryRef::Handle(memory.handle);
-    if other.handle == memory.handle {
+    let source = MemoryRef::ShortId(memory.short_id);
+    if other.short_id == memory.short_id {
         return Err(StoreError::Conflict { memory: source, problem: "cannot be linked to itself" });
     }
     if redirects(kind) {
-        if leads_to(change, memory.handle, other.handle)? {
+        if leads_to(change, memory.short_id, other.short_id)? {
             return Err(StoreError::Conflict { memory: source, problem: "is itself superseded by the other" });
         }
         if may_replace(memory, &other) {
-            set_successor(change, &other, Some(memory.handle))?;
+            set_successor(change, &other, Some(memory.short_id))?;
         }
     }
     let sql = "INSERT OR IGNORE INTO links (source, type, target, created) VALUES (?1, ?2, ?3, ?4)";
@@ -138,9 +138,9 @@ pub(crate) fn replace(change: &Change<'_>, memory: &Memory, wanted: &BTreeSet<Li
         if redirects(&link.kind)
             && let Some(old) = row::find(change.tx, MemoryRef::Id(link.to))?
             && may_replace(memory, &old)
-            && !leads_to(change, memory.handle, old.handle)?
+            && !leads_to(change, memory.short_id, old.short_id)?
         {
-            set_successor(change, &old, Some(memory.handle))?;
+            set_successor(change, &old, Some(memory.short_id))?;
         }
     }
     // One that came before what it was replaced by.
@@ -160,34 +160,34 @@ pub(crate) fn elect_around(change: &Change<'_>, memory: &Memory) -> Result<(), S
 /// Makes the newest memory that may replace `old` its successor: one that is live, or else a forgotten one, which
 /// counts as none until it is brought back.
 fn elect(change: &Change<'_>, old: &Memory) -> Result<(), StoreError> {
-    let sql = "SELECT handle FROM links JOIN memories ON id = source
+    let sql = "SELECT short_id FROM links JOIN memories ON id = source
                WHERE target = ?1 AND links.type = ?2 AND purged = 0 AND (trust <> 'foreign' OR ?3)
-               ORDER BY deleted IS NOT NULL, handle DESC";
+               ORDER BY deleted IS NOT NULL, short_id DESC";
     let wanted = params![old.id, LinkKind::Supersedes.as_str(), old.trust == Trust::Foreign];
-    let candidates: Vec<Handle> = change.tx.all(sql, wanted, |row| row.get(0))?;
+    let candidates: Vec<ShortId> = change.tx.all(sql, wanted, |row| row.get(0))?;
     let mut newest = None;
     for newer in candidates {
         // Never in a circle.
-        if !leads_to(change, newer, old.handle)? {
+        if !leads_to(change, newer, old.short_id)? {
             newest = Some(newer);
             break;
         }
     }
-    let sql = "SELECT superseded_by FROM memories WHERE handle = ?1";
-    let known: Option<Handle> = change.tx.one(sql, [old.handle], |row| row.get(0))?;
+    let sql = "SELECT superseded_by FROM memories WHERE short_id = ?1";
+    let known: Option<ShortId> = change.tx.one(sql, [old.short_id], |row| row.get(0))?;
     if newest == known { Ok(()) } else { set_successor(change, old, newest) }
 }
 
 /// True when following successors from `from` reaches `to`.
-fn leads_to(change: &Change<'_>, from: Handle, to: Handle) -> Result<bool, StoreError> {
+fn leads_to(change: &Change<'_>, from: ShortId, to: ShortId) -> Result<bool, StoreError> {
     let mut at = Some(from);
     for _ in 0..LONGEST_CHAIN {
-        let Some(handle) = at else { return Ok(false) };
-        if handle == to {
+        let Some(short_id) = at else { return Ok(false) };
+        if short_id == to {
             return Ok(true);
         }
-        let sql = "SELECT superseded_by FROM memories WHERE handle = ?1";
-        at = change.tx.maybe(sql, [handle], |row| row.get(0))?.flatten();
+        let sql = "SELECT superseded_by FROM memories WHERE short_id = ?1";
+        at = change.tx.maybe(sql, [short_id], |row| row.get(0))?.flatten();
     }
     Ok(true)
 }
@@ -195,19 +195,19 @@ fn leads_to(change: &Change<'_>, from: Handle, to: Handle) -> Result<bool, Store
 /// Elects anew what replaces those that a purged memory replaced: its links are gone.
 pub(crate) fn elect_without(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
     // A memory that was itself permanently deleted has no successor to elect.
-    let sql = "SELECT handle FROM memories WHERE superseded_by = ?1 AND purged = 0";
-    let replaced: Vec<Handle> = change.tx.all(sql, [memory.handle], |row| row.get(0))?;
-    for handle in replaced {
-        elect(change, &change.existing(MemoryRef::Handle(handle))?)?;
+    let sql = "SELECT short_id FROM memories WHERE superseded_by = ?1 AND purged = 0";
+    let replaced: Vec<ShortId> = change.tx.all(sql, [memory.short_id], |row| row.get(0))?;
+    for short_id in replaced {
+        elect(change, &change.existing(MemoryRef::ShortId(short_id))?)?;
     }
     Ok(())
 }
 
 /// Marks `old` as replaced by `new`, or by nothing.
-pub(crate) fn set_successor(change: &Change<'_>, old: &Memory, new: Option<Handle>) -> Result<(), StoreError> {
+pub(crate) fn set_successor(change: &Change<'_>, old: &Memory, new: Option<ShortId>) -> Result<(), StoreError> {
     let rev = change.next_rev()?;
-    let sql = "UPDATE memories SET superseded_by = ?2, rev = ?3 WHERE handle = ?1";
-    change.tx.run(sql, params![old.handle, new, rev])?;
+    let sql = "UPDATE memories SET superseded_by = ?2, rev = ?3 WHERE short_id = ?1";
+    change.tx.run(sql, params![old.short_id, new, rev])?;
     Ok(())
 }
 
@@ -227,7 +227,7 @@ mod tests {
     }
 
     fn successor(store: &InMemory, memory: &Memory) -> Option<u32> {
-        store.one(&format!("SELECT superseded_by FROM memories WHERE handle = {}", memory.handle.get()))
+        store.one(&format!("SELECT superseded_by FROM memories WHERE short_id = {}", memory.short_id.get()))
     }
 
     #[test]
@@ -251,9 +251,9 @@ mod tests {
         let (old, one, two) = (store.said("make"), store.said("cmake"), store.said("meson"));
         supersede(&mut store, &one, &old).unwrap();
         supersede(&mut store, &two, &old).unwrap();
-        assert_eq!(successor(&store, &old), Some(two.handle.get()));
+        assert_eq!(successor(&store, &old), Some(two.short_id.get()));
         store.forget(&[named(&two)], Erase::Hard, &Actor::default()).unwrap();
-        assert_eq!(successor(&store, &old), Some(one.handle.get()));
+        assert_eq!(successor(&store, &old), Some(one.short_id.get()));
         store.unlink(named(&one), &LinkKind::Supersedes, named(&old), &Actor::default()).unwrap();
         assert_eq!(successor(&store, &old), None);
         let again = store.unlink(named(&one), &LinkKind::Supersedes, named(&old), &Actor::default());
@@ -284,6 +284,6 @@ mod tests {
         assert_eq!(successor(&store, &own), None, "the link is kept, and changes no answer");
         let vouched = crate::domain::Patch { vouched: Some(Trust::User), ..crate::domain::Patch::default() };
         store.update(named(&foreign), &vouched, &Actor::default()).unwrap();
-        assert_eq!(successor(&store, &own), Some(foreign.handle.get()));
+        assert_eq!(successor(&store, &own), Some(foreign.short_id.get()));
     }
 }

@@ -1,12 +1,12 @@
 //! What changes memories: each change is one transaction with its row, its provenance and its outbox row.
 
 pub(crate) mod clean;
-pub(crate) mod import_source;
 pub(crate) mod conflict;
 pub(crate) mod erase;
 pub(crate) mod file_secrets;
 pub(crate) mod import;
 pub(crate) mod import_line;
+pub(crate) mod import_source;
 pub(crate) mod imports;
 pub(crate) mod links;
 pub(crate) mod older_row;

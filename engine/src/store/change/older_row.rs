@@ -14,7 +14,7 @@ use super::imports::was_undone;
 use super::update::rewrite;
 use super::write::set_aside;
 use crate::compose::{self, Known, Stamps};
-use crate::domain::{Draft, LinkKind, Memory, MemoryId, MemoryRef, Origin, Patch, Timestamp, Trust};
+use crate::domain::{Draft, LinkKind, Memory, MemoryRef, MemoryUuid, Origin, Patch, Timestamp, Trust};
 use crate::screen::{Place, dropped, is_clean, places, screened};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
@@ -31,9 +31,9 @@ const WHOLE: &str = "text";
 #[derive(Debug, Clone)]
 pub struct OlderRow {
     /// What it is known by: under the first it is stored, under the others it may be known already.
-    pub ids: Vec<MemoryId>,
+    pub ids: Vec<MemoryUuid>,
     /// What a deletion may name it by.
-    pub gone_as: Option<MemoryId>,
+    pub gone_as: Option<MemoryUuid>,
     /// The memory. Its id is the first of those.
     pub draft: Draft,
     /// What the system knew of its use and of its end.
@@ -88,8 +88,8 @@ impl Over {
 
 /// What is known of a row.
 pub(crate) struct Came {
-    key: MemoryId,
-    pub(crate) memory: MemoryId,
+    key: MemoryUuid,
+    pub(crate) memory: MemoryUuid,
     said: u64,
     held: u64,
 }
@@ -103,12 +103,12 @@ pub(crate) struct Look {
 
 impl OlderRow {
     /// A row that is known by these ids, of which there is one at least.
-    pub fn new(ids: Vec<MemoryId>, draft: Draft, stamps: Stamps) -> Self {
+    pub fn new(ids: Vec<MemoryUuid>, draft: Draft, stamps: Stamps) -> Self {
         Self { ids, gone_as: None, draft, stamps, said: OnceCell::new() }
     }
 
-    pub(crate) fn id(&self) -> MemoryId {
-        self.ids.first().copied().unwrap_or_else(|| MemoryId::from_key(&self.draft.content))
+    pub(crate) fn id(&self) -> MemoryUuid {
+        self.ids.first().copied().unwrap_or_else(|| MemoryUuid::from_key(&self.draft.content))
     }
 
     /// True where the person's word makes a memory their own.
@@ -162,7 +162,7 @@ pub(crate) fn held(memory: &Memory) -> u64 {
     xxh3_64(value.to_string().as_bytes())
 }
 
-pub(crate) fn came(connection: &Connection, ids: &[MemoryId]) -> rusqlite::Result<Option<Came>> {
+pub(crate) fn came(connection: &Connection, ids: &[MemoryUuid]) -> rusqlite::Result<Option<Came>> {
     let mut statement = connection.prepare_cached("SELECT memory, said, held FROM came_over WHERE key = ?1")?;
     for id in ids {
         let read = |row: &rusqlite::Row<'_>| {
@@ -184,7 +184,7 @@ pub(crate) fn look(connection: &Connection, of: &OlderRow, whose: ImportAs) -> r
     let id = match &came_as {
         Some(came) => Some(came.memory),
         // It may have come from another machine, or before rows were noted.
-        None => of.ids.iter().try_fold(None, |found: Option<MemoryId>, id| match found {
+        None => of.ids.iter().try_fold(None, |found: Option<MemoryUuid>, id| match found {
             Some(found) => Ok(Some(found)),
             None => row::is_there(connection, *id).map(|is| is.then_some(*id)),
         })?,
@@ -251,8 +251,8 @@ pub(crate) fn is_bared(of: &OlderRow, memory: &Memory) -> bool {
 }
 
 /// Under which what a row says is stored beside a memory that says something else.
-pub(crate) fn beside_of(of: &OlderRow) -> MemoryId {
-    MemoryId::from_key(&format!("{}@{:016x}", of.id(), of.said()))
+pub(crate) fn beside_of(of: &OlderRow) -> MemoryUuid {
+    MemoryUuid::from_key(&format!("{}@{:016x}", of.id(), of.said()))
 }
 
 /// What somebody else's word on the person's own is: a text of its own, once.
@@ -264,7 +264,7 @@ fn strange(connection: &Connection, of: &OlderRow, memory: &Memory) -> rusqlite:
 
 pub(crate) fn deletion(
     connection: &Connection,
-    key: MemoryId,
+    key: MemoryUuid,
     whose: ImportAs,
 ) -> rusqlite::Result<Option<(Standing, Known)>> {
     let Some(came) = came(connection, &[key])? else { return Ok(None) };
@@ -293,10 +293,10 @@ pub(crate) fn sealing(of: &OlderRow, memory: &Memory) -> Patch {
 pub(crate) fn seal_besides(
     change: &Change<'_>,
     of: &OlderRow,
-    memory: MemoryId,
+    memory: MemoryUuid,
     actor: &Actor,
 ) -> Result<(), StoreError> {
-    let beside: Vec<MemoryId> = {
+    let beside: Vec<MemoryUuid> = {
         let sql = "SELECT source FROM links WHERE target = ?1 AND type = ?2";
         change.tx.all(sql, (memory, LinkKind::SeeAlso.as_str()), |row| row.get(0))?
     };

@@ -105,8 +105,8 @@ pub(crate) fn note_made(change: &Change<'_>, draft: &Draft) -> Result<(), StoreE
 pub(crate) fn forget_made(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
     let Some(cwd) = &memory.cwd else { return Ok(()) };
     let sql = "DELETE FROM places WHERE how = 'made' AND path = ?1 AND project = ?2
-               AND NOT EXISTS (SELECT 1 FROM memories WHERE cwd = ?1 AND scope = ?2 AND handle <> ?3)";
-    change.tx.run(sql, params![cwd, memory.scope.as_str(), memory.handle])?;
+               AND NOT EXISTS (SELECT 1 FROM memories WHERE cwd = ?1 AND scope = ?2 AND short_id <> ?3)";
+    change.tx.run(sql, params![cwd, memory.scope.as_str(), memory.short_id])?;
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use super::update::rewrite;
 use super::write::{Stored, Written, places_of, set_aside, tell, write_row};
 use super::{links, places};
 use crate::compose::{self, Composed, Known};
-use crate::domain::{Draft, Memory, MemoryId, MemoryRef, Metadata, Origin, Patch, Timestamp, Trust};
+use crate::domain::{Draft, Memory, MemoryRef, MemoryUuid, Metadata, Origin, Patch, Timestamp, Trust};
 use crate::screen::{Screened, dropped, findings, screened};
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
@@ -61,7 +61,7 @@ impl Store {
             // A project is named in many rows, and by name alone.
             return Err(StoreError::Credential { field: "scope", kind: finding.kind.as_str().to_owned() });
         }
-        let id = draft.id.unwrap_or_else(|| MemoryId::generate(now));
+        let id = draft.id.unwrap_or_else(|| MemoryUuid::generate(now));
         screened(Draft { id: Some(id), ..draft }, id, &mut self.secrets.keeper(&self.connection))
     }
 }
@@ -81,7 +81,7 @@ pub(crate) fn insert(change: &Change<'_>, draft: &Draft, composed: &Composed) ->
         }
         return said_again(change, known, draft, &actor);
     }
-    let composed = composed.placed(change.next_handle()?, history::next_rev(change, &actor)?);
+    let composed = composed.placed(change.next_short_id()?, history::next_rev(change, &actor)?);
     let memory = composed.memory();
     write_row(change, &composed, Written::New)?;
     kept::adopt(change, memory)?;
@@ -92,7 +92,7 @@ pub(crate) fn insert(change: &Change<'_>, draft: &Draft, composed: &Composed) ->
     }
     // A link shows in the memory; nothing else of it changed since it was composed.
     let memory =
-        if draft.links.is_empty() { memory.clone() } else { change.existing(MemoryRef::Handle(memory.handle))? };
+        if draft.links.is_empty() { memory.clone() } else { change.existing(MemoryRef::ShortId(memory.short_id))? };
     Ok(Stored {
         memory,
         tokens: composed.costs().detail,
@@ -105,7 +105,7 @@ pub(crate) fn insert(change: &Change<'_>, draft: &Draft, composed: &Composed) ->
 /// Counts a text that is said again as used. It stays as long as the longer of both lifetimes says, and takes the
 /// links that are new, and what is to be kept beside it where nothing is.
 fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) -> Result<Stored, StoreError> {
-    access_log::touch(change, known.handle, change.now)?;
+    access_log::touch(change, known.short_id, change.now)?;
     let expires = known.expires.and_then(|known| draft.expires.map(|asked| asked.max(known)));
     let metadata = draft.metadata.clone().filter(|_| known.metadata.as_ref().is_none_or(Metadata::is_empty));
     // Whoever types what was learned accepts it.
@@ -113,7 +113,7 @@ fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) 
     let vouched = (is_learned && draft.origin == Origin::User).then_some(Trust::User);
     if expires != known.expires || metadata.is_some() || vouched.is_some() {
         let patch = Patch { expires: Some(expires), metadata, vouched, ..Patch::default() };
-        rewrite(change, &change.known(MemoryRef::Handle(known.handle))?, &patch, actor)?;
+        rewrite(change, &change.known(MemoryRef::ShortId(known.short_id))?, &patch, actor)?;
     } else if draft.reason.is_some() {
         // Nothing of it changed, and where it was heard again is kept.
         let memory = Memory { rev: change.next_rev()?, ..known.clone() };
@@ -126,7 +126,7 @@ fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) 
         links::insert(change, &memory, &link.kind, MemoryRef::Id(link.to))?;
         links::noted(change, &memory, Operation::Link, actor)?;
     }
-    let Known { memory, costs, .. } = change.known(MemoryRef::Handle(known.handle))?;
+    let Known { memory, costs, .. } = change.known(MemoryRef::ShortId(known.short_id))?;
     let (aside, kept) = (places_of(&memory), kept_as_before(&memory, draft));
     Ok(Stored { memory, tokens: costs.map_or(0, |costs| costs.detail), existed: true, kept, aside })
 }
@@ -166,7 +166,7 @@ fn same_text(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory>,
         " FROM memories WHERE signature = ?1 AND content = ?3 AND scope = ?4 AND deleted IS NULL AND file IS NULL
          AND conflict_of IS NULL AND trust <> 'foreign' AND (expires IS NULL OR expires > ?2) AND ",
         row::HOLDS,
-        " ORDER BY handle LIMIT 1"
+        " ORDER BY short_id LIMIT 1"
     );
     let mut statement = change.tx.prepare_cached(sql)?;
     let wanted = params![composed.signature().cast_signed(), change.now, memory.content, memory.scope.as_str()];
@@ -176,7 +176,7 @@ fn same_text(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory>,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Link, LinkKind, MemoryId, Scope};
+    use crate::domain::{Link, LinkKind, MemoryUuid, Scope};
     use crate::store::change::erase::Erase;
     use crate::store::open::in_memory::{InMemory, named};
 
@@ -185,7 +185,7 @@ mod tests {
         let mut store = InMemory::new();
         let first = store.said("Port 8080 is taken by the proxy");
         let again = store.remember(Draft::new("Port 8080 is taken by the proxy")).unwrap();
-        assert!(again.existed && again.memory.handle == first.handle);
+        assert!(again.existed && again.memory.short_id == first.short_id);
         assert_eq!(again.memory.access_count, 1);
         let scope: Scope = "acme/ledger".parse().unwrap();
         for draft in [
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn many_are_stored_or_none() {
         let mut store = InMemory::new();
-        let unknown = Link { kind: LinkKind::SeeAlso, to: MemoryId::from_key("nobody") };
+        let unknown = Link { kind: LinkKind::SeeAlso, to: MemoryUuid::from_key("nobody") };
         let drafts = [Draft::new("one"), Draft { links: vec![unknown], ..Draft::new("two") }];
         assert!(matches!(store.remember_all(&drafts), Err(StoreError::NotFound(_))));
         assert_eq!(store.one::<u32>("SELECT count(*) FROM memories"), 0);
@@ -239,6 +239,6 @@ mod tests {
         store.link(named(&spaces), &LinkKind::Supersedes, named(&tabs), &Actor::default()).unwrap();
         store.forget(&[named(&spaces)], Erase::Soft, &Actor::default()).unwrap();
         let again = store.remember(Draft::new("Indent with tabs")).unwrap();
-        assert_eq!((again.existed, again.memory.handle), (true, tabs.handle));
+        assert_eq!((again.existed, again.memory.short_id), (true, tabs.short_id));
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn restore(
     };
     let keeper = &mut change.secrets.keeper(change.tx);
     let earlier = earlier.map(|earlier| screened(earlier, before.id, keeper)).transpose()?;
-    let composed = compose::restored(&known, earlier, change.now, &O200k).placed(before.handle, change.next_rev()?);
+    let composed = compose::restored(&known, earlier, change.now, &O200k).placed(before.short_id, change.next_rev()?);
     write_row(change, &composed, Written::Again)?;
     links::elect_around(change, composed.memory())?;
     history::record(change, composed.memory(), Operation::Restore, actor, Some(before))?;

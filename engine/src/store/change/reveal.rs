@@ -4,12 +4,12 @@ use rusqlite::params;
 use tessera_seal::Value;
 
 use super::erase::Erase;
-use crate::domain::{Memory, MemoryId, MemoryRef, Timestamp, Trust};
+use crate::domain::{Memory, MemoryRef, MemoryUuid, Timestamp, Trust};
 use crate::screen::places;
 use crate::store::base::config::Actor;
 use crate::store::base::kept::{let_go, note};
 use crate::store::base::store::Store;
-use crate::store::file::error::{UnavailableBecause, StoreError};
+use crate::store::file::error::{StoreError, UnavailableBecause};
 use crate::store::logs::traces;
 use crate::store::read::secrets::{SECRET, SecretRef, SecretRow, secret};
 use crate::store::rows::codec::{Ask as _, sql};
@@ -77,7 +77,7 @@ impl Store {
     /// When it cannot be noted: then it is not to be given.
     pub fn note_secret_use(
         &mut self,
-        memory: MemoryId,
+        memory: MemoryUuid,
         name: &str,
         what: &str,
         actor: &Actor,
@@ -123,7 +123,7 @@ impl Store {
             SECRET,
             " FROM secrets JOIN memories ON memories.id = secrets.memory
                  WHERE name >= ?1 AND name < ?1 || '~' AND purged = 0 AND shared_by IS NULL
-                 AND place <> 'leaving' ORDER BY deleted IS NOT NULL, made DESC, handle DESC"
+                 AND place <> 'leaving' ORDER BY deleted IS NOT NULL, made DESC, short_id DESC"
         );
         let mut found = self.all(sql, [beginning], secret)?;
         if found.iter().any(|row| row.name == beginning) {
@@ -147,10 +147,10 @@ impl Store {
     }
 
     /// A secret of whose value nothing is here, but that a text of the person's own names.
-    fn named_in_a_text(&self, name: &str) -> rusqlite::Result<Option<(MemoryId, Wanted)>> {
+    fn named_in_a_text(&self, name: &str) -> rusqlite::Result<Option<(MemoryUuid, Wanted)>> {
         let sql = "SELECT id, content FROM memories WHERE purged = 0 AND shared_by IS NULL
-                   AND instr(content, '[secret ' || ?1) > 0 ORDER BY deleted IS NOT NULL, handle DESC LIMIT 1";
-        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, MemoryId>(0)?, row.get::<_, String>(1)?));
+                   AND instr(content, '[secret ' || ?1) > 0 ORDER BY deleted IS NOT NULL, short_id DESC LIMIT 1";
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, MemoryUuid>(0)?, row.get::<_, String>(1)?));
         let found = self.connection.maybe(sql, [name], read)?;
         let Some((memory, content)) = found else { return Ok(None) };
         let place = places(&content).into_iter().find_map(|(_, place)| {
@@ -190,7 +190,7 @@ impl Store {
         if wanted.is_empty() { Err(unknown()) } else { Ok((memory, wanted)) }
     }
 
-    fn opened(&self, memory: MemoryId, wanted: Wanted) -> Result<RevealedSecret, StoreError> {
+    fn opened(&self, memory: MemoryUuid, wanted: Wanted) -> Result<RevealedSecret, StoreError> {
         let Wanted { name, kind, row } = wanted;
         let (place, value) = if let Some(row) = row {
             (row.place, self.secret_value(row.memory, &name)?.ok_or(UnavailableBecause::InVault))
@@ -202,7 +202,7 @@ impl Store {
     }
 
     /// When the value of a secret was let go of.
-    pub(super) fn forgotten(&self, memory: MemoryId, name: &str) -> rusqlite::Result<Option<Timestamp>> {
+    pub(super) fn forgotten(&self, memory: MemoryUuid, name: &str) -> rusqlite::Result<Option<Timestamp>> {
         let sql =
             "SELECT at FROM secret_uses WHERE memory = ?1 AND name = ?2 AND use = 'forgotten' ORDER BY n DESC LIMIT 1";
         self.connection.maybe(sql, params![memory, name], |row| row.get(0))
@@ -216,7 +216,7 @@ fn only_one(asked: &str, rows: &[SecretRow]) -> Result<(), StoreError> {
     if is_one {
         return Ok(());
     }
-    let found = rows.iter().map(|row| format!("{} of {}", row.name, row.handle)).collect();
+    let found = rows.iter().map(|row| format!("{} of {}", row.name, row.short_id)).collect();
     Err(StoreError::ManySecrets { asked: asked.to_owned(), found })
 }
 

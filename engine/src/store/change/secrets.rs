@@ -1,7 +1,7 @@
 //! Secrets beside the memories they were taken out of.
 
 use crate::compose::Composed;
-use crate::domain::MemoryId;
+use crate::domain::MemoryUuid;
 use crate::screen::Secret;
 use crate::store::base::kept;
 use crate::store::base::transaction::Change;
@@ -13,11 +13,11 @@ pub(crate) fn write(change: &Change<'_>, composed: &Composed) -> Result<(), Stor
 }
 
 /// The same for what was taken out of a text before it is written.
-pub(crate) fn write_all(change: &Change<'_>, memory: MemoryId, secrets: &[Secret]) -> Result<(), StoreError> {
+pub(crate) fn write_all(change: &Change<'_>, memory: MemoryUuid, secrets: &[Secret]) -> Result<(), StoreError> {
     kept::write_all(change, memory, secrets)
 }
 
 /// Removes all secrets of a memory.
-pub(crate) fn remove(change: &Change<'_>, memory: MemoryId) -> Result<(), StoreError> {
+pub(crate) fn remove(change: &Change<'_>, memory: MemoryUuid) -> Result<(), StoreError> {
     kept::let_go(change, memory, None)
 }

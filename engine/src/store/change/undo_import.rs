@@ -9,7 +9,7 @@ use super::restore::restore;
 use super::write::{Written, tell, write_row};
 use super::{imports, links};
 use crate::compose::{self, Known};
-use crate::domain::{Handle, MemoryId, MemoryRef, Origin};
+use crate::domain::{MemoryRef, MemoryUuid, Origin, ShortId};
 use crate::screen::screened;
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
@@ -32,7 +32,7 @@ pub struct Undone {
     /// Memories that it changed, deleted or vouched for, and that are as they were.
     pub as_before: u64,
     /// Memories that stay as they are, because somebody changed them since.
-    pub kept: Vec<Handle>,
+    pub kept: Vec<ShortId>,
 }
 
 /// What becomes of a memory.
@@ -44,14 +44,14 @@ enum UndoEffect {
     /// It is as it was before this change.
     AsBefore(Box<Known>, u64),
     /// Somebody changed it since.
-    Stays(Handle),
+    Stays(ShortId),
     /// There is nothing of it.
     Gone,
 }
 
 /// What an import did to a memory.
 struct Touched {
-    memory: MemoryId,
+    memory: MemoryUuid,
     did: String,
     rev: u64,
 }
@@ -120,7 +120,7 @@ impl Undone {
         match fate {
             UndoEffect::Goes(_) => self.forgotten += 1,
             UndoEffect::Returns(_) | UndoEffect::AsBefore(..) => self.as_before += 1,
-            UndoEffect::Stays(handle) => self.kept.push(*handle),
+            UndoEffect::Stays(short_id) => self.kept.push(*short_id),
             UndoEffect::Gone => {}
         }
     }
@@ -146,7 +146,7 @@ fn fate(connection: &Connection, touched: &Touched) -> rusqlite::Result<UndoEffe
     // What it said before was to be set aside: nobody has it.
     let is_sealed = touched.did == "changed" && history::before(connection, touched.memory, touched.rev)?.is_none();
     if is_changed || is_sealed {
-        return Ok(if is_live { UndoEffect::Stays(known.memory.handle) } else { UndoEffect::Gone });
+        return Ok(if is_live { UndoEffect::Stays(known.memory.short_id) } else { UndoEffect::Gone });
     }
     let known = Box::new(known);
     Ok(match (touched.did.as_str(), is_live) {
@@ -200,7 +200,7 @@ fn as_before(change: &Change<'_>, known: &Known, rev: u64, actor: &Actor) -> Res
     let before = &known.memory;
     let Some(earlier) = history::before(change.tx, before.id, rev)? else { return Ok(()) };
     let earlier = screened(earlier, before.id, &mut change.secrets.keeper(change.tx))?;
-    let composed = compose::undone(known, earlier, &O200k).placed(before.handle, change.next_rev()?);
+    let composed = compose::undone(known, earlier, &O200k).placed(before.short_id, change.next_rev()?);
     write_row(change, &composed, Written::Again)?;
     if composed.memory().trust != before.trust {
         links::elect_around(change, composed.memory())?;

@@ -88,7 +88,7 @@ pub(crate) fn put(
     composed: &Composed,
     actor: &Actor,
 ) -> Result<Stored, StoreError> {
-    let composed = composed.placed(before.handle, history::next_rev(change, actor)?);
+    let composed = composed.placed(before.short_id, history::next_rev(change, actor)?);
     let memory = composed.memory();
     write_row(change, &composed, Written::Again)?;
     if memory.trust != before.trust {

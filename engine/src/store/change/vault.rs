@@ -4,7 +4,7 @@
 use rusqlite::params;
 use tessera_seal::Value;
 
-use crate::domain::MemoryId;
+use crate::domain::MemoryUuid;
 use crate::store::base::config::{Actor, SecretMode};
 use crate::store::base::kept::{LEAVING, note};
 use crate::store::base::secrets::whose;
@@ -19,7 +19,7 @@ const AT_ONCE: u32 = 200;
 #[derive(Debug, Clone)]
 pub struct ForVault {
     /// The memory.
-    pub memory: MemoryId,
+    pub memory: MemoryUuid,
     /// Values that it is to have, by name.
     pub values: Vec<(String, Value)>,
     /// Names whose values it is to let go of.
@@ -72,7 +72,7 @@ impl Store {
         memories.into_iter().map(|memory| self.news_of(memory)).collect()
     }
 
-    fn news_of(&self, memory: MemoryId) -> Result<ForVault, StoreError> {
+    fn news_of(&self, memory: MemoryUuid) -> Result<ForVault, StoreError> {
         let sql = "SELECT name, place, sealed FROM secrets WHERE memory = ?1";
         let rows = self.all(sql, [memory], |row| {
             Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, Option<Vec<u8>>>(2)?))

@@ -10,7 +10,7 @@ use rusqlite::{params, params_from_iter};
 
 use super::secrets;
 use crate::compose::Composed;
-use crate::domain::{Memory, MemoryId};
+use crate::domain::{Memory, MemoryUuid};
 use crate::screen::{Place, places};
 use crate::store::base::context;
 use crate::store::base::transaction::Change;
@@ -89,7 +89,7 @@ pub(crate) fn write_row(change: &Change<'_>, composed: &Composed, written: Writt
         (Written::Again, false, false) => &UPDATE_FIELDS,
     };
     let (memory, analysed) = (composed.memory(), Analysed::of(composed));
-    let mut values = vec![memory.handle.to_cell()?];
+    let mut values = vec![memory.short_id.to_cell()?];
     Fields::write(memory, &mut values)?;
     if written == Written::New || composed.has_new_terms() || composed.has_new_costs() {
         AnalysisColumns::write(&analysed, &mut values)?;
@@ -104,7 +104,7 @@ pub(crate) fn write_row(change: &Change<'_>, composed: &Composed, written: Writt
 
 /// Gives a memory another id, which nobody has. All that is noted of it here by its id goes along; what is known of it as a
 /// file is for `files` to carry over.
-pub(crate) fn rename(change: &Change<'_>, before: MemoryId, now: MemoryId) -> Result<(), StoreError> {
+pub(crate) fn rename(change: &Change<'_>, before: MemoryUuid, now: MemoryUuid) -> Result<(), StoreError> {
     for sql in [
         "UPDATE memories SET id = ?2 WHERE id = ?1",
         "UPDATE memories SET conflict_of = ?2 WHERE conflict_of = ?1",
@@ -119,7 +119,7 @@ pub(crate) fn rename(change: &Change<'_>, before: MemoryId, now: MemoryId) -> Re
 }
 
 /// Leaves word for a team server, unless the memory is to stay on this machine.
-pub(crate) fn tell(change: &Change<'_>, memory: MemoryId) -> Result<(), StoreError> {
+pub(crate) fn tell(change: &Change<'_>, memory: MemoryUuid) -> Result<(), StoreError> {
     let sql =
         "INSERT OR REPLACE INTO outbox (memory) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM private WHERE memory = ?1)
                AND NOT EXISTS (SELECT 1 FROM memories WHERE id = ?1 AND file IS NOT NULL AND whole = 0

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tessera_seal::SealError;
 
-use crate::domain::{DomainError, FilePath, MemoryId, MemoryRef, Timestamp};
+use crate::domain::{DomainError, FilePath, MemoryRef, MemoryUuid, Timestamp};
 
 /// A failure of the store. Messages name paths and ids, never the text of a memory.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +17,9 @@ pub enum StoreError {
     #[error("no memory {0}")]
     NotFound(MemoryRef),
     /// No memory came over that another system calls so.
-    #[error("{0} is the id of another system, and no memory came over under it; `tessera import memory-mcp` brings them")]
+    #[error(
+        "{0} is the id of another system, and no memory came over under it; `tessera import memory-mcp` brings them"
+    )]
     NotCameOver(String),
     /// Something that does not fit the state of the memory. The user mends it.
     #[error("{memory}: {problem}")]
@@ -188,7 +190,7 @@ pub enum StoreError {
         /// The secret.
         name: String,
         /// The memory whose text names it.
-        memory: MemoryId,
+        memory: MemoryUuid,
         /// Where it may be.
         why: UnavailableBecause,
     },

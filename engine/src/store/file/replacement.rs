@@ -141,7 +141,7 @@ mod tests {
     }
 
     fn texts(store: &Store) -> Vec<String> {
-        let sql = "SELECT content FROM memories ORDER BY handle";
+        let sql = "SELECT content FROM memories ORDER BY short_id";
         let mut statement = store.connection.prepare(sql).unwrap();
         statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
     }

@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row, params};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::folders::FileStamp;
-use crate::domain::{FilePath, Memory, MemoryId, MemoryRef, file_of_content};
+use crate::domain::{FilePath, Memory, MemoryRef, MemoryUuid, file_of_content};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history;
@@ -17,7 +17,7 @@ pub struct FileRow {
     /// Where.
     pub path: FilePath,
     /// The memory that stands for it.
-    pub id: MemoryId,
+    pub id: MemoryUuid,
     /// What it was.
     pub stamp: FileStamp,
     /// True where the memory holds the text as it is on disk.
@@ -47,9 +47,9 @@ pub struct NoteRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartRow {
     /// The memory.
-    pub id: MemoryId,
+    pub id: MemoryUuid,
     /// What stands for the file.
-    pub file: MemoryId,
+    pub file: MemoryUuid,
     /// True for an observation.
     pub is_observation: bool,
     /// Its category as it is written.
@@ -66,13 +66,13 @@ pub struct PartRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RelationRow {
     /// What stands for the file that says it.
-    pub source: MemoryId,
+    pub source: MemoryUuid,
     /// What the other is to it.
     pub kind: String,
     /// The other, as it is written.
     pub name: String,
     /// What stands for the other, where it is there.
-    pub target: Option<MemoryId>,
+    pub target: Option<MemoryUuid>,
     /// What stands in parentheses behind it.
     pub context: Option<String>,
     /// The line, from 1.
@@ -138,7 +138,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn file_standing(&self, path: &FilePath) -> Result<Option<MemoryId>, StoreError> {
+    pub fn file_standing(&self, path: &FilePath) -> Result<Option<MemoryUuid>, StoreError> {
         standing_for(&self.connection, path).map_err(|error| self.failed(error))
     }
 
@@ -146,7 +146,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn note_of(&self, id: MemoryId) -> Result<Option<NoteRow>, StoreError> {
+    pub fn note_of(&self, id: MemoryUuid) -> Result<Option<NoteRow>, StoreError> {
         let sql = format!("SELECT {FILE}, {NOTE} FROM files WHERE memory = ?1");
         self.maybe(&sql, [id], note)
     }
@@ -180,7 +180,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn parts_of(&self, file: MemoryId) -> Result<Vec<PartRow>, StoreError> {
+    pub fn parts_of(&self, file: MemoryUuid) -> Result<Vec<PartRow>, StoreError> {
         let sql = "SELECT memory, file, kind, category, context, begins, ends, first_line, last_line FROM parts
                    WHERE file = ?1 AND n >= 0 ORDER BY n";
         self.all(sql, [file], part)
@@ -190,7 +190,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn part(&self, memory: MemoryId) -> Result<Option<PartRow>, StoreError> {
+    pub fn part(&self, memory: MemoryUuid) -> Result<Option<PartRow>, StoreError> {
         let sql = "SELECT memory, file, kind, category, context, begins, ends, first_line, last_line FROM parts
                    WHERE memory = ?1 AND n >= 0";
         self.maybe(sql, [memory], part)
@@ -200,7 +200,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn relations_of(&self, file: MemoryId) -> Result<Vec<RelationRow>, StoreError> {
+    pub fn relations_of(&self, file: MemoryUuid) -> Result<Vec<RelationRow>, StoreError> {
         let sql = "SELECT source, type, name, target, context, line FROM relations WHERE source = ?1 OR target = ?1
                    ORDER BY source, line, type, key";
         self.all(sql, [file], |row| {
@@ -224,11 +224,11 @@ impl Store {
             let sql = format!("SELECT memories.id, {FILE} {PENDING} ORDER BY deleted IS NULL, rev");
             let mut statement = self.connection.prepare_cached(&sql)?;
             let rows = statement.query_map([], |row| {
-                let id: MemoryId = row.get(0)?;
+                let id: MemoryUuid = row.get(0)?;
                 let is_known = row.get::<_, Option<String>>(1)?.is_some();
                 Ok((id, if is_known { Some(file_at(row, 1)?) } else { None }))
             })?;
-            let found: Vec<(MemoryId, Option<FileRow>)> = rows.collect::<Result<_, _>>()?;
+            let found: Vec<(MemoryUuid, Option<FileRow>)> = rows.collect::<Result<_, _>>()?;
             let mut pending = Vec::new();
             for (id, on_disk) in found {
                 let memory = row::find(&self.connection, MemoryRef::Id(id))?;
@@ -303,7 +303,7 @@ impl Store {
 }
 
 /// The memory that stands for a file, or stood for it last.
-pub(super) fn standing_for(connection: &Connection, path: &FilePath) -> rusqlite::Result<Option<MemoryId>> {
+pub(super) fn standing_for(connection: &Connection, path: &FilePath) -> rusqlite::Result<Option<MemoryUuid>> {
     let sql = "SELECT id FROM memories WHERE file = ?1 AND whole = 1 AND purged = 0 AND shared_by IS NULL
                ORDER BY deleted IS NOT NULL, rev DESC LIMIT 1";
     connection.maybe(sql, [path.as_str()], |row| row.get(0))

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use rusqlite::params;
 
 use super::written::remove_part;
-use crate::domain::{FilePath, Memory, MemoryId, MemoryRef};
+use crate::domain::{FilePath, Memory, MemoryRef, MemoryUuid};
 use crate::screen::places;
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
@@ -40,7 +40,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn files_deleted_below(&self, directory: &FilePath) -> Result<Vec<MemoryId>, StoreError> {
+    pub fn files_deleted_below(&self, directory: &FilePath) -> Result<Vec<MemoryUuid>, StoreError> {
         let sql = "SELECT id, max(deleted) OVER () AS last, deleted FROM memories
                    WHERE file >= ?1 AND file < ?2 AND whole = 1 AND purged = 0 AND shared_by IS NULL
                        AND deleted IS NOT NULL ORDER BY file";
@@ -63,12 +63,12 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn file_of_part(&self, part: MemoryId) -> Result<Option<MemoryId>, StoreError> {
+    pub fn file_of_part(&self, part: MemoryUuid) -> Result<Option<MemoryUuid>, StoreError> {
         file_of(&self.connection, part).map_err(|error| self.failed(error))
     }
 }
 
-fn file_of(connection: &rusqlite::Connection, part: MemoryId) -> rusqlite::Result<Option<MemoryId>> {
+fn file_of(connection: &rusqlite::Connection, part: MemoryUuid) -> rusqlite::Result<Option<MemoryUuid>> {
     let mut statement = connection.prepare_cached("SELECT file FROM parts WHERE memory = ?1")?;
     statement.query_map([part], |row| row.get(0))?.next().transpose()
 }
@@ -91,11 +91,11 @@ fn purge_part(
         forget_secrets(change, file, &memory)?;
     }
     purge(change, &memory, row::PURGED, actor)?;
-    Ok(Forgotten { id: memory.id, handle: memory.handle, again: false })
+    Ok(Forgotten { id: memory.id, short_id: memory.short_id, again: false })
 }
 
 /// What a file said before any of its changes, where that holds a text.
-fn empty_history(change: &Change<'_>, file: MemoryId, said: &[String]) -> Result<(), StoreError> {
+fn empty_history(change: &Change<'_>, file: MemoryUuid, said: &[String]) -> Result<(), StoreError> {
     let revs: Vec<u64> = {
         change.tx.all("SELECT rev FROM history WHERE memory = ?1 AND before IS NOT NULL", [file], |row| row.get(0))?
     };
@@ -111,7 +111,7 @@ fn empty_history(change: &Change<'_>, file: MemoryId, said: &[String]) -> Result
 }
 
 /// Secrets whose places stood in a part are the file's: those that it names nowhere else go with the part.
-fn forget_secrets(change: &Change<'_>, file: MemoryId, part: &Memory) -> Result<(), StoreError> {
+fn forget_secrets(change: &Change<'_>, file: MemoryUuid, part: &Memory) -> Result<(), StoreError> {
     let whole = row::find(change.tx, MemoryRef::Id(file))?;
     let text = whole.map(|whole| whole.content).unwrap_or_default();
     let names_in = |text: &str| -> BTreeSet<String> {
@@ -178,7 +178,7 @@ impl Store {
     pub fn drop_astray(&mut self, actor: &Actor) -> Result<Vec<FilePath>, StoreError> {
         self.write(|change| {
             let mut statement = change.tx.prepare(&format!("SELECT id {PARTS_ASTRAY}"))?;
-            let ids: Vec<MemoryId> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            let ids: Vec<MemoryUuid> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
             let mut files = Vec::new();
             for id in ids {
                 let known = change.known(MemoryRef::Id(id))?;

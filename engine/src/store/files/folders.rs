@@ -10,7 +10,7 @@ use tessera_markdown::{Note, Part, PartKind};
 
 use super::told::folder_is_told;
 use crate::compose::{Composed, Known, PartText};
-use crate::domain::{FilePath, Handle, MemoryId, Scope, Timestamp, Trust};
+use crate::domain::{FilePath, MemoryUuid, Scope, ShortId, Timestamp, Trust};
 use crate::screen::Secret;
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
@@ -226,7 +226,7 @@ pub struct Intent {
     /// Of the bytes that it will have.
     pub hash: u64,
     /// The memory that stands for it, or is to.
-    pub memory: MemoryId,
+    pub memory: MemoryUuid,
     /// What was taken out of what is written, sealed for that memory.
     pub secrets: Vec<Secret>,
 }
@@ -237,9 +237,9 @@ pub struct TakenFile {
     /// Where.
     pub path: FilePath,
     /// The memory that stands for it.
-    pub id: MemoryId,
+    pub id: MemoryUuid,
     /// Its number.
-    pub handle: Handle,
+    pub short_id: ShortId,
     /// Parts that are new, changed, gone.
     pub parts: (usize, usize, usize),
 }
@@ -248,7 +248,7 @@ pub struct TakenFile {
 #[derive(Debug, Clone)]
 pub(super) struct Writer {
     pub(super) actor: Actor,
-    pub(super) memory: MemoryId,
+    pub(super) memory: MemoryUuid,
 }
 
 /// A part that was there, and where it stood.

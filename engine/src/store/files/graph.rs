@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use tessera_markdown::resolve::{Purpose, Resolution};
 
 use super::names::resolved;
-use crate::domain::{FilePath, Handle, LinkKind, MemoryId};
+use crate::domain::{FilePath, LinkKind, MemoryUuid, ShortId};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::Ask as _;
@@ -15,9 +15,9 @@ use crate::store::rows::codec::Ask as _;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Meant {
     /// This one.
-    One(MemoryId),
+    One(MemoryUuid),
     /// Several, in order of their paths.
-    Several(Vec<MemoryId>),
+    Several(Vec<MemoryUuid>),
     /// None.
     Nothing,
 }
@@ -35,11 +35,11 @@ pub enum Strictness {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
     /// The memory that carries it.
-    pub source: MemoryId,
+    pub source: MemoryUuid,
     /// What that is to the other.
     pub kind: LinkKind,
     /// The other.
-    pub target: MemoryId,
+    pub target: MemoryUuid,
 }
 
 impl Store {
@@ -71,14 +71,14 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn files_of_parts(&self, parts: &[Handle]) -> Result<BTreeMap<Handle, MemoryId>, StoreError> {
+    pub fn files_of_parts(&self, parts: &[ShortId]) -> Result<BTreeMap<ShortId, MemoryUuid>, StoreError> {
         let sql = "SELECT parts.file FROM memories JOIN parts ON parts.memory = memories.id
-                   WHERE handle = ?1 AND n >= 0 AND deleted IS NULL";
-        let read = || -> rusqlite::Result<BTreeMap<Handle, MemoryId>> {
+                   WHERE short_id = ?1 AND n >= 0 AND deleted IS NULL";
+        let read = || -> rusqlite::Result<BTreeMap<ShortId, MemoryUuid>> {
             let mut statement = self.connection.prepare_cached(sql)?;
-            let found = parts.iter().map(|handle| {
-                let file: Option<MemoryId> = statement.query_row([handle], |row| row.get(0)).optional()?;
-                Ok(file.map(|file| (*handle, file)))
+            let found = parts.iter().map(|short_id| {
+                let file: Option<MemoryUuid> = statement.query_row([short_id], |row| row.get(0)).optional()?;
+                Ok(file.map(|file| (*short_id, file)))
             });
             found.filter_map(Result::transpose).collect()
         };
@@ -89,7 +89,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn links_around(&self, memory: MemoryId) -> Result<Vec<Edge>, StoreError> {
+    pub fn links_around(&self, memory: MemoryUuid) -> Result<Vec<Edge>, StoreError> {
         let sql = "WITH here (id) AS (SELECT ?1 UNION ALL SELECT memory FROM parts WHERE file = ?1 AND n >= 0)
                    SELECT ifnull((SELECT file FROM parts WHERE memory = source AND n >= 0), source), links.type,
                        ifnull((SELECT file FROM parts WHERE memory = target AND n >= 0), target)
@@ -110,11 +110,11 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn names_of_notes(&self) -> Result<BTreeMap<MemoryId, Vec<String>>, StoreError> {
-        let read = || -> rusqlite::Result<BTreeMap<MemoryId, Vec<String>>> {
+    pub fn names_of_notes(&self) -> Result<BTreeMap<MemoryUuid, Vec<String>>, StoreError> {
+        let read = || -> rusqlite::Result<BTreeMap<MemoryUuid, Vec<String>>> {
             let mut statement = self.connection.prepare_cached("SELECT memory, key FROM names ORDER BY memory, key")?;
             let mut rows = statement.query([])?;
-            let mut names: BTreeMap<MemoryId, Vec<String>> = BTreeMap::new();
+            let mut names: BTreeMap<MemoryUuid, Vec<String>> = BTreeMap::new();
             while let Some(row) = rows.next()? {
                 names.entry(row.get(0)?).or_default().push(row.get(1)?);
             }

@@ -1,5 +1,5 @@
 //! Files that recall knows: the folders they lie in, what each says as memories, and what they say of one another. The
-//! files themselves are read and written by whoever has a handle on their folder; here they are texts with a path.
+//! files themselves are read and written by whoever has an ID on their folder; here they are texts with a path.
 
 pub(crate) mod asked;
 pub(crate) mod erased;

@@ -9,7 +9,7 @@ use super::told::{folder_is_told, tell_or_keep};
 use super::written::{free_path, remove_part};
 use super::{names, paths};
 use crate::compose::{self, Known};
-use crate::domain::{FilePath, InFile, Memory, MemoryId, MemoryRef, file_of_content};
+use crate::domain::{FilePath, InFile, Memory, MemoryRef, MemoryUuid, file_of_content};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -38,7 +38,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be written: none is noted then.
-    pub fn files_gone(&mut self, paths: &[FilePath], actor: &Actor) -> Result<Vec<MemoryId>, StoreError> {
+    pub fn files_gone(&mut self, paths: &[FilePath], actor: &Actor) -> Result<Vec<MemoryUuid>, StoreError> {
         let gone = self.write(|change| remove_all(change, paths, actor))?;
         self.maintain();
         Ok(gone)
@@ -49,7 +49,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub fn files_mute(&mut self, paths: &[FilePath], actor: &Actor) -> Result<Vec<MemoryId>, StoreError> {
+    pub fn files_mute(&mut self, paths: &[FilePath], actor: &Actor) -> Result<Vec<MemoryUuid>, StoreError> {
         let gone = self.write(|change| {
             let wholes = paths.iter().filter_map(|path| whole_of(change, path).transpose());
             wholes.into_iter().try_for_each(|whole| tell_or_keep(change, whole?.memory.id, false))?;
@@ -83,12 +83,12 @@ impl Store {
 /// What stands for a file that is there.
 pub(super) fn whole_of(change: &Change<'_>, path: &FilePath) -> Result<Option<Known>, StoreError> {
     let mut statement = change.tx.prepare_cached("SELECT memory FROM files WHERE path = ?1")?;
-    let found: Option<MemoryId> = statement.query_map([path.as_str()], |row| row.get(0))?.next().transpose()?;
+    let found: Option<MemoryUuid> = statement.query_map([path.as_str()], |row| row.get(0))?.next().transpose()?;
     Ok(found.map(|id| row::find_known(change.tx, MemoryRef::Id(id))).transpose()?.flatten())
 }
 
-fn parts_of(change: &Change<'_>, file: MemoryId) -> Result<Vec<Known>, StoreError> {
-    let ids: Vec<MemoryId> =
+fn parts_of(change: &Change<'_>, file: MemoryUuid) -> Result<Vec<Known>, StoreError> {
+    let ids: Vec<MemoryUuid> =
         change.tx.all("SELECT memory FROM parts WHERE file = ?1 AND n >= 0 ORDER BY n", [file], |row| row.get(0))?;
     let found = ids.into_iter().map(|id| row::find_known(change.tx, MemoryRef::Id(id)));
     Ok(found.collect::<rusqlite::Result<Vec<_>>>()?.into_iter().flatten().collect())
@@ -102,7 +102,7 @@ fn move_file(change: &Change<'_>, from: &FilePath, to: &FilePath, actor: &Actor)
         let Some(file) = known.memory.file.clone() else { continue };
         let moved = Memory { file: Some(InFile { path: to.clone(), ..file }), ..known.memory.clone() };
         let composed = compose::moved(&known, moved, change.now, &O200k);
-        let placed = composed.placed(known.memory.handle, change.next_rev()?);
+        let placed = composed.placed(known.memory.short_id, change.next_rev()?);
         write_row(change, &placed, Written::Again)?;
         history::record(change, placed.memory(), Operation::Update, actor, Some(&known.memory))?;
         if placed.memory().is_whole_file() {
@@ -139,13 +139,13 @@ fn rename(change: &Change<'_>, whole: &Memory, from: &FilePath, to: &FilePath) -
     names::rename(change, whole.id, &keys)
 }
 
-fn remove_all(change: &Change<'_>, paths: &[FilePath], actor: &Actor) -> Result<Vec<MemoryId>, StoreError> {
+fn remove_all(change: &Change<'_>, paths: &[FilePath], actor: &Actor) -> Result<Vec<MemoryUuid>, StoreError> {
     let gone = paths.iter().filter_map(|path| remove(change, path, actor).transpose());
     gone.collect()
 }
 
 /// Takes a file and its parts out of recall.
-pub(super) fn remove(change: &Change<'_>, path: &FilePath, actor: &Actor) -> Result<Option<MemoryId>, StoreError> {
+pub(super) fn remove(change: &Change<'_>, path: &FilePath, actor: &Actor) -> Result<Option<MemoryUuid>, StoreError> {
     let Some(whole) = whole_of(change, path)? else { return forget_path(change, path) };
     let id = whole.memory.id;
     doubt_directory(change, path)?;
@@ -179,7 +179,7 @@ fn is_changed_elsewhere(change: &Change<'_>, whole: &Known) -> Result<bool, Stor
 }
 
 /// What stood for the file was removed for good before the file was.
-fn forget_path(change: &Change<'_>, path: &FilePath) -> Result<Option<MemoryId>, StoreError> {
+fn forget_path(change: &Change<'_>, path: &FilePath) -> Result<Option<MemoryUuid>, StoreError> {
     let sql = "DELETE FROM files WHERE path = ?1 RETURNING memory";
     let mut statement = change.tx.prepare_cached(sql)?;
     Ok(statement.query_map([path.as_str()], |row| row.get(0))?.next().transpose()?)

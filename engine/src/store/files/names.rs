@@ -8,7 +8,7 @@ use tessera_markdown::resolve::{Asked, Candidate, Names, Purpose, Resolution};
 use tessera_markdown::{Note, key, permalink};
 
 use super::folders::{Made, SeenFile};
-use crate::domain::{FilePath, Link, LinkKind, Memory, MemoryId};
+use crate::domain::{FilePath, Link, LinkKind, Memory, MemoryUuid};
 use crate::screen::dropped;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
@@ -19,7 +19,7 @@ pub(super) fn permalink(
     change: &Change<'_>,
     file: &SeenFile,
     note: &Note,
-    memory: MemoryId,
+    memory: MemoryUuid,
 ) -> Result<String, StoreError> {
     let wanted = note.permalink.clone().unwrap_or_else(|| permalink::of_path(file.path.inside()));
     let wanted = dropped(&wanted).into_owned();
@@ -52,12 +52,12 @@ pub(super) fn note(change: &Change<'_>, whole: &Memory, made: &Made) -> Result<(
 }
 
 /// Gives a file these names, and finds what may be meant by them.
-pub(super) fn rename(change: &Change<'_>, memory: MemoryId, names: &[String]) -> Result<(), StoreError> {
+pub(super) fn rename(change: &Change<'_>, memory: MemoryUuid, names: &[String]) -> Result<(), StoreError> {
     put_names(change, memory, names)?;
     names.iter().try_for_each(|name| find_targets(change, name))
 }
 
-fn put_names(change: &Change<'_>, memory: MemoryId, names: &[String]) -> Result<(), StoreError> {
+fn put_names(change: &Change<'_>, memory: MemoryUuid, names: &[String]) -> Result<(), StoreError> {
     forget_names(change, memory)?;
     let mut statement = change.tx.prepare_cached("INSERT OR IGNORE INTO names VALUES (?1, ?2)")?;
     names.iter().try_for_each(|name| statement.execute(params![name, memory]).map(drop))?;
@@ -65,7 +65,7 @@ fn put_names(change: &Change<'_>, memory: MemoryId, names: &[String]) -> Result<
 }
 
 /// The names of a file as they are noted, in order.
-pub(super) fn keys(change: &Change<'_>, memory: MemoryId) -> Result<Vec<String>, StoreError> {
+pub(super) fn keys(change: &Change<'_>, memory: MemoryUuid) -> Result<Vec<String>, StoreError> {
     let mut statement = change.tx.prepare_cached("SELECT key FROM names WHERE memory = ?1 ORDER BY key")?;
     Ok(statement.query_map([memory], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
@@ -85,7 +85,7 @@ pub(super) fn keys_of<'a>(path: &FilePath, permalink: &str, said: impl Iterator<
     keys
 }
 
-pub(super) fn forget_names(change: &Change<'_>, memory: MemoryId) -> Result<(), StoreError> {
+pub(super) fn forget_names(change: &Change<'_>, memory: MemoryUuid) -> Result<(), StoreError> {
     change.tx.run("DELETE FROM names WHERE memory = ?1", [memory])?;
     Ok(())
 }
@@ -95,7 +95,7 @@ fn note_relations(change: &Change<'_>, whole: &Memory, path: &FilePath, note: &N
     let mut statement = change.tx.prepare_cached(sql)?;
     let known = statement
         .query_map([whole.id], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?
-        .collect::<Result<BTreeMap<(String, String), MemoryId>, _>>()?;
+        .collect::<Result<BTreeMap<(String, String), MemoryUuid>, _>>()?;
     change.tx.run("DELETE FROM relations WHERE source = ?1", [whole.id])?;
     let sql = "INSERT OR IGNORE INTO relations (source, type, name, key, target, context, line)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
@@ -116,7 +116,7 @@ fn note_relations(change: &Change<'_>, whole: &Memory, path: &FilePath, note: &N
 
 /// The links to memories that a file says: relations of the types that links have, with the other's id beside its name or
 /// in the place of it.
-pub(super) fn links(change: &Change<'_>, source: MemoryId) -> Result<BTreeSet<Link>, StoreError> {
+pub(super) fn links(change: &Change<'_>, source: MemoryUuid) -> Result<BTreeSet<Link>, StoreError> {
     let mut statement = change.tx.prepare_cached("SELECT type, name, context FROM relations WHERE source = ?1")?;
     let rows = statement.query_map([source], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let mut links = BTreeSet::new();
@@ -137,7 +137,7 @@ fn find_targets(change: &Change<'_>, key: &str) -> Result<(), StoreError> {
     let mut statement = change.tx.prepare_cached(sql)?;
     let rows =
         statement.query_map([key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?;
-    let waiting: Vec<(MemoryId, String, String, String, Option<MemoryId>)> = rows.collect::<Result<_, _>>()?;
+    let waiting: Vec<(MemoryUuid, String, String, String, Option<MemoryUuid>)> = rows.collect::<Result<_, _>>()?;
     for (source, kind, name, path, before) in waiting {
         let path: FilePath = path.parse()?;
         let target = Named::read(change, &path, &name)?.target(change, &path, before)?;
@@ -180,8 +180,8 @@ impl Named {
         &self,
         change: &Change<'_>,
         from: &FilePath,
-        before: Option<MemoryId>,
-    ) -> Result<Option<MemoryId>, StoreError> {
+        before: Option<MemoryUuid>,
+    ) -> Result<Option<MemoryUuid>, StoreError> {
         if let Some(before) = before {
             let sql = "SELECT EXISTS (SELECT 1 FROM names WHERE key = ?1 AND memory = ?2)";
             let has_name: bool = change.tx.one(sql, params![self.key, before], |row| row.get(0))?;
@@ -226,7 +226,7 @@ fn candidates(
     let sql = "SELECT files.memory, path, title, permalink FROM names JOIN files ON files.memory = names.memory
                WHERE key = ?1 ORDER BY path";
     let mut statement = connection.prepare_cached(sql)?;
-    let mut found: BTreeMap<MemoryId, Candidate> = BTreeMap::new();
+    let mut found: BTreeMap<MemoryUuid, Candidate> = BTreeMap::new();
     let bare = name.trim().trim_start_matches("[[").trim_end_matches("]]").trim();
     for key in keys_for(bare, from) {
         let rows = statement.query_map([&key], candidate)?;
@@ -240,7 +240,7 @@ fn candidates(
             found.entry(memory).or_insert(candidate);
         }
     }
-    if let Ok(id) = bare.parse::<MemoryId>() {
+    if let Ok(id) = bare.parse::<MemoryUuid>() {
         let sql = "SELECT memory, path, title, permalink FROM files WHERE memory = ?1";
         found.extend(connection.maybe(sql, [id], candidate)?);
     }
@@ -251,8 +251,8 @@ fn candidates(
     Ok(found.into_values().filter(is_in).collect())
 }
 
-fn candidate(row: &Row<'_>) -> rusqlite::Result<(MemoryId, Candidate)> {
-    let id: MemoryId = row.get(0)?;
+fn candidate(row: &Row<'_>) -> rusqlite::Result<(MemoryUuid, Candidate)> {
+    let id: MemoryUuid = row.get(0)?;
     let (path, title, permalink) = (row.get(1)?, row.get(2)?, Some(row.get(3)?));
     Ok((id, Candidate { id: id.to_string(), permalink, title, aliases: Vec::new(), path }))
 }
@@ -304,7 +304,7 @@ fn beside(from: &FilePath, name: &str) -> Option<String> {
 }
 
 /// A file that is not there any more is nobody's target, and has no names; what named it is looked for elsewhere.
-pub(super) fn forget(change: &Change<'_>, memory: MemoryId) -> Result<(), StoreError> {
+pub(super) fn forget(change: &Change<'_>, memory: MemoryUuid) -> Result<(), StoreError> {
     forget_names(change, memory)?;
     let sql = "SELECT DISTINCT key FROM relations WHERE target = ?1";
     let keys: Vec<String> = { change.tx.all(sql, [memory], |row| row.get(0))? };

@@ -6,7 +6,7 @@ use rusqlite::params;
 
 use super::folders::{SeenFile, TakenFile};
 use crate::compose::{self, Known};
-use crate::domain::{Content, FilePath, InFile, Memory, MemoryId, MemoryRef, Tag};
+use crate::domain::{Content, FilePath, InFile, Memory, MemoryRef, MemoryUuid, Tag};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -24,7 +24,7 @@ const CONFLICT: &str = "conflict";
 
 /// A memory of a file that no server was told of and that says what one of the server's says at the same path is that one:
 /// it takes its id. One with secrets does not: they are sealed for the id it has.
-pub(in crate::store) fn adopt_file(change: &Change<'_>, id: MemoryId, document: &Document) -> Result<(), StoreError> {
+pub(in crate::store) fn adopt_file(change: &Change<'_>, id: MemoryUuid, document: &Document) -> Result<(), StoreError> {
     let Some(path) = &document.details.file else { return Ok(()) };
     if row::remains(change.tx, id)?.is_some() {
         return Ok(());
@@ -34,9 +34,9 @@ pub(in crate::store) fn adopt_file(change: &Change<'_>, id: MemoryId, document: 
                    AND id NOT IN (SELECT memory FROM trails)
                    AND id NOT IN (SELECT memory FROM private WHERE why IS NOT 'undecided')
                    AND id NOT IN (SELECT memory FROM secrets)
-               ORDER BY handle LIMIT 1";
+               ORDER BY short_id LIMIT 1";
     let wanted = params![path.as_str(), document.content.as_str()];
-    let known: Option<MemoryId> = change.tx.maybe(sql, wanted, |row| row.get(0))?;
+    let known: Option<MemoryUuid> = change.tx.maybe(sql, wanted, |row| row.get(0))?;
     let Some(known) = known else { return Ok(()) };
     change.tx.run("DELETE FROM private WHERE memory = ?1", [known])?;
     write::rename(change, known, id)?;
@@ -44,7 +44,7 @@ pub(in crate::store) fn adopt_file(change: &Change<'_>, id: MemoryId, document: 
 }
 
 /// What is known of a file is known of another memory that stands for it from now on.
-fn stand_for(change: &Change<'_>, before: MemoryId, now: MemoryId) -> Result<(), StoreError> {
+fn stand_for(change: &Change<'_>, before: MemoryUuid, now: MemoryUuid) -> Result<(), StoreError> {
     for sql in [
         "UPDATE OR REPLACE files SET memory = ?2 WHERE memory = ?1",
         "UPDATE parts SET file = ?2 WHERE file = ?1",
@@ -65,7 +65,7 @@ pub(in crate::store) fn settle(change: &Change<'_>, path: &FilePath, actor: &Act
     let sql = "SELECT id FROM memories WHERE file = ?1 AND whole = 1 AND deleted IS NULL AND purged = 0
                    AND shared_by IS NULL
                ORDER BY id NOT IN (SELECT memory FROM trails), id";
-    let ids: Vec<MemoryId> = change.tx.all(sql, [path.as_str()], |row| row.get(0))?;
+    let ids: Vec<MemoryUuid> = change.tx.all(sql, [path.as_str()], |row| row.get(0))?;
     let Some((stays, others)) = ids.split_first().filter(|(_, others)| !others.is_empty()) else { return Ok(()) };
     let Some(stays) = row::find_known(change.tx, MemoryRef::Id(*stays))? else { return Ok(()) };
     for id in others {
@@ -104,13 +104,13 @@ fn set_apart(
 ) -> Result<(), StoreError> {
     let before = &other.memory;
     let memory = as_other_text(before.clone(), stays.id, path.conflicting(&before.id.to_string()))?;
-    let composed = compose::moved(other, memory, change.now, &O200k).placed(before.handle, change.next_rev()?);
+    let composed = compose::moved(other, memory, change.now, &O200k).placed(before.short_id, change.next_rev()?);
     write_row(change, &composed, Written::Again)?;
     history::record(change, composed.memory(), Operation::Update, actor, Some(before))?;
     tell(change, before.id)
 }
 
-fn as_other_text(memory: Memory, of: MemoryId, path: FilePath) -> Result<Memory, StoreError> {
+fn as_other_text(memory: Memory, of: MemoryUuid, path: FilePath) -> Result<Memory, StoreError> {
     let mut memory = Memory { file: Some(InFile::whole(path)), conflict_of: Some(of), ..memory };
     let tag = Tag::try_from(CONFLICT.to_owned())?;
     if !memory.tags.contains(&tag) {
@@ -127,7 +127,7 @@ impl Store {
     /// When the store cannot be written.
     pub fn keep_both_texts(
         &mut self,
-        id: MemoryId,
+        id: MemoryUuid,
         file: SeenFile,
         actor: &Actor,
     ) -> Result<Option<TakenFile>, StoreError> {
@@ -139,7 +139,7 @@ impl Store {
                 let path = file.path.conflicting(&copy.to_string());
                 let memory = Memory { id: copy, links: Vec::new(), ..as_other_text(before.clone(), id, path)? };
                 let composed = compose::moved(&known, memory, change.now, &O200k);
-                let placed = composed.placed(change.next_handle()?, change.next_rev()?);
+                let placed = composed.placed(change.next_short_id()?, change.next_rev()?);
                 write_row(change, &placed, Written::New)?;
                 history::record(change, placed.memory(), Operation::Create, actor, None)?;
                 tell(change, copy)?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tessera_markdown::Note;
 
 use crate::compose::{self, Filed};
-use crate::domain::{Draft, MAX_CONTENT_BYTES, MemoryId, content_of_file};
+use crate::domain::{Draft, MAX_CONTENT_BYTES, MemoryUuid, content_of_file};
 use crate::screen::{Finding, Found, Keeper, Looked, Place, Screened, Secret, Texts, places, screened_beside};
 
 /// Bytes of a file that a memory holds.
@@ -26,7 +26,7 @@ struct Nobody;
 impl Keeper for Nobody {
     type Error = Infallible;
 
-    fn keep(&mut self, _: MemoryId, _: &str, _: &str) -> Result<Option<Secret>, Infallible> {
+    fn keep(&mut self, _: MemoryUuid, _: &str, _: &str) -> Result<Option<Secret>, Infallible> {
         Ok(None)
     }
 }
@@ -88,13 +88,13 @@ impl<'a> Said<'a> {
     }
 
     pub(super) fn without_credentials(&self, draft: Draft) -> Screened<Draft> {
-        let Ok(screened) = screened_beside(draft, MemoryId::from_key(""), &mut Nobody, &self.looked);
+        let Ok(screened) = screened_beside(draft, MemoryUuid::from_key(""), &mut Nobody, &self.looked);
         screened
     }
 
     /// What stands for the file: of a text that no memory can hold the longest beginning of which it can, since the places
     /// of credentials may be longer than what stood there.
-    pub(super) fn whole_draft(&self, filed: &Filed, id: MemoryId, note: &Note) -> Screened<Draft> {
+    pub(super) fn whole_draft(&self, filed: &Filed, id: MemoryUuid, note: &Note) -> Screened<Draft> {
         let of_beginning = |most: usize| {
             let end = self.text.floor_char_boundary(most);
             let mut beginning = self.shown_without(&self.found.repeated, 0..end);

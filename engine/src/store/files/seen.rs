@@ -12,7 +12,7 @@ use super::folders::{Before, Folder, Intent, Made, PartBefore, SeenFile, TakenFi
 use super::said::Said;
 use super::written::write;
 use crate::compose::{self, Composed, Filed, Known, PartText, Told};
-use crate::domain::{DomainError, Draft, MemoryId, Origin, Timestamp, Trust, content_of_file};
+use crate::domain::{DomainError, Draft, MemoryUuid, Origin, Timestamp, Trust, content_of_file};
 use crate::screen::{Screened, Secret, findings, screened};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
@@ -62,7 +62,7 @@ impl Store {
     ///
     /// # Errors
     /// When the settings refuse a text with a credential, or none can be sealed.
-    pub fn screened_for_file(&self, text: &str, memory: MemoryId) -> Result<(String, Vec<Secret>), StoreError> {
+    pub fn screened_for_file(&self, text: &str, memory: MemoryUuid) -> Result<(String, Vec<Secret>), StoreError> {
         if findings(text).is_empty() {
             return Ok((text.to_owned(), Vec::new()));
         }
@@ -193,7 +193,11 @@ impl Store {
     }
 }
 
-fn parts_before(connection: &rusqlite::Connection, id: MemoryId, are_there: bool) -> rusqlite::Result<Vec<PartBefore>> {
+fn parts_before(
+    connection: &rusqlite::Connection,
+    id: MemoryUuid,
+    are_there: bool,
+) -> rusqlite::Result<Vec<PartBefore>> {
     const THERE: &str = sql!(
         "SELECT ",
         KNOWN,
@@ -269,7 +273,7 @@ fn made(file: &SeenFile, before: &Before, now: Timestamp, counter: &Remembered) 
     let told = Told::of(&note);
     let (parts, removed) = parts(&said, before, &note, (&filed, told.as_ref()), (now, counter))?;
     let id = before.writer.as_ref().map(|writer| writer.memory);
-    let id = before.whole.as_ref().map(|whole| whole.memory.id).or(id).unwrap_or_else(|| MemoryId::generate(now));
+    let id = before.whole.as_ref().map(|whole| whole.memory.id).or(id).unwrap_or_else(|| MemoryUuid::generate(now));
     let whole = said.whole_draft(&filed, id, &note);
     let is_kept = whole.content == content_of_file(&file.text);
     let whole = compose::filed(before.whole.as_ref(), &whole, None, now, counter)?;

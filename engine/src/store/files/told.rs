@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use rusqlite::{OptionalExtension, params};
 use serde::Serialize;
 
-use crate::domain::{FilePath, Handle, MAX_CONTENT_BYTES, MemoryId, Timestamp};
+use crate::domain::{FilePath, MAX_CONTENT_BYTES, MemoryUuid, ShortId, Timestamp};
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::change::write::tell;
@@ -33,7 +33,7 @@ pub struct UnsyncedFiles {
 
 /// A file is told of, if its text is kept, its folder is one that is told of, and no other program obeys its name; what the
 /// person kept to this machine stays.
-pub(super) fn tell_or_keep(change: &Change<'_>, id: MemoryId, is_told: bool) -> Result<(), StoreError> {
+pub(super) fn tell_or_keep(change: &Change<'_>, id: MemoryUuid, is_told: bool) -> Result<(), StoreError> {
     let path = "SELECT file FROM memories WHERE id = ?1";
     let path: Option<Option<String>> = change.tx.maybe(path, [id], |row| row.get(0))?;
     let is_obeyed = path.flatten().is_some_and(|path| path.parse::<FilePath>().is_ok_and(|path| path.is_obeyed()));
@@ -48,7 +48,7 @@ pub(super) fn tell_or_keep(change: &Change<'_>, id: MemoryId, is_told: bool) -> 
 }
 
 /// A file that the person no longer keeps to this machine: it is told of as its folder is. True if so.
-pub(in crate::store) fn tell_file(change: &Change<'_>, id: MemoryId) -> Result<bool, StoreError> {
+pub(in crate::store) fn tell_file(change: &Change<'_>, id: MemoryUuid) -> Result<bool, StoreError> {
     let sql = "SELECT kept AND EXISTS (SELECT 1 FROM folders
                    WHERE told = 1 AND substr(path, 1, length(name) + 2) = '/' || name || '/')
                FROM files WHERE memory = ?1";
@@ -62,7 +62,7 @@ pub(in crate::store) fn tell_file(change: &Change<'_>, id: MemoryId) -> Result<b
 /// A folder that is told of from now on, or no more.
 pub(super) fn folder_is_told(change: &Change<'_>, folder: &str, is_told: bool) -> Result<(), StoreError> {
     let sql = "SELECT memory, kept FROM files WHERE substr(path, 1, length(?1)) = ?1";
-    let files: Vec<(MemoryId, bool)> =
+    let files: Vec<(MemoryUuid, bool)> =
         change.tx.all(sql, [format!("/{folder}/")], |row| Ok((row.get(0)?, row.get(1)?)))?;
     files.into_iter().try_for_each(|(id, is_kept)| tell_or_keep(change, id, is_told && is_kept))
 }
@@ -72,7 +72,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn untold_text(&self, memory: MemoryId, hash: u64) -> Result<Option<UnsentFile>, StoreError> {
+    pub fn untold_text(&self, memory: MemoryUuid, hash: u64) -> Result<Option<UnsentFile>, StoreError> {
         let sql = "SELECT trail FROM trails WHERE memory = ?1";
         let trail: Option<String> = self.maybe(sql, [memory], |row| row.get(0))?;
         let trail = trail.and_then(|trail| serde_json::from_str::<Trail>(&trail).ok());
@@ -114,7 +114,7 @@ pub struct FileUse {
     /// Where.
     pub path: FilePath,
     /// The memory that stands for it.
-    pub id: MemoryId,
+    pub id: MemoryUuid,
     /// Bytes.
     pub size: u64,
     /// When all or a part of it was given last; never, as far as it is known.
@@ -147,7 +147,7 @@ impl Store {
             self.connection.all(sql, [], |row| {
                 let wrong =
                     |error| rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error));
-                let id: MemoryId = row.get(1)?;
+                let id: MemoryUuid = row.get(1)?;
                 let noted = row.get::<_, i64>(3)?;
                 let noted = (noted > 0).then(|| Timestamp::from_micros(noted));
                 Ok(FileUse {
@@ -174,13 +174,13 @@ impl Store {
     }
 
     /// Uses of files that wait in the access log, by the memory that stands for the file.
-    fn spooled_uses(&self) -> rusqlite::Result<BTreeMap<MemoryId, Timestamp>> {
-        let mut last: BTreeMap<MemoryId, Timestamp> = BTreeMap::new();
+    fn spooled_uses(&self) -> rusqlite::Result<BTreeMap<MemoryUuid, Timestamp>> {
+        let mut last: BTreeMap<MemoryUuid, Timestamp> = BTreeMap::new();
         let sql = "SELECT coalesce((SELECT file FROM parts WHERE parts.memory = memories.id), id)
-                   FROM memories WHERE handle = ?1 AND file IS NOT NULL";
+                   FROM memories WHERE short_id = ?1 AND file IS NOT NULL";
         let mut statement = self.connection.prepare_cached(sql)?;
-        for (handle, at) in access_log::unfolded(&self.home) {
-            let of: Option<MemoryId> = statement.query_row(params![handle], |row| row.get(0)).optional()?;
+        for (short_id, at) in access_log::unfolded(&self.home) {
+            let of: Option<MemoryUuid> = statement.query_row(params![short_id], |row| row.get(0)).optional()?;
             if let Some(of) = of {
                 let known = last.entry(of).or_insert(at);
                 *known = (*known).max(at);
@@ -194,9 +194,10 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn note_file_shown(&self, path: &FilePath) -> Result<(), StoreError> {
-        let sql = "SELECT memories.handle FROM files JOIN memories ON memories.id = files.memory WHERE files.path = ?1";
-        let handle: Option<Handle> = self.maybe(sql, [path.as_str()], |row| row.get(0))?;
-        self.note_uses(handle.map(|handle| (handle, self.now())));
+        let sql =
+            "SELECT memories.short_id FROM files JOIN memories ON memories.id = files.memory WHERE files.path = ?1";
+        let short_id: Option<ShortId> = self.maybe(sql, [path.as_str()], |row| row.get(0))?;
+        self.note_uses(short_id.map(|short_id| (short_id, self.now())));
         Ok(())
     }
 }

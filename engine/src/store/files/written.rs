@@ -10,7 +10,7 @@ use super::folders::{Before, FileStamp, MEMORIES, Made, SeenFile, TakenFile, dou
 use super::names;
 use super::told::tell_or_keep;
 use crate::compose::{self, Composed, Known};
-use crate::domain::{FilePath, Link, Memory, MemoryId, file_of_content};
+use crate::domain::{FilePath, Link, Memory, MemoryUuid, file_of_content};
 use crate::store::base::config::Actor;
 use crate::store::base::transaction::Change;
 use crate::store::change::erase::delete;
@@ -37,8 +37,8 @@ pub(super) fn write(
             let sql = "UPDATE files SET seen = (SELECT rev FROM memories WHERE id = memory) WHERE path = ?1";
             change.tx.run(sql, [file.path.as_str()])?;
         }
-        let (id, handle) = (whole.memory.id, whole.memory.handle);
-        return Ok(Some(TakenFile { path: file.path.clone(), id, handle, parts: (0, 0, 0) }));
+        let (id, short_id) = (whole.memory.id, whole.memory.short_id);
+        return Ok(Some(TakenFile { path: file.path.clone(), id, short_id, parts: (0, 0, 0) }));
     };
     if !is_as_read(change, before)? || is_news_to_it(change, before, made, over)? {
         return Ok(None);
@@ -72,7 +72,7 @@ pub(super) fn write(
         link(change, &memory, &linked, &names::links(change, whole.id)?)?;
     }
     tell_or_keep(change, whole.id, before.folder.is_told && made.is_kept)?;
-    Ok(Some(TakenFile { path: file.path.clone(), id: whole.id, handle: whole.handle, parts: counts }))
+    Ok(Some(TakenFile { path: file.path.clone(), id: whole.id, short_id: whole.short_id, parts: counts }))
 }
 
 /// True when what stands for the file is still what was read, by the rev of its last change.
@@ -106,7 +106,7 @@ fn under_own_id<'a>(change: &Change<'_>, part: &'a Composed) -> Result<Option<Co
     let there = there.memory;
     let is_it =
         mark == row::HERE && there.deleted.is_none() && there.file.is_none() && there.content == part.memory().content;
-    Ok((!is_it).then(|| Cow::Owned(part.under(MemoryId::generate(change.now)))))
+    Ok((!is_it).then(|| Cow::Owned(part.under(MemoryUuid::generate(change.now)))))
 }
 
 /// Makes the links of a memory follow what its note says; those that the note never said stay.
@@ -122,7 +122,7 @@ fn link(change: &Change<'_>, memory: &Memory, before: &BTreeSet<Link>, now: &BTr
 /// Writes a memory that a file gives, unless it says what it said.
 fn put(change: &Change<'_>, known: Option<&Known>, composed: &Composed, actor: &Actor) -> Result<Memory, StoreError> {
     let Some(known) = known else {
-        let placed = composed.placed(change.next_handle()?, change.next_rev()?);
+        let placed = composed.placed(change.next_short_id()?, change.next_rev()?);
         write_row(change, &placed, Written::New)?;
         history::record(change, placed.memory(), Operation::Create, actor, None)?;
         return Ok(placed.into_memory());
@@ -131,7 +131,7 @@ fn put(change: &Change<'_>, known: Option<&Known>, composed: &Composed, actor: &
     if compose::is_as_it_was(before, composed.memory()) {
         return Ok(before.clone());
     }
-    let placed = composed.placed(before.handle, change.next_rev()?);
+    let placed = composed.placed(before.short_id, change.next_rev()?);
     let memory = placed.memory();
     write_row(change, &placed, Written::Again)?;
     if before.deleted != memory.deleted || before.trust != memory.trust {
@@ -150,7 +150,12 @@ pub(super) fn remove_part(change: &Change<'_>, known: &Known, actor: &Actor) -> 
     Ok(())
 }
 
-fn place(change: &Change<'_>, file: MemoryId, (at, memory): (usize, MemoryId), made: &Made) -> Result<(), StoreError> {
+fn place(
+    change: &Change<'_>,
+    file: MemoryUuid,
+    (at, memory): (usize, MemoryUuid),
+    made: &Made,
+) -> Result<(), StoreError> {
     let Some(part) = made.note.parts.get(at) else { return Ok(()) };
     let kind = if is_observation(part) { "observation" } else { "text" };
     let sql =
@@ -174,7 +179,7 @@ fn stamp(change: &Change<'_>, path: &FilePath, stamp: &FileStamp) -> Result<(), 
 }
 
 /// Another file that was at a path is not known on disk any more: it waits to be written where it belongs.
-pub(super) fn free_path(change: &Change<'_>, path: &FilePath, whole: MemoryId) -> Result<(), StoreError> {
+pub(super) fn free_path(change: &Change<'_>, path: &FilePath, whole: MemoryUuid) -> Result<(), StoreError> {
     let sql = "DELETE FROM files WHERE path = ?1 AND memory <> ?2";
     change.tx.run(sql, params![path.as_str(), whole])?;
     Ok(())

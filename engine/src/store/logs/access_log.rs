@@ -6,48 +6,48 @@ use std::collections::BTreeMap;
 use rusqlite::params;
 
 use super::spool::Spool;
-use crate::domain::{Handle, Timestamp};
+use crate::domain::{ShortId, Timestamp};
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::rows::codec::Run as _;
 
-/// Memories delivered in full: a line each with the handle and the time in microseconds.
+/// Memories delivered in full: a line each with the ID and the time in microseconds.
 pub(crate) const LOG: Spool = Spool { file: Home::access_log, fold_at: 20 * 256 };
 /// A use that seems to be this much later than the present is not believed.
 const MOST_AHEAD_DAYS: i64 = 1;
 
 /// Notes that memories were delivered.
-pub(crate) fn append(home: &Home, uses: impl IntoIterator<Item = (Handle, Timestamp)>) {
-    let line = |(handle, at): (Handle, Timestamp)| format!("{} {}\n", handle.get(), at.as_micros());
+pub(crate) fn append(home: &Home, uses: impl IntoIterator<Item = (ShortId, Timestamp)>) {
+    let line = |(short_id, at): (ShortId, Timestamp)| format!("{} {}\n", short_id.get(), at.as_micros());
     let lines: String = uses.into_iter().map(line).collect();
     LOG.append(home, lines.as_bytes());
 }
 
 /// Counts one use of a memory now.
-pub(crate) fn touch(change: &Change<'_>, handle: Handle, at: Timestamp) -> Result<(), StoreError> {
-    fold_one(change, handle, 1, at)
+pub(crate) fn touch(change: &Change<'_>, short_id: ShortId, at: Timestamp) -> Result<(), StoreError> {
+    fold_one(change, short_id, 1, at)
 }
 
-fn fold_one(change: &Change<'_>, handle: Handle, uses: u32, last: Timestamp) -> Result<(), StoreError> {
+fn fold_one(change: &Change<'_>, short_id: ShortId, uses: u32, last: Timestamp) -> Result<(), StoreError> {
     // Nothing that travels: what machines tell each other does not change by being read.
     let sql =
         "UPDATE memories SET access_count = access_count + ?2, last_accessed = max(coalesce(last_accessed, 0), ?3),
-               rev = ?4 WHERE handle = ?1 AND deleted IS NULL AND whole = 0";
-    if change.tx.run(sql, params![handle, uses, last, change.next_rev()?])? == 0 {
+               rev = ?4 WHERE short_id = ?1 AND deleted IS NULL AND whole = 0";
+    if change.tx.run(sql, params![short_id, uses, last, change.next_rev()?])? == 0 {
         // No index has what stands for a file; with another rev it would wait to be written to disk.
         let sql =
             "UPDATE memories SET access_count = access_count + ?2, last_accessed = max(coalesce(last_accessed, 0), ?3)
-               WHERE handle = ?1 AND deleted IS NULL AND whole = 1";
-        change.tx.run(sql, params![handle, uses, last])?;
+               WHERE short_id = ?1 AND deleted IS NULL AND whole = 1";
+        change.tx.run(sql, params![short_id, uses, last])?;
     }
     Ok(())
 }
 
 impl Store {
     /// Notes uses that happened elsewhere, or earlier: a replay, another machine's log.
-    pub fn note_uses(&self, uses: impl IntoIterator<Item = (Handle, Timestamp)>) {
+    pub fn note_uses(&self, uses: impl IntoIterator<Item = (ShortId, Timestamp)>) {
         append(&self.home, uses);
     }
 
@@ -66,22 +66,22 @@ impl Store {
 }
 
 /// The last use of each memory of which the log knows more than the rows.
-pub(crate) fn unfolded(home: &Home) -> Vec<(Handle, Timestamp)> {
+pub(crate) fn unfolded(home: &Home) -> Vec<(ShortId, Timestamp)> {
     uses_of(&LOG.unfolded(home), Timestamp::from_micros(i64::MAX))
         .into_iter()
-        .map(|(handle, (_, last))| (handle, last))
+        .map(|(short_id, (_, last))| (short_id, last))
         .collect()
 }
 
 fn fold_uses(change: &Change<'_>, bytes: &[u8]) -> Result<(), StoreError> {
     let uses = uses_of(bytes, change.now.plus_days(MOST_AHEAD_DAYS));
-    uses.into_iter().try_for_each(|(handle, (uses, last))| fold_one(change, handle, uses, last))
+    uses.into_iter().try_for_each(|(short_id, (uses, last))| fold_one(change, short_id, uses, last))
 }
 
-fn uses_of(bytes: &[u8], latest: Timestamp) -> BTreeMap<Handle, (u32, Timestamp)> {
-    let mut uses: BTreeMap<Handle, (u32, Timestamp)> = BTreeMap::new();
-    for (handle, at) in bytes.split(|byte| *byte == b'\n').filter_map(use_in).filter(|(_, at)| *at <= latest) {
-        let entry = uses.entry(handle).or_insert((0, Timestamp::from_micros(0)));
+fn uses_of(bytes: &[u8], latest: Timestamp) -> BTreeMap<ShortId, (u32, Timestamp)> {
+    let mut uses: BTreeMap<ShortId, (u32, Timestamp)> = BTreeMap::new();
+    for (short_id, at) in bytes.split(|byte| *byte == b'\n').filter_map(use_in).filter(|(_, at)| *at <= latest) {
+        let entry = uses.entry(short_id).or_insert((0, Timestamp::from_micros(0)));
         entry.0 += 1;
         entry.1 = entry.1.max(at);
     }
@@ -89,9 +89,9 @@ fn uses_of(bytes: &[u8], latest: Timestamp) -> BTreeMap<Handle, (u32, Timestamp)
 }
 
 /// The use that a line notes; `None` for a line that was written in part.
-fn use_in(line: &[u8]) -> Option<(Handle, Timestamp)> {
-    let (handle, at) = std::str::from_utf8(line).ok()?.split_once(' ')?;
-    Some((Handle::try_from(handle.parse::<u32>().ok()?).ok()?, Timestamp::from_micros(at.parse().ok()?)))
+fn use_in(line: &[u8]) -> Option<(ShortId, Timestamp)> {
+    let (short_id, at) = std::str::from_utf8(line).ok()?.split_once(' ')?;
+    Some((ShortId::try_from(short_id.parse::<u32>().ok()?).ok()?, Timestamp::from_micros(at.parse().ok()?)))
 }
 
 #[cfg(test)]
@@ -107,11 +107,11 @@ mod tests {
         let (one, two) = (store.said("one"), store.said("two"));
         for part in ["7", "1 17951", "1 99999999999999999", "\u{0}\u{1}"] {
             fs::write(store.home().access_log(), part).unwrap();
-            append(store.home(), [(two.handle, store.now())]);
+            append(store.home(), [(two.short_id, store.now())]);
             store.fold_accesses().unwrap();
         }
         let used = |memory: &crate::domain::Memory| -> (u32, Option<i64>) {
-            let of = |column: &str| format!("SELECT {column} FROM memories WHERE handle = {}", memory.handle.get());
+            let of = |column: &str| format!("SELECT {column} FROM memories WHERE short_id = {}", memory.short_id.get());
             (store.one(&of("access_count")), store.one(&of("last_accessed")))
         };
         assert_eq!(used(&two), (4, Some(store.now().as_micros())));

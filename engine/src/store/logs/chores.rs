@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{access_log, questions, deliveries};
+use super::{access_log, deliveries, questions};
 use crate::store::base::config::Usage;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;

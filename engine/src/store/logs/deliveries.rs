@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tessera_tables::names;
 
 use super::spool::Spool;
-use crate::domain::{Handle, Scope, Timestamp};
+use crate::domain::{Scope, ShortId, Timestamp};
 use crate::pack::Recall;
 use crate::score::ScoreParts;
 use crate::screen::{dropped, is_clean};
@@ -68,7 +68,8 @@ pub struct Delivery {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Given {
     /// Which.
-    pub handle: Handle,
+    #[serde(rename = "id")]
+    pub short_id: ShortId,
     /// In which form.
     pub form: GivenAs,
     /// Its tokens, in o200k_base.
@@ -106,7 +107,7 @@ pub fn given_by(recall: &Recall) -> Vec<Given> {
     });
     let index = recall.index.iter().map(|entry| (GivenAs::Index, &entry.ranked, entry.tokens));
     let given = |(form, ranked, tokens): (GivenAs, &crate::pack::Ranked, u32)| Given {
-        handle: ranked.handle,
+        short_id: ranked.short_id,
         form,
         tokens,
         score: ranked.score,
@@ -121,7 +122,7 @@ pub struct DeliveryFilter {
     /// Only of this session.
     pub session: Option<String>,
     /// Only those that gave this memory.
-    pub handle: Option<Handle>,
+    pub short_id: Option<ShortId>,
     /// Only at or after.
     pub since: Option<Timestamp>,
 }
@@ -130,7 +131,7 @@ impl DeliveryFilter {
     fn admits(&self, delivery: &Delivery) -> bool {
         self.session.as_ref().is_none_or(|session| delivery.session == *session)
             && self.since.is_none_or(|since| delivery.at >= since)
-            && self.handle.is_none_or(|handle| delivery.given.iter().any(|given| given.handle == handle))
+            && self.short_id.is_none_or(|short_id| delivery.given.iter().any(|given| given.short_id == short_id))
     }
 }
 
@@ -159,19 +160,19 @@ impl Store {
     }
 
     fn folded_receipts(&self, filter: &DeliveryFilter) -> rusqlite::Result<Vec<Delivery>> {
-        let sql = match (&filter.session, filter.handle) {
+        let sql = match (&filter.session, filter.short_id) {
             (Some(_), _) => "SELECT receipt FROM receipts WHERE session = ?1 AND at >= ?2 ORDER BY n",
             (None, Some(_)) => {
                 "SELECT receipt FROM receipts WHERE ?1 IS NULL AND at >= ?2 AND EXISTS
-                 (SELECT 1 FROM json_each(receipt, '$.given') WHERE json_extract(value, '$.handle') = ?3) ORDER BY n"
+                 (SELECT 1 FROM json_each(receipt, '$.given') WHERE json_extract(value, '$.id') = ?3) ORDER BY n"
             }
             (None, None) => "SELECT receipt FROM receipts WHERE ?1 IS NULL AND at >= ?2 ORDER BY n",
         };
         let since = filter.since.unwrap_or(Timestamp::from_micros(i64::MIN));
         let mut statement = self.connection.prepare_cached(sql)?;
         let parse = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
-        let texts: Vec<String> = if filter.session.is_none() && filter.handle.is_some() {
-            statement.query_map(params![filter.session, since, filter.handle], parse)?.collect::<Result<_, _>>()?
+        let texts: Vec<String> = if filter.session.is_none() && filter.short_id.is_some() {
+            statement.query_map(params![filter.session, since, filter.short_id], parse)?.collect::<Result<_, _>>()?
         } else {
             statement.query_map(params![filter.session, since], parse)?.collect::<Result<_, _>>()?
         };
@@ -182,26 +183,26 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn given_in(&self, session: &str) -> Result<BTreeSet<Handle>, StoreError> {
+    pub fn given_in(&self, session: &str) -> Result<BTreeSet<ShortId>, StoreError> {
         let filter = DeliveryFilter { session: Some(session.to_owned()), ..DeliveryFilter::default() };
         let deliveries = self.deliveries(&filter)?;
         let from = deliveries.iter().rposition(|delivery| delivery.resets).unwrap_or(0);
         let given = deliveries.iter().skip(from).flat_map(|delivery| &delivery.given);
-        Ok(given.filter(|given| given.form != GivenAs::Saved).map(|given| given.handle).collect())
+        Ok(given.filter(|given| given.form != GivenAs::Saved).map(|given| given.short_id).collect())
     }
 
     /// What a session was given before a compaction, and what was set aside for it: newest first.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn lost_to_compaction(&self, session: &str) -> Result<Vec<Handle>, StoreError> {
+    pub fn lost_to_compaction(&self, session: &str) -> Result<Vec<ShortId>, StoreError> {
         let filter = DeliveryFilter { session: Some(session.to_owned()), ..DeliveryFilter::default() };
         let deliveries = self.deliveries(&filter)?;
         let from = deliveries.iter().rposition(|delivery| delivery.resets).unwrap_or(0);
         let mut lost = Vec::new();
         for given in deliveries.iter().skip(from).rev().flat_map(|delivery| &delivery.given) {
-            if !lost.contains(&given.handle) {
-                lost.push(given.handle);
+            if !lost.contains(&given.short_id) {
+                lost.push(given.short_id);
             }
         }
         Ok(lost)
@@ -246,8 +247,8 @@ mod tests {
     use crate::store::open::in_memory::InMemory;
 
     fn delivery(store: &InMemory, session: &str, given: &[(u32, GivenAs)]) -> Delivery {
-        let given = given.iter().map(|(handle, form)| Given {
-            handle: Handle::try_from(*handle).unwrap(),
+        let given = given.iter().map(|(short_id, form)| Given {
+            short_id: ShortId::try_from(*short_id).unwrap(),
             form: *form,
             tokens: 9,
             score: 0.5,
@@ -270,8 +271,8 @@ mod tests {
         }
     }
 
-    fn numbers(handles: impl IntoIterator<Item = Handle>) -> Vec<u32> {
-        handles.into_iter().map(Handle::get).collect()
+    fn numbers(short_ids: impl IntoIterator<Item = ShortId>) -> Vec<u32> {
+        short_ids.into_iter().map(ShortId::get).collect()
     }
 
     #[test]
@@ -284,14 +285,15 @@ mod tests {
             store.keep_delivery(delivery);
         }
         let of = |session: &str| DeliveryFilter { session: Some(session.into()), ..DeliveryFilter::default() };
-        let with = |handle| DeliveryFilter { handle: Handle::try_from(handle).ok(), ..DeliveryFilter::default() };
+        let with =
+            |short_id| DeliveryFilter { short_id: ShortId::try_from(short_id).ok(), ..DeliveryFilter::default() };
         let since = DeliveryFilter { since: Some(two.at), ..DeliveryFilter::default() };
         for _ in 0..2 {
             assert_eq!(store.deliveries(&DeliveryFilter::default()).unwrap(), [one.clone(), two.clone()]);
             assert_eq!(store.deliveries(&of("s1")).unwrap(), slice::from_ref(&one));
             assert_eq!(store.deliveries(&with(2)).unwrap(), slice::from_ref(&two));
             assert_eq!(store.deliveries(&since).unwrap(), slice::from_ref(&two));
-            assert_eq!(store.deliveries(&DeliveryFilter { handle: with(2).handle, ..of("s1") }).unwrap(), []);
+            assert_eq!(store.deliveries(&DeliveryFilter { short_id: with(2).short_id, ..of("s1") }).unwrap(), []);
             store.fold_deliveries().unwrap();
         }
         assert_eq!(store.one::<u32>("SELECT count(*) FROM receipts"), 2);

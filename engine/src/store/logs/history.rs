@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 use tessera_tables::names;
 
-use crate::domain::{Alteration, Handle, Memory, MemoryId, MemoryRef, Origin, Timestamp};
+use crate::domain::{Alteration, Memory, MemoryRef, MemoryUuid, Origin, ShortId, Timestamp};
 use crate::screen::{KnownValues, dropped, screened};
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
@@ -40,8 +40,9 @@ pub enum Operation {
 pub struct HistoryEntry {
     /// Number of the change in this store; `restore` takes it to undo the change.
     pub rev: u64,
-    /// The memory's handle.
-    pub handle: Handle,
+    /// The memory's ID.
+    #[serde(rename = "id")]
+    pub short_id: ShortId,
     /// What was done.
     pub operation: String,
     /// When.
@@ -59,7 +60,7 @@ pub struct HistoryEntry {
 }
 
 read_columns! {
-    /// One change, without the handle of its memory.
+    /// One change, without the ID of its memory.
     HistoryColumns of HistoryEntry {
         "rev" => rev,
         "op" => operation,
@@ -70,7 +71,7 @@ read_columns! {
         "reason" => reason,
         "before" => before,
     } beside {
-        handle: Handle::FIRST,
+        short_id: ShortId::FIRST,
     }
 }
 
@@ -110,7 +111,7 @@ pub(crate) fn record(
 
 fn write(
     change: &Change<'_>,
-    (memory, rev): (MemoryId, u64),
+    (memory, rev): (MemoryUuid, u64),
     operation: Operation,
     actor: &Actor,
     before: Option<&Memory>,
@@ -126,7 +127,7 @@ fn write(
         sql,
         params![
             rev,
-            MemoryId::generate(change.now),
+            MemoryUuid::generate(change.now),
             memory,
             operation.as_str(),
             change.now,
@@ -147,7 +148,7 @@ const DAYS_OF_VERSIONS: i64 = 30;
 
 /// Empties the earlier texts of a file or a part of one that nobody is likely to go back to: an editor may save each minute. What
 /// was done, when and by whom is kept.
-pub(crate) fn thin_out(change: &Change<'_>, id: MemoryId) -> Result<(), StoreError> {
+pub(crate) fn thin_out(change: &Change<'_>, id: MemoryUuid) -> Result<(), StoreError> {
     let sql = "WITH kept AS (SELECT rev, at FROM history WHERE memory = ?1 AND before IS NOT NULL)
                UPDATE history SET before = NULL WHERE memory = ?1 AND before IS NOT NULL
                AND rev NOT IN (SELECT rev FROM kept ORDER BY rev DESC LIMIT ?2)
@@ -158,7 +159,7 @@ pub(crate) fn thin_out(change: &Change<'_>, id: MemoryId) -> Result<(), StoreErr
 }
 
 /// What is said of a memory, without the values that were taken out of it: nothing around them may say what they are.
-fn without_its_values(change: &Change<'_>, id: MemoryId, text: &str) -> Result<String, StoreError> {
+fn without_its_values(change: &Change<'_>, id: MemoryUuid, text: &str) -> Result<String, StoreError> {
     let mut known = KnownValues::default();
     let mut statement =
         change.tx.prepare_cached("SELECT name, kind, sealed FROM secrets WHERE memory = ?1 AND sealed IS NOT NULL")?;
@@ -184,7 +185,7 @@ fn looked_through(change: &Change<'_>, before: &Memory) -> Result<Memory, StoreE
 }
 
 /// A memory as it was before each of its changes, as far as that is known.
-pub(crate) fn all_before(connection: &Connection, id: MemoryId) -> rusqlite::Result<Vec<Memory>> {
+pub(crate) fn all_before(connection: &Connection, id: MemoryUuid) -> rusqlite::Result<Vec<Memory>> {
     let sql = "SELECT before FROM history WHERE memory = ?1 AND before IS NOT NULL";
     let mut statement = connection.prepare_cached(sql)?;
     let texts = statement.query_map([id], |row| row.get::<_, String>(0))?;
@@ -193,7 +194,7 @@ pub(crate) fn all_before(connection: &Connection, id: MemoryId) -> rusqlite::Res
 }
 
 /// A memory as it was before the change `rev`.
-pub(crate) fn before(connection: &Connection, id: MemoryId, rev: u64) -> rusqlite::Result<Option<Memory>> {
+pub(crate) fn before(connection: &Connection, id: MemoryUuid, rev: u64) -> rusqlite::Result<Option<Memory>> {
     let sql = "SELECT before FROM history WHERE memory = ?1 AND rev = ?2";
     let text: Option<Option<String>> = connection.query_row(sql, params![id, rev], |row| row.get(0)).optional()?;
     Ok(text.flatten().and_then(|text| serde_json::from_str(&text).ok()))
@@ -206,24 +207,24 @@ impl Store {
     /// When there never was such a memory.
     pub fn history(&self, reference: MemoryRef) -> Result<Vec<HistoryEntry>, StoreError> {
         let (column, key): (&str, &dyn rusqlite::ToSql) = match &reference {
-            MemoryRef::Handle(handle) => ("handle", handle),
+            MemoryRef::ShortId(short_id) => ("short_id", short_id),
             MemoryRef::Id(id) => ("id", id),
         };
         let identity = self
             .connection
-            .query_row(&format!("SELECT id, handle FROM memories WHERE {column} = ?1"), [key], |row| {
+            .query_row(&format!("SELECT id, short_id FROM memories WHERE {column} = ?1"), [key], |row| {
                 Ok((row.get(0)?, row.get(1)?))
             })
             .optional()
             .map_err(|error| self.failed(error))?;
-        let (id, handle): (MemoryId, Handle) = identity.ok_or(StoreError::NotFound(reference))?;
-        self.changes(id, handle).map_err(|error| self.failed(error))
+        let (id, short_id): (MemoryUuid, ShortId) = identity.ok_or(StoreError::NotFound(reference))?;
+        self.changes(id, short_id).map_err(|error| self.failed(error))
     }
 
-    fn changes(&self, id: MemoryId, handle: Handle) -> rusqlite::Result<Vec<HistoryEntry>> {
+    fn changes(&self, id: MemoryUuid, short_id: ShortId) -> rusqlite::Result<Vec<HistoryEntry>> {
         let sql = sql!("SELECT ", HistoryColumns::LIST, " FROM history WHERE memory = ?1 ORDER BY rev DESC");
         self.connection
-            .all(sql, [id], |row| Ok(HistoryEntry { handle, ..HistoryColumns::read(&mut Reader::new(row))? }))
+            .all(sql, [id], |row| Ok(HistoryEntry { short_id, ..HistoryColumns::read(&mut Reader::new(row))? }))
     }
 }
 
@@ -253,7 +254,7 @@ mod tests {
         let told: Vec<&str> = entries.iter().map(|entry| entry.operation.as_str()).collect();
         assert_eq!(told, ["update", "create"]);
         let update = &entries[0];
-        assert_eq!((update.at, update.handle, &update.origin), (store.now(), memory.handle, &Origin::Agent));
+        assert_eq!((update.at, update.short_id, &update.origin), (store.now(), memory.short_id, &Origin::Agent));
         assert_eq!((&update.session, &update.client, &update.reason), (&actor.session, &actor.client, &actor.reason));
         assert_eq!(update.before.as_ref(), Some(&memory));
         assert_eq!(before(&store.connection, memory.id, update.rev).unwrap(), Some(memory.clone()));
@@ -297,7 +298,7 @@ mod tests {
         store.forget(&[named(&memory)], Erase::Hard, &Actor::default()).unwrap();
         let entries = store.history(named(&memory)).unwrap();
         assert!(entries.len() == 3 && entries.iter().all(|entry| entry.before.is_none()));
-        let nobody = MemoryRef::Id(MemoryId::from_key("nobody"));
+        let nobody = MemoryRef::Id(MemoryUuid::from_key("nobody"));
         assert!(matches!(store.history(nobody), Err(StoreError::NotFound(_))));
     }
 }

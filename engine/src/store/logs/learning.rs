@@ -174,7 +174,8 @@ mod tests {
     #[test]
     fn what_judges_cost_is_a_sum_a_day_and_an_estimate_is_settled() {
         let mut store = InMemory::new();
-        let asked = ExtractorUsage { extractor: "claude".into(), calls: 1, input_tokens: 900, ..ExtractorUsage::default() };
+        let asked =
+            ExtractorUsage { extractor: "claude".into(), calls: 1, input_tokens: 900, ..ExtractorUsage::default() };
         let day = store.note_spending(&asked).unwrap();
         store.note_spending(&ExtractorUsage { learned: 2, ..asked.clone() }).unwrap();
         assert_eq!(store.spent_today().unwrap(), 1800);

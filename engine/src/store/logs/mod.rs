@@ -3,11 +3,11 @@
 
 pub(crate) mod access_log;
 pub(crate) mod chores;
+pub(crate) mod deliveries;
 pub(crate) mod history;
 pub(crate) mod learning;
 pub(crate) mod purges;
 pub(crate) mod questions;
-pub(crate) mod deliveries;
 pub(crate) mod small_files;
 pub(crate) mod spool;
 pub(crate) mod traces;

@@ -15,7 +15,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params, params_from_iter};
 use serde::Serialize;
 
-use crate::domain::{Handle, MemoryId, MemoryRef, Timestamp};
+use crate::domain::{MemoryRef, MemoryUuid, ShortId, Timestamp};
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
@@ -37,9 +37,11 @@ pub(crate) const FILES: &str = "files";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Purged {
     /// Identity.
-    pub id: MemoryId,
-    /// Handle.
-    pub handle: Handle,
+    #[serde(rename = "uuid")]
+    pub id: MemoryUuid,
+    /// ID.
+    #[serde(rename = "id")]
+    pub short_id: ShortId,
     /// What was done where, in the order it was begun.
     pub steps: Vec<Step>,
     /// How things stand with the team server; `None` where there is none.
@@ -72,7 +74,7 @@ pub enum ServerDeletion {
 }
 
 /// Notes that a memory is removed now. Of one that may only not be seen any more, copies stay as they are.
-pub(crate) fn note(change: &Change<'_>, memory: MemoryId, mark: u8) -> Result<(), StoreError> {
+pub(crate) fn note(change: &Change<'_>, memory: MemoryUuid, mark: u8) -> Result<(), StoreError> {
     let row = "its text, what it said before, its links and its secrets were removed";
     step(change, memory, ROW, true, row)?;
     step(change, memory, PAGES, false, "pages and log of the database still hold it")?;
@@ -85,7 +87,7 @@ pub(crate) fn note(change: &Change<'_>, memory: MemoryId, mark: u8) -> Result<()
 /// Notes how far a removal is at a place.
 pub(crate) fn step(
     change: &Change<'_>,
-    memory: MemoryId,
+    memory: MemoryUuid,
     place: &str,
     is_done: bool,
     how: &str,
@@ -106,7 +108,7 @@ pub(crate) fn all_done(change: &Change<'_>, place: &str, how: &str) -> Result<()
 
 impl Store {
     /// The memories whose removal waits at a place.
-    pub(crate) fn purges_left(&self, place: &str) -> rusqlite::Result<Vec<MemoryId>> {
+    pub(crate) fn purges_left(&self, place: &str) -> rusqlite::Result<Vec<MemoryUuid>> {
         let sql = "SELECT memory FROM purges WHERE place = ?1 AND done IS NULL";
         self.connection.all(sql, [place], |row| row.get(0))
     }
@@ -118,7 +120,7 @@ impl Store {
     }
 
     /// The steps of a removal, in the order they were begun.
-    pub(crate) fn steps_of(&self, memory: MemoryId) -> rusqlite::Result<Vec<Step>> {
+    pub(crate) fn steps_of(&self, memory: MemoryUuid) -> rusqlite::Result<Vec<Step>> {
         let sql = "SELECT place, done, how FROM purges WHERE memory = ?1
                    ORDER BY at, place <> 'row', place <> 'pages', place <> 'copies', place";
         self.connection.all(sql, [memory], |row| Ok(Step { place: row.get(0)?, done: row.get(1)?, how: row.get(2)? }))
@@ -131,18 +133,18 @@ impl Store {
     pub fn purged(&self, reference: MemoryRef) -> Result<Option<Purged>, StoreError> {
         let read = || -> rusqlite::Result<Option<Purged>> {
             let (column, key): (&str, &dyn rusqlite::ToSql) = match &reference {
-                MemoryRef::Handle(handle) => ("handle", handle),
+                MemoryRef::ShortId(short_id) => ("short_id", short_id),
                 MemoryRef::Id(id) => ("id", id),
             };
-            let sql = format!("SELECT id, handle FROM memories WHERE {column} = ?1 AND purged > 0");
+            let sql = format!("SELECT id, short_id FROM memories WHERE {column} = ?1 AND purged > 0");
             let found = self.connection.query_row(&sql, [key], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-            let Some((id, handle)) = found else { return Ok(None) };
-            Ok(Some(Purged { id, handle, steps: self.steps_of(id)?, server: self.told_server(id)? }))
+            let Some((id, short_id)) = found else { return Ok(None) };
+            Ok(Some(Purged { id, short_id, steps: self.steps_of(id)?, server: self.told_server(id)? }))
         };
         read().map_err(|error| self.failed(error))
     }
 
-    fn told_server(&self, id: MemoryId) -> rusqlite::Result<Option<ServerDeletion>> {
+    fn told_server(&self, id: MemoryUuid) -> rusqlite::Result<Option<ServerDeletion>> {
         let one = |sql: &str| self.connection.query_row(sql, [id], |row| row.get::<_, Option<String>>(0)).optional();
         if !self.connection.prepare_cached("SELECT 1 FROM server")?.exists([])? {
             return Ok(None);
@@ -235,7 +237,7 @@ fn folded(text: &str) -> String {
 /// How long another program is waited for that has a copy open.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Columns of a memory that say where it stands in its store, and nothing of what it says.
-const OF_ITS_STORE: [&str; 4] = ["id", "handle", "rev", "superseded_by"];
+const OF_ITS_STORE: [&str; 4] = ["id", "short_id", "rev", "superseded_by"];
 /// Bytes that tell a text: a shorter piece of one may stand anywhere.
 const PIECE: usize = 16;
 
@@ -282,14 +284,14 @@ pub(crate) fn is_foreign(path: &Path) -> bool {
     let read = || -> rusqlite::Result<bool> {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         let sql =
-            "SELECT count(*) FROM pragma_table_info('memories') WHERE name IN ('id', 'handle', 'content', 'scope')";
+            "SELECT count(*) FROM pragma_table_info('memories') WHERE name IN ('id', 'short_id', 'content', 'scope')";
         connection.query_row(sql, [], |row| Ok(row.get::<_, i64>(0)? < 4))
     };
     is_database(path) && read().unwrap_or(false)
 }
 
 /// True when a copy can be read and holds nothing of these memories.
-pub(crate) fn is_free_of(path: &Path, removed: &[MemoryId]) -> bool {
+pub(crate) fn is_free_of(path: &Path, removed: &[MemoryUuid]) -> bool {
     let read = || -> rusqlite::Result<bool> {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         if connection.prepare("SELECT 1 FROM meta WHERE key = ?1")?.exists([REWRITING])? {
@@ -310,7 +312,7 @@ pub(crate) fn is_free_of(path: &Path, removed: &[MemoryId]) -> bool {
 }
 
 /// Takes memories out of a copy: it shows them as the store itself does, removed for good.
-pub(crate) fn take_out(path: &Path, live: &Connection, removed: &[MemoryId]) -> rusqlite::Result<()> {
+pub(crate) fn take_out(path: &Path, live: &Connection, removed: &[MemoryUuid]) -> rusqlite::Result<()> {
     let copy = Copy::open(path)?;
     let names: Vec<String> = columns(&copy.connection, "memories")?
         .into_iter()

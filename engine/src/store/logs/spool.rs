@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::params;
 
-use crate::domain::MemoryId;
+use crate::domain::MemoryUuid;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
@@ -86,7 +86,7 @@ impl Store {
     pub(crate) fn fold(&mut self, spool: &Spool, fold: Fold) -> Result<(), StoreError> {
         if spool.len(&self.home) > 0 {
             let log = (spool.file)(&self.home);
-            let part = log.with_file_name(format!("{}.{}", name_of(&log), MemoryId::generate(self.now())));
+            let part = log.with_file_name(format!("{}.{}", name_of(&log), MemoryUuid::generate(self.now())));
             // Whoever appends now begins a new log.
             match fs::rename(&log, part) {
                 // Another process was faster.

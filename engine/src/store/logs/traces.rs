@@ -11,7 +11,7 @@ use super::purges::{
     COPIES, FILES, FOREIGN, PAGES, Removed, holds_piece, is_foreign, is_free_of, remove_beside, step, take_out,
 };
 use super::{purges, questions, small_files};
-use crate::domain::MemoryId;
+use crate::domain::MemoryUuid;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::{Change, PATIENCE};
 use crate::store::file::error::StoreError;
@@ -87,7 +87,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn traces(&self, removed: &[MemoryId]) -> Result<Traces, StoreError> {
+    pub fn traces(&self, removed: &[MemoryUuid]) -> Result<Traces, StoreError> {
         let in_log = self.is_unscrubbed().map_err(|error| self.failed(error))?;
         let mut traces = Traces { in_log, ..Traces::default() };
         for id in removed {
@@ -238,7 +238,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub(crate) fn clean_files(&mut self, removed: &[MemoryId], texts: &[String]) -> Result<(), StoreError> {
+    pub(crate) fn clean_files(&mut self, removed: &[MemoryUuid], texts: &[String]) -> Result<(), StoreError> {
         let mut outcomes = Vec::new();
         scratch::sweep(&self.home);
         for path in self.traces(removed)?.copies {

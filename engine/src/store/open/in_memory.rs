@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::migrate::{migrate, recount};
 use crate::domain::{
-    Clock, Draft, FixedClock, Memory, MemoryId, MemoryRef, Permission, RecallRequest, Share, Timestamp,
+    Clock, Draft, FixedClock, Memory, MemoryRef, MemoryUuid, Permission, RecallRequest, Share, Timestamp,
 };
 use crate::score::Weights;
 use crate::store::base::config::{SecretRules, StoreConfig, Usage};
@@ -92,7 +92,7 @@ impl InMemory {
     }
 
     /// Takes a file of the folder `memories`, as if it had been read; what stands for it.
-    pub(crate) fn file(&mut self, path: &str, text: &str) -> MemoryId {
+    pub(crate) fn file(&mut self, path: &str, text: &str) -> MemoryUuid {
         let folder = Folder::memories(self.home().memories());
         self.put_folder(&folder).unwrap();
         let stamp = FileStamp { size: text.len() as u64, modified: 1, inode: 1, hash: xxh3_64(text.as_bytes()) };
@@ -142,16 +142,16 @@ impl DerefMut for InMemory {
     }
 }
 
-/// A memory by its handle.
+/// A memory by its ID.
 pub(crate) fn named(memory: &Memory) -> MemoryRef {
-    MemoryRef::Handle(memory.handle)
+    MemoryRef::ShortId(memory.short_id)
 }
 
 /// A text as a server holds it: a memory of the user's own, or of another user.
 pub(crate) fn shadow(text: &str, seq: u64, share: Option<Share>) -> Shadow {
     let document = Document::of(&InMemory::new().said(text)).unwrap();
     let row = Row {
-        memory: MemoryId::from_key(text),
+        memory: MemoryUuid::from_key(text),
         rev: 1,
         people_rev: 1,
         content_rev: 1,

@@ -13,7 +13,7 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, ToSql, TransactionBehavior, params, params_from_iter};
 use rusqlite_migration::{M, Migrations};
 
-use crate::domain::Handle;
+use crate::domain::ShortId;
 use crate::pack::{CUT_TOKENS, LineCosts, may_be_changed};
 use crate::store::base::{meaning, reanalysis};
 use crate::store::file::error::StoreError;
@@ -96,12 +96,12 @@ pub(crate) fn recount(connection: &mut Connection) -> rusqlite::Result<()> {
     }
     let changed = changed(&tx)?;
     if !changed.is_empty() {
-        let select = sql!("SELECT ", MEMORY, " FROM memories WHERE handle = ?1");
+        let select = sql!("SELECT ", MEMORY, " FROM memories WHERE short_id = ?1");
         let (mut select, mut update) = (tx.prepare(select)?, tx.prepare(&codec::update(&[CostColumns::NAMES]))?);
-        for handle in changed {
-            let memory = select.query_row([handle], row::memory)?;
+        for short_id in changed {
+            let memory = select.query_row([short_id], row::memory)?;
             let costs = LineCosts::measure(&memory, &O200k);
-            let mut values = vec![handle.to_sql()?];
+            let mut values = vec![short_id.to_sql()?];
             CostColumns::write(&costs, &mut values)?;
             update.execute(params_from_iter(values))?;
         }
@@ -112,9 +112,9 @@ pub(crate) fn recount(connection: &mut Connection) -> rusqlite::Result<()> {
 
 /// Rows that may be shown otherwise than they were: of other users, with passages, and with characters that are shown
 /// otherwise.
-fn changed(connection: &Connection) -> rusqlite::Result<Vec<Handle>> {
+fn changed(connection: &Connection) -> rusqlite::Result<Vec<ShortId>> {
     let sql =
-        "SELECT handle, shared_by IS NOT NULL OR edited_by IS NOT NULL OR detail_tokens >= ?1 AS is_changed, content, summary, category, tags, entities
+        "SELECT short_id, shared_by IS NOT NULL OR edited_by IS NOT NULL OR detail_tokens >= ?1 AS is_changed, content, summary, category, tags, entities
                FROM memories WHERE purged = 0";
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([CUT_TOKENS])?;
@@ -125,7 +125,7 @@ fn changed(connection: &Connection) -> rusqlite::Result<Vec<Handle>> {
             is_changed = is_changed || may_be_changed(row.get_ref(column)?.as_str()?);
         }
         if is_changed {
-            changed.push(row.get("handle")?);
+            changed.push(row.get("short_id")?);
         }
     }
     Ok(changed)

@@ -36,14 +36,14 @@ impl Store {
         let sql = sql!(
             "SELECT ",
             MEMORY,
-            " FROM memories WHERE deleted IS NULL AND purged = 0 AND whole = 0 AND (file IS NULL OR ?1) ORDER BY handle"
+            " FROM memories WHERE deleted IS NULL AND purged = 0 AND whole = 0 AND (file IS NULL OR ?1) ORDER BY short_id"
         );
         let mut statement = self.connection.prepare(sql).map_err(failed)?;
         let mut rows = statement.query([with_parts]).map_err(failed)?;
         let mut told = 0;
         while let Some(sql_row) = rows.next().map_err(failed)? {
-            let handle = row::memory(sql_row).map_err(failed)?.handle;
-            let Some(memory) = self.get(MemoryRef::Handle(handle))? else { continue };
+            let short_id = row::memory(sql_row).map_err(failed)?.short_id;
+            let Some(memory) = self.get(MemoryRef::ShortId(short_id))? else { continue };
             see(memory)?;
             told += 1;
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::types::Value;
 
-use crate::domain::{Filters, Handle, Memory, MemoryRef, Timestamp};
+use crate::domain::{Filters, Memory, MemoryRef, ShortId, Timestamp};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::rows::columns::MEMORY;
@@ -25,7 +25,7 @@ pub struct ListRequest {
     /// List what other users share alone.
     pub shared: bool,
     /// Where to go on: the `next` of the listing before.
-    pub after: Option<Handle>,
+    pub after: Option<ShortId>,
 }
 
 /// A page of memories.
@@ -36,7 +36,7 @@ pub struct Listing {
     /// Memories that pass, on all pages.
     pub total_count: u32,
     /// Pass it as `after` to go on; `None` at the end.
-    pub next: Option<Handle>,
+    pub next: Option<ShortId>,
 }
 
 impl Store {
@@ -55,10 +55,11 @@ impl Store {
     /// When the store cannot be read.
     pub fn imported(&self) -> Result<Vec<MemoryRef>, StoreError> {
         let read = || -> rusqlite::Result<Vec<MemoryRef>> {
-            let sql = "SELECT handle FROM memories WHERE trust = 'foreign' AND shared_by IS NULL AND edited_by IS NULL
-                       AND origin NOT IN ('auto_learn') AND deleted IS NULL AND file IS NULL ORDER BY handle";
+            let sql =
+                "SELECT short_id FROM memories WHERE trust = 'foreign' AND shared_by IS NULL AND edited_by IS NULL
+                       AND origin NOT IN ('auto_learn') AND deleted IS NULL AND file IS NULL ORDER BY short_id";
             let mut statement = self.connection.prepare(sql)?;
-            statement.query_map([], |row| row.get(0).map(MemoryRef::Handle))?.collect()
+            statement.query_map([], |row| row.get(0).map(MemoryRef::ShortId))?.collect()
         };
         read().map_err(|error| self.failed(error))
     }
@@ -87,18 +88,18 @@ impl Store {
         let count = format!("SELECT count(*) FROM memories WHERE {sql}");
         let total_count = self.connection.query_row(&count, rusqlite::params_from_iter(&values), |row| row.get(0))?;
         if let Some(after) = request.after {
-            sql.push_str(" AND (created, handle) < (SELECT created, handle FROM memories WHERE handle = ?)");
+            sql.push_str(" AND (created, short_id) < (SELECT created, short_id FROM memories WHERE short_id = ?)");
             values.push(after.get().into());
         }
         let limit = request.limit.clamp(1, crate::domain::MAX_LIMIT);
         values.push((limit + 1).into());
-        let select = format!("SELECT {MEMORY} FROM memories WHERE {sql} ORDER BY created DESC, handle DESC LIMIT ?");
+        let select = format!("SELECT {MEMORY} FROM memories WHERE {sql} ORDER BY created DESC, short_id DESC LIMIT ?");
         let mut statement = self.connection.prepare(&select)?;
         let rows = statement.query_map(rusqlite::params_from_iter(&values), row::memory)?;
         let mut memories = rows.collect::<rusqlite::Result<Vec<_>>>()?;
         let has_more = memories.len() > limit as usize;
         memories.truncate(limit as usize);
-        let next = memories.last().filter(|_| has_more).map(|memory| memory.handle);
+        let next = memories.last().filter(|_| has_more).map(|memory| memory.short_id);
         Ok(Listing { memories, total_count, next })
     }
 }
@@ -166,14 +167,14 @@ mod tests {
         store
     }
 
-    fn handles(store: &InMemory, request: ListRequest) -> Vec<u32> {
+    fn short_ids(store: &InMemory, request: ListRequest) -> Vec<u32> {
         let listing = store.list(&ListRequest { limit: 10, ..request }).unwrap();
         assert_eq!(listing.total_count as usize, listing.memories.len());
-        listing.memories.iter().map(|memory| memory.handle.get()).collect()
+        listing.memories.iter().map(|memory| memory.short_id.get()).collect()
     }
 
     fn filtered(store: &InMemory, filters: Filters) -> Vec<u32> {
-        handles(store, ListRequest { filters, ..ListRequest::default() })
+        short_ids(store, ListRequest { filters, ..ListRequest::default() })
     }
 
     #[test]
@@ -190,18 +191,18 @@ mod tests {
         assert_eq!(filtered(&store, Filters { since: Some(since), ..none() }), [3, 2]);
         assert_eq!(filtered(&store, Filters { until: Some(since), ..none() }), [1]);
         store.run(
-            "UPDATE memories SET shared_by = 'bob', share_permission = 'read', trust = 'foreign' WHERE handle = 1",
+            "UPDATE memories SET shared_by = 'bob', share_permission = 'read', trust = 'foreign' WHERE short_id = 1",
         );
         assert_eq!(filtered(&store, Filters { own_only: true, ..none() }), [3, 2]);
         assert_eq!(filtered(&store, Filters { shared_by: Some("bob".into()), ..none() }), [1]);
-        assert_eq!(handles(&store, ListRequest { shared: true, ..ListRequest::default() }), [1]);
-        assert_eq!(handles(&store, ListRequest { expired: true, ..ListRequest::default() }), [4]);
-        let one = store.get(MemoryRef::Handle(Handle::FIRST)).unwrap().unwrap();
+        assert_eq!(short_ids(&store, ListRequest { shared: true, ..ListRequest::default() }), [1]);
+        assert_eq!(short_ids(&store, ListRequest { expired: true, ..ListRequest::default() }), [4]);
+        let one = store.get(MemoryRef::ShortId(ShortId::FIRST)).unwrap().unwrap();
         store.run("UPDATE memories SET shared_by = NULL, share_permission = NULL");
         store.forget(&[named(&one)], Erase::Soft, &Actor::default()).unwrap();
-        assert_eq!(handles(&store, ListRequest { deleted: true, ..ListRequest::default() }), [1]);
+        assert_eq!(short_ids(&store, ListRequest { deleted: true, ..ListRequest::default() }), [1]);
         store.forget(&[named(&one)], Erase::Hard, &Actor::default()).unwrap();
-        assert!(handles(&store, ListRequest { deleted: true, ..ListRequest::default() }).is_empty());
+        assert!(short_ids(&store, ListRequest { deleted: true, ..ListRequest::default() }).is_empty());
     }
 
     #[test]
@@ -211,7 +212,7 @@ mod tests {
         loop {
             let page = store.list(&ListRequest { limit: 2, after, ..ListRequest::default() }).unwrap();
             assert_eq!(page.total_count, 3);
-            seen.extend(page.memories.iter().map(|memory| memory.handle.get()));
+            seen.extend(page.memories.iter().map(|memory| memory.short_id.get()));
             after = page.next;
             if after.is_none() {
                 break;
@@ -226,7 +227,7 @@ mod tests {
         let draft = Draft { origin: crate::domain::Origin::Import, ..Draft::new("from elsewhere") };
         let imported = store.remember(draft).unwrap().memory;
         assert_eq!(store.imported().unwrap(), [named(&imported)]);
-        store.run("UPDATE memories SET shared_by = 'bob', share_permission = 'read' WHERE handle = 5");
+        store.run("UPDATE memories SET shared_by = 'bob', share_permission = 'read' WHERE short_id = 5");
         assert_eq!(store.imported().unwrap(), []);
     }
 }

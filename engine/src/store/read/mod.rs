@@ -1,9 +1,9 @@
 //! What is read: recall, brief, lists, counts, export. No write lock is taken here.
 
-pub(crate) mod session_summary;
 pub(crate) mod export;
 pub(crate) mod list;
 pub(crate) mod near;
 pub(crate) mod recall;
 pub(crate) mod secrets;
+pub(crate) mod session_summary;
 pub(crate) mod stats;

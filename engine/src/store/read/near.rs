@@ -3,7 +3,7 @@
 use rusqlite::params;
 use serde::Serialize;
 
-use crate::domain::{Handle, Memory, MemoryRef};
+use crate::domain::{Memory, MemoryRef, ShortId};
 use crate::index::DocId;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
@@ -35,7 +35,8 @@ pub enum SimilarityKind {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Near {
     /// Its number.
-    pub handle: Handle,
+    #[serde(rename = "id")]
+    pub short_id: ShortId,
     /// What it says, in short.
     pub summary: String,
     /// How it stands to the other.
@@ -60,23 +61,23 @@ impl Store {
             let docs = rows.snapshot.iter().map(|row| DocId::Snapshot(row.doc));
             let docs = docs.chain(rows.tail.iter().map(|row| DocId::Tail(row.doc)));
             let mut found: Vec<(f64, u32)> =
-                docs.filter_map(|doc| Some((similarities.of(doc)?, view.features(doc).handle))).collect();
-            found.sort_by(|(near, handle), (other, later)| other.total_cmp(near).then(handle.cmp(later)));
+                docs.filter_map(|doc| Some((similarities.of(doc)?, view.features(doc).short_id))).collect();
+            found.sort_by(|(near, short_id), (other, later)| other.total_cmp(near).then(short_id.cmp(later)));
             found
         };
         let now = self.now();
         let mut told = Vec::new();
-        for (similarities, handle) in found.into_iter().take(LOOKED_AT) {
-            let Some(other) = self.get(MemoryRef::Handle(Handle::try_from(handle)?))? else { continue };
+        for (similarities, short_id) in found.into_iter().take(LOOKED_AT) {
+            let Some(other) = self.get(MemoryRef::ShortId(ShortId::try_from(short_id)?))? else { continue };
             let is_linked = memory.links.iter().any(|link| link.to == other.id);
-            let holds = other.deleted.is_none() && !other.is_over(now) && self.holds(other.handle)?;
+            let holds = other.deleted.is_none() && !other.is_over(now) && self.holds(other.short_id)?;
             if other.id == memory.id || other.scope != memory.scope || other.origin.is_captured() || is_linked || !holds
             {
                 continue;
             }
             let is_same = similarities >= SAME && !differ(&memory.content, &other.content);
             let likeness = if is_same { SimilarityKind::Same } else { SimilarityKind::Other };
-            told.push(Near { handle: other.handle, summary: other.summary, likeness, similarities });
+            told.push(Near { short_id: other.short_id, summary: other.summary, likeness, similarities });
             if told.len() == MOST {
                 break;
             }
@@ -84,9 +85,10 @@ impl Store {
         Ok(told)
     }
 
-    fn holds(&self, handle: Handle) -> Result<bool, StoreError> {
-        let sql = sql!("SELECT 1 FROM memories WHERE handle = ?1 AND ", HOLDS);
-        let read = self.connection.prepare_cached(sql).and_then(|mut query| query.exists(params![handle, self.now()]));
+    fn holds(&self, short_id: ShortId) -> Result<bool, StoreError> {
+        let sql = sql!("SELECT 1 FROM memories WHERE short_id = ?1 AND ", HOLDS);
+        let read =
+            self.connection.prepare_cached(sql).and_then(|mut query| query.exists(params![short_id, self.now()]));
         read.map_err(|error| self.failed(error))
     }
 }

@@ -1,6 +1,6 @@
 //! Recall over the embedded store: the engine's pipeline between an index refresh and a row fetch.
 
-use crate::domain::{Filters, Handle, Memory, MemoryId, MemoryRef, RecallRequest, Scope};
+use crate::domain::{Filters, Memory, MemoryRef, MemoryUuid, RecallRequest, Scope, ShortId};
 use crate::pack::{JsonRows, Ranked, Recall, Row};
 use crate::recall::{Form, Ranking, answer, rank};
 use crate::store::base::store::Store;
@@ -95,17 +95,17 @@ impl Store {
     }
 
     pub(crate) fn rows(&self, page: &[Ranked]) -> Result<Vec<Row>, StoreError> {
-        let rows = page.iter().filter_map(|ranked| row::packed(&self.connection, ranked.handle).transpose());
+        let rows = page.iter().filter_map(|ranked| row::packed(&self.connection, ranked.short_id).transpose());
         rows.collect::<rusqlite::Result<_>>().map_err(|error| self.failed(error))
     }
 
     /// Counts a use of every memory that was delivered in full.
     pub fn note_delivery(&self, recall: &Recall) {
         let now = self.clock.now();
-        access_log::append(&self.home, recall.details.iter().map(|detail| (detail.memory.handle, now)));
+        access_log::append(&self.home, recall.details.iter().map(|detail| (detail.memory.short_id, now)));
     }
 
-    /// A memory by handle or id, links included; deleted ones too, purged ones not.
+    /// A memory by ID or id, links included; deleted ones too, purged ones not.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -137,25 +137,25 @@ impl Store {
             let memory = self.get(*reference)?.filter(|memory| memory.deleted.is_none());
             named.push(memory.ok_or(StoreError::NotFound(*reference))?);
         }
-        let handles: Vec<Handle> = named.iter().map(|memory| memory.handle).collect();
-        let recall = self.packed(&handles, request, form)?;
+        let short_ids: Vec<ShortId> = named.iter().map(|memory| memory.short_id).collect();
+        let recall = self.packed(&short_ids, request, form)?;
         self.note_delivery(&recall);
         let beside = self.neighbours(&named)?;
         if beside.is_empty() || request.cursor.is_some() || recall.details.len() < named.len() {
             return Ok(recall);
         }
         // What was asked for has precedence: its neighbours come where they take nothing from it.
-        let with_neighbours = self.packed(&[handles, beside].concat(), request, form)?;
-        let is_whole = recall
-            .details
-            .iter()
-            .zip(&with_neighbours.details)
-            .all(|(alone, beside)| alone.memory.handle == beside.memory.handle && alone.excerpt == beside.excerpt);
+        let with_neighbours = self.packed(&[short_ids, beside].concat(), request, form)?;
+        let is_whole =
+            recall.details.iter().zip(&with_neighbours.details).all(|(alone, beside)| {
+                alone.memory.short_id == beside.memory.short_id && alone.excerpt == beside.excerpt
+            });
         Ok(if is_whole && with_neighbours.details.len() >= recall.details.len() { with_neighbours } else { recall })
     }
 
-    fn packed(&self, handles: &[Handle], request: &RecallRequest, form: Form) -> Result<Recall, StoreError> {
-        let mut page: Vec<Ranked> = (0..).zip(handles).map(|(rank, handle)| Ranked::chosen(*handle, rank)).collect();
+    fn packed(&self, short_ids: &[ShortId], request: &RecallRequest, form: Form) -> Result<Recall, StoreError> {
+        let mut page: Vec<Ranked> =
+            (0..).zip(short_ids).map(|(rank, short_id)| Ranked::chosen(*short_id, rank)).collect();
         let ranking = Ranking::chosen(&page, request);
         if request.cursor.is_some() {
             page = ranking.page(request)?;
@@ -165,22 +165,23 @@ impl Store {
     }
 
     /// The parts of the file in which a part stands, in their order.
-    fn parts_beside(&self, part: MemoryId) -> rusqlite::Result<Vec<Handle>> {
-        let sql = "SELECT handle FROM parts JOIN memories ON memories.id = parts.memory
+    fn parts_beside(&self, part: MemoryUuid) -> rusqlite::Result<Vec<ShortId>> {
+        let sql = "SELECT short_id FROM parts JOIN memories ON memories.id = parts.memory
                    WHERE parts.file = (SELECT file FROM parts WHERE memory = ?1) AND n >= 0 AND deleted IS NULL ORDER BY n";
         self.connection.all(sql, [part], |row| row.get(0))
     }
 
     /// What stands around parts of files: the parts before and after each, which say what it is about.
-    fn neighbours(&self, named: &[Memory]) -> Result<Vec<Handle>, StoreError> {
-        let mut beside: Vec<Handle> = Vec::new();
+    fn neighbours(&self, named: &[Memory]) -> Result<Vec<ShortId>, StoreError> {
+        let mut beside: Vec<ShortId> = Vec::new();
         for memory in named.iter().filter(|memory| memory.is_part_of_file()) {
             let parts = self.parts_beside(memory.id).map_err(|error| self.failed(error))?;
-            let Some(at) = parts.iter().position(|handle| *handle == memory.handle) else { continue };
+            let Some(at) = parts.iter().position(|short_id| *short_id == memory.short_id) else { continue };
             let around = parts.iter().take(at + NEIGHBOURS + 1).skip(at.saturating_sub(NEIGHBOURS));
-            let is_new =
-                |handle: &Handle| !beside.contains(handle) && !named.iter().any(|memory| memory.handle == *handle);
-            let fresh: Vec<Handle> = around.copied().filter(is_new).collect();
+            let is_new = |short_id: &ShortId| {
+                !beside.contains(short_id) && !named.iter().any(|memory| memory.short_id == *short_id)
+            };
+            let fresh: Vec<ShortId> = around.copied().filter(is_new).collect();
             beside.extend(fresh);
         }
         beside.truncate(MOST_NEIGHBOURS);
@@ -191,7 +192,7 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Draft, Handle, TokenBudget};
+    use crate::domain::{Draft, ShortId, TokenBudget};
     use crate::store::open::in_memory::{InMemory, named};
 
     #[test]
@@ -234,9 +235,9 @@ mod tests {
         let fetched = store.fetch(&[named(&two), MemoryRef::Id(one.id)], &request).unwrap();
         let texts: Vec<&str> = fetched.details.iter().map(|detail| detail.memory.content.as_str()).collect();
         assert_eq!(texts, ["two", "one"]);
-        let nobody = MemoryRef::Handle(Handle::try_from(9).unwrap());
+        let nobody = MemoryRef::ShortId(ShortId::try_from(9).unwrap());
         assert!(matches!(store.fetch(&[named(&one), nobody], &request), Err(StoreError::NotFound(_))));
-        store.run("UPDATE memories SET deleted = 1 WHERE handle = 1");
+        store.run("UPDATE memories SET deleted = 1 WHERE short_id = 1");
         assert!(store.fetch_json(&[named(&one)], &request).is_err(), "what is deleted is not fetched");
     }
 }

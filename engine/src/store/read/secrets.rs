@@ -7,7 +7,7 @@ use rusqlite::{Row as SqlRow, params};
 use serde::Serialize;
 use tessera_seal::Value;
 
-use crate::domain::{DomainError, Handle, MemoryId, MemoryRef, Timestamp};
+use crate::domain::{DomainError, MemoryRef, MemoryUuid, ShortId, Timestamp};
 use crate::screen::places;
 use crate::store::base::secrets::KeyPlace;
 use crate::store::base::store::Store;
@@ -22,9 +22,10 @@ pub struct SecretRow {
     /// What it is, in words.
     pub kind: String,
     /// The memory it was taken out of.
-    pub memory: MemoryId,
+    pub memory: MemoryUuid,
     /// The memory's number here.
-    pub handle: Handle,
+    #[serde(rename = "id")]
+    pub short_id: ShortId,
     /// When it was set aside.
     pub made: Timestamp,
     /// Where it is kept: `here`, `vault`.
@@ -75,7 +76,7 @@ impl FromStr for SecretRef {
             DomainError::invalid(
                 "id",
                 "names neither a secret nor a memory",
-                "give a name such as s7k4q, or a handle such as 42",
+                "give a name such as s7k4q, or an ID such as 42",
             )
         })
     }
@@ -89,7 +90,8 @@ pub struct SecretUse {
     /// The secret.
     pub name: String,
     /// The memory's number here.
-    pub handle: Handle,
+    #[serde(rename = "id")]
+    pub short_id: ShortId,
     /// What was done: `shown`, `forgotten`, `sent`, `moved`.
     #[serde(rename = "use")]
     pub what: String,
@@ -102,7 +104,7 @@ pub struct SecretUse {
 }
 
 /// What is read of a secret.
-pub(crate) const SECRET: &str = "name, kind, memory, handle, made, place, told = 1, mark";
+pub(crate) const SECRET: &str = "name, kind, memory, short_id, made, place, told = 1, mark";
 
 /// Reads the columns [`SECRET`].
 pub(crate) fn secret(row: &SqlRow<'_>) -> rusqlite::Result<SecretRow> {
@@ -110,7 +112,7 @@ pub(crate) fn secret(row: &SqlRow<'_>) -> rusqlite::Result<SecretRow> {
         name: row.get(0)?,
         kind: row.get(1)?,
         memory: row.get(2)?,
-        handle: row.get(3)?,
+        short_id: row.get(3)?,
         made: row.get(4)?,
         place: row.get(5)?,
         is_told: row.get(6)?,
@@ -132,14 +134,14 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn secret_uses(&self, name: Option<&str>) -> Result<Vec<SecretUse>, StoreError> {
-        let sql = "SELECT at, name, handle, use, secret_uses.origin, secret_uses.session, secret_uses.client
+        let sql = "SELECT at, name, short_id, use, secret_uses.origin, secret_uses.session, secret_uses.client
                        FROM secret_uses JOIN memories ON memories.id = secret_uses.memory
                        WHERE ?1 IS NULL OR substr(name, 1, length(?1)) = ?1 ORDER BY n DESC";
         self.all(sql, [name], |row| {
             Ok(SecretUse {
                 at: row.get(0)?,
                 name: row.get(1)?,
-                handle: row.get(2)?,
+                short_id: row.get(2)?,
                 what: row.get(3)?,
                 origin: row.get(4)?,
                 session: row.get(5)?,
@@ -152,7 +154,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn secrets(&self, of: Option<MemoryId>) -> Result<Vec<SecretRow>, StoreError> {
+    pub fn secrets(&self, of: Option<MemoryUuid>) -> Result<Vec<SecretRow>, StoreError> {
         let sql = sql!(
             "SELECT ",
             SECRET,
@@ -166,7 +168,7 @@ impl Store {
     ///
     /// # Errors
     /// When its key cannot be had, or it was damaged.
-    pub fn secret_value(&self, memory: MemoryId, name: &str) -> Result<Option<Value>, StoreError> {
+    pub fn secret_value(&self, memory: MemoryUuid, name: &str) -> Result<Option<Value>, StoreError> {
         let sql = "SELECT sealed FROM secrets WHERE memory = ?1 AND name = ?2 AND sealed IS NOT NULL";
         let sealed = self.connection.prepare_cached(sql).and_then(|mut statement| {
             let mut rows = statement.query(params![memory, name])?;

@@ -4,7 +4,7 @@
 
 use rusqlite::params;
 
-use crate::domain::{Handle, RecallRequest, Scope, Timestamp};
+use crate::domain::{RecallRequest, Scope, ShortId, Timestamp};
 use crate::index::IndexRow;
 use crate::meaning::{Meaning, Vector};
 use crate::pack::{Ranked, Recall};
@@ -29,7 +29,7 @@ const RECENT_OF_ALL: u32 = 64;
 
 /// What was changed last, found by the index of revs.
 const RECENT: &str =
-    "SELECT handle, meaning FROM (SELECT handle, scope, meaning, deleted FROM memories ORDER BY rev DESC LIMIT ?1)
+    "SELECT short_id, meaning FROM (SELECT short_id, scope, meaning, deleted FROM memories ORDER BY rev DESC LIMIT ?1)
     WHERE scope = ?2 AND deleted IS NULL";
 
 /// Found by the index `memories_brief`, which holds what the first line and the next ask for.
@@ -41,7 +41,7 @@ const BRIEF: &str = sql!(
      AND origin <> 'conversation' AND ",
     HOLDS,
     " AND NOT EXISTS (SELECT 1 FROM links WHERE source = memories.id AND type = 'resolved_by')
-     ORDER BY importance DESC, handle DESC LIMIT ?3"
+     ORDER BY importance DESC, short_id DESC LIMIT ?3"
 );
 
 impl Store {
@@ -60,14 +60,14 @@ impl Store {
             let prior = Prior::of(&row.features, now, &self.weights).lifts(&self.weights).iter().sum::<f64>();
             prior + own + RECENT_WORK * nearest(row, &recent)
         };
-        let mut rows: Vec<(f64, u32)> = rows.iter().map(|row| (weight(row), row.features.handle)).collect();
+        let mut rows: Vec<(f64, u32)> = rows.iter().map(|row| (weight(row), row.features.short_id)).collect();
         rows.sort_by(|(a, older), (b, newer)| b.total_cmp(a).then(newer.cmp(older)));
-        let handles = rows.iter().filter_map(|(_, handle)| Handle::try_from(*handle).ok());
-        let handles: Vec<Handle> = handles.filter(|handle| !request.exclude.contains(handle)).collect();
-        self.chosen(&handles, request)
+        let short_ids = rows.iter().filter_map(|(_, short_id)| ShortId::try_from(*short_id).ok());
+        let short_ids: Vec<ShortId> = short_ids.filter(|short_id| !request.exclude.contains(short_id)).collect();
+        self.chosen(&short_ids, request)
     }
 
-    /// What the rows of a project say that were changed last, with their handles; nothing where no project is asked about, or
+    /// What the rows of a project say that were changed last, with their IDs; nothing where no project is asked about, or
     /// the leg of meaning is switched off.
     fn recent_work(&self, scope: Option<&Scope>) -> rusqlite::Result<Vec<(u32, Vector)>> {
         let Some(project @ Scope::Project(_)) = scope.filter(|_| self.has_embedding()) else { return Ok(Vec::new()) };
@@ -75,8 +75,9 @@ impl Store {
         let mut rows = statement.query(params![RECENT_OF_ALL, project.as_str()])?;
         let mut recent = Vec::new();
         while let (true, Some(row)) = (recent.len() < MOST_RECENT, rows.next()?) {
-            let (handle, meaning): (u32, Vec<u8>) = (row.get(0)?, row.get(1)?);
-            recent.extend(Meaning::vectors(&meaning).next().and_then(Vector::of_bytes).map(|vector| (handle, vector)));
+            let (short_id, meaning): (u32, Vec<u8>) = (row.get(0)?, row.get(1)?);
+            recent
+                .extend(Meaning::vectors(&meaning).next().and_then(Vector::of_bytes).map(|vector| (short_id, vector)));
         }
         Ok(recent)
     }
@@ -89,26 +90,26 @@ impl Store {
 
 /// How near a row is to the nearest of some others, 0 to 1.
 fn nearest(row: &IndexRow, others: &[(u32, Vector)]) -> f64 {
-    let others = others.iter().filter(|(handle, _)| *handle != row.features.handle);
+    let others = others.iter().filter(|(short_id, _)| *short_id != row.features.short_id);
     let each = others.flat_map(|(_, other)| Meaning::vectors(&row.meaning).map(|own| other.similarities_to_bytes(own)));
     f64::from(each.fold(0.0, f32::max))
 }
 
 impl Store {
-    /// Live memories by handle, in the order given, within a budget; those that are gone or replaced
+    /// Live memories by ID, in the order given, within a budget; those that are gone or replaced
     /// are left out. `None` when none is left. Counts no use.
     ///
     /// # Errors
     /// When the budget is too small for any reply, or the store cannot be read.
-    pub fn chosen(&mut self, handles: &[Handle], request: &RecallRequest) -> Result<Option<Recall>, StoreError> {
+    pub fn chosen(&mut self, short_ids: &[ShortId], request: &RecallRequest) -> Result<Option<Recall>, StoreError> {
         let mut page = Vec::new();
-        for handle in handles {
+        for short_id in short_ids {
             if page.len() >= request.limit as usize {
                 break;
             }
-            if self.is_current(*handle)? {
+            if self.is_current(*short_id)? {
                 let rank = u32::try_from(page.len()).unwrap_or(u32::MAX);
-                page.push(Ranked::chosen(*handle, rank));
+                page.push(Ranked::chosen(*short_id, rank));
             }
         }
         if page.is_empty() {
@@ -135,16 +136,16 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn is_current(&self, handle: Handle) -> Result<bool, StoreError> {
+    pub fn is_current(&self, short_id: ShortId) -> Result<bool, StoreError> {
         let sql = sql!(
-            "SELECT count(*) FROM memories WHERE handle = ?1 AND deleted IS NULL
+            "SELECT count(*) FROM memories WHERE short_id = ?1 AND deleted IS NULL
              AND (expires IS NULL OR expires > ?2) AND trust <> 'foreign' AND ",
             HOLDS
         );
         let count: rusqlite::Result<u32> = self
             .connection
             .prepare_cached(sql)
-            .and_then(|mut statement| statement.query_row(params![handle, self.now()], |row| row.get(0)));
+            .and_then(|mut statement| statement.query_row(params![short_id, self.now()], |row| row.get(0)));
         Ok(count.map_err(|error| self.failed(error))? > 0)
     }
 
@@ -152,11 +153,11 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn of_session(&self, session: &str, limit: u32) -> Result<Vec<Handle>, StoreError> {
+    pub fn of_session(&self, session: &str, limit: u32) -> Result<Vec<ShortId>, StoreError> {
         let sql = sql!(
-            "SELECT handle FROM memories WHERE session = ?1 AND deleted IS NULL AND origin <> 'conversation' AND ",
+            "SELECT short_id FROM memories WHERE session = ?1 AND deleted IS NULL AND origin <> 'conversation' AND ",
             HOLDS,
-            " ORDER BY importance DESC, handle DESC LIMIT ?3"
+            " ORDER BY importance DESC, short_id DESC LIMIT ?3"
         );
         self.all(sql, params![session, self.now(), limit], |row| row.get(0))
     }
@@ -181,7 +182,7 @@ mod tests {
         said(&mut store, "The VAT of a refund is computed from the original bill", "facts");
         let first = |store: &mut InMemory| {
             let request = RecallRequest { scope: Some(scope.clone()), ..RecallRequest::new("") };
-            store.brief(&request).unwrap().unwrap().details[0].memory.handle.get()
+            store.brief(&request).unwrap().unwrap().details[0].memory.short_id.get()
         };
         assert_eq!(first(&mut store), 2, "the newest, as long as nobody knows what they mean");
         while store.embed_some().unwrap() {}

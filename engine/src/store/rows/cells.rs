@@ -5,18 +5,18 @@ use uuid::Uuid;
 
 use super::codec::{FromCell, FromColumns, Reader, ToCell, ToColumns, Values};
 use crate::domain::{
-    Category, DomainError, FilePath, Handle, Importance, InFile, LinkKind, MemoryId, MemoryType, Metadata, Origin,
-    Permission, Scope, Share, Tag, Timestamp, Trust,
+    Category, DomainError, FilePath, Importance, InFile, LinkKind, MemoryType, MemoryUuid, Metadata, Origin,
+    Permission, Scope, Share, ShortId, Tag, Timestamp, Trust,
 };
 use crate::pack::Passage;
 
-impl ToSql for MemoryId {
+impl ToSql for MemoryUuid {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(ValueRef::Blob(self.as_bytes())))
     }
 }
 
-impl FromSql for MemoryId {
+impl FromSql for MemoryUuid {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         let uuid = Uuid::from_slice(value.as_blob()?).map_err(|error| FromSqlError::Other(Box::new(error)))?;
         Ok(Self::from_uuid(uuid))
@@ -35,13 +35,13 @@ impl FromSql for Timestamp {
     }
 }
 
-impl ToSql for Handle {
+impl ToSql for ShortId {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(self.get().into())
     }
 }
 
-impl FromSql for Handle {
+impl FromSql for ShortId {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         let number = u32::column_result(value)?;
         Self::try_from(number).map_err(other)
@@ -69,7 +69,7 @@ macro_rules! plain {
     )+};
 }
 
-plain!(bool, u8, u16, u32, u64, i64, String, Vec<u8>, MemoryId, Timestamp, Handle);
+plain!(bool, u8, u16, u32, u64, i64, String, Vec<u8>, MemoryUuid, Timestamp, ShortId);
 
 /// Values with a name of their own, which a text parses to.
 macro_rules! named {
@@ -249,8 +249,8 @@ mod tests {
             read::<MemoryType>("guess").map(drop),
             read::<Vec<Tag>>("[\"a\", 5]").map(drop),
             read::<Vec<String>>("a").map(drop),
-            Handle::from_cell(ValueRef::Integer(0)).map(drop).map_err(|error| error.to_string()),
-            MemoryId::from_cell(ValueRef::Blob(&[0; 15])).map(drop).map_err(|error| error.to_string()),
+            ShortId::from_cell(ValueRef::Integer(0)).map(drop).map_err(|error| error.to_string()),
+            MemoryUuid::from_cell(ValueRef::Blob(&[0; 15])).map(drop).map_err(|error| error.to_string()),
         ] {
             refused.unwrap_err();
         }

@@ -182,16 +182,16 @@ pub(crate) const fn joined<const N: usize>(pieces: &[&str]) -> [u8; N] {
     bytes
 }
 
-/// A statement that makes a row of `memories`: its handle is `?1`, the columns of the groups follow.
+/// A statement that makes a row of `memories`: its ID is `?1`, the columns of the groups follow.
 pub(crate) fn insert(groups: &[&[&str]]) -> String {
     let names = groups.concat();
-    format!("INSERT INTO memories (handle, {}) VALUES (?1, {})", names.join(", "), places(names.len()))
+    format!("INSERT INTO memories (short_id, {}) VALUES (?1, {})", names.join(", "), places(names.len()))
 }
 
-/// A statement that writes groups of columns of the row with the handle `?1`.
+/// A statement that writes groups of columns of the row with the ID `?1`.
 pub(crate) fn update(groups: &[&[&str]]) -> String {
     let names = groups.concat();
-    format!("UPDATE memories SET ({}) = ({}) WHERE handle = ?1", names.join(", "), places(names.len()))
+    format!("UPDATE memories SET ({}) = ({}) WHERE short_id = ?1", names.join(", "), places(names.len()))
 }
 
 fn places(columns: usize) -> String {
@@ -300,9 +300,9 @@ mod tests {
         assert_eq!(LIST, "SELECT name, size FROM pairs");
         assert_eq!(
             insert(&[PairColumns::NAMES, &["more"]]),
-            "INSERT INTO memories (handle, name, size, more) VALUES (?1, ?2, ?3, ?4)"
+            "INSERT INTO memories (short_id, name, size, more) VALUES (?1, ?2, ?3, ?4)"
         );
-        assert_eq!(update(&[PairColumns::NAMES]), "UPDATE memories SET (name, size) = (?2, ?3) WHERE handle = ?1");
+        assert_eq!(update(&[PairColumns::NAMES]), "UPDATE memories SET (name, size) = (?2, ?3) WHERE short_id = ?1");
     }
 
     #[test]

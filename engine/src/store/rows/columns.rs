@@ -3,11 +3,11 @@
 
 use super::codec::{Reader, columns, sql};
 use crate::compose::{Composed, Known};
-use crate::domain::{Handle, Memory};
+use crate::domain::{Memory, ShortId};
 use crate::pack::LineCosts;
 
 columns! {
-    /// What somebody gave, and what happened to it. The handle stands before them.
+    /// What somebody gave, and what happened to it. The ID stands before them.
     Fields of Memory {
         "id" => id,
         "content" => content,
@@ -39,7 +39,7 @@ columns! {
         "file" & "heading" & "whole" => file,
         "metadata" => metadata,
     } beside {
-        handle: Handle::FIRST,
+        short_id: ShortId::FIRST,
         links: Vec::new(),
     }
 }
@@ -90,13 +90,13 @@ columns! {
     }
 }
 
-/// The columns of a memory, for a statement that reads it: the handle, and [`Fields`].
-pub(crate) const MEMORY: &str = sql!("handle, ", Fields::LIST);
+/// The columns of a memory, for a statement that reads it: the ID, and [`Fields`].
+pub(crate) const MEMORY: &str = sql!("short_id, ", Fields::LIST);
 
 /// Reads a memory from the columns that come next, without its links.
 pub(crate) fn read_memory(from: &mut Reader<'_, '_>) -> rusqlite::Result<Memory> {
-    let handle = from.take()?;
-    Ok(Memory { handle, ..Fields::read(from)? })
+    let short_id = from.take()?;
+    Ok(Memory { short_id, ..Fields::read(from)? })
 }
 
 /// The columns of a memory with what derives from it.

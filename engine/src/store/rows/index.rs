@@ -9,7 +9,7 @@ use crate::index::{Facts, Features, Flags, IndexRow};
 
 /// What the index reads of a row.
 pub(crate) struct Indexed {
-    handle: u32,
+    short_id: u32,
     created: Timestamp,
     last_accessed: Option<Timestamp>,
     expires: Option<Timestamp>,
@@ -28,7 +28,7 @@ pub(crate) struct Indexed {
 read_columns! {
     /// What the index reads of a row. A deleted row has an empty blob.
     IndexColumns of Indexed {
-        "handle" => handle,
+        "short_id" => short_id,
         "created" => created,
         "last_accessed" => last_accessed,
         "expires" => expires,
@@ -63,7 +63,7 @@ pub(crate) fn index_row(row: &Row<'_>) -> rusqlite::Result<IndexRow> {
 pub(crate) fn read_index_row(from: &mut Reader<'_, '_>) -> rusqlite::Result<IndexRow> {
     let row = IndexColumns::read(from)?;
     let facts = Facts {
-        handle: row.handle,
+        short_id: row.short_id,
         created: row.created,
         last_accessed: row.last_accessed,
         expires: row.expires,

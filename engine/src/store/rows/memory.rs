@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 use super::codec::{Reader, sql};
 use super::columns::{CostColumns, KNOWN, MEMORY, read_known, read_memory};
 use crate::compose::Known;
-use crate::domain::{Handle, Link, Memory, MemoryId, MemoryRef};
+use crate::domain::{Link, Memory, MemoryRef, MemoryUuid, ShortId};
 use crate::pack::{LineCosts, Row};
 use crate::store::rows::codec::Ask as _;
 use crate::text::O200k;
@@ -18,10 +18,10 @@ pub(crate) const GONE: u8 = 2;
 /// What holds of a memory that nothing replaces: its successors are forgotten or over at the time `?2`. As recall
 /// does, it follows the chain to where a memory is forgotten.
 pub(crate) const HOLDS: &str = "(superseded_by IS NULL OR NOT EXISTS (
-     WITH RECURSIVE chain(handle) AS (
+     WITH RECURSIVE chain(short_id) AS (
          SELECT memories.superseded_by
-         UNION SELECT next.superseded_by FROM chain JOIN memories AS next USING (handle) WHERE next.deleted IS NULL)
-     SELECT 1 FROM chain JOIN memories AS newer USING (handle)
+         UNION SELECT next.superseded_by FROM chain JOIN memories AS next USING (short_id) WHERE next.deleted IS NULL)
+     SELECT 1 FROM chain JOIN memories AS newer USING (short_id)
      WHERE newer.deleted IS NULL AND (newer.expires IS NULL OR newer.expires > ?2)))";
 
 /// Reads the columns [`MEMORY`] of a row: a memory without its links.
@@ -30,7 +30,7 @@ pub(crate) fn memory(row: &SqlRow<'_>) -> rusqlite::Result<Memory> {
 }
 
 /// A memory with whatever is left of it, and its mark: see [`GONE`].
-pub(crate) fn remains(connection: &Connection, id: MemoryId) -> rusqlite::Result<Option<(Known, u8)>> {
+pub(crate) fn remains(connection: &Connection, id: MemoryUuid) -> rusqlite::Result<Option<(Known, u8)>> {
     let sql = sql!("SELECT ", KNOWN, ", purged FROM memories WHERE id = ?1");
     let read = |row: &SqlRow<'_>| {
         let mut from = Reader::new(row);
@@ -44,19 +44,19 @@ pub(crate) fn remains(connection: &Connection, id: MemoryId) -> rusqlite::Result
 }
 
 /// True when there is a row of a memory, whatever is left of it.
-pub(crate) fn is_there(connection: &Connection, id: MemoryId) -> rusqlite::Result<bool> {
+pub(crate) fn is_there(connection: &Connection, id: MemoryUuid) -> rusqlite::Result<bool> {
     connection.prepare_cached("SELECT 1 FROM memories WHERE id = ?1")?.exists([id])
 }
 
-/// A live memory by handle, with its costs, for the packer.
-pub(crate) fn packed(connection: &Connection, handle: Handle) -> rusqlite::Result<Option<Row>> {
+/// A live memory by ID, with its costs, for the packer.
+pub(crate) fn packed(connection: &Connection, short_id: ShortId) -> rusqlite::Result<Option<Row>> {
     let sql = sql!(
         "SELECT ",
         MEMORY,
         ", ",
         CostColumns::LIST,
         // What it means is asked only of a text that can be cut.
-        ", signature, iif(length(passages) > 0, meaning, x'') FROM memories WHERE handle = ?1 AND deleted IS NULL"
+        ", signature, iif(length(passages) > 0, meaning, x'') FROM memories WHERE short_id = ?1 AND deleted IS NULL"
     );
     let read = |row: &SqlRow<'_>| {
         let mut from = Reader::new(row);
@@ -66,15 +66,15 @@ pub(crate) fn packed(connection: &Connection, handle: Handle) -> rusqlite::Resul
         let costs = if memory.is_whole_file() { LineCosts::measure(&memory, &O200k) } else { costs };
         Ok(Row { memory, costs, signature, meaning: from.take()? })
     };
-    connection.maybe(sql, [handle], read)
+    connection.maybe(sql, [short_id], read)
 }
 
 /// A memory by either name, deleted ones included, purged ones not.
 pub(crate) fn find(connection: &Connection, reference: MemoryRef) -> rusqlite::Result<Option<Memory>> {
-    const BY_HANDLE: &str = sql!("SELECT ", MEMORY, " FROM memories WHERE handle = ?1 AND purged = 0");
+    const BY_SHORT_ID: &str = sql!("SELECT ", MEMORY, " FROM memories WHERE short_id = ?1 AND purged = 0");
     const BY_ID: &str = sql!("SELECT ", MEMORY, " FROM memories WHERE id = ?1 AND purged = 0");
     let found = match reference {
-        MemoryRef::Handle(handle) => connection.one(BY_HANDLE, [handle], memory),
+        MemoryRef::ShortId(short_id) => connection.one(BY_SHORT_ID, [short_id], memory),
         MemoryRef::Id(id) => connection.one(BY_ID, [id], memory),
     };
     let Some(mut memory) = found.optional()? else { return Ok(None) };
@@ -84,11 +84,11 @@ pub(crate) fn find(connection: &Connection, reference: MemoryRef) -> rusqlite::R
 
 /// The same with what derives from it.
 pub(crate) fn find_known(connection: &Connection, reference: MemoryRef) -> rusqlite::Result<Option<Known>> {
-    const BY_HANDLE: &str = sql!("SELECT ", KNOWN, " FROM memories WHERE handle = ?1 AND purged = 0");
+    const BY_SHORT_ID: &str = sql!("SELECT ", KNOWN, " FROM memories WHERE short_id = ?1 AND purged = 0");
     const BY_ID: &str = sql!("SELECT ", KNOWN, " FROM memories WHERE id = ?1 AND purged = 0");
     let read = |row: &SqlRow<'_>| read_known(&mut Reader::new(row));
     let found = match reference {
-        MemoryRef::Handle(handle) => connection.one(BY_HANDLE, [handle], read),
+        MemoryRef::ShortId(short_id) => connection.one(BY_SHORT_ID, [short_id], read),
         MemoryRef::Id(id) => connection.one(BY_ID, [id], read),
     };
     let Some(mut known) = found.optional()? else { return Ok(None) };
@@ -97,7 +97,7 @@ pub(crate) fn find_known(connection: &Connection, reference: MemoryRef) -> rusql
 }
 
 /// The links of a memory to others.
-pub(crate) fn links_of(connection: &Connection, id: MemoryId) -> rusqlite::Result<Vec<Link>> {
+pub(crate) fn links_of(connection: &Connection, id: MemoryUuid) -> rusqlite::Result<Vec<Link>> {
     let sql = "SELECT type, target FROM links WHERE source = ?1 ORDER BY type, target";
     connection.all(sql, [id], |row| {
         let mut from = Reader::new(row);

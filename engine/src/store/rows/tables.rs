@@ -7,7 +7,7 @@ use Salvaged::{AfterMemories, Again, Apart, Rows};
 use rusqlite::Connection;
 use rusqlite::ffi::SQLITE_ERROR;
 
-use crate::domain::MemoryId;
+use crate::domain::MemoryUuid;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
 /// A table of the schema.
@@ -82,7 +82,7 @@ impl Table {
 /// Every table. Rows of a file come after its memory, as they name its revision.
 pub(crate) static TABLES: [Table; 30] = [
     table("meta", &["key"], Apart),
-    table("memories", &["handle"], Apart),
+    table("memories", &["short_id"], Apart),
     table("outbox", &["n"], Apart)
         .texts(&[text("refused"), text("failing")])
         .erase(&[erase("UPDATE outbox SET refused = NULL, failing = NULL WHERE memory = ?1")]),
@@ -123,7 +123,7 @@ pub(crate) static TABLES: [Table; 30] = [
         .erase(&[erase("DELETE FROM came_before WHERE key IN (SELECT key FROM came_over WHERE memory = ?1)")]),
     table("folders", &["name"], AfterMemories),
     table("directories", &["folder", "path"], AfterMemories),
-    // Where a file was last read stays known until whoever has a handle on its folder has removed it there.
+    // Where a file was last read stays known until whoever has an ID on its folder has removed it there.
     table("files", &["memory"], AfterMemories).erase(&[erase(
         "UPDATE files SET title = '', kind = '', permalink = '', tags = '[]', fields = '{}', problem = NULL
          WHERE memory = ?1",
@@ -151,7 +151,7 @@ pub(crate) fn texts(is_of_memory: bool) -> impl Iterator<Item = (&'static str, &
 }
 
 /// Takes what is said of a memory beside its row out of the store.
-pub(crate) fn erase_beside(connection: &Connection, memory: MemoryId) -> rusqlite::Result<()> {
+pub(crate) fn erase_beside(connection: &Connection, memory: MemoryUuid) -> rusqlite::Result<()> {
     let statements = TABLES.iter().flat_map(|table| table.erase).filter(|erase| !erase.in_copies_only);
     for erase in statements {
         connection.run(erase.sql, [memory])?;
@@ -160,7 +160,7 @@ pub(crate) fn erase_beside(connection: &Connection, memory: MemoryId) -> rusqlit
 }
 
 /// The same in a copy of the store, of whatever schema: a statement is left out whose table or columns the copy lacks.
-pub(crate) fn erase_beside_in_copy(connection: &Connection, memory: MemoryId) -> rusqlite::Result<()> {
+pub(crate) fn erase_beside_in_copy(connection: &Connection, memory: MemoryUuid) -> rusqlite::Result<()> {
     for erase in TABLES.iter().flat_map(|table| table.erase) {
         match connection.prepare(erase.sql) {
             Ok(mut statement) => statement.execute([memory]).map(drop)?,
@@ -204,7 +204,7 @@ mod tests {
             assert!(table.texts.iter().all(|text| there.contains(text.column)), "{}", table.name);
             assert!(!table.texts.iter().any(|text| text.is_of_memory) || there.contains("memory"), "{}", table.name);
         }
-        let id = MemoryId::from_key("a");
+        let id = MemoryUuid::from_key("a");
         erase_beside(&store.connection, id).unwrap();
         erase_beside_in_copy(&store.connection, id).unwrap();
         store.connection.execute_batch("ALTER TABLE outbox DROP COLUMN failing; DROP TABLE trails").unwrap();

@@ -8,7 +8,7 @@ use super::arrival::{Held, carry_out, settle_paths, take};
 use super::equal::{Among, adopt};
 use super::marks::note_mark;
 use super::meanings::believe;
-use crate::domain::MemoryId;
+use crate::domain::MemoryUuid;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
@@ -28,13 +28,13 @@ pub struct Whole {
     /// All rows.
     pub rows: Vec<Shadow>,
     /// What their texts mean, where the server knows that.
-    pub meanings: BTreeMap<MemoryId, SentMeaning>,
+    pub meanings: BTreeMap<MemoryUuid, SentMeaning>,
 }
 
 /// A beginning anew that is under way: pages are taken as they come, so that others use the store in between.
 #[derive(Debug, Default)]
 pub struct Anew {
-    there: BTreeSet<MemoryId>,
+    there: BTreeSet<MemoryUuid>,
     purged: bool,
 }
 
@@ -110,7 +110,7 @@ impl Store {
     }
 
     /// Memories that a server was told of, or that came from it.
-    fn told_of(&self) -> rusqlite::Result<Vec<MemoryId>> {
+    fn told_of(&self) -> rusqlite::Result<Vec<MemoryUuid>> {
         let mut statement = self.connection.prepare("SELECT memory FROM trails")?;
         let ids = statement.query_map([], |row| row.get(0))?;
         ids.collect()
@@ -124,7 +124,7 @@ const STEP: usize = 100;
 /// removed for good.
 fn restore(
     change: &Change<'_>,
-    id: MemoryId,
+    id: MemoryUuid,
     row: Option<Shadow>,
     is_equal: bool,
     whole: &Whole,
@@ -136,7 +136,7 @@ fn restore(
     if let (true, Some(shadow)) = (is_equal, &row) {
         held.local.agree_with(shadow);
     }
-    let mut fresh = || MemoryId::generate(change.now);
+    let mut fresh = || MemoryUuid::generate(change.now);
     let settled = held.local.restore(row, whole.restored_seq, user, &mut fresh);
     carry_out(change, id, Some(&held.known), held.mark, &held.local, settled)
 }
@@ -183,7 +183,7 @@ mod tests {
         shadow
     }
 
-    fn ids(store: &InMemory) -> BTreeSet<MemoryId> {
+    fn ids(store: &InMemory) -> BTreeSet<MemoryUuid> {
         let mut statement = store.connection.prepare("SELECT id FROM memories WHERE purged = 0").unwrap();
         statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
     }

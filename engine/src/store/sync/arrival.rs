@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::equal::{Among, adopt};
 use crate::compose::{self, Arrived, Known};
-use crate::domain::{Memory, MemoryId, Origin, Share};
+use crate::domain::{Memory, MemoryUuid, Origin, Share};
 use crate::screen::screened;
 use crate::store::base::config::Actor;
 use crate::store::base::secrets::Aside;
@@ -32,7 +32,7 @@ pub(crate) struct Held {
 
 impl Held {
     /// `None` for one that is not here, or may not be seen any more.
-    pub(crate) fn of(change: &Change<'_>, id: MemoryId) -> Result<Option<Self>, StoreError> {
+    pub(crate) fn of(change: &Change<'_>, id: MemoryUuid) -> Result<Option<Self>, StoreError> {
         let Some((known, mark)) = row::remains(change.tx, id)?.filter(|(_, mark)| *mark != row::GONE) else {
             return Ok(None);
         };
@@ -49,7 +49,7 @@ impl Held {
     }
 }
 
-pub(crate) fn save(change: &Change<'_>, id: MemoryId, local: &Local) -> Result<(), StoreError> {
+pub(crate) fn save(change: &Change<'_>, id: MemoryUuid, local: &Local) -> Result<(), StoreError> {
     let trail = serde_json::to_string(&local.trail()).unwrap_or_default();
     change.tx.run("INSERT OR REPLACE INTO trails VALUES (?1, ?2)", params![id, trail])?;
     Ok(())
@@ -59,7 +59,7 @@ pub(crate) fn save(change: &Change<'_>, id: MemoryId, local: &Local) -> Result<(
 pub(crate) fn answer_one(change: &Change<'_>, answer: &Answer) -> Result<bool, StoreError> {
     let mut purged = false;
     if let Some(mut held) = Held::of(change, answer.memory)? {
-        let mut fresh = || MemoryId::generate(change.now);
+        let mut fresh = || MemoryUuid::generate(change.now);
         let row = answer.row.clone().map(|row| looked_through(change, row)).transpose()?;
         let settled = held.local.answer(answer.op_id, answer.refused, row, &mut fresh);
         purged = carry_out(change, answer.memory, Some(&held.known), held.mark, &held.local, settled)?;
@@ -76,7 +76,7 @@ pub(crate) fn answer_one(change: &Change<'_>, answer: &Answer) -> Result<bool, S
 }
 
 /// Takes news of one memory. True when something was removed for good.
-pub(crate) fn take(change: &Change<'_>, id: MemoryId, arrival: Arrival) -> Result<bool, StoreError> {
+pub(crate) fn take(change: &Change<'_>, id: MemoryUuid, arrival: Arrival) -> Result<bool, StoreError> {
     let arrival = match arrival {
         Arrival::Row(shadow) => Arrival::Row(Box::new(looked_through(change, *shadow)?)),
         gone @ Arrival::Gone { .. } => gone,
@@ -93,7 +93,7 @@ pub(crate) fn take(change: &Change<'_>, id: MemoryId, arrival: Arrival) -> Resul
         if let (true, Arrival::Row(shadow)) = (is_equal, &arrival) {
             held.local.agree_with(shadow);
         }
-        let mut fresh = || MemoryId::generate(change.now);
+        let mut fresh = || MemoryUuid::generate(change.now);
         let settled = held.local.arrive(arrival, &mut fresh);
         return carry_out(change, id, Some(&held.known), held.mark, &held.local, settled);
     }
@@ -111,13 +111,13 @@ pub(crate) fn take(change: &Change<'_>, id: MemoryId, arrival: Arrival) -> Resul
 
 /// A memory that a note was written from may come from the server after the note was read: then it is no part of the file
 /// any more, as it would be none had it been here before.
-fn let_go_of_file(change: &Change<'_>, id: MemoryId) -> Result<(), StoreError> {
+fn let_go_of_file(change: &Change<'_>, id: MemoryUuid) -> Result<(), StoreError> {
     let Some((known, row::HERE)) = row::remains(change.tx, id)? else { return Ok(()) };
     if !known.memory.is_part_of_file() {
         return Ok(());
     }
     let memory = Memory { file: None, ..known.memory.clone() };
-    let composed = compose::moved(&known, memory, change.now, &O200k).placed(known.memory.handle, change.next_rev()?);
+    let composed = compose::moved(&known, memory, change.now, &O200k).placed(known.memory.short_id, change.next_rev()?);
     write_row(change, &composed, Written::Again)?;
     change.tx.execute("DELETE FROM parts WHERE memory = ?1", [id])?;
     Ok(())
@@ -145,7 +145,7 @@ fn keeper<'a>(change: &'a Change<'_>, share: Option<&Share>) -> Aside<'a> {
 /// Makes the store show what a memory has become. True when something was removed for good.
 pub(crate) fn carry_out(
     change: &Change<'_>,
-    id: MemoryId,
+    id: MemoryUuid,
     held: Option<&Known>,
     mark: u8,
     local: &Local,
@@ -172,7 +172,13 @@ pub(crate) fn carry_out(
 }
 
 /// A memory stays here, as the sync has it now. True when it was removed for good.
-fn stay(change: &Change<'_>, id: MemoryId, held: Option<&Known>, mark: u8, local: &Local) -> Result<bool, StoreError> {
+fn stay(
+    change: &Change<'_>,
+    id: MemoryUuid,
+    held: Option<&Known>,
+    mark: u8,
+    local: &Local,
+) -> Result<bool, StoreError> {
     let mut purged = false;
     match (&local.state, held) {
         (State::Purged, Some(known)) if mark == row::HERE => {
@@ -202,7 +208,7 @@ fn stay(change: &Change<'_>, id: MemoryId, held: Option<&Known>, mark: u8, local
 
 /// Of files that arrived, other memories may stand for the same paths. That is asked when all news of a page are taken: files
 /// that took one another's places are at one path for as long as only some of them have arrived.
-pub(crate) fn settle_paths(change: &Change<'_>, ids: impl IntoIterator<Item = MemoryId>) -> Result<(), StoreError> {
+pub(crate) fn settle_paths(change: &Change<'_>, ids: impl IntoIterator<Item = MemoryUuid>) -> Result<(), StoreError> {
     for id in ids {
         let Some((known, row::HERE)) = row::remains(change.tx, id)? else { continue };
         let memory = known.memory;
@@ -231,16 +237,16 @@ fn show(change: &Change<'_>, news: Arrived<'_>, held: Option<&Known>, mark: u8) 
     {
         return Ok(());
     }
-    let handle = match held {
-        Some(known) => known.memory.handle,
-        None => change.next_handle()?,
+    let short_id = match held {
+        Some(known) => known.memory.short_id,
+        None => change.next_short_id()?,
     };
-    let composed = compose::arrived(news, here, change.now, &O200k).placed(handle, change.next_rev()?);
+    let composed = compose::arrived(news, here, change.now, &O200k).placed(short_id, change.next_rev()?);
     let memory = composed.memory();
     let written = if held.is_some() { Written::Again } else { Written::New };
     write_row(change, &composed, written)?;
     if mark != row::HERE {
-        change.tx.execute("UPDATE memories SET purged = 0 WHERE handle = ?1", [memory.handle])?;
+        change.tx.execute("UPDATE memories SET purged = 0 WHERE short_id = ?1", [memory.short_id])?;
     }
     links::replace(change, memory, &now.links)?;
     if known.is_some_and(|known| known.deleted != memory.deleted || known.trust != memory.trust) {
@@ -327,13 +333,13 @@ mod tests {
         let mut store = InMemory::new();
         let theirs = shadow("The cache lives on birch", 1, Some(by_bob(Permission::Read)));
         arrive(&mut store, &theirs);
-        let handle = held(&store, &theirs).unwrap().handle;
+        let short_id = held(&store, &theirs).unwrap().short_id;
         let gone = store.write(|change| take(change, theirs.row.memory, Arrival::Gone { seq: 2 })).unwrap();
         assert!(gone && held(&store, &theirs).is_none());
         assert_eq!(store.one::<u8>("SELECT purged FROM memories"), row::GONE);
         assert_eq!(store.one::<String>("SELECT content FROM memories"), "");
         arrive(&mut store, &Shadow { seq: 3, ..theirs.clone() });
-        assert_eq!(held(&store, &theirs).unwrap().handle, handle, "under the handle it had");
+        assert_eq!(held(&store, &theirs).unwrap().short_id, short_id, "under the ID it had");
         let mut purged = Shadow { seq: 4, ..theirs.clone() };
         purged.row.state = State::Purged;
         assert!(arrive(&mut store, &purged) && held(&store, &theirs).is_none());
@@ -348,6 +354,6 @@ mod tests {
         store.run("UPDATE trails SET trail = '{'");
         let held = store.write(|change| Held::of(change, mine.row.memory)).unwrap().unwrap();
         assert!(held.local.shadow().is_none() && held.known.memory.content == "Deploy on Monday");
-        assert!(store.write(|change| Held::of(change, MemoryId::from_key("nobody"))).unwrap().is_none());
+        assert!(store.write(|change| Held::of(change, MemoryUuid::from_key("nobody"))).unwrap().is_none());
     }
 }

@@ -4,7 +4,7 @@
 use rusqlite::params;
 
 use crate::compose::{Beside, memory_of};
-use crate::domain::MemoryId;
+use crate::domain::MemoryUuid;
 use crate::index::Analysis;
 use crate::store::base::transaction::Change;
 use crate::store::change::write;
@@ -39,12 +39,12 @@ pub(super) fn adopt(change: &Change<'_>, shadow: &Shadow, among: Among) -> Resul
              AND (?5 OR id IN (SELECT memory FROM private))
              AND id NOT IN (SELECT memory FROM secrets) AND ",
         row::HOLDS,
-        " ORDER BY handle LIMIT 1"
+        " ORDER BY short_id LIMIT 1"
     );
     let signature = Analysis::of(&memory_of(document, Beside::of(id))).signature.cast_signed();
     let (text, scope) = (document.content.as_str(), document.details.scope.as_str());
     let wanted = params![signature, change.now, text, scope, among == Among::UnsentFile];
-    let found: Option<MemoryId> = change.tx.maybe(sql, wanted, |row| row.get(0))?;
+    let found: Option<MemoryUuid> = change.tx.maybe(sql, wanted, |row| row.get(0))?;
     let Some(known) = found else { return Ok(false) };
     change.tx.run("DELETE FROM private WHERE memory = ?1", [known])?;
     write::rename(change, known, id)?;

@@ -8,7 +8,7 @@ use super::arrival::{Held, answer_one, save, settle_paths, take};
 use super::marks::{Position, note_mark, position};
 use super::meanings::believe;
 use super::offers;
-use crate::domain::MemoryId;
+use crate::domain::MemoryUuid;
 use crate::screen::{KnownValues, dropped};
 use crate::store::base::store::Store;
 use crate::store::change::clean;
@@ -28,7 +28,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub fn ops_without(&mut self, skipped: &BTreeSet<MemoryId>, most: usize) -> Result<Vec<Op>, StoreError> {
+    pub fn ops_without(&mut self, skipped: &BTreeSet<MemoryUuid>, most: usize) -> Result<Vec<Op>, StoreError> {
         let waiting = "SELECT EXISTS (SELECT 1 FROM outbox WHERE refused IS NULL)";
         if !self.connection.query_row(waiting, [], |row| row.get(0)).map_err(|error| self.failed(error))? {
             return Ok(Vec::new());
@@ -41,7 +41,7 @@ impl Store {
             let mut ops = Vec::new();
             while ops.len() < most {
                 let Some(next) = waiting.next()? else { break };
-                let id: MemoryId = next.get(0)?;
+                let id: MemoryUuid = next.get(0)?;
                 if skipped.contains(&id) {
                     continue;
                 }
@@ -50,7 +50,7 @@ impl Store {
                 let op = match Held::of(change, id)? {
                     Some(mut held) => {
                         let at = held.known.memory.updated.min(change.now);
-                        let op = held.local.op(MemoryId::generate(change.now), at);
+                        let op = held.local.op(MemoryUuid::generate(change.now), at);
                         save(change, id, &held.local)?;
                         op
                     }
@@ -90,7 +90,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub fn set_aside(&mut self, memory: MemoryId, why: &str) -> Result<(), StoreError> {
+    pub fn set_aside(&mut self, memory: MemoryUuid, why: &str) -> Result<(), StoreError> {
         self.write(|change| {
             if let Some(mut held) = Held::of(change, memory)? {
                 held.local.take_back();
@@ -105,7 +105,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub fn note_failing(&mut self, memory: MemoryId, why: &str) -> Result<(), StoreError> {
+    pub fn note_failing(&mut self, memory: MemoryUuid, why: &str) -> Result<(), StoreError> {
         self.write(|change| {
             change.tx.execute("UPDATE outbox SET failing = ?2 WHERE memory = ?1", params![memory, dropped(why)])?;
             Ok(())
@@ -172,7 +172,7 @@ mod tests {
     use crate::store::open::in_memory::{InMemory, shadow};
     use crate::store::sync::anew::Whole;
     use crate::store::sync::server::Upload;
-    use crate::sync::{Answer, Arrival, Mark, News, Invitation, Refusal, Shadow};
+    use crate::sync::{Answer, Arrival, Invitation, Mark, News, Refusal, Shadow};
 
     /// A store that belongs to a server, at epoch 1 and cursor 0.
     fn joined() -> InMemory {
@@ -236,7 +236,7 @@ mod tests {
         let two = store.ops(9).unwrap().remove(0);
         store.set_aside(two.memory, "it is too large").unwrap();
         let refused = store.refused_changes().unwrap();
-        assert_eq!(refused.iter().map(|change| change.handle.get()).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(refused.iter().map(|change| change.short_id.get()).collect::<Vec<_>>(), [1, 2]);
         assert_eq!(refused[1].why, "it is too large");
         assert_eq!(store.retry_refused().unwrap(), 2);
         let again = store.ops(9).unwrap();

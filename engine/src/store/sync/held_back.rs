@@ -6,7 +6,7 @@ use rusqlite::params;
 
 use super::arrival::{Held, by_sync, carry_out, settle_paths};
 use crate::compose::Known;
-use crate::domain::{Memory, MemoryId, MemoryRef, Patch, Tag};
+use crate::domain::{Memory, MemoryRef, MemoryUuid, Patch, Tag};
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::change::erase::delete;
@@ -28,7 +28,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be written; what was let go until then is told.
     pub fn send_kept(&mut self) -> Result<u64, StoreError> {
-        let read = || -> rusqlite::Result<Vec<MemoryId>> {
+        let read = || -> rusqlite::Result<Vec<MemoryUuid>> {
             let mut statement = self.connection.prepare("SELECT memory FROM private WHERE why IS NOT 'file'")?;
             statement.query_map([], |row| row.get(0))?.collect()
         };
@@ -56,7 +56,7 @@ impl Store {
 }
 
 /// True where the server is told of it.
-fn send_one(change: &Change<'_>, id: MemoryId) -> Result<bool, StoreError> {
+fn send_one(change: &Change<'_>, id: MemoryUuid) -> Result<bool, StoreError> {
     change.tx.run("DELETE FROM private WHERE memory = ?1", [id])?;
     let Some((known, row::HERE)) = row::remains(change.tx, id)? else { return Ok(false) };
     if known.memory.is_whole_file() {
@@ -90,10 +90,10 @@ fn equal_there(change: &Change<'_>, memory: &Memory) -> Result<Option<Known>, St
         KNOWN,
         " AND ",
         row::HOLDS,
-        " ORDER BY handle LIMIT 1"
+        " ORDER BY short_id LIMIT 1"
     );
     let wanted = params![signature, change.now, memory.content, memory.scope.as_str(), memory.id];
-    let found: Option<MemoryId> = change.tx.maybe(sql, wanted, |row| row.get(0))?;
+    let found: Option<MemoryUuid> = change.tx.maybe(sql, wanted, |row| row.get(0))?;
     found.map(|id| change.known(MemoryRef::Id(id))).transpose()
 }
 
@@ -135,7 +135,7 @@ impl Store {
                        WHERE file >= ?1 AND file < ?2 AND whole = 1 AND purged = 0 AND deleted IS NOT NULL
                            AND shared_by IS NULL AND id NOT IN (SELECT memory FROM files)";
             let within = params![format!("/{folder}/"), format!("/{folder}0")];
-            let ids: Vec<MemoryId> = change.tx.all(sql, within, |row| row.get(0))?;
+            let ids: Vec<MemoryUuid> = change.tx.all(sql, within, |row| row.get(0))?;
             let mut back = Vec::new();
             for id in ids {
                 let Some(mut held) = Held::of(change, id)? else { continue };
@@ -161,7 +161,7 @@ mod tests {
     use crate::sync::{Answer, Row, Shadow, State};
 
     /// A file that is told of while its folder is let go of: the answer comes afterwards.
-    fn let_go_while_told() -> (InMemory, MemoryId) {
+    fn let_go_while_told() -> (InMemory, MemoryUuid) {
         let mut store = InMemory::new();
         let id = store.file("/memories/a.md", "- told\n");
         let op = store.ops(9).unwrap().pop().unwrap();

@@ -3,7 +3,7 @@
 
 use rusqlite::params;
 
-use crate::domain::MemoryId;
+use crate::domain::MemoryUuid;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
@@ -35,7 +35,7 @@ impl Store {
 /// leaves no history, and nobody is told of it.
 pub(super) fn believe(
     change: &Change<'_>,
-    id: MemoryId,
+    id: MemoryUuid,
     arrival: &Arrival,
     sent: Option<&SentMeaning>,
 ) -> Result<(), StoreError> {
@@ -44,12 +44,12 @@ pub(super) fn believe(
     let text = document.content.as_str();
     let Some(meaning) = sent.meaning_of(text) else { return Ok(()) };
     let meaning = meaning.into_bytes();
-    let sql = "SELECT handle FROM memories WHERE id = ?1 AND content = ?2 AND deleted IS NULL AND meaning <> ?3";
+    let sql = "SELECT short_id FROM memories WHERE id = ?1 AND content = ?2 AND deleted IS NULL AND meaning <> ?3";
     let wanted = params![id, text, meaning];
     let found: Option<u32> = change.tx.maybe(sql, wanted, |row| row.get(0))?;
-    if let Some(handle) = found {
-        let sql = "UPDATE memories SET meaning = ?2, rev = ?3 WHERE handle = ?1";
-        change.tx.run(sql, params![handle, meaning, change.next_rev()?])?;
+    if let Some(short_id) = found {
+        let sql = "UPDATE memories SET meaning = ?2, rev = ?3 WHERE short_id = ?1";
+        change.tx.run(sql, params![short_id, meaning, change.next_rev()?])?;
     }
     Ok(())
 }
@@ -75,7 +75,7 @@ mod tests {
         store
     }
 
-    fn whole(rows: &[&Shadow], meanings: BTreeMap<MemoryId, SentMeaning>) -> Whole {
+    fn whole(rows: &[&Shadow], meanings: BTreeMap<MemoryUuid, SentMeaning>) -> Whole {
         let rows = rows.iter().map(|row| (*row).clone()).collect();
         Whole { epoch: 1, restored_seq: 0, mark: None, head: 0, rows, meanings }
     }
@@ -84,7 +84,7 @@ mod tests {
         SentMeaning::of(&Meaning::of(&Encoder::shared().passages(&[text])).into_bytes()).unwrap()
     }
 
-    fn held(store: &InMemory, id: MemoryId) -> Vec<u8> {
+    fn held(store: &InMemory, id: MemoryUuid) -> Vec<u8> {
         let sql = "SELECT meaning FROM memories WHERE id = ?1";
         store.connection.query_row(sql, [id], |row| row.get(0)).unwrap()
     }

@@ -2,7 +2,7 @@
 
 use rusqlite::params;
 
-use crate::domain::MemoryId;
+use crate::domain::MemoryUuid;
 use crate::store::base::kept::note;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
@@ -22,7 +22,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn untold_secrets(&self, after: Option<(MemoryId, &str)>) -> Result<Vec<SentSecret>, StoreError> {
+    pub fn untold_secrets(&self, after: Option<(MemoryUuid, &str)>) -> Result<Vec<SentSecret>, StoreError> {
         let sql = "SELECT memory, name, kind, sealed FROM secrets JOIN memories ON memories.id = secrets.memory
                        WHERE told = 0 AND sealed IS NOT NULL AND purged = 0 AND shared_by IS NULL
                        AND memory IN (SELECT memory FROM trails) AND memory NOT IN (SELECT memory FROM private)
@@ -30,7 +30,7 @@ impl Store {
         let (memory, name) = after.unzip();
         let rows = self.all(sql, params![memory, name, MOST_SECRETS], |row| {
             Ok((
-                row.get::<_, MemoryId>(0)?,
+                row.get::<_, MemoryUuid>(0)?,
                 row.get::<_, String>(1)?,
                 row.get::<_, String>(2)?,
                 row.get::<_, Vec<u8>>(3)?,

@@ -5,7 +5,7 @@
 use rusqlite::OptionalExtension;
 use serde::Serialize;
 
-use crate::domain::{Handle, Memory, MemoryId, Timestamp};
+use crate::domain::{Memory, MemoryUuid, ShortId, Timestamp};
 use crate::screen::dropped;
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
@@ -71,9 +71,11 @@ pub struct SyncStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RefusedChange {
     /// The memory.
-    pub handle: Handle,
+    #[serde(rename = "id")]
+    pub short_id: ShortId,
     /// Its identity.
-    pub id: MemoryId,
+    #[serde(rename = "uuid")]
+    pub id: MemoryUuid,
     /// What it says, in short.
     pub summary: String,
     /// The server's reason.
@@ -96,7 +98,7 @@ read_columns! {
 read_columns! {
     /// A refused change.
     RefusedColumns of RefusedChange {
-        "handle" => handle,
+        "short_id" => short_id,
         "id" => id,
         "summary" => summary,
         "why" => why,
@@ -167,7 +169,7 @@ impl Store {
                 "DELETE FROM trails; DELETE FROM private WHERE why IS NOT 'file'; DELETE FROM outbox; DELETE FROM server; DELETE FROM marks;
                  DELETE FROM offers; UPDATE secrets SET told = 0;
                  INSERT INTO outbox (memory) SELECT id FROM memories WHERE purged = 0 AND (file IS NULL OR whole = 1)
-                     AND id NOT IN (SELECT memory FROM private) ORDER BY handle;",
+                     AND id NOT IN (SELECT memory FROM private) ORDER BY short_id;",
             )?;
             Ok(())
         })?;

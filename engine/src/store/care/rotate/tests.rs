@@ -106,7 +106,7 @@ fn a_value_that_does_not_open_makes_no_later_rotation_a_resumed_one() {
     let (_dir, home) = filled(2);
     let damaged = Connection::open(home.database()).unwrap();
     let sql = "UPDATE secrets SET sealed = CAST(substr(sealed, 1, length(sealed) - 1) || x'00' AS BLOB)
-               WHERE memory = (SELECT id FROM memories WHERE handle = 1)";
+               WHERE memory = (SELECT id FROM memories WHERE short_id = 1)";
     assert_eq!(damaged.execute(sql, []).unwrap(), 1);
     let key = || keys_in(&home.secret_key()).unwrap().unwrap().current.id().to_string();
     let mut seen = vec![key()];

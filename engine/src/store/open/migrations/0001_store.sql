@@ -4,10 +4,10 @@ CREATE TABLE meta (
     value ANY
 ) STRICT, WITHOUT ROWID;
 
-INSERT INTO meta (key, value) VALUES ('store_id', randomblob(16)), ('rev', 0), ('handle', 0);
+INSERT INTO meta (key, value) VALUES ('store_id', randomblob(16)), ('rev', 0), ('short_id', 0);
 
 CREATE TABLE memories (
-    handle             INTEGER PRIMARY KEY,
+    short_id             INTEGER PRIMARY KEY,
     id                 BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
     content            TEXT NOT NULL,
     summary            TEXT NOT NULL,
@@ -32,7 +32,7 @@ CREATE TABLE memories (
     rev                INTEGER NOT NULL,  -- the store's change counter at the row's last change
     deleted            INTEGER,
     purged             INTEGER NOT NULL DEFAULT 0,
-    superseded_by      INTEGER,           -- handle of the successor
+    superseded_by      INTEGER,           -- short_id of the successor
     -- What the words cost that say whose a memory is, where they are apart from its lines.
     attribution_tokens INTEGER NOT NULL DEFAULT 0,
     shared_by          TEXT,              -- the owner of a memory of another user, by the name on the team server
@@ -61,7 +61,7 @@ CREATE TABLE memories (
 
 CREATE UNIQUE INDEX memories_rev ON memories (rev);
 CREATE INDEX memories_signature ON memories (signature);
-CREATE INDEX memories_session ON memories (session, created, handle) WHERE session IS NOT NULL;
+CREATE INDEX memories_session ON memories (session, created, short_id) WHERE session IS NOT NULL;
 -- What a session may be told at its start. It also shows what was replaced by a memory that is expired or forgotten.
 CREATE INDEX memories_brief ON memories (scope, importance) WHERE (standing = 1 OR category = 'decisions') AND deleted IS NULL;
 CREATE INDEX memories_shared ON memories (shared_by) WHERE shared_by IS NOT NULL AND deleted IS NULL;
@@ -74,7 +74,7 @@ CREATE INDEX memories_waiting ON memories (rev) WHERE meaning = x'' AND deleted 
 CREATE TRIGGER memories_meant AFTER UPDATE OF content, deleted ON memories
     WHEN NEW.meaning <> x'' AND NEW.meaning = OLD.meaning AND (NEW.content <> OLD.content OR NEW.deleted IS NOT NULL)
 BEGIN
-    UPDATE memories SET meaning = x'' WHERE handle = NEW.handle;
+    UPDATE memories SET meaning = x'' WHERE short_id = NEW.short_id;
 END;
 CREATE INDEX memories_expires ON memories (expires) WHERE expires IS NOT NULL AND deleted IS NULL;
 

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::*;
 use crate::domain::{
-    Category, FilePath, Importance, InFile, MemoryId, MemoryType, Origin, Permission, Scope, Share, Tag, Timestamp,
+    Category, FilePath, Importance, InFile, MemoryType, MemoryUuid, Origin, Permission, Scope, Share, Tag, Timestamp,
     Trust,
 };
 use crate::pack::Passage;
@@ -19,8 +19,8 @@ fn time() -> impl Strategy<Value = Timestamp> {
     (-10_000_000_000_000_000..10_000_000_000_000_000_i64).prop_map(Timestamp::from_micros)
 }
 
-fn id() -> impl Strategy<Value = MemoryId> {
-    any::<u64>().prop_map(|key| MemoryId::from_key(&key.to_string()))
+fn id() -> impl Strategy<Value = MemoryUuid> {
+    any::<u64>().prop_map(|key| MemoryUuid::from_key(&key.to_string()))
 }
 
 fn trust() -> impl Strategy<Value = Trust> {
@@ -101,7 +101,7 @@ prop_compose! {
 }
 
 fn write(connection: &Connection, sql: &str, memory: &Memory, analysed: &Analysed, costs: &LineCosts) {
-    let mut values = vec![memory.handle.to_cell().unwrap()];
+    let mut values = vec![memory.short_id.to_cell().unwrap()];
     Fields::write(memory, &mut values).unwrap();
     AnalysisColumns::write(analysed, &mut values).unwrap();
     CostColumns::write(costs, &mut values).unwrap();
@@ -123,7 +123,7 @@ proptest! {
             (codec::update(&groups), then, &analysed[1], &costs[1]),
         ] {
             write(connection, &sql, &memory, analysed, costs);
-            let known = crate::domain::MemoryRef::Handle(memory.handle);
+            let known = crate::domain::MemoryRef::ShortId(memory.short_id);
             prop_assert_eq!(find(connection, known).unwrap(), Some(memory.clone()));
             let (remains, mark) = remains(connection, memory.id).unwrap().unwrap();
             prop_assert_eq!((&remains.memory, mark), (&memory, 0));
@@ -131,7 +131,7 @@ proptest! {
             prop_assert_eq!((remains.is_standing, &remains.forward), (analysed.is_standing, &analysed.forward));
             prop_assert_eq!(remains.signature.cast_signed(), analysed.signature);
             prop_assert_eq!(find_known(connection, known).unwrap(), Some(remains));
-            let row = packed(connection, memory.handle).unwrap();
+            let row = packed(connection, memory.short_id).unwrap();
             prop_assert_eq!(row.is_some(), memory.deleted.is_none());
             if let Some(row) = row {
                 // Lines of a whole file are counted where it is asked for.
@@ -148,7 +148,7 @@ fn every_column_of_the_table_is_in_a_group_or_is_written_by_itself() {
     let sql = "SELECT name FROM pragma_table_info('memories')";
     let mut statement = store.connection.prepare(sql).unwrap();
     let there: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
-    let alone: &[&str] = &["handle", "purged", "superseded_by"];
+    let alone: &[&str] = &["short_id", "purged", "superseded_by"];
     let groups = [alone, Fields::NAMES, AnalysisColumns::NAMES, CostColumns::NAMES].concat();
     for name in &there {
         assert_eq!(groups.iter().filter(|column| *column == name).count(), 1, "{name}");
