@@ -1,4 +1,5 @@
-//! Settings: a flag, else the environment, else `config.toml`, else the default. Every one is declared here.
+//! The settings. A value comes from an option, otherwise from the environment, otherwise from `config.toml`, otherwise
+//! it is the default. All settings are declared here.
 
 mod clients;
 mod files;
@@ -38,114 +39,109 @@ pub(crate) use unknown::{problem, unknown};
 
 /// A setting: an environment variable, or a key of `config.toml` in the store's directory.
 pub(crate) struct Setting {
-    /// Its variable, and the other names that mean the same.
+    /// Its variable, and aliases of it.
     pub(crate) names: &'static [&'static str],
-    /// Its key in `config.toml`; none for what is needed to find that file, or belongs to one run.
+    /// Its key in `config.toml`; none if the setting is needed to find that file, or belongs to one run.
     pub(crate) key: Option<&'static str>,
-    /// What it does.
+    /// Its description.
     pub(crate) help: &'static str,
 }
 
-// Each setting once: its name here, its key in `config.toml`, its variables, and its help. `SETTINGS` lists all for
-// `tessera settings` and the documentation.
+// The declarations: the name in the code, the key in `config.toml`, the variables, and the help. `tessera settings` and
+// the documentation list `SETTINGS`.
 settings! {
     HOME = "TESSERA_HOME":
-        "directory of the store (default: the user's data directory)";
+        "home directory of Tessera [default: the user's data directory]";
     DATABASE = "MEMORY_HOME" "MEMORY_DB" "MEMORY_DB_PATH":
         "where an import looks for the data of an older system; it does not move this store";
     NOW = "TESSERA_NOW":
-        "the time to take for now, for replays and tests";
+        "fixed time, for replays and tests";
     PROFILE("token_profile") = "TESSERA_TOKEN_PROFILE":
-        "whose tokens budgets count: o200k (default; claude in hooks), claude, or claude:FACTOR";
+        "tokenizer of budgets: o200k (default; claude in hooks), claude, or claude:FACTOR";
     MEANING("recall.semantic") = "TESSERA_RECALL_SEMANTIC":
-        "on (default) or off: memories are found by what they mean too, not by their words alone";
+        "semantic search: on (default) or off";
     LOG = "TESSERA_LOG":
-        "what is logged to stderr, as a tracing filter";
+        "log filter for stderr (tracing syntax)";
     NO_COLOR = "NO_COLOR":
-        "no colours, whatever the value";
+        "switches colours off, with any value";
     KEEP_QUESTIONS("recall.keep_questions") = "TESSERA_RECALL_KEEP_QUESTIONS":
-        "on or off (default): keep questions that nothing answers for `tessera unanswered` as they are, not only known \
-         words of them";
+        "store unanswered questions completely, instead of known words only: on or off (default)";
     MEMORY_FILES("memory_files") = "TESSERA_MEMORY_FILES":
-        "on or off (default): offer the memory tool, which keeps files, to MCP clients";
+        "offer the memory tool with files to MCP clients: on or off (default)";
     FILES_OVERWRITE("files.overwrite") = "TESSERA_FILES_OVERWRITE":
-        "on or off (default): the memory tool's create may write over a file; its old text stays in the history";
+        "let `create` of the memory tool overwrite files, and keep the old text in the history: on or off (default)";
     FILES_MAX_BYTES("files.max_bytes") = "TESSERA_FILES_MAX_BYTES":
-        "the largest file that the memory tool writes (default 8388608); what is over 32 KiB is not synced, over 1 \
-         MiB not found by recall";
+        "maximum file size for the memory tool (default 8388608); text above 32 KiB is not synced, above 1 MiB not \
+        found by recall";
     FILES_MAX_TOKENS("files.max_tokens") = "TESSERA_FILES_MAX_TOKENS":
-        "the longest reply of the memory tool, in tokens (default 8000)";
+        "maximum reply of the memory tool, in tokens (default 8000)";
     FILES_TOPIC("files.topic") = "TESSERA_FILES_TOPIC":
-        "what the memory tool's files should be about: a sentence that clients are told beside its protocol";
+        "topic of the memory tool's files: a sentence for clients";
     RECALL("hooks.recall") = "TESSERA_HOOKS_RECALL" "CLAUDE_PLUGIN_OPTION_RECALL":
-        "on (default) or off: memories for prompts and new sessions";
+        "automatic recall for prompts and new sessions: on (default) or off";
     RECALL_TOKENS("hooks.recall_tokens") = "TESSERA_HOOKS_RECALL_TOKENS" "CLAUDE_PLUGIN_OPTION_RECALL_TOKENS":
-        "what the memories for a prompt may cost (default 800)";
+        "maximum tokens of memories for a prompt (default 800)";
     SESSION_TOKENS("hooks.session_tokens") = "TESSERA_HOOKS_SESSION_TOKENS":
-        "what the brief at the start of a session may cost (default 300)";
+        "maximum tokens of the session summary (default 300)";
     COMPACT_TOKENS("hooks.compact_tokens") = "TESSERA_HOOKS_COMPACT_TOKENS":
-        "what may be given again after a compaction (default 800)";
+        "maximum tokens of memories after a compaction (default 800)";
     AUTO_APPROVE("hooks.auto_approve") = "TESSERA_HOOKS_AUTO_APPROVE" "CLAUDE_PLUGIN_OPTION_AUTO_APPROVE":
-        "on (default) or off: our own safe tools run without a permission prompt";
+        "let safe Tessera tools run without a permission prompt: on (default) or off";
     NO_APPROVAL = "DISABLE_CLAUDE_MEMORY_AUTO_APPROVE":
-        "an older name: 1, true or yes means TESSERA_HOOKS_AUTO_APPROVE=off";
+        "older name: 1, true or yes means TESSERA_HOOKS_AUTO_APPROVE=off";
     DEBUG_HOOKS = "DEBUG_CLAUDE_MEMORY_HOOKS":
-        "an older name: 1, true or yes has hooks say on stderr what they were asked and what they decided; `tessera \
-         log` always knows";
+        "older name: 1, true or yes makes hooks log to stderr; `tessera log` always works";
     DEBUG_MODE = "DEBUG_MODE":
-        "an older name: 1, true or yes means TESSERA_LOG=debug where that is not set";
+        "older name: 1, true or yes means TESSERA_LOG=debug, unless that is set";
     DEADLINE("hooks.deadline_ms") = "TESSERA_HOOKS_DEADLINE_MS":
-        "milliseconds after which a hook gives up (default 1000)";
+        "time limit of a hook in milliseconds (default 1000)";
     JUDGE("learn.extractor") = "TESSERA_LEARN_EXTRACTOR" "CLAUDE_PLUGIN_OPTION_JUDGE":
-        "who decides what is learned: heuristic (default, free), off, ollama, claude, or auto";
+        "extractor for automatic learning: heuristic (default, free), off, ollama, claude, or auto";
     DAILY_TOKENS("learn.daily_tokens") = "TESSERA_LEARN_DAILY_TOKENS":
-        "tokens that a judge may read and write in a day (default 50000)";
+        "daily token limit of the extractor (default 50000)";
     OLLAMA("learn.ollama") = "OLLAMA_HOST":
-        "where Ollama listens (default http://127.0.0.1:11434)";
+        "address of Ollama (default http://127.0.0.1:11434)";
     PLUGINS_PROMPT("plugins.prompt_ms") = "TESSERA_PLUGINS_PROMPT_MS":
-        "milliseconds that a prompt waits for plugins that were added as fast, for all of them together (default 5, \
-         at most 200)";
+        "milliseconds that a prompt waits for fast plugins in total (default 5, at most 200)";
     SERVER("sync.server") = "TESSERA_SERVER" "MEMORY_API_URL" "CLAUDE_MEMORY_API_URL":
-        "the address of a team server; with a key, memories are kept in sync with it; https, or http on this \
-         machine (default with MEMORY_API_KEY alone: http://localhost:8080)";
+        "address of a team server; https, or http on this machine (default with MEMORY_API_KEY alone: \
+        http://localhost:8080)";
     KEY("sync.key") = "TESSERA_API_KEY" "MEMORY_API_KEY" "CLAUDE_MEMORY_API_KEY":
-        "the key of the team server";
+        "key of the team server";
     SYNC("sync.mode") = "TESSERA_SYNC":
-        "hybrid (default: in the background), direct (each call waits for the server) or off";
+        "hybrid (default: sync in the background), direct (each call waits for the server) or off";
     SYNC_DISABLE = "MEMORY_SYNC_DISABLE":
-        "an older name: 1 means TESSERA_SYNC=direct";
+        "older name: 1 means TESSERA_SYNC=direct";
     INTERVAL("sync.interval") = "TESSERA_SYNC_INTERVAL" "MEMORY_SYNC_INTERVAL":
-        "seconds after which the server is asked for news, if nobody asked anything here (default 60); what is \
-         stored here is sent at once";
+        "seconds between downloads of changes (default 60); local changes are sent at once";
     SECRETS_MODE("secrets.mode") = "TESSERA_SECRETS_MODE":
-        "what becomes of a credential in a text: encrypt (default: it is sealed and kept beside its memory), drop, \
-         refuse (the text is not stored), or vault";
+        "handling of secrets: encrypt (default), drop, refuse (the text is not stored), or vault";
     SECRETS_KEYRING("secrets.keyring") = "TESSERA_SECRETS_KEYRING":
-        "auto (default: the key of secrets lies in the system's keyring where one answers, on Linux in a program \
-         built with --features keyring) or off (always in secret.key)";
+        "auto (default: the system's keyring if it answers, on Linux only with --features keyring) or off (always \
+        secret.key)";
     SECRET_KEY = "TESSERA_SECRET_KEY" "MEMORY_ENCRYPTION_KEY":
-        "the key of secrets, instead of one that is kept: 64 hexadecimal digits, or a passphrase";
+        "key for secrets, instead of a stored one: 64 hexadecimal digits or a passphrase";
     SECRET_KEY_BEFORE = "TESSERA_SECRET_KEY_BEFORE":
-        "the key of before, to open what it sealed until `tessera secret rotate-key` has sealed all anew";
+        "previous key, which decrypts until `tessera secret rotate-key` has encrypted all secrets again";
     VAULT = "VAULT_ADDR" "VAULT_TOKEN" "VAULT_TOKEN_FILE" "VAULT_NAMESPACE" "VAULT_MOUNT" "VAULT_PREFIX"
          "VAULT_ROLE" "VAULT_K8S_MOUNT" "VAULT_K8S_TOKEN_PATH" "VAULT_CACERT":
-        "where a vault is (HashiCorp Vault, OpenBao) and how to get in, for secrets.mode vault; their names are \
-         Vault's own";
+        "address and credentials of a vault (HashiCorp Vault, OpenBao), for secrets.mode vault; the names are \
+        Vault's own";
 }
 
-/// True when the user wants no colours.
+/// True if the user wants no colours.
 pub(crate) fn no_color() -> bool {
     NO_COLOR.value().is_some()
 }
 
-/// True inside a program that a judge or a plugin started.
+/// True in a program that an extractor or a plugin started.
 pub(crate) fn is_child_of_ours() -> bool {
     variable(tessera_learn::CHILD).is_some() || plugins::is_inside()
 }
 
-/// A variable of the environment that is set and not empty. A client that could not fill in an option
-/// leaves its placeholder: that is not set either.
-#[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+/// An environment variable that is set and not empty. If a client could not fill in an option, its placeholder remains,
+/// which counts as not set.
+#[expect(clippy::disallowed_methods, reason = "the only place that reads the environment")]
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| {
         let text = value.to_string_lossy();
@@ -154,12 +150,12 @@ fn variable(name: &str) -> Option<OsString> {
 }
 
 impl Setting {
-    /// True for a value that is shown to nobody.
+    /// True for a value that must not be shown.
     pub(crate) fn is_secret(&self) -> bool {
         [KEY.names, SECRET_KEY.names, SECRET_KEY_BEFORE.names, VAULT.names].contains(&self.names)
     }
 
-    /// The value of the first name that is set.
+    /// The value of the first variable that is set.
     pub(crate) fn value(&self) -> Option<OsString> {
         self.names.iter().find_map(|name| variable(name))
     }
@@ -172,8 +168,8 @@ impl Setting {
         SetupError { setting: self.key.or(self.names.first().copied()).unwrap_or(""), problem: problem.to_string() }
     }
 
-    /// The text from the environment, else from the file, else from an option of the plugin, whose defaults a client may hand on
-    /// as if the user had set them.
+    /// The value from the environment, otherwise from the file, otherwise from an option of the client plugin. The
+    /// plugin option comes last, because a client may pass on its default as if the user had set it.
     pub(crate) fn in_order(&self, file: &ConfigFile) -> Option<String> {
         let (of_plugin, own): (Vec<&str>, Vec<&str>) =
             self.names.iter().partition(|name| name.starts_with("CLAUDE_PLUGIN_OPTION_"));
@@ -184,7 +180,7 @@ impl Setting {
         told(&own).or_else(|| file.text(self)).or_else(|| told(&of_plugin))
     }
 
-    /// The value from the environment, else from the file, else the default.
+    /// The value from the environment, otherwise from the file, otherwise the default.
     fn parsed<T>(
         &self,
         file: &ConfigFile,
@@ -198,10 +194,10 @@ impl Setting {
     }
 }
 
-/// Where the store is.
+/// The directory of the store.
 pub(crate) fn home(flag: Option<PathBuf>) -> Result<Home, SetupError> {
     if let Some(home) = named_home(flag) {
-        // Each process stands in another directory: one that is started from here would look elsewhere.
+        // Each process has its own working directory, so the path is made absolute.
         return Ok(std::path::absolute(&home).unwrap_or(home).into());
     }
     let names =
@@ -211,7 +207,8 @@ pub(crate) fn home(flag: Option<PathBuf>) -> Result<Home, SetupError> {
     Ok(dirs.data_dir().into())
 }
 
-/// The directory of the store as the user named it. A shell does not expand `~` in a variable or behind `=`.
+/// The directory of the store as the user named it. `~` is expanded here, because a shell does not expand it in a
+/// variable or after `=`.
 fn named_home(flag: Option<PathBuf>) -> Option<PathBuf> {
     let named = flag.or_else(|| HOME.value().map(PathBuf::from))?;
     Some(match (named.strip_prefix("~"), user_home()) {
@@ -220,11 +217,11 @@ fn named_home(flag: Option<PathBuf>) -> Option<PathBuf> {
     })
 }
 
-/// Names a store that an earlier version kept where a variable of an older system points, if that is not the store in use.
+/// A store that an earlier version kept at the path of an older variable, if that is not the store in use.
 pub(crate) fn earlier_store(home: &Home) -> Option<String> {
     let store = store_of_older_variable().filter(|store| *store != home.database())?;
     let store = store.display();
-    Some(format!("an earlier version kept a store in {store}; `tessera restore-backup {store}` copies it here"))
+    Some(format!("an earlier version stored memories in {store}; `tessera restore-backup {store}` copies them here"))
 }
 
 fn store_of_older_variable() -> Option<PathBuf> {
@@ -236,7 +233,7 @@ fn store_of_older_variable() -> Option<PathBuf> {
     stores.into_iter().find(|database| database.is_file())
 }
 
-/// The clock: the machine's, or the one a replay sets.
+/// The clock: the machine's, or a fixed one for replays.
 pub(crate) fn clock() -> Result<Arc<dyn Clock>, SetupError> {
     match NOW.text() {
         None => Ok(Arc::new(SystemClock)),
@@ -247,14 +244,14 @@ pub(crate) fn clock() -> Result<Arc<dyn Clock>, SetupError> {
     }
 }
 
-/// Somebody who asks, with what the settings say of that: whose tokens budgets count, and what is kept of questions.
+/// The caller with the settings that concern it: the tokenizer of budgets, and whether questions are recorded.
 pub(crate) fn asking(
     caller: Caller,
     profile: Option<TokenProfile>,
     home_flag: Option<PathBuf>,
 ) -> Result<Caller, SetupError> {
     let home = home(home_flag)?;
-    // A file that cannot be read is no reason to answer nothing: the command says what is wrong with it.
+    // An unreadable file does not prevent an answer. The command reports the error.
     let file = ConfigFile::read(&home).unwrap_or_else(|_| ConfigFile::empty(&home));
     let profile = match profile {
         Some(profile) => profile,
@@ -263,7 +260,7 @@ pub(crate) fn asking(
     Ok(Caller { profile, keeps_questions: KEEP_QUESTIONS.parsed(&file, false, switch)?, ..caller })
 }
 
-/// True where questions that nothing answers are kept as they are.
+/// True if unanswered questions are recorded in full.
 pub(crate) fn keeps_questions(home_flag: Option<PathBuf>) -> Result<bool, SetupError> {
     KEEP_QUESTIONS.parsed(&ConfigFile::read(&home(home_flag)?)?, false, switch)
 }
@@ -279,12 +276,12 @@ fn switch(text: &str) -> Result<bool, String> {
     match text.to_lowercase().as_str() {
         "on" | "true" | "yes" | "1" => Ok(true),
         "off" | "false" | "no" | "0" => Ok(false),
-        _ => Err("is neither on nor off".into()),
+        _ => Err("is not valid; use on or off".into()),
     }
 }
 
 fn budget(text: &str) -> Result<TokenBudget, String> {
-    let tokens: u32 = text.parse().map_err(|_| "is not a number; give 1 to 100000".to_owned())?;
+    let tokens: u32 = text.parse().map_err(|_| "is not a number; use 1 to 100000".to_owned())?;
     TokenBudget::try_from(tokens).map_err(|error| error.to_string())
 }
 
@@ -292,7 +289,7 @@ fn number(text: &str) -> Result<u64, String> {
     text.replace('_', "").parse().map_err(|_| "is not a whole number".to_owned())
 }
 
-/// What hooks and the worker run in.
+/// The surroundings of hooks and the worker.
 pub(crate) fn surroundings(home_flag: Option<PathBuf>) -> Result<Surroundings, SetupError> {
     let home = home(home_flag)?;
     let file = ConfigFile::read(&home)?;
@@ -306,7 +303,7 @@ pub(crate) fn surroundings(home_flag: Option<PathBuf>) -> Result<Surroundings, S
         project_dir: variable("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute()),
         user_home: user_home(),
         older: older_places(),
-        program: std::env::current_exe().map_err(|error| HOME.wrong(format!("this program is nowhere: {error}")))?,
+        program: std::env::current_exe().map_err(|error| HOME.wrong(format!("cannot find this program: {error}")))?,
         claude: running_claude(),
         search_path: variable("PATH"),
         secrets: secret_rules(&file)?,
@@ -314,7 +311,8 @@ pub(crate) fn surroundings(home_flag: Option<PathBuf>) -> Result<Surroundings, S
     })
 }
 
-/// As Ollama itself reads it: a host alone means its own port, and "everywhere" is asked here.
+/// The address, read like Ollama reads it: a host without a port gets Ollama's port, and "all interfaces" becomes this
+/// machine.
 fn address_of_ollama(text: &str) -> String {
     let address = text.trim().trim_end_matches('/');
     if address.contains("://") {
@@ -344,7 +342,7 @@ fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
     })
 }
 
-/// Refuses a file with a value that cannot be used.
+/// Rejects a file with an invalid value.
 pub(crate) fn check(file: &ConfigFile) -> Result<(), SetupError> {
     KEEP_QUESTIONS.parsed(file, false, switch)?;
     OLLAMA.parsed(file, String::new(), any)?;
@@ -354,38 +352,38 @@ pub(crate) fn check(file: &ConfigFile) -> Result<(), SetupError> {
     hook_settings(file).map(drop)
 }
 
-/// The user's home directory, which is no project.
+/// The user's home directory, which is not a project.
 pub(crate) fn user_home() -> Option<PathBuf> {
     etcetera::home_dir().ok()
 }
 
-/// What a directory says that it is.
+/// The project that a directory claims to be.
 pub(crate) fn claim(dir: &Path) -> Claim {
     claim_of(dir, user_home().as_deref())
 }
 
-/// The project of a directory, as the directory says.
+/// The project of a directory, as it claims.
 pub(crate) fn project(dir: &Path) -> Scope {
     claim(dir).scope
 }
 
-/// How to open the user's store.
+/// The configuration for opening the user's store.
 pub(crate) fn store(home_flag: Option<PathBuf>, usage: Usage) -> Result<StoreConfig, SetupError> {
     let home = home(home_flag)?;
-    // A file that cannot be read is no reason to store nothing: `doctor` and hooks say what is wrong with it.
+    // An unreadable file does not prevent storing. `doctor` and hooks report the error.
     let read = ConfigFile::read(&home);
     let is_read = read.is_ok();
     let file = read.unwrap_or_else(|error| {
         static TOLD: Once = Once::new();
         TOLD.call_once(|| {
-            crate::output::note(&format!("{error}; until it is mended, nothing with a credential is stored"));
+            crate::output::note(&format!("{error}; until it is fixed, texts with credentials are not stored"));
         });
         ConfigFile::empty(&home)
     });
     let meaning = MEANING.parsed(&file, true, switch)?;
     let mut secrets = secret_rules(&file)?;
     if !is_read && SECRETS_MODE.value().is_none() {
-        // What the user wants done with credentials cannot be read.
+        // The rule for credentials cannot be read, so texts with credentials are rejected.
         secrets.mode = SecretMode::Refuse;
     }
     Ok(StoreConfig { home, clock: clock()?, weights: Weights::default(), usage, meaning, secrets })

@@ -1,4 +1,4 @@
-//! `config.toml` in the store's directory: read for settings, edited by `tessera settings set`.
+//! `config.toml` in the store's directory: settings are read from it, and `tessera settings set` edits it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,16 +9,16 @@ use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 use crate::config::{SETTINGS, Setting};
 use crate::exit::SetupError;
 
-/// The file as it is.
+/// The content of the file.
 pub(crate) struct ConfigFile {
     path: PathBuf,
     document: DocumentMut,
-    /// True where variables of the environment are passed over: the file itself is looked at.
+    /// True if environment variables are ignored, in order to check the file itself.
     is_alone: bool,
 }
 
 impl ConfigFile {
-    /// Reads the file; one that is not there is empty.
+    /// Reads the file; a missing file is empty.
     pub(crate) fn read(home: &Home) -> Result<Self, SetupError> {
         let path = home.config();
         let wrong = |problem: String| SetupError { setting: "config.toml", problem };
@@ -31,17 +31,17 @@ impl ConfigFile {
         Ok(Self { path, document, is_alone: false })
     }
 
-    /// A file that says nothing.
+    /// An empty file.
     pub(crate) fn empty(home: &Home) -> Self {
         Self { path: home.config(), document: DocumentMut::new(), is_alone: false }
     }
 
-    /// The same, to look at what it says itself, whatever the environment says.
+    /// The file without the environment, in order to check its own values.
     pub(crate) fn alone(self) -> Self {
         Self { is_alone: true, ..self }
     }
 
-    /// True where variables of the environment are passed over.
+    /// True if environment variables are ignored.
     pub(crate) fn is_alone(&self) -> bool {
         self.is_alone
     }
@@ -53,7 +53,7 @@ impl ConfigFile {
             item = item.get(part)?;
         }
         let value = item.as_value()?;
-        // As it is meant, without what stands around it, such as a comment.
+        // The value without decoration such as a comment.
         Some(match value {
             Value::String(text) => text.value().clone(),
             Value::Integer(number) => number.value().to_string(),
@@ -61,7 +61,7 @@ impl ConfigFile {
         })
     }
 
-    /// Keys that mean nothing: mistyped, or of another version.
+    /// Unknown keys: mistyped, or of another version.
     pub(crate) fn unknown(&self) -> Vec<String> {
         let mut found = Vec::new();
         for (name, item) in self.document.iter() {
@@ -74,12 +74,12 @@ impl ConfigFile {
         found
     }
 
-    /// Where the file is.
+    /// The path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Sets or removes a key, keeping everything else as it stands. Gives the setting that it belongs to.
+    /// Sets or removes a key, and keeps everything else as it is. Returns the setting.
     pub(crate) fn set(&mut self, name: &str, value: Option<&str>) -> Result<&'static Setting, SetupError> {
         let known = SETTINGS.iter().find_map(|setting| {
             let key = setting.key.filter(|key| *key == name || setting.names.contains(&name))?;
@@ -87,7 +87,10 @@ impl ConfigFile {
         });
         let (setting, key) = known.ok_or_else(|| {
             let keys: Vec<&str> = SETTINGS.iter().filter_map(|setting| setting.key).collect();
-            SetupError { setting: "settings", problem: format!("{name} is unknown; known are {}", keys.join(", ")) }
+            SetupError {
+                setting: "settings",
+                problem: format!("{name} is unknown; valid names are {}", keys.join(", ")),
+            }
         })?;
         let (table, leaf) = key.split_once('.').map_or((None, key), |(table, leaf)| (Some(table), leaf));
         let table = match table {
@@ -102,7 +105,7 @@ impl ConfigFile {
             None => drop(table.remove(leaf)),
             Some(value) => {
                 let item = match (value.parse::<i64>(), value) {
-                    // Other digits, such as those of a key, are a text.
+                    // A number with leading zeros, for example a key, stays a text.
                     (Ok(number), _) if number.to_string() == value => toml_edit::value(number),
                     (_, "true") => toml_edit::value(true),
                     (_, "false") => toml_edit::value(false),
@@ -114,7 +117,7 @@ impl ConfigFile {
         Ok(setting)
     }
 
-    /// Writes the file, whole or not at all.
+    /// Writes the file atomically.
     pub(crate) fn write(&self) -> anyhow::Result<()> {
         make_private_dir(dir_of(&self.path))?;
         replace(&self.path, self.document.to_string().as_bytes())?;

@@ -1,6 +1,6 @@
-//! From an error to words, a hint and an exit code: chosen once, here.
+//! Converts an error to a message, a hint and an exit code.
 //!
-//! 0 ok · 1 the user mends it · 2 wrong usage · 3 the set-up is wrong · 70 our fault.
+//! 0 success, 1 user error, 2 usage error, 3 configuration error, 70 internal error.
 
 use std::borrow::Cow;
 use std::io::IsTerminal as _;
@@ -20,41 +20,41 @@ use tessera_setup::SetupError as ClientError;
 
 use crate::output;
 
-/// The same for whoever reads `tessera --help`.
-pub(crate) const CODES: &str = "Exit codes: 0 done; 1 something to mend, such as an unknown id or a server that does not answer; \
-     2 wrong usage; 3 the set-up is wrong, such as a broken config.toml or a damaged store; \
-     70 a fault of this program. `tessera hook` always ends with 0.";
+/// The exit codes for `tessera --help`.
+pub(crate) const CODES: &str = "Exit codes: 0 success; 1 user error, such as an unknown ID or a server that does \
+    not answer; 2 wrong usage; 3 configuration error, such as a broken config.toml or a damaged store; 70 internal \
+    error. `tessera hook` always exits with 0.";
 
 const USER: u8 = 1;
 const USAGE: u8 = 2;
 const SETUP: u8 = 3;
 const INTERNAL: u8 = 70;
 
-/// A problem that the user mends, in words of its own.
+/// A user error with its own message.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct UserError(pub(crate) String);
 
-/// A setting that cannot be used.
+/// An invalid setting.
 #[derive(Debug, thiserror::Error)]
 #[error("{setting}: {problem}")]
 pub(crate) struct SetupError {
-    /// The setting, as the user knows it.
+    /// The name of the setting.
     pub(crate) setting: &'static str,
-    /// What is wrong with it.
+    /// The problem.
     pub(crate) problem: String,
 }
 
-/// Prints what clap has to say: help on stdout and 0, or an error on stderr and 2.
+/// Prints a message of clap: help to stdout with exit code 0, or an error to stderr with exit code 2.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let text = error.to_string();
     match dropped(&text) {
-        // A closed pipe is no reason to fail.
+        // A closed pipe is not an error.
         Cow::Borrowed(_) => drop(error.print()),
-        // What was typed is repeated in it, and holds a credential.
+        // The message repeats the arguments, which contain a credential.
         Cow::Owned(said) => output::note(said.trim_end()),
     }
-    // A client that leaves out the arguments of a hook takes this code for "block".
+    // A client that omits the arguments of a hook understands this exit code as "block".
     let is_hook_without_its_word = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
         && std::env::args_os().len() == 1
         && !std::io::stdin().is_terminal();
@@ -65,21 +65,21 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// Prints an error and chooses its exit code.
+/// Prints an error, and returns its exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    // The store says it of the stream that it writes to as of a file of its own.
+    // The store also reports a closed output stream as an error of a file.
     let closed = error.chain().any(|cause| {
         cause.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
     });
     if closed {
-        // Whoever read our output has seen enough.
+        // The reader has closed the pipe, which is not an error.
         return ExitCode::SUCCESS;
     }
     output::error(&words(error));
     ExitCode::from(code_of(error))
 }
 
-/// An error and its causes, each said once: some name their cause in their own words already.
+/// An error and its causes, each only once. Some errors already contain the text of their cause.
 fn words(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -164,7 +164,7 @@ fn of_eval(error: &EvalError) -> u8 {
     }
 }
 
-/// Settings of clients.
+/// The exit code for errors in clients' settings.
 fn of_clients(error: &ClientError) -> u8 {
     match error {
         ClientError::NoProjectLevel { .. } => USAGE,

@@ -1,12 +1,12 @@
-//! The system's keyring as a store asks it for keys. How it is spoken to stands in `tessera-seal`; that this program does
-//! so, and others need not, stands here.
+//! The system's keyring for the store. `tessera-seal` implements the protocol; this module decides that this program
+//! uses it.
 
 use std::sync::Arc;
 
 use tessera_engine::store::{Keyring, KeyringError};
 use tessera_seal::{Keyring as SystemKeyring, KeyringError as SystemError, Keys};
 
-/// The keyring of the session whose variables these are, where it has one. Nothing is asked of it yet.
+/// The keyring of the session with these variables, if it has one. It is not contacted yet.
 pub(crate) fn of_session(variable: impl Fn(&str) -> Option<String>) -> Option<Arc<dyn Keyring>> {
     SystemKeyring::of_session(variable).map(|keyring| -> Arc<dyn Keyring> { Arc::new(System(keyring)) })
 }
@@ -27,7 +27,7 @@ impl Keyring for System {
     }
 }
 
-/// That there is no keyring is no error: then keys lie in a file.
+/// A missing keyring is not an error; the keys are in a file then.
 fn where_it_is<T>(outcome: Result<T, SystemError>) -> Result<Option<T>, KeyringError> {
     match outcome {
         Ok(value) => Ok(Some(value)),

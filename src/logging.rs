@@ -1,11 +1,10 @@
-//! The log: off unless somebody asks for it, and on stderr.
+//! The log: off by default, and written to stderr.
 
 use std::io::IsTerminal;
 
 use crate::{config, output};
 
-/// Sends the log to stderr, without the credentials in it: nothing by default, more with `-v` or
-/// `DEBUG_MODE`, or what `TESSERA_LOG` says.
+/// Sends the log to stderr without credentials. `-v`, `DEBUG_MODE` or `TESSERA_LOG` enable it.
 pub(crate) fn init(verbose: u8) {
     let filter = config::LOG.text().unwrap_or_else(|| {
         match verbose.max(if config::DEBUG_MODE.is_on() { 2 } else { 0 }) {
@@ -19,8 +18,8 @@ pub(crate) fn init(verbose: u8) {
         return;
     }
     let builder = tracing_subscriber::fmt().with_writer(|| output::Log).with_ansi(std::io::stderr().is_terminal());
-    // Nobody reads the log any more: that is no reason to fail.
+    // A closed stderr is not an error.
     let builder = builder.with_env_filter(tracing_subscriber::EnvFilter::new(filter)).log_internal_errors(false);
-    // A second initialisation can only come from a test; the first one stands.
+    // A second initialisation happens only in tests; the first one stays.
     let _ = builder.try_init();
 }

@@ -1,7 +1,7 @@
 //! The `tessera` command: parse, dispatch, exit code.
 //!
-//! `config`, `config_file`, `exit` and `output` use each other: a wrong setting is an error with an exit code, and whether
-//! errors have a colour is a setting.
+//! `config`, `config_file`, `exit` and `output` use each other: an invalid setting is an error with an exit code, and a
+//! setting decides whether errors have colours.
 
 mod cli;
 mod commands;
@@ -16,7 +16,7 @@ mod output;
 use clap::Parser;
 
 fn main() -> std::process::ExitCode {
-    // Before anything else: a prompt waits for it.
+    // Hooks come first, because a prompt waits for them.
     if let Some(arguments) = commands::hook::Arguments::of(std::env::args_os()) {
         return commands::hook::run(arguments);
     }

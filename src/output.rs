@@ -1,4 +1,4 @@
-//! The only place that prints.
+//! The only module that prints.
 
 use std::io::{IsTerminal, Write};
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use tessera_engine::screen::dropped;
 pub(crate) use tessera_engine::text::shown;
 
-/// Writes text to stdout as it is.
+/// Writes text to stdout unchanged.
 pub(crate) fn text(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
@@ -22,7 +22,7 @@ pub(crate) fn line(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A share in per cent, with one decimal.
+/// A share in per cent with one decimal.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}", share * 100.0)
 }
@@ -32,14 +32,14 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     line(&serde_json::to_string(value)?)
 }
 
-/// Writes a remark to stderr, so that stdout stays what was asked for. What a person typed may be repeated in it, and a
-/// terminal or a client keeps it: no credential is.
+/// Writes a remark to stderr, so that stdout contains only the result. Credentials are redacted, because the remark may
+/// repeat user input.
 pub(crate) fn note(text: &str) {
-    // There is nobody to tell that stderr is closed.
+    // If stderr is closed, nobody can be informed.
     let _ = writeln!(std::io::stderr().lock(), "{}", dropped(text));
 }
 
-/// Stderr for the log, an event at a time: libraries log what they are handed, and no credential is written.
+/// Stderr for the log, one event at a time. Libraries log their input, so credentials are redacted.
 pub(crate) struct Log;
 
 impl Write for Log {
@@ -59,22 +59,22 @@ pub(crate) fn error(text: &str) {
     note(&format!("{} {}", paint("error:", Style::Red), shown(text)));
 }
 
-/// How a word stands out on a terminal.
+/// The style of a word on a terminal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Style {
     /// A heading.
     Bold,
-    /// Beside the point.
+    /// Less important.
     Dim,
     /// Wrong.
     Red,
     /// Right.
     Green,
-    /// Worth a look.
+    /// A warning.
     Yellow,
 }
 
-/// Colours a word when stdout and stderr are a terminal and the user did not turn colours off.
+/// Colours a word if stdout and stderr are a terminal and colours are not switched off.
 pub(crate) fn paint(text: &str, style: Style) -> String {
     if !is_terminal() {
         return text.to_owned();
@@ -89,12 +89,12 @@ pub(crate) fn paint(text: &str, style: Style) -> String {
     format!("\u{1b}[{code}m{text}\u{1b}[0m")
 }
 
-/// True when a person looks at the output.
+/// True if stdout is a terminal.
 pub(crate) fn is_terminal() -> bool {
     std::io::stdout().is_terminal() && std::io::stderr().is_terminal() && !crate::config::no_color()
 }
 
-/// Columns of the terminal that stdout is; `None` for a pipe or a file.
+/// The width of the terminal at stdout; `None` for a pipe or a file.
 pub(crate) fn columns() -> Option<u16> {
     if !std::io::stdout().is_terminal() {
         return None;
@@ -102,7 +102,7 @@ pub(crate) fn columns() -> Option<u16> {
     terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0).filter(|width| *width > 0)
 }
 
-/// Words in lines of so many columns at most, each behind an indent. A word that is longer has a line of its own.
+/// Words in lines of limited width, each with an indent. A longer word gets its own line.
 pub(crate) fn wrapped(text: &str, indent: &str, columns: u16) -> String {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -117,7 +117,7 @@ pub(crate) fn wrapped(text: &str, indent: &str, columns: u16) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// A table for people: as wide as it is for a pipe, wrapped to the width of a terminal.
+/// A table for people: at full width for a pipe, wrapped for a terminal.
 pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(header);
@@ -125,7 +125,8 @@ pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
         table.add_row(row.iter().map(|cell| shown(cell)));
     }
     let Some(columns) = columns() else { return format!("{table}\n") };
-    // Colour goes in when the widths are settled: its codes have none. The rule tells where the header ends.
+    // Colours are added after the widths are computed, because colour codes have no width. A rule marks the end of the
+    // header.
     table.load_style(presets::NOTHING.header_separator(LineStyle::none().fill(RULE)));
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(columns);
     let text = table.to_string();

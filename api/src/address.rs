@@ -1,5 +1,5 @@
-//! Where a request comes from. A header can say so, but anybody can send one: only the word of proxies that the
-//! server was told of is taken, and each of them vouches for the hop before it alone.
+//! The address that a request comes from. Anybody can send a header, so the server reads it only from trusted proxies,
+//! and each proxy only vouches for the previous hop.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
@@ -11,13 +11,13 @@ use ipnet::IpNet;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// A proxy whose word is taken, or a network of them: `10.1.2.3` or `10.0.0.0/8`.
+/// A trusted proxy, or a network of proxies: `10.1.2.3` or `10.0.0.0/8`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Proxy(IpNet);
 
-/// Text that names no address and no network.
+/// A text that is not an address or a network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no address and no network; give one such as 10.1.2.3 or 10.0.0.0/8")]
+#[error("{0:?} is not an address or a network; use one such as 10.1.2.3 or 10.0.0.0/8")]
 pub struct NoProxy(String);
 
 impl FromStr for Proxy {
@@ -30,19 +30,19 @@ impl FromStr for Proxy {
 }
 
 impl Proxy {
-    /// True when an address is one of a proxy.
+    /// True if the address belongs to a trusted proxy.
     pub(crate) fn is_among(address: IpAddr, proxies: &[Self]) -> bool {
         proxies.iter().any(|proxy| proxy.0.contains(&address))
     }
 }
 
-/// Where a request comes from: its connection, or, of a known proxy, the nearest hop that is none.
+/// The source of a request: its connection, or behind a trusted proxy the nearest hop that is not a proxy.
 pub(crate) fn of(request: &Request, proxies: &[Proxy]) -> Option<IpAddr> {
     let ConnectInfo(peer) = request.extensions().get::<ConnectInfo<SocketAddr>>()?;
     Some(nearest(peer.ip().to_canonical(), request.headers(), proxies))
 }
 
-/// The same of a request whose body was taken.
+/// The same for a request whose body was removed.
 pub(crate) fn of_parts(parts: &Parts, proxies: &[Proxy]) -> Option<IpAddr> {
     let ConnectInfo(peer) = parts.extensions.get::<ConnectInfo<SocketAddr>>()?;
     Some(nearest(peer.ip().to_canonical(), &parts.headers, proxies))
@@ -50,7 +50,7 @@ pub(crate) fn of_parts(parts: &Parts, proxies: &[Proxy]) -> Option<IpAddr> {
 
 fn nearest(peer: IpAddr, headers: &HeaderMap, proxies: &[Proxy]) -> IpAddr {
     let mut nearest = peer;
-    // The last of several headers, and in it the last name, was added last.
+    // Proxies append: the last header, and in it the last address, was added last.
     for value in headers.get_all(FORWARDED_FOR).iter().collect::<Vec<_>>().into_iter().rev() {
         for hop in value.to_str().unwrap_or_default().rsplit(',') {
             if !Proxy::is_among(nearest, proxies) {
@@ -65,7 +65,7 @@ fn nearest(peer: IpAddr, headers: &HeaderMap, proxies: &[Proxy]) -> IpAddr {
     nearest
 }
 
-/// What is counted as one address: of IPv6, where anybody has 2^64 of them, the network.
+/// What counts as one address. An IPv6 client owns 2^64 addresses, so its network counts.
 pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
@@ -81,11 +81,11 @@ mod tests {
     fn only_known_proxies_say_where_a_request_comes_from() {
         let proxies = ["10.0.0.0/8", "192.0.2.1", "fd00::/8"].map(|text| text.parse::<Proxy>().unwrap());
         for (peer, said, expected) in [
-            // Nobody's word is taken but a proxy's.
+            // Only a proxy's header counts.
             ("198.51.100.9", &["203.0.113.7"][..], "198.51.100.9"),
             ("10.0.0.2", &[], "10.0.0.2"),
             ("10.0.0.2", &["203.0.113.7"], "203.0.113.7"),
-            // What the client itself claims stands before what the proxy adds.
+            // A client's own claims come before the proxy's addition.
             ("10.0.0.2", &["1.2.3.4, 203.0.113.7"], "203.0.113.7"),
             ("10.0.0.2", &["1.2.3.4", "203.0.113.7"], "203.0.113.7"),
             ("10.0.0.2", &["1.2.3.4, 203.0.113.7, 192.0.2.1"], "203.0.113.7"),

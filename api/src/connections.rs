@@ -1,5 +1,5 @@
-//! Who may connect: so many at one time, and of one address only some of them; whoever takes nothing of an answer for
-//! too long is cut off. Where all places are taken, one that does nothing makes room for whoever has fewer.
+//! Admission of connections: a total limit, a limit per address, and a time limit for slow readers. If all places are
+//! taken, an idle connection of the busiest address makes room.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,18 +18,18 @@ use tokio_io_timeout::TimeoutStream;
 use crate::address::{Proxy, network};
 use crate::limits::Limits;
 
-/// Files that a server needs beside its connections: the database's, its own, and some to spare.
+/// Files that a server needs besides its connections: for the database, for itself, and a reserve.
 const OTHER_FILES: usize = 64;
 
-/// How long a connection must have done nothing to make room for another: what was answered last is on its way by then.
+/// How long a connection must be idle before it can make room, so that its last answer was sent.
 const AT_REST: Duration = Duration::from_secs(1);
 
-/// Lets connections in, and counts them.
+/// Admits and counts connections.
 pub(crate) struct Door {
     most: usize,
     most_of_address: usize,
     write_timeout: Duration,
-    /// Those of whom many people come.
+    /// Proxies that many people share.
     proxies: Option<Arc<[Proxy]>>,
     held: Arc<Mutex<Held>>,
 }
@@ -48,7 +48,7 @@ pub(crate) struct ConnectionState {
 
 struct Doing {
     requests: usize,
-    /// When it last began or ended something.
+    /// When the connection last began or ended a request.
     since: Instant,
     is_given_up: bool,
 }
@@ -63,7 +63,7 @@ impl ConnectionState {
         self.doing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A request of the connection; it lasts until its answer was taken.
+    /// A request of the connection. It lasts until the client has read the answer.
     pub(crate) fn busy(self: &Arc<Self>) -> Busy {
         let mut doing = self.doing();
         doing.requests += 1;
@@ -71,12 +71,12 @@ impl ConnectionState {
         Busy(Arc::clone(self))
     }
 
-    /// Resolves once somebody else has its place.
+    /// Resolves when another connection has taken its place.
     pub(crate) async fn given_up(&self) {
         self.given_up.notified().await;
     }
 
-    /// Since when it does nothing; `None` while it has a request, or too shortly after.
+    /// Since when the connection is idle; `None` during a request and shortly after it.
     fn at_rest_since(&self) -> Option<Instant> {
         let doing = self.doing();
         let is_at_rest = doing.requests == 0 && !doing.is_given_up && doing.since.elapsed() >= AT_REST;
@@ -84,7 +84,7 @@ impl ConnectionState {
     }
 }
 
-/// A request of a connection, while it lasts.
+/// A running request of a connection.
 pub(crate) struct Busy(Arc<ConnectionState>);
 
 impl Drop for Busy {
@@ -100,8 +100,8 @@ impl Held {
         self.by_address.get(&address).map_or(0, Vec::len)
     }
 
-    /// Takes the place of a connection that does nothing, the longest of the address that has most; none of an address that
-    /// has no more than whoever wants it would have. True if there was one.
+    /// Closes the connection that was idle for longest, of the address with the most connections. Closes none if that
+    /// address has no more connections than the new one's address would have. Returns true if it closed one.
     fn make_room(&mut self, wanted_by: IpAddr) -> bool {
         let own = self.count(wanted_by) + 1;
         let mut others: Vec<_> = self.by_address.iter().filter(|(_, seats)| seats.len() > own).collect();
@@ -131,7 +131,7 @@ impl Held {
     }
 }
 
-/// One connection among those that are held.
+/// One admitted connection.
 struct OpenConnection {
     held: Arc<Mutex<Held>>,
     address: Option<IpAddr>,
@@ -141,7 +141,7 @@ struct OpenConnection {
 impl Drop for OpenConnection {
     fn drop(&mut self) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever was given up left when somebody else came.
+        // A connection that was closed for another one.
         let is_given_up = self.seat.doing().is_given_up;
         if !is_given_up {
             held.leave(self.address, &self.seat);
@@ -149,7 +149,7 @@ impl Drop for OpenConnection {
     }
 }
 
-/// Files that the process may have open: as many as are wanted, where the system allows it to ask for them.
+/// The number of files that the process may open: as many as needed, if the system allows it.
 fn files(wanted: usize) -> usize {
     let limits = getrlimit(Resource::Nofile);
     let all = |files: Option<u64>| files.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX));
@@ -163,24 +163,28 @@ fn files(wanted: usize) -> usize {
 }
 
 impl Door {
-    /// A door for as many as the limits allow, and the system has files for.
+    /// A door with the configured limits, as far as the system has files.
     pub(crate) fn new(limits: &Limits) -> Self {
         let files = files(limits.connections.saturating_add(OTHER_FILES));
         let most = limits.connections.min(files.saturating_sub(OTHER_FILES)).max(2);
         if most < limits.connections {
-            tracing::info!(connections = most, "the limit of open files allows fewer connections than asked for");
+            tracing::info!(
+                connections = most,
+                "the system's limit of open files allows fewer connections than \
+                `--connections`"
+            );
         }
         Self {
             most,
             most_of_address: limits.address_connections.min(most / 2).max(1),
             write_timeout: limits.write_timeout,
-            // Behind a proxy that was not named, every connection may be one.
+            // Behind a proxy that is not listed, every connection may belong to the proxy.
             proxies: (!limits.behind_proxy || !limits.proxies.is_empty()).then(|| limits.proxies.as_slice().into()),
             held: Arc::default(),
         }
     }
 
-    /// The connection, where there is room for it.
+    /// The connection, if there is room for it.
     pub(crate) fn let_in(&self, stream: TcpStream, peer: SocketAddr) -> Option<Connection> {
         let Some(held) = self.admit(peer.ip()) else {
             metrics::counter!("tessera_connections_refused_total").increment(1);
@@ -213,7 +217,7 @@ impl Door {
     }
 }
 
-/// A connection that is counted, and ends when its reader takes nothing.
+/// A counted connection, which ends if its reader stops reading.
 pub(crate) struct Connection {
     stream: Pin<Box<TimeoutStream<TcpStream>>>,
     held: OpenConnection,
@@ -299,7 +303,8 @@ mod tests {
             !given_up.contains(&0) && !given_up.contains(&5),
             "neither who just came nor who is busy: {given_up:?}"
         );
-        // Whoever has as many takes nothing from others, nor does one that has most from itself.
+        // An address with equally many connections takes no place from others, and the busiest address none from
+        // itself.
         assert!(from("192.0.2.9").is_none() && from("192.0.2.0").is_none());
         drop(busy);
         held.clear();

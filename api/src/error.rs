@@ -1,4 +1,4 @@
-//! Errors as clients see them: RFC 9457 problems with a stable code, and no detail of ours.
+//! Errors for clients: RFC 9457 problems with a stable code, and without internal details.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -19,14 +19,14 @@ pub(crate) struct Problem {
     more: Option<(&'static str, Value)>,
 }
 
-/// A problem, as RFC 9457 has it.
+/// A problem in the form of RFC 9457.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct ProblemBody {
     /// The status.
     status: u16,
-    /// What it is, for programs: it stays the same whatever the words.
+    /// A stable code for programs.
     code: String,
-    /// What it is, for people: it names the field and the fix.
+    /// An explanation for people: it names the field and the fix.
     detail: String,
 }
 
@@ -41,12 +41,12 @@ impl Problem {
         self
     }
 
-    /// Says when to try again, in seconds.
+    /// Sets the seconds after which to try again.
     pub(crate) fn retry_after(self, seconds: u64) -> Retry {
         Retry { problem: self, seconds }
     }
 
-    /// True for what goes away by itself.
+    /// True for a temporary error.
     pub(crate) fn is_passing(&self) -> bool {
         self.status.is_server_error()
     }
@@ -56,32 +56,32 @@ impl Problem {
         &self.detail
     }
 
-    /// What goes away without the caller.
+    /// An error that ends without the caller's help.
     pub(crate) fn unavailable(code: &'static str, detail: &'static str) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, code, detail)
     }
 
-    /// The same for what is not there and what may not be seen.
+    /// The same answer for a missing and an invisible memory.
     pub(crate) fn not_found() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "not_found", "there is no such memory, or you may not see it")
+        Self::new(StatusCode::NOT_FOUND, "not_found", "the memory does not exist, or you may not see it")
     }
 
     pub(crate) fn not_allowed() -> Self {
-        let detail = "the memory is another user's: its owner does not allow you this";
+        let detail = "the memory belongs to another user, who does not allow this";
         Self::new(StatusCode::FORBIDDEN, "not_allowed", detail)
     }
 
-    /// The same for a missing, an unknown, a wrong and a revoked key.
+    /// The same answer for a missing, an unknown, a wrong and a revoked key.
     pub(crate) fn unauthorized() -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "send a valid key as Authorization: Bearer KEY")
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "send a valid key as `Authorization: Bearer KEY`")
     }
 
     pub(crate) fn forbidden(scope: &str) -> Self {
-        Self::new(StatusCode::FORBIDDEN, "scope_missing", format!("this key lacks the scope {scope}"))
+        Self::new(StatusCode::FORBIDDEN, "scope_missing", format!("this key does not have the scope {scope}"))
     }
 
     pub(crate) fn must_refetch() -> Self {
-        let detail = "the cursor or epoch is not of this server; begin anew from /v1/sync/snapshot";
+        let detail = "the cursor or generation is no longer valid; restart from /v1/sync/snapshot";
         Self::new(StatusCode::CONFLICT, "must_refetch", detail)
     }
 
@@ -90,7 +90,7 @@ impl Problem {
     }
 }
 
-/// A problem that goes away by itself.
+/// A temporary problem.
 #[derive(Debug, Clone)]
 pub(crate) struct Retry {
     problem: Problem,
@@ -111,8 +111,8 @@ impl From<DbError> for Problem {
     fn from(error: DbError) -> Self {
         if let DbError::Quota(used) = &error {
             let detail = format!(
-                "your quota on this server is used up ({used}): delete memories permanently with `tessera forget --hard`, or \
-                 ask whoever runs the server for more"
+                "your quota on this server is used up ({used}); delete memories permanently with `tessera forget \
+                --hard`, or ask the operator of the server for more"
             );
             let problem = Self::new(StatusCode::INSUFFICIENT_STORAGE, "quota_exceeded", detail);
             return problem.with("quota", json!(used));
@@ -121,12 +121,12 @@ impl From<DbError> for Problem {
         tracing::error!(%error, ?remedy, "database");
         match remedy {
             Remedy::Wait => {
-                let detail = "the database cannot do this now; try again";
+                let detail = "the database is busy; try again";
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail)
             }
-            Remedy::Change => Self::invalid("a field holds what cannot be stored"),
+            Remedy::Change => Self::invalid("a field contains characters that cannot be stored"),
             Remedy::Report => {
-                let detail = "the server cannot do this, now or later; whoever runs it finds the reason in its log";
+                let detail = "internal error; the operator of the server finds the reason in its log";
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
             }
         }

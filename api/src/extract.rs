@@ -1,4 +1,4 @@
-//! What handlers take from requests; what cannot be taken is a problem that names the field.
+//! Extracts values from requests. An invalid value becomes a problem that names the field.
 
 use std::collections::HashSet;
 
@@ -49,10 +49,10 @@ impl<S: Send + Sync> FromRequest<S> for Raw {
     }
 }
 
-/// Refuses a body that is packed: nobody knows how long it is before it is unpacked, so nothing is.
+/// Rejects a compressed body, because its size is unknown before decompression.
 fn unpacked(headers: &HeaderMap) -> Result<(), Problem> {
     let is_packed = headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity");
-    let detail = "a body is taken as it is alone: send it without Content-Encoding";
+    let detail = "compressed bodies are not supported; send the body without Content-Encoding";
     if is_packed { Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media_type", detail)) } else { Ok(()) }
 }
 
@@ -60,7 +60,7 @@ fn not_read(rejection: &BytesRejection) -> Problem {
     if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
         return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the body is too large; send less at a time");
     }
-    Problem::new(StatusCode::REQUEST_TIMEOUT, "incomplete", "the body did not arrive whole; send it again")
+    Problem::new(StatusCode::REQUEST_TIMEOUT, "incomplete", "the body is incomplete; send it again")
 }
 
 /// The query string.
@@ -87,7 +87,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for InPath<
     }
 }
 
-/// What a machine says that it knows of this server's history; nothing, if it says nothing.
+/// The checkpoints that a machine sent; empty if it sent none.
 pub(crate) struct Marks(pub(crate) Vec<Mark>);
 
 impl<S: Send + Sync> FromRequestParts<S> for Marks {
@@ -99,13 +99,13 @@ impl<S: Send + Sync> FromRequestParts<S> for Marks {
         let header = parts.headers.get(Mark::HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let marks = Mark::listed(header);
         if marks.len() > MOST {
-            return Err(Problem::invalid(format!("{}: holds more than {MOST} marks", Mark::HEADER)));
+            return Err(Problem::invalid(format!("{}: contains more than {MOST} checkpoints", Mark::HEADER)));
         }
         Ok(Self(marks))
     }
 }
 
-/// How a machine names itself; nothing, if it does not.
+/// The name of the machine; empty if it sent none.
 pub(crate) struct Machine(pub(crate) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for Machine {
@@ -116,12 +116,17 @@ impl<S: Send + Sync> FromRequestParts<S> for Machine {
         let name = header.unwrap_or_default();
         let is_name = name.len() <= 64
             && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
-        let problem = || Problem::invalid(format!("{MACHINE_HEADER}: is no name; give small letters, digits and -"));
+        let problem = || {
+            Problem::invalid(format!(
+                "{MACHINE_HEADER}: is not a valid machine name; use lowercase \
+            letters, digits and -"
+            ))
+        };
         is_name.then(|| Self(name.to_owned())).ok_or_else(problem)
     }
 }
 
-/// Whether a client of ours asks. Those of before numbers were given read a UUID where the older API has a number.
+/// Whether the client is ours. Earlier clients expect a UUID where the older API has an ID.
 pub(crate) struct Ours(pub(crate) bool);
 
 impl<S: Send + Sync> FromRequestParts<S> for Ours {
@@ -133,33 +138,33 @@ impl<S: Send + Sync> FromRequestParts<S> for Ours {
     }
 }
 
-/// A memory as a request names it, and how its caller does.
+/// A memory as the request names it, and its ID for the caller.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Named {
     pub(crate) memory: MemoryUuid,
-    /// Its short number for the caller, if they ever saw it.
+    /// Its short ID for the caller, if the caller ever saw it.
     pub(crate) short_id: Option<u32>,
 }
 
-/// Words that two texts have in common, each once.
+/// The distinct words that two texts share.
 fn common_words(one: &str, other: &str) -> usize {
     let words = |text: &str| text.to_lowercase().split_whitespace().map(str::to_owned).collect::<HashSet<_>>();
     words(one).intersection(&words(other)).count()
 }
 
-/// A short number: digits and nothing else, so that `+1` and `-1` name no memory.
+/// A short ID consists of digits only, so `+1` and `-1` are not valid.
 fn number(text: &str) -> Option<i64> {
     text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 impl App {
-    /// The memory that a request names by its short number or its UUID. `None` for a number that the caller has for none.
+    /// The memory that a request names by short ID or UUID. `None` for an ID that the caller does not have.
     pub(crate) async fn meant(&self, caller: &Caller, text: &str) -> Result<Option<MemoryUuid>, Problem> {
         match number(text) {
             Some(short_id) => match self.db.of_short_id(&caller.user, short_id).await? {
                 Some(memory) => Ok(Some(memory)),
-                // The older system had one number for all users. If the caller has none of their own by it, and one other
-                // user's is called so, it means that one.
+                // The older system had one ID for all users. If the caller does not have the ID, and one other user's
+                // shared memory has it, the ID means that memory.
                 None => match self.db.shared_under(&caller.user, short_id).await?.as_slice() {
                     [only] => Ok(Some(only.row.memory)),
                     _ => Ok(None),
@@ -169,8 +174,8 @@ impl App {
         }
     }
 
-    /// Refuses a new text under a number that means one memory to the caller, where it reads like the text of another one, which
-    /// is shared with the caller under that number of its owner's: the older system had one number for all.
+    /// Rejects a new text under an ID that means one memory for the caller, if the text resembles another memory that
+    /// is shared with the caller under the same ID of its owner.
     pub(crate) async fn means_own(&self, caller: &Caller, text: &str, own: &Stored, said: &str) -> Result<(), Problem> {
         let Some(short_id) = number(text) else { return Ok(()) };
         let alike = |stored: &Stored| {
@@ -182,19 +187,19 @@ impl App {
         let (number, owner) =
             (other.short_id.map_or_else(String::new, |number| format!(", your {number},")), &other.owner);
         let detail = format!(
-            "{short_id}: is another memory for you than for {owner}, whose memory{number} this text is like; name the memory by its \
-             UUID: {} is {owner}'s, {} is yours",
+            "{short_id}: means another memory for you than for {owner}, whose memory{number} this text resembles; \
+            use a UUID: {} is {owner}'s memory, {} is yours",
             other.row.memory, own.row.memory
         );
         Err(Problem::new(StatusCode::CONFLICT, "ambiguous_number", detail))
     }
 
-    /// The memory that a request names, where there must be one.
+    /// The memory that a request names; an error if it does not exist.
     pub(crate) async fn one(&self, caller: &Caller, text: &str) -> Result<MemoryUuid, Problem> {
         self.meant(caller, text).await?.ok_or_else(Problem::not_found)
     }
 
-    /// The same, with its short number for an answer that is not about the memory's fields.
+    /// The same, with its short ID, for answers without the memory's fields.
     pub(crate) async fn named(&self, caller: &Caller, text: &str) -> Result<Named, Problem> {
         let memory = self.one(caller, text).await?;
         let short_id = match number(text).and_then(|number| u32::try_from(number).ok()) {
@@ -206,15 +211,15 @@ impl App {
 }
 
 fn uuid(text: &str) -> Result<MemoryUuid, Problem> {
-    text.parse().map_err(|_| Problem::invalid("id: is not an id; give a number or a UUID"))
+    text.parse().map_err(|_| Problem::invalid("id: is not valid; use a short ID or a UUID"))
 }
 
-/// A memory's id in a path of `/v1`.
+/// A UUID in a path of `/v1`.
 pub(crate) fn id(text: &str) -> Result<MemoryUuid, Problem> {
-    text.parse().map_err(|_| Problem::invalid("id: is not an id; give a UUID"))
+    text.parse().map_err(|_| Problem::invalid("id: is not valid; use a UUID"))
 }
 
-/// The rev that a change is made on: `If-Match: "3"`. Without it, or with `*`, whatever is there is changed.
+/// The revision in `If-Match: "3"`. Without the header, or with `*`, the change is unconditional.
 pub(crate) fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
     let Some(value) = headers.get(header::IF_MATCH) else { return Ok(None) };
     let text = value.to_str().unwrap_or_default().trim();
@@ -222,7 +227,7 @@ pub(crate) fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
         return Ok(None);
     }
     let number = text.trim_start_matches("W/").trim_matches('"').parse();
-    number.map(Some).map_err(|_| Problem::invalid("If-Match: is not a rev; give a number such as \"3\", or *"))
+    number.map(Some).map_err(|_| Problem::invalid("If-Match: is not a revision; use a number such as \"3\", or *"))
 }
 
 impl FromRequestParts<App> for Caller {
@@ -236,12 +241,12 @@ impl FromRequestParts<App> for Caller {
 }
 
 impl Caller {
-    /// Refuses a key that lacks a scope.
+    /// Rejects a key without a scope.
     pub(crate) fn may(&self, scope: &str) -> Result<(), Problem> {
         if self.scopes.iter().any(|known| known == scope) { Ok(()) } else { Err(Problem::forbidden(scope)) }
     }
 
-    /// Refuses a key that lacks any scope: what is secret is for a whole key alone.
+    /// Rejects a key that lacks any scope, because secrets need a full key.
     pub(crate) fn may_all(&self) -> Result<(), Problem> {
         SCOPES.iter().try_for_each(|scope| self.may(scope))
     }

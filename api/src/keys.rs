@@ -1,7 +1,7 @@
-//! API keys: `tsr_<id>_<secret>_<checksum>`. The id is looked up, of the secret only a hash is kept, and the
-//! checksum tells a typo before the database is asked.
+//! API keys: `tsr_<id>_<secret>_<checksum>`. The ID is looked up, only a hash of the secret is stored, and the checksum
+//! detects typos without the database.
 //!
-//! Which machines asked for changes lately: one that asks for the same again is not noted again.
+//! Also remembers which machines asked recently, so that a repeated request is not recorded again.
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
@@ -17,13 +17,13 @@ use subtle::ConstantTimeEq;
 const PREFIX: &str = "tsr";
 const ID_BYTES: usize = 6;
 const SECRET_BYTES: usize = 32;
-/// Shorter keys of the older API are taken as they are, and can be guessed.
+/// Shorter keys of the older API are accepted, but can be guessed.
 const SHORT: usize = 16;
 
 /// What a key may be used for.
 pub const SCOPES: [&str; 3] = ["read", "write", "share"];
 
-/// A key as its user has it. It cannot be printed but by [`Key::reveal`].
+/// A key as its user has it. Only [`Key::reveal`] prints it.
 pub struct Key {
     id: String,
     secret: String,
@@ -31,24 +31,24 @@ pub struct Key {
 
 /// No source of random bytes.
 #[derive(Debug, thiserror::Error)]
-#[error("the system gives no random bytes: {0}")]
+#[error("the system returned no random bytes: {0}")]
 pub struct NoRandomness(getrandom::Error);
 
 impl Key {
-    /// Makes a new one.
+    /// Generates a key.
     ///
     /// # Errors
-    /// When the system gives no random bytes.
+    /// If the system returns no random bytes.
     pub fn generate() -> Result<Self, NoRandomness> {
         let (mut id, mut secret) = ([0; ID_BYTES], [0; SECRET_BYTES]);
         getrandom::fill(&mut id).and_then(|()| getrandom::fill(&mut secret)).map_err(NoRandomness)?;
-        // Ids are typed on command lines: digits and letters alone. The separator must not stand inside.
+        // IDs are typed on command lines, so they have only letters and digits, and never the separator.
         let id = id.iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(Self { id, secret: URL_SAFE_NO_PAD.encode(secret).replace('_', ".") })
     }
 
-    /// Reads a key. `None` when it is none: the checksum included. Any other text is a key of the older API, and known by
-    /// its hash, if it was imported.
+    /// Parses a key, with its checksum. Any other text is a key of the older API, which is known by its hash if it was
+    /// imported.
     pub fn parse(text: &str) -> Option<Self> {
         if !is_ours(text) {
             return Self::older(text);
@@ -61,8 +61,8 @@ impl Key {
         is_whole.then_some(key)
     }
 
-    /// A key of the older API: a secret without an id of its own, of whatever length. `None` for an empty one, and for one
-    /// that no request can carry, or that would be read as one of ours.
+    /// A key of the older API: a secret of any length, without an ID. `None` for an empty text, for one that no HTTP
+    /// header can carry, and for one that looks like ours.
     pub fn older(text: &str) -> Option<Self> {
         let is_key = !text.is_empty()
             && text.len() <= 1_000
@@ -73,12 +73,12 @@ impl Key {
         is_key.then(|| Self { id: id(), secret: text.to_owned() })
     }
 
-    /// True for one that can be guessed.
+    /// True for a key that can be guessed.
     pub fn is_short(&self) -> bool {
         self.secret.len() < SHORT
     }
 
-    /// The key in full: shown once, to its user.
+    /// The complete key, which is shown once to its user.
     pub fn reveal(&self) -> String {
         format!("{PREFIX}_{}_{}_{}", self.id, self.secret, self.checksum())
     }
@@ -93,7 +93,7 @@ impl Key {
         Sha256::digest(self.secret.as_bytes()).into()
     }
 
-    /// True when this is the key of a hash; takes the same time whatever differs.
+    /// True if this key has the hash. The comparison takes constant time.
     pub fn is(&self, hash: &[u8]) -> bool {
         self.hash().as_slice().ct_eq(hash).into()
     }
@@ -107,19 +107,19 @@ fn is_ours(text: &str) -> bool {
     text.split_once('_').is_some_and(|(prefix, _)| prefix == PREFIX)
 }
 
-/// How long a note of the database holds; its own rule is the same.
+/// How long a record in the database is valid; SQL uses the same time.
 const NOTED_FOR: Duration = Duration::from_hours(1);
-/// Machines that are known at a time.
+/// The maximum number of remembered machines.
 const MOST: NonZeroUsize = NonZeroUsize::new(20_000).expect("20,000 is not zero");
 
-/// The place up to which a machine has the changes.
+/// The feed position of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) epoch: u64,
     pub(crate) after: u64,
 }
 
-/// Machines by the ID of their key and their name, with what was noted of them last.
+/// Machines by key ID and name, with their last record.
 #[derive(Debug)]
 pub(crate) struct Heard(Mutex<LruCache<(String, String), (Place, Instant)>>);
 
@@ -130,7 +130,7 @@ impl Default for Heard {
 }
 
 impl Heard {
-    /// True if the database knows already that the machine is at this place.
+    /// True if the database already has this position of the machine.
     pub(crate) fn is_noted(&self, key: &str, machine: &str, place: Place) -> bool {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let of_machine = known.get(&(key.to_owned(), machine.to_owned()));
@@ -144,8 +144,7 @@ impl Heard {
     }
 }
 
-/// The one key of a request. Keys of the older API are keys as well, if they were imported, and it took them without a
-/// scheme, too.
+/// The single key of a request. The older API also accepted keys without a scheme.
 pub(crate) fn presented(headers: &HeaderMap) -> Option<Key> {
     let mut sent = headers.get_all(header::AUTHORIZATION).iter();
     let (Some(value), None) = (sent.next(), sent.next()) else { return None };

@@ -1,4 +1,4 @@
-//! What stands around every route: request ids, logs, metrics, and the gate with its limits.
+//! Layers around all routes: request IDs, logs, metrics, and limits.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
@@ -31,26 +31,24 @@ static METRICS: LazyLock<Option<PrometheusHandle>> = LazyLock::new(|| {
         .ok()
 });
 
-/// The metrics so far, as Prometheus reads them.
+/// The metrics in Prometheus format.
 pub fn metrics_text() -> String {
     METRICS.as_ref().map(PrometheusHandle::render).unwrap_or_default()
 }
 
-/// Puts the layers around the routes. Those that tell whether the server is well stand outside the gate: however
-/// much is asked, whoever watches the server is answered.
+/// Adds the layers to the routes. Health routes are outside the limits, so monitoring always gets an answer.
 pub(crate) fn around(routes: Router, probes: Router, gate: &Arc<Gate>) -> Router {
     LazyLock::force(&METRICS);
     routes
-        .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "no_route", "there is no such route") })
+        .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "no_route", "this route does not exist") })
         .method_not_allowed_fallback(|| async {
-            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "this route has other methods")
+            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "this route does not support the method")
         })
         .layer(RequestBodyTimeoutLayer::new(gate.limits().body_pause))
         .layer(middleware::from_fn_with_state(Arc::clone(gate), admitted))
         .merge(probes)
         .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| {
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; this is not your fault")
-                .into_response()
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal server error").into_response()
         }))
         .layer(middleware::from_fn(measured))
         .layer(PropagateRequestIdLayer::new(REQUEST_ID))
@@ -58,7 +56,7 @@ pub(crate) fn around(routes: Router, probes: Router, gate: &Arc<Gate>) -> Router
             TraceLayer::new_for_http()
                 .make_span_with(|request: &Request| {
                     let id = request.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok()).unwrap_or_default();
-                    // The pattern of the route: a path may hold whatever somebody put there, a credential too.
+                    // The pattern of the route, because a path may contain a credential.
                     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str);
                     tracing::info_span!("request", method = method_name(request.method()), route, id)
                 })

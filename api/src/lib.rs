@@ -1,18 +1,17 @@
 //! The team server: memories of many users on PostgreSQL, shared and in sync.
 //!
-//! - [`keys`]: API keys: made once, kept as hashes, looked up in constant time.
-//! - `db`: SQL, in transactions that belong to one user.
-//! - `recall`: the engine's pipeline over an index of each user in memory.
-//! - `meaning`: finding out in the background what memories mean.
-//! - `routes`: thin handlers; `contract`: what they take and give; errors as problem+json with stable codes.
-//! - `secrets`: what becomes of credentials in texts, and how they are had back.
-//! - `layers`: logs, metrics and request ids around all routes; `limits` the gate before them; `address` where a
-//!   request comes from; `listener` takes connections, `connections` says whose, `tls` with which certificate;
-//!   `reply_body` what an answer holds until it was taken.
+//! - [`keys`]: API keys: created once, stored as hashes, compared in constant time.
+//! - `db`: SQL in transactions of one user.
+//! - `recall`: the engine's recall over an index of each user in memory.
+//! - `meaning`: computes embeddings in the background.
+//! - `routes`: thin handlers; `contract`: their shapes; `error`: problem+json with stable codes.
+//! - `secrets`: encrypts secrets and returns them.
+//! - `layers`: logs, metrics and request IDs; `limits`: limits before the routes; `address`: the source of a request;
+//!   `listener`, `connections`, `tls`: connections; `reply_body`: what an answer holds until it was read.
 //!
-//! The program `tessera-server` is in `program`: its arguments, settings, words and exit codes.
+//! The program `tessera-server` is in `program`: arguments, settings, messages and exit codes.
 //!
-//! `server` and `routes`, `extract` and `meaning` use each other: it starts them, and they get its state.
+//! `server` and `routes`, `extract` and `meaning` import each other: the server starts them, and they use its state.
 
 mod address;
 mod connections;

@@ -1,5 +1,4 @@
-//! What callers may ask of a server, and the gate that holds them to it: so many requests of an address and of a
-//! key, and of each key only so many at one time, so that nobody takes the places of all.
+//! Limits for callers: request rates per address and per key, and simultaneous requests per key and in total.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hash, RandomState};
@@ -21,45 +20,44 @@ use crate::error::{Problem, Retry};
 use crate::keys::presented;
 use crate::reply_body::ReplyBody;
 
-/// Bytes of a request's body, and of an import's.
+/// The maximum size of a body in bytes, and of an import.
 pub(crate) const MOST_BYTES: usize = 4 * 1024 * 1024;
 pub(crate) const MOST_IMPORT_BYTES: usize = 16 * 1024 * 1024;
 
-/// What callers may ask of a server.
+/// The limits for callers.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Requests of one key in a second, over time.
+    /// Maximum sustained requests per second per key.
     pub key_per_second: u64,
-    /// Requests of one address in a second, over time.
+    /// Maximum sustained requests per second per address.
     pub address_per_second: u64,
-    /// Seconds of requests that may come at once.
+    /// The burst size, in seconds of the sustained rate.
     pub burst_seconds: u32,
-    /// Requests at one time; more are turned away.
+    /// The maximum number of simultaneous requests; further ones are rejected.
     pub at_once: usize,
-    /// Requests of one key at one time; more wait for their turn.
+    /// The maximum number of simultaneous requests per key; further ones wait.
     pub key_at_once: usize,
-    /// Requests of one key that may wait; more are turned away.
+    /// The maximum number of waiting requests per key; further ones are rejected.
     pub key_waiting: usize,
-    /// Bytes of bodies at one time; what would be more is turned away.
+    /// The maximum bytes of all bodies in transfer; further ones are rejected.
     pub body_bytes: usize,
-    /// Bytes of bodies of one key at one time; more wait for their turn.
+    /// The maximum bytes of bodies in transfer per key; further ones wait.
     pub key_body_bytes: usize,
-    /// How long a request may take, waiting included.
+    /// The maximum duration of a request, with waiting.
     pub timeout: Duration,
-    /// How long a sender may pause within a body.
+    /// The maximum pause within a body.
     pub body_pause: Duration,
-    /// How long a connection may take to send the head of a request, from the end of the one before: so also how long
-    /// it may do nothing.
+    /// The maximum time for a request's head, from the end of the previous request; so also the maximum idle time.
     pub header_timeout: Duration,
-    /// How long a reader may take nothing of an answer.
+    /// The maximum time without progress while a client reads an answer.
     pub write_timeout: Duration,
-    /// Connections at one time; more are closed at once.
+    /// The maximum number of simultaneous connections. Further connections are closed immediately.
     pub connections: usize,
-    /// Connections of one address at one time, proxies aside.
+    /// The maximum number of simultaneous connections per address, except for proxies.
     pub address_connections: usize,
-    /// A proxy is in front: its connections are not counted as one caller's.
+    /// True if a proxy is in front, whose connections do not count as one caller's.
     pub behind_proxy: bool,
-    /// Whose word on where a request comes from is taken. Nobody's, if empty.
+    /// Trusted proxies for the source address of a request.
     pub proxies: Vec<Proxy>,
 }
 
@@ -86,10 +84,10 @@ impl Default for Limits {
     }
 }
 
-/// Whose allowance a request uses: keys and addresses are told apart by hashes, so that no key is kept anywhere.
+/// The hash of a key or an address whose rate limit a request uses. The key itself is not stored.
 type Caller = u64;
 
-/// The gate before every route but those that tell whether the server is well.
+/// Applies the limits before every route except the health routes.
 pub(crate) struct Gate {
     limits: Limits,
     hashes: RandomState,
@@ -106,7 +104,7 @@ impl std::fmt::Debug for Gate {
     }
 }
 
-/// What one caller has of the server now.
+/// The present use of one caller.
 #[derive(Clone)]
 struct Share {
     places: Arc<Semaphore>,
@@ -114,7 +112,7 @@ struct Share {
     requests: usize,
 }
 
-/// One request among those of its caller; forgets the caller with the last.
+/// One counted request; the last one forgets its caller.
 struct Counted {
     callers: Arc<Mutex<HashMap<Caller, Share>>>,
     caller: Caller,
@@ -132,7 +130,7 @@ impl Drop for Counted {
     }
 }
 
-/// A place among the requests that are answered now; it is free again once this is dropped.
+/// A place among the running requests, released when dropped.
 pub(crate) struct Place {
     _permits: [Option<OwnedSemaphorePermit>; 4],
     _counted: Counted,
@@ -148,7 +146,7 @@ fn limiter<K: Hash + Eq + Clone>(per_second: u64, burst_seconds: u32) -> Default
 fn checked<K: Hash + Eq + Clone>(limiter: &DefaultKeyedRateLimiter<K>, key: &K) -> Result<(), Retry> {
     limiter.check_key(key).map_err(|early| {
         let wait = early.wait_time_from(DefaultClock::default().now()).as_secs().max(1);
-        too_many(&format!("too many requests; wait {wait} s"), wait)
+        too_many(&format!("too many requests; try again in {wait} s"), wait)
     })
 }
 
@@ -157,11 +155,11 @@ fn too_many(detail: &str, wait: u64) -> Retry {
 }
 
 fn busy() -> Retry {
-    let detail = "the server has too much to do; try again";
+    let detail = "the server is busy; try again";
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).retry_after(1)
 }
 
-/// KiB that a request's body may take, at most.
+/// The maximum size of a request's body in KiB.
 fn body_kib(request: &Request) -> usize {
     let most = if request.uri().path() == "/api/memories/import" { MOST_IMPORT_BYTES } else { MOST_BYTES };
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
@@ -173,7 +171,7 @@ fn body_kib(request: &Request) -> usize {
     bytes.div_ceil(1024)
 }
 
-/// Permits for KiB of a store of them: all of them, for more than there are.
+/// Permits for a number of KiB; all permits if there are fewer.
 async fn kib_of(store: &Arc<Semaphore>, kib: usize, all: usize) -> Option<OwnedSemaphorePermit> {
     let kib = u32::try_from(kib.min(all / 1024)).unwrap_or(u32::MAX);
     Arc::clone(store).acquire_many_owned(kib).await.ok()
@@ -196,7 +194,7 @@ impl Gate {
         &self.limits
     }
 
-    /// Forgets callers who have their whole allowance again.
+    /// Forgets callers with a full allowance.
     pub(crate) fn prune(&self) {
         self.by_address.retain_recent();
         self.by_key.retain_recent();
@@ -205,8 +203,8 @@ impl Gate {
         metrics::gauge!("tessera_limited_callers").set((self.by_address.len() + self.by_key.len()) as f64);
     }
 
-    /// Counts a request: against its address first, so that invented keys are bounded by it, then against its key.
-    /// A key is taken as it was read, not as it was spelt. It is not known yet whether it is valid.
+    /// Counts a request against its address first, so that invented keys are limited, then against its key. The key is
+    /// parsed, but not verified yet.
     fn count(&self, request: &Request) -> Result<Caller, Retry> {
         let address = address::of(request, &self.limits.proxies);
         if let Some(address) = address {
@@ -226,14 +224,14 @@ impl Gate {
             requests: 0,
         });
         if share.requests >= self.limits.key_at_once + self.limits.key_waiting {
-            return Err(too_many("too many requests at one time; wait for some to end", 1));
+            return Err(too_many("too many simultaneous requests; wait for some to finish", 1));
         }
         share.requests += 1;
         let counted = Counted { callers: Arc::clone(&self.callers), caller };
         Ok((share.clone(), counted))
     }
 
-    /// Waits for the caller's turn among their own requests, then takes a place if one is free.
+    /// Waits for the caller's turn, then takes a place if one is free.
     async fn place(&self, caller: Caller, kib: usize) -> Result<Place, Retry> {
         let (share, counted) = self.share(caller)?;
         let own = Arc::clone(&share.places).acquire_owned().await.ok();
@@ -259,19 +257,19 @@ impl Gate {
             Ok(Ok(response)) => response,
             Ok(Err(problem)) => problem.into_response(),
             Err(_) => {
-                let detail = "this took too long; try again, or ask for less";
+                let detail = "the request timed out; try again, or ask for less";
                 Problem::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", detail).into_response()
             }
         }
     }
 }
 
-/// Lets requests through the gate.
+/// Applies the limits to a request.
 pub(crate) async fn admitted(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
     gate.answer(request, next).await
 }
 
-/// A method as metrics know it: whoever invents one makes no series.
+/// The method name in metrics; an invented method creates no time series.
 pub(crate) fn method_name(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

@@ -1,4 +1,4 @@
-//! Connections as they come: let in at the door, wrapped in TLS, spoken HTTP with, and let end.
+//! Accepts connections, adds TLS, serves HTTP, and ends them.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -27,14 +27,14 @@ use crate::limits::Limits;
 use crate::reply_body::ReplyBody;
 use crate::tls::Tls;
 
-/// How long requests that began may take once the server is told to stop.
+/// How long running requests may take after the server was told to stop.
 const DRAIN: Duration = Duration::from_secs(20);
-/// How long a handshake may take.
+/// The time limit of a TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
-/// Bytes of a connection's buffers: also how long the head of a request may be.
+/// The buffer size of a connection in bytes, and so the maximum size of a request's head.
 const BUFFER: usize = 64 * 1024;
 
-/// Takes connections until `stop` resolves; requests that began are finished.
+/// Accepts connections until `stop` resolves, then waits for running requests.
 pub(crate) async fn take(
     mut listener: TcpListener,
     router: Router,
@@ -50,11 +50,11 @@ pub(crate) async fn take(
     let mut stop = pin!(stop);
     loop {
         let (stream, peer) = tokio::select! {
-            // Waits a moment itself when the system is out of files.
+            // Waits a moment if the system is out of files.
             accepted = Listener::accept(&mut listener) => accepted,
             () = &mut stop => break,
         };
-        // Those that ended are forgotten.
+        // Forgets ended connections.
         while held.try_join_next().is_some() {}
         let Some(connection) = door.let_in(stream, peer) else { continue };
         let Ok(service) = services.call(peer).await;
@@ -79,7 +79,7 @@ pub(crate) async fn take(
             }
         });
     }
-    // Whoever comes now is refused, and does not wait.
+    // New connections are refused at once.
     drop(listener);
     if tokio::time::timeout(DRAIN, ending.shutdown()).await.is_err() {
         held.shutdown().await;
@@ -102,7 +102,7 @@ impl One {
             async move { Ok::<_, Infallible>(answered.await?.map(|body| Body::from(ReplyBody::new(body, busy)))) }
         });
         let connection = http.serve_connection(TokioIo::new(stream), service);
-        // A connection that breaks off is its reader's affair; what failed inside was logged there.
+        // A broken connection concerns only its client; internal errors were logged.
         let _ = watcher.watch(connection).await;
     }
 }
@@ -144,7 +144,7 @@ mod tests {
         busy.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
         began.notified().await;
         stop.send(()).unwrap();
-        // Whoever asks for nothing is let go, and by then nobody listens.
+        // Idle connections are closed, and nobody listens any more.
         assert_eq!(idle.read(&mut [0; 16]).await.unwrap_or(0), 0);
         assert!(TcpStream::connect(address).await.is_err());
         may_end.notify_one();

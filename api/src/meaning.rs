@@ -1,5 +1,5 @@
-//! Finding out what memories mean, in the background: one batch at a time, on a thread of the lowest priority, for users
-//! with activity first. Whatever ends it, what was done is done; what waits is found again by the next round.
+//! Computes embeddings in the background: one batch at a time, on a thread of the lowest priority, active users first.
+//! Finished batches stay after an interruption; the next round finds the rest.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -13,17 +13,18 @@ use crate::{App, SemanticSearch};
 
 /// Memories of a batch.
 const BATCH: i64 = 16;
-/// Between two batches: whoever asks meanwhile goes first.
+/// The pause between two batches, so that requests go first.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How often all users are looked through: rows may wait of which another server knows, or an older program's.
+/// The interval of scans over all users, because another server or an earlier version may have left rows without
+/// embeddings.
 const ROUND: Duration = Duration::from_hours(1);
-/// Between two tries, where the database was in the way.
+/// The pause after a database error.
 const AGAIN: Duration = Duration::from_secs(30);
-/// The priority of a thread that nobody waits for.
+/// The niceness of the thread.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 19;
 
-/// Makes what waits, for as long as the server runs.
+/// Computes missing embeddings while the server runs.
 pub(crate) async fn make(app: App) {
     if app.meaning != SemanticSearch::On {
         return app.db.active().close();
@@ -45,7 +46,7 @@ pub(crate) async fn make(app: App) {
         };
         if let Err(error) = work.some_of(&user).await {
             // The others go on meanwhile.
-            tracing::warn!(%error, user = user.as_str(), "what memories mean is found out later");
+            tracing::warn!(%error, user = user.as_str(), "embeddings are computed later");
             work.later.insert(user, Instant::now() + AGAIN);
         }
         sleep(PAUSE).await;
@@ -55,16 +56,16 @@ pub(crate) async fn make(app: App) {
 /// What is left to do.
 struct Work {
     db: Db,
-    /// Users of this round whose turn has not come.
+    /// Users that this round has not processed yet.
     rest: VecDeque<UserId>,
-    /// Users whose work failed, and when it is tried again.
+    /// Users whose work failed, and when to try again.
     later: HashMap<UserId, Instant>,
-    /// How many rows waited, when it was last looked.
+    /// The number of pending rows at the last check.
     waiting: HashMap<UserId, u64>,
 }
 
 impl Work {
-    /// The next user: with activity, of this round, or to be tried again.
+    /// The next user: an active one, one of this round, or one to try again.
     fn next(&mut self) -> Option<UserId> {
         let now = Instant::now();
         let due = |later: &HashMap<UserId, Instant>| {
@@ -82,7 +83,7 @@ impl Work {
         }
     }
 
-    /// Looks through all users; gives the time until the next round.
+    /// Begins a round over all users; returns the time until the next one.
     async fn begin_round(&mut self) -> Duration {
         match self.db.users().await {
             Ok(users) => {
@@ -90,13 +91,13 @@ impl Work {
                 ROUND
             }
             Err(error) => {
-                tracing::warn!(%error, "users are looked through later");
+                tracing::warn!(%error, "scanning users for missing embeddings failed; trying again later");
                 AGAIN
             }
         }
     }
 
-    /// A batch of one user's. They are noted again where there is more.
+    /// Processes one batch of a user, and queues the user again if there is more.
     async fn some_of(&mut self, user: &UserId) -> Result<(), DbError> {
         let mut rows = self.db.to_make(user, BATCH).await?;
         if rows.is_empty() && self.db.check_shared(user).await? > 0 {
@@ -115,7 +116,7 @@ impl Work {
     }
 }
 
-/// What became of a batch, for whoever watches the server.
+/// Records the result of a batch in the metrics.
 fn note(user: &UserId, kept: Kept) {
     metrics::counter!("tessera_meanings_made_total").increment(kept.made);
     metrics::counter!("tessera_meanings_checked_total").increment(kept.checked);
@@ -123,11 +124,11 @@ fn note(user: &UserId, kept: Kept) {
     metrics::counter!("tessera_keys_distrusted_total").increment(kept.distrusted);
     if kept.differing > 0 {
         let (rows, keys) = (kept.differing, kept.distrusted);
-        tracing::warn!(user = user.as_str(), rows, keys, "a machine sent vectors that are not what its texts mean");
+        tracing::warn!(user = user.as_str(), rows, keys, "a machine sent wrong embeddings");
     }
 }
 
-/// Makes the vectors of some texts. If the encoder panics, each text is tried alone: one that makes it panic gets none, and is
+/// Computes embeddings. If the encoder panics, it tries each text alone; a text that panics gets no embedding and is
 /// found by its words.
 async fn made_or_none(user: &UserId, rows: Vec<PendingEmbedding>) -> Result<Vec<(PendingEmbedding, Vec<u8>)>, DbError> {
     if let Ok(made) = made(rows.clone()).await {
@@ -146,20 +147,20 @@ async fn made_or_none(user: &UserId, rows: Vec<PendingEmbedding>) -> Result<Vec<
     Ok(all)
 }
 
-/// Makes the vectors of some texts, on a thread of its own that gives way to all others.
+/// Computes embeddings on a separate thread with the lowest priority.
 async fn made(rows: Vec<PendingEmbedding>) -> Result<Vec<(PendingEmbedding, Vec<u8>)>, DbError> {
     let (tell, told) = oneshot::channel();
     let work = move || {
-        // On Linux alone a thread has a priority of its own. If the system refuses, the work has the priority of the rest.
+        // Only Linux has priorities per thread. If the system refuses, the thread has normal priority.
         #[cfg(target_os = "linux")]
         let _ = rustix::process::setpriority_process(None, NICE);
         let texts: Vec<&str> = rows.iter().map(|row| row.content.as_str()).collect();
         let made: Vec<Vec<u8>> =
             meanings(Encoder::shared(), &texts, || true).into_iter().map(Meaning::into_bytes).collect();
-        // Nobody listens any more when the server ends.
+        // Nobody receives the result if the server is stopping.
         let _ = tell.send(rows.into_iter().zip(made).collect());
     };
-    let failed = |problem: &dyn std::fmt::Display| DbError::Row(format!("the work on what memories mean: {problem}"));
+    let failed = |problem: &dyn std::fmt::Display| DbError::Row(format!("computing embeddings failed: {problem}"));
     std::thread::Builder::new().name("meaning".into()).spawn(work).map_err(|error| failed(&error))?;
     told.await.map_err(|error| failed(&error))
 }

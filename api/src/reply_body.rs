@@ -1,5 +1,5 @@
-//! The body of an answer. It keeps the request's place, and its connection's, until it was taken or given up, so that answers which nobody
-//! reads count as well, and it is given in small pieces, so that a connection never holds more than some of it.
+//! The body of an answer. It holds the place of its request and connection until it was read or dropped, so unread
+//! answers count. It is sent in small pieces.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,7 +10,7 @@ use http_body::{Frame, SizeHint};
 /// Bytes of a piece.
 const PIECE: usize = 32 * 1024;
 
-/// A body with what is held until it ends.
+/// A body with resources that it holds until it ends.
 pub(crate) struct ReplyBody<P> {
     body: Body,
     rest: Bytes,

@@ -1,4 +1,4 @@
-//! The server: its state, and how it listens and ends.
+//! The server: its state, start and end.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,45 +22,45 @@ use crate::secrets::{Secrets, reap, state_of};
 use crate::tls::Tls;
 use crate::{layers, listener, meaning, routes};
 
-/// How often the limits forget callers who ask no longer.
+/// How often the limits forget inactive callers.
 const PRUNE: Duration = Duration::from_secs(5);
-/// How often rows of an older program are looked for, unless set: another replica may still be one.
+/// The default interval for re-indexing rows of an earlier version; another replica may still have that version.
 const REANALYSE: Duration = Duration::from_hours(1);
-/// Between two tries to make rows current, where the database was in the way.
+/// The pause after a database error during re-indexing.
 const REANALYSE_AGAIN: Duration = Duration::from_mins(1);
-/// How often what grows is cleaned up, by one replica of all, unless set.
+/// The default interval of the clean-up by one replica.
 const CLEAN: Duration = Duration::from_hours(6);
-/// How often a replica looks whether that is its to do.
+/// How often a replica checks whether a clean-up is due.
 const CLEAN_LOOK: Duration = Duration::from_mins(10);
-/// How often the vault is looked after, unless set.
+/// The default interval of vault maintenance.
 const TEND_VAULT: Duration = Duration::from_secs(20);
-/// How long a background task that panicked waits before it starts again.
+/// The pause before a panicked background task starts again.
 const RESTART: Duration = Duration::from_secs(5);
-/// How often uses are counted, unless set.
+/// The default interval of writing access counts.
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// What a server makes of what memories mean. What machines send of it is kept in any case, and given to their user's
-/// other machines.
+/// How a server uses embeddings. It always stores embeddings from machines, and sends them to the user's other
+/// machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SemanticSearch {
-    /// Recall goes by words alone, and no vectors are made.
+    /// Recall uses words only, and no embeddings are computed.
     Off,
-    /// Recall goes by what is there; what waits goes on waiting.
+    /// Recall uses existing embeddings; missing ones are not computed.
     Kept,
-    /// Recall goes by it, and what waits is made in the background.
+    /// Recall uses embeddings; missing ones are computed in the background.
     On,
 }
 
 /// How a server behaves.
 #[derive(Clone)]
 pub struct Settings {
-    /// Bytes that the indexes of all users may hold together.
+    /// The maximum bytes of all users' indexes.
     pub index_bytes: usize,
-    /// How often what was delivered is counted as used.
+    /// The interval of writing access counts.
     pub count_uses_every: Duration,
-    /// How often rows of an older program are looked for and made current, at the start first; never, if absent.
+    /// The interval of re-indexing rows of an earlier version, also at start; never if missing.
     pub reanalyse_every: Option<Duration>,
-    /// What the server makes of what memories mean.
+    /// How the server uses embeddings.
     pub meaning: SemanticSearch,
     /// Where the time comes from.
     pub clock: Arc<dyn Clock>,
@@ -68,13 +68,13 @@ pub struct Settings {
     pub limits: Limits,
     /// What becomes of credentials.
     pub secrets: Arc<Secrets>,
-    /// How often it is looked how the vault is, and what there has no row.
+    /// The interval of vault checks and of removing orphans.
     pub tend_vault_every: Duration,
-    /// How often what grows is cleaned up, by one replica of all; never, if absent.
+    /// The interval of the clean-up by one replica; never if missing.
     pub clean_every: Option<Duration>,
     /// How long requests are still accepted after the server was told to stop.
     pub drain_delay: Duration,
-    /// True to serve metrics on the port of the API too.
+    /// True to serve metrics on the API's port too.
     pub has_metrics: bool,
 }
 
@@ -105,7 +105,7 @@ impl std::fmt::Debug for Settings {
     }
 }
 
-/// What every request works with.
+/// The state that every request uses.
 #[derive(Clone)]
 pub struct App {
     pub(crate) db: Db,
@@ -125,7 +125,7 @@ pub struct App {
     pub(crate) vault_state: VaultState,
 }
 
-/// How the vault was when it was last looked at.
+/// The last known state of the vault.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct VaultState(Arc<Mutex<&'static str>>);
 
@@ -134,7 +134,7 @@ impl VaultState {
         std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), state)
     }
 
-    /// `None` where it was not looked at.
+    /// `None` before the first check.
     pub(crate) fn known(&self) -> Option<&'static str> {
         Some(*self.0.lock().unwrap_or_else(PoisonError::into_inner)).filter(|state| !state.is_empty())
     }
@@ -172,7 +172,7 @@ impl App {
         }
     }
 
-    /// Whose word on where a request comes from is taken.
+    /// The trusted proxies.
     pub(crate) fn proxies(&self) -> &[Proxy] {
         &self.gate.limits().proxies
     }
@@ -194,15 +194,15 @@ impl App {
     }
 }
 
-/// The contract of the API, as OpenAPI 3.1 in JSON.
+/// The OpenAPI 3.1 contract as JSON.
 ///
 /// # Errors
-/// When it cannot be written as JSON.
+/// If it cannot be written as JSON.
 pub fn openapi(app: &App) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(&exact(&routes::router(app.clone()).1).0)
 }
 
-/// Serves until `stop` resolves; requests that began are finished.
+/// Serves until `stop` resolves, and finishes running requests.
 pub async fn serve(listener: TcpListener, app: App, tls: Option<Tls>, stop: impl Future<Output = ()>) {
     let draining = app.clone();
     let stopped = async move {
@@ -223,7 +223,7 @@ pub async fn serve(listener: TcpListener, app: App, tls: Option<Tls>, stop: impl
     app.recaller.flush(&app.db).await;
 }
 
-/// Runs a background task, and starts it again if it panics.
+/// Runs a background task, and restarts it after a panic.
 fn watched<F>(tasks: &mut JoinSet<()>, name: &'static str, app: &App, task: impl Fn(App) -> F + Send + 'static)
 where
     F: Future<Output = ()> + Send + 'static,
@@ -231,7 +231,7 @@ where
     let app = app.clone();
     tasks.spawn(async move {
         while AssertUnwindSafe(task(app.clone())).catch_unwind().await.is_err() {
-            tracing::error!(task = name, "a background task panicked and starts again");
+            tracing::error!(task = name, "a background task panicked; it starts again");
             metrics::counter!("tessera_background_restarts_total", "task" => name).increment(1);
             tokio::time::sleep(RESTART).await;
         }
@@ -247,7 +247,7 @@ async fn count_uses(app: App) {
     }
 }
 
-/// Forgets idle callers, now and then.
+/// Forgets inactive callers at intervals.
 async fn prune(app: App) {
     let mut prune = tokio::time::interval(PRUNE);
     loop {
@@ -256,7 +256,7 @@ async fn prune(app: App) {
     }
 }
 
-/// Keeps the token for the vault alive, and takes out of the vault what has no row.
+/// Renews the vault token, and removes orphans from the vault.
 async fn keep_vault(app: App) {
     let Some(vault) = app.secrets.vault().cloned() else { return };
     let reaping = async {
@@ -266,7 +266,7 @@ async fn keep_vault(app: App) {
             if app.vault_state.replace(state) != state {
                 tracing::info!(state, "the vault");
             }
-            // Each replica sees how the vault is; one of them cleans it up.
+            // Each replica checks the vault; one of them removes orphans.
             let reaped = match app.db.is_due(Chore::Vault, "", app.tend_vault_every).await {
                 Ok(true) => reap(&app.db, &app.secrets).await,
                 Ok(false) => Ok(0),
@@ -274,8 +274,9 @@ async fn keep_vault(app: App) {
             };
             match reaped {
                 Ok(0) => {}
-                Ok(values) => tracing::info!(values, "values without a row left the vault"),
-                Err(error) => tracing::warn!(%error, "what has no row leaves the vault later"),
+                Ok(values) => tracing::info!(values, "removed secrets without a row from the vault"),
+                Err(error) => tracing::warn!(%error, "removing secrets without a row from the vault failed; trying \
+                    again later"),
             }
             tokio::time::sleep(app.tend_vault_every).await;
         }
@@ -283,7 +284,7 @@ async fn keep_vault(app: App) {
     tokio::join!(vault.keep_token(), reaping);
 }
 
-/// Cleans up what grows, now and then, where no other replica did.
+/// Cleans up at intervals, if no other replica did.
 async fn clean(app: App) {
     let Some(every) = app.clean_every else { return };
     loop {
@@ -295,28 +296,28 @@ async fn clean(app: App) {
         match cleaned {
             Ok(cleaned) if cleaned.is_empty() => {}
             Ok(Cleaned { ops, gone, marks, machines }) => {
-                tracing::info!(ops, gone, marks, machines, "what nobody needs any more is cleaned up");
+                tracing::info!(ops, gone, marks, machines, "deleted obsolete rows");
             }
-            Err(error) => tracing::warn!(%error, "what grows is cleaned up later"),
+            Err(error) => tracing::warn!(%error, "deleting obsolete rows failed; trying again later"),
         }
         tokio::time::sleep(CLEAN_LOOK.min(every)).await;
     }
 }
 
-/// Makes rows current that an older program wrote, one user after another; requests go first.
+/// Re-indexes rows of an earlier version, one user after another; requests go first.
 async fn reanalyse(app: App) {
     let Some(every) = app.reanalyse_every else { return };
     loop {
         let wait = match reanalyse_if_due(&app.db, every).await {
             Ok(0) => every,
             Ok(rows) => {
-                tracing::info!(rows, "rows of an older program are current");
+                tracing::info!(rows, "re-indexed rows of an earlier version");
                 every
             }
             Err(error) => {
-                tracing::warn!(%error, "rows of an older program are made current later");
+                tracing::warn!(%error, "re-indexing rows of an earlier version failed; trying again later");
                 if let Err(error) = app.db.is_still_due(Chore::Reanalysis).await {
-                    tracing::warn!(%error, "another replica goes on with it");
+                    tracing::warn!(%error, "another replica continues");
                 }
                 REANALYSE_AGAIN.min(every)
             }
@@ -325,7 +326,7 @@ async fn reanalyse(app: App) {
     }
 }
 
-/// Looks for such rows, unless a replica of the same form did so lately.
+/// Looks for such rows, unless a replica of the same version did so recently.
 async fn reanalyse_if_due(db: &Db, every: Duration) -> Result<usize, DbError> {
     if !db.is_due(Chore::Reanalysis, &derived_form(), every).await? {
         return Ok(0);
@@ -341,10 +342,10 @@ async fn reanalyse_all(db: &Db) -> Result<usize, DbError> {
     Ok(rows)
 }
 
-/// Serves the metrics for those who watch the server, and tells them whether it is well.
+/// Serves metrics and health on a separate address.
 ///
 /// # Errors
-/// When the listener fails.
+/// If the listener fails.
 pub async fn serve_metrics(listener: TcpListener, app: App) -> std::io::Result<()> {
     axum::serve(listener, routes::probes(app).merge(metrics())).await
 }

@@ -1,4 +1,4 @@
-//! CPU-bound work on threads that serve no requests: screening texts for credentials, and composing rows.
+//! CPU-bound work on threads that serve no requests: screening texts, and composing rows.
 
 use std::sync::{Arc, LazyLock};
 
@@ -6,7 +6,7 @@ use tokio::sync::Semaphore;
 
 use crate::db::DbError;
 
-/// One piece of work per processor at a time. A request that waits for its turn holds neither a connection nor a lock.
+/// One task per processor at a time. A waiting request holds neither a connection nor a lock.
 static TURNS: LazyLock<Arc<Semaphore>> =
     LazyLock::new(|| Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(1, std::num::NonZero::get))));
 
@@ -15,11 +15,11 @@ static TURNS: LazyLock<Arc<Semaphore>> =
 /// # Errors
 /// If the work panics.
 pub(crate) async fn off_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, DbError> {
-    let failed = |error: &dyn std::fmt::Display| DbError::Row(format!("the work on a text: {error}"));
+    let failed = |error: &dyn std::fmt::Display| DbError::Row(format!("processing a text failed: {error}"));
     let turn = Arc::clone(&TURNS).acquire_owned().await.map_err(|error| failed(&error))?;
     let done = tokio::task::spawn_blocking(move || {
         let done = work();
-        // Also if the client disconnected meanwhile: the processor was busy until here.
+        // Released even if the client disconnected, because the processor was busy until here.
         drop(turn);
         done
     });

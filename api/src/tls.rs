@@ -1,4 +1,4 @@
-//! A certificate and its key, for a server that speaks TLS itself.
+//! The TLS certificate and key.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,19 +27,19 @@ pub struct TlsError {
 }
 
 impl Tls {
-    /// Reads both from PEM files.
+    /// Reads both PEM files.
     ///
     /// # Errors
-    /// When one cannot be read, or they do not belong together.
+    /// If one cannot be read, or they do not belong together.
     pub fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
-        // Whoever installed one before was as right.
+        // An already installed provider is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let chain: Result<Vec<_>, _> = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect);
         let chain = chain.map_err(|error| wrong(certificate, &error))?;
         let private = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(key, &error))?;
         let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, private);
         let mut config = config.map_err(|error| wrong(certificate, &error))?;
-        // One request of a connection at a time: what a connection may take is bounded.
+        // HTTP/1.1 only: one request per connection at a time limits its resources.
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self(TlsAcceptor::from(Arc::new(config))))
     }

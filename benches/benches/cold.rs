@@ -1,4 +1,4 @@
-//! From process start to answer, beside a process that does nothing and one that only opens SQLite.
+//! The time from process start to the answer, next to a process that does nothing and one that only opens SQLite.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,8 +1,8 @@
-//! A folder of notes: how long it takes to know them first, and what recall among them takes beside the very same rows stored
-//! as plain memories, in one run.
+//! A folder of notes: the time for the first scan, and of recall over its files, next to the same rows as plain
+//! memories.
 //!
-//! Whole processes are measured, by their words alone: the commands in turn, so that what else the machine does weighs on all
-//! alike. Criterion gives no ratio of medians, so this prints its own table.
+//! Measures whole processes with words only, the commands in turn. Criterion has no ratio of medians, so this benchmark
+//! prints its own table.
 
 #![expect(clippy::print_stdout, reason = "the table is what a benchmark is for")]
 
@@ -17,19 +17,19 @@ use tessera_benches::{Corpus, Filled};
 use tessera_engine::domain::Draft;
 use tessera_engine::store::Usage;
 
-/// Notes: in a hundred directories, about two kilobytes each.
+/// Notes in a hundred directories, about two kilobytes each.
 const FILES: usize = 10_000;
 const DIRECTORIES: usize = 100;
-/// How often the folder is made known to an empty store.
+/// How often the folder is added to an empty store.
 const FIRST: usize = 5;
-/// Rounds of recall; in every round each store is asked once.
+/// Rounds of recall; each round queries each store once.
 const ROUNDS: usize = 120;
 /// Questions, in turn.
 const QUESTIONS: usize = 12;
-/// Rows of one transaction of the plain store.
+/// Rows per transaction of the plain store.
 const BATCH: usize = 5_000;
 
-/// Writes the notes, and gives what each of their parts is as a memory.
+/// Writes the notes; returns each of their sections as a memory.
 fn write_notes(vault: &Path) -> Vec<Draft> {
     let mut corpus = Corpus::new(7);
     let mut drafts = Vec::new();
@@ -70,7 +70,7 @@ fn first_words(text: &str, most: usize) -> String {
     text.split_whitespace().take(most).collect::<Vec<_>>().join(" ")
 }
 
-/// The wall time of a command from its start to its end, and the processor time of it.
+/// The wall time and the processor time of a command.
 fn run(tessera: &Path, home: &Path, arguments: &[&str]) -> (Duration, Duration) {
     let processor = || {
         let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("usage of children");
@@ -90,12 +90,12 @@ fn at(times: &mut [Duration], percent: usize) -> f64 {
     times.get(index).map_or(0.0, |time| time.as_secs_f64() * 1000.0)
 }
 
-/// Makes the folder known to empty stores; gives the home of the last.
+/// Adds the folder to empty stores; returns the home of the last one.
 fn first_index(tessera: &Path, room: &Path, vault: &Path) -> PathBuf {
     let (mut walls, mut processors) = (Vec::new(), Vec::new());
     let home = room.join("files");
     for _ in 0..FIRST {
-        // A store that is not there yet cannot be removed.
+        // The store may not exist yet.
         let _ = fs::remove_dir_all(&home);
         let (wall, processor) = run(tessera, &home, &["files", "add", &vault.to_string_lossy()]);
         walls.push(wall);

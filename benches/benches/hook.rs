@@ -1,8 +1,8 @@
-//! A prompt's hook from exec to exit, beside a process that does nothing and one that only opens SQLite, in one run;
-//! and the memory that four sessions hold.
+//! The hook for a prompt from exec to exit, next to a process that does nothing and one that only opens SQLite; and the
+//! memory of four sessions.
 //!
-//! Criterion gives no percentiles of whole processes, so this prints its own table: wall time p50 and p95, and the mean
-//! processor time of the children as `getrusage` counts it.
+//! Criterion has no percentiles of whole processes, so this benchmark prints its own table: wall time p50 and p95, and
+//! mean processor time from `getrusage`.
 
 #![expect(clippy::print_stdout, reason = "the table is what a benchmark is for")]
 
@@ -15,9 +15,9 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use tessera_benches::{Corpus, Filled, sizes};
 
-/// Rounds for each size; in every round each program runs once.
+/// Rounds per size; each round runs each program once.
 const ROUNDS: usize = 400;
-/// Prompts after which a turn ends and spools are folded, as a session's worker does.
+/// Prompts per turn. After a turn, spools are moved into tables, as the learning worker does.
 const TURN: usize = 10;
 
 fn processor_micros() -> i64 {
@@ -36,7 +36,7 @@ impl Measured {
     fn run(&mut self, command: &mut Command, input: &str) {
         let (before, started) = (processor_micros(), Instant::now());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a process");
-        // A program that reads nothing may have gone.
+        // A program that reads no input may have ended.
         let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
         let output = child.wait_with_output().expect("an end");
         self.wall.push(started.elapsed());
@@ -73,7 +73,7 @@ fn latency(dir: &Path, size: usize) {
     let notes = Corpus::new(7).notes(size);
     let filled = Filled::with(&notes);
     let home = filled.home();
-    // Prompts that repeat how a note begins: the memory has something to give.
+    // Prompts that repeat the beginning of a note, so recall finds something.
     let known: Vec<String> = notes
         .iter()
         .step_by(size / 50)
@@ -137,7 +137,7 @@ impl Session {
         Self { child }
     }
 
-    /// KiB: resident, and its share of them where pages are shared.
+    /// KiB: resident size, and proportional size with shared pages.
     fn memory(&self) -> (u64, u64) {
         let text = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.child.id())).unwrap_or_default();
         let field = |name: &str| {
@@ -151,7 +151,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
-        // It ends when its client has gone.
+        // It ends with its client.
         let _ = self.child.wait();
     }
 }

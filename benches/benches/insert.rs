@@ -1,4 +1,4 @@
-//! One durable insert beside a bare commit of the same text, and an FTS5 row.
+//! One durable insert, next to a bare commit of the same text and an FTS5 row.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use tessera_benches::{Corpus, Filled, Fts5};
@@ -23,7 +23,7 @@ fn insert(c: &mut Criterion) {
         b.iter(|| bare.execute("INSERT INTO notes (body) VALUES (?1)", [corpus.note().text]).expect("stored"));
     });
     group.bench_function("FTS5 row", |b| b.iter(|| fts5.insert(&corpus.note().text)));
-    // What an insert takes is compared with this part of it: the ratio of with to without.
+    // The part of an insert to compare: the ratio with and without screening.
     group.bench_function("screening of the same draft", |b| {
         b.iter(|| Screened::clean(Draft::new(corpus.note().text)).is_some());
     });

@@ -1,9 +1,9 @@
-//! A team server under load: 100 users, a million memories, 16 clients, four recalls to one write; beside GIN with
-//! `ts_rank` over the same texts in the same PostgreSQL, in the same run.
+//! A team server under load: 100 users, a million memories, 16 clients, four recalls per write; next to GIN with
+//! `ts_rank` over the same texts in the same PostgreSQL.
 //!
-//! It needs `cargo build --release --locked -p tessera-api` before (it runs the real binary), and PostgreSQL. `TESSERA_LOAD_USERS`
-//! and `TESSERA_LOAD_EACH` make it smaller, `TESSERA_LOAD_SECONDS` shorter; `TESSERA_RECALL_SEMANTIC=off` has the server go by words alone.
-//! What is written is durable before it is answered. PostgreSQL, server and clients share the machine.
+//! Needs `cargo build --release --locked -p tessera-api` first, and PostgreSQL. `TESSERA_LOAD_USERS` and
+//! `TESSERA_LOAD_EACH` reduce the size, `TESSERA_LOAD_SECONDS` the time; `TESSERA_RECALL_SEMANTIC=off` uses words only.
+//! Writes are durable before the answer. PostgreSQL, server and clients share the machine.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the table is what a benchmark is for")]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark stops when something is wrong")]
@@ -32,7 +32,7 @@ mod skip;
 use cluster::Cluster;
 
 const CLIENTS: usize = 16;
-/// Questions, each asked about as often as any other: more than a run asks, so that none is known already.
+/// More questions than a run asks, so that none is cached.
 const QUESTIONS: usize = 200_000;
 
 fn number(name: &str, default: usize) -> usize {
@@ -40,7 +40,7 @@ fn number(name: &str, default: usize) -> usize {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
-/// A server that does not outlive the benchmark.
+/// A server that ends with the benchmark.
 struct Server {
     child: Child,
     address: String,
@@ -63,7 +63,7 @@ impl Server {
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let line = lines.next().unwrap().unwrap();
         assert!(line.starts_with("serving"), "{line}");
-        // What it says later is read, so that it never waits for a reader; a fault is passed on.
+        // Reads its output, so it never blocks; passes errors on.
         std::thread::spawn(move || {
             lines.map_while(Result::ok).filter(|line| !line.contains("\"INFO\"")).for_each(|line| eprintln!("{line}"));
         });
@@ -79,12 +79,13 @@ impl Server {
     }
 }
 
-/// Processor time that was used so far, in ticks: of the server, of PostgreSQL with all its processes, of the clients.
+/// Processor time in ticks: server, PostgreSQL with all processes, clients.
 struct Ticks([u64; 3]);
 
 impl Ticks {
     fn now(server: &Server, postmaster: u32) -> Self {
-        // After the name, which may hold anything: the parent second, times from the twelfth, those of children that ended last.
+        // Fields after the name: the second is the parent, times begin at the twelfth, and times of ended children come
+        // last.
         let stat = |pid: u32| -> Option<Vec<u64>> {
             let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
             let fields = text.rsplit_once(')')?.1.split_whitespace();
@@ -123,7 +124,7 @@ impl Latencies {
     }
 }
 
-/// The columns of a note that recall needs, as the server makes them.
+/// The columns of a note that recall needs, as the server writes them.
 struct Row {
     text: String,
     importance: i16,
@@ -172,7 +173,7 @@ fn row(note: &Note) -> Row {
     }
 }
 
-/// What notes mean, as the server keeps it: every user has the same notes, so that each is read once.
+/// Embeddings as the server stores them. All users have the same notes, so each is encoded once.
 fn add_meanings(rows: &mut [Row]) {
     let half = rows.len().div_ceil(2).max(1);
     std::thread::scope(|scope| {
@@ -188,7 +189,7 @@ fn add_meanings(rows: &mut [Row]) {
     });
 }
 
-/// Every user gets the same notes under ids of their own: what a user finds depends on their own rows alone.
+/// Every user gets the same notes under own UUIDs, because results depend only on the user's own rows.
 async fn fill(admin: &PgPool, users: usize, rows: &[Row]) {
     sqlx::query(
         "CREATE TABLE notes (n int PRIMARY KEY, content text, importance smallint, summary text, length int,
@@ -290,7 +291,7 @@ impl Load {
     }
 }
 
-/// Clients that ask and write, a write in so many; all of it, with 1.
+/// Clients that ask and write, with one write in this many requests; 1 means only writes.
 async fn mixed(load: &Arc<Load>, name: &str, server: &Server, postmaster: u32, one_in: u8) {
     let before = Ticks::now(server, postmaster);
     let (started, seconds) = (Instant::now(), number("TESSERA_LOAD_SECONDS", 20) as u64);
@@ -326,7 +327,7 @@ async fn mixed(load: &Arc<Load>, name: &str, server: &Server, postmaster: u32, o
     println!("{:<44} {} MB resident", format!("{name}: server"), server.resident());
 }
 
-/// Any of a question's words, ranked by `ts_rank`, the best 20: what PostgreSQL does by itself.
+/// Any word of the question, ranked by `ts_rank`, the best 20: what PostgreSQL offers.
 async fn gin(pool: &PgPool, users: usize, queries: &Arc<Vec<String>>) {
     let (started, seconds) = (Instant::now(), number("TESSERA_LOAD_SECONDS", 20) as u64);
     let clients: Vec<_> = (0..CLIENTS)
@@ -417,7 +418,7 @@ async fn run() {
     mixed(&load, "16 clients, writes alone", &server, postmaster, 1).await;
     drop(server);
 
-    // What the first one kept of indexes is there for the next.
+    // The next server loads the indexes that the first one stored.
     let server = Server::start(&url, 4_096);
     let next = load.at(&server);
     let mut taken = Latencies::default();
@@ -429,7 +430,7 @@ async fn run() {
     Ticks::now(&server, postmaster).row("to another server", &before, taken.0.len());
     drop(server);
 
-    // Room for a tenth of the users.
+    // Room for the indexes of a tenth of the users.
     let server = Server::start(&url, usize::try_from(held / 10).unwrap().max(1));
     let small = Arc::new(load.at(&server));
     mixed(&small, "16 clients, room for a tenth", &server, postmaster, 5).await;

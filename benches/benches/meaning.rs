@@ -1,10 +1,10 @@
-//! The leg of meaning: what a question costs, what passages cost in the background, and a scan over all of them.
+//! Semantic search: the cost of a question, of passages in the background, and of a scan over all passages.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use tessera_engine::meaning::{DIMENSIONS, Encoder, Passages};
 
-/// Twelve words, the question of a hook.
+/// Twelve words, a hook's question.
 const QUESTION: &str = "which database does the billing service use for its invoices now?";
 /// About thirty word pieces.
 const NOTE: &str = "We moved the invoices of the billing service to PostgreSQL 16 in March, because the old cluster \

@@ -1,4 +1,4 @@
-//! The parts of the engine by themselves: analysis, snapshot, packing.
+//! Single parts of the engine: analysis, snapshot, packing.
 
 use std::hint::black_box;
 

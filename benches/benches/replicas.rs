@@ -1,8 +1,8 @@
-//! Two servers on one database under load of 32 clients: throughput beside one server's, whether what was written through one
-//! is read through the other at once, and what becomes of requests when one is killed.
+//! Two servers on one database with 32 clients: throughput next to one server, visibility of writes through the other
+//! server, and requests during a kill.
 //!
-//! It needs `cargo build --release --locked -p tessera-api` before (it runs the real binary), and PostgreSQL. `TESSERA_REPLICAS_EACH`
-//! is how many memories each of 16 users has. PostgreSQL, servers and clients share the machine.
+//! Needs `cargo build --release --locked -p tessera-api` first, and PostgreSQL. `TESSERA_REPLICAS_EACH` is the number
+//! of memories of each of 16 users. PostgreSQL, servers and clients share the machine.
 
 #![expect(clippy::print_stdout, reason = "the table is what a benchmark is for")]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark stops when something is wrong")]
@@ -31,7 +31,7 @@ const USERS: usize = 16;
 const SECONDS: u64 = 15;
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/release/tessera-server");
 
-/// A server that does not outlive the benchmark; gone as by kill -9.
+/// A server that ends with the benchmark, as by kill -9.
 struct Server {
     child: Child,
     url: String,
@@ -71,7 +71,7 @@ struct Load {
     client: Client,
 }
 
-/// The JSON of an answer that is one; none where the server is gone or refuses.
+/// The JSON of a successful answer; none if the server is gone or rejects.
 async fn answered(request: RequestBuilder) -> Option<Value> {
     let answer = request.send().await.ok()?;
     if answer.status().is_success() { answer.json().await.ok() } else { None }
@@ -87,7 +87,7 @@ impl Load {
     }
 }
 
-/// Runs so many clients, each with its number.
+/// Runs a number of clients, numbered from 0.
 async fn all<F: Future<Output = ()> + Send + 'static>(clients: usize, run: impl Fn(usize) -> F) {
     let running: Vec<_> = (0..clients).map(|number| tokio::spawn(run(number))).collect();
     for one in running {
@@ -95,7 +95,7 @@ async fn all<F: Future<Output = ()> + Send + 'static>(clients: usize, run: impl 
     }
 }
 
-/// Four recalls to one write, each request to the next of the servers.
+/// Four recalls per write, each request to the next server.
 async fn mixed(load: &Arc<Load>, name: &str, urls: &[String]) {
     let (recalls, writes) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
     let started = Instant::now();
@@ -124,7 +124,7 @@ async fn mixed(load: &Arc<Load>, name: &str, urls: &[String]) {
     row(&format!("{name}: write"), &mut writes.lock().unwrap(), started.elapsed());
 }
 
-/// Writes through one and reads through the other, by its id and in recall.
+/// Writes through one server, and reads through the other by UUID and recall.
 async fn fresh(load: &Arc<Load>, urls: &[String]) {
     let (stale, looked) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
     let started = Instant::now();
@@ -158,7 +158,7 @@ async fn fresh(load: &Arc<Load>, urls: &[String]) {
     );
 }
 
-/// Kills the first of two while all write to it under names, and asks the second for what was not answered.
+/// Kills the first of two servers during writes with idempotency keys, and repeats unanswered requests on the second.
 async fn failover(load: &Arc<Load>, first: Server, second: &Server) {
     let urls = [first.url.clone(), second.url.clone()];
     let acknowledged = Arc::new(Mutex::new(BTreeMap::new()));

@@ -1,4 +1,4 @@
-//! Looking through texts: notes without a suspicion, notes with a credential, long and adversarial texts.
+//! Screening: ordinary notes, notes with a credential, long and hostile texts.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use tessera_benches::Corpus;

@@ -1,9 +1,9 @@
-//! A seeded corpus with the word statistics of natural text: Zipf-Mandelbrot over made-up words,
-//! two fifths function words.
+//! A seeded corpus with the word statistics of natural text: Zipf-Mandelbrot over made-up words, two fifths function
+//! words.
 
 use fastrand::Rng;
 
-/// One note and its standing features.
+/// One note and its fixed features.
 #[derive(Debug, Clone)]
 pub struct Note {
     /// 20 to 60 words.
@@ -16,7 +16,7 @@ pub struct Note {
     pub accesses: u32,
 }
 
-/// A source of notes and queries; the same seed gives the same.
+/// A source of notes and queries; the same seed gives the same ones.
 #[derive(Debug)]
 pub struct Corpus {
     random: Rng,
@@ -28,7 +28,7 @@ const FUNCTION_WORDS: [&str; 30] = [
     "the", "of", "and", "to", "in", "is", "that", "it", "was", "for", "on", "are", "with", "as", "his", "they", "be",
     "at", "have", "this", "from", "or", "had", "by", "but", "what", "some", "we", "can", "out",
 ];
-/// Exponent and shift of Zipf-Mandelbrot, as fitted to English.
+/// Exponent and shift of Zipf-Mandelbrot, fitted to English.
 const EXPONENT: f64 = 1.03;
 const SHIFT: f64 = 2.7;
 
@@ -43,7 +43,7 @@ impl Corpus {
         Self { random: Rng::with_seed(seed), cumulative: (1..=VOCABULARY).map(weigh).collect() }
     }
 
-    /// The made-up word of a rank: pronounceable, unique.
+    /// The made-up word of a rank: pronounceable and unique.
     fn word(rank: usize) -> String {
         const CONSONANTS: &[u8] = b"bcdfghjklmnprstvz";
         const VOWELS: &[u8] = b"aeiou";

@@ -1,5 +1,5 @@
-//! The peers: SQLite FTS5 with stop words removed from the query, and tantivy with the same blend
-//! of importance, recency and use over every match.
+//! The peers: SQLite FTS5 without stop words in the query, and tantivy with the same blend of importance, recency and
+//! use.
 
 use rusqlite::Connection;
 use tantivy::collector::TopDocs;
@@ -39,7 +39,7 @@ impl Fts5 {
         Self { connection, _dir: dir }
     }
 
-    /// The twenty best rows of a question.
+    /// The twenty best rows for a question.
     pub fn search(&self, query: &str) -> usize {
         let quoted: Vec<String> = content_words(query).iter().map(|word| format!("\"{word}\"")).collect();
         let sql = "SELECT rowid FROM notes WHERE notes MATCH ?1 ORDER BY rank LIMIT 20";
@@ -48,7 +48,7 @@ impl Fts5 {
         rows.filter_map(Result::ok).count()
     }
 
-    /// Adds a row in a transaction of its own.
+    /// Adds a row in its own transaction.
     pub fn insert(&self, text: &str) {
         self.connection.execute("INSERT INTO notes (body) VALUES (?1)", [text]).expect("a row");
     }
@@ -98,7 +98,7 @@ impl Tantivy {
         Self { index, reader, parser, _dir: dir }
     }
 
-    /// The twenty best rows of a question, every match blended.
+    /// The twenty best rows for a question, with every match blended.
     pub fn search(&self, query: &str) -> usize {
         let query = self.parser.parse_query(&content_words(query).join(" ")).expect("plain words");
         let blend = |segment: &SegmentReader| {

@@ -10,10 +10,10 @@ use tessera_engine::store::{SecretRules, StoreConfig, Usage};
 
 use crate::Note;
 
-/// A store in a directory that goes away with it.
+/// A store in a temporary directory.
 #[derive(Debug)]
 pub struct Filled {
-    /// The store, opened to live long.
+    /// The store, opened for a long time.
     pub store: Store,
     dir: tempfile::TempDir,
 }
@@ -26,7 +26,7 @@ impl Filled {
         Timestamp::from_micros(1_795_000_000_000_000)
     }
 
-    /// Stores notes in large transactions and builds the snapshot.
+    /// Stores notes in large transactions, and builds the snapshot.
     pub fn with(notes: &[Note]) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let mut store = Self::open(&dir.path().join("home"), Usage::Serve);
@@ -57,12 +57,12 @@ impl Filled {
         self.dir.path().join("home")
     }
 
-    /// Ranks a question; returns how many match.
+    /// Ranks a question; returns the number of matches.
     pub fn rank(&mut self, query: &str) -> u32 {
         self.store.rank(&RecallRequest::new(query)).expect("a ranking").total()
     }
 
-    /// Answers a question whole; returns the tokens of the reply.
+    /// Answers a question completely; returns the tokens of the reply.
     pub fn recall(&mut self, query: &str) -> u32 {
         self.store.recall(&RecallRequest::new(query)).expect("a reply").tokens_used
     }

@@ -1,4 +1,4 @@
-//! The thread of a long-lived process that makes vectors of memories, and tells plugins of what was done.
+//! The background thread of a long-lived process: computes embeddings, and sends events to plugins.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,29 +14,29 @@ use crate::caller::PluginRules;
 use crate::chain::spool;
 use crate::meaning::work_off;
 
-/// How long a new process has nothing else to do before it looks for what waits.
+/// How long a new process stays idle before it looks for work.
 const FIRST: Duration = Duration::from_secs(5);
-/// A reply is on its way before its memory is looked at, and calls come in groups.
+/// A delay so that replies go first, and because calls come in groups.
 const SOON: Duration = Duration::from_millis(20);
-/// How often a call that runs is looked at, and how long it is stepped aside for at a time.
+/// The interval of checks for running calls, and the pause for each.
 const LOOK: Duration = Duration::from_millis(2);
 const ASIDE: Duration = Duration::from_secs(2);
 
-/// Tells the thread that there may be something to do. It ends with the last of these.
+/// Wakes the thread. It ends with the last of these.
 #[derive(Debug, Clone)]
 pub(crate) struct WakeSignal(SyncSender<()>);
 
 impl WakeSignal {
     pub(crate) fn wake(&self) {
-        // One that is not looked at yet is enough.
+        // One pending signal is enough.
         let _ = self.0.try_send(());
     }
 }
 
-/// Starts the thread. It works on a connection of its own, and steps aside while `calls` are answered. Without it the
-/// process answers all the same.
+/// Starts the thread on its own connection. It pauses while `calls` are answered. If it cannot start, the process still
+/// answers.
 pub(crate) fn start(store: &Store, rules: PluginRules, calls: Arc<AtomicUsize>) -> Option<WakeSignal> {
-    // A plugin that is added later is told of what was done by the next process.
+    // The next process informs plugins that are added later.
     if !store.has_embedding() && !store.home().plugin_registry().exists() {
         return None;
     }
@@ -46,7 +46,7 @@ pub(crate) fn start(store: &Store, rules: PluginRules, calls: Arc<AtomicUsize>) 
     match thread::Builder::new().name("background".into()).spawn(run) {
         Ok(_) => Some(WakeSignal(sender)),
         Err(error) => {
-            tracing::debug!(%error, "nobody makes vectors here");
+            tracing::debug!(%error, "this process computes no embeddings");
             None
         }
     }
@@ -70,7 +70,7 @@ fn run(
         if spool::is_waiting(home)
             && let Err(error) = opened().and_then(|store| spool::work_off(&store, rules, || true))
         {
-            tracing::debug!(%error, "plugins are told later");
+            tracing::debug!(%error, "plugins receive events later");
         }
         let worked = opened().and_then(|mut store| {
             work_off(&mut store, |_| {

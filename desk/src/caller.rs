@@ -1,4 +1,4 @@
-//! Who asks. Every default that depends on it is decided here, for all faces alike.
+//! The caller. Every default that depends on the caller is decided here, for all front ends.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,34 +10,33 @@ use tessera_plugins::wasm::Limits;
 
 use crate::project::claim_of;
 
-/// Who asks, from where, and how they count.
+/// Who asks, from where, and with which token profile.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// Whether a person speaks, a model, or what was learned from them.
+    /// A person, a model, or automatic learning.
     pub origin: Origin,
-    /// The client's session, where there is one.
+    /// The client's session, if there is one.
     pub session: Option<String>,
     /// The project that they are in.
     pub project: Option<Project>,
-    /// The client program, and its version where it tells.
+    /// The client program, with its version if known.
     pub client: Option<String>,
     /// Whose tokens budgets count.
     pub profile: TokenProfile,
-    /// True where the person wants to keep the questions that nothing answers strongly.
+    /// True if the user wants to store unanswered questions completely.
     pub keeps_questions: bool,
     /// How plugins are called.
     pub plugins: PluginRules,
-    /// What plugins changed of what is asked for; set by the desk.
+    /// What plugins changed in the request; set by the service layer.
     pub altered: Vec<Alteration>,
 }
 
 /// How plugins are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PluginRules {
-    /// True where none is called: inside a program that a plugin started, or there would be no end of it, and for what is
-    /// imported.
+    /// True if no plugin is called: inside a program of a plugin, which would recurse, and for imports.
     pub are_off: bool,
-    /// How long a prompt waits for all of them.
+    /// How long a prompt waits for all plugins.
     pub prompt: Duration,
 }
 
@@ -47,7 +46,7 @@ impl Default for PluginRules {
     }
 }
 
-/// A project, and the directory in which somebody works on it.
+/// A project, and the working directory in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
     /// Its name.
@@ -57,7 +56,7 @@ pub struct Project {
 }
 
 impl Project {
-    /// The project that a directory says it is; `None` where it says none, as the user's own home does.
+    /// The project of a directory; `None` if it has none, for example in the user's home.
     pub fn of(dir: &Path, user_home: Option<&Path>) -> Option<Self> {
         let scope = claim_of(dir, user_home).scope;
         (scope != Scope::Global).then(|| Self { scope, dir: dir.to_path_buf() })
@@ -65,7 +64,7 @@ impl Project {
 }
 
 impl Caller {
-    /// Somebody in no session and no project, who counts o200k_base tokens.
+    /// A caller without session and project, who counts o200k_base tokens.
     pub fn new(origin: Origin) -> Self {
         Self {
             origin,
@@ -79,7 +78,7 @@ impl Caller {
         }
     }
 
-    /// The caller as the history of a memory keeps it.
+    /// The caller as the history records it.
     pub fn actor(&self, reason: Option<String>) -> Actor {
         Actor {
             origin: self.origin.clone(),
@@ -90,13 +89,13 @@ impl Caller {
         }
     }
 
-    /// The scope of the project that the caller is in.
+    /// The scope of the caller's project.
     pub fn scope(&self) -> Option<Scope> {
         self.project.as_ref().map(|project| project.scope.clone())
     }
 
-    /// Where a memory belongs for which nobody said it: preferences, people and what somebody says of themselves go
-    /// with the person, everything else belongs to the project that the caller is in.
+    /// The default scope of a memory: global for preferences, people and statements about oneself; otherwise the
+    /// caller's project.
     pub(crate) fn default_scope(&self, content: &str, category: Option<&Category>) -> Scope {
         let is_personal = match category.map(Category::as_str) {
             Some(given) => matches!(given, Category::PREFERENCES | "people"),
@@ -105,14 +104,15 @@ impl Caller {
         self.scope().filter(|_| !is_personal).unwrap_or_default()
     }
 
-    /// The directory that a memory of a scope shows to be of it: the caller's own, for a memory of their own project.
+    /// The directory that a memory proves to belong to its project: the caller's, if the memory has the caller's
+    /// project.
     pub(crate) fn dir_for(&self, scope: &Scope) -> Option<String> {
         let own = self.project.as_ref().filter(|project| project.scope == *scope)?;
         Some(own.dir.to_string_lossy().into_owned())
     }
 }
 
-/// True where somebody speaks of themselves: such a note rarely belongs to one project.
+/// True for a statement about oneself, which rarely belongs to one project.
 fn says_i(content: &str) -> bool {
     const WORDS: [&str; 9] = ["i", "i'm", "i've", "i'd", "i'll", "my", "me", "mine", "myself"];
     let mut words = content.split(|character: char| !character.is_alphanumeric() && !matches!(character, '\'' | '’'));

@@ -1,7 +1,7 @@
-//! Notes out of a client's own memory files: read, never written.
+//! Reads notes from a client's own memory files, and never writes them.
 //!
-//! CLAUDE.md and MEMORY.md hold lists and paragraphs: each item is a memory. Claude Code's auto-memory keeps one fact in a file of
-//! its own, with a front matter that names and describes it: the file is one memory.
+//! CLAUDE.md and MEMORY.md contain lists and paragraphs: each item becomes a memory. Claude Code's auto-memory keeps
+//! one fact per file, with a front matter that names and describes it: the file becomes one memory.
 
 use std::collections::BTreeSet;
 
@@ -12,11 +12,11 @@ use tessera_markdown::{Bound, Note, parse};
 
 use crate::use_cases::Remember;
 
-/// Characters below which an item says nothing by itself.
+/// The minimum number of characters of an item.
 const SHORTEST: usize = 8;
-/// For how many of them a sign of Chinese, Japanese or Korean counts.
+/// The weight of a Chinese, Japanese or Korean character.
 const WIDE: usize = 3;
-/// Bytes of a file that is one memory. A longer one is read item by item.
+/// The maximum size of a file that becomes one memory; longer files are split into items.
 const MOST_WHOLE: usize = 16 * 1024;
 
 /// A memory file of a client.
@@ -28,7 +28,7 @@ pub struct NoteFile {
     pub text: String,
 }
 
-/// The memories of several files of one directory. `trust` overrides what their origin earns.
+/// The memories of several files of one directory. `trust` overrides the trust of their origin.
 pub(crate) fn notes(files: &[NoteFile], scope: &Scope, trust: Option<Trust>) -> Vec<Remember> {
     let names: BTreeSet<&str> = files.iter().map(|file| file.name.as_str()).collect();
     let of_file = files.iter().flat_map(|file| {
@@ -42,13 +42,13 @@ pub(crate) fn notes(files: &[NoteFile], scope: &Scope, trust: Option<Trust>) -> 
     of_file.map(|note| Remember { tags: tags.clone(), scope: Some(scope.clone()), vouched: trust, ..note }).collect()
 }
 
-/// The one memory of a file that names and describes it; `None` for every other file.
+/// The single memory of a file with name and description; `None` for any other file.
 fn whole(note: &Note, text: &str) -> Option<Remember> {
     let text_of = |name: &str| note.fields.get(name).and_then(Value::as_str).map(str::trim);
     let metadata = note.fields.get("metadata").and_then(Value::as_object);
     let described = text_of("description").filter(|text| !text.is_empty())?;
     let body = text.get(note.body..)?.trim();
-    // The parser takes a type in the front matter itself as the note's own.
+    // The parser takes a `type` in the front matter as the note's own.
     let of_metadata = |name: &str| metadata.and_then(|fields| fields.get(name)).and_then(Value::as_str);
     let kind = of_metadata("type").or_else(|| note.is_kind_said.then_some(note.kind.as_str()));
     if body.len() > MOST_WHOLE || kind.is_none() {
@@ -71,13 +71,13 @@ fn whole(note: &Note, text: &str) -> Option<Remember> {
     })
 }
 
-/// One memory for each list item and paragraph; the headings above it are its keywords. Code and
-/// tables stay with what they explain. `files` are the names of files that are read themselves.
+/// One memory per list item and paragraph, with the headings above it as keywords. Code and tables stay with their
+/// explanation. `files` are the names of files that are read themselves.
 fn items(text: &str, files: &BTreeSet<&str>) -> Vec<Remember> {
     let (notes, headings) = (Vec::new(), Vec::new());
     let mut reader =
         Reader { headings, open: None, depth: 0, start: 0, ended: 0, notes, leads_to_file: false, text, files };
-    // A front matter that is no YAML, such as the `globs: *.rs` of other editors, is none of the notes either.
+    // A front matter that is not YAML, such as `globs: *.rs` of other editors, is not a note.
     let is_fenced = text.starts_with("---\n") || text.starts_with("---\r\n");
     let options = if is_fenced { Options::ENABLE_YAML_STYLE_METADATA_BLOCKS } else { Options::empty() };
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
@@ -92,12 +92,12 @@ struct Reader<'a> {
     files: &'a BTreeSet<&'a str>,
     headings: Vec<(HeadingLevel, String)>,
     open: Option<HeadingLevel>,
-    /// How deep in an item or a paragraph.
+    /// The nesting depth in an item or paragraph.
     depth: usize,
     start: usize,
     /// Where the last note ended.
     ended: usize,
-    /// True once the item names a file that is read itself: it is the line of an index.
+    /// True for the line of an index, which names a file that is read itself.
     leads_to_file: bool,
     notes: Vec<(String, Vec<String>)>,
 }
@@ -119,7 +119,7 @@ impl Reader<'_> {
             Event::Start(Tag::Link { dest_url, .. }) if self.files.contains(dest_url.trim_start_matches("./")) => {
                 self.leads_to_file = true;
             }
-            // An item with items in it is one note: they belong together.
+            // An item with nested items is one note.
             Event::Start(Tag::Item | Tag::Paragraph) => {
                 if self.depth == 0 {
                     self.start = start;
@@ -138,7 +138,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Code belongs to the note right above it; without one, it is a note of its own.
+    /// Code belongs to the note right above it, or else is a note of its own.
     fn code(&mut self, end: usize) {
         let code = self.text.get(self.start..end).unwrap_or("").trim_end();
         let is_next = self.text.get(self.ended..self.start).is_some_and(|between| between.trim().is_empty());
@@ -154,7 +154,7 @@ impl Reader<'_> {
 
     fn note(&mut self, end: usize) {
         let raw = self.text.get(self.start..end).unwrap_or("").trim();
-        // The marker of a list has a space behind it, the stars of bold text have none.
+        // A list marker is followed by a space, the stars of bold text are not.
         let content = ["- ", "* ", "+ "].iter().find_map(|marker| raw.strip_prefix(marker)).unwrap_or(raw).trim();
         let is_import = content.starts_with('@') && !content.contains(' ');
         let is_index = std::mem::take(&mut self.leads_to_file);
@@ -166,7 +166,7 @@ impl Reader<'_> {
     }
 }
 
-/// True for a text that is long enough to say something; a sign of Chinese, Japanese or Korean says as much as a short word.
+/// True if a text is long enough; a Chinese, Japanese or Korean character counts as a short word.
 fn says_something(text: &str) -> bool {
     let is_wide = |c: char| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}');
     text.chars().map(|c| if is_wide(c) { WIDE } else { 1 }).sum::<usize>() >= SHORTEST

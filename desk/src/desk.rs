@@ -1,4 +1,4 @@
-//! The desk: the one door between a face and the store.
+//! The service layer: the only access from a front end to the store.
 
 use tessera_engine::Store;
 use tessera_engine::domain::{MemoryRef, Timestamp};
@@ -9,48 +9,47 @@ use crate::chain::{Asked, Chain};
 use crate::folders::{ChangeWait, FolderSnapshot};
 use crate::meaning;
 
-/// What a verb does to the memories.
+/// The effect of a use case on memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing, though it may count a use.
+    /// None, except for access counts.
     Reads,
     /// It adds some.
     Adds,
-    /// It changes some, and the history can undo it.
+    /// A change that the history can undo.
     Changes,
     /// It may take some away.
     Destroys,
 }
 
-/// Something that a caller can ask for: a typed request that becomes a typed outcome. Words for either are the
-/// faces' own.
+/// A use case: a typed request with a typed result. Messages belong to the front ends.
 pub trait UseCase {
     /// What comes of it.
     type Outcome;
     /// What it does to the memories.
     const EFFECT: Effect;
 
-    /// What the links of the chain may look at and change before it is done; `None` for what passes none.
+    /// What the plugin chain may inspect and change before the action; `None` if it skips the chain.
     fn asked(&mut self) -> Option<Asked<'_>> {
         None
     }
 
-    /// The memories that it was done to, for the links that look on afterwards.
+    /// The affected memories, for the chain after the action.
     fn touched(outcome: &Self::Outcome) -> Vec<MemoryRef> {
         let _ = outcome;
         Vec::new()
     }
 
-    /// Does it. Called by [`Desk::perform`] alone.
+    /// Runs it. Only [`Desk::perform`] calls this.
     ///
     /// # Errors
-    /// When the request cannot be carried out, or the store fails.
+    /// If the request cannot be carried out, or the store fails.
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Self::Outcome, StoreError>;
 
-    /// The same after a look at the folders of files, or beside it.
+    /// The same after or beside a scan of the watched folders.
     ///
     /// # Errors
-    /// As [`UseCase::run`]. What cannot be looked at is as it was.
+    /// As [`UseCase::run`]. Folders that cannot be scanned keep their state.
     fn run_looking(
         self,
         store: &mut Store,
@@ -65,7 +64,7 @@ pub trait UseCase {
     }
 }
 
-/// A store with somebody who asks something of it.
+/// A store with a caller.
 #[derive(Debug)]
 pub struct Desk<'a> {
     store: &'a mut Store,
@@ -81,19 +80,19 @@ impl<'a> Desk<'a> {
         Self { store, caller, has_changed: false, has_spooled: false, looks: None }
     }
 
-    /// Has the folders of files looked at with the first verb; `None` where somebody watches them.
+    /// Scans watched folders with the first use case; `None` if they are watched already.
     #[must_use]
     pub fn looking(self, looks: Option<ChangeWait>) -> Self {
         Self { looks, ..self }
     }
 
-    /// Does what is asked for. Every verb of every face passes here, and nowhere else: a verb that needs another
-    /// performs it at a desk of its own. Only the lines of an import are stored by the engine, in batches.
+    /// Runs a use case. Every use case of every front end passes here; one that needs another runs it on its own
+    /// `Desk`. Only imported lines are stored by the engine directly, in batches.
     ///
     /// # Errors
-    /// As the verb.
+    /// As the use case.
     pub fn perform<V: UseCase>(&mut self, mut verb: V) -> Result<V::Outcome, StoreError> {
-        // Even one that fails may have changed something: batches are transactions of their own.
+        // A failed use case may have changed something, because batches have their own transactions.
         self.has_changed |= V::EFFECT != Effect::Reads;
         let Some(asked) = verb.asked() else { return self.run(verb, self.caller) };
         let Some(chain) = Chain::of(self.store, self.caller) else { return self.run(verb, self.caller) };
@@ -116,8 +115,8 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Makes the vectors of what was written, once the caller has their answer. Nobody is told of a fault: whoever has
-    /// time later makes them.
+    /// Computes missing embeddings after the caller got the answer. Errors are ignored, because somebody else computes
+    /// them later.
     pub fn embed(&mut self) {
         if self.has_changed {
             meaning::after_write(self.store);
@@ -129,22 +128,22 @@ impl<'a> Desk<'a> {
         self.caller
     }
 
-    /// Where the key lies that secrets are sealed with, where there is one and it can be had.
+    /// The place of the key for secrets, if there is a key that can be accessed.
     pub fn secret_key(&self) -> Option<KeyPlace> {
         self.store.secret_key_place().ok().flatten()
     }
 
-    /// The time now, as the store sees it.
+    /// The present time of the store.
     pub fn now(&self) -> Timestamp {
         self.store.now()
     }
 
-    /// True when something was done that plugins are to be told of.
+    /// True if events wait for plugins.
     pub fn has_spooled(&self) -> bool {
         self.has_spooled
     }
 
-    /// True when a verb was performed that may have changed something.
+    /// True if a use case may have changed something.
     pub fn has_changed(&self) -> bool {
         self.has_changed
     }

@@ -3,23 +3,23 @@
 use std::path::Path;
 use std::{fs, io};
 
-/// Bytes of a small file, at most.
+/// The maximum size of a small file.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// The text of a small file. A pipe, which would keep whoever opens it waiting, is no file.
+/// The text of a small file. Rejects pipes, which could block.
 ///
 /// # Errors
-/// When it cannot be read, is no file, or is longer than a megabyte.
+/// If it cannot be read, is not a file, or is larger than 1 MB.
 pub fn read_small(path: &Path) -> io::Result<String> {
     let found = fs::metadata(path)?;
     match (found.is_file(), found.len()) {
         (true, 0..=MOST_BYTES) => fs::read_to_string(path),
-        (true, _) => Err(io::Error::other("is longer than a megabyte")),
-        (false, _) => Err(io::Error::other("is no file")),
+        (true, _) => Err(io::Error::other("is longer than 1 MB")),
+        (false, _) => Err(io::Error::other("is not a file")),
     }
 }
 
-/// The text of a small file of somebody else's; `None` when it is none, or no file at all.
+/// The text of a small foreign file; `None` if it is not text, or not a file.
 pub fn small_text(path: &Path) -> Option<String> {
     read_small(path).ok()
 }

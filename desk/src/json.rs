@@ -1,9 +1,9 @@
-//! JSON as clients write it: a text that was cut inside a character leaves half of it behind.
+//! JSON as clients write it: a text that was cut within a character contains half of a surrogate pair.
 
 use std::borrow::Cow;
 
-/// The same JSON with a sign of replacement for each half of a character (`\ud83d` without the `\ude00` behind it), which no
-/// parser takes. JavaScript writes it where a text was cut there.
+/// The same JSON with a replacement character for each half of a surrogate pair (`\ud83d` without `\ude00`), which
+/// parsers reject. JavaScript writes it when a text is cut there.
 pub fn whole_characters(text: &str) -> Cow<'_, str> {
     let mut made = String::new();
     let (mut kept, mut at) = (0, 0);
@@ -18,7 +18,7 @@ pub fn whole_characters(text: &str) -> Cow<'_, str> {
                 kept = at;
             }
             Some(_) => at += 6,
-            // Whatever follows is said by this sign: a second `\` begins nothing.
+            // The next character is escaped, so a second `\` begins nothing.
             None => at += 1 + text.get(at + 1..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8),
         }
     }
@@ -29,7 +29,7 @@ pub fn whole_characters(text: &str) -> Cow<'_, str> {
     Cow::Owned(made)
 }
 
-/// The number of `\u1234` at a place.
+/// The code unit of `\u1234` at a position.
 fn unit(text: &str, at: usize) -> Option<u16> {
     let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
     digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?

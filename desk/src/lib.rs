@@ -1,22 +1,21 @@
-//! What every face of Tessera shares: the way from a command, a tool call or a hook to the store.
+//! Everything that front ends share: the way from a command, tool call or hook to the store.
 //!
-//! - [`Desk`]: the door. A face parses, [performs](Desk::perform) one of the [`verbs`], and renders what comes of it.
+//! - [`Desk`]: the entrance. A front end parses, [performs](Desk::perform) a use case, and renders the result.
 //! - [`Caller`]: who asks, and the defaults that depend on it.
-//! - [`chain`]: what looks at a memory before and after a verb: links of ours, and plugins.
-//! - [`project`]: which project a directory belongs to, and whether it is believed.
-//! - [`queue`]: sessions that wait to be learned from. [`screen`]: what learning must not see.
-//! - [`files`], [`log`]: small files of somebody else's; one line for each fault.
-//! - [`folders`]: directories of notes that recall knows, and the memory tool.
-//! - [`older`]: readers of what older systems kept.
-//! - [`meaning`]: vectors of memories, made when nobody waits for an answer.
-//! - [`views`]: shapes of JSON that more than one face shows.
-//! - `team`, `sync`, `shared`, `vault` (feature `team`): the verbs that need a team server, its client, a store that many
-//!   calls share, the vault of this machine.
+//! - [`chain`]: links before and after a use case: Tessera's own, and plugins.
+//! - [`project`]: the project of a directory, and whether it is trusted.
+//! - [`queue`]: sessions to learn from. [`screen`]: hides credentials from learning.
+//! - [`files`], [`log`]: small foreign files; one line per error.
+//! - [`folders`]: watched folders, and the memory tool.
+//! - [`older`]: readers for other systems.
+//! - [`meaning`]: computes embeddings when nobody waits.
+//! - [`views`]: JSON shapes of several front ends.
+//! - `team`, `sync`, `shared`, `vault` (feature `team`): use cases of the team server, its client, a store for many
+//!   calls, the vault.
 //!
-//! Without the feature `team` nothing here knows a runtime or a network.
+//! Without the feature `team`, nothing here uses an async runtime or a network.
 //!
-//! The [`chain`] and the [`verbs`] use each other: the desk performs a verb between the links, and a link sees the request of
-//! the verb that it stands before.
+//! The [`chain`] and the [`use_cases`] import each other: a use case runs between links, and a link sees the request.
 
 #[cfg(feature = "team")]
 mod background;

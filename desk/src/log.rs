@@ -1,4 +1,4 @@
-//! One line for each fault of ours, in a file that does not grow without bound.
+//! One line per internal error, in a file of limited size.
 
 use std::fs;
 use std::io::Write;
@@ -19,7 +19,7 @@ pub fn last(home: &Home) -> Option<String> {
     String::from_utf8_lossy(&bytes).lines().last().map(str::to_owned)
 }
 
-/// Writes a line. There is nobody to tell when that fails.
+/// Writes a line. A failure cannot be reported.
 pub fn line(home: &Home, at: Timestamp, text: &str) {
     if !home.dir().is_dir() {
         return;
@@ -27,14 +27,14 @@ pub fn line(home: &Home, at: Timestamp, text: &str) {
     append(&home.hooks_log(), &home.hooks_log_old(), at, text);
 }
 
-/// Appends a line to a log, whose older half is `old`.
+/// Appends a line to a log; `old` receives its older half.
 pub(crate) fn append(path: &Path, old: &Path, at: Timestamp, text: &str) {
     if path.metadata().is_ok_and(|metadata| metadata.len() > MOST_BYTES) {
         let _ = fs::rename(path, old);
     }
     let flat: String = dropped(text).chars().map(|c| if c.is_control() { ' ' } else { c }).take(500).collect();
     if let Ok(mut file) = private_file().create(true).append(true).open(path) {
-        // In one piece: other processes append their own.
+        // One write, because other processes append too.
         let _ = file.write_all(format!("{at} {flat}\n").as_bytes());
     }
 }
@@ -42,7 +42,7 @@ pub(crate) fn append(path: &Path, old: &Path, at: Timestamp, text: &str) {
 /// How long the end of a hook waits for its line.
 const LAST_MOMENT: Duration = Duration::from_millis(100);
 
-/// Writes a line, and waits for it only a moment: the disk may be what hangs.
+/// Writes a line, and waits only a moment, because the disk may hang.
 pub fn line_in_passing(home: &Home, at: Timestamp, text: &str) {
     let (done, written) = mpsc::channel();
     let (home, text) = (home.clone(), text.to_owned());

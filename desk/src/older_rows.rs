@@ -1,5 +1,4 @@
-//! A draft of an older system as a row of ours: what does not fit a field here is left out of it and said, and nothing
-//! else of the row is lost by that.
+//! Converts a draft of another system to a row: a value that does not fit is skipped and reported, and the rest stays.
 
 use std::str::FromStr;
 
@@ -16,11 +15,11 @@ use tessera_importers::Skipped;
 
 use crate::use_cases::described;
 
-/// Characters of a memory that is shown before anything is stored.
+/// Characters of a memory that a preview shows.
 const SAMPLE_CHARS: usize = 160;
-/// From here on JSON readers round whole numbers: 2 to the 64th.
+/// JSON readers round whole numbers from 2^64 on.
 const WHOLE: f64 = 18_446_744_073_709_551_616.0;
-/// Keywords or named things of one memory.
+/// The maximum number of keywords or entities of a memory.
 const MOST_WORDS: usize = 128;
 
 /// A row on its way.
@@ -28,14 +27,14 @@ pub(crate) struct Coming {
     pub(crate) row: OlderRow,
     /// What a person calls it there.
     pub(crate) name: String,
-    /// What it is to others, by their keys.
+    /// Its links, by key.
     pub(crate) links: Vec<(LinkKind, MemoryUuid)>,
-    /// What could not be kept as it was.
+    /// Values that could not be kept unchanged.
     pub(crate) remarks: Vec<String>,
 }
 
 impl Coming {
-    /// The row of a draft, believed as far as whoever imports it says.
+    /// The row of a draft, with the trust that the importing user chose.
     pub(crate) fn of(draft: older::Draft, whose: ImportAs, scope: &Scope, now: Timestamp) -> Self {
         let mut remarks = draft.remarks.clone();
         let category: Option<Category> = fitting(draft.category.as_deref(), "category", &mut remarks);
@@ -62,12 +61,15 @@ impl Coming {
         if let Some(created) =
             draft.created.filter(|created| Timestamp::from_micros(created.as_microsecond()) > now.plus_days(1))
         {
-            remarks.push(format!("created: {created} is still to come, by the clock here; it stays so"));
+            remarks.push(format!(
+                "created: {created} is in the future, by this machine's clock; it is imported \
+                unchanged"
+            ));
         }
         let sensitive = draft.is_secret.then(|| described(None, category.as_ref()));
         let kind: Option<MemoryType> = fitting(draft.kind.as_deref(), "type", &mut remarks);
         let draft = Draft {
-            // Nothing is read off a text that is a secret.
+            // Nothing is derived from a secret text.
             category: category.or_else(|| draft.is_secret.then(Category::default)),
             kind,
             importance: draft.importance.and_then(|importance| Importance::try_from(importance).ok()),
@@ -91,12 +93,12 @@ impl Coming {
     }
 }
 
-/// The part of a client's name that names the row there.
+/// The part of a client name that names the row.
 fn draft_name(client: &str) -> String {
     client.split_once(' ').map_or(client, |(_, name)| name).to_owned()
 }
 
-/// How a memory begins, for somebody who decides whether to take it: no credential is shown.
+/// The beginning of a memory for a preview, without credentials.
 pub(crate) fn sample(draft: &Draft) -> String {
     let text = draft.sensitive.clone().unwrap_or_else(|| dropped(&draft.content).into_owned());
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -104,22 +106,22 @@ pub(crate) fn sample(draft: &Draft) -> String {
     if cut.len() < line.len() { format!("{cut}…") } else { cut }
 }
 
-/// Why a row is left out, without the credential that may stand in it.
+/// Why a row is skipped, without credentials.
 pub(crate) fn without_values(skipped: Skipped) -> Skipped {
     Skipped { at: dropped(&skipped.at).into_owned(), problem: dropped(&skipped.problem).into_owned() }
 }
 
-/// A time as it is kept here: what lies outside of that becomes its nearest, which is said.
+/// A time within our range; others are clamped and reported.
 fn time(given: Option<jiff::Timestamp>, what: &str, remarks: &mut Vec<String>) -> Option<Timestamp> {
     let given = given?;
     let kept = Timestamp::from_micros(given.as_microsecond());
     if kept.as_micros() != given.as_microsecond() {
-        remarks.push(format!("{what}: {given} cannot be kept, and becomes {kept}"));
+        remarks.push(format!("{what}: {given} is not valid here and becomes {kept}"));
     }
     Some(kept)
 }
 
-/// A value that fits its field; what does not is said.
+/// A value that fits its field; others are reported.
 fn fitting<T: FromStr>(text: Option<&str>, field: &str, remarks: &mut Vec<String>) -> Option<T>
 where
     T::Err: std::fmt::Display,
@@ -128,37 +130,37 @@ where
     match text.parse() {
         Ok(value) => Some(value),
         Err(problem) => {
-            remarks.push(format!("{field}: left out: {problem}"));
+            remarks.push(format!("{field}: skipped: {problem}"));
             None
         }
     }
 }
 
-/// Reports whole numbers that lost digits, however deep they are.
+/// Reports whole numbers that lost digits, at any depth.
 fn remark_rounded(name: &str, value: &Value, remarks: &mut Vec<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| remark_rounded(name, item, remarks)),
         Value::Object(fields) => fields.iter().for_each(|(name, value)| remark_rounded(name, value, remarks)),
         value if value.is_f64() && value.as_f64().is_some_and(|number| number.abs() >= WHOLE) => {
-            remarks.push(format!("metadata: {name} is kept as {value}: digits beyond 64 bits are lost"));
+            remarks.push(format!("metadata: {name} becomes {value}: digits beyond 64 bits are lost"));
         }
         _ => {}
     }
 }
 
-/// What is kept beside the text; nothing where it cannot be, which is said.
+/// The metadata; none if they are not valid, which is reported.
 fn metadata(kept: Map<String, Value>, remarks: &mut Vec<String>) -> Option<Metadata> {
     kept.iter().for_each(|(name, value)| remark_rounded(name, value, remarks));
     match Metadata::try_from(Value::Object(kept)) {
         Ok(metadata) => Some(metadata).filter(|metadata| !metadata.is_empty()),
         Err(problem) => {
-            remarks.push(format!("metadata: left out: {problem}"));
+            remarks.push(format!("metadata: skipped: {problem}"));
             None
         }
     }
 }
 
-/// Says of a name that is kept in another form that it is, unless its case alone changes.
+/// The remark for a name in another form, unless only its case changes.
 fn folded(given: &str, kept: &str) -> Option<String> {
     let given = given.trim();
     (given.to_lowercase() != kept).then(|| format!("{given} becomes {kept}"))
@@ -172,7 +174,7 @@ fn tags(given: &[String], remarks: &mut Vec<String>) -> Vec<Tag> {
         tags.extend(tag.filter(|tag| !tags.contains(tag)));
     }
     if tags.len() > MAX_TAGS {
-        remarks.push(format!("tags: {} of {} are left out", tags.len() - MAX_TAGS, tags.len()));
+        remarks.push(format!("tags: {} of {} were skipped", tags.len() - MAX_TAGS, tags.len()));
         tags.truncate(MAX_TAGS);
     }
     tags
@@ -189,7 +191,7 @@ fn words(given: &[String], field: &str, remarks: &mut Vec<String>) -> Vec<String
     let is_long = given.iter().any(|word| word.chars().count() > MAX_NAME_CHARS);
     if is_long || given.len() > MOST_WORDS {
         remarks.push(format!(
-            "{field}: those of more than {MAX_NAME_CHARS} characters, and from the {MOST_WORDS}th on, are left out"
+            "{field}: entries above {MAX_NAME_CHARS} characters, and after the {MOST_WORDS}th, were skipped"
         ));
     }
     words

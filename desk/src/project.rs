@@ -1,4 +1,4 @@
-//! Which project a directory belongs to: the same for every worktree and clone of a repository.
+//! The project of a directory, which is the same for every worktree and clone of a repository.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,21 +12,20 @@ use tessera_tables::names;
 
 use crate::files;
 
-/// A file at the top of a project that names it: `project = "name"`.
+/// A file at the top of a project with its name: `project = "name"`.
 pub const NAME_FILE: &str = ".tessera.toml";
 
-/// What a directory says of itself, and where it says so. Everything in it may have come with a clone of somebody
-/// else's repository.
+/// The project that a directory names, and where. All of it may come from a clone of a foreign repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     /// The project.
     pub scope: Scope,
     /// What says so.
     pub by: DetectedBy,
-    /// The directory in which it is said: the asked one, or one above it.
+    /// The directory with the name: the requested one, or a parent.
     pub root: PathBuf,
-    /// The directory that is to be believed or not: `root`, or the main directory of the repository where `root` is a
-    /// worktree that the repository knows of.
+    /// The directory to trust: `root`, or the repository's main directory if `root` is a worktree that the repository
+    /// knows.
     pub place: PathBuf,
 }
 
@@ -36,7 +35,7 @@ pub enum DetectedBy {
     /// `.tessera.toml`.
     NameFile = "its .tessera.toml",
     /// The repository's `origin`.
-    Origin = "the origin of its repository",
+    Origin = "the git remote `origin`",
     /// The path of the repository, or of the directory.
     Path = "its path",
 }
@@ -47,17 +46,17 @@ impl Claim {
         Self { scope: Scope::Global, by: DetectedBy::Path, root: dir.to_path_buf(), place: dir.to_path_buf() }
     }
 
-    /// True when nothing but the directory's own path says what it is: that nobody can choose for another directory.
+    /// True if only the directory's own path names it, which nobody can choose for another directory.
     pub fn is_its_own(&self) -> bool {
         let own = || self.by == DetectedBy::Path && same(Path::new(self.scope.as_str()), &self.place);
         self.scope == Scope::Global || own()
     }
 
-    /// True when what the directory says may be acted on unasked: it is its own, the person confirmed it, or made
-    /// memories of the project there.
+    /// True if the directory is trusted: its path names the project, the user confirmed it, or stored memories of the
+    /// project there.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn is_believed(&self, store: &Store) -> Result<bool, StoreError> {
         if self.is_its_own() {
             return Ok(true);
@@ -76,11 +75,11 @@ fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// The project of a directory, as the directory says.
+/// The project that a directory names.
 ///
-/// In this order: the name in `.tessera.toml` of the directory or one above it; the repository's
-/// `origin` as `host/owner/name`; the repository's main directory; the directory itself. The user's
-/// home and the file system's root are no projects.
+/// In this order: the name in `.tessera.toml` of the directory or a parent; the repository's `origin` as
+/// `host/owner/name`; the repository's main directory; the directory itself. The user's home and the root directory are
+/// not projects.
 pub fn claim_of(dir: &Path, user_home: Option<&Path>) -> Claim {
     let is_nobodys = |dir: &Path| dir.parent().is_none() || user_home.is_some_and(|home| same(home, dir));
     for above in dir.ancestors().take_while(|above| !is_nobodys(above)) {
@@ -115,7 +114,7 @@ fn same(a: &Path, b: &Path) -> bool {
 }
 
 fn scope(identity: &str) -> Scope {
-    // A clone may say anything of itself.
+    // A clone may contain anything.
     dropped(identity).parse().unwrap_or_default()
 }
 
@@ -126,11 +125,10 @@ fn declared_name(dir: &Path) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// The directory that all worktrees of a repository share.
+/// The common directory of a repository's worktrees.
 struct GitDir {
     path: PathBuf,
-    /// True when the directory asked from is a worktree, and the repository says so too: a `.git` file alone can name
-    /// any repository of the machine.
+    /// True if the repository confirms the worktree, because a `.git` file alone can name any repository.
     knows_us: bool,
 }
 
@@ -160,13 +158,13 @@ fn origin_of(git_dir: &Path) -> Option<String> {
     normal_url(config.get_from(Some("remote \"origin\""), "url")?)
 }
 
-/// `host/owner/name`, whatever the way to it, without user names and passwords.
+/// `host/owner/name` for any protocol, without user names and passwords.
 fn normal_url(address: &str) -> Option<String> {
     let parsed = url::Url::parse(address).ok().filter(url::Url::has_host);
     let (host, path) = if let Some(parsed) = &parsed {
         (parsed.host_str()?.to_lowercase(), parsed.path().to_owned())
     } else if address.contains("://") {
-        // An address that cannot be read may hold a password where a name is looked for.
+        // An address that cannot be parsed may contain a password.
         return None;
     } else {
         // The short form of ssh: [user@]host:path
@@ -238,7 +236,7 @@ mod tests {
         let claim = |path: &str| claim_of(&at(path), None);
         assert!(claim("plain").is_its_own() && claim("ledger/src").is_its_own());
         let own = claim("ledger").scope;
-        // What points at another repository's directory says that it is that repository.
+        // A link to another repository's directory names that repository.
         std::os::unix::fs::symlink(at("ledger/.git"), at("linked/.git")).unwrap();
         fs::write(at("pointing/.git"), format!("gitdir: {}\n", at("ledger/.git").display())).unwrap();
         for path in ["linked", "pointing"] {

@@ -1,4 +1,4 @@
-//! The job queue: a directory with one small file a job. A job leaves it when everything it gave is stored.
+//! The job queue: a directory with one small file per job. A job is deleted after all its results are stored.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -12,9 +12,9 @@ use tessera_engine::store::{Home, make_private_dir, replace, sync_dir, try_lock}
 
 use crate::screen;
 
-/// Jobs kept, at most; the oldest go first.
+/// The maximum number of jobs; the oldest are deleted first.
 const MOST_JOBS: usize = 500;
-/// The longest wait before a failed job is tried again, in seconds.
+/// The longest pause before a failed job is tried again, in seconds.
 const LONGEST_WAIT: i64 = 6 * 3600;
 
 /// A session to learn from.
@@ -26,7 +26,7 @@ pub struct Job {
     pub transcript: PathBuf,
     /// The project.
     pub scope: Scope,
-    /// The directory the session works in.
+    /// The working directory of the session.
     pub cwd: Option<PathBuf>,
     /// The assistant's last words.
     pub answer: String,
@@ -34,7 +34,7 @@ pub struct Job {
     pub claude: Option<PathBuf>,
     /// When the turn ended.
     pub at: Timestamp,
-    /// Times it was tried and failed.
+    /// The number of failed attempts.
     #[serde(default)]
     pub attempts: u32,
     /// Not to be tried before.
@@ -42,12 +42,12 @@ pub struct Job {
     pub not_before: Option<Timestamp>,
 }
 
-/// Held by the one worker of a machine that empties the queue.
+/// Held by the single worker of a machine.
 #[derive(Debug)]
-pub struct WorkerTurn(#[expect(dead_code, reason = "the lock goes with the file")] File);
+pub struct WorkerTurn(#[expect(dead_code, reason = "the lock is released with the file")] File);
 
 impl WorkerTurn {
-    /// `None` while another worker holds it, or where nothing can be written.
+    /// `None` if another worker holds it, or nothing can be written.
     pub fn take(home: &Home) -> Option<Self> {
         try_lock(&home.worker_lock()).ok().flatten().map(Self)
     }
@@ -59,11 +59,11 @@ impl WorkerTurn {
     }
 }
 
-/// Adds a job; it is on disk when this returns. A queue may wait for days: no credential is written to it. A conversation in
-/// a file whose name holds one is not learned from.
+/// Adds a durable job. The queue may wait for days, so it contains no credentials; a conversation whose file name
+/// contains one is skipped.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If it cannot be written.
 pub fn submit(home: &Home, job: &Job) -> io::Result<()> {
     if screen::names_credential(&job.transcript) {
         return Ok(());
@@ -87,7 +87,7 @@ fn write(path: &Path, job: &Job) -> io::Result<()> {
     replace(path, &serde_json::to_vec(job)?)
 }
 
-/// True when a job is there, due or not.
+/// True if a job waits, due or not.
 pub fn is_waiting(home: &Home) -> bool {
     !waiting(home).is_empty()
 }
@@ -101,7 +101,7 @@ pub fn waiting(home: &Home) -> Vec<PathBuf> {
     files
 }
 
-/// A job with the files that ask for it: jobs of one session are one.
+/// A job with its files; jobs of one session are merged.
 #[derive(Debug)]
 pub struct Batch {
     /// What is to be done.
@@ -109,13 +109,13 @@ pub struct Batch {
     files: Vec<PathBuf>,
 }
 
-/// Jobs that are due, one for each session, without those of which every file is among `seen`. Files that are no
-/// jobs, and the oldest of too many, are removed.
+/// Due jobs, one per session, except those whose files are all in `seen`. Deletes invalid files, and the oldest beyond
+/// the maximum.
 pub fn due(home: &Home, now: Timestamp, seen: &BTreeSet<PathBuf>) -> Vec<Batch> {
     let mut files = waiting(home);
     let too_many = files.len().saturating_sub(MOST_JOBS);
     for old in files.drain(..too_many) {
-        // A file that stays is met again the next time.
+        // A remaining file is tried again.
         let _ = fs::remove_file(old);
     }
     let mut batches: Vec<Batch> = Vec::new();
@@ -128,7 +128,7 @@ pub fn due(home: &Home, now: Timestamp, seen: &BTreeSet<PathBuf>) -> Vec<Batch> 
         match batches.iter_mut().find(|batch| batch.job.session == job.session) {
             Some(batch) => {
                 batch.files.push(path);
-                // A new turn ends the wait after a failure.
+                // A new turn ends the pause after a failure.
                 let not_before = batch.job.not_before.and(job.not_before);
                 let attempts = batch.job.attempts.max(job.attempts);
                 let latest = if job.at < batch.job.at { batch.job.clone() } else { job };
@@ -150,20 +150,20 @@ impl Batch {
         self.files.iter().cloned()
     }
 
-    /// Everything the job gave is stored.
+    /// Deletes a job whose results are stored.
     pub fn done(self) {
         for file in self.files {
             let _ = fs::remove_file(file);
         }
     }
 
-    /// The job is to be tried again, later each time.
+    /// Postpones the job, longer each time.
     pub fn retry(mut self, now: Timestamp) {
         self.job.attempts += 1;
         let wait = (30_i64 << self.job.attempts.min(10)).min(LONGEST_WAIT);
         self.job.not_before = Some(Timestamp::from_micros(now.as_micros() + wait * 1_000_000));
         let Some(last) = self.files.pop() else { return };
-        // When the disk is full the file stays as it was, and is tried again sooner.
+        // On a full disk the file stays unchanged, and is tried again sooner.
         if write(&last, &self.job).is_ok() {
             self.files.into_iter().for_each(|file| drop(fs::remove_file(file)));
         }

@@ -1,13 +1,13 @@
-//! What learning and the small files of hooks must not see: texts without the credentials that are found in them.
+//! Hides credentials from learning and from the small files of hooks.
 
 use std::path::Path;
 
 use tessera_engine::screen::{findings, is_clean};
 
-/// What a private key that goes on beyond the end of a text begins with.
+/// The beginning of a private key that may continue after a text.
 const BEGUN: &str = "-----BEGIN";
 
-/// The lines of a text that hold no credential, and no part of one.
+/// The lines of a text without credentials or parts of them.
 pub fn screened(text: &str) -> String {
     let found = findings(text);
     let (mut kept, mut at) = (Vec::new(), 0);
@@ -21,13 +21,13 @@ pub fn screened(text: &str) -> String {
     kept.join("\n")
 }
 
-/// The beginning of a text without the lines that hold a credential, `most` bytes at most. Four times as much is looked
-/// at and no more, so that a client never waits for a long text; a line that would be cut there is left out whole.
+/// The beginning of a text without credential lines, at most `most` bytes. Scans only four times as much, so a client
+/// never waits for a long text; a cut line is omitted.
 pub fn screened_head(text: &str, most: usize) -> String {
     let head = text.get(..text.floor_char_boundary(4 * most)).unwrap_or_default();
     let is_cut = head.len() < text.len();
     let whole = if is_cut { head.rsplit_once('\n').map_or("", |(whole, _)| whole) } else { head };
-    // A key of many lines may be cut in its middle, and what is left of it is known by its beginning alone.
+    // A multi-line key may be cut, and only its beginning identifies it.
     let whole = match whole.rfind(BEGUN).filter(|_| is_cut) {
         Some(begin) if !whole.get(begin..).is_some_and(|rest| rest.contains("-----END")) => whole.get(..begin),
         _ => Some(whole),
@@ -37,12 +37,12 @@ pub fn screened_head(text: &str, most: usize) -> String {
     kept
 }
 
-/// True when a text seems to hold a credential.
+/// True if a text seems to contain a credential.
 pub fn holds_credential(text: &str) -> bool {
     !is_clean(text)
 }
 
-/// True when the name of a file or directory seems to hold one.
+/// True if a file or directory name seems to contain a credential.
 pub fn names_credential(path: &Path) -> bool {
     path.to_str().is_some_and(holds_credential)
 }

@@ -1,4 +1,4 @@
-//! A store that many calls share: behind a lock, used in turn, off the thread that asks.
+//! A store that many calls share: behind a lock, used in turn, on other threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -14,7 +14,7 @@ use crate::background::{self, WakeSignal};
 use crate::caller::PluginRules;
 use crate::folders::{ChangeWait, Watch};
 
-/// After this long without a call, chores are done and memory is given back.
+/// The idle time after which maintenance runs and memory is released.
 const IDLE: Duration = Duration::from_secs(5);
 
 /// A store that many calls share.
@@ -29,33 +29,33 @@ pub struct SharedStore {
     watch: Arc<OnceLock<Watch>>,
 }
 
-/// The store as it is now: another process may have put another database in its place.
+/// The present store: another process may have replaced the database.
 fn following(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
     let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
     if let Err(error) = store.follow() {
-        // The call goes on: reads see the old content, and each write fails with this error.
-        tracing::warn!(%error, "the store was replaced, and cannot be opened");
+        // The call continues: reads see the old content, writes fail with this error.
+        tracing::warn!(%error, "the store was replaced and cannot be opened");
     }
     store
 }
 
 impl SharedStore {
-    /// A store that this process holds open.
+    /// A store that this process keeps open.
     pub fn new(store: Store) -> Self {
         let store = Arc::new(Mutex::new(store));
         let (used, changed, asked) = (Arc::default(), Arc::default(), Arc::default());
         Self { store, used, changed, asked, calls: Arc::default(), wake: Arc::default(), watch: Arc::default() }
     }
 
-    /// Has the vectors of memories made that wait for them, and plugins told of what was done, by a thread of its own, now and
-    /// whenever something changed, until the last of these is dropped.
+    /// Starts a thread that computes embeddings and sends events to plugins, now and after changes, until the last
+    /// handle is dropped.
     pub fn work_in_background(&self, rules: PluginRules) {
         if let Some(wake) = self.here(|store| background::start(store, rules, Arc::clone(&self.calls))) {
             let _ = self.wake.set(wake);
         }
     }
 
-    /// Has the folders of files watched by a thread of its own, from the first call on, until the last of these is dropped.
+    /// Starts a thread that watches folders, from the first call on, until the last handle is dropped.
     pub fn watch_files_in_background(&self) {
         let (changed, wake) = (Arc::clone(&self.changed), Arc::clone(&self.wake));
         let tell = move || {
@@ -67,7 +67,7 @@ impl SharedStore {
         }
     }
 
-    /// How a call looks at the folders of files; `None` where they are watched.
+    /// How a call checks watched folders; `None` if a thread watches them.
     pub(crate) fn looks(&self) -> Option<ChangeWait> {
         match self.watch.get() {
             Some(watch) if watch.is_standing() => None,
@@ -76,18 +76,18 @@ impl SharedStore {
         }
     }
 
-    /// Notes that something changed: it may be to be sent, and have no vectors yet.
+    /// Records a change, which may need sync and embeddings.
     pub fn note_change(&self) {
         self.changed.notify_one();
         self.wake_background();
     }
 
-    /// Has what nobody waits for done soon.
+    /// Wakes the background thread.
     pub(crate) fn wake_background(&self) {
         self.wake.get().into_iter().for_each(WakeSignal::wake);
     }
 
-    /// Runs `work` on the store. `None` when the caller gave up waiting; work that began is finished.
+    /// Runs `work` on the store. `None` if the caller gave up; started work finishes.
     pub async fn run<T: Send + 'static>(
         &self,
         cancelled: &CancellationToken,
@@ -108,8 +108,8 @@ impl SharedStore {
         }
     }
 
-    /// The same store behind another connection: what waits there, such as for whoever reads folders of files, keeps no other call
-    /// waiting.
+    /// The same store on another connection, so that waiting there, for example for a folder scan, delays no other
+    /// call.
     pub async fn beside(&self) -> Self {
         let store = Arc::clone(&self.store);
         let opened = tokio::task::spawn_blocking(move || {
@@ -119,13 +119,13 @@ impl SharedStore {
         match opened.await {
             Ok(Ok(store)) => Self { store: Arc::new(Mutex::new(store)), ..self.clone() },
             failed => {
-                tracing::debug!(?failed, "there is no second connection");
+                tracing::debug!(?failed, "no second connection");
                 self.clone()
             }
         }
     }
 
-    /// The same where files are known; else nobody has to wait for whoever reads them.
+    /// The same if there are files; otherwise nobody scans folders.
     pub async fn beside_files(&self) -> Self {
         let never = CancellationToken::new();
         match self.run(&never, |store| store.knows_files()).await {
@@ -139,43 +139,43 @@ impl SharedStore {
         work(&mut following(&self.store))
     }
 
-    /// Resolves after a call, which may have changed something.
+    /// Resolves after a call that may have changed something.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// Notes that somebody works here: news of a server are wanted sooner.
+    /// Records activity, so that changes are fetched sooner.
     pub(crate) fn note_asked(&self) {
         self.asked.notify_one();
     }
 
-    /// Resolves after somebody asked for something.
+    /// Resolves after a request.
     pub(crate) async fn asked(&self) {
         self.asked.notified().await;
     }
 
-    /// Does the chores of a long-lived process whenever calls have paused. Never returns.
+    /// Runs maintenance whenever calls pause. Never returns.
     pub async fn keep_tidy(&self) {
         let never = CancellationToken::new();
         loop {
             self.used.notified().await;
             while tokio::time::timeout(IDLE, self.used.notified()).await.is_ok() {}
             self.run(&never, tidy).await;
-            // A step at a time: a call in between does not wait for all.
+            // One step at a time, so that a call in between does not wait.
             while self.run(&never, reanalyse).await == Some(true) {}
-            // Another process, or a server's news, may have left some.
+            // Another process, or sync, may have left some.
             self.wake_background();
-            // The chores are a use of the desk too.
+            // Maintenance also uses the service layer.
             tokio::select! { biased; () = self.used.notified() => {}, () = std::future::ready(()) => {} }
         }
     }
 
-    /// What must not wait for the next start.
+    /// Finishes what must not wait for the next start.
     pub async fn close(&self) {
         let never = CancellationToken::new();
         let folded = self.run(&never, Store::fold_accesses).await;
         if let Some(Err(error)) = folded {
-            tracing::debug!(error = %error, "the access log waits for the next start");
+            tracing::debug!(error = %error, "the access log is stored at the next start");
         }
     }
 }
@@ -196,10 +196,10 @@ impl Drop for Running {
     }
 }
 
-/// True when there is more to do.
+/// True if there is more to do.
 fn reanalyse(store: &mut Store) -> bool {
     store.reanalyse_some().unwrap_or_else(|error| {
-        tracing::debug!(error = %error, "rows of an older program wait");
+        tracing::debug!(error = %error, "rows of an earlier version are re-indexed later");
         false
     })
 }
@@ -209,6 +209,6 @@ fn tidy(store: &mut Store) {
     if let Err(error) = chores {
         tracing::debug!(error = %error, "chores failed");
     }
-    // Nobody asks just now: what the encoder holds is the program's own pages, which come back by themselves.
+    // Nobody asks now; the encoder's pages are reloaded on demand.
     Encoder::shared().rest();
 }

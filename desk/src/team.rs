@@ -1,4 +1,4 @@
-//! A desk that many calls share, in a process with a runtime, and the verbs that only a team server can do.
+//! A store shared by many calls in an async process, and the use cases that need a team server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,11 +18,11 @@ use crate::folders::ChangeWait;
 use crate::shared::SharedStore;
 use crate::sync::{EVERY, Mode, Remote, RemoteError, SharedTag, Shares, SyncError, SyncProblem, Worker};
 
-/// How often, and after how long, another process's turn is waited for.
+/// How often, and at which interval, another process's turn is awaited.
 const TURNS: u32 = 40;
 const TURN: Duration = Duration::from_millis(250);
 
-/// A team server, the store that is kept in sync with it, and how.
+/// A team server, and the store that syncs with it.
 #[derive(Debug, Clone)]
 pub struct Team {
     store: SharedStore,
@@ -32,24 +32,24 @@ pub struct Team {
     trouble: SyncProblem,
 }
 
-/// What comes of work at a desk in direct mode: the outcome, and why the server does not have it yet, if so.
+/// The result of work in direct mode: the outcome, and why the server does not have it yet.
 #[derive(Debug)]
 pub struct Done<T> {
     /// The outcome.
     pub outcome: T,
-    /// It is kept here, and sent when the server answers again.
+    /// Why it was not sent yet; it is sent when the server answers again.
     pub not_sent: Option<SyncError>,
-    /// Why the server's news is not in it, where the work went on without.
+    /// Why the server's changes are missing, if the work continued without them.
     pub not_heard: Option<SyncError>,
 }
 
 impl Team {
-    /// A server for a store.
+    /// Creates a connection of a store to a server.
     pub fn new(store: SharedStore, remote: Remote, mode: Mode) -> Self {
         Self { store, remote: Arc::new(remote), mode, every: EVERY, trouble: SyncProblem::default() }
     }
 
-    /// With another time between two exchanges in the background.
+    /// Sets the interval of background syncs.
     #[must_use]
     pub fn exchanging_every(self, every: Duration) -> Self {
         Self { every, ..self }
@@ -60,17 +60,17 @@ impl Team {
         Worker::new(self.store.clone(), Arc::clone(&self.remote), self.trouble.clone()).exchanging_every(self.every)
     }
 
-    /// What the server said last, if it was no answer.
+    /// The server's last error.
     pub fn trouble(&self) -> Option<String> {
         self.trouble.get()
     }
 
-    /// Waits until the server has what the store has, and the other way round.
+    /// Waits until the store and the server are in sync.
     ///
     /// # Errors
-    /// When the server does not answer or refuses, or another process exchanges for too long.
+    /// If the server does not answer or rejects the request, or another process syncs for too long.
     pub async fn exchange(&self) -> Result<(), SyncError> {
-        // Another process may be at it: its exchange may have begun before what is to be sent was there.
+        // Another process may be syncing since before the present changes were made.
         for _ in 0..TURNS {
             match self.worker().round().await {
                 Err(SyncError::Busy) => tokio::time::sleep(TURN).await,
@@ -80,12 +80,12 @@ impl Team {
         Err(SyncError::Busy)
     }
 
-    /// Does what only a server can do. Every such verb passes here.
+    /// Performs a use case of the server. All of them pass here.
     ///
     /// # Errors
-    /// As the verb.
+    /// Those of the use case.
     pub async fn perform<V: TeamUseCase>(&self, verb: V) -> Result<V::Outcome, SyncError> {
-        // A variable may name another server than the one that this store is joined to.
+        // A variable may name another server than the joined one.
         if let Some(joined) = self.on(|store| store.server()).await?
             && joined.url != self.remote.address()
         {
@@ -107,8 +107,8 @@ impl Team {
     }
 }
 
-/// Runs work at a desk of a shared store. In direct mode it stands between two exchanges: nothing is done while the
-/// server does not answer. `None` when the caller gave up waiting.
+/// Performs work on a shared store; in direct mode between two syncs, so that nothing is done while the server does not
+/// answer. `None` if the caller no longer waits.
 pub async fn at_desk<T: Send + 'static>(
     store: &SharedStore,
     team: Option<&Team>,
@@ -131,7 +131,7 @@ pub async fn at_desk<T: Send + 'static>(
         (work(&mut desk), desk.has_changed(), desk.has_spooled())
     };
     let Some((outcome, has_changed, has_spooled)) = store.run(cancelled, work).await else {
-        // Work that began is finished all the same.
+        // Work that has begun is finished anyway.
         store.note_change();
         return None;
     };
@@ -147,11 +147,11 @@ pub async fn at_desk<T: Send + 'static>(
     Some(Ok(Done { outcome, not_sent, not_heard: None }))
 }
 
-/// The same in direct mode for a program that has the store to itself, and no runtime. Where the server gives no
-/// news, `goes_on` says whether the work is done all the same.
+/// Performs work in direct mode for a program without a runtime. If the server's changes cannot be downloaded,
+/// `goes_on` decides whether to continue.
 ///
 /// # Errors
-/// When there can be no runtime, or the server does not answer and the work does not go on: nothing was done then.
+/// If no runtime can be created, or the server does not answer and the work does not continue. Then nothing was done.
 pub fn directly<T>(
     store: Store,
     remote: Remote,
@@ -176,16 +176,16 @@ pub fn directly<T>(
     Ok(Done { outcome, not_sent, not_heard })
 }
 
-/// Something that only a team server can do.
+/// A use case of a team server.
 pub trait TeamUseCase: Send {
-    /// What comes of it.
+    /// Its result.
     type Outcome;
 
-    /// Does it. Called by [`Team::perform`] alone.
+    /// Performs it. Only [`Team::perform`] calls this.
     fn run(self, team: &Team) -> impl Future<Output = Result<Self::Outcome, SyncError>> + Send;
 }
 
-/// Who has heard that a memory was removed for good, as the team server knows.
+/// The server's report on which devices have applied a permanent deletion.
 #[derive(Debug, Clone, Copy)]
 pub struct PurgedThere {
     /// The memory.
@@ -200,28 +200,28 @@ impl TeamUseCase for PurgedThere {
     }
 }
 
-/// Gives back a secret whose value is not here: the team server is asked. Who asked is noted on both sides.
+/// Gets a secret from the team server whose value is not here. Both sides record the request.
 #[derive(Debug, Clone)]
 pub struct RevealFromServer {
-    /// Which.
+    /// The secret.
     pub which: SecretRef,
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
 }
 
-/// What [`RevealFromServer`] gives.
+/// The result of [`RevealFromServer`].
 #[derive(Debug, Clone)]
 pub struct FromServer {
     /// The memory.
     pub memory: Memory,
-    /// The value where one secret was asked for; the text with its values in place where a memory was.
+    /// The value if one secret was requested; the text with its values if a memory was.
     pub value: SecretValue,
-    /// Names of values that are missing in it.
+    /// The names of missing values.
     pub missing: Vec<String>,
 }
 
 impl FromServer {
-    /// What is here after all.
+    /// A value that is available here.
     pub(crate) fn here(which: &SecretRef, revealed: Revealed) -> Self {
         let Revealed { memory, secrets, content } = revealed;
         let value = match (which, secrets.into_iter().next()) {
@@ -237,7 +237,7 @@ impl TeamUseCase for RevealFromServer {
 
     async fn run(self, team: &Team) -> Result<FromServer, SyncError> {
         let (which, actor) = (self.which.clone(), self.caller.actor(None));
-        // What is here by now need not come from there.
+        // A value that is now here is not requested from the server.
         let here = team.on(move |store| Ok(store.reveal(&which, &actor))).await?;
         let (name, memory) = match here {
             Ok(revealed) => return Ok(FromServer::here(&self.which, revealed)),
@@ -245,7 +245,7 @@ impl TeamUseCase for RevealFromServer {
             Err(error) => return Err(error.into()),
         };
         let shown = match team.remote.secrets_of(memory).await {
-            // It knows no such memory, or has no place for secrets.
+            // The server has no such memory, or stores no secrets.
             Err(RemoteError::Refused(_) | RemoteError::NotFound(_)) => {
                 let why = UnavailableBecause::NorOnServer;
                 return Err(StoreError::ValueElsewhere { name, memory, why }.into());
@@ -283,18 +283,18 @@ impl TeamUseCase for RevealFromServer {
 pub enum What {
     /// One memory.
     Memory(MemoryRef),
-    /// All that has a tag, now and later.
+    /// Everything with a tag, now and in future.
     Tag(Tag),
 }
 
-/// Shares with a teammate, or no longer.
+/// Shares with a teammate, or stops sharing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Share {
-    /// What.
+    /// What is shared.
     pub what: What,
-    /// With whom.
+    /// The teammate.
     pub with: String,
-    /// What they may do; `None` to share no longer.
+    /// The permission; `None` to stop sharing.
     pub permission: Option<Permission>,
 }
 
@@ -311,7 +311,7 @@ impl TeamUseCase for Share {
             let problem = format!("belongs to {}", share.by);
             return Err(StoreError::from(DomainError::invalid("id", problem, "only its owner can share it")).into());
         }
-        // The server must have it, as it is now.
+        // The server must have its present version first.
         team.exchange().await?;
         match (&memory, &self.what) {
             (Some(memory), _) => team.remote.share(memory.id, &self.with, self.permission).await?,
@@ -322,10 +322,10 @@ impl TeamUseCase for Share {
     }
 }
 
-/// Hides a memory that another user shares, or shows it again.
+/// Hides a memory of another user, or shows it again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HideShared {
-    /// Which. Once it is hidden its ID is gone with it: its id names it.
+    /// The memory. A hidden one has no ID here, so its UUID names it.
     pub memory: MemoryRef,
     /// False to show it again.
     pub is_muted: bool,
@@ -345,10 +345,10 @@ impl TeamUseCase for HideShared {
     }
 }
 
-/// Accepts what another user shares by a tag, or declines it.
+/// Accepts or declines another user's offer of a tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnswerInvitation {
-    /// Whose offer.
+    /// The owner.
     pub owner: String,
     /// The tag.
     pub tag: Tag,
@@ -357,7 +357,7 @@ pub struct AnswerInvitation {
 }
 
 impl TeamUseCase for AnswerInvitation {
-    /// False where nothing is offered, or it was so answered before.
+    /// False if there is no such offer, or it already has this answer.
     type Outcome = bool;
 
     async fn run(self, team: &Team) -> Result<bool, SyncError> {
@@ -367,19 +367,19 @@ impl TeamUseCase for AnswerInvitation {
     }
 }
 
-/// What others share with the person, and what they offer.
+/// What others share with the user, and their offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SharedWithMe {
     /// Memories, 1 to 200.
     pub limit: u32,
 }
 
-/// What [`SharedWithMe`] finds.
+/// The result of [`SharedWithMe`].
 #[derive(Debug, Clone, Default)]
 pub struct Received {
     /// Memories of others.
     pub memories: Vec<Memory>,
-    /// Offers that nobody answered.
+    /// Unanswered offers.
     pub offers: Vec<Invitation>,
 }
 
@@ -393,17 +393,17 @@ impl TeamUseCase for SharedWithMe {
     }
 }
 
-/// What the person shares.
+/// What the user shares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MyShares;
 
-/// What [`MyShares`] finds.
+/// The result of [`MyShares`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Given {
-    /// As the server says.
+    /// The server's list.
     #[serde(flatten)]
     pub shares: Shares,
-    /// The IDs of the memories, in the same order; none for one that has not come to this machine yet.
+    /// The IDs of the memories, in the same order; none for one that is not on this machine yet.
     #[serde(skip)]
     #[serde(rename = "ids")]
     pub short_ids: Vec<Option<ShortId>>,
@@ -455,7 +455,7 @@ mod tests {
         .unwrap()
     }
 
-    /// A server at an address where nobody listens.
+    /// A server at an unused address.
     fn nobody() -> Remote {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         Remote::new(&format!("http://127.0.0.1:{port}"), "key").unwrap()
@@ -471,7 +471,7 @@ mod tests {
             desk.perform(Remember { content: "not stored".into(), ..Remember::default() })
         });
         assert!(matches!(done, Err(SyncError::Remote(_))) && !was_asked.get());
-        // What may go on without news does, and says that it has none.
+        // Work that may continue without the server does, and reports it.
         let known = directly(opened(dir.path()), nobody(), &caller, |_| true, |desk| desk.perform(Count)).unwrap();
         assert!(matches!(known.not_heard, Some(SyncError::Remote(_))) && known.not_sent.is_none());
         assert_eq!(known.outcome.unwrap().stats.memories, 0);

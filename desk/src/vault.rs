@@ -1,4 +1,5 @@
-//! A vault for the secrets of one machine: what was sealed here moves there after its commit, and is asked for there.
+//! A vault for the secrets of one machine. Values are encrypted here, moved to the vault after the commit, and read
+//! from there.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,26 +17,26 @@ use crate::caller::Caller;
 use crate::shared::SharedStore;
 use crate::team::FromServer;
 
-/// How often, and how far apart, the right to tell the vault is asked for.
+/// How often the lock for sending to the vault is tried.
 const MOST_TRIES: u32 = 400;
 const NAP: Duration = Duration::from_millis(50);
 
-/// Why a vault does not have, or does not give, what it should.
+/// An error of the vault or the store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SafeError {
-    /// The vault, or the way to it.
+    /// The vault, or its connection.
     #[error(transparent)]
     Vault(#[from] VaultError),
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The process ends.
-    #[error("the process ends")]
+    #[error("the process is ending")]
     Ended,
 }
 
-/// A vault that a person set.
+/// The configured vault.
 #[derive(Clone)]
 pub struct Safe(Vault);
 
@@ -46,20 +47,20 @@ impl std::fmt::Debug for Safe {
 }
 
 impl Safe {
-    /// The vault of the settings; `None` where none is set. Nothing is sent yet.
+    /// The configured vault; `None` if there is none. Nothing is sent yet.
     ///
     /// # Errors
-    /// When a setting cannot be used.
+    /// If a setting is invalid.
     pub fn of(value: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, VaultError> {
         Config::read(value)?.map(|config| Vault::new(config).map(Self)).transpose()
     }
 
-    /// Tells the vault all that it is to learn. Gives the number of values that are there alone now.
+    /// Sends all changes to the vault. Returns the number of values that only the vault has now.
     ///
     /// # Errors
-    /// When it does not answer or refuses: what it has not learned stays here, sealed, and is told again.
+    /// If it does not answer or rejects a change. Unsent values stay here, encrypted, and are sent again.
     pub async fn settle(&self, store: &SharedStore) -> Result<u64, SafeError> {
-        // One at a time: what one deletes there another may be writing.
+        // One process at a time, because one may delete what another is writing.
         let lock = on(store, |store| Ok(store.home().vault_lock())).await?;
         let Some(_turn) = turn(&lock).await? else { return Ok(0) };
         let owner = on(store, |store| store.vault_owner()).await?;
@@ -95,10 +96,10 @@ impl Safe {
         self.0.update(&path, change).await.map(drop)
     }
 
-    /// Gives back what the vault keeps. Who asked is noted before it is given.
+    /// Shows values in the vault. The request is recorded before.
     ///
     /// # Errors
-    /// When there is no such secret, or the vault does not answer, refuses, or has not got it.
+    /// If there is no such secret, or the vault does not answer, rejects the request, or lacks the value.
     pub async fn reveal(
         &self,
         store: &SharedStore,
@@ -109,7 +110,7 @@ impl Safe {
         let (name, memory) = match on(store, move |store| Ok(store.reveal(&asked, &actor))).await? {
             Err(StoreError::ValueElsewhere { name, memory, why: UnavailableBecause::InVault }) => (name, memory),
             Err(error) => return Err(error.into()),
-            // It is here after all.
+            // The value is available here.
             Ok(revealed) => return Ok(FromServer::here(which, revealed)),
         };
         let owner = on(store, |store| store.vault_owner()).await?;
@@ -141,7 +142,7 @@ impl Safe {
     }
 }
 
-/// Runs work on the store, off this thread.
+/// Runs work on the store on another thread.
 async fn on<T: Send + 'static>(
     store: &SharedStore,
     work: impl FnOnce(&mut Store) -> Result<T, StoreError> + Send + 'static,
@@ -149,8 +150,8 @@ async fn on<T: Send + 'static>(
     Ok(store.run(&CancellationToken::new(), work).await.ok_or(SafeError::Ended)??)
 }
 
-/// The right to tell the vault, as soon as no other process has it; `None` where that takes long. What waits stays sealed here, and is
-/// told the next time.
+/// The lock for sending to the vault; `None` if another process has it for long. Waiting values stay here, encrypted,
+/// and are sent next time.
 async fn turn(lock: &Path) -> Result<Option<File>, StoreError> {
     for _ in 0..MOST_TRIES {
         let turn = try_lock(lock).map_err(|source| StoreError::File { path: lock.to_path_buf(), source })?;

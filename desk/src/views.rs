@@ -1,4 +1,4 @@
-//! The JSON shape of a memory that was written. That of a reply to a question is the engine's: it is counted.
+//! The JSON form of a written memory. The engine defines that of a reply, because it is counted.
 
 use serde::Serialize;
 use tessera_engine::domain::{Metadata, Tag, Timestamp};
@@ -27,21 +27,21 @@ pub struct StoredView<'a> {
     tokens: u32,
     scope: &'a str,
     existed: bool,
-    /// Fields that were given otherwise for a text that was there already, and that it kept; left out where none is.
+    /// Fields that an existing memory did not take over; absent if none.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     kept: &'a [&'static str],
-    /// Memories that say nearly the same; left out where none was found.
+    /// Similar memories; absent if none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     near: Vec<Near>,
-    /// What was taken out of the text because it is a credential; left out where nothing was.
+    /// Removed credentials; absent if none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     secrets: Vec<RedactedView>,
 }
 
-/// A credential that was taken out of a text.
+/// A credential that was removed from a text.
 #[derive(Debug, Serialize)]
 struct RedactedView {
-    /// `null` where it was not kept.
+    /// `null` if it was discarded.
     name: Option<String>,
     kind: String,
     place: String,
@@ -54,29 +54,28 @@ impl RedactedView {
     }
 }
 
-/// What is said of credentials that were taken out of a text that was stored, a line each. `show` says how one of that
-/// name is had again.
+/// Describes the credentials removed from a stored text, one line each. `show` explains how to get one by its name.
 pub fn told_aside(stored: &Stored, key: Option<&KeyPlace>, show: impl Fn(&str) -> String) -> Vec<String> {
     let told = |place: &Place| match (&place.name, key) {
-        (None, _) => format!("A {} was taken out and not kept: the text says {place}", place.kind),
+        (None, _) => format!("A {} was redacted and discarded; the text contains {place}", place.kind),
         (Some(name), Some(key)) => {
-            format!("Set aside as {place}, sealed with the key in {key}; {} gives it back", show(name.as_str()))
+            format!("Redacted: {place}, encrypted with the key in {key}; {} shows it", show(name.as_str()))
         }
         (Some(name), None) => {
-            format!("{place} stands for a value that was set aside; {} gives it back", show(name.as_str()))
+            format!("{place} replaces a redacted value; {} shows it", show(name.as_str()))
         }
     };
     stored.aside.iter().map(told).collect()
 }
 
-/// What is said of fields that a text which was there already kept as they were, where others were given.
+/// Describes different fields that an existing memory did not take over.
 pub fn told_kept(stored: &Stored, change: &str) -> Option<String> {
     let kept = stored.kept.join(", ");
-    (!kept.is_empty()).then(|| format!("Its {kept} stay as they were; {change} changes them"))
+    (!kept.is_empty()).then(|| format!("Its {kept} were not changed; {change} changes them"))
 }
 
 impl<'a> StoredView<'a> {
-    /// Of a memory, with those that say nearly the same.
+    /// A memory with similar ones.
     pub fn of(stored: &'a Stored, near: Vec<Near>) -> Self {
         let memory = &stored.memory;
         Self {

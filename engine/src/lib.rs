@@ -1,19 +1,19 @@
-//! Tessera's engine: everything between a query and a budgeted answer, plus the embedded store.
+//! Tessera's engine: everything between a query and a reply within a budget, and the embedded store.
 //!
-//! The pure part (everything but [`store`]) does no I/O: bytes, numbers and text in, values out.
-//! Rooms, in the order of their dependencies (nothing points back):
+//! All modules except [`store`] are pure: they do no I/O. Modules in the order of their dependencies (none points
+//! backwards):
 //!
-//! - [`domain`]: the nouns (memory, scope, budget, query, time).
+//! - [`domain`]: the types (memory, scope, budget, query, time).
 //! - [`text`]: normalise, tokenise, stem, count tokens.
-//! - [`enrich`]: what is derived from a text once, when it is written (summary, importance, entities).
-//! - [`meaning`]: what a text means, as a vector.
+//! - [`enrich`]: data derived from a text once, at write time (summary, importance, entities).
+//! - [`meaning`]: embeddings of texts.
 //! - [`index`]: forward blobs, the snapshot format, its reader, and the tail.
 //! - [`score`]: BM25F, priors, blending, explanation.
 //! - [`pack`]: fit ranked memories into a token budget and render them.
-//! - [`recall`]: the one pipeline over all of the above.
-//! - [`sync`]: what machines tell a server, and what they make of its answers; pure.
-//! - [`screen`]: takes credentials out of texts before anything is made of them.
-//! - [`compose`]: what becomes of a text, whoever stores it: fields, derived values and costs in one value.
+//! - [`recall`]: the pipeline over all of the above.
+//! - [`sync`]: the decisions of sync, without I/O.
+//! - [`screen`]: removes credentials from texts before anything else uses them.
+//! - [`compose`]: turns a text into a memory with its derived data and token counts.
 //! - [`store`]: SQLite, behind the feature `sqlite`.
 
 pub mod compose;

@@ -175,7 +175,7 @@ fn what_shares_a_word_is_shown_as_weak_and_marked() {
     assert_eq!((recall.details.len(), recall.total_count, recall.has_more), (0, 0, false), "{}", recall.body);
     assert!((1..=3).contains(&recall.index.len()) && recall.index.iter().all(|e| e.ranked.is_weak), "{}", recall.body);
     assert!(
-        recall.body.starts_with("<memories> 0 found, 1 weak, ") && recall.body.contains("\n~ #"),
+        recall.body.starts_with("<memories> 0 found, 1 low-confidence, ") && recall.body.contains("\n~ #"),
         "{}",
         recall.body
     );
@@ -192,7 +192,7 @@ fn a_reply_without_a_match_says_how_many_are_near_and_how_to_see_them() {
     let mut home = weak_home();
     let recall = home.ask(&RecallRequest::new(HARD));
     assert_eq!((recall.index.len(), recall.near), (0, 1), "{}", recall.body);
-    let stated = format!("No memory matches: {} tokens.\n+1 near, shown with option weak\n", recall.tokens_used);
+    let stated = format!("No memory matches: {} tokens.\n+1 weak matches, see option weak\n", recall.tokens_used);
     assert_eq!(recall.body, stated);
     let all = home.ask(&RecallRequest { weak: true, ..RecallRequest::new(HARD) });
     assert_eq!((all.index.len(), all.near), (1, 0), "{}", all.body);

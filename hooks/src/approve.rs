@@ -1,4 +1,4 @@
-//! Leave for our own safe tools, by their full names; no decision on anything else.
+//! Approves Tessera's safe tools by their full names. For any other tool, it makes no decision.
 
 use tessera_engine::store::Usage;
 
@@ -6,8 +6,8 @@ use crate::reply::Reply;
 use crate::surroundings::Surroundings;
 use crate::wire::Payload;
 
-/// How clients name our server in front of its tools: set up by `tessera setup`, as a plugin, and by the names of the older
-/// system, which whoever comes from there has in settings and commands of their own.
+/// The server prefixes of our tools in clients: after `tessera setup`, as a plugin, and under the names of the older
+/// system, which users still have in their settings.
 pub const SERVERS: [&str; 4] = [
     "mcp__tessera__",
     "mcp__plugin_tessera_tessera__",
@@ -15,7 +15,7 @@ pub const SERVERS: [&str; 4] = [
     "mcp__plugin_claude-memory_claude_memory__",
 ];
 
-/// Tools that read, add, or change what `memory_history` can undo. None that forgets or shares.
+/// Tools that read, add, or make changes that `memory_history` can undo. None deletes or shares.
 pub const SAFE_TOOLS: [&str; 8] = [
     "memory_recall",
     "memory_store",
@@ -27,19 +27,19 @@ pub const SAFE_TOOLS: [&str; 8] = [
     "memory_link",
 ];
 
-/// Tools that read what stands in files.
+/// Tools that read files.
 pub const NOTE_TOOLS: [&str; 4] = ["search_notes", "build_context", "recent_activity", "read_note"];
 
-/// The tool that keeps files, and its commands that take nothing away: `delete` asks, though it can be undone.
+/// The memory tool. Its command `delete` needs a confirmation, although it can be undone.
 const FILE_TOOL: &str = "memory";
 const SAFE_COMMANDS: [&str; 5] = ["view", "create", "str_replace", "insert", "rename"];
 
-/// Before a tool is used.
+/// Handles PreToolUse.
 pub(crate) fn before_use(payload: &Payload, surroundings: &Surroundings) -> Option<Reply> {
     is_safe(payload, surroundings).then(Reply::allow_tool)
 }
 
-/// When the client would ask the person.
+/// Handles PermissionRequest, before the client asks the person.
 pub(crate) fn on_request(payload: &Payload, surroundings: &Surroundings) -> Option<Reply> {
     is_safe(payload, surroundings).then(Reply::allow_request)
 }
@@ -53,7 +53,7 @@ fn is_safe(payload: &Payload, surroundings: &Surroundings) -> bool {
 fn is_safe_tool(tool: &str, payload: &Payload, surroundings: &Surroundings) -> bool {
     match tool {
         FILE_TOOL => payload.tool_argument("command").is_some_and(|command| SAFE_COMMANDS.contains(&command)),
-        // By a tag memories may be shared, now and later: that is for the person to say.
+        // A tag may share the memory now or in future, so the person must decide.
         _ => {
             (SAFE_TOOLS.contains(&tool) && !(gives_tags(payload) && may_share(surroundings)))
                 || NOTE_TOOLS.contains(&tool)
@@ -65,7 +65,7 @@ fn gives_tags(payload: &Payload) -> bool {
     ["tags", "tag"].iter().any(|name| payload.has_tool_argument(name))
 }
 
-/// True where this machine is in sync with a team server, or that cannot be told.
+/// True if this machine syncs with a team server, or if that is unknown.
 fn may_share(surroundings: &Surroundings) -> bool {
     surroundings.home.holds_store()
         && surroundings

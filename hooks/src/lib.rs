@@ -1,12 +1,12 @@
-//! Claude Code hooks: an event in, at most one JSON object out, inside a deadline.
+//! Claude Code hooks: one event in, at most one JSON object out, within a time limit.
 //!
-//! - [`wire`], [`surroundings`]: what a client sends, and what the user set.
-//! - [`mod@run`]: one event. Recall for prompts, a brief for sessions, approval of our own safe tools.
-//! - [`prompt`]: what of a prompt is a person's own words.
-//! - [`said`]: what of these words the person says, and does not only show.
+//! - [`wire`], [`surroundings`]: the client's input, and the user's settings.
+//! - [`mod@run`]: one event. Recall for prompts, a summary for new sessions, approval of safe tools.
+//! - [`prompt`]: the person's own words in a prompt.
+//! - [`said`]: the statements in these words, without quoted text.
 //!
-//! It starts no runtime and no TLS, waits for no network, and never fails: a fault of ours is one line in a log. What
-//! it leaves for the worker that learns is a job in a queue.
+//! A hook starts no async runtime and no TLS, and never waits for the network. An internal error becomes one line in a
+//! log. Work for the learning worker becomes a job in a queue.
 
 pub mod prompt;
 pub mod run;

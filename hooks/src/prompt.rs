@@ -1,4 +1,4 @@
-//! From what a person typed to a question: code, pasted output and commands set aside.
+//! Turns a prompt into a query: it removes code, pasted output and commands.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -8,29 +8,29 @@ use regex_lite::Regex;
 use tessera_engine::text::{TokenKind, tokenize};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// What a prompt asks of the memory.
+/// The query of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// Nothing; the reason is for the receipt.
+    /// No query; the reason is recorded with the delivery.
     Skip(&'static str),
-    /// This.
+    /// A query.
     Ask {
         /// The person's own words.
         query: String,
-        /// What stands in pasted errors, at a lower weight.
+        /// Words of pasted errors, with a lower weight.
         expanded: Option<String>,
     },
 }
 
-/// Bytes of a prompt that are read: of a longer one, its beginning and its end.
+/// Maximum bytes of a prompt. Of a longer one, the beginning and the end are read.
 const MOST_BYTES: usize = 48 * 1024;
-/// Characters of a question from the beginning of the prose, and from its end.
+/// Maximum characters of a query, from the beginning and from the end of the prose.
 const QUERY_CHARACTERS: (usize, usize) = (1_200, 600);
-/// Characters of pasted errors that are looked for.
+/// Maximum characters of pasted errors in a query.
 const PASTED_CHARACTERS: usize = 400;
-/// Characters below which a prompt in a script with spaces says nothing.
+/// Minimum characters of a prompt in a script with spaces.
 const SHORTEST: usize = 10;
-/// And in a script without.
+/// The minimum in a script without spaces.
 const SHORTEST_WITHOUT_SPACES: usize = 4;
 
 static COMMAND: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?s)^/([A-Za-z][\w-]*(?::[\w:-]+)?)(?:\s+(.*))?$"));
@@ -39,7 +39,7 @@ static WRAPPED: LazyLock<Regex> = LazyLock::new(|| {
         r"(?s)<(?:ide_\w+|system-reminder|memories|command-\w+|local-command-\w+)>.*?</(?:ide_\w+|system-reminder|memories|command-\w+|local-command-\w+)>",
     )
 });
-/// Lines that a program wrote, not a person.
+/// Lines that a program wrote.
 static PASTED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"^\s*(?:",
@@ -55,7 +55,7 @@ static PASTED: LazyLock<Regex> = LazyLock::new(|| {
 static TELLING: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)error|exception|fail|panic|fatal|cannot|refused|denied|timed? ?out|[A-Z]{2,}-\d+"));
 
-/// Words of agreement, greeting and steering: a prompt of these alone asks nothing of a memory.
+/// Words of agreement, greeting and steering. A prompt with only these words needs no recall.
 const SMALL_TALK: &str = "ok okay okey thx thanks thank ty great good nice perfect yes yeah yep yup no nope sure continue go \
      going ahead please looks look lgtm cool proceed next again retry try done right correct awesome hello hi hey bye morning \
      afternoon evening cheers keep carry on it do that this works work working well amazing excellent wonderful love nvm never \
@@ -67,7 +67,7 @@ const SMALL_TALK: &str = "ok okay okey thx thanks thank ty great good nice perfe
      danke gut weiter ja nein bitte gracias bien vale sigue si merci oui non continuez grazie obrigado spasibo спасибо да нет \
      谢谢 好的 继续 可以 ありがとう はい 続けて 감사합니다 네";
 
-/// What people ask for in any prompt: it says nothing of what the prompt is about.
+/// Words of requests that occur in any prompt, and say nothing about its subject.
 const REQUESTS: &str = "write add make create give tell say show explain want need use using look find get let try check see \
      know think help please implement fix change update put handle happen wrong";
 
@@ -100,7 +100,7 @@ impl Reading {
         let (prose, pasted) = parts(text);
         let expanded = errors_of(&pasted);
         if !prose.chars().any(char::is_alphanumeric) {
-            return expanded.map_or(Self::Skip("pasted text alone"), |query| Self::Ask { query, expanded: None });
+            return expanded.map_or(Self::Skip("only pasted text"), |query| Self::Ask { query, expanded: None });
         }
         if is_short(&prose) && expanded.is_none() {
             return Self::Skip("short");
@@ -113,17 +113,17 @@ impl Reading {
     }
 }
 
-/// What a person wrote themselves: no code, no pasted output, nothing that a harness put around it.
+/// The text that a person wrote, without code, pasted output and additions of the client.
 pub fn own_words(text: &str) -> String {
     parts(&unwrapped(text)).0
 }
 
-/// A prompt without what a harness put around it.
+/// A prompt without additions of the client.
 pub(crate) fn unwrapped(text: &str) -> String {
     WRAPPED.replace_all(text, " ").into_owned()
 }
 
-/// A prompt of bounded length.
+/// A prompt of limited length.
 fn shortened(prompt: &str) -> String {
     if prompt.len() <= MOST_BYTES {
         return prompt.to_owned();
@@ -141,7 +141,7 @@ fn ends(text: &str, head: usize, tail: usize) -> String {
     text.chars().take(head).chain([' ']).chain(text.chars().skip(count - tail)).collect()
 }
 
-/// The person's own lines, and the lines that were pasted: code blocks and output of programs.
+/// The person's own lines, and the pasted ones: code blocks and program output.
 fn parts(text: &str) -> (String, Vec<String>) {
     let (mut prose, mut pasted) = (Vec::new(), Vec::new());
     let code = code_blocks(text);
@@ -159,7 +159,7 @@ fn parts(text: &str) -> (String, Vec<String>) {
     (prose.join("\n").trim().to_owned(), pasted)
 }
 
-/// Fenced blocks. Indented text is not code here: people indent what they write, too.
+/// Fenced code blocks. Indented text does not count as code, because people also indent prose.
 fn code_blocks(text: &str) -> Vec<Range<usize>> {
     let events = Parser::new(text).into_offset_iter();
     let block = |(event, range): (Event<'_>, Range<usize>)| match event {
@@ -169,13 +169,13 @@ fn code_blocks(text: &str) -> Vec<Range<usize>> {
     events.filter_map(block).collect()
 }
 
-/// A long line with hardly a space in it.
+/// A long line with very few spaces.
 fn is_machine_made(line: &str) -> bool {
     let length = line.chars().count();
     length > 160 && line.is_ascii() && line.chars().filter(|c| *c == ' ').count() * 20 < length
 }
 
-/// The lines of a paste that tell what went wrong.
+/// The pasted lines that contain error messages.
 fn errors_of(pasted: &[String]) -> Option<String> {
     let mut found = String::new();
     for line in pasted.iter().filter(|line| TELLING.is_match(line)).take(6) {
@@ -188,7 +188,7 @@ fn errors_of(pasted: &[String]) -> Option<String> {
     (!found.is_empty()).then(|| found.trim().to_owned())
 }
 
-/// A question without the words of asking, unless nothing else is left of it.
+/// A query without words of request, unless it has no other words.
 fn without_requests(query: &str) -> String {
     let is_request = |word: &str| REQUESTS.split_whitespace().any(|request| word.eq_ignore_ascii_case(request));
     let kept = query.split_word_bounds().filter(|word| !is_request(word)).collect::<String>();
@@ -200,9 +200,9 @@ fn is_short(prose: &str) -> bool {
     prose.chars().count() < if spaced { SHORTEST } else { SHORTEST_WITHOUT_SPACES }
 }
 
-/// True when nothing of a text is more than agreement, greeting or steering.
+/// True if a text contains only agreement, greeting or steering.
 pub fn is_small_talk(prose: &str) -> bool {
-    // No form of a word begins otherwise than the word: only those that begin alike are cut into terms.
+    // All forms of a word begin alike, so only words with the same beginning are stemmed.
     let is_listed = |term: &str| {
         let alike = SMALL_TALK.split_whitespace().filter(|word| word.chars().next() == term.chars().next());
         alike.flat_map(tokenize).any(|listed| listed.term == term)

@@ -1,6 +1,6 @@
-//! UserPromptSubmit: what the memory knows of a prompt, and nothing when it knows nothing.
+//! UserPromptSubmit: recalls memories for a prompt, or returns nothing if none matches.
 //!
-//! What a person was told once, and is not told again.
+//! Also remembers which notices the person has already seen.
 
 use std::io::Write;
 use std::time::Instant;
@@ -35,7 +35,7 @@ pub(crate) fn on_prompt(payload: &Payload, surroundings: &Surroundings) -> Resul
     Ok(given.map(|given| Reply::context(EVENT, &given.body)))
 }
 
-/// True where these words were said already.
+/// True if the person has already seen this notice.
 pub(crate) fn was_told(home: &Home, words: &str) -> bool {
     let mark = mark_of(words);
     files::small_text(&home.told_once()).is_some_and(|told| told.lines().any(|line| line == mark))
@@ -45,15 +45,14 @@ fn mark_of(words: &str) -> String {
     format!("{:032x}", xxhash_rust::xxh3::xxh3_128(words.as_bytes()))
 }
 
-/// True the first time that this is asked for these words. The file holds one hash a line: nothing of what was said
-/// can be read from it. Appended to without a lock: two sessions that begin at the
-/// very same moment may both say it.
+/// True the first time for a notice. The file contains one hash per line, so no text can be read from it. It is
+/// appended to without a lock; two sessions that start at the same moment may both show a notice.
 pub(crate) fn is_first(home: &Home, words: &str) -> bool {
     if was_told(home, words) {
         return false;
     }
     let mark = mark_of(words);
-    // What cannot be kept is not said, or it would be said each time.
+    // If the notice cannot be recorded, it is not shown. Otherwise, it would appear every time.
     private_file()
         .create(true)
         .append(true)

@@ -1,8 +1,6 @@
-//! What a client reads on stdout.
+//! The reply that a client reads on stdout.
 //!
-//! An event of a session: where it is, who it is, and its way to the desk.
-//!
-//! What can go wrong in a hook. None of it is the client's business.
+//! Also: the directory, caller and event of a session, and the errors of a hook, which clients never see.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -17,7 +15,7 @@ use tessera_engine::store::StoreError;
 use crate::surroundings::{MOST_CHARACTERS, Surroundings};
 use crate::wire::{Payload, PayloadError};
 
-/// The one JSON object of a hook.
+/// The one JSON object that a hook prints.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reply(Value);
 
@@ -27,12 +25,12 @@ impl Reply {
         Self(json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } }))
     }
 
-    /// Words for the person alone: they cost the model nothing.
+    /// Text for the person only, which costs no tokens.
     pub(crate) fn notice(text: &str) -> Self {
         Self(json!({ "systemMessage": text }))
     }
 
-    /// The same beside what is said already.
+    /// Adds text for the person.
     #[must_use]
     pub(crate) fn with_notice(mut self, text: &str) -> Self {
         if let Some(fields) = self.0.as_object_mut() {
@@ -41,7 +39,7 @@ impl Reply {
         self
     }
 
-    /// Leave to run one of our tools, before the client would ask.
+    /// Approves one of our tools at PreToolUse.
     pub(crate) fn allow_tool() -> Self {
         Self(json!({ "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
@@ -50,7 +48,7 @@ impl Reply {
         } }))
     }
 
-    /// Leave to run one of our tools, when the client asks.
+    /// Approves one of our tools at PermissionRequest.
     pub(crate) fn allow_request() -> Self {
         Self(
             json!({ "hookSpecificOutput": { "hookEventName": "PermissionRequest", "decision": { "behavior": "allow" } } }),
@@ -64,18 +62,18 @@ impl std::fmt::Display for Reply {
     }
 }
 
-/// The directory that a session is in.
+/// The directory of a session.
 pub(crate) fn dir_of(payload: &Payload, surroundings: &Surroundings) -> Option<PathBuf> {
     surroundings.project_dir.clone().or_else(|| payload.cwd())
 }
 
-/// What the session's directory says that it is.
+/// The project that the session's directory claims to be.
 pub(crate) fn claim(payload: &Payload, surroundings: &Surroundings) -> Claim {
     let dir = dir_of(payload, surroundings).unwrap_or_else(|| PathBuf::from("/"));
     claim_of(&dir, surroundings.user_home.as_deref())
 }
 
-/// The event as the desk takes it.
+/// The event for the use cases.
 pub(crate) fn event(name: &'static str, started: Instant, claim: &Claim) -> Event {
     Event { name, claim: claim.clone(), started, most_characters: MOST_CHARACTERS }
 }
@@ -86,14 +84,14 @@ pub(crate) fn caller(payload: &Payload, surroundings: &Surroundings) -> Caller {
     Caller { session: payload.session(), profile, plugins, ..Caller::new(Origin::Agent) }
 }
 
-/// A fault of ours: logged, never shown to the client.
+/// An internal error, which is logged and never shown to the client.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HookError {
     /// stdin cannot be read.
     #[error("stdin cannot be read: {0}")]
     Stdin(#[from] std::io::Error),
-    /// stdin is not a hook's input.
+    /// stdin is not the input of a hook.
     #[error(transparent)]
     Payload(#[from] PayloadError),
     /// The store cannot be used.
@@ -104,7 +102,7 @@ pub enum HookError {
     Queue {
         /// Its directory.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// The worker cannot be started.

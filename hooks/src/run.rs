@@ -1,4 +1,4 @@
-//! One event, from stdin to stdout, inside a deadline.
+//! One event, from stdin to stdout, within a time limit.
 
 use std::io::Read;
 use std::panic::AssertUnwindSafe;
@@ -13,10 +13,10 @@ use crate::surroundings::Surroundings;
 use crate::wire::{MOST_BYTES, Payload};
 use crate::{approve, recall, session, stop};
 
-/// IDs one event. `named` is the event from the command line, for a client that does not send it.
+/// Handles one event. `named` is the event from the command line, for a client that does not send it.
 ///
-/// Gives what is to be printed. A fault gives nothing and one line in the log; when the deadline is over,
-/// the process ends there and then, without a word on stdout and with exit code 0.
+/// Returns the text to print. On an internal error, there is no text and one line in the log. When the time limit is
+/// exceeded, the process ends immediately, without output and with exit code 0.
 pub fn run(input: impl Read, named: Option<String>, surroundings: &Surroundings) -> Option<String> {
     let word = Arc::new(FirstToFinish::default());
     watch(Arc::clone(&word), surroundings);
@@ -25,32 +25,32 @@ pub fn run(input: impl Read, named: Option<String>, surroundings: &Surroundings)
         Ok(Err(error)) => error.to_string(),
         Err(_) => "stopped unexpectedly".to_owned(),
     };
-    // Still under the watchdog's eye: a disk that hangs keeps nobody waiting.
+    // The watchdog still runs here, so that a disk that hangs does not block the client.
     log::line(&surroundings.home, surroundings.clock.now(), &fault);
     None
 }
 
-/// Who ends the hook: the one that takes it first, the answer or the watchdog. The other says nothing, so that no
+/// Decides who ends the hook: the answer or the watchdog, whichever comes first. The other does nothing, so that no
 /// answer is cut in the middle.
 #[derive(Debug, Default)]
 struct FirstToFinish(AtomicBool);
 
 impl FirstToFinish {
-    /// True for the first that asks.
+    /// True for the first call.
     fn take(&self) -> bool {
         !self.0.swap(true, Ordering::SeqCst)
     }
 }
 
-/// IDs one event of which the input is at hand, without a deadline.
+/// Handles one event whose input is already read, without a time limit.
 ///
 /// # Errors
-/// A fault of ours.
+/// An internal error.
 pub fn answer(input: &[u8], surroundings: &Surroundings) -> Result<Option<String>, HookError> {
     Ok(short_id(input, None, surroundings)?.map(|reply| reply.to_string()))
 }
 
-/// Ends the process when it takes too long. The work is done on the main thread, whose memory is cheaper.
+/// Ends the process when the time limit is exceeded. The work itself runs on the main thread, whose memory costs less.
 fn watch(word: Arc<FirstToFinish>, surroundings: &Surroundings) {
     let Surroundings { home, clock, settings, .. } = surroundings.clone();
     let deadline = settings.deadline;
@@ -62,7 +62,7 @@ fn watch(word: Arc<FirstToFinish>, surroundings: &Surroundings) {
         log::line_in_passing(&home, clock.now(), &format!("gave up after {} ms", deadline.as_millis()));
         process::exit(0);
     };
-    // Without a thread there is no deadline, and the client's own still holds.
+    // Without this thread there is no time limit of ours, but the client's own still applies.
     let _ = thread::Builder::new().name("watchdog".into()).stack_size(64 * 1024).spawn(watchdog);
 }
 
@@ -72,7 +72,7 @@ fn short_id(input: impl Read, named: Option<String>, surroundings: &Surroundings
     let payload = Payload::read(&bytes)?;
     let Some(event) = payload.event().or(named) else { return Ok(None) };
     let event = squeezed(&event);
-    match SHORT_IDRS.iter().find(|(name, _)| squeezed(name) == event) {
+    match HANDLERS.iter().find(|(name, _)| squeezed(name) == event) {
         Some((_, short_id)) => short_id(&payload, surroundings),
         None => Ok(None),
     }
@@ -80,8 +80,8 @@ fn short_id(input: impl Read, named: Option<String>, surroundings: &Surroundings
 
 type Handler = fn(&Payload, &Surroundings) -> Result<Option<Reply>, HookError>;
 
-/// The events that mean something to us, as Claude Code names them; any other is left alone.
-const SHORT_IDRS: [(&str, Handler); 8] = [
+/// The supported events, as Claude Code names them. Any other event is ignored.
+const HANDLERS: [(&str, Handler); 8] = [
     ("SessionStart", session::on_start),
     ("UserPromptSubmit", recall::on_prompt),
     ("PreToolUse", |payload, surroundings| Ok(approve::before_use(payload, surroundings))),
@@ -92,7 +92,7 @@ const SHORT_IDRS: [(&str, Handler); 8] = [
     ("SessionEnd", session::on_end),
 ];
 
-/// What a person is told at the start of a session about settings that cannot be used; nothing at any other event.
+/// A notice at the start of a session about invalid settings; nothing at other events.
 pub fn told_of_settings(input: impl Read, named: Option<String>, problem: &str) -> Option<String> {
     let mut bytes = Vec::new();
     input.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
@@ -100,12 +100,12 @@ pub fn told_of_settings(input: impl Read, named: Option<String>, problem: &str) 
     (squeezed(&event) == squeezed("SessionStart")).then(|| session::settings_are_wrong(problem).to_string())
 }
 
-/// The names of the events that are handled.
+/// The names of the supported events.
 pub fn events() -> impl Iterator<Item = &'static str> {
-    SHORT_IDRS.iter().map(|(name, _)| *name)
+    HANDLERS.iter().map(|(name, _)| *name)
 }
 
-/// `UserPromptSubmit`, `user-prompt-submit` and `user_prompt_submit` are one event.
+/// Makes `UserPromptSubmit`, `user-prompt-submit` and `user_prompt_submit` equal.
 fn squeezed(event: &str) -> String {
     event.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }

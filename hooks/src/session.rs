@@ -1,6 +1,6 @@
-//! SessionStart: a brief, or what a compaction took away. SessionEnd: the worker folds the spools.
+//! SessionStart: a summary, or the memories that a compaction removed. SessionEnd: the worker processes the spools.
 //!
-//! PreCompact: what the session must not lose is set aside, and its last turns are learned from.
+//! PreCompact: saves the memories of the session, and learns from its last turns.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -21,14 +21,14 @@ use crate::wire::Payload;
 use crate::{recall, stop};
 
 const EVENT: &str = "SessionStart";
-/// Characters of a project's name in a notice.
+/// Maximum characters of a project's name in a notice.
 const LONGEST_NAME: usize = 80;
-/// Characters of a problem in one.
+/// Maximum characters of a problem in a notice.
 const LONGEST_PROBLEM: usize = 400;
-/// Characters of a path in one.
+/// Maximum characters of a path in a notice.
 const LONGEST_PATH: usize = 200;
 
-/// Tells a new session what holds here; a compacted one what it lost.
+/// Gives a new session a summary, and a compacted session its lost memories.
 pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
     let started = Instant::now();
     if !surroundings.settings.recall {
@@ -40,7 +40,7 @@ pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result
     let settings = &surroundings.settings;
     let (context, budget) = match payload.text(&["source"]).as_deref() {
         Some("compact") => (Context::Compacted, settings.compact_tokens),
-        // A resumed session still has what it was given.
+        // A resumed session still has its memories.
         Some("resume") => (Context::Kept, settings.session_summary_tokens),
         _ => (Context::New, settings.session_summary_tokens),
     };
@@ -57,7 +57,7 @@ pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result
         .or_else(|| of_older(surroundings, &mut came_over));
     let reply = given.map(|given| Reply::context(EVENT, &given.body));
     if surroundings.home.memories().is_dir() || store.folders().is_ok_and(|folders| !folders.is_empty()) {
-        // The receipt says that the brief was given, so it is given even if this fails.
+        // The summary is already recorded as delivered, so it is returned even if this fails.
         if let Err(error) = stop::scan_files(surroundings) {
             tessera_desk::log::line_in_passing(&surroundings.home, surroundings.clock.now(), &error.to_string());
         }
@@ -69,25 +69,23 @@ pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result
     })
 }
 
-/// The notice about settings that cannot be used.
+/// The notice about invalid settings.
 pub(crate) fn settings_are_wrong(problem: &str) -> Reply {
     let problem: String = neutral(&dropped(problem)).chars().take(LONGEST_PROBLEM).collect();
-    Reply::notice(&format!(
-        "Tessera: no memories are given in this session, because a setting cannot be used: {problem}"
-    ))
+    Reply::notice(&format!("Tessera: recall is off in this session, because a setting is invalid: {problem}"))
 }
 
-/// Settings that do not exist: said once for each list of them.
+/// A notice about unknown settings, once per list of them.
 fn of_settings(surroundings: &Surroundings) -> Option<String> {
     let unknown = surroundings.unknown_settings.join(", ");
     if unknown.is_empty() || !recall::is_first(&surroundings.home, &format!("settings {unknown}")) {
         return None;
     }
     let unknown: String = neutral(&dropped(&unknown)).chars().take(LONGEST_PROBLEM).collect();
-    Some(format!("Tessera: no such setting: {unknown}; `tessera settings` lists all"))
+    Some(format!("Tessera: unknown setting {unknown}; `tessera settings` lists all"))
 }
 
-/// What the person should know of a directory that says it is a project with memories, and is not believed: once.
+/// A notice, once, about a directory that claims to be a project with memories but is not confirmed.
 fn of_project(notice: &Notice, claim: &Claim, surroundings: &Surroundings) -> Option<String> {
     let place = claim.real_place();
     let mark = format!("{} {}", claim.scope, place.display());
@@ -97,13 +95,13 @@ fn of_project(notice: &Notice, claim: &Claim, surroundings: &Surroundings) -> Op
     let name: String = neutral(claim.scope.as_str()).chars().take(LONGEST_NAME).collect();
     let why = claim.by.as_str();
     Some(format!(
-        "Tessera: by {why} this directory is {name}, whose memories are kept back here until you confirm it: \
-         tessera project trust"
+        "Tessera: this directory looks like project {name} ({why}). Its memories stay hidden here until you run: \
+        tessera project trust"
     ))
 }
 
-/// That an older memory lies on this machine and never came over: once for each, whatever becomes of it. Of a small one it
-/// is looked whether anything is in it, until it was said.
+/// A notice, once per system, that data of another memory system is on this machine and was never imported. A small
+/// database is checked for content before.
 fn of_older(surroundings: &Surroundings, mut came_over: impl FnMut(System, PathBuf) -> bool) -> Option<String> {
     let is_new = |(system, path): &(System, PathBuf)| {
         let mark = format!("older {}", path.display());
@@ -114,22 +112,22 @@ fn of_older(surroundings: &Surroundings, mut came_over: impl FnMut(System, PathB
     };
     let (_, path) = surroundings.older.there().into_iter().find(is_new)?;
     let path: String = neutral(&dropped(&path.display().to_string())).chars().take(LONGEST_PATH).collect();
-    Some(format!("Tessera: an older memory lies in {path}, and nothing of it was taken over: tessera import --detect"))
+    Some(format!("Tessera: found data of another memory tool in {path}; import it with: tessera import --detect"))
 }
 
-/// What the person should know of the team server: only what it will not mend by itself.
+/// A notice about a problem with the team server that needs the person.
 fn of_team(notice: &Notice, surroundings: &Surroundings) -> Option<String> {
     let of = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
     let parts = [
-        of(notice.refused, "changes that the team server refuses (tessera sync dead)"),
-        of(notice.conflicts, "memories changed on two machines at once (tessera resolve)"),
+        of(notice.refused, "changes that the team server rejected (tessera sync dead)"),
+        of(notice.conflicts, "memories that two machines changed at once (tessera resolve)"),
     ];
     let mut parts: Vec<String> = parts.into_iter().flatten().collect();
     if notice.undecided > 0 && recall::is_first(&surroundings.home, "undecided") {
-        let what = "memories from before the team server was set stay on this machine";
+        let what = "memories from before you joined the team server stay on this machine";
         parts.push(format!("{} {what} (tessera sync join --upload all sends them)", notice.undecided));
     }
-    // What somebody wants to share is said once, however it is answered.
+    // A new share offer is announced once, whatever the answer.
     let new: Vec<_> = notice
         .offers
         .iter()
@@ -137,13 +135,16 @@ fn of_team(notice: &Notice, surroundings: &Surroundings) -> Option<String> {
         .collect();
     if let Some(first) = new.first() {
         let (owner, tag) = (neutral(&first.owner), neutral(first.tag.as_str()));
-        let more = if new.len() > 1 { format!(", and {} more are offered", new.len() - 1) } else { String::new() };
-        parts.push(format!("{owner} offers all that is tagged {tag}{more} (tessera shares; tessera accept OWNER TAG)"));
+        let more = if new.len() > 1 { format!(", and {} more invitations", new.len() - 1) } else { String::new() };
+        parts.push(format!(
+            "{owner} wants to share everything tagged {tag}{more} (tessera shares; tessera accept \
+            OWNER TAG)"
+        ));
     }
     (!parts.is_empty()).then(|| format!("Tessera: {}", parts.join(", ")))
 }
 
-/// What the person should know of plugins: that one is switched off, once.
+/// A notice, once, that a plugin is disabled.
 fn of_plugins(surroundings: &Surroundings) -> Option<String> {
     let home = &surroundings.home;
     let is_new = |off: &&installed::Off| recall::is_first(home, &format!("plugin {} off {}", off.name, off.failures));
@@ -152,8 +153,7 @@ fn of_plugins(surroundings: &Surroundings) -> Option<String> {
     Some(format!("Tessera: plugin {} {}", first.name, installed::switched_off(&first.name)))
 }
 
-/// Wakes the worker if work is waiting, or the session left something in spools: an event of the client takes no
-/// write lock itself.
+/// Starts the worker if there are jobs, or if the session left data in spools. The hook itself takes no write lock.
 pub(crate) fn on_end(_: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
     if !surroundings.home.holds_store() {
         return Ok(None);
@@ -165,7 +165,7 @@ pub(crate) fn on_end(_: &Payload, surroundings: &Surroundings) -> Result<Option<
     Ok(None)
 }
 
-/// Sets the session's memories aside for the session start that follows a compaction. Never blocks it.
+/// Saves the session's memories for the session start after a compaction. Never blocks the compaction.
 pub(crate) fn before(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
     let started = Instant::now();
     if surroundings.home.holds_store() {

@@ -1,4 +1,4 @@
-//! Stop: a job for the worker, the worker woken, and back.
+//! Stop: writes a job for the worker, and starts the worker.
 
 use std::process::{Command, Stdio};
 
@@ -9,17 +9,17 @@ use crate::reply::{HookError, Reply, claim, dir_of};
 use crate::surroundings::{ExtractorChoice, Surroundings};
 use crate::wire::Payload;
 
-/// Bytes of the assistant's last words that a job keeps.
+/// Maximum bytes of the assistant's last words in a job.
 const MOST_ANSWER_BYTES: usize = 8 * 1024;
 
 /// Leaves the turn to the worker.
 pub(crate) fn on_stop(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
     let (Some(session), Some(transcript)) = (payload.session(), payload.transcript()) else { return Ok(None) };
-    // Inside a subagent it is not the person who speaks.
+    // In a subagent, the text is not from the person.
     if surroundings.settings.extractor == ExtractorChoice::Off || payload.text(&["agent_id"]).is_some() {
         return Ok(None);
     }
-    // What is written here is screened here: a queue may wait for days.
+    // The text is screened here, because a job may wait for days.
     let answer = payload.text(&["last_assistant_message"]).unwrap_or_default();
     let answer = screen::screened_head(&answer, MOST_ANSWER_BYTES);
     let job = Job {
@@ -39,7 +39,7 @@ pub(crate) fn on_stop(payload: &Payload, surroundings: &Surroundings) -> Result<
     Ok(None)
 }
 
-/// Starts the worker unless one runs. It survives the client, and its streams are nobody's.
+/// Starts the worker unless one is running. It outlives the client, and shares no streams with it.
 pub(crate) fn wake_worker(surroundings: &Surroundings) -> Result<(), HookError> {
     if WorkerTurn::is_taken(&surroundings.home) {
         return Ok(());
@@ -47,12 +47,12 @@ pub(crate) fn wake_worker(surroundings: &Surroundings) -> Result<(), HookError> 
     detach(surroundings, &["learn"])
 }
 
-/// Has what changed in folders of files taken by a process of its own: a session's first prompt does not wait for it.
+/// Indexes changed files in a separate process, so that a session's first prompt does not wait for it.
 pub(crate) fn scan_files(surroundings: &Surroundings) -> Result<(), HookError> {
     detach(surroundings, &["files", "scan"])
 }
 
-/// Starts a command of ours that nobody waits for.
+/// Starts a Tessera command in the background.
 fn detach(surroundings: &Surroundings, arguments: &[&str]) -> Result<(), HookError> {
     let mut command = Command::new(&surroundings.program);
     command.args(arguments).arg("--home").arg(surroundings.home.dir());
@@ -64,7 +64,7 @@ fn detach(surroundings: &Surroundings, arguments: &[&str]) -> Result<(), HookErr
         const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
         command.creation_flags(DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP);
     }
-    // Not waited for: this process ends at once, and whoever adopts the worker reaps it.
+    // There is no wait for it: this process ends at once, and the system adopts and reaps the child.
     command.spawn().map(drop).map_err(HookError::Worker)
 }
 

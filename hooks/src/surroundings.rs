@@ -1,6 +1,6 @@
-//! What a hook runs in. Everything that comes from the environment is handed in.
+//! The surroundings of a hook. All values from the environment are passed in.
 //!
-//! Who decides what is learned: a setting. The judges themselves are the worker's.
+//! Also the setting for the extractor; the extractors themselves belong to the worker.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -14,33 +14,33 @@ use tessera_engine::score::Weights;
 use tessera_engine::store::{Home, SecretRules, Store, StoreConfig, StoreError, Usage};
 use tessera_tables::names;
 
-/// The longest text that Claude Code shows a model whole, less a margin: longer ones become a file.
+/// Maximum text that Claude Code shows a model directly, minus a margin. It writes longer texts to a file.
 pub const MOST_CHARACTERS: usize = 9_500;
 
-/// What the user can set.
+/// The user's settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Recall for prompts, and briefs for sessions.
+    /// Recall for prompts, and summaries for sessions.
     pub recall: bool,
-    /// Memories are found by what they mean, not by their words alone.
+    /// Semantic search in addition to search by words.
     pub meaning: bool,
-    /// What a prompt's recall may cost.
+    /// The token budget of recall for a prompt.
     pub recall_tokens: TokenBudget,
-    /// What a session's brief may cost.
+    /// The token budget of a session's summary.
     pub session_summary_tokens: TokenBudget,
-    /// What may be given again after a compaction.
+    /// The token budget of recall after a compaction.
     pub compact_tokens: TokenBudget,
-    /// Whose tokens those are.
+    /// The tokenizer for these budgets.
     pub profile: TokenProfile,
-    /// Let our own safe tools run without a permission prompt.
+    /// Approve our own safe tools without a permission prompt.
     pub auto_approve: bool,
-    /// Who decides what is learned.
+    /// The extractor.
     pub extractor: ExtractorChoice,
-    /// Tokens that judges may read and write in a day.
+    /// Maximum tokens that extractors may use per day.
     pub daily_tokens: u64,
-    /// How plugins are called.
+    /// The rules for calling plugins.
     pub plugins: PluginRules,
-    /// How long a hook may take before it gives up.
+    /// The time limit of a hook.
     pub deadline: Duration,
 }
 
@@ -63,32 +63,32 @@ impl Default for Settings {
     }
 }
 
-/// Where and how a hook runs.
+/// The surroundings of a hook.
 #[derive(Clone)]
 pub struct Surroundings {
     /// The store's directory.
     pub home: Home,
-    /// Where the time comes from.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// What the user set.
+    /// The user's settings.
     pub settings: Settings,
-    /// What the user set, and is no setting.
+    /// Keys in the settings that are not settings.
     pub unknown_settings: Vec<String>,
-    /// The directory the client was started in.
+    /// The directory in which the client was started.
     pub project_dir: Option<PathBuf>,
-    /// The user's home directory, which is no project.
+    /// The user's home directory, which is not a project.
     pub user_home: Option<PathBuf>,
-    /// Where older systems keep their data.
+    /// Where other memory systems keep their data.
     pub older: Places,
-    /// This program, to be run again as a worker.
+    /// This program, which is started again as a worker.
     pub program: PathBuf,
-    /// The running Claude Code program, where it can be told.
+    /// The running Claude Code program, if known.
     pub claude: Option<PathBuf>,
-    /// Where programs are looked for.
+    /// The search path for programs.
     pub search_path: Option<std::ffi::OsString>,
-    /// What becomes of credentials in texts.
+    /// The rules for credentials in texts.
     pub secrets: SecretRules,
-    /// Where Ollama listens.
+    /// The address of Ollama.
     pub ollama: String,
 }
 
@@ -96,7 +96,7 @@ impl Surroundings {
     /// Opens the store.
     ///
     /// # Errors
-    /// When it cannot be opened.
+    /// If it cannot be opened.
     pub fn open(&self, usage: Usage) -> Result<Store, StoreError> {
         let (home, clock, weights) = (self.home.clone(), Arc::clone(&self.clock), Weights::default());
         Store::open(StoreConfig {
@@ -111,15 +111,15 @@ impl Surroundings {
 }
 
 names! {
-/// Who decides what is learned.
+/// The setting for the extractor.
 #[derive(Default)]
 pub enum ExtractorChoice {
-    /// Nobody: nothing is learned.
+    /// None; nothing is learned.
     Off = "off",
-    /// Fixed patterns: free, offline.
+    /// Fixed patterns: free and offline.
     #[default]
     Heuristic = "heuristic",
-    /// A small model on this machine, then patterns.
+    /// A small local model, then patterns.
     Ollama = "ollama",
     /// Claude Haiku through the installed client, then patterns.
     Claude = "claude",
@@ -128,9 +128,9 @@ pub enum ExtractorChoice {
 }
 }
 
-/// A choice that is none.
+/// An unknown extractor.
 #[derive(Debug, thiserror::Error)]
-#[error("is unknown; give off, heuristic, ollama, claude or auto")]
+#[error("is unknown; use off, heuristic, ollama, claude or auto")]
 pub struct UnknownExtractor;
 
 impl FromStr for ExtractorChoice {

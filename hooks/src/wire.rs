@@ -1,5 +1,5 @@
-//! What a client sends on stdin, read leniently: unknown fields are ignored, and a field of the wrong
-//! type is a field that is not there.
+//! The client's input on stdin. It is parsed leniently: unknown fields are ignored, and a field of the wrong type
+//! counts as absent.
 
 use std::path::PathBuf;
 
@@ -7,9 +7,9 @@ use serde_json::Value;
 use tessera_desk::json::whole_characters;
 use tessera_engine::screen::dropped;
 
-/// Bytes of input that are read; a longer one is not a hook's.
+/// Maximum bytes of input.
 pub const MOST_BYTES: u64 = 16 * 1024 * 1024;
-/// Bytes of a session's name that are kept as they are; a longer one is hashed.
+/// Maximum bytes of a session ID; a longer one is replaced by its hash.
 const LONGEST_SESSION: usize = 128;
 
 /// The input of one hook.
@@ -18,16 +18,16 @@ pub struct Payload {
     fields: serde_json::Map<String, Value>,
 }
 
-/// Why an input is not a hook's.
+/// The reasons why an input is not valid.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PayloadError {
     /// Not JSON.
     #[error("stdin is not JSON: line {line}, column {column}")]
     Json {
-        /// Where reading failed, from 1.
+        /// The line of the error, from 1.
         line: usize,
-        /// Where reading failed, from 1.
+        /// The column of the error, from 1.
         column: usize,
     },
     /// JSON, but not an object.
@@ -36,10 +36,10 @@ pub enum PayloadError {
 }
 
 impl Payload {
-    /// Reads an input. Bytes that are not UTF-8 are replaced.
+    /// Reads an input. Invalid UTF-8 is replaced.
     ///
     /// # Errors
-    /// When it is not a JSON object.
+    /// If it is not a JSON object.
     pub fn read(bytes: &[u8]) -> Result<Self, PayloadError> {
         let text = String::from_utf8_lossy(bytes);
         match serde_json::from_str(&whole_characters(text.trim_start_matches('\u{feff}'))) {
@@ -49,22 +49,22 @@ impl Payload {
         }
     }
 
-    /// The first of these fields that is a text; blocks of text are joined.
+    /// The first of these fields that is a text. Blocks of text are joined.
     pub fn text(&self, names: &[&str]) -> Option<String> {
         names.iter().find_map(|name| text_of(self.fields.get(*name)?))
     }
 
-    /// The first of these fields that is true or false.
+    /// The first of these fields that is a boolean.
     pub fn flag(&self, names: &[&str]) -> Option<bool> {
         names.iter().find_map(|name| self.fields.get(*name)?.as_bool())
     }
 
-    /// A text among the arguments of the tool that is to be used.
+    /// A text argument of the tool that is about to run.
     pub fn tool_argument(&self, name: &str) -> Option<&str> {
         self.fields.get("tool_input").or_else(|| self.fields.get("toolInput"))?.get(name)?.as_str()
     }
 
-    /// True where the tool that is to be used is given an argument.
+    /// True if the tool that is about to run has this argument.
     pub fn has_tool_argument(&self, name: &str) -> bool {
         let input = self.fields.get("tool_input").or_else(|| self.fields.get("toolInput"));
         input.and_then(|input| input.get(name)).is_some_and(|value| !value.is_null())
@@ -75,7 +75,7 @@ impl Payload {
         self.text(&["hook_event_name", "hookEventName"])
     }
 
-    /// The session, as a key: printable, and of bounded length.
+    /// The session as a key: printable, and of limited length.
     pub fn session(&self) -> Option<String> {
         let name = self.text(&["session_id", "sessionId"])?;
         let name = dropped(&name);
@@ -89,12 +89,12 @@ impl Payload {
         Some(name)
     }
 
-    /// The directory the session works in.
+    /// The working directory of the session.
     pub fn cwd(&self) -> Option<PathBuf> {
         self.text(&["cwd"]).map(PathBuf::from).filter(|path| path.is_absolute())
     }
 
-    /// The file the client writes the conversation to.
+    /// The client's transcript file.
     pub fn transcript(&self) -> Option<PathBuf> {
         self.text(&["transcript_path", "transcriptPath"]).map(PathBuf::from).filter(|path| path.is_absolute())
     }
@@ -115,7 +115,7 @@ fn text_of(value: &Value) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Input that somebody else made is read or refused, and never a reason to panic (`engine/tests/fuzz.rs`).
+    /// Input from other programs is read or rejected, and never causes a panic (`engine/tests/fuzz.rs`).
     #[test]
     fn any_input_is_read_or_refused() {
         const PIECES: [&str; 18] = [

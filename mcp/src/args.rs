@@ -1,4 +1,5 @@
-//! Arguments of tool calls: lenient in shape, strict in range. Every error names the field and the fix.
+//! Arguments of tool calls. Types are converted leniently, ranges are checked strictly, and every error names the field
+//! and the fix.
 
 use std::str::FromStr;
 
@@ -13,11 +14,11 @@ use tessera_engine::store::StoreError;
 use crate::error::ToolError;
 use crate::known::{ArgumentError, Known, is_given};
 
-/// The arguments of one call; absent, `null` and `""` mean the same.
+/// The arguments of one call. Absent, `null` and `""` mean the same.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Args {
     given: JsonObject,
-    /// What may be asked for, where they are a tool's.
+    /// The arguments that the tool knows, if they belong to a tool.
     known: Option<Known>,
     remark: Option<String>,
 }
@@ -29,45 +30,45 @@ impl From<Option<JsonObject>> for Args {
 }
 
 impl Args {
-    /// Those of a tool.
+    /// The arguments of a tool call.
     ///
     /// # Errors
-    /// Naming one that the tool does not know, or that says otherwise than another name of the same.
+    /// If the tool does not know an argument, or two names of one argument have different values.
     pub(crate) fn of(known: Known, object: Option<JsonObject>) -> Result<Self, ArgumentError> {
         let given = object.unwrap_or_default();
         let remark = known.check(given.iter())?;
         Ok(Self { given, known: Some(known), remark })
     }
 
-    /// What is to be said of arguments that change nothing.
+    /// A remark about arguments that have no effect.
     pub(crate) fn remark(&self) -> Option<&str> {
         self.remark.as_deref()
     }
 
-    /// The first of `names` that is given, by the name that the caller used.
+    /// The first given argument of `names`, under the name that the caller used.
     fn value(&self, names: &'static [&'static str]) -> Option<(&'static str, &Value)> {
         let is_known = |name: &&str| self.known.as_ref().is_none_or(|known| known.has(name));
-        debug_assert!(names.iter().all(is_known), "{names:?} are not all among what the tool says that it knows");
+        debug_assert!(names.iter().all(is_known), "{names:?} contains an argument that the tool does not declare");
         let given = names.iter().filter_map(|name| Some((*name, self.given.get(*name)?)));
         given.into_iter().find(|(_, value)| is_given(value))
     }
 
-    /// The name that the caller used for an argument, else its own.
+    /// The name that the caller used for an argument, or the argument's main name.
     pub(crate) fn name(&self, names: &'static [&'static str]) -> &'static str {
         self.value(names).map_or_else(|| field(names), |(name, _)| name)
     }
 
-    /// An error of a type, by the name that the caller used for the argument.
+    /// An error of a type, under the name that the caller used for the argument.
     pub(crate) fn named(&self, error: DomainError, names: &'static [&'static str]) -> DomainError {
         renamed(error, self.name(names))
     }
 
-    /// All arguments, as they were given: also the empty texts, which say something in a file.
+    /// All arguments as given, including empty texts, which are meaningful in a file.
     pub(crate) fn as_given(&self) -> Value {
         Value::Object(self.given.clone())
     }
 
-    /// An error of the store by the name of the argument, where that names a memory as an older system does.
+    /// An error of the store, under the name of the argument if it contains an ID of another system.
     pub(crate) fn of_older(&self, error: ToolError) -> ToolError {
         let ToolError::Store(StoreError::NotFound(_) | StoreError::NotCameOver(_)) = &error else { return error };
         let texts = self.given.iter().flat_map(|(field, value)| {
@@ -92,25 +93,25 @@ impl Args {
         }
     }
 
-    /// True for what the tool may be asked.
+    /// True if the tool knows the argument.
     pub(crate) fn knows(&self, names: &'static [&'static str]) -> bool {
         let Some(known) = &self.known else { return true };
         names.iter().all(|name| known.has(name))
     }
 
-    /// True when an argument is given.
+    /// True if the argument is given.
     pub(crate) fn has(&self, names: &'static [&'static str]) -> bool {
         self.value(names).is_some()
     }
 
-    /// A text; numbers and truth values count as their spelling.
+    /// A text. Numbers and booleans are converted to text.
     pub(crate) fn text(&self, names: &'static [&'static str]) -> Result<Option<String>, DomainError> {
         self.value(names).map(|(name, value)| scalar(name, value)).transpose()
     }
 
-    /// A text that must be given.
+    /// A required text.
     pub(crate) fn required(&self, names: &'static [&'static str]) -> Result<String, DomainError> {
-        self.text(names)?.ok_or_else(|| DomainError::invalid(field(names), "is missing", "give it as a string"))
+        self.text(names)?.ok_or_else(|| DomainError::invalid(field(names), "is missing", "pass it as a string"))
     }
 
     /// A value that its type parses from text.
@@ -122,7 +123,7 @@ impl Args {
         text.map(|text| text.parse().map_err(|error| self.named(error, names))).transpose()
     }
 
-    /// A list: a JSON list, also as a text, or text with commas.
+    /// A list: a JSON list, a JSON list in a text, or text with commas.
     pub(crate) fn list(&self, names: &'static [&'static str]) -> Result<Option<Vec<String>>, DomainError> {
         let Some((name, value)) = self.value(names) else { return Ok(None) };
         let items = match value {
@@ -133,7 +134,7 @@ impl Args {
             other => {
                 let text = scalar(name, other)?;
                 match serde_json::from_str::<Vec<Value>>(&text) {
-                    // A list that the caller wrote as a text.
+                    // A JSON list that the caller wrote as a text.
                     Ok(items) => items.iter().map(|item| scalar(name, item)).collect::<Result<Vec<_>, _>>()?,
                     Err(_) => text.split(',').map(str::to_owned).collect(),
                 }
@@ -143,7 +144,7 @@ impl Args {
         Ok(Some(items.collect()))
     }
 
-    /// A list whose items a type parses.
+    /// A list whose items are parsed by a type.
     pub(crate) fn parsed_list<T: FromStr<Err = DomainError>>(
         &self,
         names: &'static [&'static str],
@@ -152,51 +153,53 @@ impl Args {
         items.iter().map(|item| item.parse().map_err(|error| self.named(error, names))).collect()
     }
 
-    /// When a memory is to end, seen from `now`: by `expires_at` (a time, or `never`) or `ttl_days`; `None` where
+    /// The expiry of a memory, calculated from `now`: from `expires_at` (a time, or `never`) or `ttl_days`. `None` if
     /// neither is given.
     pub(crate) fn expiry(&self, now: Timestamp) -> Result<Option<Expiry>, DomainError> {
         let expiry: Expiry = match (self.parsed(EXPIRES)?, self.whole(TTL)?) {
             (None, None) => return Ok(None),
             (Some(expiry), None) => expiry,
             (None, Some(days)) => Expiry::After(days),
-            (Some(_), Some(_)) => return Err(DomainError::invalid("ttl_days", "and expires_at are given", "give one")),
+            (Some(_), Some(_)) => {
+                return Err(DomainError::invalid("ttl_days", "and expires_at are both set", "give one"));
+            }
         };
         let name = if self.has(EXPIRES) { self.name(EXPIRES) } else { "ttl_days" };
         expiry.seen_from(now).map_err(|error| renamed(error, name))?;
         Ok(Some(expiry))
     }
 
-    /// What a memory is to say of a text that is one secret as a whole; `None` for any other text.
+    /// The description of a text that is secret as a whole; `None` for any other text.
     pub(crate) fn sensitive(&self) -> Result<Option<String>, DomainError> {
         if !self.flag(SENSITIVE)? {
             if self.has(SUMMARY) {
-                let problem = "is made from the text, and is taken with force_sensitive alone";
-                return Err(DomainError::invalid("summary", problem, "leave it out"));
+                let problem = "is derived from the text; it is accepted only with force_sensitive";
+                return Err(DomainError::invalid("summary", problem, "omit it"));
             }
             return Ok(None);
         }
         if !self.has(&["content"]) {
-            return Err(DomainError::invalid("content", "is missing", "give the text that is the secret"));
+            return Err(DomainError::invalid("content", "is missing", "pass the secret text"));
         }
         let category: Option<Category> = self.parsed(CATEGORY)?;
         Ok(Some(described(self.text(SUMMARY)?, category.as_ref())))
     }
 
-    /// What is to be kept beside a text: a JSON object, or the text of one.
+    /// The metadata: a JSON object, or a text with one.
     pub(crate) fn metadata(&self) -> Result<Option<Metadata>, DomainError> {
         match self.value(METADATA) {
             None => Ok(None),
             Some((_, Value::String(text))) => text.parse().map(Some),
             Some((_, value)) if has_rounded_number(value) => Err(DomainError::invalid(
                 "metadata",
-                "holds a whole number of more than 64 bits, which loses digits",
-                "put it in quotes",
+                "contains a whole number above 64 bits, which would lose digits",
+                "quote it",
             )),
             Some((_, value)) => Metadata::try_from(value.clone()).map(Some),
         }
     }
 
-    /// Where something was heard, as its history tells it: `from mail: asked by Ann (user mara, 2025-11-03)`.
+    /// The source of a memory, as its history shows it: `from mail: asked by Ann (user mara, 2025-11-03)`.
     pub(crate) fn provenance(&self) -> Result<Option<String>, DomainError> {
         let Some((name, value)) = self.value(PROVENANCE) else { return Ok(None) };
         let said = match value {
@@ -207,7 +210,7 @@ impl Args {
         Ok((!shown.is_empty()).then_some(shown))
     }
 
-    /// Tags, folded, without repeats.
+    /// Tags in lower case, without duplicates.
     pub(crate) fn tags(&self) -> Result<Option<Vec<Tag>>, DomainError> {
         if self.list(TAGS)?.is_none() {
             return Ok(None);
@@ -215,49 +218,45 @@ impl Args {
         Tag::unique(self.parsed_list(TAGS)?).map(Some)
     }
 
-    /// A whole number: a JSON number, or its digits.
+    /// An integer: a JSON number, or digits in a text.
     pub(crate) fn whole(&self, names: &'static [&'static str]) -> Result<Option<u32>, DomainError> {
         let Some(text) = self.text(names)? else { return Ok(None) };
         let text = text.trim().strip_suffix(".0").unwrap_or(text.trim());
         let number = text.parse::<u32>();
         number.map(Some).map_err(|_| {
-            DomainError::invalid(
-                self.name(names),
-                format!("{text:?} is not a whole number"),
-                "give a number such as 20",
-            )
+            DomainError::invalid(self.name(names), format!("{text:?} is not a whole number"), "use a number such as 20")
         })
     }
 
-    /// A number: a JSON number, or its spelling.
+    /// A number: a JSON number, or a text with one.
     pub(crate) fn number(&self, names: &'static [&'static str]) -> Result<Option<f64>, DomainError> {
         let Some(text) = self.text(names)? else { return Ok(None) };
         let number = text.trim().parse::<f64>();
         number
             .map(Some)
-            .map_err(|_| DomainError::invalid(self.name(names), "is not a number", "give a number such as 0.8"))
+            .map_err(|_| DomainError::invalid(self.name(names), "is not a number", "use a number such as 0.8"))
     }
 
-    /// A truth value: a JSON one, or `true`, `false`, `yes`, `no`, `1`, `0`.
+    /// A boolean: a JSON boolean, or `true`, `false`, `yes`, `no`, `1`, `0`.
     pub(crate) fn flag(&self, names: &'static [&'static str]) -> Result<bool, DomainError> {
         match self.text(names)?.as_deref().map(str::to_lowercase).as_deref() {
             None | Some("false" | "no" | "0") => Ok(false),
             Some("true" | "yes" | "1") => Ok(true),
-            Some(_) => Err(DomainError::invalid(self.name(names), "is neither true nor false", "give true or false")),
+            Some(_) => Err(DomainError::invalid(self.name(names), "is not true or false", "use true or false")),
         }
     }
 
-    /// One memory, by `id`.
+    /// One memory, from `id`.
     pub(crate) fn id(&self) -> Result<Option<MemoryRef>, DomainError> {
         self.only()
     }
 
-    /// One memory that must be named, or a file by its path.
+    /// One required memory, or a file by its path.
     pub(crate) fn required_name(&self) -> Result<Named, DomainError> {
-        self.only()?.ok_or_else(|| DomainError::invalid("id", "is missing", "give an ID such as 42"))
+        self.only()?.ok_or_else(|| DomainError::invalid("id", "is missing", "use an ID such as 42"))
     }
 
-    /// What `id` names, where it names one thing.
+    /// The value of `id`, which may name only one thing.
     fn only<T: FromStr<Err = DomainError>>(&self) -> Result<Option<T>, DomainError> {
         let mut named = self.parsed_list(IDS)?;
         match named.len() {
@@ -266,7 +265,7 @@ impl Args {
         }
     }
 
-    /// Refuses arguments that say nothing where another one is given, or is not.
+    /// Rejects arguments that have no meaning together with, or without, another one.
     pub(crate) fn refuse(
         &self,
         names: &[&'static [&'static str]],
@@ -279,7 +278,7 @@ impl Args {
         }
     }
 
-    /// Several memories, by `ids` or `id`, or files by their paths; at least one.
+    /// Several memories, from `ids` or `id`, or files by their paths; at least one.
     pub(crate) fn names(&self) -> Result<Vec<Named>, DomainError> {
         let mut ids: Vec<Named> = Vec::new();
         for id in self.parsed_list(IDS)? {
@@ -288,16 +287,16 @@ impl Args {
             }
             if ids.len() > MAX_LIMIT as usize {
                 let problem = format!("names more than {MAX_LIMIT} memories");
-                return Err(DomainError::invalid(self.name(IDS), problem, "name them in several calls"));
+                return Err(DomainError::invalid(self.name(IDS), problem, "use several calls"));
             }
         }
         if ids.is_empty() {
-            return Err(DomainError::invalid("ids", "is missing", "give IDs such as [42, 7]"));
+            return Err(DomainError::invalid("ids", "is missing", "use IDs such as [42, 7]"));
         }
         Ok(ids)
     }
 
-    /// What a memory must be.
+    /// The filters of a call.
     pub(crate) fn filters(&self) -> Result<Filters, DomainError> {
         Ok(Filters {
             categories: self.parsed_list(CATEGORY)?,
@@ -325,7 +324,7 @@ pub(crate) const PROVENANCE: &[&str] = &["provenance"];
 pub(crate) const SENSITIVE: &[&str] = &["force_sensitive", "sensitive"];
 pub(crate) const REASON: &[&str] = &["reason"];
 pub(crate) const TTL: &[&str] = &["ttl_days"];
-/// Characters of what is said of where something was heard, at most.
+/// Maximum length of a source in characters.
 const MOST_SAID: usize = 500;
 pub(crate) const KEYWORDS: &[&str] = &["keywords", "keyword", "expanded_keywords"];
 
@@ -333,8 +332,8 @@ fn field(names: &'static [&'static str]) -> &'static str {
     names.first().copied().unwrap_or("argument")
 }
 
-/// Where something was heard, in words; what is said beside the names that are known follows with its own name.
-/// True if a value holds a whole number that no longer fits 64 bits: its reader kept the nearest number instead.
+/// The source in words. Unknown keys follow with their own names. True if a value contains an integer that does not fit
+/// into 64 bits, so that the parser rounded it.
 fn has_rounded_number(value: &Value) -> bool {
     /// 2⁶⁴.
     const WHOLE: f64 = 18_446_744_073_709_551_616.0;
@@ -371,11 +370,11 @@ fn scalar(field: &'static str, value: &Value) -> Result<String, DomainError> {
         Value::String(text) => Ok(text.clone()),
         Value::Number(number) => Ok(number.to_string()),
         Value::Bool(flag) => Ok(flag.to_string()),
-        _ => Err(DomainError::invalid(field, "has the wrong shape", "give a string, a number, or a list of them")),
+        _ => Err(DomainError::invalid(field, "has the wrong shape", "use a string, a number, or a list of them")),
     }
 }
 
-/// Domain errors name their own field; the caller knows it by the argument's name.
+/// Replaces the field name in a domain error by the argument name that the caller knows.
 fn renamed(error: DomainError, field: &'static str) -> DomainError {
     match error {
         DomainError::Invalid { problem, fix, .. } => DomainError::Invalid { field, problem, fix },
@@ -445,7 +444,7 @@ mod tests {
         assert_eq!(said(json!({ "source": "x".repeat(9000) })).unwrap().unwrap().chars().count(), MOST_SAID);
         assert!(said(json!({ "source": [1] })).unwrap_err().to_string().starts_with("provenance: "));
         let rounded = args(serde_json::from_str(r#"{"metadata": {"a": [123456789012345678901234567890]}}"#).unwrap());
-        assert!(rounded.metadata().unwrap_err().to_string().contains("put it in quotes"));
+        assert!(rounded.metadata().unwrap_err().to_string().contains("quote it"));
         assert!(args(json!({ "metadata": [1] })).metadata().unwrap_err().to_string().starts_with("metadata: "));
         assert_eq!(args(json!({ "metadata": "{\"a\":1}" })).metadata(), "{\"a\":1}".parse().map(Some));
     }

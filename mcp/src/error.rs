@@ -1,4 +1,4 @@
-//! Why a tool call is refused, and why serving ends.
+//! The reasons why a tool call is rejected, and why the server stops.
 
 use std::net::SocketAddr;
 
@@ -9,60 +9,60 @@ use crate::known::ArgumentError;
 use tessera_desk::sync::SyncError;
 use tessera_desk::vault::SafeError;
 
-/// A tool call that cannot be carried out. Shown to the model, so that it can mend the call.
+/// A rejected tool call. The model sees the message, so that it can correct the call.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum ToolError {
-    /// An argument that the caller mends.
+    /// An invalid argument.
     #[error(transparent)]
     Argument(#[from] DomainError),
-    /// Arguments that the tool cannot heed.
+    /// Arguments that the tool cannot use.
     #[error(transparent)]
     NotHeeded(#[from] ArgumentError),
-    /// A memory is named as an older system calls it, and none came over under that name.
+    /// An ID of another system, under which nothing was imported.
     #[error("{field}: {source}")]
     Older {
-        /// The argument that names it.
+        /// The argument with the ID.
         field: String,
-        /// What the store says.
+        /// The error of the store.
         source: StoreError,
     },
-    /// The store refuses or fails.
+    /// The store rejects the call or fails.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The team server refuses or fails.
+    /// The team server rejects the call or fails.
     #[error(transparent)]
     Sync(#[from] SyncError),
-    /// The vault refuses or fails.
+    /// The vault rejects the call or fails.
     #[error(transparent)]
     Vault(#[from] SafeError),
-    /// A command of the memory tool was not done. Models were trained on its words, so nothing is put before them.
+    /// A failed memory tool command. Models are trained on these exact messages, so nothing is added to them.
     #[error("{0}")]
     NotDone(String),
-    /// A tool of a team, where there is none.
+    /// A team tool is called without a team server.
     #[error(
-        "needs a team server, and none is in use; `tessera sync join URL` joins one, as do MEMORY_API_URL and MEMORY_API_KEY in the \
-         environment; memory_count says how things stand"
+        "needs a team server; join one with `tessera sync join URL`, or set MEMORY_API_URL and MEMORY_API_KEY; \
+        memory_count shows the state"
     )]
     NoTeam,
 }
 
-/// Serving ended with a failure.
+/// The server stopped with an error.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// HTTP is served on loopback addresses alone.
+    /// HTTP is served only on loopback addresses.
     #[error("{0} is not a loopback address; use 127.0.0.1:PORT or [::1]:PORT")]
     NotLoopback(SocketAddr),
-    /// The address cannot be listened on, or signals not be heard.
+    /// The address is not available, or signals cannot be received.
     #[error("{what}: {source}")]
     Io {
-        /// What failed.
+        /// The operation that failed.
         what: String,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// The client broke the protocol at the handshake.
+    /// The client violated the protocol in the handshake.
     #[error("the handshake failed: {0}")]
     Handshake(String),
 }

@@ -1,6 +1,6 @@
-//! Serving over HTTP on a loopback address, at `/mcp`, to those who have the key, with Host and Origin checked.
+//! The HTTP server on a loopback address, at `/mcp`. It checks Host, Origin and a key.
 //!
-//! The key of the HTTP server: a loopback port is open to every user of the machine, a file of mode 0600 is not.
+//! Every user of the machine can reach a loopback port. So clients must send a key from a file with mode 0600.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ use crate::error::ServeError;
 use crate::server::Server;
 use crate::stdio::ended_by_signal;
 
-/// Pages of this machine alone may ask.
+/// The allowed origins: pages of this machine.
 const ORIGINS: [&str; 6] = [
     "http://localhost:*",
     "http://127.0.0.1:*",
@@ -33,10 +33,11 @@ const ORIGINS: [&str; 6] = [
     "http://[::1]",
 ];
 
-/// Serves until SIGINT or SIGTERM, and answers nobody who does not send the key. `ready` is told the address, once it is listened on.
+/// Serves until SIGINT or SIGTERM. Requests without the key are rejected. `ready` receives the address once the server
+/// listens.
 ///
 /// # Errors
-/// When the address is not a loopback one, or cannot be listened on.
+/// If the address is not a loopback address, or is not available.
 pub async fn serve_http(
     server: Server,
     address: SocketAddr,
@@ -81,19 +82,19 @@ pub async fn serve_http(
     ended
 }
 
-/// Lets a request through that carries the key; it is asked before anything of the request is read.
+/// Accepts a request only with the key, and checks it before reading anything else of the request.
 async fn with_key(State(key): State<HttpKey>, headers: HeaderMap, request: Request, next: Next) -> Response {
     if key.admits(&headers) {
         return next.run(request).await;
     }
-    let words = "this server asks for its key: Authorization: Bearer KEY; `tessera mcp --help` says where it is\n";
+    let words = "this server needs its key: Authorization: Bearer KEY; `tessera mcp --help` says where the key is\n";
     (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], words).into_response()
 }
 
-/// Random bytes of a key.
+/// The length of the key in random bytes.
 const BYTES: usize = 32;
 
-/// What a client has to send as `Authorization: Bearer KEY`.
+/// The key, which a client sends as `Authorization: Bearer KEY`.
 #[derive(Clone)]
 pub struct HttpKey {
     key: String,
@@ -107,11 +108,11 @@ impl std::fmt::Debug for HttpKey {
 }
 
 impl HttpKey {
-    /// The key of a store's directory. It is made at the first time, and anew where others of the machine could read
-    /// the file; it stays the same otherwise, so that clients are set up once.
+    /// The key of a store's directory. It is created at the first call, and replaced if other users of the machine
+    /// could read the file. Otherwise it stays the same, so that clients need to be configured only once.
     ///
     /// # Errors
-    /// When the file can neither be read nor made.
+    /// If the file can neither be read nor created.
     pub fn of_home(home: &Home) -> io::Result<Self> {
         let path = home.http_key();
         if let Some(key) = sound(&path) {
@@ -125,7 +126,7 @@ impl HttpKey {
         let scratch = home.dir().join(format!(".tessera-{}", random()?));
         let mut file = private_file().create_new(true).write(true).open(&scratch)?;
         let written = file.write_all(made.as_bytes()).and_then(|()| file.sync_all());
-        // Whole or not at all, and never in the place of one that another process made meanwhile.
+        // A hard link creates the file atomically, and never replaces a file that another process created meanwhile.
         let linked = written.and_then(|()| fs::hard_link(&scratch, &path));
         fs::remove_file(&scratch)?;
         let key = match linked {
@@ -136,12 +137,12 @@ impl HttpKey {
         Ok(Self { key, path })
     }
 
-    /// The file that holds it.
+    /// The path of the key file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// True when a request carries the key. The time taken tells nothing of how much of it was right.
+    /// True if a request has the key. The comparison takes constant time.
     pub(crate) fn admits(&self, headers: &HeaderMap) -> bool {
         let mut given = headers.get_all(AUTHORIZATION).iter();
         let (Some(one), None) = (given.next(), given.next()) else { return false };
@@ -156,7 +157,7 @@ fn random() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The key in a file, if the file is its owner's alone and holds one.
+/// The key in a file, if only the owner can read the file and the key is valid.
 fn sound(path: &Path) -> Option<String> {
     let metadata = fs::symlink_metadata(path).ok()?;
     #[cfg(unix)]

@@ -1,41 +1,41 @@
-//! Which arguments a tool knows: a call with any other is refused before anything is done, so that nothing that somebody
-//! asked for is passed over in silence.
+//! The arguments that each tool knows. A call with any other argument is rejected before it does anything, so that no
+//! request is silently ignored.
 
 use serde_json::Value;
 use tessera_engine::screen::dropped;
 
-/// Arguments that clients of older systems send and that change nothing here: the tools, the name, and why.
+/// Arguments of older clients that have no effect: the tools, the name, and the reason.
 const WITHOUT_EFFECT: &[(&[&str], &str, &str)] = &[
     (NOTE_TOOLS, "workspace", "there are no workspaces"),
-    (NOTE_TOOLS, "project_id", "folders go by their names"),
-    (&["search_notes"], "search_type", "words and meaning are always asked together"),
-    (&["search_notes"], "search_all_projects", "all folders are searched unless project names one"),
-    (&["read_note"], "include_frontmatter", "a note is given as it is written"),
-    (&["read_note"], "page", "line goes on in a long one"),
-    (&["read_note"], "page_size", "max_tokens bounds it"),
-    (&["recent_activity"], "depth", "rows are notes, without what is related"),
-    (&["search_notes", "recent_activity"], "entity_types", "rows are notes, with the part that answers"),
+    (NOTE_TOOLS, "project_id", "folders are identified by name"),
+    (&["search_notes"], "search_type", "words and semantic search are always combined"),
+    (&["search_notes"], "search_all_projects", "all folders are searched unless project is set"),
+    (&["read_note"], "include_frontmatter", "a note is always returned as written"),
+    (&["read_note"], "page", "use line to continue in a long note"),
+    (&["read_note"], "page_size", "max_tokens limits it"),
+    (&["recent_activity"], "depth", "rows are notes, without related notes"),
+    (&["search_notes", "recent_activity"], "entity_types", "rows are notes, with the matching section"),
 ];
 
 const NOTE_TOOLS: &[&str] = &["search_notes", "build_context", "recent_activity", "read_note"];
 
-/// How alike two names are at least, of 1, for one to be taken for a slip of the other.
+/// Minimum similarity (0 to 1) of two names for a "did you mean" suggestion.
 const ALIKE: f64 = 0.75;
 
 /// The arguments that a tool knows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Known {
-    /// Those that its schema shows, then their other names.
+    /// The arguments of its schema, followed by their aliases.
     names: Vec<String>,
-    /// So many are in its schema.
+    /// The number of arguments in the schema.
     shown: usize,
-    /// The names of one thing, each list.
+    /// Lists of names that mean the same argument.
     alike: &'static [&'static [&'static str]],
     tool: &'static str,
 }
 
 impl Known {
-    /// Of a tool: what its schema shows, and what else it understands.
+    /// The arguments of a tool: those in its schema, and aliases.
     pub(crate) fn of(tool: &'static str, properties: &Value, aliases: &'static [&'static [&'static str]]) -> Self {
         let mut names: Vec<String> = properties.as_object().into_iter().flat_map(|all| all.keys().cloned()).collect();
         let shown = names.len();
@@ -43,16 +43,16 @@ impl Known {
         Self { names, shown, alike: aliases, tool }
     }
 
-    /// True for a name that the tool reads.
+    /// True if the tool reads this argument.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.names.iter().any(|known| known == name)
     }
 
-    /// Looks at what a call gives: what is to be said of the names that change nothing, in one line.
+    /// Checks the arguments of a call. Returns a one-line remark about arguments that have no effect.
     ///
     /// # Errors
-    /// Naming the first that the tool does not know, and what it may have been meant for, or two names of one thing that
-    /// are given different values.
+    /// If the tool does not know an argument; the error suggests a known one. Also if two names of one argument have
+    /// different values.
     pub(crate) fn check<'a>(
         &self,
         given: impl Iterator<Item = (&'a String, &'a Value)>,
@@ -92,7 +92,7 @@ impl Known {
     }
 }
 
-/// Two names of one thing say the same, else one of them would be passed over.
+/// Checks that two names of one argument have the same value. Otherwise, one of them would be ignored.
 fn agree(names: &[&'static str], given: &[(&String, &Value)]) -> Result<(), ArgumentError> {
     let value = |name: &str| given.iter().find(|(given, _)| *given == name).map(|(_, value)| *value);
     let mut said = names.iter().filter_map(|name| Some((*name, value(name)?)));
@@ -103,28 +103,28 @@ fn agree(names: &[&'static str], given: &[(&String, &Value)]) -> Result<(), Argu
     }
 }
 
-/// True for what says something: absent, `null` and `""` mean the same.
+/// True for a meaningful value. Absent, `null` and `""` mean the same.
 pub(crate) fn is_given(value: &Value) -> bool {
     !value.is_null() && value.as_str() != Some("")
 }
 
-/// Arguments that cannot all be heeded.
+/// Arguments that cannot all be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ArgumentError {
-    /// One that the tool does not know.
-    #[error("{name}: is no argument of this tool, and nothing was done; {fix}")]
+    /// An argument that the tool does not know.
+    #[error("{name}: unknown argument, so nothing was changed; {fix}")]
     Unknown {
-        /// As the caller calls it, in short.
+        /// The caller's name for it, shortened.
         name: String,
-        /// What it may have been meant for.
+        /// The suggestion.
         fix: String,
     },
-    /// Two names of one thing with different values.
-    #[error("{second}: means the same as {first}, with another value, and nothing was done; give one of them")]
+    /// Two names of one argument with different values.
+    #[error("{second}: is another name of {first}, but has another value, so nothing was changed; pass only one")]
     Twice {
-        /// The name that would have been heeded.
+        /// The name that would be used.
         first: &'static str,
-        /// The one that would have been passed over.
+        /// The name that would be ignored.
         second: &'static str,
     },
 }
@@ -152,7 +152,7 @@ mod tests {
     fn names_of_the_schema_and_their_aliases_are_known_and_no_other() {
         assert_eq!(check(&["query", "q", "token_budget"]), Ok(None));
         let error = check(&["q", "maxTokens"]).unwrap_err();
-        assert_eq!(error, "maxTokens: is no argument of this tool, and nothing was done; did you mean max_tokens?");
+        assert_eq!(error, "maxTokens: unknown argument, so nothing was changed; did you mean max_tokens?");
         let error = check(&["\u{5bff}"]).unwrap_err();
         assert!(error.ends_with("read_note knows max_tokens, query"), "{error}");
         assert!(check(&[&"x".repeat(10_000)]).unwrap_err().len() < 200);
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(check_all(&json!({ "query": "a", "q": "a" })), Ok(None));
         assert_eq!(check_all(&json!({ "query": "a", "q": null })), Ok(None));
         let error = check_all(&json!({ "query": "a", "q": "b" })).unwrap_err();
-        assert_eq!(error, "q: means the same as query, with another value, and nothing was done; give one of them");
+        assert_eq!(error, "q: is another name of query, but has another value, so nothing was changed; pass only one");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! JSON-RPC over lines: every line that asks for an answer gets one, also when it cannot be read.
+//! JSON-RPC over lines. Every request gets an answer, even if it cannot be parsed.
 
 use std::io;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use tessera_desk::json::whole_characters;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Mutex;
 
-/// As JSON-RPC numbers its errors.
+/// Error codes of JSON-RPC.
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 const INVALID_PARAMS: i32 = -32602;
 
-/// A client behind two streams of lines.
+/// A client that is connected by two streams of lines.
 pub(crate) struct Lines<R, W> {
     read: BufReader<R>,
-    /// The part of a line that was read so far. It is kept because `receive` may be cancelled in the middle of a line.
+    /// The part of a line read so far. It is kept because `receive` may be cancelled in the middle of a line.
     line: Vec<u8>,
     write: Arc<Mutex<W>>,
 }
@@ -30,7 +30,7 @@ impl<R: AsyncRead, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
     }
 }
 
-/// Writes one line, whole, whoever else writes.
+/// Writes a complete line, even with concurrent writers.
 async fn tell<W: AsyncWrite + Unpin>(write: Arc<Mutex<W>>, line: serde_json::Result<Vec<u8>>) -> io::Result<()> {
     let mut line = line?;
     line.push(b'\n');
@@ -56,12 +56,12 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
             let line = std::mem::take(&mut self.line);
             match message(&line) {
                 Ok(message) => return Some(message),
-                Err(Unread::ToNobody(problem)) => tracing::debug!(problem, "a line is not read"),
+                Err(Unread::ToNobody(problem)) => tracing::debug!(problem, "skipped a line"),
                 Err(Unread::ToBeTold(answer)) => {
-                    // A task of its own finishes the line even if this call is cancelled.
+                    // A separate task finishes the line even if this call is cancelled.
                     let told = tokio::spawn(tell(Arc::clone(&self.write), serde_json::to_vec(&answer)));
                     if is_last {
-                        // An error means that nobody reads any more.
+                        // An error means that the client has stopped reading.
                         drop(told.await);
                     }
                 }
@@ -77,11 +77,11 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
     }
 }
 
-/// Why a line is no message.
+/// The reason why a line is not a message.
 enum Unread {
-    /// It asks for no answer.
+    /// The line expects no answer.
     ToNobody(String),
-    /// The answer to it.
+    /// The answer to the line.
     ToBeTold(Value),
 }
 
@@ -104,18 +104,18 @@ fn message(line: &[u8]) -> Result<RxJsonRpcMessage<RoleServer>, Unread> {
     }
     serde_json::from_value(value).map_err(|error| match id {
         Value::Null => Unread::ToNobody(error.to_string()),
-        id => refused(id, INVALID_REQUEST, format!("The line is no JSON-RPC message of MCP: {error}")),
+        id => refused(id, INVALID_REQUEST, format!("The line is not a JSON-RPC message of MCP: {error}")),
     })
 }
 
-/// What is wrong with the parameters of a call. Without this check, rmcp would answer that the method does not exist.
+/// Checks the parameters of a call. Without this check, rmcp would answer that the method does not exist.
 fn problem_of_call(params: Option<&Value>) -> Option<String> {
     let Some(params) = params.and_then(Value::as_object) else {
-        return Some("params is missing or no object; give {\"name\": …, \"arguments\": {…}}".to_owned());
+        return Some("params is missing or not an object; use {\"name\": …, \"arguments\": {…}}".to_owned());
     };
     if !params.get("name").is_some_and(Value::is_string) {
-        return Some("params.name is missing or no text; give the name of a tool".to_owned());
+        return Some("params.name is missing or not text; use the name of a tool".to_owned());
     }
     let arguments = params.get("arguments").filter(|arguments| !arguments.is_null() && !arguments.is_object());
-    arguments.map(|_| "params.arguments is no object; give {\"argument\": value}".to_owned())
+    arguments.map(|_| "params.arguments is not an object; use {\"argument\": value}".to_owned())
 }

@@ -1,32 +1,33 @@
-//! What clients are told of the memory tool, which keeps files: whether it is offered, and how to work with it.
+//! Instructions about the memory tool for clients: whether it is offered, and how to use it.
 
 use tessera_desk::folders::FileRules;
 use tessera_engine::screen::dropped;
 
-/// The longest topic that is told, in characters: instructions have room for 2000 in all.
+/// Maximum length of the topic in characters. Instructions have at most 2000 characters in total.
 const MOST_TOPIC_CHARS: usize = 160;
 
-/// How the memory tool is offered. Whoever knows of it may call it: what is decided here is what clients are told.
+/// How the memory tool is offered. A client that knows the tool may call it anyway; this only decides what is
+/// announced.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemoryFiles {
-    /// True where it is listed, and its protocol told.
+    /// True if the tool is listed and its protocol is part of the instructions.
     pub is_offered: bool,
-    /// What holds of its commands.
+    /// The rules for its commands.
     pub rules: FileRules,
-    /// What its files should be about, in the person's words.
+    /// The topic of its files, in the user's words.
     pub topic: Option<String>,
 }
 
-/// What is told of the tool where it is offered.
-const PROTOCOL: &str = "\n\nMEMORY FILES: before anything else, view /memories with the tool `memory` and read what bears on the task: \
-earlier progress may be there. Write there as you go: what is done, decided and open. ASSUME INTERRUPTION: your context \
-can end at any moment, and what is not in a file then is lost. Use Markdown: facts as `- [category] text #tag`, \
-relations as `- relates_to [[Other note]]`. Folders: user/, projects/, sessions/, patterns/. Keep files few and short, \
-change them rather than add new ones, rename or delete what is over. Files outlive sessions, people read and edit them, \
-and memory_recall finds each line of them.";
+/// The instructions about the tool, if it is offered.
+const PROTOCOL: &str = "\n\nMEMORY FILES: before anything else, view /memories with the tool `memory` and read what \
+    is relevant to the task: earlier progress may be there. Write as you go: what is done, decided and open. ASSUME \
+    INTERRUPTION: your context can end at any moment, and what is not in a file is then lost. Use Markdown: facts \
+    as `- [category] text #tag`, relations as `- relates_to [[Other note]]`. Folders: user/, projects/, sessions/, \
+    patterns/. Keep files few and short; change them instead of adding new ones; rename or delete outdated ones. \
+    Files outlive sessions, people read and edit them, and memory_recall finds each line.";
 
 impl MemoryFiles {
-    /// The instructions of the server, with what is to be said of the tool.
+    /// The server's instructions, including those about the tool.
     pub(crate) fn instructions(&self, instructions: &str) -> String {
         if !self.is_offered {
             return instructions.to_owned();
@@ -40,7 +41,7 @@ impl MemoryFiles {
     }
 }
 
-/// The part of the prompt `memory_guide` that is about files.
+/// The section of the prompt `memory_guide` about files.
 pub(crate) const GUIDE: &str = r"
 
 # Memory files

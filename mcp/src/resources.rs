@@ -1,4 +1,4 @@
-//! Resources: the newest memories, and each memory by id.
+//! The resources: the newest memories, and each memory by ID.
 
 use rmcp::model::{Resource, ResourceTemplate};
 use tessera_desk::Desk;
@@ -13,7 +13,7 @@ const RECENT: &str = "memory://recent";
 const PREFIX: &str = "memory://";
 const RECENT_ROWS: u32 = 20;
 
-/// The resources that have a fixed address.
+/// The resources with a fixed address.
 pub(crate) fn definitions() -> Vec<Resource> {
     vec![
         Resource::new(RECENT, "recent")
@@ -23,7 +23,7 @@ pub(crate) fn definitions() -> Vec<Resource> {
     ]
 }
 
-/// The resources whose address is filled in.
+/// The resource templates.
 pub(crate) fn templates() -> Vec<ResourceTemplate> {
     vec![
         ResourceTemplate::new("memory://{id}", "memory")
@@ -37,7 +37,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// The text of a resource; `None` when there is no such resource.
+/// The text of a resource; `None` if it does not exist.
 pub(crate) fn read(desk: &mut Desk<'_>, uri: &str) -> Result<Option<String>, ToolError> {
     if uri == RECENT {
         let listing = desk.perform(List { limit: RECENT_ROWS, ..List::default() })?;
@@ -69,7 +69,7 @@ pub(crate) fn read(desk: &mut Desk<'_>, uri: &str) -> Result<Option<String>, Too
     }
 }
 
-/// An address as clients write it: letters of other alphabets and spaces as `%` and two digits.
+/// Decodes the percent-encoding of an address.
 fn unescaped(name: &str) -> String {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.bytes();

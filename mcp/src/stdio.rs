@@ -1,4 +1,4 @@
-//! Serving one client over stdin and stdout, until it goes away or a signal ends us.
+//! Serves one client over stdin and stdout until it disconnects or a signal arrives.
 
 use rmcp::ServiceExt;
 
@@ -7,10 +7,10 @@ use crate::lines::Lines;
 use crate::server::Server;
 use tessera_desk::team::Team;
 
-/// Serves until stdin ends, or SIGINT or SIGTERM comes. What was acknowledged is on disk already.
+/// Serves until stdin ends, or SIGINT or SIGTERM arrives. Acknowledged writes are already on disk.
 ///
 /// # Errors
-/// When the client breaks the handshake, or signals cannot be heard.
+/// If the client violates the handshake, or signals cannot be received.
 pub async fn serve_stdio(server: Server) -> Result<(), ServeError> {
     let store = server.store().clone();
     store.work_in_background(server.plugin_rules());
@@ -18,7 +18,7 @@ pub async fn serve_stdio(server: Server) -> Result<(), ServeError> {
     let worker = server.team().map(Team::worker);
     let serving = async {
         match server.serve(Lines::of(rmcp::transport::stdio_pipes())).await {
-            // The network is touched only once the client has its answer.
+            // The network is used only after the client has its answer.
             Ok(running) => match &worker {
                 None => drop(running.waiting().await),
                 Some(worker) => tokio::select! {
@@ -26,7 +26,7 @@ pub async fn serve_stdio(server: Server) -> Result<(), ServeError> {
                     () = worker.run() => {}
                 },
             },
-            // A client that only looked and left.
+            // A client that connected and left without a request.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => {}
             Err(error) => return Err(ServeError::Handshake(error.to_string())),
         }

@@ -7,119 +7,118 @@ use tessera_engine::domain::Packing;
 use tessera_engine::score::Weights;
 use tessera_eval::{EvalConfig, Leg, Ranker, Vectors};
 
-/// What to measure on.
+/// The evaluation sets.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Eval {
-    /// Conversations and questions in the LoCoMo format.
+    /// Evaluate on conversations and questions in LoCoMo format
     Locomo {
-        /// The file.
+        /// The file
         file: PathBuf,
-        /// What becomes one memory.
+        /// What one memory holds: a turn or a session
         #[arg(long, default_value = "turn")]
         unit: EvalUnit,
-        /// How, and with what.
+        /// The options.
         #[command(flatten)]
         options: EvalOptions,
     },
-    /// Notes and questions in our own format (see fixtures/README.md).
+    /// Evaluate on our notes and questions (see fixtures/README.md)
     Queries {
-        /// The questions; the notes are in `corpus/` beside them, a usage trace in `usage.toml`.
+        /// The questions; `corpus/` and `usage.toml` lie beside the file
         file: PathBuf,
-        /// How, and with what.
+        /// The options.
         #[command(flatten)]
         options: EvalOptions,
     },
-    /// Prompts replayed through the hook: how much of what it gives is to the point.
+    /// Replay prompts through the hook, and measure precision
     Prompts {
-        /// The prompts; the notes are in `corpus/` beside them.
+        /// The prompts; the notes lie in `corpus/` beside the file
         file: PathBuf,
-        /// With which vectors.
+        /// The vectors.
         #[command(flatten)]
         vectors: EvalVectors,
     },
-    /// Notes, natural questions and prompts in JSON, each set in a store of its own: a verdict on every reply (see
-    /// fixtures/README.md).
+    /// Judge every reply to natural questions (see fixtures/README.md)
     Questions {
-        /// The files.
+        /// The JSON files; each set gets its own store
         #[arg(required = true)]
         files: Vec<PathBuf>,
-        /// What a reply may cost.
+        /// Maximum number of tokens in a reply
         #[arg(long, default_value_t = 400, value_name = "N")]
         max_tokens: u32,
-        /// Who ranks.
+        /// The ranker
         #[arg(long, value_enum, default_value_t)]
         ranker: EvalRanker,
-        /// With which vectors.
+        /// The vectors.
         #[command(flatten)]
         vectors: EvalVectors,
     },
-    /// Labelled texts, a line of JSON each: how many credentials are found whole, and how many harmless texts are taken
-    /// for one.
+    /// Measure the secret detector on labelled texts (JSON lines)
     Secrets {
-        /// The file.
+        /// The file
         file: PathBuf,
     },
-    /// Every set that is there, ranked by FTS5, by BM25, by the encoder alone, and by Tessera without and with the leg
-    /// of meaning: one table, in Markdown. Takes minutes.
+    /// Compare all rankers on all sets, as a Markdown table
+    ///
+    /// The rankers are FTS5, BM25, the encoder alone, and Tessera without and with semantic search. It takes minutes.
     Compare {
-        /// The directory of questions*.json, locomo*.json and beam*.json.
+        /// The directory of questions*.json, locomo*.json and beam*.json
         #[arg(long, value_name = "DIR")]
         data: PathBuf,
-        /// The directory of our own fixtures.
+        /// The fixtures directory of this repository
         #[arg(long, value_name = "DIR", default_value = "fixtures")]
         fixtures: PathBuf,
-        /// Keep vectors in this directory for later runs.
+        /// Keep vectors in this directory for later runs
         #[arg(long, value_name = "DIR")]
         cache: Option<PathBuf>,
     },
 }
 
-/// How to measure.
+/// The options of an evaluation.
 #[derive(Debug, Args)]
 pub(crate) struct EvalOptions {
-    /// Budgets, comma-separated.
+    /// Token budgets, comma-separated
     #[arg(long, value_delimiter = ',', default_value = "500,1000,2000,4000")]
     pub(crate) budgets: Vec<u32>,
-    /// dual (details, then an index) or details.
+    /// dual (details, then an index) or details
     #[arg(long, default_value = "dual")]
     pub(crate) packing: Packing,
-    /// Measure again without each signal.
+    /// Repeat the evaluation without each signal in turn
     #[arg(long)]
     pub(crate) ablate: bool,
-    /// Who ranks.
+    /// The ranker
     #[arg(long, value_enum, default_value_t)]
     pub(crate) ranker: EvalRanker,
-    /// With which vectors.
+    /// The vectors.
     #[command(flatten)]
     pub(crate) vectors: EvalVectors,
 }
 
 impl EvalOptions {
-    /// What is measured, with the numbers that Tessera would rank with.
+    /// Builds the configuration with the ranking weights that Tessera uses.
     pub(crate) fn config(&self, weights: Weights) -> EvalConfig {
         self.ranker.config(&self.vectors, &self.budgets, self.packing, weights)
     }
 }
 
-/// Vectors of what is asked about.
+/// The vectors of an evaluation.
 #[derive(Debug, Args)]
 pub(crate) struct EvalVectors {
-    /// on, or off: memories are found by their words alone.
+    /// Semantic search: on or off
     #[arg(long, default_value = "on", value_name = "on|off")]
     semantic: Leg,
-    /// Keep vectors in this directory for later runs: they are found again by the text and the encoder that made them.
+    /// Keep vectors in this directory for later runs
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
 }
 
 impl EvalVectors {
-    /// As the evaluation wants them.
+    /// Converts the options for the evaluator.
     pub(crate) fn vectors(&self) -> Vectors {
         Vectors { leg: self.semantic, cache: self.cache.clone() }
     }
 }
 
-/// Who ranks.
+/// A ranker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum EvalRanker {
     /// Tessera.
@@ -127,14 +126,14 @@ pub(crate) enum EvalRanker {
     Tessera,
     /// BM25 over stems, as in textbooks.
     Bm25,
-    /// SQLite's FTS5 with the porter stemmer, any word of the question.
+    /// FTS5 of SQLite with the porter stemmer; any word of the question matches.
     Fts5,
     /// The sentence encoder alone.
     Encoder,
 }
 
 impl EvalRanker {
-    /// What is measured with it: budgets, packing, and the numbers that Tessera would rank with.
+    /// Builds the configuration: budgets, packing, and the ranking weights that Tessera uses.
     pub(crate) fn config(
         self,
         vectors: &EvalVectors,
@@ -152,7 +151,7 @@ impl EvalRanker {
     }
 }
 
-/// What becomes one memory.
+/// The text that becomes one memory.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum EvalUnit {
     /// One turn.

@@ -5,53 +5,59 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use tessera_engine::domain::{Scope, Trust};
 
-/// What to do with folders of files.
+/// The actions of `tessera files`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FilesTask {
-    /// Know the texts of a directory from now on. Nothing is written into it unless --writable says that it may be.
+    /// Index the files of a directory from now on
+    ///
+    /// Tessera writes into the directory only if --writable is given.
     Add(AddArguments),
-    /// List the folders.
+    /// List the indexed folders
     List,
-    /// Let go of a folder: what its files say goes out of recall, the files stay.
+    /// Stop indexing a folder; its files stay
     Remove {
-        /// The name of the folder.
+        /// The name of the folder
         name: String,
     },
-    /// Look for changed files now.
+    /// Look for changed files now
     Scan,
-    /// List files that recall, `get` and the memory tool gave nobody for long, and that nobody changed, oldest first. What an
-    /// editor opens, or another machine gives, is not counted.
+    /// List files that nobody has read or changed for a long time
+    ///
+    /// A read is one through recall, `get` or the memory tool. Reads in an editor or on another machine do not count.
+    /// The oldest files come first.
     Unread {
-        /// For so many days.
+        /// The number of days without a read or a change
         #[arg(long, value_name = "N")]
         days: Option<u32>,
-        /// Delete them after a question, where their folder may be written; `restore` with a path brings one back.
+        /// Delete these files from writable folders, after a question
+        ///
+        /// `tessera restore PATH` brings a file back.
         #[arg(long, requires = "days")]
         clear: bool,
-        /// Do not ask.
+        /// Skip the confirmation prompt
         #[arg(long, short, requires = "clear")]
         yes: bool,
     },
 }
 
-/// A folder that is added.
+/// The arguments of `tessera files add`.
 #[derive(Debug, Args)]
 pub(crate) struct AddArguments {
-    /// The directory.
+    /// The directory
     pub(crate) dir: PathBuf,
-    /// Its name in paths; its own, if absent.
+    /// The folder's name in paths [default: the directory's own name]
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// Where what its files say belongs: a project, or global.
+    /// The project of the files, or `global`
     #[arg(long, default_value = "global")]
     pub(crate) scope: Scope,
-    /// How far what is written there by hand is believed: user, model or foreign.
+    /// Trust level of the texts: user, model or foreign
     #[arg(long, default_value = "user", value_name = "TRUST")]
     pub(crate) trust: Trust,
-    /// Let `update` and `forget` change its files.
+    /// Allow `update` and `forget` to change the files
     #[arg(long)]
     pub(crate) writable: bool,
-    /// Tell the team server of its files.
+    /// Also send the files to the team server
     #[arg(long)]
     pub(crate) sync: bool,
 }

@@ -5,27 +5,29 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use tessera_engine::domain::Scope;
 
-/// What is imported.
+/// The arguments of `tessera import`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ImportArguments {
-    /// The file of JSON lines; - for stdin.
+    /// The file of JSON lines; - reads stdin
     #[arg(required_unless_present_any = ["detect", "undo"])]
     pub(crate) file: Option<PathBuf>,
-    /// Whose they are.
+    /// The trust level.
     #[command(flatten)]
     pub(crate) whose: Whose,
-    /// List what older systems keep on this machine, and how to take it over.
+    /// List the importable data of other systems on this machine
     #[arg(long, conflicts_with_all = ["file", "undo"])]
     pub(crate) detect: bool,
-    /// Take an import back, by its number in `tessera import list`: what it stored goes, restorable, and what it changed is
-    /// as before. What somebody changed since stays.
+    /// Undo an import, by its number in `tessera import list`
+    ///
+    /// Imported memories are deleted and can be restored. Memories that the import changed get their earlier text back.
+    /// A memory that somebody has changed since keeps that change.
     #[arg(long, value_name = "N", conflicts_with = "file")]
     pub(crate) undo: Option<u32>,
-    /// Show what --undo does without doing it.
+    /// With --undo: show the changes without making them
     #[arg(long, requires = "undo")]
     pub(crate) dry_run: bool,
-    /// Do not ask before --undo.
+    /// With --undo: skip the confirmation prompt
     #[arg(long, short, requires = "undo")]
     pub(crate) yes: bool,
     /// Another source.
@@ -33,58 +35,64 @@ pub(crate) struct ImportArguments {
     pub(crate) kind: Option<ImportKind>,
 }
 
-/// Whose memories come from elsewhere.
+/// Options for the trust level of imported memories.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Whose {
-    /// They are your own: believe them as what you type yourself.
+    /// The memories are yours: trust them like text you type yourself
     #[arg(long, conflicts_with = "foreign")]
     pub(crate) mine: bool,
-    /// They are somebody else's: given when asked, never unasked. So it is where nobody says anything.
+    /// The memories are from others: recall only on request [default]
     #[arg(long)]
     pub(crate) foreign: bool,
 }
 
-/// What to import other than JSON lines.
+/// The sources other than JSON lines.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportKind {
-    /// Take over what claude-memory-mcp (ViktorBarzin) kept: its database, or its rows as JSON.
+    /// Import from claude-memory-mcp (ViktorBarzin): database or JSON
     ClaudeMemoryMcp(OlderArguments),
-    /// Take over what memory-mcp (WhenMoon-afk) kept: its database, or its rows as JSON.
+    /// Import from memory-mcp (WhenMoon-afk): database or JSON
     MemoryMcp(OlderArguments),
-    /// Take over the notes of basic-memory as memories; `tessera files add FOLDER` makes them known as the files they are.
+    /// Import the notes of basic-memory as memories
+    ///
+    /// To use the notes as files instead, run `tessera files add FOLDER`.
     BasicMemory(OlderArguments),
-    /// List the imports.
+    /// List past imports
     List,
-    /// Notes of a CLAUDE.md or MEMORY.md, with the files that it lists, or of a directory of them: one memory for each item or
-    /// paragraph, and for each file of Claude Code's auto-memory.
+    /// Import a CLAUDE.md or MEMORY.md, or a directory of such files
+    ///
+    /// Each list item or paragraph becomes one memory. Each file of Claude Code's auto-memory becomes one memory.
     ClaudeMd {
-        /// The file or directory.
+        /// The file or directory
         path: PathBuf,
-        /// Whose they are.
+        /// The trust level.
         #[command(flatten)]
         whose: Whose,
-        /// The project they belong to; the file's own if left out.
+        /// The project of the memories [default: that of the file]
         #[arg(long)]
         scope: Option<Scope>,
     },
 }
 
-/// What an older system kept.
+/// The arguments for importing from another memory system.
 #[derive(Debug, Args)]
 pub(crate) struct OlderArguments {
-    /// Where it lies; where that system keeps its data if left out.
+    /// The data [default: where that system keeps it]
     pub(crate) path: Option<PathBuf>,
-    /// Whose it is.
+    /// The trust level.
     #[command(flatten)]
     pub(crate) whose: Whose,
-    /// The project that new rows go to; global if left out. Those that are here stay in theirs.
+    /// The project for new memories [default: global]
+    ///
+    /// Memories that are already in the store keep their project.
     #[arg(long, default_value = "global")]
     pub(crate) scope: Scope,
-    /// Show what would be taken over without taking it. Where a row is left out, and told, the exit code is 1, here and when
-    /// the rest is taken.
+    /// Show what would be imported, without importing it
+    ///
+    /// Every row that cannot be imported is reported, and the exit code is then 1, with and without this option.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Do not ask.
+    /// Skip the confirmation prompt
     #[arg(long, short)]
     pub(crate) yes: bool,
 }

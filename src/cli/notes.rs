@@ -1,147 +1,144 @@
-//! The arguments of `tessera note` and `tessera graph`.
-//!
-//! The arguments of `tessera unanswered`.
-//!
-//! What memories must be that a command asks for.
+//! The arguments of `tessera note`, `tessera graph` and `tessera unanswered`, and the filter that several commands
+//! share.
 
 use clap::{Args, Subcommand};
 use tessera_engine::domain::{Category, MemoryType, Scope, Tag, Timestamp};
 
-/// What to do with notes.
+/// The actions of `tessera note`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum NoteTask {
-    /// Find notes by a question, by how they are called, and by tags (`tag:x`).
+    /// Find notes by a question, a title, or a tag (`tag:x`)
     Search {
-        /// The question.
+        /// The question
         query: String,
-        /// Of these types.
+        /// Only notes of these types
         #[arg(long = "type", value_name = "TYPE")]
         types: Vec<String>,
-        /// With all of these tags.
+        /// Only notes with all of these tags
         #[arg(long = "tag", value_name = "TAG")]
         tags: Vec<Tag>,
-        /// Changed since then: today, 7d, 2026-11-01.
+        /// Only notes changed since: today, 7d, 2026-11-01
         #[arg(long, value_name = "WHEN")]
         since: Option<String>,
-        /// Which notes, and how many.
+        /// The bounds.
         #[command(flatten)]
         bounds: NoteBounds,
     },
-    /// Show a note by its title, permalink, path, memory:// address or number.
+    /// Show a note
     Read {
-        /// What it is called.
+        /// Title, permalink, path, memory:// address or ID
         identifier: String,
-        /// The folder or the project that it is in.
+        /// The folder or project of the note
         #[arg(long)]
         project: Option<String>,
-        /// The line to begin with.
+        /// The first line to show
         #[arg(long, default_value_t = 1)]
         line: u32,
-        /// Tokens that the reply may cost.
+        /// Maximum number of tokens in the reply
         #[arg(long, default_value_t = 4_000)]
         max_tokens: u32,
     },
-    /// List notes that were changed, the newest change first.
+    /// List recently changed notes, newest first
     Recent {
-        /// Since when: today, 2 days ago, 1h, 7d.
+        /// The period: today, 2 days ago, 1h, 7d
         #[arg(default_value = "7d")]
         timeframe: String,
-        /// Of these types.
+        /// Only notes of these types
         #[arg(long = "type", value_name = "TYPE")]
         types: Vec<String>,
-        /// Which notes, and how many.
+        /// The bounds.
         #[command(flatten)]
         bounds: NoteBounds,
     },
-    /// List all notes, the newest change first.
+    /// List all notes, most recently changed first
     List {
-        /// Of these types.
+        /// Only notes of these types
         #[arg(long = "type", value_name = "TYPE")]
         types: Vec<String>,
-        /// Which notes, and how many.
+        /// The bounds.
         #[command(flatten)]
         bounds: NoteBounds,
     },
 }
 
-/// Which notes, and how many.
+/// Options that bound a list of notes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct NoteBounds {
-    /// A folder or a project; all, if absent.
+    /// Only this folder or project
     #[arg(long)]
     pub(crate) project: Option<String>,
-    /// Rows of a page.
+    /// Rows per page
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
     pub(crate) page_size: u32,
-    /// The page, from 1.
+    /// The page number, from 1
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) page: u32,
-    /// Rows that are stepped over, instead of pages.
+    /// Skip this many rows, instead of using pages
     #[arg(long)]
     pub(crate) after: Option<u32>,
-    /// Tokens that the reply may cost.
+    /// Maximum number of tokens in the reply
     #[arg(long, default_value_t = 2_000)]
     pub(crate) max_tokens: u32,
 }
 
-/// Where to begin, and how far to walk.
+/// The arguments of `tessera graph`.
 #[derive(Debug, Args)]
 pub(crate) struct GraphArguments {
-    /// A memory:// address, which may hold *; or any name of a note, or the number of a memory.
+    /// A memory:// address, in which * matches any text; a note; or an ID
     pub(crate) url: String,
-    /// Steps, 0 to 5.
+    /// Number of links to follow, 0 to 5
     #[arg(long, default_value_t = 1)]
     pub(crate) depth: u32,
-    /// Related notes that were changed since then: 7d, today.
+    /// Only related notes changed since: 7d, today
     #[arg(long)]
     pub(crate) timeframe: Option<String>,
-    /// Related notes of each note.
+    /// Maximum number of related notes per note
     #[arg(long, default_value_t = 10)]
     pub(crate) max_related: u32,
-    /// Which notes, and how many.
+    /// The bounds.
     #[command(flatten)]
     pub(crate) bounds: NoteBounds,
 }
 
-/// What was asked in vain.
+/// The arguments of `tessera unanswered`.
 #[derive(Debug, Args)]
 pub(crate) struct UnansweredArguments {
-    /// Only questions asked at or after.
+    /// Only questions asked since this time
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<Timestamp>,
-    /// Topics, those asked most often.
+    /// Maximum number of topics; the most frequent come first
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub(crate) limit: usize,
-    /// Those too that something answers by now.
+    /// Also list topics that a memory answers by now
     #[arg(long)]
     pub(crate) all: bool,
-    /// Forget all questions that were noted.
+    /// Delete the record of all questions
     #[arg(long, conflicts_with_all = ["since", "all", "limit"])]
     pub(crate) clear: bool,
 }
 
-/// What a memory must be.
+/// The filter that several commands share.
 #[derive(Debug, Args)]
 pub(crate) struct Filter {
-    /// Only these categories, comma-separated.
+    /// Only these categories, comma-separated
     #[arg(long, value_delimiter = ',')]
     pub(crate) category: Vec<Category>,
-    /// Only these types, comma-separated.
+    /// Only these types, comma-separated
     #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
     pub(crate) kind: Vec<MemoryType>,
-    /// Only with one of these tags, comma-separated.
+    /// Only with one of these tags, comma-separated
     #[arg(long, alias = "tag", value_delimiter = ',')]
     pub(crate) tags: Vec<Tag>,
-    /// Only with one of these named things, comma-separated.
+    /// Only with one of these named things, comma-separated
     #[arg(long, value_delimiter = ',')]
     pub(crate) entities: Vec<String>,
-    /// Only of these projects (`global` for what belongs to none), comma-separated.
+    /// Only these projects, comma-separated; `global` is one of them
     #[arg(long, value_delimiter = ',')]
     pub(crate) scope: Vec<Scope>,
-    /// Only created at or after.
+    /// Only memories created at or after this time
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<Timestamp>,
-    /// Only created before.
+    /// Only memories created before this time
     #[arg(long, value_name = "TIME")]
     pub(crate) until: Option<Timestamp>,
 }

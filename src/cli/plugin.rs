@@ -5,80 +5,80 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use tessera_plugins::{Field, Name, Wants};
 
-/// What to do with plugins: code of your own, called before and after memories are stored, recalled, changed or forgotten.
+/// The actions of `tessera plugin`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PluginTask {
-    /// List the plugins that were added: what they may do, and how they went.
+    /// List plugins with their permissions and status
     List,
-    /// Add a plugin: shows what it asks for, and asks. One of the same name is replaced.
+    /// Add or replace a plugin: shows its permissions, then asks
     Add(Box<AddPlugin>),
-    /// Take a plugin out; its directory of data stays.
+    /// Remove a plugin; its data directory stays
     Remove {
-        /// Its name.
+        /// The name
         name: Name,
     },
-    /// Call a plugin with sample messages, or with one of yours; nothing is stored.
+    /// Call a plugin with sample messages; nothing is stored
     Test {
-        /// Its name, or a WASM file.
+        /// The plugin's name, or a WASM file
         which: String,
-        /// A message in a file; `-` reads stdin.
+        /// A file with your own message; - reads stdin
         #[arg(long, value_name = "FILE")]
         message: Option<PathBuf>,
     },
-    /// Show what plugins failed at, refused and noted, oldest first.
+    /// Show errors, refusals and notes of plugins, oldest first
     Log {
-        /// Only of this one.
+        /// Only this plugin
         name: Option<Name>,
-        /// Lines, the last.
+        /// The number of most recent lines
         #[arg(long, default_value_t = 50)]
         limit: usize,
     },
-    /// Write the files of a new plugin to begin with, in a directory of its name.
+    /// Write the starting files of a new plugin into ./NAME
     New {
-        /// Its name.
+        /// The name
         name: Name,
-        /// In which language.
+        /// The language
         #[arg(long, value_enum, default_value_t = Language::Rust)]
         language: Language,
     },
 }
 
-/// What a plugin is written in.
+/// The languages of the plugin templates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Language {
-    /// Rust, for WebAssembly.
+    /// Rust, compiled to WebAssembly.
     Rust,
-    /// A program in Python.
+    /// A Python program.
     Python,
-    /// A program for the shell.
+    /// A shell script.
     Sh,
 }
 
-/// A plugin that is added.
+/// The arguments of `tessera plugin add`.
 #[derive(Debug, Args)]
 pub(crate) struct AddPlugin {
-    /// A WASM file, or the manifest of a program (TOML).
+    /// A WASM file, or the manifest of a program (TOML)
     #[arg(required_unless_present = "name")]
     pub(crate) file: Option<PathBuf>,
-    /// The program and its arguments, the last of all.
+    /// The program and its arguments; give this option last
     #[arg(long, num_args = 1.., allow_hyphen_values = true, value_name = "PROGRAM")]
     pub(crate) command: Vec<String>,
-    /// What a program is called, where there is no manifest.
+    /// The name of a program without a manifest
     #[arg(long, requires = "command", conflicts_with = "file")]
     pub(crate) name: Option<Name>,
-    /// When it is called: store, recall, update or forget, with .before or .after.
+    /// Events: store, recall, update or forget, with .before or .after
     #[arg(long = "event", requires = "name", value_parser = wants)]
     pub(crate) events: Vec<Wants>,
-    /// A field that it may change.
+    /// A field that the plugin may change
     #[arg(long, requires = "name", value_parser = field)]
     pub(crate) change: Vec<Field>,
-    /// It may refuse.
+    /// Allow the plugin to refuse an operation
     #[arg(long, requires = "name")]
     pub(crate) refuse: bool,
-    /// It is called before memories are given to a prompt, for 5 ms at most.
+    /// Also call it before automatic recall, for at most 5 ms
     #[arg(long, requires = "name")]
     pub(crate) fast: bool,
-    /// Do not ask.
+    /// Skip the confirmation prompt
     #[arg(long, short)]
     pub(crate) yes: bool,
 }
@@ -89,5 +89,6 @@ fn wants(text: &str) -> Result<Wants, String> {
 
 fn field(text: &str) -> Result<Field, String> {
     let known: Vec<&str> = Field::ALL.iter().map(|field| field.as_str()).collect();
-    Field::named(text).ok_or_else(|| format!("is no field that a plugin changes; give one of {}", known.join(", ")))
+    Field::named(text)
+        .ok_or_else(|| format!("is not a field that a plugin can change; use one of {}", known.join(", ")))
 }

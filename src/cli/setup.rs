@@ -1,33 +1,31 @@
-//! The arguments of `tessera setup`.
-//!
-//! The arguments of `tessera project`.
+//! The arguments of `tessera setup` and `tessera project`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// Connect a client.
+/// The arguments of `tessera setup`.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Setup {
-    /// claude-code, claude-desktop, cursor, codex, gemini or vscode.
+    /// claude-code, claude-desktop, cursor, codex, gemini or vscode
     #[arg(value_enum)]
     pub(crate) client: SetupClient,
-    /// For the project in this directory alone, in files that can be committed.
+    /// Only for the project in this directory, in committable files
     #[arg(long)]
     pub(crate) project: bool,
-    /// Offer the memory tool too, which keeps files under /memories: to all clients that use this store.
+    /// Also offer the memory tool, to all clients of this store
     #[arg(long)]
     pub(crate) memory_files: bool,
-    /// Show the change without making it.
+    /// Show the changes without making them
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Do not ask.
+    /// Skip the confirmation prompt
     #[arg(long, short)]
     pub(crate) yes: bool,
 }
 
-/// Clients that can be set up.
+/// The supported clients.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum SetupClient {
     /// Claude Code: server and hooks.
@@ -44,19 +42,21 @@ pub(crate) enum SetupClient {
     Vscode,
 }
 
-/// What to do about a directory.
+/// The actions of `tessera project`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProjectTask {
-    /// Confirm that a directory is the project it says: its memories are then given there unasked.
+    /// Confirm that a directory belongs to the project it names
+    ///
+    /// Automatic recall then uses the memories of that project there.
     Trust {
-        /// The directory; this one if left out.
+        /// The directory [default: this one]
         path: Option<PathBuf>,
     },
-    /// List the directories that are known to be of a project.
+    /// List the directories of known projects
     List,
-    /// Take that back, and what was concluded from memories made there.
+    /// Withdraw the confirmation of a directory
     Forget {
-        /// The directory; this one if left out.
+        /// The directory [default: this one]
         path: Option<PathBuf>,
     },
 }

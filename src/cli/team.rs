@@ -1,117 +1,120 @@
-//! The arguments of `tessera sync` and of sharing.
-//!
-//! The arguments of `tessera secret`.
+//! The arguments of `tessera sync`, of the sharing commands and of `tessera secret`.
 
 use clap::{Args, Subcommand, ValueEnum};
 use tessera_engine::domain::{MemoryRef, Permission, Tag};
 use tessera_engine::store::SecretRef;
 
-/// Keep this machine in sync with a team server.
+/// The actions of `tessera sync`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SyncTask {
-    /// Join a server. Its key is taken from TESSERA_API_KEY, or from stdin.
+    /// Join a server; the key comes from TESSERA_API_KEY or stdin
     Join {
-        /// Its address, beginning with https (default: the one that is set).
+        /// The server's address, an https URL [default: the setting]
         url: Option<String>,
-        /// What of the memories that are here already is sent: all or nothing. Asked for if left out. Where the store belongs
-        /// to the server already, `all` sends what was kept here then.
+        /// What to upload of the existing memories: all or nothing
+        ///
+        /// Without this option, Tessera asks. After a second join to the same server, `all` also uploads what you had
+        /// kept on this machine.
         #[arg(long)]
         upload: Option<UploadChoice>,
     },
-    /// Leave the server: your memories stay here, what others share goes.
+    /// Leave the server; your memories stay, shared ones go
     Leave,
-    /// Show how things stand.
+    /// Show the state of sync
     Status,
-    /// Exchange with the server now.
+    /// Sync now
     Now,
-    /// Show changes that the server will not take.
+    /// List changes that the server rejected
     Dead {
-        /// Send them once more.
+        /// Send them again
         #[arg(long)]
         retry: bool,
     },
 }
 
-/// What is sent of what is here already.
+/// The existing memories to upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum UploadChoice {
-    /// Everything.
+    /// All memories.
     All,
-    /// Nothing: it stays on this machine.
+    /// None; they stay on this machine.
     Nothing,
 }
 
-/// Share with a teammate, or no longer.
+/// The arguments of `tessera share` and `tessera unshare`.
 #[derive(Debug, Args)]
 pub(crate) struct Share {
-    /// The memory.
+    /// The memory
     #[arg(required_unless_present = "tag", conflicts_with = "tag")]
     pub(crate) id: Option<MemoryRef>,
-    /// Everything with this tag, now and later.
+    /// All memories with this tag, now and in future
     #[arg(long)]
     pub(crate) tag: Option<Tag>,
-    /// The teammate's name on the server.
+    /// The teammate's name on the server
     #[arg(long, value_name = "USER")]
     pub(crate) with: String,
-    /// read or write.
+    /// read or write
     #[arg(long, default_value = "read")]
     pub(crate) permission: Permission,
 }
 
-/// Which text a conflict shall have.
+/// The text to keep in a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Keep {
-    /// The one that the memory has.
+    /// The text of the memory.
     Memory,
-    /// The other one.
+    /// The text of the conflict copy.
     Copy,
-    /// Both, as two memories.
+    /// Both texts, as two memories.
     Both,
 }
 
-/// What a teammate offers.
+/// The arguments of `tessera accept` and `tessera decline`.
 #[derive(Debug, Args)]
 pub(crate) struct Offered {
-    /// Who offers it.
+    /// The teammate who shares it
     pub(crate) owner: String,
-    /// The tag.
+    /// The tag
     pub(crate) tag: Tag,
 }
 
-/// What to do with secrets.
+/// The actions of `tessera secret`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SecretTask {
-    /// List the secrets that are kept, without their values.
+    /// List secrets without their values
     List {
-        /// Only of this memory.
+        /// Only secrets of this memory
         memory: Option<MemoryRef>,
     },
-    /// Give back the value of a secret, or of all secrets of a memory. It is noted that you asked.
+    /// Print the value of a secret; the request is recorded
     Show {
-        /// A name or the beginning of one, such as s7k4q, or a memory, such as 42.
+        /// A secret's name or its beginning (s7k4q), or a memory (42)
         #[arg(value_name = "NAME|ID")]
         which: SecretRef,
     },
-    /// Let go of the value of a secret for good; the text keeps its place.
+    /// Delete the value of a secret for good; its text stays
     Forget {
-        /// A name or the beginning of one, or a memory.
+        /// A secret's name or its beginning, or a memory
         #[arg(value_name = "NAME|ID")]
         which: SecretRef,
     },
-    /// Show who asked for which secret, when, and what else was done with it.
+    /// Show who requested which secret, and when
     Uses {
-        /// Only of secrets whose names begin so.
+        /// Only secrets whose names begin with this text
         name: Option<String>,
     },
-    /// Look for credentials that stand in clear from before they were taken out: in memories, their history, logs, files and
-    /// backups of the home.
+    /// Find credentials stored before detection existed
+    ///
+    /// It searches memories, their history, logs, indexed files and backups.
     Scan {
-        /// Take them out: values of your own memories are set aside, all others go for good.
+        /// Remove them; values of your own memories become secrets
         #[arg(long)]
         fix: bool,
     },
-    /// Say where the key is, and what it protects from.
+    /// Show where the encryption key is, and what it protects against
     Key,
-    /// Seal every secret with a new key. Run again, it goes on where it was stopped. Copies made before need the old key.
+    /// Encrypt all secrets with a new key
+    ///
+    /// An interrupted run continues the next time. Backups made before need the old key.
     RotateKey,
 }

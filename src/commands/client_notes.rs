@@ -1,4 +1,4 @@
-//! `import claude-md`: notes that a client keeps in Markdown files.
+//! `import claude-md`: imports notes that a client keeps in Markdown files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,17 +16,17 @@ use crate::cli::Whose;
 use crate::exit::UserError;
 use crate::{config, output};
 
-/// Bytes of a file that is read.
+/// Maximum bytes of a file.
 const MOST_BYTES: u64 = 1 << 20;
-/// Files of a directory that are read.
+/// Maximum files of a directory.
 const MOST_FILES: usize = 1_000;
 /// The file whose list names the others.
 const INDEX: &str = "MEMORY.md";
-/// What becomes of notes that nobody vouches for.
-const FOREIGN: &str = "they count as somebody else's: recall returns them, and they are never injected automatically. If they are \
-                       your own, add --mine, now or later";
+/// The remark about notes from others.
+const FOREIGN: &str = "they are unverified: recall returns them when you ask, and never adds them to prompts \
+    automatically. If they are your own, pass --mine, now or later";
 
-/// Stores the notes of a file or a directory; those that are there already are kept as they are.
+/// Stores the notes of a file or a directory. Existing notes stay unchanged.
 pub(super) fn import(context: &Context, path: &Path, whose: Whose, scope: Option<Scope>) -> anyhow::Result<ExitCode> {
     let files = read(path)?;
     let place = path.canonicalize().with_context(|| path.display().to_string())?;
@@ -43,9 +43,9 @@ pub(super) fn import(context: &Context, path: &Path, whose: Whose, scope: Option
             "set_aside": aside, "trust": trust, "files": read,
         }))?;
     } else {
-        output::line(&format!("{stored} stored, {skipped} already there, {} refused, scope {scope}", rejected.len()))?;
+        output::line(&format!("{stored} stored, {skipped} already there, {} rejected, scope {scope}", rejected.len()))?;
         if vouched > 0 {
-            output::line(&format!("{vouched} of those there already are yours now"))?;
+            output::line(&format!("{vouched} existing memories are now marked as yours"))?;
         }
         told_aside(aside as u64)?;
         if !is_mine && stored > 0 && !whose.foreign {
@@ -57,13 +57,14 @@ pub(super) fn import(context: &Context, path: &Path, whose: Whose, scope: Option
     Ok(if rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// The files to read: one, with those beside it that it lists, or all of a directory.
+/// The files to read: one file with those that it lists, or all files of a directory.
 fn read(path: &Path) -> anyhow::Result<Vec<NoteFile>> {
     let dir = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
     if path.is_dir() {
         let files: Vec<NoteFile> = markdown(dir)?.iter().filter_map(|path| text_or_note(path)).collect();
         if files.is_empty() {
-            let problem = format!("{}: has no Markdown files; give a directory of notes, or a file", path.display());
+            let problem =
+                format!("{}: contains no Markdown files; use a directory of notes, or a file", path.display());
             return Err(UserError(problem).into());
         }
         return Ok(files);
@@ -81,7 +82,7 @@ fn read(path: &Path) -> anyhow::Result<Vec<NoteFile>> {
     Ok(std::iter::once(first).chain(listed).collect())
 }
 
-/// The Markdown files of a directory, by name. Links are not followed: they may lead anywhere.
+/// The Markdown files of a directory, by name. Symbolic links are not followed, because they may lead anywhere.
 fn markdown(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dir).with_context(|| dir.display().to_string())? {
@@ -93,23 +94,26 @@ fn markdown(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
     }
     files.sort();
     if files.len() > MOST_FILES {
-        let problem =
-            format!("{}: has {} Markdown files; import at most {MOST_FILES} at a time", dir.display(), files.len());
+        let problem = format!(
+            "{}: contains {} Markdown files; import at most {MOST_FILES} at a time",
+            dir.display(),
+            files.len()
+        );
         return Err(UserError(problem).into());
     }
     Ok(files)
 }
 
-/// A file among others: one that cannot be read is reported, and holds up no other.
+/// One file of several. An unreadable one is reported, and the others are still read.
 fn text_or_note(path: &Path) -> Option<NoteFile> {
-    text(path).inspect_err(|error| output::note(&format!("left out: {error:#}"))).ok()
+    text(path).inspect_err(|error| output::note(&format!("skipped: {error:#}"))).ok()
 }
 
 fn text(path: &Path) -> anyhow::Result<NoteFile> {
     let shown = || path.display().to_string();
     let metadata = fs::metadata(path).with_context(shown)?;
     if !metadata.is_file() || metadata.len() > MOST_BYTES {
-        return Err(UserError(format!("{}: is not a file of 1 MiB or less", path.display())).into());
+        return Err(UserError(format!("{}: is not a file of at most 1 MiB", path.display())).into());
     }
     let text = fs::read_to_string(path).with_context(shown)?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

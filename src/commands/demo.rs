@@ -15,7 +15,7 @@ use crate::output::{self, Style};
 const NOTES: &str = include_str!("../../fixtures/corpus/notes.jsonl");
 const CONVERSATION: &str = include_str!("../../fixtures/corpus/conversation.jsonl");
 
-/// What is asked, from which project, and within how many tokens.
+/// The questions, each with a project and a token budget.
 const SHOWN: [(&str, Option<&str>, u32); 5] = [
     ("which front-end framework should I use for a new project?", None, 150),
     ("on which port does the ledger API listen?", Some("ledger"), 150),
@@ -24,7 +24,7 @@ const SHOWN: [(&str, Option<&str>, u32); 5] = [
     ("grandmother's apple pie recipe", None, 150),
 ];
 
-/// Shows recall on the sample notes, in a store that goes away.
+/// Shows recall on the sample notes, in a temporary store.
 pub(super) fn run(context: &Context) -> anyhow::Result<()> {
     let fixture = Fixture { corpus: format!("{NOTES}{CONVERSATION}"), queries: Vec::new() };
     let mut scratch = fixture.load(&Weights::default())?;
@@ -54,6 +54,6 @@ pub(super) fn run(context: &Context) -> anyhow::Result<()> {
     if context.json {
         return output::json(&views);
     }
-    output::line("\nYour own: `tessera remember \"I prefer tabs\"`, then `tessera recall \"tabs or spaces?\"`.")?;
-    output::line("For an MCP client, the server is `tessera mcp`.")
+    output::line("\nTry your own: `tessera remember \"I prefer tabs\"`, then `tessera recall \"tabs or spaces?\"`.")?;
+    output::line("MCP clients start `tessera mcp`.")
 }

@@ -1,4 +1,4 @@
-//! `eval`: how much of the evidence comes back, per token.
+//! `eval`: measures how much evidence recall returns per token.
 
 use std::path::Path;
 
@@ -35,7 +35,7 @@ pub(super) fn run(context: &Context, what: Eval) -> anyhow::Result<()> {
     }
 }
 
-/// Looks through labelled texts.
+/// Measures the secret detector on labelled texts.
 fn secrets(context: &Context, file: &Path) -> anyhow::Result<()> {
     let report = screenings(file)?;
     if context.json {
@@ -79,12 +79,12 @@ fn prompts(context: &Context, file: &Path, vectors: &Vectors) -> anyhow::Result<
     let mut rows: Vec<Vec<String>> = by_kind.iter().map(|(kind, report)| row(kind, report)).collect();
     rows.push(row("all", &total));
     let header =
-        ["kind", "prompts", "silent %", "answered", "to the point", "tokens a prompt", "most tokens / characters"];
+        ["kind", "prompts", "silent %", "answered", "relevant", "tokens per prompt", "most tokens / characters"];
     output::text(&output::table(&header, rows))?;
     output::line(&format!("precision {} %", output::percent(total.precision())))
 }
 
-/// Measures on a file of questions, and on the usage trace beside it.
+/// Measures on a file of questions, with the usage trace beside it.
 fn queries(context: &Context, file: &Path, options: &EvalOptions) -> anyhow::Result<()> {
     let fixture = Fixture::read(file)?;
     let whole = fixture.evaluate(&options.config(Weights::default()))?;
@@ -103,17 +103,17 @@ fn queries(context: &Context, file: &Path, options: &EvalOptions) -> anyhow::Res
         return output::json(&value);
     }
     report(context, options, |config| Ok(fixture.evaluate(config)?.report))?;
-    output::line(&format!("silent on {} of {} unrelated questions", whole.silent, whole.unrelated))?;
+    output::line(&format!("no result for {} of {} unrelated questions", whole.silent, whole.unrelated))?;
     if let Some(usage) = usage {
         let rows = usage.runs.iter().map(|(run, (first, reciprocal))| {
             vec![(*run).to_owned(), output::percent(*first), format!("{reciprocal:.3}")]
         });
-        output::text(&output::table(&["usage trace", "meant note first", "MRR"], rows.collect()))?;
+        output::text(&output::table(&["usage trace", "right note first", "MRR"], rows.collect()))?;
     }
     Ok(())
 }
 
-/// Runs an evaluation as configured, and with `--ablate` once more without each signal.
+/// Runs the configured evaluation; with `--ablate`, again without each signal.
 fn report(
     context: &Context,
     options: &EvalOptions,

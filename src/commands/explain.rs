@@ -1,4 +1,4 @@
-//! Why each memory came back, and what it cost: the table of `recall --explain`.
+//! Explains why each memory was returned and what it cost: the table of `recall --explain`.
 
 use tessera_desk::Desk;
 use tessera_desk::use_cases::{Standing, WhereInFiles};
@@ -8,18 +8,18 @@ use tessera_engine::score::ScoreParts;
 
 use crate::output;
 
-/// What the column is about.
-const FLOOR: &str = "holds: of what the question tells, the share that this one holds;\n\
-                     one below the floor is not shown, or as weak where nothing is above it\n";
+/// Explains the column `holds`.
+const FLOOR: &str = "holds: the share of the question's information in a row; rows below the threshold are\n\
+    low-confidence or omitted\n";
 
-/// Said of a reply to a question over many memories.
+/// Explains the reply to a question about many memories.
 const BREADTH: &str = "breadth: the question asks for many memories, so rows are short and in order of time; \
-                       --breadth off gives the best in full\n";
+    --breadth off returns full texts\n";
 
-/// A table of all rows of a recall: shown, left out, and the best of those below the floor.
+/// A table of all rows of a recall: shown, omitted, and the best ones below the threshold.
 pub(super) fn table(recall: &Recall, searched: u32, standing: &[String]) -> String {
     let mut header = vec!["memory", "as", "tokens", "holds", "score"];
-    // A part that is nothing in every row takes no column.
+    // A score part that is zero in every row has no column.
     let all = recall.details.iter().map(|detail| &detail.ranked).chain(recall.index.iter().map(|entry| &entry.ranked));
     let all: Vec<Vec<f64>> =
         all.chain(&recall.left_out).chain(&recall.below_floor).map(|ranked| ranked.parts.values().to_vec()).collect();
@@ -44,9 +44,9 @@ pub(super) fn table(recall: &Recall, searched: u32, standing: &[String]) -> Stri
     rows.extend(recall.left_out.iter().map(|ranked| row(ranked, "left out", None)));
     let is_listed = |ranked: &&Ranked| recall.index.iter().any(|entry| entry.ranked.short_id == ranked.short_id);
     let below = recall.below_floor.iter().filter(|ranked| !is_listed(ranked));
-    rows.extend(below.map(|ranked| row(ranked, "below the floor", None)));
+    rows.extend(below.map(|ranked| row(ranked, "below threshold", None)));
     let head = format!(
-        "\nsearched {searched}, matched {}, spent {} {} tokens on the reply above; this table is not part of it\n",
+        "\nscanned {searched}, matched {}; the reply above costs {} {} tokens; this table is not part of it\n",
         recall.total_count, recall.tokens_used, recall.profile
     );
     let breadth = if recall.is_broad { BREADTH } else { "" };
@@ -54,7 +54,7 @@ pub(super) fn table(recall: &Recall, searched: u32, standing: &[String]) -> Stri
     head + breadth + FLOOR + &output::table(&header, rows) + &places
 }
 
-/// Where those that stand in files stand there, a line each.
+/// The files in which memories of the reply stand, one line each.
 pub(super) fn standing(desk: &mut Desk<'_>, recall: &Recall) -> anyhow::Result<Vec<String>> {
     let details = recall.details.iter().map(|detail| &detail.memory);
     let memories: Vec<&Memory> = details.chain(recall.index.iter().map(|entry| &entry.memory)).collect();
@@ -65,7 +65,7 @@ pub(super) fn standing(desk: &mut Desk<'_>, recall: &Recall) -> anyhow::Result<V
     Ok(memories.iter().zip(found).filter_map(line).collect())
 }
 
-/// Three decimals, without the zero before them: the columns of all parts fit a terminal.
+/// A number with three decimals and without the leading zero, so that all columns fit on a terminal.
 fn decimals(number: f64) -> String {
     let number = format!("{number:.3}");
     number.strip_prefix('0').map(str::to_owned).unwrap_or(number)

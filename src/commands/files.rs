@@ -1,6 +1,6 @@
-//! `files`: folders of notes that recall knows. `memory-tool`: one command of the memory tool.
+//! `files`: manages indexed folders. `memory-tool`: runs one command of the memory tool.
 //!
-//! What a long exchange is at, for whoever waits for it.
+//! Also shows the progress of a long sync.
 
 use std::io::Read;
 use std::process::ExitCode;
@@ -23,14 +23,14 @@ use crate::cli::{AddArguments, FilesTask};
 use crate::exit::UserError;
 use crate::{config, output};
 
-/// The longest command that is read.
+/// Maximum bytes of a command.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// How long a scan waits for another one.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Days without a reading that are long, where nobody says how many.
+/// The default number of days without a read.
 const USUAL_DAYS: u32 = 90;
 
-/// Adds, lists and lets go of folders.
+/// Adds, lists and removes folders.
 pub(super) fn run(context: &Context, task: FilesTask) -> anyhow::Result<()> {
     match task {
         FilesTask::Add(args) => add(context, args),
@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context, task: FilesTask) -> anyhow::Result<()> {
             if context.json {
                 return output::json(&json!({ "name": name, "files": removed }));
             }
-            output::line(&format!("{name}: {removed} files out of recall; they stay where they are"))
+            output::line(&format!("{name}: {removed} files are no longer in recall; the files stay where they are"))
         }
         FilesTask::Scan => scan(context),
         FilesTask::Unread { days, clear: false, .. } => unread(context, days.unwrap_or(USUAL_DAYS)),
@@ -57,7 +57,12 @@ fn add(context: &Context, args: AddArguments) -> anyhow::Result<()> {
             &json!({ "name": folder.name, "dir": folder.dir, "files": folder.files, "left_out": folder.left_out }),
         )?;
     } else {
-        output::line(&format!("{}: {} files known as /{}/…", folder.dir.display(), folder.files, folder.name))?;
+        output::line(&format!(
+            "{}: recall now finds {} files as /{}/…",
+            folder.dir.display(),
+            folder.files,
+            folder.name
+        ))?;
         tell_left_out(&folder.left_out)?;
     }
     meaning::make_waiting_after(context);
@@ -70,24 +75,24 @@ fn list(context: &Context) -> anyhow::Result<()> {
         return output::json(&serde_json::to_value(&folders)?);
     }
     if folders.is_empty() {
-        output::note("no folder yet; `tessera files add DIR` makes one known");
+        output::note("no folders yet; `tessera files add DIR` adds one");
         return Ok(());
     }
     output::text(&output::table(&["folder", "files", "scope", "rules", "where"], folders.iter().map(row).collect()))?;
     folders.iter().try_for_each(|folder| tell_left_out(&folder.left_out))
 }
 
-/// What of a folder is not known, a line for each reason; nothing where all is.
+/// Prints which files of a folder are skipped, one line per reason.
 fn tell_left_out(left: &[LeftOut]) -> anyhow::Result<()> {
     left.iter().try_for_each(|left| output::line(&left_out_line(left)))
 }
 
-/// How many files are left out for a reason, and the first of them.
+/// The number of files skipped for one reason, with the first paths.
 pub(super) fn left_out_line(left: &LeftOut) -> String {
     let LeftOut { why, files, some } = left;
     let more = files.saturating_sub(some.len());
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-    output::shown(&format!("{files} left out {}: {}{more}", why.as_str(), some.join(", ")))
+    output::shown(&format!("{files} skipped ({}): {}{more}", why.as_str(), some.join(", ")))
 }
 
 fn row(folder: &FolderState) -> Vec<String> {
@@ -120,7 +125,7 @@ fn scan(context: &Context) -> anyhow::Result<()> {
         }));
     }
     let (taken, moved, gone, written) = (done.taken, done.moved, done.gone, done.laid_out);
-    output::line(&format!("{taken} new or changed, {moved} renamed, {gone} gone, {written} written"))?;
+    output::line(&format!("{taken} new or changed, {moved} renamed, {gone} deleted, {written} written"))?;
     tell_left_out(&left)
 }
 
@@ -134,7 +139,7 @@ fn unread(context: &Context, days: u32) -> anyhow::Result<()> {
 
 fn tell_unread(files: &[UnreadFile], days: u32) -> anyhow::Result<()> {
     if files.is_empty() {
-        output::note(&format!("every file was read or changed within {days} days"));
+        output::note(&format!("no files unused for {days} days"));
         return Ok(());
     }
     let row = |file: &UnreadFile| {
@@ -149,7 +154,7 @@ fn tell_unread(files: &[UnreadFile], days: u32) -> anyhow::Result<()> {
     output::text(&output::table(&["file", "last read", "changed", "bytes", ""], files.iter().map(row).collect()))
 }
 
-/// Shows what was not read, asks, and deletes it.
+/// Shows the unread files, asks, and deletes them.
 fn clear_unread(context: &Context, days: u32, yes: bool) -> anyhow::Result<()> {
     context.at_local_desk(Access::Change, |desk| {
         let files = desk.perform(Unread { days })?;
@@ -158,12 +163,12 @@ fn clear_unread(context: &Context, days: u32, yes: bool) -> anyhow::Result<()> {
         }
         let (theirs, stay): (Vec<&UnreadFile>, Vec<&UnreadFile>) = files.iter().partition(|file| file.is_writable);
         if !stay.is_empty() {
-            output::note(&format!("{} stay: their folders are only read", stay.len()));
+            output::note(&format!("{} files stay, because their folders are read-only", stay.len()));
         }
         if theirs.iter().any(|file| file.is_told) {
             output::note(
-                "the team server is told: files of synced folders go from your other machines too, and what those read \
-                 is not known here",
+                "files of synced folders are also deleted on your other machines; this machine does not know what \
+                was used there",
             );
         }
         let question =
@@ -177,20 +182,21 @@ fn clear_unread(context: &Context, days: u32, yes: bool) -> anyhow::Result<()> {
             return output::json(&json!({ "days": days, "files": files, "cleared": gone }));
         }
         if !gone.is_empty() {
-            output::line(&format!("{} files deleted; `tessera restore` with a path brings one back", gone.len()))?;
+            output::line(&format!("deleted {} files; `tessera restore` with a path brings one back", gone.len()))?;
         }
         Ok(())
     })
 }
 
-/// Runs one command of the memory tool: an object on stdin, what it answers on stdout. A command that is not done ends
-/// with 1, as an object with `--json` otherwise.
+/// Runs one command of the memory tool: a JSON object on stdin, the answer on stdout. If the command fails, the exit
+/// code is 1; `--json` prints an object with `is_error`.
 pub(super) fn tool(context: &Context) -> anyhow::Result<ExitCode> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes)?;
     let command: Value = serde_json::from_slice(&bytes).map_err(|error| {
         UserError(format!(
-            "stdin: is no JSON: {error}; give one command, such as {{\"command\":\"view\",\"path\":\"/memories\"}}"
+            "stdin: is not valid JSON: {error}; pass one command, such as \
+            {{\"command\":\"view\",\"path\":\"/memories\"}}"
         ))
     })?;
     let mut rules = config::file_rules(context.home.clone())?;
@@ -200,7 +206,7 @@ pub(super) fn tool(context: &Context) -> anyhow::Result<ExitCode> {
         rules.max_tokens = TokenBudget::try_from(asked)?.get();
     }
     let asks = FileCommand { command, rules };
-    // It is a model that uses the tool, whoever runs its loop.
+    // The user of the memory tool is a model, even if a person runs the command.
     let caller = Caller { origin: Origin::Agent, ..caller() };
     let reply = context.at_local_desk_as(&caller, Access::Add, |desk| {
         let reply = desk.perform(asks)?;
@@ -215,13 +221,13 @@ pub(super) fn tool(context: &Context) -> anyhow::Result<ExitCode> {
     Ok(if reply.is_error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// How often it is looked how far the exchange is.
+/// How often the progress is checked.
 const LOOK: Duration = Duration::from_millis(400);
-/// How often somebody who reads no terminal is told.
+/// How often progress is reported without a terminal.
 const TELL: Duration = Duration::from_secs(15);
 
-/// Does the work, and shows on stderr how much waits to be sent and how much is here: in place on a terminal, else a line
-/// now and then. It is read from the store, which the exchange changes page by page.
+/// Performs the work, and shows the remaining changes and the stored memories on stderr: on a terminal in place,
+/// otherwise as a line from time to time. The numbers come from the store, which a sync updates page by page.
 pub(super) fn watched<T>(context: &Context, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     let (done, is_done) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
@@ -234,7 +240,7 @@ pub(super) fn watched<T>(context: &Context, work: impl FnOnce() -> anyhow::Resul
 
 fn show(context: &Context, is_done: &Receiver<()>) {
     let is_over = |wait| !matches!(is_done.recv_timeout(wait), Err(RecvTimeoutError::Timeout));
-    // Most exchanges are over before there is anything to show.
+    // Most syncs end before there is progress to show.
     if is_over(LOOK) {
         return;
     }

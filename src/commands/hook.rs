@@ -1,4 +1,4 @@
-//! `hook`: one event of a client, from stdin. It never fails: a fault of ours is a line in a log.
+//! `hook`: handles one event of a client, from stdin. It never fails; an internal error becomes a line in a log.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -11,7 +11,7 @@ use tessera_hooks::Surroundings;
 
 use crate::{config, output};
 
-/// What a hook is run with.
+/// The arguments of a hook.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arguments {
     home: Option<PathBuf>,
@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// The arguments of `tessera hook`, wherever `--home` stands; `None` for another command.
+    /// The arguments of `tessera hook`, with `--home` in any place; `None` for another command.
     pub(crate) fn of(arguments: impl Iterator<Item = OsString>) -> Option<Self> {
         let mut words = arguments.skip(1);
         let (mut known, mut is_hook) = (Self::default(), false);
@@ -42,16 +42,16 @@ impl Arguments {
         is_hook.then_some(known)
     }
 
-    /// The same from the parsed command line.
+    /// The arguments from the parsed command line.
     pub(super) fn parsed(home: Option<PathBuf>, event: Option<String>) -> Self {
         Self { home, event }
     }
 }
 
-/// IDs one event. Runs before the command line is parsed, so that nothing of it costs a prompt time.
+/// Handles one event. It runs before the command line is parsed, to save time for the prompt.
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
     let Arguments { home, event } = arguments;
-    // Inside a judge's child, or a plugin's: its hooks are not ours to run.
+    // Programs of an extractor or a plugin run no hooks.
     if config::is_child_of_ours() || config::leaves_hook_to_settings() {
         return ExitCode::SUCCESS;
     }
@@ -66,24 +66,24 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         }
     };
     if let Some(reply) = reply {
-        // A client that has gone does not read it.
+        // An error here means that the client has exited.
         let _ = output::text(&reply);
     }
     ExitCode::SUCCESS
 }
 
-/// What is said of settings that cannot be used. The deadline is one of them: a client that does not close its end is given up
-/// on after a second.
+/// The notice about invalid settings. The deadline itself is a setting, so a client that does not close stdin is given
+/// up after one second.
 fn told(event: Option<String>, problem: String) -> Option<String> {
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
-        // Whoever waited may have given up.
+        // The receiver may have given up.
         let _ = tell.send(tessera_hooks::told_of_settings(std::io::stdin().lock(), event, &problem));
     });
     told.recv_timeout(Duration::from_secs(1)).ok().flatten()
 }
 
-/// The same, with a line on stderr about what was asked and what came of it: no text of a prompt or of a memory.
+/// Handles an event, and reports on stderr what was asked and returned, without any text of a prompt or a memory.
 fn aloud(event: Option<String>, surroundings: &Surroundings) -> Option<String> {
     let mut read = Vec::new();
     let reply =
@@ -96,20 +96,20 @@ fn aloud(event: Option<String>, surroundings: &Surroundings) -> Option<String> {
     reply
 }
 
-/// What a reply does, in words.
+/// Describes a reply.
 fn came_of(reply: Option<&str>) -> String {
     let Some(reply) = reply else {
-        return "nothing; `tessera log` says why, and hooks.log in the store's directory what failed".to_owned();
+        return "nothing; `tessera log` says why, and hooks.log in the home directory contains errors".to_owned();
     };
     let value: Value = serde_json::from_str(reply).unwrap_or_default();
     match value.pointer("/hookSpecificOutput/additionalContext").and_then(Value::as_str) {
-        Some(context) => format!("gave {} bytes; `tessera log` says which memories", context.len()),
+        Some(context) => format!("returned {} bytes; `tessera log` lists the memories", context.len()),
         None if value.get("hookSpecificOutput").is_some() => "allowed".to_owned(),
-        None => "said something to the person".to_owned(),
+        None => "showed a message to the user".to_owned(),
     }
 }
 
-/// What is read, kept beside.
+/// A reader that keeps a copy of the input.
 struct Heard<'a, R> {
     from: R,
     read: &'a mut Vec<u8>,

@@ -1,5 +1,5 @@
-//! `import claude-memory-mcp|memory-mcp|basic-memory`, `import list`, `import --detect`, `import --undo`: what older systems kept, looked at before
-//! it is taken, and taken back as one.
+//! `import claude-memory-mcp|memory-mcp|basic-memory`, `import list`, `import --detect`, `import --undo`: previews,
+//! imports and removes the data of other memory systems.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -17,19 +17,19 @@ use super::{Access, Context, meaning};
 use crate::cli::{OlderArguments, Whose};
 use crate::{config, output};
 
-/// Rows that are left out, or kept otherwise, of which each is told.
+/// Maximum number of skipped or changed rows that are listed.
 const MOST_TOLD: usize = 20;
 
-/// Rows that are not here yet.
+/// Rows that are not in the store yet.
 const NEW: [Standing; 2] = [Standing::New, Standing::NewDeleted];
-/// What a project is to rows that are here.
-const SCOPE: &str = "--scope says where new ones go; those that are here stay in the project that they are in";
+/// The remark about the project of existing memories.
+const SCOPE: &str = "--scope applies to new memories only; existing ones keep their scope";
 
-/// What becomes of what nobody vouches for.
-const FOREIGN: &str = "they are taken as somebody else's: given when recall is asked, never unasked. Where they are your own, \
-                       say --mine, now or at any later import of the same";
+/// The remark about memories from others.
+const FOREIGN: &str = "they are unverified: recall returns them when you ask, and never adds them to prompts \
+    automatically. If they are your own, pass --mine, now or in a later import";
 
-/// Takes over what a system kept, once it was shown and nobody said no.
+/// Imports the data of a system, after a preview and a confirmation.
 pub(super) fn run(context: &Context, system: System, args: &OlderArguments) -> anyhow::Result<ExitCode> {
     let path = match &args.path {
         Some(path) => path.clone(),
@@ -52,7 +52,7 @@ pub(super) fn run(context: &Context, system: System, args: &OlderArguments) -> a
         if context.json {
             output::json(&as_json(&source, whose, &preview, None))?;
         } else if is_idle {
-            output::line("nothing to take over")?;
+            output::line("nothing to import")?;
         }
         return Ok(code(&preview));
     }
@@ -62,7 +62,7 @@ pub(super) fn run(context: &Context, system: System, args: &OlderArguments) -> a
     if !args.yes && context.json && !std::io::stdin().is_terminal() {
         output::json(&as_json(&source, whose, &preview, None))?;
     }
-    if !super::agreed(args.yes, "Take them over?")? {
+    if !super::agreed(args.yes, "Import them?")? {
         return Ok(code(&preview));
     }
     let taken = take(context, &source, whose, args, preview.rows)?;
@@ -71,12 +71,12 @@ pub(super) fn run(context: &Context, system: System, args: &OlderArguments) -> a
     Ok(code(&taken.done))
 }
 
-/// 1 where a row is left out, whether it is only looked at or taken over: whoever reads no words learns of it.
+/// Exit code 1 if a row is skipped, in a preview and in an import, so that scripts notice it.
 fn code(preview: &Preview) -> ExitCode {
     if preview.skipped.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }
 
-/// A path as it is shown: what looks like a credential in it is not.
+/// A path for display; text like a credential in it is redacted.
 fn named(path: &Path) -> String {
     output::shown(&dropped(&path.display().to_string()))
 }
@@ -96,12 +96,12 @@ fn take(
     Ok(taken)
 }
 
-/// Whose it is: as it is said, else as it is answered, else nobody's here.
+/// The trust level: from the arguments, otherwise from the user's answer, otherwise foreign.
 fn whose(args: &OlderArguments) -> ImportAs {
     if is_mine(args.whose, !args.yes && !args.dry_run) { ImportAs::Own } else { ImportAs::Foreign }
 }
 
-/// True if notes are the user's own: as the arguments say, else as the user answers at a terminal.
+/// True if the notes are the user's own, according to the arguments or the answer at a terminal.
 pub(super) fn is_mine(whose: Whose, may_ask: bool) -> bool {
     let Whose { mine, foreign } = whose;
     let is_asked = !mine && !foreign && may_ask && std::io::stdin().is_terminal();
@@ -109,8 +109,8 @@ pub(super) fn is_mine(whose: Whose, may_ask: bool) -> bool {
 }
 
 fn is_own() -> std::io::Result<bool> {
-    let question = "Are these your own notes? Then they are believed as what you type yourself, and may be given unasked; \
-                    otherwise only when asked for. [y/N] ";
+    let question = "Are these your own notes? If so, they are trusted and may be added to prompts automatically; \
+        otherwise recall returns them only when you ask. [y/N] ";
     write!(std::io::stderr(), "{question}")?;
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
@@ -123,30 +123,30 @@ fn look(context: &Context, source: &Source, whose: ImportAs, args: &OlderArgumen
     if config::home(context.home.clone())?.holds_store() {
         return work(context, Access::Read);
     }
-    // A look makes no store: one that is there for the look alone is as empty.
+    // A preview creates no store. It uses an empty temporary one instead.
     let scratch = Scratch::new()?;
     work(&Context { json: context.json, home: Some(scratch.path().join("store")) }, Access::Add)
 }
 
-/// How many are of a kind, in words.
+/// The number of rows of each kind, in words.
 fn counted(preview: &Preview, is_before: bool) -> Vec<String> {
     let words = |standing: Standing| match standing {
         Standing::New if is_before => "new",
         Standing::New => "stored",
-        Standing::NewDeleted => "deleted there, kept here among the forgotten",
+        Standing::NewDeleted => "deleted there, imported as deleted",
         Standing::There => "there already",
-        Standing::Vouched => "there already, and your own now",
-        Standing::Changed => "changed there, and here with it",
-        Standing::Both => "changed there and here: both texts stay",
-        Standing::Deleted => "deleted there, and forgotten here with it",
+        Standing::Vouched => "existing, now marked as yours",
+        Standing::Changed => "changed there, updated here",
+        Standing::Both => "changed on both sides: both texts stay",
+        Standing::Deleted => "deleted there, deleted here too",
         Standing::Kept => "deleted there, changed here: they stay",
         Standing::Back => "back again",
-        Standing::Forgotten => "forgotten here, and left so",
+        Standing::Forgotten => "deleted here, and left deleted",
     };
     preview.standings.iter().map(|(standing, count)| format!("{count} {}", words(*standing))).collect()
 }
 
-/// Says what was found, or done, for people.
+/// Prints what was found or done.
 fn told(source: &Source, preview: &Preview, is_before: bool) -> anyhow::Result<()> {
     let system = source.system();
     if is_before {
@@ -160,21 +160,21 @@ fn told(source: &Source, preview: &Preview, is_before: bool) -> anyhow::Result<(
     }
     if preview.aside > 0 {
         let what = if is_before {
-            "are set aside: sealed, their places named in the texts"
+            "have secrets, which are redacted and encrypted"
         } else {
-            "were set aside; `tessera secret list` shows them"
+            "had secrets; `tessera secret list` lists them"
         };
         output::line(&format!("  {} credentials {what}", preview.aside))?;
     }
     if preview.gone_there > 0 {
-        let what = "came from there before and are there no more: they stay here until you forget them";
+        let what = "were imported before and no longer exist there: they stay here until you delete them";
         output::line(&format!("  {} {what}", preview.gone_there))?;
     }
     if !is_before {
         let left_out = preview.skipped.len();
-        return if left_out > 0 { output::line(&format!("  {left_out} left out")) } else { Ok(()) };
+        return if left_out > 0 { output::line(&format!("  {left_out} skipped")) } else { Ok(()) };
     }
-    let skipped = preview.skipped.iter().map(|one| format!("left out: {}: {}", one.at, one.problem));
+    let skipped = preview.skipped.iter().map(|one| format!("skipped: {}: {}", one.at, one.problem));
     let remarks = preview.remarks.iter().map(|(at, remark)| format!("{at}: {remark}"));
     let told: Vec<String> = skipped.chain(remarks).collect();
     for line in told.iter().take(MOST_TOLD) {
@@ -182,7 +182,7 @@ fn told(source: &Source, preview: &Preview, is_before: bool) -> anyhow::Result<(
     }
     let more = told.len().saturating_sub(MOST_TOLD);
     if more > 0 {
-        output::line(&format!("  and {more} more such; --json lists all"))?;
+        output::line(&format!("  and {more} more; --json lists all"))?;
     }
     Ok(())
 }
@@ -193,12 +193,12 @@ fn report(context: &Context, source: &Source, whose: ImportAs, taken: &TakenOver
     }
     told(source, &taken.done, false)?;
     if let Some(n) = taken.number {
-        output::note(&format!("`tessera import --undo {n}` takes it back"));
+        output::note(&format!("`tessera import --undo {n}` reverts the import"));
     }
     Ok(())
 }
 
-/// The same as one JSON object.
+/// The same as a JSON object.
 fn as_json(source: &Source, whose: ImportAs, preview: &Preview, done: Option<&TakenOver>) -> Value {
     let trust = if whose == ImportAs::Own { Trust::User } else { Trust::Foreign };
     let skipped: Vec<Value> =
@@ -214,7 +214,7 @@ fn as_json(source: &Source, whose: ImportAs, preview: &Preview, done: Option<&Ta
     })
 }
 
-/// Lists the imports, the latest first.
+/// Lists the imports, latest first.
 pub(super) fn list(context: &Context) -> anyhow::Result<()> {
     let imports = context.perform_here(Access::Read, Imports)?;
     if context.json {
@@ -228,7 +228,7 @@ pub(super) fn list(context: &Context) -> anyhow::Result<()> {
         let state = match (&import.undone, &import.ended) {
             (Some(undone), _) => format!("undone {undone}"),
             (None, Some(_)) => format!("{} stored, {} touched", import.stored, import.touched),
-            (None, None) => format!("{} stored, cut short: run it again to go on", import.stored),
+            (None, None) => format!("{} stored before it was interrupted; run it again to continue", import.stored),
         };
         vec![
             import.n.to_string(),
@@ -243,41 +243,41 @@ pub(super) fn list(context: &Context) -> anyhow::Result<()> {
     output::text(&output::table(&["import", "system", "source", "whose", "when", "what"], rows))
 }
 
-/// Takes an import back, once it was shown what that does and nobody said no.
+/// Undoes an import, after a preview and a confirmation.
 pub(super) fn undo(context: &Context, n: u32, dry_run: bool, yes: bool) -> anyhow::Result<()> {
     let undoing = context.perform_here(Access::Change, UndoImport { n, is_preview: true })?;
     let is_idle = undoing.forgotten + undoing.as_before == 0;
     if !context.json {
         told_undone(n, &undoing, "would be")?;
     }
-    let is_made = !dry_run && !is_idle && super::agreed(yes, "Take it back?")?;
+    let is_made = !dry_run && !is_idle && super::agreed(yes, "Revert it?")?;
     let undone = if is_made { context.perform(Access::Change, UndoImport { n, is_preview: false })? } else { undoing };
     if context.json {
         return output::json(&json!({ "import": n, "applied": is_made, "undone": undone }));
     }
     if is_made {
-        output::line(&format!("import {n} is undone; a later import of the same brings it back"))?;
+        output::line(&format!("import {n} was reverted; importing the same data again restores it"))?;
     }
     Ok(())
 }
 
 fn told_undone(n: u32, undone: &Undone, how: &str) -> anyhow::Result<()> {
     if undone.forgotten + undone.as_before == 0 && undone.kept.is_empty() {
-        return output::line(&format!("import {n}: nothing of it is left to take back"));
+        return output::line(&format!("import {n}: nothing left to revert"));
     }
     output::line(&format!("import {n}: {} memories {how} forgotten, restorable", undone.forgotten))?;
     if undone.as_before > 0 {
-        output::line(&format!("  {} {how} as they were before", undone.as_before))?;
+        output::line(&format!("  {} {how} as before", undone.as_before))?;
     }
     if !undone.kept.is_empty() {
         let some: Vec<String> = undone.kept.iter().take(MOST_TOLD).map(ToString::to_string).collect();
         let more = if undone.kept.len() > MOST_TOLD { " …" } else { "" };
-        output::line(&format!("  {} stay, changed since: {}{more}", undone.kept.len(), some.join(" ")))?;
+        output::line(&format!("  {} stay, because they changed since: {}{more}", undone.kept.len(), some.join(" ")))?;
     }
     Ok(())
 }
 
-/// What older systems keep on this machine that never came over.
+/// The data of other systems on this machine that was never imported.
 pub(super) fn offers(context: &Context) -> Vec<Found> {
     let places = config::older_places();
     if places.there().is_empty() {
@@ -287,21 +287,21 @@ pub(super) fn offers(context: &Context) -> Vec<Found> {
     found.into_iter().filter(|one| !came_over(context, one)).collect()
 }
 
-/// The same in words, with what takes it over.
+/// Describes found data and the command that imports it.
 pub(super) fn told_offer(found: &Found) -> String {
     let Found { system, path, rows } = found;
     let path = named(path);
-    format!("{rows} memories of {} in {path}: `tessera import {system} {path}`", system.title())
+    format!("{rows} memories of {} in {path}: run `tessera import {system} {path}`", system.title())
 }
 
-/// False too where it cannot be told: an offer too many is no harm.
+/// True if the data was imported. False also if that is unknown, because an extra offer does no harm.
 fn came_over(context: &Context, found: &Found) -> bool {
     let asked = HasImported { system: found.system, path: found.path.clone() };
     let has_store = config::home(context.home.clone()).is_ok_and(|home| home.holds_store());
     has_store && context.perform_here(Access::Read, asked).unwrap_or_default()
 }
 
-/// Lists what is there, and the command that takes it.
+/// Lists found data and the commands that import it.
 pub(super) fn detect(context: &Context) -> anyhow::Result<()> {
     let (found, unread) = config::older_places().found();
     let why = |problem| dropped(&format!("{:#}", anyhow::Error::from(problem))).into_owned();
@@ -316,12 +316,12 @@ pub(super) fn detect(context: &Context) -> anyhow::Result<()> {
         return output::json(&json!({ "found": found.iter().map(row).collect::<Vec<_>>(), "unread": unread }));
     }
     for one in &found {
-        let again = if came(one) { " (came over before)" } else { "" };
+        let again = if came(one) { " (imported before)" } else { "" };
         output::line(&output::shown(&format!("{}{again}", told_offer(one))))?;
     }
     unread.iter().for_each(|problem| output::note(&output::shown(problem)));
     if found.is_empty() && unread.is_empty() {
-        output::note("nothing of claude-memory-mcp, memory-mcp or basic-memory where they keep their data");
+        output::note("found no data of claude-memory-mcp, memory-mcp or basic-memory in their usual places");
     }
     Ok(())
 }

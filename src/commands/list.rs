@@ -1,4 +1,4 @@
-//! `list`: newest first.
+//! `list`: lists memories, newest first.
 
 use serde_json::json;
 use tessera_desk::use_cases::List as Lists;
@@ -39,10 +39,10 @@ pub(super) fn run(context: &Context, args: List) -> anyhow::Result<()> {
     });
     output::text(&output::table(&["memory", "created", "category", "scope", "summary"], rows.collect()))?;
     if args.expired && !listing.memories.is_empty() {
-        output::note("`tessera restore ID` brings one back for good");
+        output::note("`tessera restore ID` restores one");
     }
     if let Some(next) = listing.next {
-        output::note(&format!("{} in all; --after {} goes on", listing.total_count, next.get()));
+        output::note(&format!("{} in all; continue with --after {}", listing.total_count, next.get()));
     }
     Ok(())
 }

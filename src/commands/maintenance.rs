@@ -17,18 +17,18 @@ use super::{Access, Context, files, import_source, meaning};
 use crate::output::Style;
 use crate::{config, output};
 
-/// Counts of the store, and of files.
+/// Counts of the store and of files.
 #[derive(Serialize)]
 struct All {
     #[serde(flatten)]
     stats: Stats,
     files: FilesCounted,
-    /// What older systems keep on this machine that never came over.
+    /// The data of other systems on this machine that was never imported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     offers: Vec<String>,
 }
 
-/// Counts what is there.
+/// Prints the counts.
 pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
     let counted = |desk: &mut Desk<'_>| Ok((desk.perform(Count)?, desk.perform(CountFiles)?));
     let (Counts { stats, .. }, files) = context.at_local_desk(Access::Read, counted)?;
@@ -39,7 +39,7 @@ pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
     let mut rows = vec![
         vec!["memories".to_owned(), stats.memories.to_string()],
         vec!["forgotten, restorable".to_owned(), stats.deleted.to_string()],
-        vec!["expired, hidden here".to_owned(), stats.expired.to_string()],
+        vec!["expired (hidden)".to_owned(), stats.expired.to_string()],
     ];
     for (title, counts) in
         [("category", &stats.by_category), ("type", &stats.by_type), ("scope", &stats.by_scope), ("tag", &stats.by_tag)]
@@ -51,7 +51,7 @@ pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
     rows.push(vec!["meaning".to_owned(), told_meaning(&stats)]);
     rows.push(vec!["database".to_owned(), kib(stats.database_bytes)]);
     rows.push(vec!["snapshot".to_owned(), format!("{}, {} changes since", kib(stats.snapshot_bytes), stats.tail_rows)]);
-    rows.extend(offers.into_iter().map(|offer| vec!["not taken over".to_owned(), offer]));
+    rows.extend(offers.into_iter().map(|offer| vec!["not imported".to_owned(), offer]));
     rows.push(vec!["home".to_owned(), config::home(context.home.clone())?.dir().display().to_string()]);
     output::text(&output::table(&["what", "how much"], rows))
 }
@@ -60,10 +60,10 @@ fn told_files(counted: &FilesCounted) -> String {
     let FilesCounted { folders, away, files, parts, bytes, left_out } = counted;
     let mut told = format!("{files} in {folders} folders, {parts} parts, {} KiB", bytes.div_ceil(1024));
     if *left_out > 0 {
-        told.push_str(&format!(", {left_out} left out (`tessera files list` says why)"));
+        told.push_str(&format!(", {left_out} skipped (`tessera files list` says why)"));
     }
     if *away > 0 {
-        told.push_str(&format!(", {away} folders away"));
+        told.push_str(&format!(", {away} folders not available"));
     }
     told
 }
@@ -71,12 +71,14 @@ fn told_files(counted: &FilesCounted) -> String {
 fn told_meaning(stats: &Stats) -> String {
     match (stats.encoder, stats.awaiting_embedding) {
         (0, _) => "switched off".to_owned(),
-        (encoder, 0) => format!("{} with vectors of encoder {encoder}", stats.with_embedding),
-        (encoder, waiting) => format!("{} with vectors of encoder {encoder}, {waiting} wait", stats.with_embedding),
+        (encoder, 0) => format!("{} with embeddings of encoder {encoder}", stats.with_embedding),
+        (encoder, waiting) => {
+            format!("{} with embeddings of encoder {encoder}, {waiting} without", stats.with_embedding)
+        }
     }
 }
 
-/// Examines the store. Exits with 1 when something is bad.
+/// Checks the store. Exits with 1 if a check fails.
 pub(super) fn doctor(context: &Context, repair: bool, yes: bool) -> anyhow::Result<ExitCode> {
     context.refuse_missing_home()?;
     let mut refused = None;
@@ -127,17 +129,17 @@ pub(super) fn doctor(context: &Context, repair: bool, yes: bool) -> anyhow::Resu
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Replaces the store by a backup. Exits with 1 when keys of its secrets are missing.
+/// Replaces the store by a backup. Exits with 1 if keys of its secrets are missing.
 pub(super) fn restore_backup(context: &Context, file: &Path, yes: bool) -> anyhow::Result<ExitCode> {
     let mut problem = None;
     let agreed = |replacing: Replacing| {
         let Replacing { memories, now, is_of_another_store } = replacing;
-        let other = if is_of_another_store && now > 0 { " It was made of another store." } else { "" };
-        let question = format!("Replace the {now} memories here by the {memories} of the backup?{other}");
+        let other = if is_of_another_store && now > 0 { " It is a backup of another store." } else { "" };
+        let question = format!("Replace the {now} memories here by the {memories} memories of the backup?{other}");
         let answer = super::agreed_or(
             yes || now == 0,
             &question,
-            "nobody to ask; pass --yes to replace the store by the backup",
+            "nobody can confirm; pass --yes to replace the store by the backup",
         );
         answer.unwrap_or_else(|error| {
             problem = Some(error);
@@ -152,14 +154,14 @@ pub(super) fn restore_backup(context: &Context, file: &Path, yes: bool) -> anyho
     if context.json {
         output::json(&restored)?;
     } else {
-        output::line(&format!("{} memories restored from {}", restored.memories, file.display()))?;
+        output::line(&format!("restored {} memories from {}", restored.memories, file.display()))?;
         if let Some(aside) = &restored.kept_aside {
-            output::note(&format!("the content of before is in {}", aside.display()));
+            output::note(&format!("the previous content is in {}", aside.display()));
         }
         if !restored.missing_keys.is_empty() {
             output::note(&format!(
-                "the backup has secrets, and its key is not here (id {}): put the key's line into {}, or set \
-                 TESSERA_SECRET_KEY",
+                "the backup contains secrets, but their key is missing (ID {}): add its line to {}, or set \
+                TESSERA_SECRET_KEY",
                 restored.missing_keys.join(", "),
                 config::home(context.home.clone())?.secret_key().display()
             ));
@@ -169,21 +171,27 @@ pub(super) fn restore_backup(context: &Context, file: &Path, yes: bool) -> anyho
     Ok(if restored.missing_keys.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// True when the user wants a damaged store to be set aside.
+/// True if the user agrees that a damaged store is replaced.
 fn may_salvage(context: &Context, damage: &str, yes: bool) -> anyhow::Result<bool> {
     let home = config::home(context.home.clone())?;
     let backup = home.newest_backup().map_or_else(
         || "There is no backup.".to_owned(),
-        |path| format!("The newest backup is {0}; `tessera restore-backup {0}` brings it back.", path.display()),
+        |path| format!("The newest backup is {0}; `tessera restore-backup {0}` restores it.", path.display()),
     );
     output::note(&format!(
-        "the store is damaged: {damage}. --repair carries over what can be read, and sets the damaged files aside in {}. {backup}",
+        "the store is damaged: {damage}. --repair copies everything readable to a new store, and moves the damaged \
+        files to {}. {backup}",
         home.dir().display()
     ));
-    super::agreed_or(yes, "Set the damaged files aside?", "nobody to ask; pass --yes to set the damaged files aside")
+    super::agreed_or(
+        yes,
+        "Move the damaged files aside?",
+        "nobody can confirm; pass --yes to move the damaged files \
+        aside",
+    )
 }
 
-/// Makes the vectors that wait, and says so.
+/// Computes the missing embeddings, and reports it.
 fn make_meanings(context: &Context, health: &mut Health) -> anyhow::Result<()> {
     let store = context.open(Usage::Write)?;
     if !store.has_embedding() || store.meanings()?.waiting == 0 {
@@ -196,7 +204,7 @@ fn make_meanings(context: &Context, health: &mut Health) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether files and what is known of them agree; nothing where there is no folder.
+/// Checks that the files and their index agree; nothing if there are no folders.
 fn files_check(context: &Context, repair: bool) -> anyhow::Result<Option<Check>> {
     let mut store = context.open(Usage::Write)?;
     if store.folders()?.is_empty() {
@@ -207,15 +215,16 @@ fn files_check(context: &Context, repair: bool) -> anyhow::Result<Option<Check>>
     let mut told = vec![format!("{files} files, {parts} parts")];
     if not_kept > 0 {
         told.push(format!(
-            "{not_kept} not kept whole: a credential stands in them (`tessera secret scan`), or they are large"
+            "{not_kept} files are not stored completely, because they contain a credential (`tessera secret scan`) \
+            or are large"
         ));
     }
     told.extend(left_out.iter().map(files::left_out_line));
-    told.extend(away.iter().map(|(name, why)| format!("{name} is away: {why}")));
+    told.extend(away.iter().map(|(name, why)| format!("{name} is not available: {why}")));
     told.extend(wrong.iter().map(|(path, problem)| format!("{path} {problem}")));
     let named = wrong.len();
     told.extend((wrong_count > named).then(|| format!("and {} more", wrong_count - named)));
-    told.extend((astray > 0).then(|| format!("{astray} rows of files that are not known")));
+    told.extend((astray > 0).then(|| format!("{astray} rows belong to unknown files")));
     let is_wrong = wrong_count > 0 || astray > 0;
     if is_wrong && !repair {
         told.push("run with --repair".to_owned());
@@ -229,7 +238,7 @@ fn files_check(context: &Context, repair: bool) -> anyhow::Result<Option<Check>>
 }
 
 fn doctor_line(word: &str, style: Style, name: &str, detail: &str) -> anyhow::Result<()> {
-    // Padded before it is painted: colour has no width.
+    // The word is padded before it is coloured, because colour codes have no width.
     let word = output::paint(&format!("{word:<6}"), style);
     output::line(&format!("{word} {name:<14} {}", output::shown(detail)))
 }
@@ -252,7 +261,8 @@ pub(super) fn backup(context: &Context, file: Option<&Path>, is_forced: bool, wi
         output::note(&format!("the keys of its secrets are in {}", key_file(&target).display()));
     } else if sealed > 0 {
         output::note(&format!(
-            "its {sealed} secrets are sealed, and the key is not in it: `tessera secret key` says where that is"
+            "its {sealed} secrets are encrypted, and the key is not included; `tessera secret key` says where the \
+            key is"
         ));
     }
     output::line(&target.display().to_string())

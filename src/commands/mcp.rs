@@ -1,4 +1,4 @@
-//! `mcp`: serves MCP clients until they go away.
+//! `mcp`: serves MCP clients until they disconnect.
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -18,15 +18,15 @@ pub(super) fn run(context: &Context, http: Option<SocketAddr>) -> anyhow::Result
     let caller = Caller { session, project, plugins: config::plugin_rules(), ..Caller::new(Origin::Agent) };
     let caller = config::asking(caller, None, context.home.clone())?;
     let server = Server::new(context.open(Usage::Serve)?, caller);
-    // The tools of both would stand side by side, each with its cost.
+    // With two Tessera servers in one client, the tools would appear and cost tokens twice.
     let server = if config::leaves_tools_to_settings() { server.without_tools() } else { server };
     let server = server.with_files(config::memory_files(context.home.clone())?);
     let server = match config::team(context.home.clone()) {
         Ok(Some((remote, used))) => server.with_team(remote, used.mode, used.every),
         Ok(None) => server,
-        // The memories of this machine are served all the same.
+        // The memories of this machine are served anyway.
         Err(problem) => {
-            output::note(&format!("the team server is not in use: {problem}"));
+            output::note(&format!("the team server is not used: {problem}"));
             server.without_team(problem.to_string())
         }
     };
@@ -34,7 +34,7 @@ pub(super) fn run(context: &Context, http: Option<SocketAddr>) -> anyhow::Result
         Ok(Some(safe)) => server.with_vault(safe),
         Ok(None) => server,
         Err(problem) => {
-            output::note(&format!("the vault is not in use: {problem}"));
+            output::note(&format!("the vault is not used: {problem}"));
             server
         }
     };
@@ -43,9 +43,7 @@ pub(super) fn run(context: &Context, http: Option<SocketAddr>) -> anyhow::Result
         Some(address) => Some((address, http_key(context)?)),
     };
     if http.is_none() && std::io::stdin().is_terminal() {
-        output::note(
-            "MCP is spoken here, on stdin and stdout: this command is for a client to start (`tessera setup`)",
-        );
+        output::note("this command speaks MCP on stdin and stdout; let a client start it (`tessera setup`)");
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
@@ -61,7 +59,7 @@ pub(super) fn run(context: &Context, http: Option<SocketAddr>) -> anyhow::Result
             }
         }
     });
-    // A reader thread may still wait for stdin; it must not keep the process.
+    // A thread may still wait for stdin, and must not keep the process alive.
     runtime.shutdown_background();
     Ok(ended?)
 }

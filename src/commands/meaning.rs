@@ -1,4 +1,4 @@
-//! Vectors of memories that wait for them: made at the end of an import, and by the doctor.
+//! Computes missing embeddings, at the end of an import and in the doctor.
 
 use std::time::{Duration, Instant};
 
@@ -9,12 +9,12 @@ use tessera_engine::store::Usage;
 use super::Context;
 use crate::output;
 
-/// How long a command that nobody watches goes on for vectors once it has given its answer: a few thousand short notes.
-/// A script does not stand still for longer; a running `tessera mcp`, the worker of hooks or `doctor --repair` goes on.
+/// How long a command without a terminal computes embeddings after its answer: enough for a few thousand short notes. A
+/// running `tessera mcp`, the worker of the hooks or `doctor --repair` does the rest.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Makes the vectors of memories that wait for them, and shows how far it is where a person watches: who has enough of
-/// it interrupts it, and nothing is lost. Where nobody watches it ends after `patience`. Gives how many wait still.
+/// Computes missing embeddings. On a terminal, it shows progress, and interrupting it loses nothing. Otherwise it ends
+/// after `patience`. Returns the number of memories that still wait.
 pub(super) fn make_waiting(context: &Context, patience: Option<Duration>) -> anyhow::Result<u64> {
     let mut store = context.open(Usage::Write)?;
     let waiting = store.meanings()?.waiting;
@@ -32,15 +32,15 @@ pub(super) fn make_waiting(context: &Context, patience: Option<Duration>) -> any
     Ok(store.meanings()?.waiting)
 }
 
-/// The same after an answer: a fault is not that of what was asked for.
+/// The same after the answer of a command. An error here is not an error of the command.
 pub(super) fn make_waiting_after(context: &Context) {
     match make_waiting(context, Some(PATIENCE)) {
         Ok(0) => {}
         Ok(waiting) => output::note(&format!(
-            "{waiting} memories are found by their words alone until their vectors are made: by a running `tessera mcp`, \
-             by hooks, or by `tessera doctor --repair`"
+            "{waiting} memories have no embedding yet and are found by their words; `tessera mcp`, hooks or \
+            `tessera doctor --repair` compute the embeddings"
         )),
-        Err(error) => output::note(&format!("vectors wait: {error}")),
+        Err(error) => output::note(&format!("embeddings are postponed: {error}")),
     }
 }
 

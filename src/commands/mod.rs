@@ -1,4 +1,4 @@
-//! One file a command: parse, call the library, print.
+//! One file per command: parse, call the library, print.
 
 mod client_notes;
 mod demo;
@@ -51,18 +51,18 @@ use crate::cli::{Cli, Command, ImportArguments, ImportKind};
 use crate::exit::UserError;
 use crate::{config, output};
 
-/// What a command wants of the store.
+/// How a command uses the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
-    /// To read once. Works in a read-only directory.
+    /// Reads once. Works in a read-only directory.
     Read,
-    /// To add something: a store that is not there is made.
+    /// Adds something, and creates a missing store.
     Add,
-    /// To change what is in it: one that is not there is not made.
+    /// Changes the content, and never creates a store.
     Change,
 }
 
-/// What every command gets.
+/// The context of every command.
 struct Context {
     json: bool,
     home: Option<std::path::PathBuf>,
@@ -76,18 +76,18 @@ impl Context {
         Ok(Store::open(config::store(self.home.clone(), usage)?)?)
     }
 
-    /// The store, for a change of what is in it: one that is not there is not made.
+    /// Opens the store for a change, without creating it.
     fn open_existing(&self) -> anyhow::Result<Store> {
         self.refuse_missing()?;
         self.open(Usage::Write)
     }
 
-    /// Works at the desk; in direct mode between two exchanges with the team server.
+    /// Performs work on the store; in direct mode between two syncs with the team server.
     fn at_desk<T>(&self, access: Access, work: impl FnOnce(&mut Desk<'_>) -> anyhow::Result<T>) -> anyhow::Result<T> {
         self.at_desk_as(&caller(), access, work)
     }
 
-    /// The same for a caller who counts in another way.
+    /// The same for another caller.
     fn at_desk_as<T>(
         &self,
         caller: &Caller,
@@ -100,7 +100,8 @@ impl Context {
         if access != Access::Add && self.home.as_ref().is_some_and(|home| !home.is_dir()) {
             self.refuse_missing()?;
         }
-        // What is here is shown without the server too, but nothing is stored that it did not take.
+        // Without the server, the local memories can still be read. But in direct mode nothing is stored that the
+        // server has not accepted.
         let goes_on = |error: &SyncError| match error {
             SyncError::NotJoined | SyncError::NotAgreed { .. } => access == Access::Read,
             SyncError::Remote(error) => access == Access::Read && error.is_transient(),
@@ -111,35 +112,35 @@ impl Context {
             self.settle_vault(self.open(Usage::Write)?);
         }
         if let Some(error) = not_heard {
-            output::note(&format!("without news from the server: {error}"));
+            output::note(&format!("without changes from the server: {error}"));
         }
         if let Some(error) = not_sent {
-            output::note(&format!("not on the server yet: {error}"));
+            output::note(&format!("not sent to the server yet: {error}"));
         }
         outcome
     }
 
-    /// Performs one use case at the desk.
+    /// Performs one use case.
     fn perform<V: UseCase>(&self, access: Access, asked: V) -> anyhow::Result<V::Outcome> {
         self.at_desk(access, |desk| Ok(desk.perform(asked)?))
     }
 
-    /// Performs one use case that concerns this machine alone.
+    /// Performs one use case that concerns only this machine.
     fn perform_here<V: UseCase>(&self, access: Access, asked: V) -> anyhow::Result<V::Outcome> {
         self.at_local_desk(access, |desk| Ok(desk.perform(asked)?))
     }
 
-    /// Prints an outcome: as JSON, or as a line.
+    /// Prints an outcome as JSON or as a line.
     fn print<T: AsRef<str>>(&self, outcome: &impl Serialize, line: impl FnOnce() -> T) -> anyhow::Result<()> {
         if self.json { output::json(outcome) } else { output::line(line().as_ref()) }
     }
 
-    /// Prints an outcome: as JSON, or as text.
+    /// Prints an outcome as JSON or as text.
     fn print_text<T: AsRef<str>>(&self, outcome: &impl Serialize, text: impl FnOnce() -> T) -> anyhow::Result<()> {
         if self.json { output::json(outcome) } else { output::text(text().as_ref()) }
     }
 
-    /// Works at the desk on what concerns this machine alone.
+    /// Performs work that concerns only this machine.
     fn at_local_desk<T>(
         &self,
         access: Access,
@@ -160,9 +161,9 @@ impl Context {
             Access::Change => self.open_existing()?,
         };
         let outcome = work(&mut Desk::new(&mut store, caller).looking(Some(ChangeWait::Long)));
-        // Who asked was answered.
+        // The command has already been answered, so this is only a remark.
         if let Err(error) = spool::work_off(&store, caller.plugins, spool::briefly()) {
-            output::note(&format!("plugins are told later: {error}"));
+            output::note(&format!("plugins receive the event later: {error}"));
         }
         if access != Access::Read {
             self.settle_vault(store);
@@ -170,7 +171,7 @@ impl Context {
         outcome
     }
 
-    /// Tells the vault of this machine what it is to learn. Where it cannot be told now, that is said, and done later.
+    /// Sends waiting changes to the vault of this machine. If that fails, it is reported and repeated later.
     fn settle_vault(&self, store: Store) {
         let settled = || -> anyhow::Result<()> {
             if !store.has_news_for_vault()? {
@@ -182,7 +183,7 @@ impl Context {
             Ok(())
         };
         if let Err(error) = settled() {
-            output::note(&format!("kept here, sealed, until the vault has it: {error}"));
+            output::note(&format!("stored here, encrypted, until the vault accepts it: {error}"));
         }
     }
 
@@ -192,21 +193,22 @@ impl Context {
         Ok(Team::new(SharedStore::new(self.open(usage)?), remote, used.mode))
     }
 
-    /// A mistyped directory is not made by examining it. One that set-up made has things to examine without a store.
+    /// Does not create a mistyped directory in order to check it. A directory created by `setup` can be checked without
+    /// a store.
     fn refuse_missing_home(&self) -> anyhow::Result<()> {
         if config::home(self.home.clone())?.dir().is_dir() { Ok(()) } else { self.refuse_missing() }
     }
 
-    /// Looking for something makes no store, however its directory was named.
+    /// A command that only reads creates no store, whether the directory is named or the default.
     fn refuse_missing(&self) -> anyhow::Result<()> {
         let home = config::home(self.home.clone())?;
-        // One that vanished is reported by whoever opens it.
+        // A vanished store is reported when it is opened.
         if home.holds_store() || home.marker().exists() {
             return Ok(());
         }
         let older = config::earlier_store(&home).map_or_else(String::new, |known| format!("; {known}"));
         let dir = home.dir().display();
-        Err(UserError(format!("{dir}: there is no store; `tessera remember` makes one{older}")).into())
+        Err(UserError(format!("{dir}: contains no store; `tessera remember` creates one{older}")).into())
     }
 }
 
@@ -218,8 +220,7 @@ fn caller() -> Caller {
     Caller { project, client: Some("tessera".into()), plugins, ..Caller::new(Origin::User) }
 }
 
-/// Reports settings that do not exist or cannot be used. Commands that speak to a program do without, and so do those that list
-/// all of it anyway.
+/// Reports unknown or invalid settings, except for commands that talk to programs or list the problems anyway.
 fn report_settings(context: &Context, command: &Command) {
     let is_silent = matches!(
         command,
@@ -238,7 +239,7 @@ fn report_settings(context: &Context, command: &Command) {
     if let Some(problem) = config::problem(context.home.clone()) {
         output::note(&format!("settings: {}", output::shown(&problem)));
     }
-    // A command that looks for a store reports this itself.
+    // A command that reads a store reports this itself.
     let is_first = matches!(command, Command::Remember(_) | Command::Import(_));
     if is_first
         && let Ok(home) = config::home(context.home.clone())
@@ -249,7 +250,7 @@ fn report_settings(context: &Context, command: &Command) {
     }
 }
 
-/// Runs a command; its exit code is 0 unless it found something wrong.
+/// Runs a command. The exit code is 0 unless the command found a problem.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let told = serve::Told { json: cli.json, verbose: cli.verbose };
     let context = Context { json: cli.json, home: cli.home };
@@ -309,7 +310,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Setup(args) => setup::run(&context, &args)?,
         Command::Uninstall { purge, dry_run, yes } => setup::uninstall(&context, purge, dry_run, yes)?,
         Command::Completions { shell } => {
-            // It ends the program where nobody reads it to its end.
+            // Writing to a closed pipe would end the program.
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "tessera", &mut script);
             output::text(&String::from_utf8_lossy(&script))?;
@@ -319,7 +320,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Takes in what comes from elsewhere, lists that, or takes it back.
+/// Imports data, lists imports, or undoes one.
 fn import(context: &Context, args: ImportArguments) -> anyhow::Result<ExitCode> {
     match args {
         ImportArguments { detect: true, .. } => import_source::detect(context)?,
@@ -344,7 +345,7 @@ fn import(context: &Context, args: ImportArguments) -> anyhow::Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// The one memory that is meant.
+/// The one memory that the argument names.
 fn meant(desk: &mut Desk<'_>, named: Named) -> anyhow::Result<MemoryRef> {
     let found = desk.perform(Meant { named: vec![named] })?;
     found.into_iter().next().ok_or_else(|| UserError("nothing is named".to_owned()).into())
@@ -364,7 +365,7 @@ fn without_last_newline(mut text: String) -> String {
     text
 }
 
-/// The same with the newline at the end of stdin.
+/// The text of an argument, with the newline at the end of stdin.
 fn all_or_stdin(argument: String) -> anyhow::Result<String> {
     if argument != "-" {
         return Ok(argument);
@@ -377,12 +378,12 @@ fn all_or_stdin(argument: String) -> anyhow::Result<String> {
     Ok(String::from_utf8(bytes).map_err(wrong)?)
 }
 
-/// Asks whether to go on: true for `--yes`, or when the person says so.
+/// Asks for a confirmation. True if the person agrees, or with `--yes`.
 fn agreed(yes: bool, question: &str) -> anyhow::Result<bool> {
-    agreed_or(yes, question, "nobody to ask; look at the change above and pass --yes")
+    agreed_or(yes, question, "nobody can confirm; check the change above and pass --yes")
 }
 
-/// The same with what is said where nobody can be asked.
+/// The same, with the error for the case that nobody can be asked.
 fn agreed_or(yes: bool, question: &str, nobody: &str) -> anyhow::Result<bool> {
     if yes {
         return Ok(true);

@@ -1,4 +1,4 @@
-//! `note`: notes found, read and listed. `graph`: what stands around one.
+//! `note`: finds, reads and lists notes. `graph`: shows their links.
 
 use tessera_desk::UseCase;
 use tessera_desk::use_cases::{BuildContext, Form, NotesReply, Part, ReadNote, RecentActivity, SearchNotes, Within};
@@ -25,7 +25,7 @@ pub(super) fn run(context: &Context, task: NoteTask) -> anyhow::Result<()> {
     }
 }
 
-/// Shows what stands around notes or a memory.
+/// Shows the links of notes or of a memory.
 pub(super) fn graph(context: &Context, args: GraphArguments) -> anyhow::Result<()> {
     let GraphArguments { url, depth, timeframe, max_related, bounds } = args;
     let (within, part) = asked(context, &bounds)?;

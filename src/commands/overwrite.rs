@@ -1,4 +1,4 @@
-//! Whether a command may write a file that the user names.
+//! Decides whether a command may write a file that the user names.
 
 use std::path::{Path, PathBuf};
 
@@ -6,28 +6,28 @@ use super::Context;
 use crate::config;
 use crate::exit::UserError;
 
-/// True where a file may be written. Asks before it replaces one; without a terminal only `--force` replaces one.
+/// True if a file may be written. Asks before it replaces one; without a terminal, only `--force` does.
 ///
 /// # Errors
-/// When the path is a directory, a device or a file of the store, or when nobody can be asked.
+/// If the path is a directory, a device or a file of the store, or if nobody can be asked.
 pub(super) fn may_write(context: &Context, file: &Path, is_forced: bool) -> anyhow::Result<bool> {
     let shown = file.display();
     let refused = |problem: &str| Err(UserError(format!("{shown} {problem}")).into());
     if config::home(context.home.clone())?.ours().iter().any(|ours| *ours == resolved(file)) {
-        return refused("is a file of the store; give another name");
+        return refused("is a file of the store; use another name");
     }
     let Ok(found) = std::fs::metadata(file) else { return Ok(true) };
     if found.is_dir() {
-        return refused("is a directory; give the name of a file in it");
+        return refused("is a directory; use the name of a file in it");
     }
     if !found.is_file() {
-        return refused("is not a regular file; give another name");
+        return refused("is not a regular file; use another name");
     }
     let question = format!("{shown} exists. Replace it?");
     super::agreed_or(is_forced, &question, &format!("{shown} exists; pass --force to replace it"))
 }
 
-/// A path with the links above it followed: the file itself need not exist.
+/// A path whose parent directories have their links resolved. The file itself need not exist.
 fn resolved(file: &Path) -> PathBuf {
     let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let whole = dir.canonicalize().ok().zip(file.file_name()).map(|(dir, name)| dir.join(name));

@@ -1,4 +1,4 @@
-//! `plugin`: code of the user's own, called before and after memories are stored, recalled, changed or forgotten.
+//! `plugin`: manages the user's own code that is called before and after memory operations.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::cli::{AddPlugin, PluginTask};
 use crate::exit::UserError;
 use crate::{config, output};
 
-/// Adds, lists, tries and takes out plugins.
+/// Adds, lists, tests and removes plugins.
 pub(super) fn run(context: &Context, task: PluginTask) -> anyhow::Result<()> {
     match task {
         PluginTask::List => list(context),
@@ -29,11 +29,11 @@ fn home(context: &Context) -> anyhow::Result<Home> {
     Ok(config::home(context.home.clone())?)
 }
 
-/// The plugins of the home, with how they went.
+/// The plugins of a home directory with their counters.
 fn known(home: &Home) -> anyhow::Result<Vec<(Plugin, Counted)>> {
     if installed::is_unreadable(home) {
         let path = home.plugin_registry();
-        let problem = "cannot be read, and no plugin is called; move it away, and add the plugins again";
+        let problem = "cannot be read, so plugins are off; move it away, and add the plugins again";
         return Err(UserError(format!("{}: {problem}", path.display())).into());
     }
     let installed = Installed::read(home, config::clock()?.now());
@@ -41,7 +41,7 @@ fn known(home: &Home) -> anyhow::Result<Vec<(Plugin, Counted)>> {
     Ok(installed.map(all).unwrap_or_default())
 }
 
-/// Whether a plugin is called, in a word or two.
+/// The state of a plugin in one or two words.
 fn state(plugin: &Plugin, counted: Counted) -> &'static str {
     if plugin.body.files().iter().any(|file| file.read().is_err()) {
         "changed"
@@ -59,7 +59,7 @@ fn list(context: &Context) -> anyhow::Result<()> {
         return output::json(&rows);
     }
     if known.is_empty() {
-        output::note("no plugin yet; `tessera plugin add FILE` adds one, `tessera plugin new NAME` begins one");
+        output::note("no plugins; `tessera plugin add FILE` adds one, `tessera plugin new NAME` creates one");
         return Ok(());
     }
     let row = |(plugin, counted): &(Plugin, Counted)| {
@@ -107,12 +107,12 @@ fn add(context: &Context, args: AddPlugin) -> anyhow::Result<()> {
     let mut lines = vec![format!("{name} {version}").trim().to_owned(), format!("is {}", proposal.what())];
     lines.extend((!description.is_empty()).then(|| format!("says: {description}")));
     lines.extend(proposal.manifest.permissions().into_iter().map(|permission| format!("may {permission}")));
-    lines.extend(before.map(|(plugin, _)| format!("takes the place of {name} {}", plugin.manifest.version)));
+    lines.extend(before.map(|(plugin, _)| format!("replaces {name} {}", plugin.manifest.version)));
     for line in &lines {
         output::note(&output::shown(line));
     }
     if !args.yes && args.command.iter().skip(1).any(|argument| argument == "--yes" || argument == "-y") {
-        let problem = "what follows --command belongs to the program, --yes included; put --yes before --command";
+        let problem = "everything after --command belongs to the program, also --yes; put --yes before --command";
         return Err(UserError(problem.into()).into());
     }
     let added = super::agreed(args.yes, "Add it?")?;
@@ -124,15 +124,15 @@ fn add(context: &Context, args: AddPlugin) -> anyhow::Result<()> {
     if context.json {
         return output::json(&json!({ "name": name, "added": added }));
     }
-    if added { output::line(&format!("{name} is added; `tessera plugin test {name}` tries it")) } else { Ok(()) }
+    if added { output::line(&format!("added {name}; try it with `tessera plugin test {name}`")) } else { Ok(()) }
 }
 
-/// What the arguments say is to be added.
+/// The plugin that the arguments propose.
 fn proposed(args: &AddPlugin) -> anyhow::Result<Proposal> {
     let manifest = match (&args.file, &args.name) {
         (Some(file), _) if args.command.is_empty() => {
             if file.extension().is_some_and(|extension| extension == "toml") {
-                return Err(UserError(format!("{}: say which program it is: --command PROGRAM", file.display())).into());
+                return Err(UserError(format!("{}: pass the program with --command PROGRAM", file.display())).into());
             }
             return Ok(Proposal::of_wasm(file)?);
         }
@@ -163,14 +163,14 @@ fn proposed(args: &AddPlugin) -> anyhow::Result<Proposal> {
 fn remove(context: &Context, name: &Name) -> anyhow::Result<()> {
     let home = home(context)?;
     if !installed::remove(&home, name)? {
-        return Err(UserError(format!("{name}: no such plugin; `tessera plugin list` lists them")).into());
+        return Err(UserError(format!("{name}: unknown plugin; `tessera plugin list` lists all")).into());
     }
     if context.json {
         return output::json(&json!({ "name": name, "removed": true }));
     }
     let data = home.plugin_data(name.as_str());
-    let kept = if data.is_dir() { format!("; what it kept stays in {}", data.display()) } else { String::new() };
-    output::line(&format!("{name} is out{kept}"))
+    let kept = if data.is_dir() { format!("; its data stays in {}", data.display()) } else { String::new() };
+    output::line(&format!("removed {name}{kept}"))
 }
 
 fn log(context: &Context, name: Option<&Name>, limit: usize) -> anyhow::Result<()> {
@@ -185,7 +185,7 @@ fn log(context: &Context, name: Option<&Name>, limit: usize) -> anyhow::Result<(
     last.iter().try_for_each(|line| output::line(&output::shown(line)))
 }
 
-/// The plugin of a name, or the WASM file that is named.
+/// The plugin with this name, or a WASM file.
 pub(super) fn named(context: &Context, which: &str) -> anyhow::Result<Plugin> {
     let path = Path::new(which);
     if path.is_file() {
@@ -193,6 +193,6 @@ pub(super) fn named(context: &Context, which: &str) -> anyhow::Result<Plugin> {
     }
     let found = known(&home(context)?)?.into_iter().find(|(plugin, _)| plugin.manifest.name.as_str() == which);
     found.map(|(plugin, _)| plugin).ok_or_else(|| {
-        UserError(format!("{which}: neither a plugin nor a file; `tessera plugin list` lists the plugins")).into()
+        UserError(format!("{which}: is not a plugin or a file; `tessera plugin list` lists the plugins")).into()
     })
 }

@@ -1,6 +1,6 @@
-//! `plugin test` and `plugin new`: trying a plugin, and beginning one.
+//! `plugin test` and `plugin new`: test and create plugins.
 //!
-//! It and `plugin` use each other: `plugin` dispatches its subcommands, and `test` accepts a plugin that was added.
+//! This module and `plugin` use each other: `plugin` dispatches its subcommands, and `test` accepts an added plugin.
 
 use std::path::Path;
 
@@ -14,13 +14,13 @@ use crate::cli::Language;
 use crate::exit::UserError;
 use crate::{config, output};
 
-/// The longest message that is read.
+/// Maximum bytes of a message.
 const MOST_BYTES: u64 = 1024 * 1024;
 
-/// What the sample memory says.
+/// The text of the sample memory.
 const SAMPLE: &str = "We deploy the ledger on Fridays, see LDG-4019";
 
-/// Calls a plugin, and shows what it answers, how long that took, and how many steps.
+/// Calls a plugin, and shows its answer, its time and its steps.
 pub(super) fn run(context: &Context, which: &str, message: Option<&Path>) -> anyhow::Result<()> {
     let found = plugin::named(context, which)?;
     let messages = match message {
@@ -52,7 +52,7 @@ pub(super) fn run(context: &Context, which: &str, message: Option<&Path>) -> any
             output::text(&format!("{}\n", output::shown(&serde_json::to_string(row)?)))?;
         }
     }
-    if is_good { Ok(()) } else { Err(UserError(format!("{which}: not every call went well")).into()) }
+    if is_good { Ok(()) } else { Err(UserError(format!("{which}: some calls failed")).into()) }
 }
 
 fn row(message: &Value, ran: &Ran, failure: Option<String>) -> Value {
@@ -79,11 +79,11 @@ fn read(path: &Path) -> anyhow::Result<Value> {
     } else {
         std::fs::File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
     }
-    let wrong = |error| UserError(format!("message: is no JSON: {error}"));
+    let wrong = |error| UserError(format!("message: is not valid JSON: {error}"));
     Ok(serde_json::from_slice(&bytes).map_err(wrong)?)
 }
 
-/// A message for each moment at which a plugin is called.
+/// A message for each event of the plugin.
 fn samples(plugin: &Plugin) -> Vec<Value> {
     let memory = json!({
         "id": 1, "uuid": "019a9e6a-0000-7000-8000-000000000001", "content": SAMPLE,
@@ -110,11 +110,11 @@ fn samples(plugin: &Plugin) -> Vec<Value> {
     plugin.manifest.events.iter().map(|wants| sample(wants.event, wants.when)).collect()
 }
 
-/// Writes the files of a new plugin, into a directory of its name that is not there yet.
+/// Writes the files of a new plugin into a new directory with its name.
 pub(super) fn new(context: &Context, name: &Name, language: Language) -> anyhow::Result<()> {
     let dir = std::env::current_dir()?.join(name.as_str());
     if dir.exists() {
-        return Err(UserError(format!("{}: is there already", dir.display())).into());
+        return Err(UserError(format!("{}: already exists", dir.display())).into());
     }
     let files = match language {
         Language::Rust => template::rust(name),
@@ -139,5 +139,5 @@ pub(super) fn new(context: &Context, name: &Name, language: Language) -> anyhow:
         let paths: Vec<&str> = files.iter().map(|file| file.path).collect();
         return output::json(&json!({ "dir": dir, "files": paths }));
     }
-    output::line(&format!("{}: {} files; README.md says how to go on", dir.display(), files.len()))
+    output::line(&format!("{}: wrote {} files; continue with README.md", dir.display(), files.len()))
 }

@@ -1,4 +1,4 @@
-//! `project`: what a directory says that it is, and whether that is believed.
+//! `project`: the project that a directory claims to be, and whether the user confirmed it.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::cli::ProjectTask;
 use crate::exit::UserError;
 use crate::{config, output};
 
-/// Shows, confirms or takes back.
+/// Shows, confirms or withdraws.
 pub(super) fn run(context: &Context, task: Option<ProjectTask>) -> anyhow::Result<()> {
     match task {
         None => show(context, &claim(None)?),
@@ -48,7 +48,7 @@ fn list(context: &Context) -> anyhow::Result<()> {
     if context.json {
         return output::json(&places);
     }
-    let how = |how: &str| if how == "told" { "confirmed" } else { "notes were made there" }.to_owned();
+    let how = |how: &str| if how == "told" { "confirmed" } else { "memories were stored there" }.to_owned();
     let row =
         |place: Place| vec![place.path, place.project.to_string(), how(&place.how), place.since.date().to_string()];
     output::text(&output::table(&["directory", "project", "how", "since"], places.into_iter().map(row).collect()))
@@ -81,15 +81,18 @@ fn tell(context: &Context, claim: &Claim, is_believed: bool) -> anyhow::Result<(
 fn sentence(claim: &Claim, place: &Path, is_believed: bool) -> String {
     let (place, by, scope) = (place.display(), claim.by.as_str(), &claim.scope);
     if *scope == Scope::Global {
-        format!("{place} is no project: memories that hold everywhere are given here.")
+        format!("{place} is not a project: sessions receive global memories here.")
     } else if claim.is_its_own() {
         format!("{place} is the project {scope}, by {by}.")
     } else if is_believed {
-        format!("{place} is {scope}, by {by}: its memories are given here unasked.")
+        format!(
+            "{place} is {scope}, by {by}; the directory is trusted, so its memories are added to prompts \
+            automatically."
+        )
     } else {
         format!(
-            "{place} says that it is {scope}, by {by}. Nobody confirmed that here, so its memories are given only to \
-             whoever asks for them: `tessera project trust` confirms it."
+            "{place} looks like {scope}, by {by}. The directory is not trusted, so recall returns its memories only \
+            when you ask: `tessera project trust` trusts it."
         )
     }
 }

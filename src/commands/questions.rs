@@ -7,7 +7,7 @@ use tessera_eval::{EvalConfig, PromptTally, QuestionFile, QuestionReport, Verdic
 use super::Context;
 use crate::output;
 
-/// Asks every question of some files, and prints the verdicts.
+/// Asks all questions of some files, and prints the verdicts.
 pub(super) fn run(context: &Context, files: &[PathBuf], budget: u32, config: &EvalConfig) -> anyhow::Result<()> {
     let mut report = QuestionReport::default();
     for file in files {
@@ -59,8 +59,8 @@ fn row(name: &str, verdicts: &Verdicts) -> Vec<String> {
 fn told(prompts: &PromptTally) -> String {
     let PromptTally { given_right, given_wrong_only, missed, noise, quiet, notes_given, notes_right } = prompts;
     format!(
-        "{} prompts: {given_right} given right, {given_wrong_only} given wrong only, {missed} missed; {quiet} quiet, \
-         {noise} noise; {notes_right} of {notes_given} notes given are to the point",
+        "{} prompts: {given_right} right, {given_wrong_only} wrong only, {missed} missed; {quiet} quiet, {noise} \
+        noise; {notes_right} of {notes_given} added memories are relevant",
         prompts.prompts()
     )
 }

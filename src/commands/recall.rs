@@ -1,4 +1,4 @@
-//! `recall`: prints exactly what a model would get.
+//! `recall`: prints exactly the reply that a model would get.
 
 use tessera_desk::use_cases::{Form, Recall as Asks};
 use tessera_engine::domain::{Filters, RecallRequest, TokenBudget};
@@ -12,7 +12,7 @@ use crate::{config, output};
 /// Answers a question.
 pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
     if args.full && !context.json {
-        anyhow::bail!(UserError("--full is of JSON rows; give --json with it".into()));
+        anyhow::bail!(UserError("--full applies to JSON rows only; pass --json too".into()));
     }
     let request = RecallRequest {
         expanded_query: args.expanded_query,
@@ -29,8 +29,8 @@ pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
         ..RecallRequest::new(text_or_stdin(args.query)?)
     };
     let asker = config::asking(caller(), args.token_profile, context.home.clone())?;
-    // What is printed is what was counted, to the byte. In JSON the parts of a score stand in its row, and are
-    // counted too; the table beside a text is for people.
+    // The printed text is exactly the counted text. In JSON, the score parts belong to the row and are counted; the
+    // table beside a text is for people and is not.
     let rows = JsonRows { parts: args.explain, full: args.full };
     let form = if context.json { Form::Json(rows) } else { Form::Text };
     let (answer, standing) = context.at_desk_as(&asker, Access::Read, |desk| {
@@ -46,7 +46,7 @@ pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The engine's filters from the flags.
+/// Converts the options to filters.
 pub(super) fn filters(filter: Filter) -> Filters {
     Filters {
         categories: filter.category,

@@ -47,7 +47,7 @@ pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
         let near = if stored.existed || !context.json { Vec::new() } else { alike(desk, &stored) };
         print(desk, context, if stored.existed { "Already stored as" } else { "Stored" }, &stored, near)?;
         if !stored.existed && !context.json {
-            // It is stored and said so: what is alike is told as soon as it is found.
+            // The memory is already stored and reported. Similar memories are reported afterwards.
             alike(desk, &stored).iter().try_for_each(|near| output::line(&output::shown(&told_near(near))))?;
         }
         desk.embed();
@@ -76,12 +76,12 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
         vouched: args.trust,
     };
     if patch.is_empty() {
-        anyhow::bail!(UserError("nothing to change; give --content, --tags, --importance or another field".into()));
+        anyhow::bail!(UserError("nothing to change; pass --content, --tags, --importance or another field".into()));
     }
     let (named, is_imported, reason) = (args.ids, args.imported, args.reason);
     context.at_desk(Access::Change, |desk| {
         let which = if is_imported { Which::Imported } else { Which::Named(desk.perform(Meant { named })?) };
-        // The newline at the end of a file is a part of it; that of a text that was piped in is not.
+        // The newline at the end belongs to a file, but not to a text from a pipe.
         if is_stdin && !is_whole_file(desk, &which)? {
             patch.content = patch.content.take().map(without_last_newline);
         }
@@ -105,7 +105,7 @@ fn is_whole_file(desk: &mut Desk<'_>, which: &Which) -> anyhow::Result<bool> {
     Ok(memory.first().is_some_and(Memory::is_whole_file))
 }
 
-/// Removes for good the copies of deleted files that no memory stood for. Gives their paths, and what is named besides.
+/// Erases kept copies of deleted files that have no memory. Returns their paths and the other named things.
 fn without_copies(desk: &mut Desk<'_>, named: Vec<Named>) -> anyhow::Result<(Vec<FilePath>, Vec<Named>)> {
     let (mut copies, mut rest) = (Vec::new(), Vec::new());
     for named in named {
@@ -122,7 +122,7 @@ fn without_copies(desk: &mut Desk<'_>, named: Vec<Named>) -> anyhow::Result<(Vec
     Ok((copies, rest))
 }
 
-/// Forgets memories.
+/// Deletes memories.
 pub(super) fn forget(
     context: &Context,
     named: Vec<Named>,
@@ -155,35 +155,35 @@ pub(super) fn forget(
         );
     }
     for path in copies {
-        output::line(&format!("Deleted the copy of {} for good", output::shown(path.as_str())))?;
+        output::line(&format!("Deleted the copy of {} permanently", output::shown(path.as_str())))?;
     }
     for one in forgotten {
         let how = match taken_out.get(&one.id) {
             _ if hard => "for good".to_owned(),
             Some(RemovedSection { path, rev: Some(rev) }) => {
-                format!("`tessera restore {path} --before {rev}` brings {path} back as it was with it")
+                format!("`tessera restore {path} --before {rev}` restores {path} with it")
             }
             Some(RemovedSection { path, rev: None }) => {
-                format!("write its lines into {path} again to bring it back: no earlier text of that is kept whole")
+                format!(
+                    "to restore it, write its lines into {path} again: no earlier text of {path} is stored \
+                    completely"
+                )
             }
-            None => format!("`tessera restore {}` brings it back", one.short_id.get()),
+            None => format!("`tessera restore {}` restores it", one.short_id.get()),
         };
         let how = output::shown(&how);
-        let what = if one.again {
-            format!("{} was forgotten before", one.short_id)
-        } else {
-            format!("Forgot {}", one.short_id)
-        };
+        let what =
+            if one.again { format!("{} was deleted before", one.short_id) } else { format!("Forgot {}", one.short_id) };
         output::line(&format!("{what} ({how})"))?;
     }
     left.told().iter().for_each(|told| output::note(told));
     Ok(())
 }
 
-/// Brings back a forgotten memory, or an earlier text.
+/// Restores a deleted memory, or an earlier text.
 pub(super) fn restore(context: &Context, ids: Vec<Named>, before: Option<u64>) -> anyhow::Result<()> {
     if before.is_some() && ids.len() > 1 {
-        return Err(UserError("--before takes one memory; restore each with a command of its own".into()).into());
+        return Err(UserError("--before accepts one memory; restore each with its own command".into()).into());
     }
     ids.into_iter().try_for_each(|id| restore_one(context, id, before))
 }
@@ -198,7 +198,7 @@ fn restore_one(context: &Context, id: Named, before: Option<u64>) -> anyhow::Res
         let id = match id {
             Named::Memory(id) => id,
             Named::Older(name) => return Err(StoreError::NotCameOver(name).into()),
-            // No memory stands for it: what was deleted there may have been kept all the same.
+            // A path without a memory may still have a kept copy of a deleted file.
             Named::File(path) => {
                 let back = desk.perform(PutBack { path })?;
                 desk.embed();
@@ -219,11 +219,8 @@ fn restore_one(context: &Context, id: Named, before: Option<u64>) -> anyhow::Res
         };
         let stored = desk.perform(Restore { id, before })?;
         if let Some(file) = stored.memory.file.as_ref().filter(|_| stored.memory.deleted.is_some() && !context.json) {
-            // Bytes that are no text are no memory, and in their place again.
-            return output::line(&output::shown(&format!(
-                "Restored {}, which is no text that recall knows",
-                file.path
-            )));
+            // Bytes that are not text cannot be a memory, but the file is restored.
+            return output::line(&output::shown(&format!("Restored {}, whose text recall does not read", file.path)));
         }
         print(desk, context, "Restored", &stored, Vec::new())?;
         desk.embed();
@@ -231,7 +228,7 @@ fn restore_one(context: &Context, id: Named, before: Option<u64>) -> anyhow::Res
     })
 }
 
-/// What is there already and says nearly the same. A memory that is stored is stored, whatever comes of looking.
+/// Existing memories that say nearly the same. Errors here do not affect the stored memory.
 fn alike(desk: &mut Desk<'_>, stored: &Stored) -> Vec<Near> {
     desk.perform(Alike { id: MemoryRef::ShortId(stored.memory.short_id) }).unwrap_or_default()
 }

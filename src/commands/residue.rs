@@ -1,4 +1,4 @@
-//! `secret scan`, `purged`: what should not be there any more.
+//! `secret scan`, `purged`: find data that should be gone.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -18,10 +18,10 @@ use super::{Access, Context};
 use crate::exit::UserError;
 use crate::output;
 
-/// Places that are told one by one, at most: the rest is in `--json`.
+/// Maximum number of listed places; `--json` lists all.
 const MOST_TOLD: usize = 40;
 
-/// Looks for credentials in clear. Exits with 1 while there are some.
+/// Finds credentials in clear text. Exits with 1 if there are any.
 pub(super) fn scan(context: &Context, fix: bool) -> anyhow::Result<ExitCode> {
     let scanning = if fix { Scanning::Fix } else { Scanning::Look };
     let bar = if std::io::stderr().is_terminal() { ProgressBar::new(0) } else { ProgressBar::hidden() };
@@ -52,7 +52,7 @@ pub(super) fn scan(context: &Context, fix: bool) -> anyhow::Result<ExitCode> {
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// What stands at one place.
+/// The findings at one place.
 struct Found<'s> {
     kinds: BTreeMap<&'s str, u64>,
     is_fixed: bool,
@@ -64,7 +64,7 @@ fn tell(scan: &Scan, fix: bool, is_all: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     if scan.residues.is_empty() {
-        return output::line(&format!("No credential stands in clear in {} rows and files.", scan.looked_at));
+        return output::line(&format!("No secrets in clear text in {} rows and files.", scan.looked_at));
     }
     let mut places: BTreeMap<(&str, &str), Found<'_>> = BTreeMap::new();
     for ClearCredential { place, which, kinds, fixed, problem } in &scan.residues {
@@ -82,18 +82,18 @@ fn tell(scan: &Scan, fix: bool, is_all: bool) -> anyhow::Result<()> {
     }
     output::text(&output::table(&["where", "which", "what", "state"], rows))?;
     if places.len() > MOST_TOLD {
-        output::note(&format!("and {} more places; --json lists them all", places.len() - MOST_TOLD));
+        output::note(&format!("and {} more places; --json lists all", places.len() - MOST_TOLD));
     }
     if !fix {
         output::note(
-            "`tessera secret scan --fix` sets values of your own memories aside, where `tessera secret show` gives them \
-             back, and takes all others out of logs, files and copies for good",
+            "`tessera secret scan --fix` redacts and encrypts secrets of your own memories (`tessera secret show` \
+            returns them), and deletes all others from logs, files and copies",
         );
     }
     Ok(())
 }
 
-/// Credentials in files that somebody wrote by hand: the files stay as they are.
+/// Reports credentials in files that people wrote. The files stay unchanged.
 fn tell_files(found: &[CredentialInFile]) -> anyhow::Result<()> {
     if found.is_empty() {
         return Ok(());
@@ -105,23 +105,24 @@ fn tell_files(found: &[CredentialInFile]) -> anyhow::Result<()> {
     let rows = found.iter().take(MOST_TOLD).map(row).collect();
     output::text(&output::table(&["file", "line", "what"], rows))?;
     if found.len() > MOST_TOLD {
-        output::note(&format!("and {} more lines; --json lists them all", found.len() - MOST_TOLD));
+        output::note(&format!("and {} more lines; --json lists all", found.len() - MOST_TOLD));
     }
     output::note(
-        "files are yours: none is changed. Recall shows them without what was found, and no server is told of them. To \
-         move a value, give it to `tessera remember` and write the place that it answers with, [secret NAME: kind], into \
-         the file. Those below deleted-files are copies of deleted files: they go when the file is restored, or deleted permanently",
+        "files belong to you, so Tessera does not change them. Recall hides these secrets, and the files are not \
+        synced. To encrypt a value, pass it to `tessera remember`, and write the placeholder [secret NAME: \
+        kind] into the file. Files below deleted-files are copies of deleted files; they disappear when the \
+        file is restored or deleted permanently",
     );
     Ok(())
 }
 
-/// What was done about a memory that was removed for good. Exits with 1 while something is left to do.
+/// Reports where a permanently deleted memory has been erased. Exits with 1 while work remains.
 pub(super) fn purged(context: &Context, id: MemoryRef) -> anyhow::Result<ExitCode> {
     let removal = context.perform_here(Access::Change, Purged { id })?;
     let Some(removal) = removal else {
-        return Err(UserError(format!("{id}: was not removed for good here; `tessera forget --hard` does that")).into());
+        return Err(UserError(format!("{id}: was not deleted permanently; use `tessera forget --hard`")).into());
     };
-    // Who has heard of it only the server knows; what was done here is told without it too.
+    // Only the server knows which devices have heard of the deletion. Without it, the local part is shown.
     let heard = match removal.server {
         Some(ServerDeletion::Done) => heard(context, &removal),
         _ => None,
@@ -150,7 +151,7 @@ pub(super) fn purged(context: &Context, id: MemoryRef) -> anyhow::Result<ExitCod
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// What the team server says of who has heard; `None` where no server is set here any more.
+/// The server's report on the other devices; `None` if there is no server any more.
 fn heard(context: &Context, removal: &Removal) -> Option<Result<PurgeReport, String>> {
     let team = context.team(Usage::Write).ok()?;
     let asked = runtime().ok()?.block_on(team.perform(PurgedThere { memory: removal.id }));
@@ -160,33 +161,33 @@ fn heard(context: &Context, removal: &Removal) -> Option<Result<PurgeReport, Str
 fn tell_heard(heard: Option<&Result<PurgeReport, String>>) -> anyhow::Result<()> {
     let report = match heard {
         None => return Ok(()),
-        Some(Err(problem)) => return output::line(&format!("  who has heard of it is not known now: {problem}")),
+        Some(Err(problem)) => return output::line(&format!("  which machines know is unknown now: {problem}")),
         Some(Ok(report)) => report,
     };
     for machine in &report.machines {
-        let state = if machine.confirmed { "has removed it too" } else { "has not asked since" };
+        let state = if machine.confirmed { "has deleted it too" } else { "has not synced since" };
         let name = format!("{} {}", machine.label, machine.machine);
-        let asked = machine.asked.as_ref().map(|at| format!(" (asked last at {at})")).unwrap_or_default();
+        let asked = machine.asked.as_ref().map(|at| format!(" (last sync at {at})")).unwrap_or_default();
         output::line(&format!("  machine {}: {state}{asked}", output::shown(name.trim())))?;
     }
     for other in &report.others {
         let user = output::shown(&other.user);
-        output::line(&format!("  {user}: {} of {} machines have heard", other.confirmed, other.machines))?;
+        output::line(&format!("  {user}: {} of {} machines have deleted it", other.confirmed, other.machines))?;
     }
     Ok(())
 }
 
 fn told(removal: &Removal) -> anyhow::Result<()> {
-    output::line(&format!("{} ({}) was removed for good:", removal.short_id, removal.id))?;
+    output::line(&format!("{} ({}) was deleted permanently:", removal.short_id, removal.id))?;
     for Step { place, done, how } in &removal.steps {
-        let when = done.map_or_else(|| "still to do".to_owned(), |at| at.to_string());
+        let when = done.map_or_else(|| "not done yet".to_owned(), |at| at.to_string());
         output::line(&format!("  {when}  {}: {how}", output::shown(place)))?;
     }
     output::line(&match &removal.server {
-        None => "  no team server: this machine alone had it".to_owned(),
+        None => "  no team server: only this machine had it".to_owned(),
         Some(ServerDeletion::NeverHadIt) => "  team server: never had it".to_owned(),
-        Some(ServerDeletion::Waits) => "  team server: is told with the next exchange (`tessera sync now`)".to_owned(),
-        Some(ServerDeletion::Refused(why)) => format!("  team server: will not take it: {}", output::shown(why)),
-        Some(ServerDeletion::Done) => "  team server: has removed it too".to_owned(),
+        Some(ServerDeletion::Waits) => "  team server: is informed at the next sync (`tessera sync now`)".to_owned(),
+        Some(ServerDeletion::Refused(why)) => format!("  team server: rejects the deletion: {}", output::shown(why)),
+        Some(ServerDeletion::Done) => "  team server: has deleted it too".to_owned(),
     })
 }

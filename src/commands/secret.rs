@@ -1,4 +1,4 @@
-//! `secret`: what was taken out of texts, given back on purpose.
+//! `secret`: manages the values that were removed from texts.
 
 use std::process::ExitCode;
 
@@ -16,14 +16,15 @@ use super::{Access, Context, residue};
 use crate::cli::SecretTask;
 use crate::{config, output};
 
-/// What the key in the home protects from.
-const IN_FILE: &str = "it protects copies of the database: backups, synchronised folders, a disk image without this file; \
-                       not from a program that runs as you, nor from who reads the whole home";
-const IN_KEYRING: &str = "it protects the whole home while you are not logged in; not from a program that runs as you";
-const GIVEN: &str = "it is not kept in the home: whoever has the home alone opens nothing; a program that is given the same \
-                     setting does";
+/// What the key file in the home directory protects against.
+const IN_FILE: &str = "protects copies of the database (backups, synced folders, disk images without this file); \
+    does not protect against programs of your account, or a copy of the whole home directory";
+const IN_KEYRING: &str = "protects the whole home directory while you are logged out; does not protect against \
+    programs of your account";
+const GIVEN: &str = "is not stored in the home directory, so a copy of the home directory cannot be decrypted; a \
+    program with the same setting can";
 
-/// Does one task.
+/// Performs one action.
 pub(super) fn run(context: &Context, task: SecretTask) -> anyhow::Result<ExitCode> {
     let done = match task {
         SecretTask::Scan { fix } => return residue::scan(context, fix),
@@ -43,7 +44,7 @@ fn list(context: &Context, of: Option<MemoryRef>) -> anyhow::Result<()> {
         return output::json(&json!({ "secrets": secrets }));
     }
     if secrets.is_empty() {
-        output::note("no secret was set aside");
+        output::note("no secrets");
         return Ok(());
     }
     let row = |secret: &SecretRow| {
@@ -59,7 +60,7 @@ fn list(context: &Context, of: Option<MemoryRef>) -> anyhow::Result<()> {
     output::text(&output::table(&["name", "kind", "of", "set aside", "kept"], secrets.iter().map(row).collect()))
 }
 
-/// One value stands alone on stdout, so that a pipe gets it and nothing else.
+/// Prints only the value to stdout, so that a pipe gets nothing else.
 fn show(context: &Context, which: SecretRef) -> anyhow::Result<()> {
     let of_memory = matches!(which, SecretRef::Memory(_));
     let here = context.at_local_desk(Access::Change, |desk| Ok(desk.perform(Reveal { which: which.clone() })));
@@ -96,13 +97,13 @@ fn show(context: &Context, which: SecretRef) -> anyhow::Result<()> {
     output::line(content)?;
     for secret in secrets {
         if let Err(why) = &secret.value {
-            output::note(&format!("{}: the value is not here: {why}", secret.name));
+            output::note(&format!("{}: the value is not on this machine: {why}", secret.name));
         }
     }
     Ok(())
 }
 
-/// The same for a value that is on the team server alone.
+/// Shows a value that only the team server has.
 fn show_from_server(context: &Context, which: SecretRef) -> anyhow::Result<()> {
     let team = context.team(Usage::Write)?;
     let asks = RevealFromServer { which, caller: super::caller() };
@@ -122,7 +123,7 @@ fn print_fetched(context: &Context, found: &FromServer, from: &str) -> anyhow::R
     Ok(())
 }
 
-/// The same for a value that the vault of this machine has.
+/// Shows a value that the vault of this machine has.
 fn show_from_vault(context: &Context, which: &SecretRef) -> anyhow::Result<()> {
     let Some(safe) = config::vault(context.home.clone())? else { return Ok(()) };
     let store = SharedStore::new(context.open_existing()?);
@@ -136,12 +137,12 @@ fn forget(context: &Context, which: SecretRef) -> anyhow::Result<()> {
         return output::json(&json!({ "forgotten": gone }));
     }
     for secret in &gone {
-        output::line(&format!("Forgot {} ({}) of {} for good", secret.name, secret.kind, secret.short_id))?;
+        output::line(&format!("Deleted {} ({}) of {} permanently", secret.name, secret.kind, secret.short_id))?;
     }
     if gone.iter().any(|secret| secret.is_told) {
-        output::note("the team server still has it: `tessera forget --hard` of its memory removes it there too");
+        output::note("the team server still stores it; `tessera forget --hard` of its memory deletes it there too");
     }
-    output::note("copies of the store that were made before still hold what was sealed, and open it with the same key");
+    output::note("earlier copies of the store still contain the encrypted value and the same key decrypts it");
     Ok(())
 }
 
@@ -173,13 +174,14 @@ fn key(context: &Context) -> anyhow::Result<()> {
     }
     match (key, protects) {
         (Some(key), Some(protects)) => {
-            output::line(&format!("{} secrets are sealed with the key in {key}", secrets.len()))?;
+            output::line(&format!("{} secrets are encrypted with the key in {key}", secrets.len()))?;
             output::line(protects)?;
             output::line(
-                "without it nothing opens: keep a copy of it apart from copies of the store; `tessera backup` copies no key",
+                "without it, no secret can be decrypted: keep a copy of the key apart from copies of the store; \
+                `tessera backup` does not copy the key without --with-key",
             )
         }
-        _ => output::line("there is no key yet: one is made when the first credential is set aside"),
+        _ => output::line("there is no key yet; Tessera creates one for the first secret"),
     }
 }
 
@@ -192,23 +194,24 @@ fn rotate(context: &Context) -> anyhow::Result<()> {
         }));
     }
     if rotated.resumed {
-        output::note("an earlier rotation had been stopped; it was brought to its end");
+        output::note("completed an interrupted rotation");
     }
     output::line(&format!(
-        "{} secrets are sealed anew with key {} in {}",
+        "encrypted {} secrets with the new key {} in {}",
         rotated.sealed_anew, rotated.key, rotated.place
     ))?;
     if rotated.sealed_anew == 0 && rotated.place == KeyPlace::Given && rotated.closed.is_empty() {
         output::note(
-            "nothing was sealed with another key; to change it, set TESSERA_SECRET_KEY to the new one and TESSERA_SECRET_KEY_BEFORE to the old",
+            "all secrets already use this key; to change it, set TESSERA_SECRET_KEY to the new key and \
+            TESSERA_SECRET_KEY_BEFORE to the old one",
         );
     }
     if !rotated.closed.is_empty() {
         output::note(&format!(
-            "no key here opens {}; set TESSERA_SECRET_KEY_BEFORE to theirs",
+            "no key decrypts {}; set TESSERA_SECRET_KEY_BEFORE to their key",
             rotated.closed.join(", ")
         ));
     }
-    output::note("copies of the store that were made before are opened by the old key alone");
+    output::note("earlier copies of the store need the old key");
     Ok(())
 }

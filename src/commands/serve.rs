@@ -1,4 +1,4 @@
-//! `serve`: hands over to `tessera-server`, the program that serves a team, as git hands over to its commands.
+//! `serve`: starts `tessera-server`, like git starts its subcommands.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -7,40 +7,42 @@ use std::process::{Command, ExitCode};
 
 use crate::exit::UserError;
 
-/// The program that serves, as this system calls it.
+/// The file name of the server program.
 const PROGRAM: &str = if cfg!(windows) { "tessera-server.exe" } else { "tessera-server" };
 
-/// How to get it, for whoever does not have it.
-const MISSING: &str = "tessera-server is neither beside this program nor on PATH. It serves a team and comes as a program of \
-    its own: `cargo install --locked --path api` in a checkout of Tessera builds and installs it, and deploy/ has a container";
+/// How to get the server program.
+const MISSING: &str = "tessera-server is neither beside this program nor on PATH. It is a separate program: build \
+    and install it with `cargo install --locked --path api` in a checkout of Tessera, or use the container in \
+    deploy/";
 
-/// What `tessera` was told before and between the words that are the server's.
+/// The options that stood before or between the server's arguments.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Told {
     /// `--json`.
     pub(super) json: bool,
-    /// How many `-v`.
+    /// The number of `-v`.
     pub(super) verbose: u8,
 }
 
-/// Becomes `tessera-server`, with all arguments. Where a program cannot become another, waits for it and ends as it does.
+/// Replaces this process by `tessera-server` with all arguments. On systems where that is impossible, starts it, waits,
+/// and exits with its code.
 pub(super) fn run(told: Told, arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
     let here = std::env::current_exe().unwrap_or_default();
-    // A bare name is looked for on PATH.
+    // A bare name is searched on PATH.
     let program = beside(&here).unwrap_or_else(|| PathBuf::from(PROGRAM));
     let mut command = Command::new(&program);
-    // After the task, before which they would be options of serving, and before what is no option.
+    // The options go after the action, because before it they would belong to serving, and before the first `--`.
     let options = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     let (before, after) = arguments.split_at(options);
     command.args(before).args(told.json.then_some("--json")).args((0..told.verbose).map(|_| "-v")).args(after);
     become_it(&mut command).map_err(|error| match error.kind() {
         ErrorKind::NotFound => UserError(MISSING.to_owned()).into(),
-        ErrorKind::PermissionDenied => UserError(format!("what is there may not be run ({error}); {MISSING}")).into(),
+        ErrorKind::PermissionDenied => UserError(format!("the file may not be executed ({error}); {MISSING}")).into(),
         _ => UserError(format!("{}: {error}", program.display())).into(),
     })
 }
 
-/// The server in the directory of this program, or of the file that a link of its name leads to.
+/// The server program in the directory of this program, or of the file to which a link leads.
 fn beside(here: &Path) -> Option<PathBuf> {
     let real = here.canonicalize();
     let places = [Some(here), real.as_deref().ok()];
@@ -48,7 +50,7 @@ fn beside(here: &Path) -> Option<PathBuf> {
     found.find(|program| is_program(program))
 }
 
-/// True for a file that may be run: another of that name beside this program hides none on PATH.
+/// True for an executable file. Another file of that name hides no program on PATH.
 fn is_program(path: &Path) -> bool {
     #[cfg(unix)]
     let may_run =
@@ -61,7 +63,7 @@ fn is_program(path: &Path) -> bool {
 #[cfg(unix)]
 fn become_it(command: &mut Command) -> std::io::Result<ExitCode> {
     use std::os::unix::process::CommandExt;
-    // It only comes back when it failed.
+    // This returns only on failure.
     Err(command.exec())
 }
 

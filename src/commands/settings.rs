@@ -1,4 +1,4 @@
-//! `settings`: what can be set, what is set, and changes of `config.toml`.
+//! `settings`: lists settings, and changes `config.toml`.
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ pub(super) fn run(context: &Context, change: Option<SettingsChange>) -> anyhow::
         Some(SettingsChange::Set { key, value }) => (key, Some(value)),
         Some(SettingsChange::Unset { key }) => (key, None),
     };
-    // A value that cannot be used is refused before it is written, also where a variable stands above it.
+    // An invalid value is rejected before it is written, even if a variable overrides it.
     let mut file = file.alone();
     let setting = file.set(&key, value.as_deref())?;
     config::check(&file)?;
@@ -28,20 +28,20 @@ pub(super) fn run(context: &Context, change: Option<SettingsChange>) -> anyhow::
     }
     output::line(&match now {
         Some(value) => format!("{name} = {value} (in {path})"),
-        None => format!("{name} has its default again ({path})"),
+        None => format!("{name} was reset to its default ({path})"),
     })?;
     if let Some(variable) = setting.names.iter().find(|_| setting.value().is_some()) {
-        output::note(&format!("the environment stands above it: {variable} is set"));
+        output::note(&format!("the environment variable {variable} overrides it"));
     }
     Ok(())
 }
 
 fn list(context: &Context, file: &ConfigFile) -> anyhow::Result<()> {
     for name in config::unknown(file) {
-        output::note(&format!("no such setting: {}", output::shown(&name)));
+        output::note(&format!("unknown setting {}", output::shown(&name)));
     }
     if let Err(problem) = config::check(file) {
-        output::note(&format!("cannot be used, and keeps hooks silent: {problem}"));
+        output::note(&format!("is invalid, so hooks do nothing: {problem}"));
     }
     let now = |setting: &config::Setting| {
         let (value, from) = match setting.value() {
@@ -70,10 +70,10 @@ fn list(context: &Context, file: &ConfigFile) -> anyhow::Result<()> {
         vec![setting.key.unwrap_or("").to_owned(), setting.names.join(", "), value, setting.help.to_owned()]
     };
     let rows = config::SETTINGS.iter().map(row).collect();
-    output::text(&output::table(&["key", "variable", "set to", "what it does"], rows))
+    output::text(&output::table(&["key", "variable", "set to", "description"], rows))
 }
 
-/// A setting on a terminal: names are never broken, as they would be in four columns.
+/// A setting as a paragraph for a terminal. Names are never broken, as they would be in four columns.
 fn paragraph(setting: &config::Setting, value: &str, columns: u16) -> String {
     let name = setting.key.or(setting.names.first().copied()).unwrap_or_default();
     let others = setting.names.iter().filter(|other| **other != name);

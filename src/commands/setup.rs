@@ -1,6 +1,6 @@
-//! `setup` and `uninstall`: clients' settings, shown as a diff before anything is changed.
+//! `setup` and `uninstall`: change clients' settings, and show a diff before.
 //!
-//! What is wrong with the settings of this machine, for `doctor`.
+//! Also checks the settings of this machine for `doctor`.
 
 use std::path::{Path, PathBuf};
 
@@ -45,20 +45,23 @@ pub(super) fn run(context: &Context, args: &Setup) -> anyhow::Result<()> {
     if made {
         home.make().with_context(|| home.dir().display().to_string())?;
         apply(&plan, client, &home)?;
-        output::note(&format!("{} is set up; start it anew. `tessera uninstall` takes it back.", client.as_str()));
+        output::note(&format!(
+            "{} is configured. Restart it to apply the change. Undo it with `tessera uninstall`.",
+            client.as_str()
+        ));
     }
     report(context, &plan, made)
 }
 
-/// Takes everything back, and the store too with `purge`.
+/// Removes all changes; with `purge` also the store.
 pub(super) fn uninstall(context: &Context, purge: bool, dry_run: bool, yes: bool) -> anyhow::Result<()> {
     let home = config::home(context.home.clone())?;
     let plan = uninstall_plan(&home)?;
     if purge {
-        output::note(&format!("{} is removed with every memory in it.", home.dir().display()));
+        output::note(&format!("{} is deleted with all memories.", home.dir().display()));
         tell_files(&home);
     }
-    let question = if purge { "Make these changes and remove the store?" } else { "Make these changes?" };
+    let question = if purge { "Make these changes and delete the store?" } else { "Make these changes?" };
     let made = if plan.is_empty() && purge {
         !dry_run && super::agreed(yes, question)?
     } else {
@@ -73,26 +76,26 @@ pub(super) fn uninstall(context: &Context, purge: bool, dry_run: bool, yes: bool
     report(context, &plan, made)
 }
 
-/// Says which files a person may have written go with the store.
+/// Lists the files in the store's directory that a person may have written.
 fn tell_files(home: &Home) {
     let (files, bytes) = beneath(&home.memories());
     if files > 0 {
         output::note(&format!(
-            "{files} files in {} go with it, {bytes} bytes, your own too: copy what you want to keep.",
+            "This also deletes {files} files in {} ({bytes} bytes), your own included; copy what you want to keep.",
             home.memories().display()
         ));
     }
     let (deleted, _) = beneath(&home.deleted_files());
     if deleted > 0 {
-        output::note(&format!("{deleted} files that were deleted can be restored no more."));
+        output::note(&format!("{deleted} deleted files can no longer be restored."));
     }
-    output::note("Folders that `tessera files add` made known stay as they are.");
+    output::note("Watched folders outside stay as they are.");
 }
 
-/// How many files are in a directory and in those in it, and their bytes. No link is followed.
+/// The number of files and bytes below a directory. Symbolic links are not followed.
 fn beneath(dir: &Path) -> (u64, u64) {
     let (mut sum, mut dirs) = ((0, 0), vec![dir.to_owned()]);
-    // A link in its place is removed, and not what it leads to.
+    // A link is removed, but not its target.
     dirs.retain(|dir| !dir.is_symlink());
     while let Some(dir) = dirs.pop() {
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
@@ -106,7 +109,7 @@ fn beneath(dir: &Path) -> (u64, u64) {
     sum
 }
 
-/// Shows a plan and asks. False when nothing is to be done.
+/// Shows a plan and asks. False if there is nothing to do.
 fn confirmed(context: &Context, plan: &Plan, dry_run: bool, yes: bool, question: &str) -> anyhow::Result<bool> {
     if plan.is_empty() {
         output::note("nothing to change");
@@ -115,7 +118,7 @@ fn confirmed(context: &Context, plan: &Plan, dry_run: bool, yes: bool, question:
     if context.json {
         output::note(&plan.diff());
     } else {
-        // A client's settings may hold keys of others.
+        // A client's settings may contain keys of other programs.
         output::text(&dropped(&plan.diff()))?;
     }
     if dry_run {
@@ -132,51 +135,51 @@ fn report(context: &Context, plan: &Plan, made: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Removes what is ours in the store's directory, and the directory when nothing else is in it.
+/// Removes our files from the store's directory, and the directory if it is then empty.
 fn remove_store(home: &Home) -> anyhow::Result<()> {
     for path in home.ours() {
         let is_dir = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
         let removed = if is_dir { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
         removed.with_context(|| path.display().to_string())?;
     }
-    // It stays when something of others is in it.
+    // The directory stays if it contains other files.
     let _ = std::fs::remove_dir(home.dir());
     Ok(())
 }
 
-/// What `doctor` says of the team server and of settings without effect, beside a store.
+/// The doctor's rows about the team server and ineffective settings.
 pub(super) fn rows(context: &Context, store: &StoreConfig) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |name, verdict, detail: String| rows.push(Row { name, verdict, detail });
     let file = config::home(context.home.clone()).and_then(|home| ConfigFile::read(&home));
     let checked = file.and_then(|file| {
         config::check(&file)?;
-        // What a variable stands above is looked at too.
+        // Values that a variable overrides are checked too.
         let file = file.alone();
         config::check(&file).map(|()| config::unknown(&file))
     });
     match checked {
         Err(problem) => add("settings", RowVerdict::Bad, problem.to_string()),
         Ok(unknown) if !unknown.is_empty() => {
-            add("settings", RowVerdict::Bad, format!("no such setting: {}", unknown.join(", ")));
+            add("settings", RowVerdict::Bad, format!("unknown setting {}", unknown.join(", ")));
         }
         Ok(_) => {}
     }
     match config::team(context.home.clone()) {
         Ok(None) => {}
         Ok(Some((remote, _))) => match unagreed(store, &remote) {
-            Some(problem) => add("team server", RowVerdict::Bad, format!("is not in use: {problem}")),
+            Some(problem) => add("team server", RowVerdict::Bad, format!("is not used: {problem}")),
             None => add("team server", RowVerdict::Ok, remote.address().to_owned()),
         },
-        Err(problem) => add("team server", RowVerdict::Bad, format!("is not in use: {problem}")),
+        Err(problem) => add("team server", RowVerdict::Bad, format!("is not used: {problem}")),
     }
     match config::vault(context.home.clone()) {
         Ok(None) => {}
-        Ok(Some(_)) => add("vault", RowVerdict::Ok, "secrets go to the vault that is set".into()),
+        Ok(Some(_)) => add("vault", RowVerdict::Ok, "secrets go to the configured vault".into()),
         Err(problem) => add("vault", RowVerdict::Bad, problem.to_string()),
     }
     for offer in import_source::offers(context) {
-        rows.push(Row { name: "not taken over", verdict: RowVerdict::Ok, detail: import_source::told_offer(&offer) });
+        rows.push(Row { name: "not imported", verdict: RowVerdict::Ok, detail: import_source::told_offer(&offer) });
     }
     if let Ok(home) = config::home(context.home.clone()) {
         let earlier = config::earlier_store(&home);
@@ -186,7 +189,7 @@ pub(super) fn rows(context: &Context, store: &StoreConfig) -> Vec<Row> {
     rows
 }
 
-/// Why a server that is set is not in use: the store has memories, and nobody agreed to send them there.
+/// The reason why a configured server is not used: the store has memories, and nobody agreed to upload them.
 fn unagreed(store: &StoreConfig, remote: &Remote) -> Option<SyncError> {
     if remote.is_chosen() {
         return None;
@@ -197,11 +200,11 @@ fn unagreed(store: &StoreConfig, remote: &Remote) -> Option<SyncError> {
     (!is_joined && held > 0).then(|| SyncError::NotAgreed { address: remote.address().to_owned(), held })
 }
 
-/// What is to be said of plugins; nothing where there are none.
+/// The doctor's rows about plugins; none without plugins.
 fn plugins(home: &Home) -> Vec<Row> {
     let row = |verdict, detail: String| Row { name: "plugins", verdict, detail };
     if installed::is_unreadable(home) {
-        let detail = format!("{} cannot be read: no plugin is called", home.plugin_registry().display());
+        let detail = format!("{} cannot be read, so plugins are off", home.plugin_registry().display());
         return vec![row(RowVerdict::Bad, detail)];
     }
     let known = Installed::read(home, Timestamp::from_micros(0));
@@ -211,7 +214,7 @@ fn plugins(home: &Home) -> Vec<Row> {
         names.push(name.to_string());
         let changed = plugin.body.files().iter().find(|file| file.read().is_err());
         rows.extend(changed.map(|file| {
-            let what = "is not as it was when it was added, so that it is not called; look at it, and add it again";
+            let what = "changed since it was added, so it is not called; check it, and add it again";
             row(RowVerdict::Bad, format!("{name}: {} {what}", file.path.display()))
         }));
         rows.extend(
@@ -229,22 +232,23 @@ fn plugins(home: &Home) -> Vec<Row> {
     rows
 }
 
-/// What is to be said of what plugins are still to be told.
+/// The doctor's rows about events that wait for plugins.
 fn spooled(home: &Home) -> Vec<Row> {
     let row = |verdict, detail: String| Row { name: "plugins", verdict, detail };
     let SpoolContent { waiting, strange } = spool::lying(home);
     let mut rows = Vec::new();
     if waiting >= spool::MOST_WAITING {
         let detail = format!(
-            "{waiting} events wait for plugins in {}, and what is done now is told to none; is another program at it, or can \
-             nothing be changed there?",
+            "{waiting} events wait for plugins in {}, and new events are dropped; is another program using the \
+            folder, or is it read-only?",
             home.plugin_spool().display()
         );
         rows.push(row(RowVerdict::Bad, detail));
     } else if waiting > 0 {
-        rows.push(row(RowVerdict::Ok, format!("{waiting} events wait to be told to plugins")));
+        rows.push(row(RowVerdict::Ok, format!("{waiting} events wait for plugins")));
     }
-    let foreign = |path: &PathBuf| row(RowVerdict::Ok, format!("{} is no event, and is left alone", path.display()));
+    let foreign =
+        |path: &PathBuf| row(RowVerdict::Ok, format!("{} is not an event, and was not changed", path.display()));
     rows.extend(strange.first().map(foreign));
     rows
 }

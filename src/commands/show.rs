@@ -1,6 +1,6 @@
-//! `get` and `history`: everything known of a memory.
+//! `get` and `history`: show everything about a memory.
 //!
-//! `link`: what one memory is to another.
+//! `link`: links one memory to another.
 
 use serde_json::Value;
 use tessera_desk::use_cases::{FindMemory, Get, History, Meant, Named, SetLink, Standing, WhereInFiles};
@@ -29,7 +29,7 @@ pub(super) fn get(context: &Context, named: Vec<Named>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// All that is known of a memory, with the name that every other reply has for the time it was made.
+/// A memory with all its fields. The creation time has the same name as in every other reply.
 fn row(memory: &Memory) -> serde_json::Result<Value> {
     let mut row = serde_json::to_value(memory)?;
     if let Some(fields) = row.as_object_mut() {
@@ -55,7 +55,15 @@ fn full(memory: &Memory, standing: Option<&Standing>) -> String {
         ("file", standing.map_or_else(String::new, ToString::to_string)),
         ("scope", memory.scope.to_string()),
         ("origin", format!("{} (trust {})", memory.origin, memory.trust.as_str())),
-        ("unasked", memory.why_never_injected().map_or_else(String::new, |why| format!("never given: {why}"))),
+        (
+            "unasked",
+            memory.why_never_injected().map_or_else(String::new, |why| {
+                format!(
+                    "never added to prompts: \
+            {why}"
+                )
+            }),
+        ),
         (
             "shared by",
             memory.share.as_ref().map_or_else(String::new, |share| format!("{} ({})", share.by, share.permission)),
@@ -72,14 +80,15 @@ fn full(memory: &Memory, standing: Option<&Standing>) -> String {
     }
     if standing.is_some_and(|standing| standing.lacks_some) {
         lines.push(
-            "(not all of the file is kept: what follows is cut, or lacks a credential; read the file)".to_owned(),
+            "(the file is not stored completely: the following text is cut, or lacks a credential; read the file)"
+                .to_owned(),
         );
     }
     lines.push(output::shown(&memory.content));
     lines.join("\n")
 }
 
-/// Shows what was done to a memory.
+/// Shows the changes of a memory.
 pub(super) fn history(context: &Context, id: Named) -> anyhow::Result<()> {
     let entries = context.at_desk(Access::Read, |desk| {
         let id = meant(desk, id)?;
@@ -101,7 +110,7 @@ pub(super) fn history(context: &Context, id: Named) -> anyhow::Result<()> {
     output::text(&output::table(&["rev", "change", "at", "by", "why", "before"], rows.collect()))
 }
 
-/// Makes a link, or takes it away. A file is meant by whatever it is called.
+/// Adds or removes a link. A file may be named in any way.
 pub(super) fn run(context: &Context, id: String, kind: &LinkKind, to: String, remove: bool) -> anyhow::Result<()> {
     let (memory, to) = context.at_desk(Access::Change, |desk| {
         let (id, to) = (desk.perform(FindMemory { name: id })?, desk.perform(FindMemory { name: to })?);

@@ -1,4 +1,4 @@
-//! `sync`: joining a team server, and how things stand with it.
+//! `sync`: joins a team server, and shows the state of sync.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::time::Duration;
@@ -17,19 +17,19 @@ use crate::config_file::ConfigFile;
 use crate::exit::UserError;
 use crate::{config, output};
 
-/// What is said where a server is set and not used.
-const LEFT: &str = "a server is set, and its use is switched off (sync.mode)";
-/// How long somebody who asks how things stand waits for a server.
+/// The error if a configured server is switched off.
+const LEFT: &str = "a server is configured, but sync.mode is off";
+/// How long `sync status` waits for a server.
 const PATIENT: Duration = Duration::from_secs(3);
 
-/// Does one piece of work.
+/// Performs one action.
 pub(super) fn run(context: &Context, task: SyncTask) -> anyhow::Result<()> {
     match task {
         SyncTask::Join { url, upload } => join(context, url, upload),
         SyncTask::Leave => {
             context.open_existing()?.leave()?;
             forget_server(context)?;
-            done(context, "this machine is on its own again; your memories are still here")
+            done(context, "this machine no longer syncs; your memories are still here")
         }
         SyncTask::Status => status(context),
         SyncTask::Now => now(context),
@@ -41,7 +41,7 @@ fn join(context: &Context, url: Option<String>, upload: Option<UploadChoice>) ->
     let home = config::home(context.home.clone())?;
     let mut file = ConfigFile::read(&home)?;
     let url = url.or_else(|| config::team_address(&file));
-    let url = url.ok_or_else(|| UserError("no team server is set; give its address".into()))?;
+    let url = url.ok_or_else(|| UserError("no team server is configured; pass its address".into()))?;
     let key = match config::team_key_for(&file, &url) {
         Some(key) => key,
         None => read_key()?,
@@ -49,7 +49,7 @@ fn join(context: &Context, url: Option<String>, upload: Option<UploadChoice>) ->
     let remote = Remote::new(&url, key.as_str())?;
     let user = runtime()?.block_on(remote.user())?;
     let mut store = context.open(Usage::Write)?;
-    // What was written by hand is here already, and asked about with the rest.
+    // Files that were edited by hand are indexed first, so that the question counts them.
     refresh(&mut store)?;
     let held = store.stats()?.memories;
     if store.server()?.is_some() {
@@ -81,8 +81,8 @@ fn join(context: &Context, url: Option<String>, upload: Option<UploadChoice>) ->
     Ok(())
 }
 
-/// What was kept here when the store joined: sent now, or kept for good. Nobody but a person is asked: a script may join
-/// again for a new key.
+/// Decides about memories that were kept local when the store joined: upload them now, or keep them local for good.
+/// Only a person is asked, because a script may join again with a new key.
 fn decide_on_kept(store: &mut Store, upload: Option<UploadChoice>) -> anyhow::Result<()> {
     let undecided = store.sync_status()?.undecided;
     let upload = match upload {
@@ -98,7 +98,8 @@ fn decide_on_kept(store: &mut Store, upload: Option<UploadChoice>) -> anyhow::Re
     Ok(())
 }
 
-/// The key, from a person or a pipe. It never stands on a command line, which other users of the machine can see.
+/// Reads the key from a person or a pipe. It is never a command-line argument, which other users of the machine can
+/// see.
 fn read_key() -> anyhow::Result<String> {
     if std::io::stdin().is_terminal() {
         let _ = write!(std::io::stderr(), "key: ");
@@ -107,25 +108,25 @@ fn read_key() -> anyhow::Result<String> {
     std::io::stdin().lock().read_line(&mut line)?;
     let key = line.trim();
     if key.is_empty() {
-        return Err(UserError("no key: set TESSERA_API_KEY, or give it on stdin".into()).into());
+        return Err(UserError("no key: set TESSERA_API_KEY, or pass it through stdin".into()).into());
     }
     Ok(key.to_owned())
 }
 
-/// What is here already goes nowhere unasked.
+/// Asks before existing memories are uploaded.
 fn ask(held: u64) -> anyhow::Result<Upload> {
     if !std::io::stdin().is_terminal() {
-        let problem = format!("{held} memories are here already: give --upload all or --upload nothing");
+        let problem = format!("this store already has {held} memories: pass --upload all or --upload nothing");
         return Err(UserError(problem).into());
     }
-    let _ = write!(std::io::stderr(), "{held} memories are here already. Send them to the server? [y/N] ");
+    let _ = write!(std::io::stderr(), "This store already has {held} memories. Send them to the server? [y/N] ");
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
     let is_yes = matches!(line.trim().to_lowercase().as_str(), "y" | "yes");
     Ok(if is_yes { Upload::All } else { Upload::Nothing })
 }
 
-/// Variables of the environment would have the store join again by itself: whoever leaves has left.
+/// Removes the server from the settings. Environment variables would otherwise make the store join again.
 fn forget_server(context: &Context) -> anyhow::Result<()> {
     let mut file = ConfigFile::read(&config::home(context.home.clone())?)?;
     file.set("sync.server", None)?;
@@ -137,25 +138,25 @@ fn forget_server(context: &Context) -> anyhow::Result<()> {
 fn now(context: &Context) -> anyhow::Result<()> {
     let (remote, _) = server(context)?;
     let store = context.open(Usage::Write)?;
-    // A store that belongs to no server joins that of the settings by itself, as it does under `tessera mcp`.
+    // A store without a server joins the configured one by itself, as it does in `tessera mcp`.
     let exchanged = watched(context, || Ok(runtime()?.block_on(exchange_or_join(store, remote))?))?;
     let (sent, received, refused) = (exchanged.sent, exchanged.received, exchanged.refused);
     if context.json {
         output::json(&json!({ "sent": sent, "received": received, "refused": refused }))?;
     } else {
-        let tail = if refused > 0 { format!(", {refused} refused (tessera sync dead)") } else { String::new() };
+        let tail = if refused > 0 { format!(", {refused} rejected (tessera sync dead)") } else { String::new() };
         output::line(&format!("{sent} changes sent, {received} received{tail}"))?;
     }
     meaning::make_waiting_after(context);
     Ok(())
 }
 
-/// The server of the settings, and how it is used.
+/// The configured server, and how it is used.
 pub(super) fn server(context: &Context) -> anyhow::Result<(Remote, Used)> {
     if let Some(team) = config::team(context.home.clone())? {
         return Ok(team);
     }
-    let why = if config::is_left(context.home.clone())? { LEFT } else { "no team server is set" };
+    let why = if config::is_left(context.home.clone())? { LEFT } else { "no team server is configured" };
     Err(UserError(format!("{why}; run `tessera sync join URL`")).into())
 }
 
@@ -164,7 +165,7 @@ pub(super) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 }
 
 fn status(context: &Context) -> anyhow::Result<()> {
-    // Before the first exchange there may be no store: what the server says is all there is to know.
+    // Before the first sync there may be no store, so the server's answer is the only information.
     if !context.json
         && !config::home(context.home.clone())?.holds_store()
         && let Ok(Some((remote, _))) = config::team(context.home.clone())
@@ -175,7 +176,7 @@ fn status(context: &Context) -> anyhow::Result<()> {
     let (status, files) = (store.sync_status()?, store.files_held_back()?);
     let team = config::team(context.home.clone());
     if let Err(problem) = &team {
-        output::note(&format!("the team server is not in use: {problem}"));
+        output::note(&format!("the team server is not used: {problem}"));
     }
     if context.json {
         let mut value = serde_json::to_value(&status)?;
@@ -191,31 +192,31 @@ fn status(context: &Context) -> anyhow::Result<()> {
     let SyncStatus { server, waiting, failing, refused, conflicts, shared_with_me, private, undecided } = status;
     let Some(server) = server else {
         let why = if config::is_left(context.home.clone())? { LEFT } else { "no server" };
-        return output::line(&format!("local only: {why}. `tessera sync join URL` joins one."));
+        return output::line(&format!("local only: {why}. `tessera sync join URL` joins a server."));
     };
     let count = |name: &str, count: u64| vec![name.to_owned(), count.to_string()];
     let mut rows = vec![
         vec!["server".to_owned(), server.url],
         vec!["user".to_owned(), server.user],
         count("changes to send", waiting),
-        count("changes the server failed to process (retried with each exchange)", failing),
+        count("changes that the server failed to process (sent again at each sync)", failing),
         count("changes refused", refused),
         count("conflicts", conflicts),
         count("shared with you", shared_with_me),
-        count("kept on this machine", private - undecided),
+        count("local only", private - undecided),
     ];
     rows.extend(
         store.failing_changes()?.into_iter().map(|change| vec![format!("failing: {}", change.short_id), change.why]),
     );
     if undecided > 0 {
-        rows.push(count("from before, kept here (sync join --upload all sends them)", undecided));
+        rows.push(count("local only, from before joining (sync join --upload all sends them)", undecided));
     }
     let reasons = [
-        ("files with a credential, kept here", files.with_credential),
-        ("files too large to send, kept here", files.too_large),
+        ("files with a credential, local only", files.with_credential),
+        ("files too large to send, local only", files.too_large),
         ("files of folders without --sync", files.in_untold_folder),
-        ("files whose name other programs run or obey, kept here", files.with_refused_name),
-        ("files for folders not added here", files.without_folder),
+        ("files whose names other programs run or obey, local only", files.with_refused_name),
+        ("files for folders that are not on this machine", files.without_folder),
     ];
     rows.extend(reasons.into_iter().filter(|(_, number)| *number > 0).map(|(name, number)| count(name, number)));
     let reached = server.reached.map_or_else(|| "never".to_owned(), |time| time.to_string());
@@ -226,29 +227,31 @@ fn status(context: &Context) -> anyhow::Result<()> {
     output::text(&output::table(&["what", ""], rows))
 }
 
-/// The server is asked whether it would do: what it says is what there is to know before the first exchange.
+/// Asks the server whether it accepts the key, before the first sync.
 fn not_joined_yet(remote: &Remote, held: u64) -> anyhow::Result<()> {
     let asked = runtime()?.block_on(async { tokio::time::timeout(PATIENT, remote.user()).await });
     let said = match asked {
-        Ok(Ok(user)) => format!("it knows the key, of {user}"),
+        Ok(Ok(user)) => format!("the server accepts the key of {user}"),
         Ok(Err(error)) => error.to_string(),
         Err(_) => "the server does not answer".to_owned(),
     };
     let address = remote.address();
     if held > 0 && !remote.is_chosen() {
         return output::line(&format!(
-            "{address} is set by an environment variable, and not joined: {said}. {held} memories are here already, so \
-             `tessera sync join {address}` asks you first."
+            "an environment variable sets {address}, but this store has not joined it: {said}. This store already \
+            has {held} memories, so `tessera sync join {address}` asks you first."
         ));
     }
     let kept = match held {
         0 => String::new(),
         held => format!(
-            " {held} memories are here already: of these it is told those that it has word for word; `tessera sync join --upload all` sends all."
+            " This store already has {held} memories; only those that the server also has are synced. `tessera sync \
+            join --upload all` sends all."
         ),
     };
     output::line(&format!(
-        "{address} is set, and not joined yet: {said}. The first exchange (`tessera mcp`, `tessera sync now`) joins it.{kept}"
+        "{address} is configured, but not joined yet: {said}. The first sync (`tessera mcp`, `tessera sync now`) \
+        joins it.{kept}"
     ))
 }
 
@@ -256,14 +259,14 @@ fn dead(context: &Context, retry: bool) -> anyhow::Result<()> {
     let mut store = context.open_existing()?;
     if retry {
         let count = store.retry_refused()?;
-        return done(context, &format!("{count} changes are sent with the next exchange"));
+        return done(context, &format!("{count} changes are sent at the next sync"));
     }
     let refused = store.refused_changes()?;
     if context.json {
         return output::json(&refused);
     }
     if refused.is_empty() {
-        return output::line("Nothing was refused.");
+        return output::line("No rejected changes.");
     }
     let row =
         |change: tessera_engine::store::RefusedChange| vec![change.short_id.to_string(), change.summary, change.why];

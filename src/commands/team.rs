@@ -1,4 +1,4 @@
-//! `share`, `unshare`, `shares`, `resolve`: what a team has in common.
+//! `share`, `unshare`, `shares`, `resolve`: sharing with a team.
 
 use serde_json::json;
 use tessera_desk::team::{AnswerInvitation, MyShares, Share as Shares, SharedWithMe, What};
@@ -12,15 +12,15 @@ use crate::cli::{Keep, Offered, Share};
 use crate::exit::UserError;
 use crate::output;
 
-/// Memories of others that are listed, at most.
+/// Maximum number of listed memories of others.
 const SHOWN: u32 = 200;
 
-/// Shares a memory or a tag with a teammate, or no longer.
+/// Shares a memory or a tag with a teammate, or stops sharing it.
 pub(super) fn share(context: &Context, args: Share, is_shared: bool) -> anyhow::Result<()> {
     let what = match (args.id, args.tag) {
         (Some(id), _) => What::Memory(id),
         (None, Some(tag)) => What::Tag(tag),
-        (None, None) => return Err(UserError("give a memory or --tag".into()).into()),
+        (None, None) => return Err(UserError("pass a memory or --tag".into()).into()),
     };
     let tag = if let What::Tag(tag) = &what { format!("everything tagged {tag}") } else { String::new() };
     let permission = is_shared.then_some(args.permission);
@@ -28,14 +28,14 @@ pub(super) fn share(context: &Context, args: Share, is_shared: bool) -> anyhow::
     let memory = runtime()?.block_on(team.perform(Shares { what, with: args.with.clone(), permission }))?;
     let what = memory.map_or(tag, |short_id| short_id.to_string());
     let text = match permission {
-        Some(permission) if memory.is_none() => format!("{what} is offered to {} ({permission})", args.with),
+        Some(permission) if memory.is_none() => format!("{what}: invited {} ({permission})", args.with),
         Some(permission) => format!("{what} is shared with {} ({permission})", args.with),
         None => format!("{what} is no longer shared with {}", args.with),
     };
     context.print(&json!({ "done": text }), || text)
 }
 
-/// Lists what is shared, both ways.
+/// Lists what is shared, in both directions.
 pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
     let team = context.team(Usage::ReadOnce)?;
     let looks = async { tokio::try_join!(team.perform(MyShares), team.perform(SharedWithMe { limit: SHOWN })) };
@@ -45,7 +45,7 @@ pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
     }
     let mut rows: Vec<Vec<String>> = Vec::new();
     for (share, short_id) in mine.shares.memory_shares.into_iter().zip(mine.short_ids) {
-        // One that has not come to this machine yet has no ID here.
+        // A memory that has not been synced to this machine yet has no ID here.
         let short_id = short_id.map_or_else(String::new, |short_id| format!("{short_id} "));
         let what = format!("{short_id}{}", share.preview);
         rows.push(vec!["you".into(), share.shared_with, share.permission.to_string(), what]);
@@ -62,7 +62,7 @@ pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
     }
     for offer in theirs.offers {
         let what = format!(
-            "offered: everything tagged {} (tessera accept OWNER TAG, or decline)",
+            "invitation: everything tagged {} (tessera accept OWNER TAG, or decline)",
             output::shown(offer.tag.as_str())
         );
         rows.push(vec![offer.owner, "you".into(), offer.permission.to_string(), what]);
@@ -70,21 +70,21 @@ pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
     output::text(&output::table(&["by", "with", "permission", "what"], rows))
 }
 
-/// Accepts what a teammate offers by a tag, or declines it.
+/// Accepts or declines a tag that a teammate offers.
 pub(super) fn answer(context: &Context, offered: &Offered, is_accepted: bool) -> anyhow::Result<()> {
     let team = context.team(Usage::Write)?;
     let answer = AnswerInvitation { owner: offered.owner.clone(), tag: offered.tag.clone(), is_accepted };
     let changed = runtime()?.block_on(team.perform(answer))?;
     let Offered { owner, tag } = offered;
     let text = match (changed, is_accepted) {
-        (true, true) => format!("what {owner} tags {tag} is seen here, now and later"),
-        (true, false) => format!("what {owner} tags {tag} is not seen here"),
-        (false, _) => format!("{owner} offers nothing tagged {tag}, or it was so answered before"),
+        (true, true) => format!("you now see everything that {owner} tags {tag}"),
+        (true, false) => format!("you do not see what {owner} tags {tag}"),
+        (false, _) => format!("{owner} has no open invitation for {tag}, or you gave this answer before"),
     };
     context.print(&json!({ "done": text, "changed": changed }), || text)
 }
 
-/// Lists conflicts, or decides one.
+/// Lists conflicts, or resolves one.
 pub(super) fn resolve(
     context: &Context,
     id: Option<MemoryRef>,
@@ -106,7 +106,7 @@ pub(super) fn resolve(
         (None, Some(Keep::Memory)) => Resolution::Memory,
         (None, Some(Keep::Copy)) => Resolution::Copy,
         (None, Some(Keep::Both)) => Resolution::Both,
-        _ => return Err(UserError("give --keep memory, copy or both, or a merged text by --content".into()).into()),
+        _ => return Err(UserError("pass --keep memory, copy or both, or a merged text with --content".into()).into()),
     };
     let memory = context.perform(Access::Change, Resolve { id, resolution })?;
     context.print(&memory, || output::shown(&format!("{} {}", memory.short_id, memory.content)))

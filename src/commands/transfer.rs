@@ -1,4 +1,4 @@
-//! `import` and `export`: JSON lines, and notes in Markdown.
+//! `import` and `export`: JSON lines, and Markdown notes.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
@@ -19,26 +19,26 @@ use super::{Access, Context, meaning};
 use crate::exit::UserError;
 use crate::output;
 
-/// Bytes of a file that are looked at before it is read: a line of it, where that is not longer than any other.
+/// The bytes read from the beginning of a file to recognise its format.
 const PEEKED: usize = 64 * 1024;
-/// What becomes of lines that nobody vouches for.
-const FOREIGN: &str = "recall gives them when it is asked, and never unasked: a line cannot say whose it is. If they are \
-                       your own, say `tessera update --imported --trust user`";
+/// The remark about memories from others.
+const FOREIGN: &str = "they are unverified: recall returns them when you ask, and never adds them to prompts \
+    automatically. If they are your own, run `tessera update --imported --trust user`";
 
-/// Stores every line that is new. Exits with 1 when lines were refused.
+/// Stores every new line. Exits with 1 if lines were rejected.
 pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::Result<ExitCode> {
     let (mut input, size): (Box<dyn BufRead>, u64) = if file == Path::new("-") {
         (Box::new(BufReader::new(std::io::stdin())), 0)
     } else {
         let opened = File::open(file).with_context(|| file.display().to_string())?;
         if opened.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            let problem = format!("{}: is a directory; give a file of JSON lines, or - for stdin", file.display());
+            let problem = format!("{}: is a directory; use a file of JSON lines, or - for stdin", file.display());
             return Err(UserError(problem).into());
         }
         #[cfg(unix)]
         if opened.metadata().is_ok_and(|metadata| std::os::unix::fs::FileTypeExt::is_char_device(&metadata.file_type()))
         {
-            return Err(UserError(format!("{}: is a device; give a file of JSON lines", file.display())).into());
+            return Err(UserError(format!("{}: is a device; use a file of JSON lines", file.display())).into());
         }
         let size = opened.metadata().map_or(0, |metadata| metadata.len());
         (Box::new(BufReader::with_capacity(PEEKED, opened)), size)
@@ -62,16 +62,16 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
         }))?;
     } else {
         let counts =
-            format!("{} stored, {} already there, {} refused", report.stored, report.skipped, report.rejected.len());
+            format!("{} stored, {} already there, {} rejected", report.stored, report.skipped, report.rejected.len());
         output::line(&counts)?;
         if report.vouched > 0 {
-            output::line(&format!("{} of those there already are yours now", report.vouched))?;
+            output::line(&format!("{} existing memories are now marked as yours", report.vouched))?;
         }
         if let Some(first) = report.differing.first() {
             let count = report.differing.len();
             output::note(&format!(
-                "{count} lines have another text than the memory of the same id here, which stays; the first is line {first}; \
-                 `tessera update ID` changes a text"
+                "{count} lines differ from the memory with the same UUID here, which was not changed; the first is \
+                line {first}; `tessera update ID` changes a text"
             ));
         }
         if report.purged > 0 {
@@ -94,7 +94,8 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
     Ok(if report.rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Says what takes rows of an older system: read as lines of ours each would be refused, or be a mute stranger.
+/// Recognises rows of another system, and names the command that imports them. As JSON lines, they would be rejected or
+/// imported with lower trust.
 fn refuse_older(file: &Path, first: &[u8]) -> Result<(), UserError> {
     let is_stdin = file == Path::new("-");
     let system = if is_stdin { of_line(first) } else { belongs_to(file, first) };
@@ -103,37 +104,37 @@ fn refuse_older(file: &Path, first: &[u8]) -> Result<(), UserError> {
     let saved = if is_stdin { "; save them to a file first" } else { "" };
     let (title, file) = (system.title(), file.display());
     Err(UserError(format!(
-        "{file}: holds memories of {title}; `tessera import {system} {name}` takes them over{saved}"
+        "{file}: contains memories of {title}; import them with `tessera import {system} {name}`{saved}"
     )))
 }
 
-/// The program that made an SQLite database, by the name of a table or column that only it has.
+/// The program that created an SQLite database, by a table or column name that only this program uses.
 fn program_of(first: &[u8]) -> Option<&'static str> {
     const PROGRAMS: [(&[u8], &str); 5] = [
         (b"sdk_sessions", "claude-mem"),
         (b"sync_chunks", "engram"),
         (b"memory_embeddings", "mcp-memory-service"),
         (b"old_memory", "mem0"),
-        (b"search_index", "basic-memory (give the folder of its notes to `tessera import basic-memory`)"),
+        (b"search_index", "basic-memory (pass the folder of its notes to `tessera import basic-memory`)"),
     ];
     let holds = |name: &[u8]| first.windows(name.len()).any(|window| window == name);
     PROGRAMS.into_iter().find(|(name, _)| holds(name)).map(|(_, program)| program)
 }
 
-/// Names what a file is that holds no JSON lines.
+/// Names the format of a file that is not JSON lines.
 fn refuse_other(file: &Path, first: &[u8]) -> Result<(), UserError> {
     const SQLITE: &[u8] = b"SQLite format 3\0";
-    /// Bytes at the beginning of a text file that hold no NUL.
+    /// The bytes at the beginning of a text file that contain no NUL.
     const BEGINNING: usize = 16;
-    /// Where a database names the program that made it.
+    /// The position of the application ID in an SQLite database.
     const APPLICATION: std::ops::Range<usize> = 68..72;
     let shown = file.display();
     let text = String::from_utf8_lossy(first);
     let start = text.trim_start_matches('\u{feff}').trim_start();
     let problem = if first.starts_with(SQLITE) && first.get(APPLICATION) == Some(b"TESS") {
-        format!("{shown} is a Tessera store; `tessera restore-backup {shown}` brings it back")
+        format!("{shown} is a Tessera store; restore it with `tessera restore-backup {shown}`")
     } else if first.starts_with(SQLITE) {
-        let whose = program_of(first).map_or("a program that Tessera does not know".to_owned(), |program| {
+        let whose = program_of(first).map_or("an unknown program".to_owned(), |program| {
             format!("{program}, which Tessera does not import from this file")
         });
         format!("{shown} is an SQLite database of {whose}; `tessera import --detect` lists what it can import")
@@ -153,14 +154,12 @@ fn refuse_other(file: &Path, first: &[u8]) -> Result<(), UserError> {
     Err(UserError(problem))
 }
 
-/// Says that credentials stood in what was read.
+/// Reports that credentials were found in imported texts.
 pub(super) fn told_aside(count: u64) -> anyhow::Result<()> {
     if count == 0 {
         return Ok(());
     }
-    output::line(&format!(
-        "{count} credentials were taken out of the texts; `tessera secret list` shows those that are kept"
-    ))
+    output::line(&format!("redacted {count} credentials in the texts; `tessera secret list` lists the stored ones"))
 }
 
 fn bar(size: u64) -> ProgressBar {
@@ -172,7 +171,7 @@ fn bar(size: u64) -> ProgressBar {
     ProgressBar::new(size).with_style(style)
 }
 
-/// Writes all memories.
+/// Exports all memories.
 pub(super) fn export(context: &Context, file: Option<&Path>, is_forced: bool) -> anyhow::Result<()> {
     let write = |out: &mut dyn Write| context.perform_here(Access::Read, Export { out });
     let Some(file) = file else {
@@ -199,7 +198,7 @@ pub(super) fn export(context: &Context, file: Option<&Path>, is_forced: bool) ->
     Ok(())
 }
 
-/// Writes all memories as notes into a directory.
+/// Exports all memories as notes into a directory.
 pub(super) fn export_notes(context: &Context, asks: ExportNotes) -> anyhow::Result<()> {
     let dir = asks.dir.clone();
     let done = context.perform_here(Access::Read, asks)?;
@@ -214,12 +213,12 @@ pub(super) fn export_notes(context: &Context, asks: ExportNotes) -> anyhow::Resu
     output::line(&format!("{} notes in {}: {} written{removed}", done.notes, dir.display(), done.written))?;
     if done.files_left_out > 0 {
         output::note(&format!(
-            "{} files that recall knows are left out: copy them; `tessera files list` says where they lie",
+            "skipped {} files that recall finds; copy them instead; `tessera files list` shows where they are",
             done.files_left_out
         ));
     }
     for path in &done.kept {
-        output::note(&format!("{path}: was edited, and is left as it is; --force writes over it"));
+        output::note(&format!("{path}: was edited, so it was not changed; --force overwrites it"));
     }
     Ok(())
 }

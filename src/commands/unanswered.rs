@@ -1,6 +1,6 @@
-//! `gaps`: what was asked often and never answered.
+//! `unanswered`: frequent questions without an answer.
 //!
-//! `log`, `why`, `usage`: what models were given, why, and what it cost.
+//! `log`, `why`, `usage`: the memories that models received, why, and at what cost.
 
 use serde_json::json;
 use tessera_desk::use_cases::{
@@ -14,10 +14,10 @@ use crate::cli::UnansweredArguments;
 use crate::output::Style;
 use crate::{config, output};
 
-/// Other ways of asking that are shown.
+/// Maximum number of shown variants of a question.
 const MOST_ALSO: usize = 4;
 
-/// Lists the topics, or forgets the questions.
+/// Lists the topics, or deletes the recorded questions.
 pub(super) fn run(context: &Context, args: &UnansweredArguments) -> anyhow::Result<()> {
     if args.clear {
         return clear(context);
@@ -32,18 +32,18 @@ pub(super) fn run(context: &Context, args: &UnansweredArguments) -> anyhow::Resu
         output::text(&output::table(&["asked", "last", "in", "topic"], gaps.iter().map(row).collect()))?;
     }
     if gaps.is_empty() && *answered == 0 {
-        output::note("nothing was asked in vain so far");
+        output::note("no unanswered questions");
     }
     if *unnamed > 0 {
-        output::note(&format!("{unnamed} of {asked} questions held no word that a memory holds"));
+        output::note(&format!("{unnamed} of {asked} questions contained no word that occurs in memories"));
     }
     if *answered > 0 && !args.all {
-        output::note(&format!("something answers {answered} more by now; --all shows them"));
+        output::note(&format!("{answered} more topics have an answer now; --all shows them"));
     }
     if *asked > 0 && !config::keeps_questions(context.home.clone())? {
         output::note(
-            "only words that memories hold are kept of a question; `tessera settings set recall.keep_questions on` keeps \
-             questions as they are, on this machine",
+            "Tessera stores only words of a question that occur in memories; `tessera settings set \
+            recall.keep_questions on` stores complete questions, on this machine",
         );
     }
     Ok(())
@@ -52,7 +52,7 @@ pub(super) fn run(context: &Context, args: &UnansweredArguments) -> anyhow::Resu
 fn row(gap: &UnansweredTopic) -> Vec<String> {
     let also = gap.also.iter().take(MOST_ALSO).map(|asked| format!("\n  also: {}", short(asked)));
     let more = gap.also.len().saturating_sub(MOST_ALSO);
-    let more = if more > 0 { format!("\n  and in {more} more ways") } else { String::new() };
+    let more = if more > 0 { format!("\n  and in {more} other words") } else { String::new() };
     let answered = gap.answered_by.map(|short_id| format!("\n  answered by {short_id} now")).unwrap_or_default();
     let topic = format!("{}{}{more}{answered}", short(&gap.topic), also.collect::<String>());
     let scopes: Vec<String> = gap.scopes.iter().map(ToString::to_string).collect();
@@ -69,7 +69,7 @@ fn short(asked: &str) -> String {
 
 fn clear(context: &Context) -> anyhow::Result<()> {
     let forgotten = context.perform_here(Access::Change, ForgetQuestions)?;
-    context.print(&json!({ "forgotten": forgotten }), || format!("{forgotten} questions forgotten"))
+    context.print(&json!({ "forgotten": forgotten }), || format!("deleted {forgotten} questions"))
 }
 
 /// Shows the latest events, newest last.
@@ -85,7 +85,7 @@ pub(super) fn log(context: &Context, session: Option<String>, limit: usize) -> a
         }
     }
     if logged.is_empty() {
-        output::note("no event yet; `tessera doctor` says whether hooks are set up");
+        output::note("no event yet; `tessera doctor` checks the hooks");
     }
     Ok(())
 }
@@ -94,12 +94,12 @@ fn event_line(delivery: &Delivery) -> String {
     let Delivery { at, event, session, scope, .. } = delivery;
     let short: String = session.chars().take(8).collect();
     let what = match (&delivery.skipped, delivery.given.len()) {
-        (Some(reason), _) => format!("not searched: {reason}"),
+        (Some(reason), _) => format!("not scanned: {reason}"),
         (None, 0) if delivery.below_floor > 0 => format!(
-            "searched {}, best {:.2} of {} below the floor, nothing given",
+            "scanned {}, best {:.2} of {} below the threshold, nothing added",
             delivery.searched, delivery.best_below_floor, delivery.below_floor
         ),
-        (None, 0) => format!("searched {}, nothing given", delivery.searched),
+        (None, 0) => format!("scanned {}, nothing added", delivery.searched),
         (None, count) => format!("{count} given, {} tokens, {} characters", delivery.tokens, delivery.characters),
     };
     format!("{at} {event} {short} [{scope}] {what}, {:.1} ms", delivery.took_micros as f64 / 1000.0)
@@ -113,7 +113,7 @@ fn form(given: &Given) -> String {
     format!("{} {} tokens{score}", given.form.as_str(), given.tokens)
 }
 
-/// Shows where a memory comes from, and when and why it was given.
+/// Shows the origin of a memory, and when and why it was recalled.
 pub(super) fn why(context: &Context, id: Named) -> anyhow::Result<()> {
     let (reason, standing) = context.at_local_desk(Access::Read, |desk| {
         let id = meant(desk, id)?;
@@ -140,11 +140,11 @@ pub(super) fn why(context: &Context, id: Named) -> anyhow::Result<()> {
         output::line(&output::shown(&format!("in {standing}")))?;
     }
     if let Some(why) = memory.why_never_injected() {
-        output::line(&output::shown(&format!("never given unasked: {why}")))?;
+        output::line(&output::shown(&format!("never added to prompts: {why}")))?;
     }
     if reason.is_over {
         let short_id = memory.short_id.get();
-        output::line(&format!("hidden since its lifetime ended; `tessera restore {short_id}` brings it back"))?;
+        output::line(&format!("expired; `tessera restore {short_id}` restores it"))?;
     }
     for delivery in deliveries {
         for given in delivery.given.iter().filter(|given| given.short_id == memory.short_id) {
@@ -153,7 +153,7 @@ pub(super) fn why(context: &Context, id: Named) -> anyhow::Result<()> {
         }
     }
     if deliveries.is_empty() {
-        output::line("not given unasked so far")?;
+        output::line("not added to a prompt yet")?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Clients: where they keep their settings, and which of them runs this program.
+//! Clients: the places of their settings, and the client that runs this program.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use tessera_setup::Places;
 use super::{HOME, named_home, user_home, variable};
 use crate::exit::SetupError;
 
-/// Where clients keep their settings.
+/// The places of clients' settings.
 pub(crate) fn places(home_flag: Option<&Path>) -> Result<Places, SetupError> {
     let home = etcetera::home_dir().map_err(|error| HOME.wrong(format!("no home directory: {error}")))?;
     let config = if cfg!(windows) {
@@ -22,14 +22,14 @@ pub(crate) fn places(home_flag: Option<&Path>) -> Result<Places, SetupError> {
         config,
         claude: variable("CLAUDE_CONFIG_DIR").map(PathBuf::from),
         codex: variable("CODEX_HOME").map(PathBuf::from),
-        program: program_as_called().map_err(|error| HOME.wrong(format!("this program is nowhere: {error}")))?,
+        program: program_as_called().map_err(|error| HOME.wrong(format!("cannot find this program: {error}")))?,
         store: named_home(home_flag.map(Path::to_path_buf)).map(|home| std::path::absolute(&home).unwrap_or(home)),
         home,
         search: variable("PATH"),
     })
 }
 
-/// This program by the name that it was called by, where that leads to it: what a link leads to may be another file after an
+/// The path by which this program was called, if it leads here. The target of a link may be another file after an
 /// update.
 fn program_as_called() -> std::io::Result<PathBuf> {
     let here = std::env::current_exe()?;
@@ -45,13 +45,14 @@ fn program_as_called() -> std::io::Result<PathBuf> {
     Ok(found.unwrap_or(here))
 }
 
-/// The program of the client that runs this hook, where the system tells.
+/// The program of the client that runs this hook, if the system shows it.
 pub(super) fn running_claude() -> Option<PathBuf> {
     let pid: u32 = variable("CLAUDE_PID")?.to_str()?.parse().ok()?;
     std::fs::read_link(format!("/proc/{pid}/exe")).ok().filter(|program| program.is_file())
 }
 
-/// True if the plugin of a client runs this hook, and the client's settings run one too: that one acts.
+/// True if this hook comes from a client's plugin, and the client's settings contain a hook of ours too. Then only the
+/// other one acts.
 pub(crate) fn leaves_hook_to_settings() -> bool {
     is_of_plugin() && places(None).is_ok_and(|places| tessera_setup::runs_hooks(&places, client_project().as_deref()))
 }
@@ -61,18 +62,18 @@ pub(super) fn client_project() -> Option<PathBuf> {
     variable("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute())
 }
 
-/// The same for the server.
+/// True if this server comes from a client's plugin, and the client's settings contain a server of ours too.
 pub(crate) fn leaves_tools_to_settings() -> bool {
     is_of_plugin()
         && places(None).is_ok_and(|places| tessera_setup::starts_server(&places, client_project().as_deref()))
 }
 
-/// True inside what a client's plugin started.
+/// True if a client's plugin started this program.
 fn is_of_plugin() -> bool {
     variable("CLAUDE_PLUGIN_ROOT").is_some()
 }
 
-/// The client's session, and its project with its directory, for a server that it started.
+/// The client's session, and its project with the directory, for a server that the client started.
 pub(crate) fn client_session() -> (Option<String>, Option<Project>) {
     let session = variable("CLAUDE_CODE_SESSION_ID").and_then(|id| id.into_string().ok());
     (session, client_project().and_then(|dir| Project::of(&dir, user_home().as_deref())))

@@ -1,4 +1,4 @@
-//! Settings of files: whether the memory tool is offered, and what holds of its commands.
+//! Settings of files: whether the memory tool is offered, and the rules for its commands.
 
 use std::path::PathBuf;
 
@@ -9,12 +9,12 @@ use super::{FILES_MAX_BYTES, FILES_MAX_TOKENS, FILES_OVERWRITE, FILES_TOPIC, MEM
 use crate::config_file::ConfigFile;
 use crate::exit::SetupError;
 
-/// What holds of the memory tool's commands.
+/// The rules for the memory tool's commands.
 pub(crate) fn file_rules(home_flag: Option<PathBuf>) -> Result<FileRules, SetupError> {
     rules(&ConfigFile::read(&home(home_flag)?)?)
 }
 
-/// Refuses settings of files that cannot be used.
+/// Rejects invalid settings of files.
 pub(super) fn check(file: &ConfigFile) -> Result<(), SetupError> {
     MEMORY_FILES.parsed(file, false, switch)?;
     rules(file).map(drop)

@@ -1,4 +1,4 @@
-//! Where older systems keep their data, as their own variables say it.
+//! The data directories of other memory systems, from their own variables.
 
 use std::path::PathBuf;
 
@@ -6,19 +6,19 @@ use tessera_desk::older::Places;
 
 use super::{user_home, variable};
 
-/// V's directory, which is an older name of ours too.
+/// The directory variable of claude-memory-mcp, which is also an alias of ours.
 const DIRECTORY: &str = "MEMORY_HOME";
-/// Databases of V's and of W's.
+/// The database variables of claude-memory-mcp and memory-mcp.
 const DATABASES: [&str; 2] = ["MEMORY_DB", "MEMORY_DB_PATH"];
 /// The user's data directory.
 const DATA: &str = if cfg!(windows) { "APPDATA" } else { "XDG_DATA_HOME" };
 
-/// Where their data may lie.
+/// The possible places of their data.
 pub(crate) fn older_places() -> Places {
     let home = user_home().unwrap_or_default();
     let path = |name: &str| {
         let path = PathBuf::from(variable(name)?);
-        // They read it so.
+        // Both systems expand `~` like this.
         Some(path.strip_prefix("~").map(|rest| home.join(rest)).unwrap_or(path))
     };
     Places {

@@ -8,26 +8,26 @@ use tessera_plugins::command::INSIDE;
 
 use super::{ConfigFile, PLUGINS_PROMPT, SetupError, number, variable};
 
-/// The longest that a prompt may be set to wait: well within what a hook has.
+/// The maximum time for plugins before automatic recall. It is well below the time limit of a hook.
 const MOST_PROMPT_MS: u64 = 200;
 
-/// True inside a program that a plugin started.
+/// True in a program that a plugin started.
 pub(super) fn is_inside() -> bool {
     variable(INSIDE).is_some()
 }
 
-/// How plugins are called: not at all inside a program that one of them started.
+/// The rules for calling plugins. In a program that a plugin started, no plugin is called.
 pub(crate) fn plugin_rules() -> PluginRules {
     PluginRules { are_off: is_inside(), ..PluginRules::default() }
 }
 
-/// The same with how long a prompt waits.
+/// The rules for plugins in hooks, with the time limit.
 pub(super) fn of_hooks(file: &ConfigFile) -> Result<PluginRules, SetupError> {
     let prompt = PLUGINS_PROMPT.parsed(file, 5, number)?.min(MOST_PROMPT_MS);
     Ok(PluginRules { prompt: Duration::from_millis(prompt), ..plugin_rules() })
 }
 
-/// Where programs are looked for.
+/// The search path for programs.
 pub(crate) fn search_path() -> Vec<PathBuf> {
     variable("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
 }

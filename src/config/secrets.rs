@@ -1,4 +1,4 @@
-//! Settings of secrets: what becomes of credentials, where their key is, and which vault has them.
+//! Settings of secrets: the mode, the key, and the vault.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use super::{SECRET_KEY, SECRET_KEY_BEFORE, SECRETS_KEYRING, SECRETS_MODE, Settin
 use crate::config_file::ConfigFile;
 use crate::exit::SetupError;
 
-/// What becomes of credentials in texts, and with which key.
+/// The rules for credentials in texts, with the keys.
 pub(super) fn secret_rules(file: &ConfigFile) -> Result<SecretRules, SetupError> {
     let mode = SECRETS_MODE.parsed(file, SecretMode::default(), |text| {
         let known = SecretMode::ALL.iter().find(|(name, _)| *name == text.to_lowercase());
-        known.map(|(_, mode)| *mode).ok_or_else(|| "is unknown; give encrypt, drop, refuse or vault".to_owned())
+        known.map(|(_, mode)| *mode).ok_or_else(|| "is unknown; use encrypt, drop, refuse or vault".to_owned())
     })?;
     let uses_keyring = SECRETS_KEYRING.parsed(file, true, |text| match text.to_lowercase().as_str() {
         "auto" => Ok(true),
@@ -24,12 +24,15 @@ pub(super) fn secret_rules(file: &ConfigFile) -> Result<SecretRules, SetupError>
     let key = |setting: &Setting| setting.text().map(Zeroizing::new);
     let given: Vec<_> = key(&SECRET_KEY).into_iter().chain(key(&SECRET_KEY_BEFORE)).collect();
     if SECRET_KEY.value().is_none() && !given.is_empty() {
-        return Err(SECRET_KEY_BEFORE.wrong("is set without TESSERA_SECRET_KEY; set that to the key that is to seal"));
+        return Err(SECRET_KEY_BEFORE.wrong(
+            "is set without TESSERA_SECRET_KEY; set TESSERA_SECRET_KEY to the new \
+            key",
+        ));
     }
     Ok(SecretRules { mode, given, keyring: if uses_keyring { keyring() } else { None } })
 }
 
-/// The vault of this machine, where secrets go to one; `None` where they do not.
+/// The vault of this machine; `None` if secrets are not stored in one.
 pub(crate) fn vault(home_flag: Option<PathBuf>) -> Result<Option<Safe>, SetupError> {
     let file = ConfigFile::read(&home(home_flag)?)?;
     let is_read = secret_rules(&file)?.mode == SecretMode::Vault;
@@ -39,19 +42,22 @@ pub(crate) fn vault(home_flag: Option<PathBuf>) -> Result<Option<Safe>, SetupErr
     }
     match Safe::of(text) {
         Ok(Some(safe)) => Ok(Some(safe)),
-        Ok(None) => Err(VAULT.wrong("is not set, and secrets.mode is vault: secrets stay here, sealed, until it is")),
+        Ok(None) => Err(VAULT.wrong(
+            "is not set, but secrets.mode is vault; secrets stay here, encrypted, until it \
+            is set",
+        )),
         Err(problem) => Err(VAULT.wrong(problem)),
     }
 }
 
-/// The system's keyring, where this program can speak to one.
+/// The system's keyring, if this program can use one.
 #[cfg(any(feature = "keyring", target_os = "macos", windows))]
 fn keyring() -> Option<Arc<dyn Keyring>> {
     let text = |name: &str| variable(name)?.into_string().ok();
     crate::keyring::of_session(text)
 }
 
-/// This program was built without what speaks to a session's bus.
+/// This program was built without support for keyrings.
 #[cfg(not(any(feature = "keyring", target_os = "macos", windows)))]
 fn keyring() -> Option<Arc<dyn Keyring>> {
     None

@@ -1,5 +1,5 @@
-//! Settings of the team server: where it is, how one gets in, and how it is used. The older system's variables mean here what
-//! they meant there.
+//! Settings of the team server: its address, the key, and the mode. The older system's variables have their old
+//! meaning.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use super::{INTERVAL, KEY, SERVER, SYNC, SYNC_DISABLE, Setting, home, variable};
 use crate::config_file::ConfigFile;
 use crate::exit::SetupError;
 
-/// The older system's names of the key: with one of them alone, its server is where it always was.
+/// The older system's names of the key. If only one of them is set, the server has the older system's default address.
 const OLDER_KEYS: [&str; 2] = ["MEMORY_API_KEY", "CLAUDE_MEMORY_API_KEY"];
 const OLDER_ADDRESS: &str = "http://localhost:8080";
-/// Seconds between two exchanges, at most.
+/// Maximum seconds between two syncs.
 const LONGEST_INTERVAL: u64 = 86_400;
 
 /// How a team server is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Used {
     pub(crate) mode: Mode,
-    /// How often it is asked for news.
+    /// The interval between two syncs.
     pub(crate) every: Duration,
 }
 
@@ -28,24 +28,24 @@ fn text(setting: &Setting, file: &ConfigFile) -> Option<String> {
     setting.in_order(file).filter(|text| !text.trim().is_empty())
 }
 
-/// The address that the environment or the file holds.
+/// The address from the environment or the file.
 pub(crate) fn team_address(file: &ConfigFile) -> Option<String> {
     let is_older = || OLDER_KEYS.iter().any(|name| variable(name).is_some());
     text(&SERVER, file).or_else(|| is_older().then(|| OLDER_ADDRESS.to_owned()))
 }
 
-/// The key that the environment or the file holds.
+/// The key from the environment or the file.
 pub(crate) fn team_key(file: &ConfigFile) -> Option<String> {
     text(&KEY, file).map(|key| key.trim().to_owned())
 }
 
-/// What `sync.mode` says; `None` where the server is not to be used.
+/// The value of `sync.mode`; `None` if the server is switched off.
 fn mode(file: &ConfigFile) -> Result<Option<Mode>, SetupError> {
     let mode = SYNC.parsed(file, Some(Mode::Hybrid), |text| match text.to_lowercase().as_str() {
         "hybrid" | "on" => Ok(Some(Mode::Hybrid)),
         "direct" => Ok(Some(Mode::Direct)),
         "off" => Ok(None),
-        _ => Err("is unknown; give hybrid, direct or off".into()),
+        _ => Err("is unknown; use hybrid, direct or off".into()),
     })?;
     let is_direct = SYNC_DISABLE.text().is_some_and(|text| text.trim() == "1");
     Ok(if is_direct { mode.map(|_| Mode::Direct) } else { mode })
@@ -53,10 +53,10 @@ fn mode(file: &ConfigFile) -> Result<Option<Mode>, SetupError> {
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: Option<u64> = text.parse().ok().filter(|seconds| (1..=LONGEST_INTERVAL).contains(seconds));
-    seconds.map(Duration::from_secs).ok_or_else(|| format!("is no number of seconds; give 1 to {LONGEST_INTERVAL}"))
+    seconds.map(Duration::from_secs).ok_or_else(|| format!("is not a number of seconds; use 1 to {LONGEST_INTERVAL}"))
 }
 
-/// The team server's address, its key, and how it is used; `None` where none is set or it is switched off.
+/// The team server's address, key and mode; `None` if there is none or it is switched off.
 fn server(home_flag: Option<PathBuf>) -> Result<Option<(String, String, Used)>, SetupError> {
     let file = ConfigFile::read(&home(home_flag)?)?;
     let (Some(address), Some(key), Some(mode)) = (team_address(&file), team_key(&file), mode(&file)?) else {
@@ -70,7 +70,10 @@ fn server(home_flag: Option<PathBuf>) -> Result<Option<(String, String, Used)>, 
 pub(super) fn check(file: &ConfigFile) -> Result<(), SetupError> {
     INTERVAL.parsed(file, EVERY, seconds)?;
     if let Some(address) = text(&SERVER, file).filter(|address| !address.trim().starts_with("http")) {
-        return Err(SERVER.wrong(format!("{address} is no address; give https://HOST, or http:// on this machine")));
+        return Err(SERVER.wrong(format!(
+            "{address} is not a valid address; use https://HOST, or http:// on this \
+            machine"
+        )));
     }
     if file.is_alone() {
         mode(file)?;
@@ -82,12 +85,13 @@ pub(super) fn check(file: &ConfigFile) -> Result<(), SetupError> {
     }
 }
 
-/// The key to send to a server: that of a variable, or that of the user's file if the file names this server.
+/// The key for a server: from a variable, or from the user's file if the file names this server.
 pub(crate) fn team_key_for(file: &ConfigFile, address: &str) -> Option<String> {
     team_key(file).filter(|_| keep_key_of_file(file, address).is_ok())
 }
 
-/// Refuses to send the key of the user's file to another address than the file's, because a directory can set variables.
+/// Refuses to send the key in the user's file to another address than the file's, because a directory can set
+/// variables.
 fn keep_key_of_file(file: &ConfigFile, address: &str) -> Result<(), SetupError> {
     let has_variable = KEY.text().is_some_and(|text| !text.trim().is_empty());
     let of_file = file.text(&SERVER).unwrap_or_default();
@@ -96,8 +100,8 @@ fn keep_key_of_file(file: &ConfigFile, address: &str) -> Result<(), SetupError> 
         return Ok(());
     }
     let problem = format!(
-        "the server is {address}, but the key of config.toml is for {}; set TESSERA_API_KEY too, or write the address into \
-         config.toml",
+        "the server is {address}, but the key in config.toml belongs to {}; set TESSERA_API_KEY too, or write the \
+        address into config.toml",
         if of_file.is_empty() { "no server" } else { of_file.as_str() }
     );
     Err(SERVER.wrong(problem))
@@ -105,32 +109,32 @@ fn keep_key_of_file(file: &ConfigFile, address: &str) -> Result<(), SetupError> 
 
 fn remote(address: &str, key: &str) -> Result<Remote, SetupError> {
     let remote = Remote::new(address, key).map_err(|error| SERVER.wrong(error))?;
-    // A directory can set variables; the file in the store's directory is the user's own.
+    // A directory can set variables, but the file in the store's directory belongs to the user.
     let is_own = SERVER.text().is_none() && KEY.text().is_none();
     Ok(if is_own { remote } else { remote.named_by_environment() })
 }
 
-/// The team server, and how it is used; `None` where none is set or it is switched off.
+/// The team server and its mode; `None` if there is none or it is switched off.
 pub(crate) fn team(home_flag: Option<PathBuf>) -> Result<Option<(Remote, Used)>, SetupError> {
     let set = server(home_flag)?;
     set.map(|(address, key, used)| Ok((remote(&address, &key)?, used))).transpose()
 }
 
-/// True where no server is to be used, whatever is set: `tessera sync leave` says so.
+/// True if no server is to be used, whatever else is set. `tessera sync leave` sets this.
 pub(crate) fn is_switched_off(file: &ConfigFile) -> Result<bool, SetupError> {
     Ok(mode(file)?.is_none())
 }
 
-/// True where a server is set and not to be used.
+/// True if a server is configured but switched off.
 pub(crate) fn is_left(home_flag: Option<PathBuf>) -> Result<bool, SetupError> {
     let file = ConfigFile::read(&home(home_flag)?)?;
     Ok(is_switched_off(&file)? && team_address(&file).is_some() && team_key(&file).is_some())
 }
 
-/// The team server where each call waits for it. Settings that cannot be read are no reason to wait: `doctor` and
-/// whatever stores something say so.
+/// The team server in direct mode. Unreadable settings do not count as direct mode; `doctor` and the commands that
+/// store something report them.
 pub(crate) fn direct_server(home_flag: Option<PathBuf>) -> Option<Remote> {
-    // What it takes to speak to a server is made only where one is spoken to.
+    // A connection to a server is prepared only if it is needed.
     let (address, key, _) = server(home_flag).ok()?.filter(|(.., used)| used.mode == Mode::Direct)?;
     remote(&address, &key).ok()
 }

@@ -1,11 +1,11 @@
-//! Settings that do not exist, and what a person is told of settings that cannot be used.
+//! Unknown settings, and the notice about invalid ones.
 
 use std::path::PathBuf;
 
 use super::{SETTINGS, check, home};
 use crate::config_file::ConfigFile;
 
-/// Names that look like settings and are none: of the file, and of variables with the beginning of a group of ours.
+/// Unknown names: keys of the file, and variables that begin like ours.
 pub(crate) fn unknown(file: &ConfigFile) -> Vec<String> {
     const GROUPS: [&str; 7] = ["HOOKS", "RECALL", "LEARN", "SYNC", "FILES", "SECRETS", "PLUGINS"];
     let is_ours = |name: &str| {
@@ -19,7 +19,7 @@ pub(crate) fn unknown(file: &ConfigFile) -> Vec<String> {
     of_file.chain(variables.into_iter().map(|name| format!("the variable {name}"))).collect()
 }
 
-/// What is wrong with the settings, in words for the person; nothing where all of them can be used.
+/// The problems of the settings, in words; nothing if all are valid.
 pub(crate) fn problem(home_flag: Option<PathBuf>) -> Option<String> {
     let file = match home(home_flag).and_then(|home| ConfigFile::read(&home)) {
         Ok(file) => file,
@@ -29,10 +29,10 @@ pub(crate) fn problem(home_flag: Option<PathBuf>) -> Option<String> {
         return Some(problem.to_string());
     }
     let unknown = unknown(&file);
-    (!unknown.is_empty()).then(|| format!("no such setting: {}; `tessera settings` lists all", unknown.join(", ")))
+    (!unknown.is_empty()).then(|| format!("unknown setting {}; `tessera settings` lists all", unknown.join(", ")))
 }
 
-/// The names of all variables of the environment.
+/// The names of all environment variables.
 fn variable_names() -> impl Iterator<Item = String> {
     std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())
 }

@@ -94,5 +94,5 @@ fn commands_and_skills_of_the_plugin_reach_the_model() {
     assert!(seen.contains("Call `memory_recall` with this question") && seen.contains("the exporter's port"), "{seen}");
     assert_eq!(with(&run, PORT), 0, "the command asks for itself");
     assert!(seen.contains("memory-management"), "the skill is listed");
-    assert!(seen.contains("Tessera is this person's long-term memory"), "the server's instructions");
+    assert!(seen.contains("Tessera is the user's long-term memory"), "the server's instructions");
 }

@@ -154,8 +154,8 @@ fn bad_input_names_the_field_and_the_fix_and_changes_nothing() {
     let huge = "x".repeat(40_000);
     for (args, code, words) in [
         (vec!["remember", " "], 2, "content: is empty"),
-        (vec!["remember", "x", "--importance", "11"], 2, "give 0 to 1"),
-        (vec!["remember", "x", "--type", "thing"], 2, "give fact, entity"),
+        (vec!["remember", "x", "--importance", "11"], 2, "use 0 to 1"),
+        (vec!["remember", "x", "--type", "thing"], 2, "use fact, entity"),
         (vec!["remember", "x", "--tags", "a\nb"], 2, "tags"),
         (vec!["remember", &huge], 2, "split it"),
         (vec!["recall", "x", "--max-tokens", "0"], 2, "max_tokens"),
@@ -164,7 +164,7 @@ fn bad_input_names_the_field_and_the_fix_and_changes_nothing() {
         (vec!["recall", "x", "--cursor", "zz"], 2, "cursor"),
         (vec!["recall", "x", "--since", "soon"], 2, "2026-03-02"),
         (vec!["get", "99"], 1, "no memory #99"),
-        (vec!["get", "../../etc/passwd"], 2, "not an id"),
+        (vec!["get", "../../etc/passwd"], 2, "not a valid ID"),
         (vec!["restore", "1"], 1, "not deleted"),
         (vec!["forget", "1", "99"], 1, "no memory #99"),
         (vec!["update", "1"], 1, "nothing to change"),

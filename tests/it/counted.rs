@@ -31,7 +31,7 @@ fn stats_count_folders_files_parts_and_what_is_left_out() {
     let expected = json!({ "folders": 2, "away": 0, "files": 2, "parts": 3, "bytes": 82, "left_out": 1 });
     assert_eq!((&stats["files"], &stats["memories"]), (&expected, &json!(3)));
     let told = world.run(&["stats"]).stdout;
-    assert!(told.contains("2 in 2 folders, 3 parts, 1 KiB, 1 left out"), "{told}");
+    assert!(told.contains("2 in 2 folders, 3 parts, 1 KiB, 1 skipped"), "{told}");
     assert!(!World::new().run(&["stats"]).stdout.contains("folders"));
 }
 
@@ -43,8 +43,10 @@ fn an_uninstall_removes_files_only_with_the_store_and_says_so_before() {
     assert_eq!(world.run(&["uninstall", "--yes"]).code, Some(0));
     assert!(memories.join("a.md").is_file(), "nobody asked for that");
     let says = |ran: &crate::support::Ran| {
-        let files = format!("3 files in {} go with it, ", memories.display());
-        ran.stderr.contains(&files) && ran.stderr.contains("your own too") && ran.stderr.contains("stay as they are")
+        let files = format!("This also deletes 3 files in {} (", memories.display());
+        ran.stderr.contains(&files)
+            && ran.stderr.contains("your own included")
+            && ran.stderr.contains("stay as they are")
     };
     let shown = world.run(&["uninstall", "--purge", "--dry-run"]);
     assert!(says(&shown) && memories.join("a.md").is_file(), "{shown:?}");

@@ -111,7 +111,7 @@ fn a_vanished_store_is_not_replaced_by_an_empty_one() {
     world.run(&["doctor", "--repair"]);
     fs::remove_file(database(&world)).unwrap();
     let ran = world.run(&["remember", "x"]);
-    assert!(ran.code == Some(3) && ran.stderr.contains("held at least 3 memories"), "{ran:?}");
+    assert!(ran.code == Some(3) && ran.stderr.contains("contained at least 3 memories"), "{ran:?}");
     assert!(!database(&world).exists());
 }
 
@@ -231,7 +231,7 @@ fn files_that_others_can_read_are_noticed_and_tightened() {
     let world = World::new();
     fill(&world, 2);
     fs::set_permissions(database(&world), fs::Permissions::from_mode(0o644)).unwrap();
-    assert!(world.run(&["doctor"]).stdout.contains("others can read"));
+    assert!(world.run(&["doctor"]).stdout.contains("other users can read"));
     world.run(&["doctor", "--repair"]);
     assert_eq!(database(&world).metadata().unwrap().permissions().mode() & 0o777, 0o600);
 }

@@ -150,7 +150,7 @@ fn hooks_say_on_stderr_what_they_do_where_the_older_variable_asks_for_it() {
     let prompt = json!({ "prompt": "which port does the staging database of the harbour shop listen on?" });
     let given = aloud("UserPromptSubmit", prompt);
     assert!(
-        given.stderr.starts_with("[tessera] UserPromptSubmit: gave ") && given.stdout.contains("5433"),
+        given.stderr.starts_with("[tessera] UserPromptSubmit: returned ") && given.stdout.contains("5433"),
         "{given:?}"
     );
     assert!(!given.stderr.contains("5433") && !given.stderr.contains("harbour"), "{given:?}");

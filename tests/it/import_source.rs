@@ -122,7 +122,7 @@ fn what_waits_for_a_server_of_v_comes_over_too() {
     assert_eq!(ran.code, Some(1), "one is left out: {ran:?}");
     let done: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(done["standings"], json!({ "new": 2, "deleted": 1 }), "{done}");
-    assert_eq!(done["skipped"][0]["problem"], "op_type: melt is none that is known");
+    assert_eq!(done["skipped"][0]["problem"], "op_type: melt is unknown");
     let mut said = world.contents();
     said.sort();
     assert_eq!(said, ["Deploys happen on Thursday", "Only the queue knows birch"]);
@@ -171,11 +171,11 @@ fn rows_that_do_not_fit_cost_themselves_alone_and_are_told() {
     v.execute_batch("DROP TRIGGER memories_ai").unwrap();
     let wanted = [
         (odd("importance = 'high'"), "importance: is a text, not a number"),
-        (odd("content = x'00ff00'"), "content: holds bytes that are no text"),
-        (odd("content = CAST(x'61ff62' AS TEXT)"), "content: holds bytes that are no text"),
-        (odd("content = 'a' || char(0) || 'b'"), "content: holds a NUL character"),
-        (odd("content = '  '"), "content: is empty; say what to remember"),
-        (odd("created_at = 'soon'"), "created_at: is no time"),
+        (odd("content = x'00ff00'"), "content: contains bytes that are not text"),
+        (odd("content = CAST(x'61ff62' AS TEXT)"), "content: contains bytes that are not text"),
+        (odd("content = 'a' || char(0) || 'b'"), "content: contains a NUL character"),
+        (odd("content = '  '"), "content: is empty; pass the text to remember"),
+        (odd("created_at = 'soon'"), "created_at: is not a valid time"),
         (odd("content = printf('%.*c', 40000, 'x')"), "content: is 40000 bytes long, more than 32768; split it"),
     ];
     let wide = odd("tags = printf('%.*c', 90, 'x') || ',ok', category = 'a \"b\"', content = 'Tags too wide 用户 🦀'");
@@ -227,14 +227,14 @@ fn what_is_no_database_of_theirs_is_refused_in_words() {
                     '2026-01-01' created_at FROM n";
     rusqlite::Connection::open(&endless).unwrap().execute_batch(view).unwrap();
     for (file, problem) in [
-        (path(&endless).to_owned(), "no table of memories"),
+        (path(&endless).to_owned(), "no such table of memories"),
         (at("empty.db", b""), "is empty"),
-        (at("text", b"hello"), "is neither a database of SQLite nor rows as JSON"),
-        (at("list", b"[{\"a\":1}]"), "none has a content"),
+        (at("text", b"hello"), "is neither an SQLite database nor JSON"),
+        (at("list", b"[{\"a\":1}]"), "no row has a content"),
         (path(&foreign).to_owned(), "is a database, but not of claude-memory-mcp"),
-        (path(&w).to_owned(), "`tessera import memory-mcp` takes it"),
-        (cut, "is damaged, and nothing was taken"),
-        ("/nowhere/memory.db".to_owned(), "there is nothing"),
+        (path(&w).to_owned(), "use `tessera import memory-mcp`"),
+        (cut, "is damaged, and nothing was imported"),
+        ("/nowhere/memory.db".to_owned(), "does not exist"),
         (path(&world.path("user")).to_owned(), "is a directory"),
     ] {
         let ran = world.run(&["import", "claude-memory-mcp", &file, "--yes"]);
@@ -390,7 +390,7 @@ fn an_older_memory_is_offered_until_it_came_over() {
     run(&["import", "claude-memory-mcp", "--yes", "--mine"]);
     assert_eq!(world.contents().len(), 2, "the path is known");
     assert!(!run(&["stats"]).stdout.contains("not taken over"));
-    assert!(run(&["import", "--detect"]).stdout.contains("came over before"));
+    assert!(run(&["import", "--detect"]).stdout.contains("imported before"));
     assert_eq!(context_of(&hook(&world, b"{}", &[])), None);
 }
 
@@ -432,7 +432,7 @@ fn whose_they_are_is_asked_once_on_a_terminal() {
         (child.wait().unwrap().success(), String::from_utf8_lossy(&said).into_owned())
     };
     let (is_done, said) = answered(b"n\nn\n");
-    assert!(is_done && said.contains("own notes?") && said.contains("Take them over?"), "{said}");
+    assert!(is_done && said.contains("own notes?") && said.contains("Import them?"), "{said}");
     assert!(!world.home().exists(), "no is no");
     let (is_done, said) = answered(b"y\ny\n");
     assert!(is_done, "{said}");

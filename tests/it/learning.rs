@@ -104,7 +104,7 @@ fn the_daily_cap_is_a_hard_stop_and_the_free_judge_goes_on() {
     settled(&world);
     assert_eq!(ollama.models(), Vec::<String>::new());
     assert!(world.contents().contains(&"I prefer Svelte for front ends.".to_owned()));
-    assert!(faults(&world)[0].contains("daily token cap"), "{:?}", faults(&world));
+    assert!(faults(&world)[0].contains("daily token limit"), "{:?}", faults(&world));
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_lesson_that_cannot_be_stored_waits_in_the_queue() {
     session(&world, "s", &[("I prefer Svelte for front ends.", "Noted.")], &[]);
     no_process(&world);
     assert_eq!(fs::read_dir(world.home().join("queue")).unwrap().count(), 1, "it waits");
-    assert!(faults(&world).iter().any(|line| line.contains("learning waits")), "{:?}", faults(&world));
+    assert!(faults(&world).iter().any(|line| line.contains("learning is postponed")), "{:?}", faults(&world));
     fs::write(&database, good).unwrap();
     let ended = event(&world, "SessionEnd", "s", json!({}));
     hook(&world, ended.to_string().as_bytes(), &[("TESSERA_NOW", "2026-11-20T18:00:00Z")]);

@@ -35,15 +35,15 @@ fn told() -> Value {
 fn files_that_are_left_out_are_told_with_the_reason_wherever_folders_are() {
     let (world, token) = world();
     let notes = world.path("notes").display().to_string();
-    let lines = "1 left out whose path looks like a credential: /notes/sub/ghp_….md\n\
-        2 left out that are no text: not UTF-8, or with a NUL: /notes/latin.md, /notes/nul.md\n\
-        1 left out larger than 1 MiB: /notes/large.md\n\
-        1 left out that are no text by their name: /notes/map.png\n";
+    let lines = "1 skipped (path looks like a credential): /notes/sub/ghp_….md\n\
+        2 skipped (not text: not UTF-8, or contains NUL): /notes/latin.md, /notes/nul.md\n\
+        1 skipped (larger than 1 MiB): /notes/large.md\n\
+        1 skipped (not text, according to the file extension): /notes/map.png\n";
     let added = world.run(&["files", "add", &notes]);
-    assert_eq!(added.stdout, format!("{notes}: 0 files known as /notes/…\n{lines}"));
+    assert_eq!(added.stdout, format!("{notes}: recall now finds 0 files as /notes/…\n{lines}"));
     assert_eq!(
         world.run(&["files", "scan"]).stdout,
-        format!("0 new or changed, 0 renamed, 0 gone, 0 written\n{lines}")
+        format!("0 new or changed, 0 renamed, 0 deleted, 0 written\n{lines}")
     );
     assert!(world.run(&["files", "list"]).stdout.ends_with(lines));
     assert_eq!(world.json(&["files", "add", &notes])["left_out"], told());
@@ -51,7 +51,7 @@ fn files_that_are_left_out_are_told_with_the_reason_wherever_folders_are() {
     assert_eq!(world.json(&["files", "list"])[0]["left_out"], told());
     let doctor = world.run(&["doctor"]);
     assert_eq!(doctor.code, Some(0), "{doctor:?}");
-    assert!(doctor.stdout.contains("2 left out that are no text"), "{doctor:?}");
+    assert!(doctor.stdout.contains("2 skipped (not text"), "{doctor:?}");
     let shown = [added.stdout, doctor.stdout, world.run(&["files", "list", "--json"]).stdout].concat();
     assert!(!shown.contains(&token[..12]), "{shown}");
 }
@@ -66,11 +66,11 @@ fn silence_means_that_nothing_is_left_out_and_what_is_mended_is_known() {
     fs::write(notes.join("nul.md"), "the lamp is green\n").unwrap();
     fs::write(notes.join("large.md"), "the clock strikes\n").unwrap();
     fs::remove_file(notes.join("map.png")).unwrap();
-    assert_eq!(world.run(&["files", "scan"]).stdout, "4 new or changed, 0 renamed, 0 gone, 0 written\n");
+    assert_eq!(world.run(&["files", "scan"]).stdout, "4 new or changed, 0 renamed, 0 deleted, 0 written\n");
     let listed = world.json(&["files", "list"]);
     assert_eq!((&listed[0]["files"], &listed[0]["left_out"]), (&json!(4), &json!([])));
     let again = world.run(&["files", "add", &notes.display().to_string()]);
-    assert_eq!(again.stdout, format!("{}: 4 files known as /notes/…\n", notes.display()));
+    assert_eq!(again.stdout, format!("{}: recall now finds 4 files as /notes/…\n", notes.display()));
     for (question, answer) in [("kettle", "blue"), ("café", "nine"), ("lamp", "green"), ("clock", "strikes")] {
         assert!(world.run(&["recall", question]).stdout.contains(answer), "{question}");
     }

@@ -336,7 +336,7 @@ fn a_file_is_forgotten_and_restored_with_its_parts() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "- [fact] the gate is on elm");
     let gate: u64 = number(&world, "gate is on elm").parse().unwrap();
     assert!(world.found("gate").contains(&gate));
-    assert!(world.run(&["files", "scan"]).stdout.starts_with("0 new or changed, 0 renamed, 0 gone, 0 written"));
+    assert!(world.run(&["files", "scan"]).stdout.starts_with("0 new or changed, 0 renamed, 0 deleted, 0 written"));
 
     assert_eq!(world.run(&["forget", "/memories/user/preferences.md", "--hard"]).code, Some(0));
     assert!(!file.exists());
@@ -356,7 +356,7 @@ fn a_link_of_a_file_is_nothing_that_is_written_to_it() {
     assert_eq!(world.run(&["link", "1", "see_also", &number(&world, "Another")]).code, Some(0));
     world.run(&["files", "scan"]);
     let scanned = world.run(&["files", "scan"]);
-    assert!(scanned.stdout.starts_with("0 new or changed, 0 renamed, 0 gone, 0 written"), "{scanned:?}");
+    assert!(scanned.stdout.starts_with("0 new or changed, 0 renamed, 0 deleted, 0 written"), "{scanned:?}");
 }
 
 #[test]
@@ -425,7 +425,7 @@ fn a_folder_that_is_only_read_is_not_changed_by_any_verb() {
         vec!["update", "/notes/a.md", "--content", "x"],
     ] {
         let refused = world.run(&args);
-        assert!(refused.code == Some(1) && refused.stderr.contains("only read"), "{args:?}: {refused:?}");
+        assert!(refused.code == Some(1) && refused.stderr.contains("read-only"), "{args:?}: {refused:?}");
     }
     assert_eq!(fs::read_to_string(notes.join("a.md")).unwrap(), "- [fact] the gate is on birch\n");
     assert_eq!(world.found("gate").len(), 1);

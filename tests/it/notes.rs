@@ -106,7 +106,7 @@ fn the_tools_of_notes_are_offered_where_there_are_notes_and_answer_as_the_comman
         ("read_note", json!({}), "identifier: is missing"),
         ("search_notes", json!({}), "query: is missing"),
         ("search_notes", json!({ "query": "x", "page_size": 0 }), "page_size: 0 is out of range"),
-        ("build_context", json!({ "url": "memory://nobody" }), "url: is no note"),
+        ("build_context", json!({ "url": "memory://nobody" }), "url: is not a note"),
         ("build_context", json!({ "url": "a?b<c" }), "url: "),
         ("recent_activity", json!({ "timeframe": "soonish" }), "timeframe: "),
         ("recent_activity", json!({ "project": "attic" }), "project: "),
@@ -159,7 +159,7 @@ fn links_of_any_type_join_memories_and_notes_and_resources_give_a_note() {
     assert!(around.contains(&format!("<- priced_in #{id} The servo costs forty euros")), "{around}");
     let ran = said(&world, &["link", "projects/tide-tables", "fed-by", &id.to_string(), "--json"]);
     assert!(ran.contains("\"type\":\"fed_by\""), "{ran}");
-    for (kind, problem) in [("a,b", "type: holds a character"), ("", "type: is missing")] {
+    for (kind, problem) in [("a,b", "type: contains a character"), ("", "type: is missing")] {
         let (text, refused) = client.call("memory_link", json!({ "id": id, "type": kind, "to": "Tide tables" }));
         assert!(refused && text.starts_with(problem), "{text}");
     }

@@ -105,7 +105,7 @@ fn where_the_settings_cannot_be_read_nothing_with_a_credential_is_stored() {
     let ran = world.run(&["remember", "the password of birch is hunter5!X9q"]);
     assert!(ran.code != Some(0) && ran.stderr.contains("config.toml"), "{ran:?}");
     let ran = world.run(&["remember", "The crane is green"]);
-    assert!(ran.code == Some(0) && ran.stderr.contains("until it is mended"), "{ran:?}");
+    assert!(ran.code == Some(0) && ran.stderr.contains("until it is fixed"), "{ran:?}");
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn the_copy_of_a_deleted_file_shows_no_credential_and_several_are_forgotten_or_n
     assert_eq!(copies.len(), 1);
     assert!(!fs::read_to_string(copies[0].path()).unwrap().contains("hunter5"));
     let ran = world.run(&["secret", "scan"]);
-    assert!(ran.code == Some(0) && ran.stdout.contains("No credential stands in clear"), "{ran:?}");
+    assert!(ran.code == Some(0) && ran.stdout.contains("No secrets in clear text"), "{ran:?}");
     assert_eq!(world.run(&["restore", "/memories/hosts.md"]).code, Some(0));
     assert_eq!(fs::read_to_string(world.home().join("memories/hosts.md")).unwrap(), hosts);
 

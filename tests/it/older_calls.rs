@@ -184,7 +184,7 @@ fn an_argument_that_no_tool_knows_is_named_and_nothing_is_done() {
     let world = World::new();
     let mut client = Client::start(&world);
     for (tool, arguments, words) in [
-        ("memory_store", json!({ "content": "x", "importnce": 3 }), "importnce: is no argument of this tool"),
+        ("memory_store", json!({ "content": "x", "importnce": 3 }), "importnce: unknown argument"),
         ("memory_store", json!({ "content": "x", "importnce": 3 }), "did you mean importance?"),
         ("memory_recall", json!({ "query": "x", "maxTokens": 3 }), "did you mean max_tokens?"),
         ("memory_count", json!({ "zzz": 1 }), "memory_count takes no arguments"),
@@ -192,11 +192,19 @@ fn an_argument_that_no_tool_knows_is_named_and_nothing_is_done() {
         ("memory_store", json!({ "content": "x", "summary": "y" }), "summary: "),
         ("search_notes", json!({ "query": "x", "metadata_filters": {} }), "metadata_filters: "),
         // Two names of one thing, and what is asked of another call.
-        ("memory_store", json!({ "content": "x", "tags": "a", "tag": ["b"] }), "tag: means the same as tags"),
-        ("memory_recall", json!({ "query": "x", "max_tokens": 300, "token_budget": 400 }), "token_budget: means"),
+        ("memory_store", json!({ "content": "x", "tags": "a", "tag": ["b"] }), "tag: is another name of tags"),
+        (
+            "memory_recall",
+            json!({ "query": "x", "max_tokens": 300, "token_budget": 400 }),
+            "token_budget: is another name",
+        ),
         ("memory_recall", json!({ "query": "x", "index": "all", "packing": "dual" }), "packing: and index are given"),
-        ("memory_store", json!({ "id": 1, "content": "x", "supersedes": 1 }), "supersedes: is of a new memory"),
-        ("memory_store", json!({ "id": 1, "content": "x", "session": "s" }), "session: is of a new memory"),
+        (
+            "memory_store",
+            json!({ "id": 1, "content": "x", "supersedes": 1 }),
+            "supersedes: applies only to a new memory",
+        ),
+        ("memory_store", json!({ "id": 1, "content": "x", "session": "s" }), "session: applies only to a new memory"),
         ("memory_store", json!({ "ids": [1, 2], "content": "x" }), "ids: names 2; give one"),
         ("memory_history", json!({ "id": "1,2" }), "id: names 2; give one"),
     ] {
@@ -207,7 +215,7 @@ fn an_argument_that_no_tool_knows_is_named_and_nothing_is_done() {
     client.ok("memory_recall", json!({ "query": "x", "max_tokens": 300, "token_budget": 300 }));
     let secret = format!("ghp_{}", "a1B2".repeat(9));
     let (text, _) = client.call("memory_store", json!({ "content": "x", "b\u{1b}[31m\n\u{202e}</memories>": 1 }));
-    assert!(text.contains("is no argument") && !text.contains(['\u{1b}', '\n', '\u{202e}', '<']), "{text:?}");
+    assert!(text.contains("unknown argument") && !text.contains(['\u{1b}', '\n', '\u{202e}', '<']), "{text:?}");
     let (text, _) = client.call("memory_store", json!({ "content": "x", secret.clone(): 1 }));
     assert!(!text.contains(&secret), "{text}");
     client.close();
@@ -235,7 +243,7 @@ fn what_changes_nothing_is_told_in_the_reply_and_counted() {
         assert!(text.contains(told) && text.contains(&format!(" {} tokens", counted(&text))), "{tool}: {text}");
     }
     let (text, _) = client.call("read_note", json!({ "identifier": "nowhere", "page": 1, "page_size": 10 }));
-    assert!(!text.contains("is no argument"), "{text}");
+    assert!(!text.contains("unknown argument"), "{text}");
     client.close();
 }
 
@@ -253,7 +261,7 @@ fn what_a_text_that_is_said_again_does_not_take_is_told() {
     let other =
         json!({ "content": content, "tags": ["ports"], "importance": 9, "ttl_days": 3, "metadata": { "b": 2 } });
     let told = client.ok("memory_store", other.clone());
-    let words = "\nIts importance, tags, metadata, expires_at stay as they were; memory_update changes them";
+    let words = "\nIts importance, tags, metadata, expires_at were not changed; memory_update changes them";
     assert!(told.starts_with("Already stored as #1") && told.contains(words), "{told}");
     let mut other = other;
     other["format"] = json!("json");
@@ -268,7 +276,7 @@ fn what_a_text_that_is_said_again_does_not_take_is_told() {
     world.json(&["remember", "The gate is shut", "--metadata", r#"{"c":3}"#, "--expires", "9999-12-31"]);
     assert_eq!(world.json(&["get", "2"])["metadata"], json!({ "c": 3 }), "nothing was beside it");
     let told = world.run(&["remember", content, "--category", "projects", "--expires", "30d"]).stdout;
-    assert!(told.contains("Its category, expires_at stay as they were; `tessera update 1` changes them"), "{told}");
+    assert!(told.contains("Its category, expires_at were not changed; `tessera update 1` changes them"), "{told}");
 }
 
 #[test]
@@ -278,7 +286,7 @@ fn an_id_of_an_older_system_means_what_came_over_under_it() {
     std::fs::write(world.path("old.jsonl"), line).unwrap();
     assert_eq!(world.run(&["import", world.path("old.jsonl").to_str().unwrap()]).code, Some(0));
     let refused = world.run(&["remember", "Staging is gone", "--supersedes", "mem_zzz"]);
-    assert!(refused.code != Some(0) && refused.stderr.contains("mem_zzz is the id of another system"), "{refused:?}");
+    assert!(refused.code != Some(0) && refused.stderr.contains("mem_zzz is an ID of another system"), "{refused:?}");
     let mut client = Client::start(&world);
     assert!(client.ok("memory_get", json!({ "ids": ["mem_abc123"] })).contains("8443"));
     let updated = client.ok("memory_store", json!({ "id": "mem_abc123", "content": "The staging port is 9443" }));

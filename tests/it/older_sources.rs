@@ -116,8 +116,8 @@ fn a_row_that_is_there_twice_is_taken_once_and_that_is_told() {
     let preview = world.run(&["import", "claude-memory-mcp", path(&file), "--dry-run", "--json"]);
     let done = import(&world, &["claude-memory-mcp", path(&file)]);
     assert_eq!((&done["standings"], &done["rows"]), (&json!({ "new": 1 }), &json!(1)), "{done}");
-    assert_eq!(done["remarks"][0]["remark"], "is there twice, and taken once");
-    assert!(done["skipped"][0]["problem"].as_str().unwrap().starts_with("is another row before it too"), "{done}");
+    assert_eq!(done["remarks"][0]["remark"], "occurs twice and is imported once");
+    assert!(done["skipped"][0]["problem"].as_str().unwrap().starts_with("is the same as an earlier row"), "{done}");
     let looked: Value = serde_json::from_str(&preview.stdout).unwrap();
     assert_eq!(
         (preview.code, &looked["standings"], &looked["skipped"]),
@@ -181,16 +181,16 @@ fn what_is_no_file_is_not_read_and_links_are_told() {
     let junk = world.path("junk");
     fs::File::create(&junk).unwrap().set_len(3 << 30).unwrap();
     for (args, problem) in [
-        (["claude-memory-mcp", path(&pipe)], "is no file"),
-        (["claude-memory-mcp", "/dev/zero"], "is no file"),
-        (["claude-memory-mcp", path(&database)], "is no file, and belongs to a database"),
+        (["claude-memory-mcp", path(&pipe)], "is a pipe or a device"),
+        (["claude-memory-mcp", "/dev/zero"], "is a pipe or a device"),
+        (["claude-memory-mcp", path(&database)], "is not a file but a part of a database"),
         (["memory-mcp", path(&circle)], "circle"),
-        (["basic-memory", path(&odd)], "holds no notes"),
-        (["claude-memory-mcp", path(&junk)], "it begins as neither"),
+        (["basic-memory", path(&odd)], "contains no notes"),
+        (["claude-memory-mcp", path(&junk)], "is neither an SQLite database nor JSON"),
     ] {
         let ran = run(&world, &["import", args[0], args[1], "--yes"], &[]);
         assert!(ran.code.is_some_and(|code| code != 0) && ran.stderr.contains(problem), "{args:?}: {ran:?}");
-        assert!(!ran.stderr.contains("there is nothing"), "{args:?}: {ran:?}");
+        assert!(!ran.stderr.contains("does not exist"), "{args:?}: {ran:?}");
     }
     let vault = world.path("vault");
     fs::create_dir_all(vault.join("deep")).unwrap();
@@ -232,10 +232,10 @@ fn a_project_in_the_home_directory_is_found_by_its_sign() {
     fs::write(world.path("user/notes/a.md"), "Deploys are on Tuesday.\n").unwrap();
     fs::write(settings.join("config.json"), json!({ "projects": { "main": "~/notes" } }).to_string()).unwrap();
     let detected = || world.run(&["import", "--detect"]).stdout;
-    assert!(detected().contains("1 memories of basic-memory") && !detected().contains("came over before"));
+    assert!(detected().contains("1 memories of basic-memory") && !detected().contains("imported before"));
     // The folder that the settings name came over by itself: that is all of it.
     assert_eq!(import(&world, &["basic-memory", path(&world.path("user/notes"))])["standings"], json!({ "new": 1 }));
-    assert!(detected().contains("came over before"), "{}", detected());
+    assert!(detected().contains("imported before"), "{}", detected());
     let done = import(&world, &["basic-memory"]);
     assert_eq!((&done["standings"], &done["skipped"]), (&json!({ "there": 1 }), &json!([])));
 }
@@ -288,11 +288,11 @@ fn what_cannot_be_read_beside_a_row_is_left_out_and_the_row_is_taken() {
         .map(|one| format!("{}: {}", one["at"].as_str().unwrap(), one["remark"].as_str().unwrap()))
         .collect();
     for wanted in [
-        "mem_a: provenance: 1 of 3 cannot be read, and are left out",
-        "mem_a: created: 2100-01-01T00:00:00Z is still to come, by the clock here; it stays so",
-        "mem_b: left out: metadata: is no JSON object",
-        "mem_c: left out: last_accessed: is no time",
-        "mem_d: created: 1954-02-26T23:06:40Z cannot be kept, and becomes 1970-01-01T00:00:00Z",
+        "mem_a: provenance: 1 of 3 cannot be read and were skipped",
+        "mem_a: created: 2100-01-01T00:00:00Z is in the future, by this machine's clock; it is imported unchanged",
+        "mem_b: skipped: metadata: is not a JSON object",
+        "mem_c: skipped: last_accessed: is not a valid time",
+        "mem_d: created: 1954-02-26T23:06:40Z is not valid here and becomes 1970-01-01T00:00:00Z",
     ] {
         assert!(remarks.iter().any(|remark| remark == wanted), "{wanted}: {remarks:?}");
     }
@@ -341,7 +341,7 @@ fn what_is_left_out_fails_a_look_too_and_a_project_that_is_not_taken_is_told() {
         |args: &[&str]| world.run(&[&["import", "claude-memory-mcp", path(&file), "--scope", "shop"], args].concat());
     assert!(!scoped(&["--yes"]).stderr.contains("--scope"), "they are new");
     let again = scoped(&["--yes"]);
-    assert!(again.code == Some(0) && again.stderr.contains("--scope says where new ones go"), "{again:?}");
+    assert!(again.code == Some(0) && again.stderr.contains("--scope applies to new memories only"), "{again:?}");
     v.execute_batch("INSERT INTO memories (content, created_at, updated_at) VALUES ('  ', '2026-11-01', '2026-11-01')")
         .unwrap();
     for args in [["--dry-run"], ["--yes"]] {

@@ -69,12 +69,12 @@ fn a_refusal_is_told_to_whoever_asked_with_the_plugins_name_and_reason() {
     {
         let ran = world.run(args);
         assert_eq!(ran.code, Some(1), "{args:?}: {ran:?}");
-        assert!(ran.stderr.contains("refused by plugin guard: not on a Sunday"), "{ran:?}");
+        assert!(ran.stderr.contains("plugin guard rejected it: not on a Sunday"), "{ran:?}");
     }
     let mut client = Client::start(&world);
     let reply = client.request("tools/call", json!({ "name": "memory_store", "arguments": { "content": "x y z" } }));
     assert_eq!(reply["result"]["isError"], true, "{reply}");
-    assert!(reply.to_string().contains("refused by plugin guard: not on a Sunday"), "{reply}");
+    assert!(reply.to_string().contains("plugin guard rejected it: not on a Sunday"), "{reply}");
     assert_eq!(world.contents(), ["The crane is yellow"]);
     let talk = world.path("talk.jsonl");
     transcript(&talk, &[("I prefer tabs over spaces in every file", "Noted.")]);
@@ -166,10 +166,10 @@ fn a_file_that_changed_is_not_run_and_the_doctor_says_so() {
     assert!(!world.home().join("plugins/data/journal/ran").exists());
     for name in ["tagger", "journal"] {
         assert_eq!(world.plugin(name)["state"], "changed");
-        assert!(world.plugin_log(name).contains("not as it was"), "{}", world.plugin_log(name));
+        assert!(world.plugin_log(name).contains("changed since"), "{}", world.plugin_log(name));
     }
     let doctor = world.run(&["doctor"]);
-    assert!(doctor.code == Some(1) && doctor.stdout.contains("tagger.wasm is not as it was"), "{doctor:?}");
+    assert!(doctor.code == Some(1) && doctor.stdout.contains("tagger.wasm changed since"), "{doctor:?}");
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn a_session_is_told_once_that_a_plugin_is_switched_off() {
         let payload = event(&world, "SessionStart", session, json!({ "source": "startup" }));
         hook(&world, payload.to_string().as_bytes(), &[]).stdout
     };
-    assert!(start("s1").contains("plugin panic is switched off"));
+    assert!(start("s1").contains("plugin panic is disabled"));
     assert!(!start("s2").contains("plugin panic"));
 }
 
@@ -260,12 +260,12 @@ fn what_cannot_be_a_plugin_is_refused_and_says_why() {
         (vec!["plugin", "add", &empty, "--yes"], "module: "),
         (vec!["plugin", "add", &text, "--yes"], "module: "),
         (vec!["plugin", "add", &wasi, "--yes"], "imports wasi_snapshot_preview1.fd_write"),
-        (vec!["plugin", "add", &bare, "--yes"], "has no manifest"),
+        (vec!["plugin", "add", &bare, "--yes"], "contains no manifest"),
         (vec!["plugin", "add", &huge, "--yes"], "larger than 8 MiB"),
-        (vec!["plugin", "add", dir.to_str().unwrap(), "--yes"], "is no file"),
+        (vec!["plugin", "add", dir.to_str().unwrap(), "--yes"], "is not a file"),
         (vec!["plugin", "add", "nowhere.wasm", "--yes"], "nowhere.wasm"),
         (vec!["plugin", "add", &toml, "--yes"], "--command PROGRAM"),
-        (vec!["plugin", "add", &toml, "--yes", "--command", "no-such-program-here"], "no such program"),
+        (vec!["plugin", "add", &toml, "--yes", "--command", "no-such-program-here"], "program not found"),
         (
             vec!["plugin", "add", "--name", "x", "--event", "store.after", "--refuse", "--yes", "--command", "sh"],
             "neither",
@@ -274,8 +274,8 @@ fn what_cannot_be_a_plugin_is_refused_and_says_why() {
             vec!["plugin", "add", "--name", "x", "--event", "recall.before", "--fast", "--yes", "--command", &large],
             "at most 1024 KiB together",
         ),
-        (vec!["plugin", "test", "nothing"], "neither a plugin nor a file"),
-        (vec!["plugin", "test", &text], "module: is no WASM file; add a program with"),
+        (vec!["plugin", "test", "nothing"], "is not a plugin or a file"),
+        (vec!["plugin", "test", &text], "module: is not a WASM file; add a program with"),
     ] {
         let ran = world.run(&args);
         assert!(ran.code == Some(1) && ran.stderr.contains(said), "{args:?}: {ran:?}");
@@ -285,7 +285,7 @@ fn what_cannot_be_a_plugin_is_refused_and_says_why() {
     fs::write(world.home().join("plugins/registry.json"), "{\"plugins\": 7}").unwrap();
     world.remember("The crane is yellow");
     assert!(world.run(&["plugin", "list"]).stderr.contains("cannot be read"));
-    assert!(world.run(&["doctor"]).stdout.contains("no plugin is called"));
+    assert!(world.run(&["doctor"]).stdout.contains("plugins are off"));
     assert_eq!(world.run(&["plugin", "add", &toml, "--yes", "--command", "sh"]).code, Some(1), "nothing is lost");
     assert_eq!(world.run(&["uninstall", "--purge", "--yes"]).code, Some(0));
     assert!(!world.home().exists());

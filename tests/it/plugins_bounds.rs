@@ -28,7 +28,7 @@ fn a_command_does_not_go_on_telling_plugins_and_the_next_tells_the_rest_alone() 
     }
     world.remember("The crane is yellow");
     assert_eq!((calls(&world, "first"), calls(&world, "second"), spooled(&world)), (1, 0, 1));
-    assert!(world.run(&["doctor"]).stdout.contains("1 events wait to be told to plugins"));
+    assert!(world.run(&["doctor"]).stdout.contains("1 events wait for plugins"));
     world.run(&["list"]);
     assert_eq!((calls(&world, "first"), calls(&world, "second"), spooled(&world)), (1, 1, 0));
 }
@@ -66,7 +66,7 @@ fn what_is_no_entry_of_the_spool_stops_nobody_and_the_doctor_names_it() {
     world.remember("The pier is long");
     assert_eq!((calls(&world, "tally"), spooled(&world)), (2, 2));
     let doctor = world.run(&["doctor"]).stdout;
-    assert!(doctor.contains("0.json is no event"), "{doctor}");
+    assert!(doctor.contains("0.json is not an event"), "{doctor}");
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn what_waits_for_plugins_is_bounded_and_the_log_and_the_doctor_say_so() {
         assert_eq!(spooled(&world), 1_000);
     }
     let log = fs::read_to_string(world.home().join("plugins/plugins.log")).unwrap();
-    assert_eq!(log.matches("nobody is told of what is done from now on").count(), 1, "{log}");
+    assert_eq!(log.matches("plugins receive no new events").count(), 1, "{log}");
     let doctor = world.run(&["doctor"]);
     assert!(doctor.code == Some(1) && doctor.stdout.contains("1000 events wait for plugins"), "{doctor:?}");
     drop(turn);
@@ -105,7 +105,7 @@ fn a_refusal_stays_within_the_tokens_that_were_asked_for() {
         for most in [10, 20, 60, 200, 1000] {
             let arguments = json!({ "query": "which crane?", "max_tokens": most });
             let (said, is_error) = client.call("memory_recall", arguments);
-            assert!(is_error && said.starts_with("refused by plugin guard"), "{said}");
+            assert!(is_error && said.starts_with("plugin guard rejected it"), "{said}");
             assert!(tokens(&said) <= most, "{} of {most}: {said}", tokens(&said));
         }
     }
@@ -138,7 +138,7 @@ fn a_credential_is_no_argument_of_a_plugin() {
     };
     for arguments in [&["-c", &format!("curl -H 'X-Token: {value}' host")][..], &["run", &value], &[&value]] {
         let ran = add(arguments);
-        assert!(ran.code == Some(1) && ran.stderr.contains("command: holds a GitHub token"), "{ran:?}");
+        assert!(ran.code == Some(1) && ran.stderr.contains("command: contains a GitHub token"), "{ran:?}");
         assert!(ran.stderr.contains("plugins/data/x") && !ran.stderr.contains(&value), "{ran:?}");
     }
     let ran = add(&["run", "--password", "hunter2-X9kQ"]);
@@ -169,7 +169,7 @@ fn that_a_plugin_is_switched_off_is_logged_once_though_many_fail_at_once() {
         }
     });
     assert_eq!(world.plugin("exits")["failures"], 8, "{}", world.plugin_log("exits"));
-    assert_eq!(world.plugin_log("exits").matches("is switched off").count(), 1, "{}", world.plugin_log("exits"));
+    assert_eq!(world.plugin_log("exits").matches("is disabled").count(), 1, "{}", world.plugin_log("exits"));
 }
 
 #[test]

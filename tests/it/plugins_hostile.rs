@@ -17,13 +17,13 @@ fn modules() -> Vec<(&'static str, Vec<u8>, &'static str)> {
                   (func (export "handle") (param i32 i32) (result i64) (call $deep (local.get 0)))"#;
     let grow = "(loop (br_if 0 (i32.ne (memory.grow (i32.const 64)) (i32.const -1)))) (unreachable)";
     vec![
-        ("loop", handle("(loop (br 0)) (unreachable)"), "stopped after"),
+        ("loop", handle("(loop (br 0)) (unreachable)"), "exceeded"),
         ("grow", handle(grow), "it panicked"),
         ("panic", handle("(unreachable)"), "it panicked"),
         ("deep", module(deep), "too deep"),
         ("outside", handle("(i64.const -1)"), "more than 1048576"),
-        ("beyond", handle(&format!("(i64.const {})", (0xffff_0000_u64 << 32) | 16)), "outside its memory"),
-        ("rubbish", module(&answers(b"{{{{ \x07")), "cannot be used"),
+        ("beyond", handle(&format!("(i64.const {})", (0xffff_0000_u64 << 32) | 16)), "outside the memory"),
+        ("rubbish", module(&answers(b"{{{{ \x07")), "is invalid"),
         ("bytes", module(&answers(b"\xff\xfe\x00")), "not UTF-8"),
         ("more", module(&answers(br#"{"change": {"content": "owned"}}"#)), "may not change"),
         ("trust", module(&answers(br#"{"change": {"trust": "user"}}"#)), "may not change"),
@@ -59,10 +59,10 @@ fn modules_that_do_harm_harm_nothing_and_are_switched_off() {
         assert!(log.contains(said), "{name}: {said}: {log}");
         let plugin = world.plugin(name);
         assert_eq!(plugin["state"], "off", "{plugin}");
-        assert!(log.lines().filter(|line| line.contains("is switched off")).count() == 1, "{log}");
+        assert!(log.lines().filter(|line| line.contains("is disabled")).count() == 1, "{log}");
     }
     let doctor = world.run(&["doctor"]);
-    assert!(doctor.code == Some(1) && doctor.stdout.contains("loop is switched off"), "{doctor:?}");
+    assert!(doctor.code == Some(1) && doctor.stdout.contains("loop is disabled"), "{doctor:?}");
     let failures = world.plugin("loop")["failures"].clone();
     world.remember("The last note");
     assert_eq!(world.plugin("loop")["failures"], failures, "one that is off is called no more");
@@ -75,18 +75,14 @@ fn modules_that_do_harm_harm_nothing_and_are_switched_off() {
 
 /// Programs that do harm.
 const PROGRAMS: [(&str, &str, &str); 9] = [
-    ("sleeps", "sleep 1000", "stopped after"),
-    (
-        "forks",
-        "[ \"$1\" = on ] && exec sleep 1000\nfor n in 1 2 3 4 5 6 7 8; do sh \"$0\" on & done\nwait",
-        "stopped after",
-    ),
+    ("sleeps", "sleep 1000", "exceeded"),
+    ("forks", "[ \"$1\" = on ] && exec sleep 1000\nfor n in 1 2 3 4 5 6 7 8; do sh \"$0\" on & done\nwait", "exceeded"),
     ("leaves", "[ \"$1\" = on ] && { sleep 1000; exit; }\nsh \"$0\" on &\nexit 3", "exit status: 3"),
     ("exits", "exit 1", "exit status: 1"),
-    ("half", "printf '{\"refuse\": '", "cannot be used"),
-    ("rubbish", "head -c 1000 /dev/urandom | tr -d '\\n'; echo", "cannot be used"),
+    ("half", "printf '{\"refuse\": '", "is invalid"),
+    ("rubbish", "head -c 1000 /dev/urandom | tr -d '\\n'; echo", "is invalid"),
     ("floods", "yes | tr -d '\\n'", "longer than"),
-    ("silent", "exec >&-; sleep 1000", "stopped after"),
+    ("silent", "exec >&-; sleep 1000", "exceeded"),
     ("killed", "kill -9 $$", "signal: 9"),
 ];
 
@@ -114,7 +110,7 @@ fn programs_that_do_harm_harm_nothing_leave_nothing_running_and_are_switched_off
     world.add_program("gone", BEFORE, "echo '{}'");
     std::fs::remove_file(world.home().join("programs/gone.sh")).unwrap();
     world.remember("one more");
-    assert!(world.plugin_log("gone").contains("not as it was"), "{}", world.plugin_log("gone"));
+    assert!(world.plugin_log("gone").contains("changed since"), "{}", world.plugin_log("gone"));
     assert_eq!(world.contents().len(), 7);
 }
 

@@ -82,7 +82,7 @@ fn a_repository_that_says_it_is_another_gets_nothing_unasked() {
         let asked = run_in(&world, dir, &["recall", ASKED, "--project", LEDGER]);
         assert!(asked.stdout.contains("03:15"), "{asked:?}");
         let shown = run_in(&world, dir, &["project"]);
-        assert!(shown.code == Some(0) && shown.stdout.contains("Nobody confirmed"), "{shown:?}");
+        assert!(shown.code == Some(0) && shown.stdout.contains("The directory is not trusted"), "{shown:?}");
         assert!(run_in(&world, dir, &["doctor"]).stdout.contains("tessera project trust"));
     }
     let brief = started(&world, &own, "own2", "startup");

@@ -19,7 +19,7 @@ fn a_text_that_is_said_to_be_a_secret_is_sealed_whole_and_given_back_on_purpose(
     ];
     for (tool, arguments) in sealed {
         let told = client.ok(tool, arguments);
-        assert!(told.contains("Set aside as [secret s") && told.contains("secret_get s"), "{told}");
+        assert!(told.contains("Redacted: [secret s") && told.contains("secret_get s"), "{told}");
         assert!(!told.contains("Kestrel"), "{told}");
     }
     let (told, refused) = client.call("memory_update", json!({ "id": 1, "force_sensitive": true }));
@@ -39,7 +39,7 @@ fn a_text_that_is_said_to_be_a_secret_is_sealed_whole_and_given_back_on_purpose(
         assert_eq!(told, "Door code: Kestrel six");
     }
     let (told, refused) = client.call("secret_get", json!({ "id": "s0000" }));
-    assert!(refused && told.starts_with("no secret s0000"), "{told}");
+    assert!(refused && told.starts_with("unknown secret s0000"), "{told}");
     assert!(client.close().success());
     let uses = world.json(&["secret", "uses", &name]);
     assert_eq!(uses["uses"].as_array().unwrap().len(), 4);
@@ -57,17 +57,17 @@ fn a_credential_is_set_aside_at_every_door_and_given_back_to_the_person() {
     let whole = world.json(&["secret", "show", "#1"]);
     assert_eq!(whole["content"], "the staging password is hunter2!X9");
     let told = world.run(&["remember", "a note: my vpn password is Tr0ub4dor&3xy"]).stdout;
-    assert!(told.contains("Set aside as [secret s") && told.contains("secret.key") && !told.contains("Tr0"), "{told}");
+    assert!(told.contains("Redacted: [secret s") && told.contains("secret.key") && !told.contains("Tr0"), "{told}");
     assert_eq!(world.json(&["secret", "list"])["secrets"].as_array().unwrap().len(), 2);
     assert_eq!(world.json(&["secret", "rotate-key"])["sealed_anew"], 2);
     assert_eq!(world.run(&["secret", "show", name]).stdout, "hunter2!X9\n");
-    assert!(world.run(&["secret", "key"]).stdout.contains("not from a program that runs as you"));
+    assert!(world.run(&["secret", "key"]).stdout.contains("not protect against programs of your account"));
     // What is written out names places, and is taken in again as it is.
     let lines = world.run(&["export"]).stdout;
     assert!(lines.contains(&format!("[secret {name}: password]")) && !lines.contains("hunter2"), "{lines}");
     assert_eq!(world.run(&["secret", "forget", name]).code, Some(0));
     let gone = world.run(&["secret", "show", name]);
-    assert!(gone.code == Some(1) && gone.stderr.contains("was forgotten on"), "{gone:?}");
+    assert!(gone.code == Some(1) && gone.stderr.contains("was deleted on"), "{gone:?}");
     assert!(world.contents()[0].contains(name), "the text keeps its place");
 }
 
@@ -83,19 +83,19 @@ fn settings_say_what_becomes_of_a_credential_and_no_key_shows() {
     assert!(refused.code == Some(1) && refused.stderr.contains("secrets.mode is refuse"), "{refused:?}");
     assert!(!refused.stderr.contains("hunter2"));
     let dropped = with(&[("TESSERA_SECRETS_MODE", "drop")], &said);
-    assert!(dropped.stdout.contains("taken out and not kept"), "{dropped:?}");
+    assert!(dropped.stdout.contains("redacted and discarded"), "{dropped:?}");
     assert_eq!(with(&[("TESSERA_SECRETS_MODE", "maybe")], &said).code, Some(3));
     let key = [("MEMORY_ENCRYPTION_KEY", "correct horse")];
     let sealed = with(&key, &["remember", "the vpn password is Tr0ub4dor&3xy"]);
-    assert!(sealed.stdout.contains("sealed with the key in TESSERA_SECRET_KEY"), "{sealed:?}");
+    assert!(sealed.stdout.contains("encrypted with the key in TESSERA_SECRET_KEY"), "{sealed:?}");
     assert_eq!(with(&key, &["secret", "show", "2", "--json"]).code, Some(0));
     let missing = world.run(&["secret", "show", "2"]);
-    assert!(missing.code == Some(3) && missing.stderr.contains("was sealed with key"), "{missing:?}");
+    assert!(missing.code == Some(3) && missing.stderr.contains("is encrypted with key"), "{missing:?}");
     // The number of the key that one has to look for is not taken for a credential (N17).
     let number = missing.stderr.split_once("key #").map(|(_, rest)| rest.chars().take(8).collect::<String>());
     assert!(number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_hexdigit())), "{missing:?}");
     let doctor = world.run(&["doctor"]);
-    assert!(doctor.code == Some(1) && doctor.stdout.contains("not here"), "{doctor:?}");
+    assert!(doctor.code == Some(1) && doctor.stdout.contains("is missing"), "{doctor:?}");
     for arguments in [["settings", "--json"], ["doctor", "--json"], ["secret", "key"]] {
         let ran = with(&key, &arguments);
         assert!(!ran.stdout.contains("correct horse") && !ran.stderr.contains("correct horse"), "{ran:?}");
@@ -132,7 +132,7 @@ fn an_end_that_was_asked_for_is_kept_with_metadata_and_where_it_was_heard() {
     assert!(told.contains("why: from x"), "{told}");
     for (arguments, words) in [
         (json!({ "content": "x", "ttl_days": "many" }), "ttl_days: "),
-        (json!({ "content": "x", "expires_at": "2001-01-01" }), "expires_at: is over already"),
+        (json!({ "content": "x", "expires_at": "2001-01-01" }), "expires_at: is in the past"),
         (json!({ "id": "mem_abc", "content": "x" }), "id: "),
         (json!({ "content": "x", "expanded_keywords": [[1]] }), "expanded_keywords: "),
     ] {
@@ -168,14 +168,14 @@ fn an_address_without_tls_stops_the_team_server_and_not_the_memory() {
     let mut client = Client::start_with(&world, &variables);
     assert!(client.ok("memory_recall", json!({ "query": "what marks the spot" })).contains("x marks"));
     let count = client.ok("memory_count", json!({}));
-    assert!(count.contains("not in use") && count.contains("not https"), "{count}");
+    assert!(count.contains("is not used") && count.contains("needs https"), "{count}");
     let (told, refused) = client.call("memory_share", json!({ "id": 1, "shared_with": "bob" }));
     assert!(refused && told.contains("needs a team server") && told.contains("MEMORY_API_KEY"), "{told}");
     assert!(client.close().success());
     let mut command = world.command(World::binary());
     let ran: Ran = command.envs(variables).arg("doctor").output().unwrap().into();
-    assert!(ran.code == Some(1) && ran.stdout.contains("not https"), "{ran:?}");
+    assert!(ran.code == Some(1) && ran.stdout.contains("needs https"), "{ran:?}");
     let mut command = world.command(World::binary());
     let ran: Ran = command.envs(variables).args(["sync", "now"]).output().unwrap().into();
-    assert!(ran.code == Some(3) && ran.stderr.contains("not https"), "{ran:?}");
+    assert!(ran.code == Some(3) && ran.stderr.contains("needs https"), "{ran:?}");
 }

@@ -61,18 +61,18 @@ fn no_text_that_lacks_some_is_written_over_a_file() {
         let file = written(&world, path, "- [fact] the gate is on birch\n");
         written(&world, path, &text);
         let rev = last_change(&world, &name);
-        refused(&world.run(&["restore", &name, "--before", &rev]), "is not kept whole");
+        refused(&world.run(&["restore", &name, "--before", &rev]), "is not stored completely");
         assert_eq!(fs::read_to_string(&file).unwrap(), text);
         // What it said is not known whole.
         written(&world, path, "- [fact] the gate is on elm\n");
         let rev = last_change(&world, &name);
-        refused(&world.run(&["restore", &name, "--before", &rev]), "without it");
+        refused(&world.run(&["restore", &name, "--before", &rev]), "would be incomplete");
         assert_eq!(fs::read_to_string(&file).unwrap(), "- [fact] the gate is on elm\n");
         // Nor when it is removed by hand.
         written(&world, path, &text);
         fs::remove_file(&file).unwrap();
         scanned(&world);
-        refused(&world.run(&["restore", &name]), "without it");
+        refused(&world.run(&["restore", &name]), "would be incomplete");
         scanned(&world);
         assert!(!file.exists(), "nothing waits to be written");
     }
@@ -99,7 +99,7 @@ fn a_copy_kept_of_an_older_text_is_not_brought_back_for_a_newer_one() {
     written(&world, "b.md", secret("Cd"));
     fs::remove_file(&file).unwrap();
     scanned(&world);
-    refused(&world.run(&["restore", "/memories/b.md"]), "without it");
+    refused(&world.run(&["restore", "/memories/b.md"]), "would be incomplete");
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn a_deleted_directory_comes_back_with_its_files() {
     );
     assert_eq!(fs::read_to_string(dir.join("deep/b.md")).unwrap(), long());
     assert!(!dir.join("before.md").exists(), "it was no longer in it");
-    refused(&world.run(&["restore", "/memories/nowhere"]), "none was deleted there");
+    refused(&world.run(&["restore", "/memories/nowhere"]), "no deleted file had this path");
 }
 
 #[test]
@@ -236,8 +236,8 @@ fn a_file_is_told_and_written_as_it_is() {
     let world = World::new();
     written(&world, "long.md", long());
     let file = written(&world, "a.md", "- [fact] tea at four\n");
-    assert!(world.run(&["get", "/memories/long.md"]).stdout.contains("not all of the file is kept"));
-    assert!(!world.run(&["get", "/memories/a.md"]).stdout.contains("not all of the file is kept"));
+    assert!(world.run(&["get", "/memories/long.md"]).stdout.contains("the file is not stored completely"));
+    assert!(!world.run(&["get", "/memories/a.md"]).stdout.contains("the file is not stored completely"));
     let text = "- [fact] tea at five\n- [fact] bread at six\n";
     let ran = world.run_with_stdin(&["update", "/memories/a.md", "--content", "-"], text.as_bytes());
     assert!(ran.code == Some(0) && fs::read_to_string(&file).unwrap() == text, "{ran:?}");
@@ -276,7 +276,7 @@ fn several_memories_come_back_at_once_and_an_earlier_text_alone() {
     }
     assert_eq!(world.run(&["forget", "1", "2"]).code, Some(0));
     let refused = world.run(&["restore", "1", "2", "--before", "1"]);
-    assert!(refused.code == Some(1) && refused.stderr.contains("--before takes one memory"), "{refused:?}");
+    assert!(refused.code == Some(1) && refused.stderr.contains("--before accepts one memory"), "{refused:?}");
     assert!(world.contents().is_empty());
     assert_eq!(world.run(&["restore", "1", "2"]).code, Some(0));
     assert_eq!(world.contents().len(), 2);

@@ -369,7 +369,7 @@ fn an_export_leaves_alone_what_a_person_wrote_and_takes_away_only_what_it_wrote(
     fs::create_dir(&notes).unwrap();
     fs::write(notes.join("mine.md"), "mine").unwrap();
     let refused = place.try_export(&notes, false, false).unwrap_err().to_string();
-    assert!(refused.contains("is not empty, and holds no earlier export"), "{refused}");
+    assert!(refused.contains("is not empty, and contains no earlier export"), "{refused}");
     let done = place.try_export(&notes, false, true).unwrap();
     assert_eq!((done.notes, done.written), (2, 2));
     assert_eq!(place.export(false).written, 0, "nothing is written again");
@@ -384,7 +384,7 @@ fn an_export_leaves_alone_what_a_person_wrote_and_takes_away_only_what_it_wrote(
     place.try_export(&notes, false, true).unwrap();
     assert_eq!(fs::read_to_string(&first).unwrap(), text);
     let home = place.dir.path().join("home/out");
-    assert!(place.try_export(&home, false, true).unwrap_err().to_string().contains("lies in it"));
+    assert!(place.try_export(&home, false, true).unwrap_err().to_string().contains("is inside it"));
     place.add(&notes, Trust::User, Scope::Global);
-    assert!(place.try_export(&notes.join("in"), false, true).unwrap_err().to_string().contains("known twice"));
+    assert!(place.try_export(&notes.join("in"), false, true).unwrap_err().to_string().contains("find them twice"));
 }

@@ -45,7 +45,7 @@ fn odd_settings_come_back_byte_for_byte() {
     assert!(shown.stdout.contains("+++") && shown.stdout.contains("mcp__(tessera|"), "{shown:?}");
     assert_eq!(fs::read(&settings).unwrap(), before[0], "a dry run changes nothing");
     assert!(!world.home().exists());
-    assert_eq!(world.run(&["setup", "claude-code"]).code, Some(1), "nobody to ask");
+    assert_eq!(world.run(&["setup", "claude-code"]).code, Some(1), "nobody can confirm");
     assert_eq!(fs::read(&settings).unwrap(), before[0]);
 
     set_up(&world, "claude-code");
@@ -261,11 +261,14 @@ fn the_auto_memory_of_claude_code_comes_with_its_files_and_is_believed_once_some
     assert_eq!(world.json(&["get", "2"])["trust"], "foreign");
     let dir = path.parent().unwrap().to_str().unwrap();
     let again = ok(world.run(&["import", "claude-md", dir, "--mine"]));
-    assert!(again.stdout.contains("0 stored, 2 already there") && again.stdout.contains("2 of those"), "{again:?}");
+    assert!(
+        again.stdout.contains("0 stored, 2 already there") && again.stdout.contains("now marked as yours"),
+        "{again:?}"
+    );
     assert!(again.stderr.contains("broken.md"), "{again:?}");
     assert_eq!(world.json(&["get", "2"])["trust"], "user");
     let empty = world.path("user/nothing");
     fs::create_dir_all(&empty).unwrap();
     let refused = world.run(&["import", "claude-md", empty.to_str().unwrap()]);
-    assert!(refused.code == Some(1) && refused.stderr.contains("has no Markdown files"), "{refused:?}");
+    assert!(refused.code == Some(1) && refused.stderr.contains("contains no Markdown files"), "{refused:?}");
 }

@@ -127,9 +127,9 @@ fn nothing_is_cleared_unasked_and_what_is_cleared_comes_back() {
     assert!(asked.stdout.contains("/memories/lamp.md") && world.home().join("memories/lamp.md").is_file(), "{asked:?}");
     let cleared = on(&world, "03-10", &["files", "unread", "--days", "30", "--clear", "--yes"]);
     assert_eq!(cleared.code, Some(0), "{cleared:?}");
-    assert!(cleared.stdout.contains("/notes/mine.md") && cleared.stderr.contains("1 stay"), "{cleared:?}");
+    assert!(cleared.stdout.contains("/notes/mine.md") && cleared.stderr.contains("1 files stay"), "{cleared:?}");
     assert!(
-        cleared.stdout.ends_with("4 files deleted; `tessera restore` with a path brings one back\n"),
+        cleared.stdout.ends_with("deleted 4 files; `tessera restore` with a path brings one back\n"),
         "{cleared:?}"
     );
     let is_there = |name: &str| world.home().join("memories").join(name).is_file();
@@ -140,7 +140,7 @@ fn nothing_is_cleared_unasked_and_what_is_cleared_comes_back() {
     assert!(notes.join("mine.md").is_file(), "its folder is only read");
     assert!(!on(&world, "03-10", &["recall", "lamp"]).stdout.contains("green"));
     let history = on(&world, "03-11", &["history", "/memories/lamp.md"]);
-    assert!(history.stdout.contains("not read for 30 days"), "{history:?}");
+    assert!(history.stdout.contains("not used for 30 days"), "{history:?}");
     assert_eq!(on(&world, "03-11", &["restore", "/memories/lamp.md"]).code, Some(0));
     let lamp = fs::read_to_string(world.home().join("memories/lamp.md")).unwrap();
     assert_eq!(lamp, "- [fact] the lamp is green\n");
@@ -149,7 +149,7 @@ fn nothing_is_cleared_unasked_and_what_is_cleared_comes_back() {
     let json: Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(json["cleared"], json!(["/memories/kettle.md", "/memories/lamp.md"]));
     let none = on(&world, "06-10", &["files", "unread", "--days", "300"]);
-    assert!(none.stdout.is_empty() && none.stderr.contains("every file was read or changed"), "{none:?}");
+    assert!(none.stdout.is_empty() && none.stderr.contains("no files unused"), "{none:?}");
 }
 
 #[test]

@@ -1,50 +1,51 @@
-//! The model behind the table: what was measured, what is assumed, and what follows for so many users.
+//! The model behind the table: measured costs, assumptions, and the needs that follow from them.
 
-/// Bytes and milliseconds that were seen with ten million memories of 5 500 users, each a sentence of 107 characters, on two
-/// machines of Citus with a coordinator: docs/SCALING.md, "Ten million memories". All was on one computer of two cores that
-/// others used as well: times are of processors, not of the clock, and of 16 clients at once.
+/// Bytes and milliseconds that we measured with ten million memories of 5,500 users, each a sentence of 107 characters,
+/// on two Citus machines with a coordinator: docs/SCALING.md, "Ten million memories". Everything ran on one shared
+/// computer with two cores, so the times are processor times, with 16 clients.
 mod measured {
-    /// A memory with its indexes, without vectors.
+    /// A memory with its indexes, without embeddings.
     pub(super) const MEMORY: f64 = 798.0;
-    /// Its row in the feed with its indexes.
+    /// Its feed row with its indexes.
     pub(super) const FEED: f64 = 269.0;
-    /// The vectors of a text of one passage, as they are kept: `SentMeaning`, and docs/SCALING.md, "What grows".
+    /// The embedding of a one-passage text: `SentMeaning`, and docs/SCALING.md, "Storage growth".
     pub(super) const VECTORS: f64 = 389.0;
-    /// A memory in an index with vectors: `tessera_index_bytes`, 10 000 notes of 16 words (docs/SCALING.md, "What memories mean").
+    /// A memory in an index with embeddings: `tessera_index_bytes`, 10,000 notes of 16 words (docs/SCALING.md,
+    /// "Semantic search").
     pub(super) const INDEXED: f64 = 470.0;
     /// A user (92) with two keys (349 each), on every machine.
     pub(super) const KEYS: f64 = 790.0;
 
-    /// Milliseconds of processors for one request: of the server, of the machine with the rows, of the coordinator.
+    /// Milliseconds of processor time for one request: of the server, of the data machine, of the coordinator.
     pub(super) struct Cost {
         pub(super) server: f64,
         pub(super) machine: f64,
         pub(super) coordinator: f64,
     }
-    /// A machine asks whether there is news, and there is none.
+    /// A machine asks for changes, and there are none.
     pub(super) const POLL: Cost = Cost { server: 0.62, machine: 2.57, coordinator: 3.15 };
-    /// A question to an index that is there.
+    /// A question to an index in memory.
     pub(super) const RECALL: Cost = Cost { server: 1.18, machine: 2.91, coordinator: 2.25 };
     /// A memory that is stored.
     pub(super) const WRITE: Cost = Cost { server: 0.98, machine: 5.20, coordinator: 5.72 };
 }
 
-/// What nobody measured: change it and print again.
+/// Assumptions: change them and print the table again.
 mod assumed {
     /// Memories of a user.
     pub(super) const EACH: f64 = 1_000.0;
-    /// Of all users, so many work in the busiest hour, on so many machines.
+    /// The share of users who work in the busiest hour, and their machines.
     pub(super) const AT_WORK: f64 = 0.4;
     pub(super) const MACHINES: f64 = 1.3;
-    /// A machine asks for news every so many seconds.
+    /// The interval in seconds at which a machine asks for changes.
     pub(super) const EVERY: f64 = 60.0;
-    /// Questions to the server in an hour of work: machines that are in sync answer their own.
+    /// Questions to the server per hour of work. Synced machines answer their own questions.
     pub(super) const RECALLS: f64 = 5.0;
-    /// Memories that are written in an hour of work.
+    /// Memories written per hour of work.
     pub(super) const WRITES: f64 = 6.0;
-    /// How much of anything is used at most.
+    /// The maximum utilisation of any resource.
     pub(super) const FULL: f64 = 0.6;
-    /// A server: processors and gigabytes for indexes, of so many.
+    /// A server: processors, and gigabytes for indexes.
     pub(super) const SERVER_CORES: f64 = 4.0;
     pub(super) const SERVER_INDEX_GB: f64 = 12.0;
     pub(super) const SERVER_GB: f64 = 16.0;
@@ -52,11 +53,11 @@ mod assumed {
     pub(super) const MACHINE_CORES: f64 = 8.0;
     pub(super) const MACHINE_GB: f64 = 64.0;
     pub(super) const MACHINE_DISK_TB: f64 = 4.0;
-    /// The coordinator, of which there is one.
+    /// The single coordinator.
     pub(super) const COORDINATOR_CORES: f64 = 32.0;
-    /// What all machines keep of users and keys may take so many gigabytes of each.
+    /// Gigabytes per machine for the users and keys that every machine stores.
     pub(super) const EVERYWHERE_GB: f64 = 100.0;
-    /// Dollars a month: a processor, a gigabyte of memory, a terabyte of disk with its backup.
+    /// Dollars per month: a processor, a gigabyte of memory, a terabyte of disk with its backup.
     pub(super) const CORE: f64 = 20.0;
     pub(super) const GB: f64 = 2.5;
     pub(super) const TB: f64 = 160.0;
@@ -65,7 +66,7 @@ mod assumed {
 use assumed as a;
 use measured as m;
 
-/// What so many users need in their busiest hour.
+/// The needs of this number of users in their busiest hour.
 struct Need {
     users: f64,
     rows: f64,
@@ -104,13 +105,13 @@ impl Need {
         }
     }
 
-    /// Servers: as many as have the processors and hold the indexes; two, so that one may end.
+    /// Servers for the processors and indexes; at least two, so that one may stop.
     fn servers(&self) -> f64 {
         let by_cores = self.server_cores / (a::SERVER_CORES * a::FULL);
         by_cores.max(self.index_gb / a::SERVER_INDEX_GB).ceil().max(2.0)
     }
 
-    /// Machines of the database; one holds everything as long as that is enough.
+    /// Database machines. One machine is enough until a resource runs out.
     fn machines(&self) -> f64 {
         let by_cores = self.machine_cores / (a::MACHINE_CORES * a::FULL);
         by_cores.max(self.terabytes / (a::MACHINE_DISK_TB * a::FULL)).ceil().max(1.0)
@@ -120,7 +121,7 @@ impl Need {
         self.machines() > 1.0
     }
 
-    /// Coordinators that this would take.
+    /// Coordinators that this load would need.
     fn coordinators(&self) -> f64 {
         if self.is_spread() { (self.coordinator_cores / (a::COORDINATOR_CORES * a::FULL)).ceil().max(1.0) } else { 0.0 }
     }
@@ -133,7 +134,7 @@ impl Need {
         (self.servers() * server + self.machines() * machine + self.coordinators() * coordinator) / self.users
     }
 
-    /// What would be too little first with one server, one machine and one coordinator; of what cannot be had twice, that.
+    /// The first bottleneck with one server, one machine and one coordinator. Prefers a resource that cannot be added.
     fn bottleneck(&self) -> &'static str {
         if self.everywhere_gb > a::EVERYWHERE_GB * a::FULL {
             return "users and keys on every machine: a table by key id";
@@ -152,7 +153,7 @@ impl Need {
     }
 }
 
-/// A number in three digits or fewer and a unit: `4.7 k`.
+/// A number with at most three digits and a unit: `4.7 k`.
 fn short(number: f64) -> String {
     let units = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")];
     let (unit, name) = units.into_iter().find(|(unit, _)| number >= *unit).unwrap_or((1.0, ""));

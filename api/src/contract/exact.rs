@@ -1,20 +1,20 @@
-//! The parts of the contract that the types of requests do not say: which texts a field takes. JSON Schema has them as patterns,
-//! which stand here once and not as literals beside each field. Patterns are those of ECMA 262.
+//! The parts of the OpenAPI contract that request types cannot express: which texts a field accepts. JSON Schema
+//! describes them as ECMA 262 patterns. Each pattern is defined once.
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
-/// A UUID, but for the two that no memory has.
+/// A UUID, except the two reserved ones.
 const UUID: &str =
     "(?!0{8}-(0{4}-){3}0{12}$|[fF]{8}-([fF]{4}-){3}[fF]{12}$)[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}";
 /// Any UUID.
 const ANY_UUID: &str = "^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$";
-/// The name of a category: no comma, quote or control character, and no space at an end.
+/// The name of a category: no comma, quote or control character, and no space at either end.
 const CATEGORY: &str = r#"[^\s",\x00-\x1f\x7f-\x9f]([^",\x00-\x1f\x7f-\x9f]{0,62}[^\s",\x00-\x1f\x7f-\x9f])?"#;
-/// A tag: the same, without a `#` at its beginning.
+/// A tag: like a category, without a leading `#`.
 const TAG: &str = r#"[^\s#",\x00-\x1f\x7f-\x9f]([^",\x00-\x1f\x7f-\x9f]{0,62}[^\s",\x00-\x1f\x7f-\x9f])?"#;
 const KIND: &str = "(fact|entity|relationship|self)";
-/// A date, or a time of RFC 3339, of the years 1 to 9999 but for their last two days.
+/// A date, or an RFC 3339 time, in the years 1 to 9999 except for their last two days.
 const TIME: &str = concat!(
     "(?!9999-12-3|0000)[0-9]{4}-((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)",
     r"([Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9]))?"
@@ -34,7 +34,7 @@ fn or_nothing(pattern: &str) -> String {
     format!("^({pattern})?$")
 }
 
-/// Several of them, with commas between.
+/// Several of them, separated by commas.
 fn some(pattern: &str) -> String {
     format!("^({pattern}(,{pattern})*)?$")
 }
@@ -47,7 +47,7 @@ fn text_or_null(pattern: &str) -> Value {
     json!({ "type": ["string", "null"], "pattern": pattern })
 }
 
-/// The short number of a memory, or its UUID.
+/// The short ID of a memory, or its UUID.
 fn memory() -> Value {
     text(&format!("^([0-9]{{1,18}}|{UUID})$"))
 }
@@ -73,7 +73,7 @@ fn bounded_or_null(pattern: &str, most: u32) -> Value {
     json!({ "type": ["string", "null"], "pattern": pattern, "maxLength": most })
 }
 
-/// Schemas, their fields, and what these take.
+/// Schemas, their fields, and the accepted texts.
 fn fields() -> Vec<(&'static str, &'static str, Value)> {
     let tags = words(&text(&or_nothing(TAG)), &text(&some(TAG)), Some(32));
     let named = words(&bounded(NO_NUL, 200), &bounded(NO_NUL, 200), Some(128));
@@ -130,7 +130,7 @@ fn fields() -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
-/// Routes, the names of their parameters, and what these take.
+/// Routes, the names of their parameters, and the accepted texts.
 fn parameters() -> Vec<(&'static str, &'static str, &'static str, Value)> {
     let rev = text(r#"^(\*|(W/)?"[0-9]{1,18}"|[0-9]{1,18})$"#);
     let request = text(r"^[!-~]([\t -~]{0,198}[!-~])?$");
@@ -161,7 +161,7 @@ fn parameters() -> Vec<(&'static str, &'static str, &'static str, Value)> {
     ]
 }
 
-/// Bodies of machines. What a new memory or an edit says is described in docs/decisions/0008-restores-and-authors.md.
+/// Request bodies of sync clients. docs/decisions/0008-restores-and-authors.md describes new memories and edits.
 fn bodies() -> [(&'static str, &'static str, Value); 2] {
     let uuid = text(ANY_UUID);
     let op = json!({
@@ -203,7 +203,7 @@ fn bodies() -> [(&'static str, &'static str, Value); 2] {
     ]
 }
 
-/// Gives a schema what it lacks; what it says in words stays.
+/// Replaces a schema, and keeps its description.
 fn replace(schema: &mut Value, exact: Value) {
     let words = schema.get("description").cloned();
     *schema = exact;
@@ -224,7 +224,7 @@ fn parameter<'a>(contract: &'a mut Value, path: &str, method: &str, name: &str) 
     all.iter_mut().filter_map(Value::as_object_mut).find(|one| one.get("name").is_some_and(|known| known == name))
 }
 
-/// The contract as clients read it. Gives also what it names and does not have: nothing, as a test makes sure.
+/// The contract as clients read it. Also returns names that do not exist in it; a test checks that there are none.
 pub(crate) fn exact(contract: &OpenApi) -> (Value, Vec<String>) {
     let mut contract = serde_json::to_value(contract).unwrap_or_default();
     let mut missing = Vec::new();
@@ -260,7 +260,7 @@ pub(crate) fn exact(contract: &OpenApi) -> (Value, Vec<String>) {
     }
     for (pointer, keyword, value) in [
         ("/components/schemas/MemoryPatch", "minProperties", json!(1)),
-        // A deleted memory is no row that was removed for good.
+        // A deleted memory is not a permanently deleted one.
         ("/components/schemas/GoneView", "additionalProperties", json!(false)),
     ] {
         match contract.pointer_mut(pointer).and_then(Value::as_object_mut) {

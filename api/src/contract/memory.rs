@@ -1,4 +1,4 @@
-//! Memories and links as they are sent to the server.
+//! Memories and links in requests.
 
 use serde::Deserialize;
 use tessera_engine::domain::{
@@ -14,17 +14,17 @@ pub(crate) struct NewMemory {
     /// The text, verbatim.
     #[schema(min_length = 1, max_length = 32768)]
     content: String,
-    /// Its UUID; made if left out. A number is somebody else's name for it, and ignored.
+    /// Its UUID; generated if missing. A number is another system's ID and is ignored.
     id: Option<MemoryName>,
     /// Its UUID, as answers give it.
     #[schema(format = Uuid)]
     uuid: Option<String>,
-    /// What the sender calls it: given back as it came. With it a text that is there already is not stored again.
+    /// The sender's own ID, returned unchanged. With it, a text that already exists is not stored again.
     local_id: Option<serde_json::Value>,
-    /// Category; facts if left out, inferred if null or empty.
+    /// Category [default: facts]; derived if null or empty.
     #[serde(default = "facts")]
     category: Option<String>,
-    /// fact, entity, relationship or self; inferred if left out.
+    /// fact, entity, relationship or self; derived if missing.
     #[serde(rename = "type")]
     kind: Option<String>,
     /// Tags.
@@ -32,52 +32,53 @@ pub(crate) struct NewMemory {
     /// Further words to find it by.
     #[serde(alias = "expanded_keywords")]
     keywords: Option<Words>,
-    /// Named things in it; extracted if left out.
+    /// Named entities; extracted if missing.
     entities: Option<Words>,
-    /// 0 to 1; 0.5 if left out, scored if null.
+    /// 0 to 1 [default: 0.5]; derived if null.
     #[schema(minimum = 0, maximum = 1)]
     #[serde(default = "half")]
     importance: Option<f64>,
-    /// The project it belongs to; everywhere if left out.
+    /// The project it belongs to [default: global].
     scope: Option<String>,
     /// The session it comes from.
     session: Option<String>,
-    /// When it became true, as RFC 3339; now if left out.
+    /// When it became true, as RFC 3339 [default: now].
     created: Option<String>,
-    /// When it leaves recall, as RFC 3339; never if left out.
+    /// When it expires, as RFC 3339 [default: never].
     expires: Option<String>,
-    /// The whole text is a secret: it is kept as such, and what is said of it stands in its place.
+    /// The whole text is a secret: it is encrypted, and `summary` replaces it.
     #[serde(default)]
     force_sensitive: bool,
-    /// What is to be kept beside the text and given back with it: an object of at most 8 KiB.
+    /// An object of at most 8 KiB, stored beside the text and returned with it.
     #[schema(value_type = Option<Object>)]
     #[serde(default, deserialize_with = "Metadata::read")]
     metadata: Option<Metadata>,
-    /// What is said of a text that is a secret as a whole: with `force_sensitive` alone.
+    /// Describes a text that is secret as a whole; only with `force_sensitive`.
     summary: Option<String>,
-    /// What the older system encrypted, as base64: it is opened with the server's key and kept as a secret.
+    /// A text that the older system encrypted, as base64. The server decrypts it with its key and stores it as a
+    /// secret.
     encrypted_content: Option<String>,
-    /// The older system's number of it, where that put the text into the vault: it is read there and kept as a secret.
+    /// The older system's vault ID of the text. The server reads the text from the vault and stores it as a secret.
     vault_id: Option<u64>,
 }
 
-/// The category of the older API for what has none.
+/// The default category of the older API.
 #[expect(clippy::unnecessary_wraps, reason = "null is told from what is left out")]
 fn facts() -> Option<String> {
     Some("facts".into())
 }
 
-/// The importance of the older API for what has none.
+/// The default importance of the older API.
 #[expect(clippy::unnecessary_wraps, reason = "as above")]
 fn half() -> Option<f64> {
     Some(0.5)
 }
 
-/// What is said of a text that is a secret as a whole.
+/// The description of a text that is secret as a whole.
 fn said_of(is_secret: bool, summary: Option<&String>, category: Option<&String>) -> Option<String> {
     let summary = summary.map(|text| text.trim()).filter(|text| !text.is_empty());
     match (is_secret, summary) {
-        // The server makes its own: what it gave out may come back.
+        // The server writes its own summary; a summary that it sent earlier may return.
         (false, _) => None,
         (true, Some(said)) => Some(said.to_owned()),
         (true, None) => {
@@ -88,17 +89,17 @@ fn said_of(is_secret: bool, summary: Option<&String>, category: Option<&String>)
 }
 
 impl NewMemory {
-    /// What the older system encrypted.
+    /// The text that the older system encrypted.
     pub(crate) fn encrypted(&self) -> Option<&str> {
         self.encrypted_content.as_deref().filter(|text| !text.is_empty())
     }
 
-    /// Where the older system put the text into the vault.
+    /// The vault ID that the older system gave the text.
     pub(crate) fn vault_id(&self) -> Option<u64> {
         self.vault_id
     }
 
-    /// The same, where what it encrypted was opened: that is what it says, and all of it is a secret.
+    /// The same with the decrypted text, which is secret as a whole.
     pub(crate) fn decrypted(mut self, value: &str) -> Self {
         self.summary = Some(std::mem::replace(&mut self.content, value.to_owned()));
         self.force_sensitive = true;
@@ -120,7 +121,7 @@ impl NewMemory {
         self.local_id.as_ref()
     }
 
-    /// What is to be stored, by whom a request is: a program, for the person whose key it has.
+    /// The draft to store. The request comes from a program of the key's user.
     pub(crate) fn draft(&self) -> Result<Draft, DomainError> {
         let time = |field, text: &Option<String>| text.as_deref().map(|text| parsed(field, text)).transpose();
         Ok(Draft {
@@ -143,7 +144,7 @@ impl NewMemory {
     }
 }
 
-/// Fields to change; those left out stay.
+/// Fields to change; missing fields stay.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct MemoryPatch {
     /// The new text.
@@ -154,31 +155,31 @@ pub(crate) struct MemoryPatch {
     /// The new type.
     #[serde(rename = "type")]
     kind: Option<String>,
-    /// The new tags, replacing the old ones.
+    /// The new tags, which replace the old ones.
     tags: Option<Words>,
-    /// The new keywords, replacing the old ones.
+    /// The new keywords, which replace the old ones.
     #[serde(alias = "expanded_keywords")]
     keywords: Option<Words>,
-    /// The new named things, replacing the old ones.
+    /// The new entities, which replace the old ones.
     entities: Option<Words>,
     /// The new importance.
     #[schema(minimum = 0, maximum = 1)]
     importance: Option<f64>,
     /// The new scope.
     scope: Option<String>,
-    /// What is kept beside the text, replacing what was; an empty object for none.
+    /// New metadata, which replace the old ones; an empty object removes them.
     #[schema(value_type = Option<Object>)]
     #[serde(default, deserialize_with = "Metadata::read")]
     metadata: Option<Metadata>,
-    /// The whole text, new or as it is, is a secret: it is kept as such, and what is said of it stands in its place.
+    /// The whole text, new or present, is a secret: it is encrypted, and `summary` replaces it.
     #[serde(default)]
     force_sensitive: bool,
-    /// What is said of a text that is a secret as a whole: with `force_sensitive` alone.
+    /// Describes a text that is secret as a whole; only with `force_sensitive`.
     summary: Option<String>,
 }
 
 impl MemoryPatch {
-    /// The first field that is given beside the text.
+    /// The first field besides the text.
     pub(crate) fn field_beside_text(&self) -> Option<&'static str> {
         let given = [
             ("tags", self.tags.is_some()),
@@ -193,17 +194,17 @@ impl MemoryPatch {
         given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
     }
 
-    /// The new text, if one is given.
+    /// The new text, if the request contains one.
     pub(crate) fn content(&self) -> Option<&str> {
         self.content.as_deref()
     }
 
-    /// True if the whole text is to be hidden, and the caller does not send it.
+    /// True if the whole text shall be hidden, but the request does not contain it.
     pub(crate) fn hides_unseen_text(&self) -> bool {
         self.force_sensitive && self.content.is_none()
     }
 
-    /// What is to be changed of a text; nothing, where no field is given.
+    /// The patch; empty if the request contains no field.
     pub(crate) fn patch(&self, now: &str) -> Result<Patch, DomainError> {
         let kept = || self.force_sensitive.then(|| now.to_owned());
         Ok(Patch {
@@ -226,15 +227,15 @@ impl MemoryPatch {
 /// A link to make.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct NewLink {
-    /// The other memory: its number, or its UUID.
+    /// The other memory: its short ID or its UUID.
     pub(crate) target_id: MemoryName,
-    /// supersedes, resolved_by, part_of, see_also, or any other short name such as depends_on.
+    /// supersedes, resolved_by, part_of, see_also, or any short name such as depends_on.
     #[serde(alias = "type")]
     link_type: String,
 }
 
 impl NewLink {
-    /// The link to the memory that `target_id` was found to name.
+    /// The link to the memory that `target_id` names.
     pub(crate) fn link(&self, to: MemoryUuid) -> Result<Link, DomainError> {
         let kind: LinkKind = parsed("link_type", &self.link_type)?;
         Ok(Link { kind, to })

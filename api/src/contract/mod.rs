@@ -1,5 +1,5 @@
-//! What REST requests and answers look like. `/api/*` is the older API: its clients find the names, numbers, texts and
-//! defaults there that they know, what they send beside is ignored, and what is new stands beside what is theirs.
+//! Shapes of REST requests and answers. `/api/*` is the older API: it keeps that API's names, IDs, texts and defaults,
+//! ignores unknown fields, and adds new fields.
 
 mod exact;
 mod memory;
@@ -32,7 +32,7 @@ pub(crate) use views::{
 pub(crate) enum MemoryName {
     /// Its short number.
     Number(i64),
-    /// Its UUID, or the number as text.
+    /// Its UUID, or the short ID as text.
     Text(String),
 }
 
@@ -45,21 +45,21 @@ impl fmt::Display for MemoryName {
     }
 }
 
-/// Words as a list, or as text: tags with commas, keywords with commas or blanks.
+/// Words as a list, or as text: tags separated by commas, keywords by commas or spaces.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub(crate) enum Words {
     /// A list.
     List(Vec<String>),
-    /// Text with commas, of keywords also with blanks alone.
+    /// Text with commas; keywords may have spaces only.
     Text(String),
 }
 
-/// Keywords of a text that are kept: the older API took any number.
+/// The number of keywords that are stored; the older API accepted any number.
 const MOST_KEYWORDS: usize = 128;
 
 impl Words {
-    /// Keywords. A text without a comma is one of the older API: each of its words is one.
+    /// The keywords. A text without commas comes from the older API, where each word is a keyword.
     fn keywords(&self) -> Vec<String> {
         let Self::Text(text) = self else { return self.list() };
         let mut seen = HashSet::new();
@@ -81,7 +81,7 @@ impl Words {
     }
 }
 
-/// A value that its type parses from text; the error names the field.
+/// Parses a text; the error names the field.
 fn parsed<T: FromStr<Err = DomainError>>(field: &'static str, text: &str) -> Result<T, DomainError> {
     text.parse().map_err(|error| match error {
         DomainError::Invalid { problem, fix, .. } => DomainError::Invalid { field, problem, fix },
@@ -96,7 +96,7 @@ fn each<T: FromStr<Err = DomainError>>(field: &'static str, words: Option<&Words
 fn tags(words: Option<&Words>) -> Result<Vec<Tag>, DomainError> {
     let mut tags = words.map(Words::list).unwrap_or_default();
     if matches!(words, Some(Words::Text(_))) {
-        // The older API took any number of them.
+        // The older API accepted any number.
         let mut seen = HashSet::new();
         tags.retain(|tag| seen.insert(tag.to_lowercase()));
         tags.truncate(MAX_TAGS);

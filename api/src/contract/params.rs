@@ -1,4 +1,4 @@
-//! Parameters in paths and query strings, bodies of requests about shares, and counts of categories and tags.
+//! Parameters of paths and queries, bodies for shares, and counts of categories and tags.
 
 use serde::{Deserialize, Serialize};
 use tessera_engine::domain::MemoryUuid;
@@ -7,9 +7,9 @@ use utoipa::{IntoParams, ToSchema};
 /// A memory in a path.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "it describes what handlers take as text")]
+#[expect(dead_code, reason = "the OpenAPI contract describes these texts; handlers parse them")]
 pub(crate) struct OfMemory {
-    /// The memory's short number for the caller, or its UUID.
+    /// The memory's short ID for the caller, or its UUID.
     #[param(pattern = "^([0-9]{1,9}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$")]
     pub(crate) id: String,
 }
@@ -25,8 +25,8 @@ pub(crate) struct ListQuery {
     /// Memories of a page.
     #[param(minimum = 1, maximum = 10000)]
     pub(crate) limit: Option<u32>,
-    /// Memories before it. With it long texts make a page shorter, and `next_offset` says where to go on; without it all
-    /// that `limit` asks for comes at once.
+    /// Memories to skip. With an offset, long texts shorten a page, and `next_offset` leads to the rest; without it,
+    /// the answer is complete.
     #[param(minimum = 0, maximum = 1_000_000_000)]
     pub(crate) offset: Option<u32>,
     /// importance (default) or recency.
@@ -43,8 +43,8 @@ pub(crate) struct PageQuery {
     /// Memories of a page.
     #[param(minimum = 1, maximum = 10000)]
     pub(crate) limit: Option<u32>,
-    /// Memories before it. With it long texts make a page shorter, and `next_offset` says where to go on; without it all
-    /// that `limit` asks for comes at once.
+    /// Memories to skip. With an offset, long texts shorten a page, and `next_offset` leads to the rest; without it,
+    /// the answer is complete.
     #[param(minimum = 0, maximum = 1_000_000_000)]
     pub(crate) offset: Option<u32>,
 }
@@ -53,8 +53,8 @@ pub(crate) struct PageQuery {
 #[derive(Debug, Clone, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct SinceQuery {
-    /// RFC 3339, or the server_time of the answer before: what changed after it, with what was deleted. Everything that is
-    /// not deleted if left out. A `+` that became a space is taken as it was meant.
+    /// RFC 3339, or the server_time of the previous answer: returns later changes with deletions. Without it, returns
+    /// everything that is not deleted. A `+` that arrived as a space is accepted.
     pub(crate) since: Option<String>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct SinceQuery {
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ChangesQuery {
-    /// The epoch that the cursor belongs to.
+    /// The generation that the cursor belongs to.
     pub(crate) epoch: u64,
     /// The cursor.
     #[serde(default)]
@@ -71,24 +71,24 @@ pub(crate) struct ChangesQuery {
     pub(crate) limit: Option<u32>,
 }
 
-/// What a machine knew, and where it stands in the snapshot.
+/// A machine's known generation, and its position in the snapshot.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct SnapshotQuery {
-    /// The epoch that what the machine knows belongs to; 0 for a new one.
+    /// The generation that the machine knows; 0 for a new machine.
     #[serde(default)]
-    #[expect(dead_code, reason = "what is common is told by marks; older machines say their epoch")]
+    #[expect(dead_code, reason = "clients send checkpoints; earlier clients send a generation")]
     pub(crate) epoch: u64,
-    /// The last id of the page before.
+    /// The last UUID of the previous page.
     #[param(value_type = Option<String>, format = Uuid)]
     pub(crate) after: Option<MemoryUuid>,
 }
 
-/// How secrets are taken out of what is there.
+/// How to redact secrets in existing rows.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct MigrateQuery {
-    /// Where to go on: what the answer before said as `next`.
+    /// Where to continue: `next` of the previous answer.
     #[param(value_type = Option<String>, format = Uuid)]
     pub(crate) after: Option<MemoryUuid>,
     /// Count, and change nothing.
@@ -106,7 +106,7 @@ pub(crate) struct ShareWith {
     pub(crate) permission: Option<String>,
 }
 
-/// A tag and with whom to share it.
+/// A tag and the user to share it with.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ShareTagWith {
     /// The tag.
@@ -119,7 +119,7 @@ pub(crate) struct ShareTagWith {
     pub(crate) permission: Option<String>,
 }
 
-/// A tag and with whom to share it no longer.
+/// A tag and the user to stop sharing it with.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct UnshareTag {
     /// The tag.
@@ -130,7 +130,7 @@ pub(crate) struct UnshareTag {
     pub(crate) shared_with: String,
 }
 
-/// The answer to what another user offers by a tag.
+/// The answer to an invitation.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct InvitationAnswer {
     /// Who offers it.
@@ -139,11 +139,11 @@ pub(crate) struct InvitationAnswer {
     /// The tag.
     #[schema(min_length = 1, max_length = 100)]
     pub(crate) tag: String,
-    /// True to see what has the tag, now and later; false to see none of it.
+    /// True to see all present and future memories with the tag; false to see none.
     pub(crate) accept: bool,
 }
 
-/// A tag or category and how many memories have it.
+/// A tag or category, and the number of its memories.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct TagCount {
     /// The tag.
@@ -152,7 +152,7 @@ pub(crate) struct TagCount {
     pub(crate) count: i64,
 }
 
-/// A category and how many memories have it.
+/// A category, and the number of its memories.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct CategoryCount {
     /// The category.

@@ -17,30 +17,29 @@ pub(crate) struct Question {
     #[serde(alias = "query")]
     #[schema(max_length = 100_000)]
     context: String,
-    /// Further words for it, at a lower weight.
+    /// Further words, with a lower weight.
     #[schema(max_length = 100_000)]
     expanded_query: Option<String>,
-    /// Tokens that the whole answer may cost, 1 to 100000. With it the answer has details and an index; without it,
-    /// rows in the older API's form.
+    /// Maximum tokens of the whole answer, 1 to 100000. With it, the answer has full results and summaries; without it,
+    /// rows of the older API.
     #[schema(minimum = 1, maximum = 100_000)]
     max_tokens: Option<u32>,
-    /// o200k, claude or claude:FACTOR: whose tokens.
+    /// The tokenizer: o200k, claude or claude:FACTOR.
     token_profile: Option<String>,
-    /// Memories of the answer, 1 to 200. Without max_tokens up to 10000 may be asked for: a question gets the best 200,
-    /// none at all gets as many of all memories.
+    /// Number of memories, 1 to 200. Without max_tokens up to 10000: a question returns the best 200, an empty question
+    /// lists all memories.
     #[schema(minimum = 1, maximum = 10000)]
     limit: Option<u32>,
-    /// hybrid (default), relevance, importance or recency. Without max_tokens as in the older API: importance by default,
-    /// and relevance by any name that is none of these.
+    /// hybrid (default), relevance, importance or recency. Without max_tokens as in the older API: importance by
+    /// default, and relevance for any other name.
     #[serde(alias = "sort_by")]
     sort: Option<String>,
     /// dual or details.
     packing: Option<String>,
-    /// short (default), or full: memories in full say also their summary, when they were made, last used and end, how
-    /// often they were used, and what is kept beside them. Only with max_tokens.
-    rows: Option<String>,
-    /// on, off or auto: many short rows in order of time; with auto, where the question asks for many. Only with
+    /// short (default), or full: full results also contain summary, times, access count and metadata. Only with
     /// max_tokens.
+    rows: Option<String>,
+    /// on, off or auto: many short rows in order of time; auto decides by the question. Only with max_tokens.
     breadth: Option<String>,
     /// Only of these categories.
     category: Option<Words>,
@@ -49,11 +48,11 @@ pub(crate) struct Question {
     kind: Option<Words>,
     /// Only with one of these tags.
     tags: Option<Words>,
-    /// Only with one of these named things.
+    /// Only memories with one of these entities.
     entities: Option<Words>,
     /// Only of these scopes.
     scope: Option<Words>,
-    /// The current project: its memories and global ones come first.
+    /// The current project: its memories and global ones rank first.
     project: Option<String>,
     /// Only shared by this user.
     shared_by: Option<String>,
@@ -63,29 +62,29 @@ pub(crate) struct Question {
     until: Option<String>,
     /// Where to go on.
     cursor: Option<String>,
-    /// Where nothing matches: list all that shares a word with the question, not only the best of it.
+    /// If nothing matches, lists all memories that share a word with the question.
     weak: Option<bool>,
 }
 
-/// Bytes of a question, and of its further words.
+/// Maximum bytes of a question, and of its further words.
 const MOST_QUESTION_BYTES: usize = 100_000;
 
 fn bounded(field: &'static str, text: &str) -> Result<(), DomainError> {
     if text.len() > MOST_QUESTION_BYTES {
-        return Err(DomainError::invalid(field, "is too long", "give at most 100000 bytes"));
+        return Err(DomainError::invalid(field, "is too long", "send at most 100000 bytes"));
     }
     Ok(())
 }
 
-/// Memories that may be asked for in the older form.
+/// Maximum number of memories in the older form.
 const MOST_OLDER: u32 = 10_000;
 
-/// Texts that stand for nothing when they are blank.
+/// A text, unless it is blank.
 fn some(text: Option<&String>) -> Option<String> {
     text.cloned().filter(|text| !text.trim().is_empty())
 }
 
-/// All that a user sees, as it is listed.
+/// A list of all memories that a user sees.
 #[derive(Debug, Clone)]
 pub(crate) struct Everything {
     pub(crate) filters: Filters,
@@ -98,7 +97,7 @@ impl Question {
         self.max_tokens.is_some()
     }
 
-    /// What is listed for a question of the older form that asks nothing: it lists everything. `None` for any other.
+    /// The list for an empty question in the older form; `None` for any other question.
     pub(crate) fn everything(&self) -> Result<Option<Everything>, DomainError> {
         let asks = some(Some(&self.context)).is_some() || some(self.expanded_query.as_ref()).is_some();
         if self.has_budget() || asks {
@@ -133,12 +132,12 @@ impl Question {
         }
     }
 
-    /// What the rows of an answer within a budget say.
+    /// The fields of rows in an answer with a budget.
     pub(crate) fn rows(&self) -> Result<JsonRows, DomainError> {
         match some(self.rows.as_ref()).as_deref() {
             None | Some("short") => Ok(JsonRows::default()),
             Some("full") => Ok(JsonRows { full: true, ..JsonRows::default() }),
-            Some(_) => Err(DomainError::invalid("rows", "is unknown", "give full or short")),
+            Some(_) => Err(DomainError::invalid("rows", "is unknown", "use full or short")),
         }
     }
 
@@ -158,7 +157,7 @@ impl Question {
             sort: self.sorting()?,
             packing: some(&self.packing).map_or(Ok(Packing::default()), |packing| parsed("packing", &packing))?,
             breadth: match some(&self.breadth) {
-                // The older form has rows in full alone, best first.
+                // The older form only has full rows, best first.
                 _ if !self.has_budget() => Breadth::Off,
                 Some(breadth) => parsed("breadth", &breadth)?,
                 None => Breadth::Auto,
@@ -182,27 +181,27 @@ impl Question {
     }
 }
 
-/// The answer within a budget, as the engine renders it.
+/// An answer with a budget, as the engine renders it.
 #[derive(ToSchema)]
-#[expect(dead_code, reason = "the engine renders it; this describes it")]
+#[expect(dead_code, reason = "the engine renders the reply; this type only describes it")]
 pub(crate) struct Budgeted {
     /// The question.
     query: String,
     /// Matches on all pages.
     total_count: u32,
-    /// Where nothing matches: memories that share a word with the question and are not shown.
+    /// If nothing matches: the number of memories that share a word with the question.
     near: Option<u32>,
-    /// True where the question asks for many memories: details and index are short, and in order of time.
+    /// True if the question asks for many memories: rows are short and in order of time.
     breadth: Option<bool>,
     /// True when matches are left.
     has_more: bool,
-    /// Pass it back as cursor to see them.
+    /// Pass it as cursor to get the next page.
     next_cursor: Option<String>,
-    /// Whose tokens: o200k_base or claude_estimate.
+    /// The unit of the token counts: o200k_base or claude_estimate.
     unit: String,
-    /// Tokens of this answer, never more than max_tokens.
+    /// Tokens of this answer, at most max_tokens.
     tokens_used: u32,
-    /// Memories in full, best first; a long one may be an excerpt.
+    /// Full results, best first; a long one may be an excerpt.
     details: Vec<DetailRow>,
     /// Others in short.
     index: Vec<IndexRow>,
@@ -214,11 +213,11 @@ pub(crate) struct Budgeted {
 pub(crate) struct DetailRow {
     /// 0 to 1.
     score: f64,
-    /// Its short number for this user.
+    /// Its short ID for this user.
     id: u32,
     /// The text; not on an excerpt.
     content: Option<String>,
-    /// On an excerpt: its best passages. Beside them stand only id, created, shared_by and edited_by.
+    /// On an excerpt: the best passages. Excerpts only have id, created, shared_by and edited_by besides.
     excerpt: Option<Vec<String>>,
     /// Its category.
     category: Option<String>,
@@ -232,53 +231,53 @@ pub(crate) struct DetailRow {
     entities: Option<Vec<String>>,
     /// The day it became true.
     created: String,
-    /// With rows full: how often it was given in full or read.
+    /// With rows full: how often it was delivered in full.
     access_count: Option<u32>,
     /// With rows full: when it became true.
     #[schema(format = DateTime)]
     created_at: Option<String>,
-    /// With rows full: from when on it is hidden.
+    /// With rows full: when it expires.
     #[schema(format = DateTime)]
     expires_at: Option<String>,
     /// With rows full: when it was last used.
     #[schema(format = DateTime)]
     last_accessed: Option<String>,
-    /// With rows full: what is kept beside the text.
+    /// With rows full: its metadata.
     #[schema(value_type = Option<Object>)]
     metadata: Option<Metadata>,
     /// With rows full: at most 20 words.
     summary: Option<String>,
-    /// Whose it is, if another user's.
+    /// The owner, if it is another user.
     shared_by: Option<String>,
     /// What they allow.
     share_permission: Option<String>,
-    /// Who wrote the text, if not its owner.
+    /// The author of the text, if it is not the owner.
     edited_by: Option<String>,
 }
 
-/// A memory in short. Where the budget has no room for more, its `id` alone.
+/// A summary row. If the budget has no room, only its `id`.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "as above")]
 pub(crate) struct IndexRow {
     /// 0 to 1.
     score: Option<f64>,
-    /// Below the relevance floor, and shown because nothing is above it.
+    /// A low-confidence match: below the relevance threshold, shown because nothing else matches.
     weak: Option<bool>,
-    /// Its short number for this user.
+    /// Its short ID for this user.
     id: u32,
-    /// At most 20 words; not on an excerpt.
+    /// At most 20 words; missing on an excerpt.
     summary: Option<String>,
-    /// In a broad reply, in place of the summary: its best passages.
+    /// In a broad reply, instead of the summary: the best passages.
     excerpt: Option<Vec<String>>,
     /// In a broad reply: the day it became true.
     created: Option<String>,
-    /// Whose it is, if another user's.
+    /// The owner, if it is another user.
     shared_by: Option<String>,
-    /// Who wrote the text, if not its owner.
+    /// The author of the text, if it is not the owner.
     edited_by: Option<String>,
 }
 
-/// With max_tokens a budgeted answer, without it rows in the older API's form.
+/// An answer with a budget if max_tokens is set, otherwise rows of the older API.
 #[derive(ToSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "as above")]

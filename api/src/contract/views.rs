@@ -1,4 +1,4 @@
-//! Memories as the server gives them.
+//! Memories in answers.
 
 use serde::Serialize;
 use tessera_engine::domain::{Link, Metadata};
@@ -8,10 +8,10 @@ use utoipa::ToSchema;
 use crate::db::Stored;
 use crate::secrets::SetAside;
 
-/// A link from a memory to another.
+/// A link from a memory to another one.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct LinkView {
-    /// supersedes, resolved_by, part_of, see_also, or any other short name such as depends_on.
+    /// supersedes, resolved_by, part_of, see_also, or any short name such as depends_on.
     #[serde(rename = "type")]
     pub(crate) kind: String,
     /// The UUID of the other memory.
@@ -24,13 +24,13 @@ impl From<Link> for LinkView {
     }
 }
 
-/// A link of a memory that was asked for by itself.
+/// A link of a memory, in the answer about this memory.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct LinkedView {
     /// As above.
     #[serde(rename = "type")]
     pub(crate) kind: String,
-    /// The short number of the other memory, if the caller has one for it.
+    /// The short ID of the other memory, if the caller has one for it.
     pub(crate) id: Option<u32>,
     /// Its UUID.
     pub(crate) uuid: String,
@@ -39,7 +39,7 @@ pub(crate) struct LinkedView {
 /// A memory.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct MemoryView {
-    /// Its short number for the caller, which it keeps. Paths and bodies take it, or the UUID.
+    /// Its short ID for the caller, which never changes. Paths and bodies accept it, or the UUID.
     #[schema(value_type = u32)]
     pub(crate) id: Option<u32>,
     /// Its identity everywhere.
@@ -47,7 +47,7 @@ pub(crate) struct MemoryView {
     pub(crate) uuid: String,
     /// The text.
     content: String,
-    /// At most 20 words that stand for it.
+    /// At most 20 words that represent it.
     summary: String,
     /// Category.
     category: String,
@@ -56,11 +56,11 @@ pub(crate) struct MemoryView {
     kind: String,
     /// 0 to 1.
     pub(crate) importance: f64,
-    /// Tags, with commas between them.
+    /// Tags, separated by commas.
     tags: String,
     /// The same as a list.
     tag_list: Vec<String>,
-    /// Further words to find it by, with blanks between them.
+    /// Further search words, separated by spaces.
     expanded_keywords: String,
     /// The same as a list.
     keywords: Vec<String>,
@@ -70,43 +70,43 @@ pub(crate) struct MemoryView {
     scope: String,
     /// Who or what brought it in.
     origin: String,
-    /// True when it stands for a secret.
+    /// True if the text contains a secret.
     is_sensitive: bool,
     /// When it became true, as RFC 3339.
     created_at: String,
     /// When it was last changed, as RFC 3339.
     updated_at: String,
-    /// When it was deleted, as RFC 3339; null while it is there.
+    /// When it was deleted, as RFC 3339; null if it is not deleted.
     deleted_at: Option<String>,
-    /// When it leaves recall, as RFC 3339.
+    /// When it expires, as RFC 3339.
     expires: Option<String>,
-    /// Counts its changes: what If-Match takes.
+    /// Its revision, for If-Match.
     rev: u64,
-    /// The memory of which it is the other text.
+    /// The memory of which it is a conflict copy.
     conflict_of: Option<String>,
-    /// The file that it is, if it is one: `/memories/user/preferences.md`.
+    /// Its file, if it has one: `/memories/user/preferences.md`.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
-    /// What a client keeps beside it.
+    /// Its metadata.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     metadata: Option<Metadata>,
     /// Whose it is.
     owner: String,
-    /// Whose it is, if it is another user's.
+    /// The owner, if it is another user.
     shared_by: Option<String>,
-    /// What they allow: read or write.
+    /// The permission of the share: read or write.
     share_permission: Option<String>,
     /// The same.
     permission: Option<String>,
-    /// Who wrote the text, if not its owner.
+    /// The author of the text, if it is not the owner.
     edited_by: Option<String>,
     /// Links from it.
     links: Vec<LinkView>,
 }
 
 impl MemoryView {
-    /// `None` for one that was removed for good.
+    /// `None` for a permanently deleted memory.
     pub(crate) fn of(stored: &Stored) -> Option<Self> {
         let document = stored.row.state.document()?;
         let details = &document.details;
@@ -131,7 +131,7 @@ impl MemoryView {
             origin: details.origin.to_string(),
             is_sensitive: !places(document.content.as_str()).is_empty(),
             created_at: details.created.to_string(),
-            // Nothing changes of what is deleted.
+            // A deleted memory does not change.
             deleted_at: stored.row.state.live().is_none().then(|| updated.clone()),
             updated_at: updated,
             expires: details.expires.map(|time| time.to_string()),
@@ -149,16 +149,16 @@ impl MemoryView {
     }
 }
 
-/// A memory that was removed for good.
+/// A permanently deleted memory.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct GoneView {
-    /// Its short number for the caller.
+    /// Its short ID for the caller.
     #[schema(value_type = u32)]
     id: Option<u32>,
     /// Its identity everywhere.
     #[schema(format = Uuid)]
     uuid: String,
-    /// When it was removed, as RFC 3339.
+    /// When it was deleted permanently, as RFC 3339.
     deleted_at: String,
 }
 
@@ -172,13 +172,13 @@ impl GoneView {
 /// A memory that was stored.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct StoredView {
-    /// Its short number for the caller, which it keeps.
+    /// Its short ID for the caller, which never changes.
     #[schema(value_type = u32)]
     pub(crate) id: Option<u32>,
     /// Its identity everywhere.
     #[schema(format = Uuid)]
     pub(crate) uuid: String,
-    /// What the sender calls it, as it was sent.
+    /// The sender's own ID, unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) local_id: Option<serde_json::Value>,
     /// Its category.
@@ -187,17 +187,17 @@ pub(crate) struct StoredView {
     pub(crate) importance: f64,
     /// What If-Match takes.
     pub(crate) rev: u64,
-    /// What was set aside, and where it stood.
+    /// The redacted secrets, and where they were.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) secrets: Vec<SetAside>,
 }
 
-/// What became of a row of an import.
+/// The result for a row of an import.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct ImportedRow {
-    /// Its place in the request, from 0.
+    /// Its position in the request, from 0.
     pub(crate) row: usize,
-    /// Its short number for the caller, if it was stored or is there.
+    /// Its short ID for the caller, if it was stored or already exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) id: Option<u32>,
     /// Its UUID, likewise.
@@ -209,7 +209,7 @@ pub(crate) struct ImportedRow {
     /// Its importance, if it was stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) importance: Option<f64>,
-    /// What was set aside, and where it stood.
+    /// The redacted secrets, and where they were.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) secrets: Vec<SetAside>,
     /// Why it was not.
@@ -220,22 +220,21 @@ pub(crate) struct ImportedRow {
 /// A memory that changed.
 #[derive(ToSchema)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "rows are sent as they are read; this describes them")]
+#[expect(dead_code, reason = "rows are streamed; this type only describes them")]
 pub(crate) enum ChangedView {
-    /// One that is there, or was deleted.
+    /// An existing or deleted memory.
     Memory(Box<MemoryView>),
-    /// One that was removed for good.
+    /// A permanently deleted memory.
     Gone(GoneView),
 }
 
-/// What changed, for clients of the older API.
+/// Changes for clients of the older API.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "as above")]
 pub(crate) struct SinceView {
-    /// The caller's own memories; with a time those that were deleted or removed since as well. The longest unchanged
-    /// first.
+    /// The caller's own memories, and with `since` also deleted ones. The least recently changed first.
     memories: Vec<ChangedView>,
-    /// What to ask with the next time: RFC 3339.
+    /// The value for `since` in the next request: RFC 3339.
     server_time: String,
 }
 
@@ -245,13 +244,13 @@ pub(crate) struct SinceView {
 pub(crate) struct MemoriesView {
     /// The memories.
     memories: Vec<MemoryView>,
-    /// How many there are on all pages.
+    /// The number of memories on all pages.
     total: u64,
-    /// Where to go on, if there are more.
+    /// Where to continue, if there are more.
     next_offset: Option<u64>,
 }
 
-/// A match in the older API's form.
+/// A match in the form of the older API.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct MatchView {
     /// The memory.
@@ -259,11 +258,11 @@ pub(crate) struct MatchView {
     pub(crate) memory: MemoryView,
     /// Its score.
     pub(crate) rank: f64,
-    /// The short number of the memory that was found, if this one replaces it.
+    /// The short ID of the superseded memory that matched.
     pub(crate) redirected_from: Option<u32>,
 }
 
-/// Matches in the older API's form.
+/// Matches in the form of the older API.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct MatchesView {
     /// Best first.

@@ -1,4 +1,4 @@
-//! Whose memories changed: what is done in the background is done for them first.
+//! Users with recent changes: background work handles them first.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,17 +8,17 @@ use tokio::sync::Notify;
 
 use super::UserId;
 
-/// Users in the order in which something of theirs changed, each once.
+/// Users in the order of their changes, each once.
 #[derive(Debug, Default)]
 pub(crate) struct Active {
     users: Mutex<VecDeque<UserId>>,
     woken: Notify,
-    /// True if nobody works on what is noted.
+    /// True if no background work reads the queue.
     is_closed: AtomicBool,
 }
 
 impl Active {
-    /// Notes a user, and wakes whoever waits for one.
+    /// Adds a user, and wakes a waiting task.
     pub(crate) fn note(&self, user: UserId) {
         if self.is_closed.load(Ordering::Relaxed) {
             return;
@@ -31,7 +31,7 @@ impl Active {
         self.woken.notify_one();
     }
 
-    /// Notes nobody any more, because no work is done in the background.
+    /// Stops adding users, because there is no background work.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
         self.users.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -42,7 +42,7 @@ impl Active {
         self.users.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 
-    /// Waits until somebody is noted.
+    /// Waits until a user was added.
     pub(crate) async fn some(&self) {
         self.woken.notified().await;
     }

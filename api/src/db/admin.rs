@@ -1,4 +1,4 @@
-//! What only somebody on the server's host does: users and keys.
+//! Work of an operator on the server's host: users and keys.
 
 use serde::Serialize;
 use sqlx::Row as _;
@@ -14,9 +14,9 @@ use crate::keys::{Key, SCOPES};
 pub struct NewKey {
     /// In words.
     pub label: String,
-    /// What it may be used for: some of [`SCOPES`].
+    /// What the key may do: some of [`SCOPES`].
     pub scopes: Vec<String>,
-    /// Days until it ends; never, if absent.
+    /// Days until the key expires; never if missing.
     pub days: Option<u32>,
 }
 
@@ -29,7 +29,7 @@ impl Default for NewKey {
 /// A key as its user may see it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KeyInfo {
-    /// The part between the first two underscores.
+    /// The part of the key between the first two underscores.
     pub id: String,
     /// What it is for.
     pub label: String,
@@ -44,10 +44,10 @@ pub struct KeyInfo {
 }
 
 impl Db {
-    /// Adds a user; one that is there stays.
+    /// Adds a user; an existing one stays.
     ///
     /// # Errors
-    /// When the database cannot be written.
+    /// If the database cannot be written.
     pub async fn add_user(&self, user: &UserId) -> Result<(), DbError> {
         let mut tx = self.begin(user).await?;
         let sql = "INSERT INTO users (user_id) VALUES ($1) ON CONFLICT DO NOTHING";
@@ -58,28 +58,28 @@ impl Db {
     /// All users, by name.
     ///
     /// # Errors
-    /// When the database cannot be read.
+    /// If the database cannot be read.
     pub async fn users(&self) -> Result<Vec<String>, DbError> {
         Ok(sqlx::query_scalar("SELECT every_user()").fetch_all(&self.pool).await?)
     }
 
-    /// Makes a key of a user. It is given back once and kept as a hash.
+    /// Creates a key for a user. The key is returned once and stored as a hash.
     ///
     /// # Errors
-    /// When there is no such user, or the database cannot be written.
+    /// If the user does not exist, or the database cannot be written.
     pub async fn add_key(&self, user: &UserId, new: &NewKey) -> Result<Key, DbError> {
         let key = Key::generate().map_err(|error| DbError::Invalid(error.to_string()))?;
         self.keep_key(user, &key, new, AuditedAction::KeyMade).await?;
         Ok(key)
     }
 
-    /// Takes over a key of the older API, for a user who is added if need be. Doing so twice changes nothing.
+    /// Imports a key of the older API, and adds its user if necessary. A second import changes nothing.
     ///
     /// # Errors
-    /// When it is no key, or the database cannot be written.
+    /// If the text is not a key, or the database cannot be written.
     pub async fn import_key(&self, user: &UserId, key: &str) -> Result<(), DbError> {
         let problem = || {
-            let why = "is empty, longer than 1000 characters, or no text that a request can carry";
+            let why = "must be 1 to 1000 characters that an HTTP header can carry";
             DbError::Invalid(format!("the key of {} {why}", user.as_str()))
         };
         let key = Key::older(key).ok_or_else(problem)?;
@@ -91,7 +91,7 @@ impl Db {
     /// True for a user who was removed and not added again.
     ///
     /// # Errors
-    /// When the database cannot be read.
+    /// If the database cannot be read.
     pub async fn is_removed(&self, user: &UserId) -> Result<bool, DbError> {
         let mut tx = self.begin(user).await?;
         let removed = "SELECT EXISTS (SELECT FROM audit WHERE user_id = $1 AND what = $2)
@@ -99,10 +99,10 @@ impl Db {
         Ok(tx.value(removed, args![user.as_str(), AuditedAction::UserRemoved.as_str()]).await?)
     }
 
-    /// True for a key of the older API that was taken over, and holds.
+    /// True for an imported key of the older API that is still valid.
     ///
     /// # Errors
-    /// When the database cannot be read.
+    /// If the database cannot be read.
     pub async fn knows_key(&self, key: &str) -> Result<bool, DbError> {
         let Some(key) = Key::older(key) else { return Ok(false) };
         Ok(self.caller(&key).await?.is_some())
@@ -110,10 +110,12 @@ impl Db {
 
     async fn keep_key(&self, user: &UserId, key: &Key, new: &NewKey, deed: AuditedAction) -> Result<(), DbError> {
         if !is_clean(&new.label) {
-            return Err(DbError::Invalid("the label holds a credential; name what the key is for".into()));
+            return Err(DbError::Invalid(
+                "the label contains a credential; use a label that says what the key is for".into(),
+            ));
         }
         if let Some(unknown) = new.scopes.iter().find(|scope| !SCOPES.contains(&scope.as_str())) {
-            let problem = format!("{unknown:?} is no scope; give some of {}", SCOPES.join(", "));
+            let problem = format!("unknown scope {unknown:?}; use some of {}", SCOPES.join(", "));
             return Err(DbError::Invalid(problem));
         }
         let mut tx = self.begin(user).await?;
@@ -134,10 +136,10 @@ impl Db {
             .await;
         match made {
             Err(sqlx::Error::Database(error)) if error.is_foreign_key_violation() => {
-                Err(DbError::Invalid(format!("there is no user {}; add it first", user.as_str())))
+                Err(DbError::Invalid(format!("unknown user {}; add the user first", user.as_str())))
             }
             other => {
-                // One that was taken over before is as it was.
+                // A key that was imported before stays unchanged.
                 if other?.rows_affected() > 0 {
                     on_host(&mut tx, user, deed, &format!("{} {}", key.id(), new.scopes.join(","))).await?;
                 }
@@ -146,10 +148,10 @@ impl Db {
         }
     }
 
-    /// The keys of a user, oldest first: never the keys themselves.
+    /// The keys of a user, oldest first, without the keys themselves.
     ///
     /// # Errors
-    /// When the database cannot be read.
+    /// If the database cannot be read.
     pub async fn keys(&self, user: &UserId) -> Result<Vec<KeyInfo>, DbError> {
         let mut tx = self.begin(user).await?;
         let sql =
@@ -169,11 +171,11 @@ impl Db {
         rows.iter().map(info).collect()
     }
 
-    /// Replaces a key, in one transaction: the new one is valid at once and as long as the old one was to be, and the old
-    /// one ends after some hours. `None` when the user has no such key, or it is revoked or expired.
+    /// Replaces a key in one transaction: the new key is valid at once and expires like the old one; the old key ends
+    /// after some hours. `None` if the user has no such valid key.
     ///
     /// # Errors
-    /// When the database cannot be written: then the old key is as it was.
+    /// If the database cannot be written; the old key then stays valid.
     pub async fn rotate_key(&self, user: &UserId, key_id: &str, hours: u32) -> Result<Option<Key>, DbError> {
         let key = Key::generate().map_err(|error| DbError::Invalid(error.to_string()))?;
         let mut tx = self.begin(user).await?;
@@ -193,11 +195,11 @@ impl Db {
         Ok(Some(key))
     }
 
-    /// Begins a new epoch, after a restore from a backup: every machine compares all it has with the server, and
-    /// sends again what the backup did not hold. Gives the epoch.
+    /// Begins a new generation after a restore from a backup: every machine compares all memories and sends what is
+    /// missing. Returns the generation.
     ///
     /// # Errors
-    /// When the database cannot be written.
+    /// If the database cannot be written.
     pub async fn begin_epoch(&self) -> Result<u64, DbError> {
         let mut tx = self.pool.begin().await?;
         let epoch: i64 = tx.value("UPDATE server_meta SET epoch = epoch + 1 RETURNING epoch", args![]).await?;
@@ -205,10 +207,10 @@ impl Db {
         Ok(u64::try_from(epoch).unwrap_or(0))
     }
 
-    /// Revokes a key by its id, at once. False when the user has no such key.
+    /// Revokes a key by its ID, at once. False if the user has no such key.
     ///
     /// # Errors
-    /// When the database cannot be written.
+    /// If the database cannot be written.
     pub async fn revoke_key(&self, user: &UserId, key_id: &str) -> Result<bool, DbError> {
         let mut tx = self.begin(user).await?;
         let sql = "UPDATE api_keys SET revoked = now() WHERE user_id = $1 AND key_id = $2 AND revoked IS NULL";

@@ -1,4 +1,4 @@
-//! Changes by REST: the same ops as the sync's, with conditions.
+//! Changes through REST. They are the same as changes of the sync, with conditions.
 
 use sha2::{Digest, Sha256};
 use sqlx::Row as _;
@@ -15,25 +15,25 @@ use super::sync::MOST_PAGE_BYTES;
 use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 
-/// A change that somebody asks for.
+/// A requested change.
 #[derive(Debug, Clone)]
 pub(crate) struct Ask {
     /// The memory.
     pub(crate) memory: MemoryUuid,
-    /// The id was made for this request: nobody knows it yet.
+    /// The UUID was generated for this request, so nobody knows it yet.
     pub(crate) is_unheard: bool,
     /// What is to be done.
     pub(crate) action: Screened<Action>,
     /// The rev it must have.
     pub(crate) only_at: Option<u64>,
-    /// Makes a retry a replay: the caller's key, and what was asked under it.
+    /// Identifies a retry: the caller's key, and the request that used it.
     pub(crate) idempotency: Option<Idempotency>,
     /// The server's time.
     pub(crate) at: Timestamp,
 }
 
 impl Ask {
-    /// The change as the sync carries it out, on a memory at this rev.
+    /// The change for this revision of the memory, as the sync represents it.
     pub(super) fn op(&self, base_rev: u64) -> Screened<Op> {
         let op_id = match &self.idempotency {
             Some(idempotency) => idempotency.op_id(),
@@ -43,17 +43,17 @@ impl Ask {
     }
 }
 
-/// The caller's name for a request.
+/// The caller's idempotency key for a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Idempotency {
     /// The key.
     pub(crate) key: String,
-    /// The body, without what a credential was found in.
+    /// The body, without the texts that contained a credential.
     pub(crate) body: Vec<u8>,
 }
 
 impl Idempotency {
-    /// The op of a request with this key. Keys are a user's own, as ops are.
+    /// The change ID for this key. Keys belong to a user, as changes do.
     pub(crate) fn op_id(&self) -> MemoryUuid {
         MemoryUuid::from_key(&format!("request {}", self.key))
     }
@@ -62,7 +62,7 @@ impl Idempotency {
 /// What became of it.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
-    /// It was done, now or before. The memory as it is now, unless it was removed for good.
+    /// The change was applied, now or before. Contains the present memory, unless it was deleted permanently.
     Done(Option<Box<Stored>>),
     /// The memory is at another rev.
     Moved(Option<Box<Stored>>),
@@ -76,7 +76,7 @@ impl Db {
         Ok(self.ask_all(caller, std::slice::from_ref(ask)).await?.pop().unwrap_or(Reply::Done(None)))
     }
 
-    /// Carries out changes in one transaction.
+    /// Applies several changes in one transaction.
     pub(crate) async fn ask_all(&self, caller: &Caller, asks: &[Ask]) -> Result<Vec<Reply>, DbError> {
         self.has_room(&caller.user, asks.iter().map(|ask| &*ask.action)).await?;
         let foreseen = self.foresee_all(caller, asks).await?;
@@ -91,7 +91,7 @@ impl Db {
                         None => continue 'again,
                     }
                 }
-                // Those of all at once, so that what other users read by is locked for a moment.
+                // One update for all changes keeps the lock on the counters short.
                 tx.tell().await?;
                 for (reply, ask) in all.iter_mut().zip(asks) {
                     if let Reply::Done(now) = reply {
@@ -101,14 +101,14 @@ impl Db {
                 tx.commit().await?;
                 return Ok(all);
             }
-            Err(DbError::Row("a memory cannot be inserted, and is not there".into()))
+            Err(DbError::Row("a memory could not be inserted, and does not exist".into()))
         })
         .await
     }
 }
 
 impl UserTx {
-    /// [`Db::own_after`], as this transaction sees them.
+    /// Like [`Db::own_after`], within this transaction.
     pub(super) async fn own_after(&mut self, after: Option<MemoryUuid>) -> Result<Vec<Stored>, DbError> {
         let sql = concat!(
             "WITH page AS (SELECT id, octet_length(content) AS bytes FROM memories
@@ -142,7 +142,7 @@ impl UserTx {
         }
         let decided = match &ask.idempotency {
             Some(idempotency) => self.apply(&op, &Sha256::digest(&idempotency.body), current, foreseen).await?,
-            // Nobody can ask for it again under the same name.
+            // Nobody can repeat a request without an idempotency key.
             None => self.decide(&op, current, None, foreseen).await?,
         };
         match decided {
@@ -171,22 +171,22 @@ pub(crate) struct Listed {
     pub(crate) deleted: bool,
 }
 
-/// Bytes of texts on a page of an export, which goes on by itself.
+/// Maximum bytes of texts on a page of an export, which continues by itself.
 const MOST_EXPORT_BYTES: i64 = 256 * 1024;
 /// Rows of a page of changes.
 const MOST_CHANGED: i64 = 1_000;
 
-/// A place among a user's memories in the order of their changes.
+/// A position among a user's memories in the order of their changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ChangedAfter {
     /// The time of a change.
     pub(crate) time: Timestamp,
-    /// The last memory of that time that is known already.
+    /// The last known memory of that time.
     pub(crate) memory: Option<MemoryUuid>,
 }
 
 impl Db {
-    /// The user's own memories, and how many there are. A page may hold fewer than asked for: its texts are bounded.
+    /// The user's own memories, and their number. A page may be shorter than requested, because its texts are limited.
     pub(crate) async fn list(&self, user: &UserId, listed: &Listed) -> Result<(Vec<Stored>, u64), DbError> {
         let mut tx = self.of(user).await?;
         let sql = concat!(
@@ -221,13 +221,13 @@ impl Db {
         with_total(&rows)
     }
 
-    /// The user's own live memories after an id, in the order of ids: an export is read in pages.
+    /// The user's own live memories after a UUID, in the order of UUIDs: an export reads pages.
     pub(crate) async fn own_after(&self, user: &UserId, after: Option<MemoryUuid>) -> Result<Vec<Stored>, DbError> {
         self.of(user).await?.own_after(after).await
     }
 
-    /// A page of the user's own memories that were changed after a place, by the server's clock: with those that are gone,
-    /// or without. Gives the time before it, and whether there are more.
+    /// A page of the user's own memories that changed after a position, by the server's clock; with or without deleted
+    /// ones. Also returns the previous time, and whether there are more.
     pub(crate) async fn changed_since(
         &self,
         user: &UserId,
@@ -235,7 +235,8 @@ impl Db {
         with_gone: bool,
     ) -> Result<(Vec<Stored>, Timestamp, bool), DbError> {
         let mut tx = self.of(user).await?;
-        // A change has the time at which its transaction began. Those that are under way now come with the next question.
+        // A change has the time at which its transaction began. Changes of running transactions come with the next
+        // request.
         let sql = "SELECT (extract(epoch FROM unfinished_since()) * 1000000)::bigint";
         let now: i64 = tx.value(sql, args![]).await?;
         let rows = sqlx::query(concat!(
@@ -254,7 +255,7 @@ impl Db {
         ))
         .bind(user.as_str())
         .bind(from.time.as_micros())
-        // The times of what changed are after the time that was given; with a memory, from it on.
+        // Changes after the given time; with a memory, from this memory on.
         .bind(from.memory.map_or(uuid::Uuid::max(), uuid))
         .bind(with_gone)
         .bind(MOST_CHANGED)
@@ -266,7 +267,7 @@ impl Db {
         Ok((memories, Timestamp::from_micros(now), !is_all))
     }
 
-    /// What other users share with this one, in pages as [`Db::list`].
+    /// Memories that other users share with this user, in pages like [`Db::list`].
     pub(crate) async fn shared_with(
         &self,
         user: &UserId,
@@ -296,10 +297,10 @@ impl Db {
         self.of(user).await?.memory(id).await
     }
 
-    /// True if following what each of the user's memories replaces leads from one to another.
+    /// True if the chain of superseded memories leads from one memory to another.
     pub(crate) async fn leads_to(&self, user: &UserId, from: MemoryUuid, to: MemoryUuid) -> Result<bool, DbError> {
         let mut tx = self.of(user).await?;
-        // UNION keeps each memory once, so that a circle ends.
+        // UNION keeps each memory once, so a cycle ends.
         let sql = "WITH RECURSIVE chain (id) AS (
                        SELECT $2::uuid
                        UNION
@@ -310,7 +311,7 @@ impl Db {
         Ok(tx.value(sql, args![user.as_str(), uuid(from), uuid(to)]).await?)
     }
 
-    /// Memories of the user's own that link to one: their ids and how.
+    /// The user's own memories that link to a memory: their UUIDs and link types.
     pub(crate) async fn links_to(&self, user: &UserId, id: MemoryUuid) -> Result<Vec<(MemoryUuid, String)>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = "SELECT id, split_part(link, ':', 1) AS type FROM memories, unnest(links) AS link
@@ -319,7 +320,7 @@ impl Db {
         rows.iter().map(|row| Ok((MemoryUuid::from_uuid(row.try_get("id")?), row.try_get("type")?))).collect()
     }
 
-    /// The user's own live memories by tag or category, the most first.
+    /// The number of the user's own live memories by tag or category, largest first.
     pub(crate) async fn counts(&self, user: &UserId, by_tag: bool) -> Result<Vec<(String, i64)>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = if by_tag {
@@ -332,7 +333,7 @@ impl Db {
         Ok(tx.rows(sql, args![user.as_str()]).await?)
     }
 
-    /// Counts of a user, as the older API gives them.
+    /// Statistics of a user, as in the older API.
     pub(crate) async fn stats(&self, user: &UserId) -> Result<serde_json::Value, DbError> {
         let mut tx = self.of(user).await?;
         let sql = "WITH own AS (SELECT * FROM memories WHERE owner = $1 AND state = 'live')
@@ -366,7 +367,7 @@ impl Db {
     }
 }
 
-/// The memories of rows that say how many there are without the page's end.
+/// The memories of rows that also contain the total number.
 pub(super) fn with_total(rows: &[sqlx::postgres::PgRow]) -> Result<(Vec<Stored>, u64), DbError> {
     let total: i64 = rows.first().map_or(Ok(0), |row| row.try_get("total"))?;
     Ok((rows.iter().map(numbered).collect::<Result<_, _>>()?, u64::try_from(total).unwrap_or(0)))

@@ -1,5 +1,5 @@
-//! Who asks: whose a key is, and where the feed of its user stands. Every request begins with it, so it is looked up for
-//! all that wait at once, in one statement, on a connection of its own: whatever others do with theirs, nobody waits here.
+//! Looks up API keys and the feed positions of their users. Every request begins with this, so one statement answers
+//! all waiting requests, on its own connection.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,35 +14,35 @@ use super::{DbError, Position, UserId};
 
 /// Keys of one statement.
 const MOST: usize = 64;
-/// Requests that may wait for it; more wait for a place among them.
+/// The maximum number of waiting requests.
 const WAITING: usize = 1024;
 
 /// What is known of a key.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
-    /// Whose it is; `None` for one that is unknown, revoked or over.
+    /// The user of the key; `None` if the key is unknown, revoked or expired.
     pub(super) user: Option<UserId>,
     pub(super) hash: Vec<u8>,
     pub(super) scopes: Vec<String>,
-    /// Where the database stands for the user, when the request was there already.
+    /// The user's position in the change feed, read after the request arrived.
     pub(super) at: Position,
 }
 
 type Answer = Result<Known, DbError>;
 
-/// Looks keys up. It ends with the last of its clones.
+/// Looks up keys. Ends with the last clone.
 #[derive(Debug, Clone)]
 pub(super) struct Lookup(mpsc::Sender<(String, oneshot::Sender<Answer>)>);
 
 impl Lookup {
-    /// On the runtime of whoever calls; connects when it is first asked, and again where the connection is gone.
+    /// Runs on the caller's runtime. Connects at the first look-up, and again after the connection was lost.
     pub(super) fn new(options: PgConnectOptions, patience: Duration) -> Self {
         let (ask, asked) = mpsc::channel(WAITING);
         tokio::spawn(Worker { options, patience, connection: None }.work(asked));
         Self(ask)
     }
 
-    /// What is known of the key of an id.
+    /// Looks up the key with this ID.
     pub(super) async fn of(&self, key_id: &str) -> Answer {
         let (answer, answered) = oneshot::channel();
         let gone = |_| DbError::Sql(sqlx::Error::WorkerCrashed);
@@ -69,10 +69,10 @@ impl Worker {
             let found = self.look_up(&keys).await.map_err(Arc::new);
             for (key, answers) in waiting {
                 let of_key = || match &found {
-                    Ok(found) => found.get(&key).cloned().ok_or_else(|| DbError::Row("a key was not looked up".into())),
+                    Ok(found) => found.get(&key).cloned().ok_or_else(|| DbError::Row("the key look-up failed".into())),
                     Err(error) => Err(DbError::Shared(Arc::clone(error))),
                 };
-                // Whoever has gone needs no answer.
+                // A caller who left needs no answer.
                 answers.into_iter().for_each(|answer| drop(answer.send(of_key())));
             }
         }
@@ -85,7 +85,7 @@ impl Worker {
             self.connection = Some(connection);
             return Ok(found);
         }
-        // It may have been gone for long: nothing was changed by it, so it is asked once more.
+        // The connection may be dead. The look-up changes nothing, so it is tried once more.
         let connecting = async { Ok(PgConnection::connect_with(&self.options).await?) };
         let mut connection = self.in_time(connecting).await?;
         let found = self.in_time(read(&mut connection, keys)).await?;
@@ -93,7 +93,7 @@ impl Worker {
         Ok(found)
     }
 
-    /// Everybody waits for it, also where the other end is silent for good.
+    /// Everybody waits for this look-up, so a silent server must not block it.
     async fn in_time<T>(&self, what: impl Future<Output = Result<T, DbError>>) -> Result<T, DbError> {
         tokio::time::timeout(self.patience, what).await.unwrap_or(Err(DbError::Sql(sqlx::Error::PoolTimedOut)))
     }
@@ -109,7 +109,7 @@ async fn read(connection: &mut PgConnection, keys: &[String]) -> Result<HashMap<
         let mark = stamp.map(|stamp| Mark { seq: head, stamp });
         let user: Option<String> = row.try_get("key_user")?;
         let known = Known {
-            // Many wait for this reply. One name that this program does not know is no reason to fail for all of them.
+            // Many requests wait for this reply. One invalid name must not fail all of them.
             user: user.and_then(|name| name.parse().ok()),
             hash: row.try_get::<Option<_>, _>("key_hash")?.unwrap_or_default(),
             scopes: row.try_get::<Option<_>, _>("key_scopes")?.unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! Who did what: written in the transaction of what was done, and never changed.
+//! The audit: written in the transaction of the action, and never changed.
 
 use serde::Serialize;
 use sqlx::Row as _;
@@ -34,7 +34,7 @@ pub(crate) enum AuditedAction {
 }
 }
 
-/// With which key, and from where; neither for work on the server's host.
+/// The key and the address of the caller; neither for work on the server's host.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct By {
     pub(crate) key: Option<String>,
@@ -50,7 +50,7 @@ impl By {
 const INSERT: &str = "INSERT INTO audit (user_id, what, target, key_id, address) VALUES ($1, $2, $3, $4, $5)";
 
 impl UserTx {
-    /// Notes what the user does, to what.
+    /// Records an action of the user.
     pub(crate) async fn audit(&mut self, deed: AuditedAction, target: &str) -> Result<(), DbError> {
         self.tx
             .run(
@@ -62,7 +62,7 @@ impl UserTx {
     }
 }
 
-/// Notes what somebody on the server's host does, in a transaction of theirs.
+/// Records an action of an operator on the server's host, in the operator's transaction.
 pub(super) async fn on_host(
     tx: &mut sqlx::PgTransaction<'_>,
     user: &UserId,
@@ -83,16 +83,16 @@ pub struct Audited {
     pub user: String,
     /// What.
     pub what: String,
-    /// To what: a memory, a key, a user or a tag.
+    /// The target: a memory, a key, a user or a tag.
     pub target: String,
-    /// The key's id; none for work on the server's host.
+    /// The key's ID; none for work on the server's host.
     pub key: Option<String>,
     /// Where the request came from.
     pub address: Option<String>,
 }
 
 impl Db {
-    /// Notes one thing that a caller does, by itself.
+    /// Records one action of a caller in its own transaction.
     pub(crate) async fn note(&self, caller: &Caller, deeds: &[(AuditedAction, String)]) -> Result<(), DbError> {
         let mut tx = self.by(caller).await?;
         for (deed, target) in deeds {
@@ -101,10 +101,10 @@ impl Db {
         tx.commit().await
     }
 
-    /// What was done in a user's account since a time (as PostgreSQL reads one; from the beginning without), in order.
+    /// The actions in a user's account since a time (in PostgreSQL's format; default: all), in order.
     ///
     /// # Errors
-    /// When the database cannot be read, or the time is none.
+    /// If the database cannot be read, or the time is not valid.
     pub async fn audited(&self, user: &UserId, since: Option<&str>) -> Result<Vec<Audited>, DbError> {
         let mut tx = self.begin(user).await?;
         let sql = "SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') AS at, what, target, key_id, address

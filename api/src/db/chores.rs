@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use super::{Db, DbError};
 
-/// Work of the background that replicas share.
+/// Background work that replicas share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Chore {
-    /// Looking for rows whose derived values an older program made.
+    /// Re-indexing rows of an earlier version.
     Reanalysis,
-    /// Taking values out of the vault that no row has.
+    /// Removing secrets without a row from the vault.
     Vault,
 }
 
@@ -23,9 +23,10 @@ impl Chore {
 }
 
 impl Db {
-    /// True for the one replica that is to do the work now: no replica of this form of the program did it for so long.
+    /// True for the one replica that must do the work now, because no replica of this version did it for the given
+    /// time.
     pub(crate) async fn is_due(&self, chore: Chore, form: &str, every: Duration) -> Result<bool, DbError> {
-        // A replica that sleeps as long as this may wake a moment early.
+        // A replica that sleeps for the same time may wake a moment early.
         let every = every.mul_f64(0.9);
         let done = sqlx::query(
             "INSERT INTO chores (name, form) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET form = $2, done = now()
@@ -39,7 +40,7 @@ impl Db {
         Ok(done.rows_affected() > 0)
     }
 
-    /// Leaves the work to whichever replica asks next: it was not finished.
+    /// Leaves unfinished work to the replica that asks next.
     pub(crate) async fn is_still_due(&self, chore: Chore) -> Result<(), DbError> {
         sqlx::query("DELETE FROM chores WHERE name = $1").bind(chore.name()).execute(&self.pool).await?;
         Ok(())

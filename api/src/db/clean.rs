@@ -1,9 +1,9 @@
-//! What grows and is needed no more: ops that nobody sends again, news of what is gone that every machine has heard, marks of a
-//! history that every machine has passed.
+//! Deletes data that is no longer needed: change records that nobody repeats, feed entries about deleted memories that
+//! every machine has read, and checkpoints that every machine has passed.
 //!
-//! A machine that comes back after all that is told by its marks. With the news that it has not heard go the marks of that time:
-//! the database does not know its newest one, so it compares all it has, as after a restore (docs/decisions/0008-restores-and-authors.md).
-//! What proves a deletion of the user's own stays for good: absence proves none.
+//! A machine that returns later notices this through its checkpoints: the database does not know its newest one, so the
+//! machine compares all memories, as after a restore (docs/decisions/0008-restores-and-authors.md). Tombstones of the
+//! user's own memories stay, because absence does not prove a deletion.
 
 use std::time::Duration;
 
@@ -12,17 +12,17 @@ use sqlx::Row as _;
 use super::verbs::{Ask as _, args};
 use super::{Db, DbError, UserId, UserTx, unless_overtaken};
 
-/// Days after which an op is forgotten that every machine has asked since.
+/// Days after which a change record is deleted, if every machine has asked since.
 const OP_DAYS: i32 = 30;
-/// Days after which a machine that asks for nothing is waited for no more; those of `heard()` are as many.
+/// Days without a request after which the server stops waiting for a machine; `heard()` in SQL uses the same number.
 const SILENT_DAYS: i32 = 90;
-/// Days after which it is forgotten.
+/// Days after which a machine is forgotten.
 const MACHINE_DAYS: i32 = 365;
-/// Marks that are kept of what every machine has passed: by these one is known that was taken back with its database.
+/// The number of passed checkpoints that are kept. They identify a machine whose database was restored.
 const MARKS: i64 = 1_000;
 /// Rows of one transaction.
 const BATCH: i64 = 1_000;
-/// Between two transactions: whoever asks meanwhile goes first.
+/// The pause between two transactions, so that requests go first.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// What was cleaned up.
@@ -30,7 +30,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub struct Cleaned {
     /// Ops that were carried out.
     pub ops: u64,
-    /// News of what others share no longer.
+    /// Feed entries about memories that are no longer shared.
     pub gone: u64,
     /// Marks.
     pub marks: u64,
@@ -53,16 +53,16 @@ impl Cleaned {
 }
 
 impl Db {
-    /// True for the one replica that is to clean up now: none did for as long as this.
+    /// True for the one replica that must clean up now, because none did for the given time.
     pub(crate) async fn is_to_clean(&self, every: Duration) -> Result<bool, DbError> {
         let sql = "UPDATE server_meta SET cleaned = now() WHERE cleaned < now() - make_interval(secs => $1)";
         Ok(sqlx::query(sql).bind(every.as_secs_f64()).execute(&self.pool).await?.rows_affected() > 0)
     }
 
-    /// Cleans up what grows in the accounts of all users, in short transactions.
+    /// Cleans up the accounts of all users, in short transactions.
     ///
     /// # Errors
-    /// When the database cannot be written. What was done is done.
+    /// If the database cannot be written. Finished transactions stay.
     pub async fn clean_all(&self) -> Result<Cleaned, DbError> {
         let mut all = Cleaned::default();
         for user in self.users().await? {
@@ -94,7 +94,7 @@ impl Db {
         let (gone, mut marks) = tx.forget_gone().await?;
         marks += tx.forget_marks().await?;
         let cleaned = Cleaned { ops, gone, marks, machines };
-        // Where nothing was done too: the lock goes at once, not when the connection is next used.
+        // Releases the lock at once, even if nothing was deleted.
         tx.commit().await?;
         if !cleaned.is_empty() {
             for (what, rows) in [("applied_ops", ops), ("feed", gone), ("marks", marks), ("fetched", machines)] {
@@ -121,15 +121,16 @@ impl UserTx {
         Ok(done.rows_affected())
     }
 
-    /// The place in the feed that every machine has passed which asks at all; its head, where none does.
+    /// The feed position that every active machine has passed; the head of the feed if there is no active machine.
     async fn passed(&mut self) -> Result<i64, DbError> {
         let sql = "SELECT least(s.seq, coalesce((SELECT min(after) FROM fetched WHERE user_id = $1
                  AND asked > now() - make_interval(days => $2)), s.seq)) FROM user_seq s WHERE s.user_id = $1";
         Ok(self.tx.maybe_value(sql, args![self.user.as_str(), SILENT_DAYS]).await?.unwrap_or(0))
     }
 
-    /// News of memories of others that are not there for the user, with the marks of whoever may not have heard it. The mark of
-    /// a transaction stands at its last number: what every machine has passed ends at a mark before the place of the slowest.
+    /// Deletes feed entries about memories that the user no longer sees, and the checkpoints of machines that may not
+    /// have read them. The checkpoint of a transaction is at its last number, so the deletion ends at a checkpoint
+    /// before the slowest machine.
     async fn forget_gone(&mut self) -> Result<(u64, u64), DbError> {
         let passed = self.passed().await?;
         let sql = "SELECT max(seq) FROM marks WHERE user_id = $1 AND seq < $2";

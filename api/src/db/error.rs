@@ -1,53 +1,53 @@
-//! Why the database did not do something, and whether it would do it later.
+//! Database errors, and whether a later attempt may succeed.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::Used;
 
-/// How often a transaction is tried again that PostgreSQL ended in favour of another one.
+/// How often a transaction is repeated after a deadlock or serialization failure.
 const ATTEMPTS: u32 = 5;
-/// How long the first of them waits; each waits as much more.
+/// The first delay; each further delay is longer by this amount.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Why the database did not do it.
+/// Why a database operation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DbError {
     /// PostgreSQL, or the way to it.
     #[error("PostgreSQL: {0}")]
     Sql(#[from] sqlx::Error),
-    /// The schema cannot be brought up to date, or is newer than this program.
-    #[error("the schema cannot be used: {0}")]
+    /// The schema cannot be updated, or is newer than this program.
+    #[error("the database schema cannot be used: {0}")]
     Migration(#[from] sqlx::migrate::MigrateError),
     /// A row that this program did not write.
-    #[error("a row cannot be read: {0}")]
+    #[error("cannot read a row: {0}")]
     Row(String),
-    /// The export of a user who is removed cannot be written. The user's rows stay.
-    #[error("the export cannot be written: {0}")]
+    /// The export of a removed user cannot be written. The user's rows stay.
+    #[error("cannot write the export: {0}")]
     Export(#[from] std::io::Error),
-    /// The role could see more than it should.
-    #[error("the database is not safe to serve: {0}")]
+    /// The database role could see too much.
+    #[error("the database is not safe to use: {0}")]
     Unsafe(String),
-    /// A name or id that is not allowed.
+    /// A name or ID that is not valid.
     #[error("{0}")]
     Invalid(String),
     /// The user's quota is used up.
     #[error("the quota is used up: {0}")]
     Quota(Used),
-    /// What several waited for did not come.
+    /// A shared operation failed.
     #[error("{0}")]
     Shared(Arc<DbError>),
 }
 
-/// What is to be done about a failure.
+/// What can be done about an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Remedy {
-    /// Ask again later: the database is away, busy, or gave up waiting.
+    /// Try again later: the database is down, busy, or timed out.
     Wait,
-    /// Ask for something else: what was asked cannot be stored, now or later.
+    /// Change the request: it can never be stored.
     Change,
-    /// Nothing that a caller can do: the program or its data is at fault.
+    /// Report it: the program or its data is at fault.
     Report,
 }
 
@@ -76,18 +76,18 @@ impl DbError {
         }
     }
 
-    /// True when PostgreSQL ended the transaction in favour of another: it is as if it had never begun.
+    /// True if PostgreSQL aborted the transaction in favour of another one; it has no effect.
     pub(crate) fn is_overtaken(&self) -> bool {
         matches!(self.code().as_deref(), Some("40001" | "40P01"))
     }
 }
 
-/// By the classes of PostgreSQL's Appendix A.
+/// Uses the error classes of PostgreSQL's Appendix A.
 fn remedy_of(code: &str) -> Remedy {
     match (code.get(..2).unwrap_or_default(), code) {
-        // Gave up waiting for a lock, or was idle too long; a standby that takes no writes yet.
+        // A lock timeout, an idle timeout, or a standby that accepts no writes yet.
         (_, "55P03" | "25P03" | "25006") => Remedy::Wait,
-        // Connection, overtaken by another transaction, out of resources, ended by timeout or operator, system.
+        // Connection errors, aborted transactions, missing resources, timeouts, operator actions, system errors.
         ("08" | "40" | "53" | "57" | "58", _) => Remedy::Wait,
         // A value or a constraint.
         ("22" | "23", _) => Remedy::Change,
@@ -95,7 +95,7 @@ fn remedy_of(code: &str) -> Remedy {
     }
 }
 
-/// Does a transaction, again where another one overtook it. What is given must begin it anew each time.
+/// Runs a transaction, and repeats it if another one aborted it. The closure must begin a new transaction each time.
 pub(crate) async fn unless_overtaken<T, E, F>(mut transaction: impl FnMut() -> F) -> Result<T, E>
 where
     F: Future<Output = Result<T, E>>,
@@ -113,7 +113,7 @@ where
     transaction().await
 }
 
-/// An error of which one can tell whether another transaction was the reason.
+/// An error that may come from a conflict with another transaction.
 pub(crate) trait MayConflict {
     /// True where it was.
     fn is_overtaken(&self) -> bool;

@@ -1,4 +1,4 @@
-//! The result of a change, computed before its transaction begins. Analysing a text, counting its tokens and merging two
+//! The outcome of a change, computed before its transaction begins. Analysing a text, counting its tokens and merging
 //! texts takes milliseconds; inside the transaction, other requests would wait for the locks meanwhile.
 
 use tessera_engine::compose::{Known, Outcome, outcome};
@@ -11,7 +11,7 @@ use super::memories::Stored;
 use super::{Caller, Db, DbError, UserId};
 use crate::threads::off_runtime;
 
-/// The memory that a change applies to, and what its author may do with it.
+/// The memory that a change applies to, and the rights of the author.
 #[derive(Debug, Clone)]
 struct Base {
     owner: String,
@@ -36,7 +36,7 @@ impl Base {
     }
 }
 
-/// The outcome of a change on a memory as it was read without a lock.
+/// The outcome of a change, based on a memory that was read without a lock.
 #[derive(Debug)]
 pub(super) struct UnlockedOutcome {
     base: Option<Base>,
@@ -44,7 +44,7 @@ pub(super) struct UnlockedOutcome {
 }
 
 impl UnlockedOutcome {
-    /// The outcome, if the memory is still as it was read.
+    /// The outcome, if the memory is unchanged.
     pub(super) fn if_still(&self, current: Option<&Stored>) -> Option<Outcome> {
         let is_same = match (&self.base, current) {
             (None, None) => true,
@@ -86,7 +86,7 @@ impl Db {
         .await
     }
 
-    /// Computes the outcomes of several changes, in their order. If two of them change the same memory, the second one is
+    /// Computes the outcomes of several changes in order. If two of them change the same memory, the second one is
     /// computed again in its transaction.
     pub(super) async fn foresee_all(&self, caller: &Caller, asks: &[Ask]) -> Result<Vec<UnlockedOutcome>, DbError> {
         let mut bases = Vec::with_capacity(asks.len());

@@ -1,4 +1,4 @@
-//! Which machines have heard of what: how far each has taken the news, and so which know that a memory was removed for good.
+//! Which machines have read which part of the feed, and so know about a permanent deletion.
 
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
@@ -9,11 +9,11 @@ use super::memories::uuid;
 use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, unless_overtaken};
 
-/// Machines of a user that are kept, at most: a machine names itself.
+/// The maximum number of machines per user, because a machine names itself.
 const MOST_MACHINES: i64 = 200;
 
 impl Db {
-    /// Notes that a machine asks for what comes after a number: it has taken all before it.
+    /// Records that a machine asks for changes after a number, so it has all earlier ones.
     pub(crate) async fn asked_after(&self, caller: &Caller, machine: &str, after: u64) -> Result<(), DbError> {
         unless_overtaken(|| async {
             let mut tx = self.by(caller).await?;
@@ -34,7 +34,7 @@ impl Db {
                     ],
                 )
                 .await?;
-            // Most of the time nothing is new.
+            // Usually nothing is new.
             if noted.rows_affected() > 0 {
                 tx.commit().await?;
             }
@@ -43,7 +43,7 @@ impl Db {
         .await
     }
 
-    /// Who has heard that a memory of the caller's own was removed for good.
+    /// The machines that know about a permanent deletion of the caller's memory.
     pub(crate) async fn purge_report(&self, caller: &Caller, memory: MemoryUuid) -> Result<PurgeReport, DbError> {
         let mut tx = self.by(caller).await?;
         let sql = "SELECT state FROM memories WHERE owner = $1 AND id = $2";

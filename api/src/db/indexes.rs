@@ -1,4 +1,5 @@
-//! Indexes that are created after the migrations and beside running servers: `CREATE INDEX CONCURRENTLY` blocks no writes.
+//! Indexes that are created after the migrations, beside running servers: `CREATE INDEX CONCURRENTLY` does not block
+//! writes.
 
 use std::time::Duration;
 
@@ -7,29 +8,29 @@ use sqlx::{AssertSqlSafe, PgConnection, Row as _};
 use super::DbError;
 use super::verbs::{Ask as _, args};
 
-/// Each index by its name, with what it is on. Row security allows an index only for operators that cannot leak a value, so
-/// these are on plain columns.
+/// Each index with its name and definition. With row security, PostgreSQL uses an index only with leakproof operators,
+/// so these indexes have plain columns.
 const INDEXES: [(&str, &str); 3] = [
-    // The pages of what changed, which older clients ask for, are read in this order.
+    // Older clients read changes in this order.
     ("memories_changed", "memories (owner, updated, id)"),
-    // The links to a memory are found among the owner's memories that have links at all.
+    // Finds the links to a memory among the owner's memories with links.
     ("memories_linked", "memories (owner) WHERE state = 'live' AND links <> '{}'"),
-    // A text that an older client sent before. The condition on the digest is in no other query: while the planner knows nothing
-    // of the tables, it would take this index to find a row by its id.
+    // Finds a text that an older client sent before. No other query has this condition on the digest; otherwise a
+    // planner without statistics would use this index to find rows by ID.
     ("memories_said", "memories (owner, content_md5) WHERE state = 'live' AND content_md5 <> ''"),
 ];
-/// One server at a time creates indexes.
+/// Only one server at a time creates indexes.
 const LOCK: i64 = 0x7465_7373_6572_6132;
 
-/// Between two looks whether another server is done.
+/// The pause between two checks whether another server is done.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How often a creation is tried again that PostgreSQL ended in favour of another transaction.
+/// How often the creation of an index is repeated after PostgreSQL aborted it.
 const ATTEMPTS: u32 = 5;
 
-/// Creates the indexes that are missing, and those again whose creation was cut short.
+/// Creates missing indexes, and repeats interrupted creations.
 pub(super) async fn create(connection: &mut PgConnection) -> Result<(), DbError> {
-    // A session that waits inside a statement has a snapshot, and the creation of an index waits for all snapshots: so nobody
-    // waits inside one.
+    // A session that waits inside a statement has a snapshot, and CREATE INDEX CONCURRENTLY waits for all snapshots. So
+    // this loop waits outside of a statement.
     while !connection.value("SELECT pg_try_advisory_lock($1)", args![LOCK]).await? {
         tokio::time::sleep(PAUSE).await;
     }
@@ -52,7 +53,7 @@ async fn create_alone(connection: &mut PgConnection) -> Result<(), DbError> {
         let known = connection.maybe(sql, args![name]).await?;
         match known.map(|row| row.try_get::<bool, _>("indisvalid")).transpose()? {
             Some(true) => continue,
-            // What is left of a creation that ended early is used by no query and slows every write.
+            // An invalid index is not used by queries, but slows down every write.
             Some(false) => run(connection, &format!("DROP INDEX CONCURRENTLY IF EXISTS {name}")).await?,
             None => {}
         }
@@ -62,7 +63,7 @@ async fn create_alone(connection: &mut PgConnection) -> Result<(), DbError> {
     Ok(())
 }
 
-/// Runs a statement that PostgreSQL refuses inside a transaction.
+/// Runs a statement that PostgreSQL rejects inside a transaction.
 async fn run(connection: &mut PgConnection, sql: &str) -> Result<(), DbError> {
     sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut *connection).await?;
     Ok(())

@@ -1,5 +1,5 @@
-//! Indexes as servers built them, kept beside the rows: a user who is asked for again after a while, or by another
-//! server, costs what changed since. It is a cache; what was removed for good takes it away.
+//! Recall indexes that servers stored in the database. Loading one costs only the changes since. They are a cache, and
+//! a permanent deletion removes them.
 
 use sqlx::Row as _;
 use tessera_engine::sync::Mark;
@@ -7,8 +7,7 @@ use tessera_engine::sync::Mark;
 use super::verbs::{Ask as _, args};
 use super::{Db, DbError, Position, UserId, UserTx};
 
-/// Of the code that makes indexes of rows: changes with whatever changes them but the snapshot's own form, which says
-/// so itself.
+/// The version of the code that builds indexes from rows. The snapshot format has its own version.
 const FORM: i32 = 1;
 
 /// An index of a user.
@@ -21,15 +20,15 @@ pub(crate) struct KeptIndex {
     pub(crate) seq: u64,
     /// The mark there.
     pub(crate) mark: Option<Mark>,
-    /// Up to when uses are counted in, in microseconds.
+    /// The time up to which access counts are included, in microseconds.
     pub(crate) used: i64,
-    /// What is known beside the snapshot.
+    /// Additional data beside the snapshot.
     pub(crate) beside: Vec<u8>,
     pub(crate) snapshot: Vec<u8>,
 }
 
 impl UserTx {
-    /// The user's index, if one of this program's form is kept.
+    /// The user's stored index, if it has the present version.
     pub(crate) async fn kept_index(&mut self, by_embedding: bool) -> Result<Option<KeptIndex>, DbError> {
         let sql = "SELECT epoch, seq, stamp, used, beside, snapshot FROM kept_indexes
                    WHERE user_id = $1 AND form = $2 AND by_meaning = $3";
@@ -53,9 +52,10 @@ impl UserTx {
 }
 
 impl Db {
-    /// Keeps an index, if nothing of the user changed since it was read, and rows are not spread over machines. False otherwise.
+    /// Stores an index, if the user's data did not change since it was read, and Citus is not used. Otherwise returns
+    /// false.
     pub(crate) async fn keep_index(&self, user: &UserId, index: &KeptIndex) -> Result<bool, DbError> {
-        // A function could not tell there which machine the rows are on.
+        // With Citus, the function could not know the machine of the rows.
         if self.is_spread {
             return Ok(false);
         }

@@ -1,7 +1,7 @@
-//! What memories mean, as rows keep it: which wait for it, which have it from a machine that nobody checked yet, and
-//! which machines are not believed any more.
+//! Embeddings in rows: which are missing, which come from a machine and are unchecked, and which machines are
+//! distrusted.
 //!
-//! What a machine sent is its user's alone until this server made the same itself: nobody else ranks by it.
+//! An embedding from a machine is used only for its own user until the server has computed the same.
 
 use std::collections::BTreeSet;
 
@@ -14,15 +14,15 @@ use uuid::Uuid;
 use super::verbs::{Ask as _, args};
 use super::{AuditedAction, Db, DbError, UserId, UserTx, unless_overtaken};
 
-/// The version of the encoder of what is there, as the index of rows that wait has it: empty where nothing is, or it is
-/// of another text. A newer server's is left alone.
+/// The encoder version of a row's embedding, as the index of pending rows stores it; empty if it has none, or one of
+/// another text. Embeddings of a newer server stay.
 macro_rules! made_by {
     () => {
         "(CASE WHEN meant_rev = content_rev THEN substring(meaning FROM 1 FOR 1) ELSE ''::bytea END)"
     };
 }
 
-/// What of the vectors of `memories` the transaction's user may believe: all of their own, and what was checked of others'.
+/// The embeddings that the transaction's user may use: all own ones, and checked ones of other users.
 macro_rules! believed {
     ($memories:literal) => {
         concat!(
@@ -42,10 +42,10 @@ macro_rules! believed {
 }
 pub(crate) use believed;
 
-/// Of so many vectors that a machine sends, about one is made again to see whether it is right.
+/// The server checks about one of this many embeddings from machines.
 const SAMPLE: u32 = 16;
 
-/// What a machine sent with an op.
+/// An embedding that a machine sent with a change.
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
     pub(crate) meaning: SentMeaning,
@@ -54,39 +54,39 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    /// Chance decides what is checked: nobody knows before.
+    /// Checks are random, so machines cannot predict them.
     pub(super) fn is_sampled() -> bool {
         getrandom::u32().map_or(true, |number| number % SAMPLE == 0)
     }
 }
 
-/// A text of which vectors are to be made.
+/// A text whose embedding is missing.
 #[derive(Debug, Clone)]
 pub(crate) struct PendingEmbedding {
     id: Uuid,
     content_rev: i64,
     pub(crate) content: String,
-    /// What a machine sent, and its key.
+    /// The embedding that a machine sent, and its key.
     sent: Option<(Vec<u8>, String)>,
-    /// What was there was dropped, and may be on machines: they are to hear of what comes in its place.
+    /// The previous embedding was dropped but may be on machines, so they must receive the new one.
     was_dropped: bool,
 }
 
 /// What became of a batch.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kept {
-    /// Rows that waited and do no more.
+    /// Rows that now have an embedding.
     pub(crate) made: u64,
-    /// Rows of which a machine had sent the very same.
+    /// Rows whose embedding from a machine was right.
     pub(crate) checked: u64,
-    /// Rows of which it had sent something else.
+    /// Rows whose embedding from a machine was wrong.
     pub(crate) differing: u64,
-    /// Keys that are not believed any more.
+    /// Keys that are now distrusted.
     pub(crate) distrusted: u64,
 }
 
 impl Db {
-    /// Some of a user's memories of which vectors are to be made: those to be checked, then those that wait, the last
+    /// Some of a user's memories that need work: those to check first, then those without an embedding, most recently
     /// changed first.
     pub(crate) async fn to_make(&self, user: &UserId, most: i64) -> Result<Vec<PendingEmbedding>, DbError> {
         let mut tx = self.of(user).await?;
@@ -109,15 +109,14 @@ impl Db {
                 content_rev: row.try_get("content_rev")?,
                 content: row.try_get("content")?,
                 was_dropped: row.try_get("dropped")?,
-                // Another encoder's cannot be compared.
+                // Embeddings of another encoder cannot be compared.
                 sent: key.filter(|_| Meaning::is_current(&sent)).map(|key| (sent, key)),
             })
         };
         rows.iter().map(unmade).collect()
     }
 
-    /// Of a user's memories that others see, those with vectors that only a machine vouches for are to be checked. Gives
-    /// how many.
+    /// Marks the user's shared memories whose embeddings are unchecked. Returns their number.
     pub(crate) async fn check_shared(&self, user: &UserId) -> Result<u64, DbError> {
         unless_overtaken(|| async {
             let mut tx = self.of(user).await?;
@@ -135,7 +134,7 @@ impl Db {
         .await
     }
 
-    /// How many of a user's memories wait for vectors.
+    /// The number of a user's memories without an embedding.
     pub(crate) async fn waiting(&self, user: &UserId) -> Result<u64, DbError> {
         let mut tx = self.of(user).await?;
         let sql =
@@ -143,15 +142,15 @@ impl Db {
         Ok(tx.value::<i64>(sql, args![user.as_str(), [ENCODER_VERSION].as_slice()]).await?.unsigned_abs())
     }
 
-    /// Keeps vectors that were made here, unless the text was changed meanwhile. A machine that had sent others is
-    /// believed no more.
+    /// Stores embeddings that the server computed, unless the text changed meanwhile. Distrusts a machine that sent
+    /// another one.
     pub(crate) async fn keep_made(&self, user: &UserId, made: &[(PendingEmbedding, Vec<u8>)]) -> Result<Kept, DbError> {
         unless_overtaken(|| self.keep_made_now(user, made)).await
     }
 
     async fn keep_made_now(&self, user: &UserId, made: &[(PendingEmbedding, Vec<u8>)]) -> Result<Kept, DbError> {
         let mut tx = self.of(user).await?;
-        // A push locks the key and then the memory: in another order the two would wait for each other.
+        // Locks keys before memories, as a push does, to avoid deadlocks.
         let keys: BTreeSet<&str> =
             made.iter().filter_map(|(row, _)| row.sent.as_ref()).map(|(_, key)| key.as_str()).collect();
         if !keys.is_empty() {
@@ -172,7 +171,7 @@ impl Db {
                         tx.tell_again(row.id);
                     }
                 }
-                // A text that the encoder cannot read says nothing about the machine that sent vectors of it.
+                // If the encoder cannot read a text, that says nothing about the machine.
                 Some((sent, _)) if sent == meaning || Meaning::vectors(meaning).next().is_none() => kept.checked += 1,
                 Some((_, key)) => {
                     kept.differing += 1;
@@ -190,14 +189,14 @@ impl Db {
 }
 
 impl UserTx {
-    /// Indexes hold what was wrong until they hear of the memory again: those of its owner, as nobody else believed it.
+    /// Indexes contain the wrong embedding until they receive the memory again. Only the owner's indexes have it.
     fn tell_again(&mut self, id: Uuid) {
         let owner = self.user.as_str().to_owned();
         self.told.add(vec![owner.clone()], &owner, MemoryUuid::from_uuid(id));
     }
 
-    /// Nothing is believed any more that came under a key, now or later. False where that was so already. Machines may have
-    /// what is dropped: they hear of it once it is made anew.
+    /// Distrusts all embeddings of a key, past and future. False if it was distrusted before. Machines receive new
+    /// embeddings once they are computed.
     async fn distrust(&mut self, key: &str) -> Result<bool, DbError> {
         let sql = "UPDATE api_keys SET distrusted = now() WHERE user_id = $1 AND key_id = $2 AND distrusted IS NULL";
         let is_new = self.tx.run(sql, args![self.user.as_str(), key]).await?.rows_affected();

@@ -1,4 +1,4 @@
-//! Rows of memories, as the sync's decisions take and give them.
+//! Rows of memories, as sync decisions read and write them.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -19,11 +19,11 @@ use super::meaning::Sent;
 use super::verbs::{Ask as _, args};
 use super::{DbError, UserTx};
 
-/// The columns of a memory beside owner, id and time, each once: its name and what is written there. Those of the
-/// second list follow from the first, and are read where they are asked for.
+/// The columns of a memory except owner, UUID and time: each with its name and the written value. The columns of the
+/// second list are derived and read only on demand.
 macro_rules! codec {
     (said: $($said:literal => $said_bind:expr;)* derived: $($derived:literal => $derived_bind:expr;)*) => {
-        /// The columns that [`stored`] reads.
+        /// The columns for [`stored`].
         macro_rules! columns {
             () => {
                 concat!(
@@ -35,7 +35,7 @@ macro_rules! codec {
             };
         }
 
-        /// The columns that [`known`] reads beside those.
+        /// The additional columns for [`known`].
         macro_rules! derived_columns {
             () => { concat!("memories.owner AS whose" $(, ", memories.", $derived)*) };
         }
@@ -52,7 +52,7 @@ macro_rules! codec {
 
 type Query<'a> = sqlx::query::Query<'a, sqlx::Postgres, sqlx::postgres::PgArguments>;
 
-/// A column that is written, and what of a memory is bound to it.
+/// A written column, and how to bind its value.
 struct Column {
     name: &'static str,
     bind: for<'a> fn(Query<'a>, &'a Written<'a>) -> Query<'a>,
@@ -96,10 +96,10 @@ codec! {
     "meant_rev" => |query, it| query.bind(signed(it.row.content_rev));
 }
 
-/// A row that is written; one that was removed for good has no fields.
+/// A row to write. A permanently deleted one has no fields.
 struct Written<'a> {
     row: &'a Row,
-    /// The key of the machine that sent what it means, if one did.
+    /// The key of the machine that sent the embedding, if one did.
     meant_by: Option<&'a str>,
     document: Option<&'a Document>,
     details: Option<&'a Details>,
@@ -113,7 +113,7 @@ impl<'a> Written<'a> {
         Self { row: decided.row(), meant_by, document, details, composed: decided.composed() }
     }
 
-    /// Binds owner and id, every column, and whose word its meaning is, with whether that is to be checked.
+    /// Binds owner, UUID, every column, and the key that sent the embedding, with whether to check it.
     fn bind(&'a self, query: Query<'a>, owner: &'a str) -> Query<'a> {
         let query = query.bind(owner).bind(uuid(self.row.memory));
         let query = WRITTEN.iter().fold(query, |query, column| (column.bind)(query, self));
@@ -121,10 +121,10 @@ impl<'a> Written<'a> {
     }
 }
 
-/// The statement's time, as times are kept.
+/// The statement's time in microseconds.
 const NOW: &str = "(extract(epoch FROM now()) * 1000000)::bigint";
 
-/// Adds a row: owner and id, then every column, and whose word its meaning is.
+/// Inserts a row: owner and UUID, every column, and the key that sent the embedding.
 static INSERT: LazyLock<String> = LazyLock::new(|| {
     let names: Vec<&str> = WRITTEN.iter().map(|column| column.name).chain(["meant_by", "meant_check"]).collect();
     let places: Vec<String> = (3..).take(names.len()).map(|n| format!("${n}")).collect();
@@ -134,7 +134,7 @@ static INSERT: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Replaces a row, bound in the same order. What nobody sent anew stays whose word it was.
+/// Replaces a row; parameters are bound in the same order. An unchanged embedding keeps its key.
 static REPLACE: LazyLock<String> = LazyLock::new(|| {
     let set: Vec<String> = (3..).zip(WRITTEN).map(|(n, column)| format!("{} = ${n}", column.name)).collect();
     let meaning = WRITTEN.iter().position(|column| column.name == "meaning").map_or(0, |at| at + 3);
@@ -163,49 +163,49 @@ fn texts<T>(list: Option<&BTreeSet<T>>, text: impl Fn(&T) -> String) -> Vec<Stri
     list.into_iter().flatten().map(text).collect()
 }
 
-/// What lines cost, as it is kept.
+/// The stored form of line costs.
 pub(super) fn counts(costs: &LineCosts) -> Vec<i32> {
     costs.kept().map(|count| i32::try_from(count).unwrap_or(i32::MAX)).to_vec()
 }
 
-/// What the lines of a memory cost its reader, if that is kept: its columns are `costs` and `passages`.
+/// The line costs for the reader, if they are stored in `costs` and `passages`.
 pub(crate) fn costs(row: &PgRow, memory: &Memory) -> Result<Option<LineCosts>, DbError> {
     let kept: Vec<i32> = row.try_get("costs")?;
     let kept: Vec<u32> = kept.into_iter().map(|count| u32::try_from(count).unwrap_or(0)).collect();
     Ok(LineCosts::read(&kept, row.try_get("passages")?, memory))
 }
 
-/// A memory, whose it is, and what the transaction's user may do with it.
+/// A memory, its owner, and the rights of the transaction's user.
 #[derive(Debug, Clone)]
 pub(crate) struct Stored {
     pub(crate) owner: String,
     pub(crate) row: Row,
     pub(crate) rights: Rights,
-    /// When a field was last changed, by the server's clock.
+    /// When a field last changed, by the server's clock.
     pub(crate) updated: Timestamp,
-    /// The summary that was made when the text was written: what lines cost was counted with it.
+    /// The stored summary. Line costs were counted with it.
     pub(crate) summary: String,
-    /// Its short number for the transaction's user, where it was read with it.
+    /// Its short ID for the transaction's user, if it was read.
     pub(crate) short_id: Option<u32>,
-    /// With everything that is derived from it, where it was read to be changed.
+    /// All derived data, if the memory was read to be changed.
     pub(super) known: Option<Box<Known>>,
 }
 
 impl Stored {
-    /// A row that its owner wrote now.
+    /// A new row of its owner.
     pub(super) fn new(owner: String, row: Row) -> Self {
         let updated = Timestamp::from_micros(0);
         Self { owner, row, rights: Rights::Owner, updated, summary: String::new(), short_id: None, known: None }
     }
 
-    /// Whose it is, if it is not the user's own.
+    /// The share, if the user is not the owner.
     pub(crate) fn share(&self) -> Option<Share> {
         let permission = if self.rights == Rights::Write { Permission::Write } else { Permission::Read };
         (self.rights != Rights::Owner).then(|| Share { by: self.owner.clone(), permission })
     }
 }
 
-/// As the transaction's user sees it: what another's memory links to, and where it was said, is the owner's to know.
+/// The memory as the user may see it: links and session of another user's memory are private.
 pub(crate) fn seen(mut found: Stored) -> Stored {
     if found.rights != Rights::Owner
         && let State::Live(document) | State::Deleted(document) = &mut found.row.state
@@ -263,13 +263,13 @@ pub(crate) fn stored(row: &PgRow) -> Result<Stored, DbError> {
     Ok(Stored { owner, row: row_of, rights, updated, summary, short_id: None, known: None })
 }
 
-/// Reads [`columns`] and the `short_id` of the user's feed beside them.
+/// Reads [`columns`] and `short_id` of the user's feed.
 pub(crate) fn numbered(row: &PgRow) -> Result<Stored, DbError> {
     let short_id: Option<i64> = row.try_get("short_id")?;
     Ok(Stored { short_id: short_id.and_then(|short_id| u32::try_from(short_id).ok()), ..stored(row)? })
 }
 
-/// Reads [`derived_columns`]: a memory as it is kept, for nobody in particular. `None` for one removed for good.
+/// Reads [`derived_columns`], independent of a reader. `None` for a permanently deleted memory.
 pub(super) fn known(row: &PgRow, stored: &Stored) -> Result<Option<Box<Known>>, DbError> {
     let Some(document) = stored.row.state.document() else { return Ok(None) };
     let memory = memory_of(document, Beside { summary: stored.summary.clone(), ..Beside::of(stored.row.memory) });
@@ -280,7 +280,7 @@ pub(super) fn known(row: &PgRow, stored: &Stored) -> Result<Option<Box<Known>>, 
         length: u16::try_from(row.try_get::<i32, _>("length")?).unwrap_or(u16::MAX),
         signature: row.try_get::<i64, _>("signature")?.cast_unsigned(),
         forward: row.try_get("forward")?,
-        // A server of before changed the text and left it as it was.
+        // An earlier server version changed the text and kept the old embedding.
         meaning: if row.try_get::<i64, _>("meant_rev")? == signed(stored.row.content_rev) {
             row.try_get("meaning")?
         } else {
@@ -328,7 +328,7 @@ fn link_of(text: &str) -> Result<Link, DbError> {
     Ok(Link { kind, to: read::<MemoryUuid>("links", to)? })
 }
 
-/// One memory with its derived columns, by owner and id.
+/// Selects one memory with its derived columns, by owner and UUID.
 macro_rules! with_derived {
     () => {
         concat!(
@@ -342,12 +342,12 @@ macro_rules! with_derived {
 }
 
 impl UserTx {
-    /// A memory that the user may see, as they see it.
+    /// A memory that the user may see, as the user sees it.
     pub(crate) async fn memory(&mut self, id: MemoryUuid) -> Result<Option<Stored>, DbError> {
         Ok(self.meant(id).await?.map(seen))
     }
 
-    /// The memory that an id means to the user: their own, else of those that they may see the one that came first.
+    /// The memory that a UUID means for the user: their own, otherwise the visible one that arrived first.
     async fn meant(&mut self, id: MemoryUuid) -> Result<Option<Stored>, DbError> {
         let sql = concat!(
             "SELECT feed.short_id, ",
@@ -359,7 +359,7 @@ impl UserTx {
         found.first().map(numbered).transpose()
     }
 
-    /// The same, locked until the transaction ends, where the user may change it.
+    /// The same, locked until the transaction ends if the user may change it.
     pub(super) async fn memory_to_change(&mut self, id: MemoryUuid) -> Result<Option<Stored>, DbError> {
         self.with_derived(id, concat!(with_derived!(), " FOR NO KEY UPDATE")).await
     }
@@ -376,7 +376,7 @@ impl UserTx {
         }
         match self.derived_by(&seen.owner, id, sql).await? {
             Some(found) => Ok(Some(Stored { short_id: seen.short_id, ..found })),
-            // Access may have been lost while waiting for the lock.
+            // The user may have lost access while waiting for the lock.
             None => self.meant(id).await,
         }
     }
@@ -392,8 +392,7 @@ impl UserTx {
         Ok(Some(Stored { known: known(&row, &found)?, ..found }))
     }
 
-    /// Adds a memory of the user, with the key of the machine that sent what it means, if one did. False when they have
-    /// one with this id.
+    /// Inserts a memory, with the key of the machine that sent the embedding, if one did. False if the UUID is taken.
     pub(super) async fn insert(&mut self, decided: &Decided, meant_by: Option<&str>) -> Result<bool, DbError> {
         let (written, sql) = (Written::of(decided, meant_by), AssertSqlSafe(INSERT.as_str()));
         let query = written.bind(sqlx::query(sql), self.user.as_str());
@@ -404,7 +403,7 @@ impl UserTx {
         Ok(is_new)
     }
 
-    /// Replaces a memory that is there, as [`UserTx::insert`].
+    /// Replaces a memory; otherwise like [`UserTx::insert`].
     pub(super) async fn replace(
         &mut self,
         owner: &str,

@@ -1,5 +1,5 @@
-//! What stood in clear before texts were looked through: taken out of rows that are there, in batches. Whatever ends it, what
-//! was done is done, and what is begun again finds what is left.
+//! Redacts secrets that rows contain in clear text, in batches. If it is interrupted, finished batches stay and a new
+//! run continues.
 
 use serde::Serialize;
 use tessera_engine::compose::cleaned;
@@ -13,28 +13,28 @@ use super::verbs::{Ask as _, args};
 use super::{AuditedAction, Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 use crate::secrets::{Aside, Opened, SecretError, Secrets, VaultedError};
 
-/// Rows that are looked through at one time.
+/// Rows per batch.
 const BATCH: i64 = 100;
 
-/// What was found, and what was done of it.
+/// The result of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct Migrated {
-    /// Rows that were looked through, deleted ones too.
+    /// Scanned rows, deleted ones included.
     pub scanned: u64,
-    /// Rows that hold a credential in clear.
+    /// Rows that contain a credential in clear text.
     pub found: u64,
-    /// Of these, those that hold it no more.
+    /// Rows that were redacted.
     pub migrated: u64,
-    /// Secrets that were sealed again, with the key of now.
+    /// Secrets that were encrypted again with the present key.
     pub resealed: u64,
-    /// Where to go on; absent at the end.
+    /// Where to continue; missing at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = Uuid)]
     pub next: Option<MemoryUuid>,
 }
 
 impl Migrated {
-    /// Adds what another batch gave; the later one says where to go on.
+    /// Adds the result of a later batch.
     pub fn add(&mut self, other: &Self) {
         self.scanned += other.scanned;
         self.found += other.found;
@@ -44,7 +44,7 @@ impl Migrated {
     }
 }
 
-/// Who migrates: the user by their key, or somebody on the server's host for them.
+/// Who runs it: the user with a key, or an operator on the server's host.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Migrator<'a> {
     Caller(&'a Caller),
@@ -68,7 +68,7 @@ impl Migrator<'_> {
 }
 
 impl Db {
-    /// Looks through the next rows of a user after an id; takes out what is found unless it is only to be counted.
+    /// Scans the next rows of a user after a UUID, and redacts secrets unless it only counts.
     pub(crate) async fn migrate_secrets(
         &self,
         by: Migrator<'_>,
@@ -97,10 +97,10 @@ impl Db {
         Ok(done)
     }
 
-    /// The same for somebody on the server's host.
+    /// The same for an operator on the server's host.
     ///
     /// # Errors
-    /// When the database cannot be read or written, or the vault does not take what is found.
+    /// If the database cannot be read or written, or the vault rejects a secret.
     pub async fn migrate_secrets_of(
         &self,
         user: &UserId,
@@ -122,8 +122,7 @@ impl Db {
         rows.iter().map(stored).collect()
     }
 
-    /// Takes out of one row what stands there in clear. False where it was changed meanwhile and is clean now, or is to be
-    /// looked at once more.
+    /// Redacts one row. False if it changed meanwhile and is clean, or must be scanned again.
     async fn clean(&self, by: Migrator<'_>, secrets: &Secrets, found: &Stored) -> Result<bool, VaultedError> {
         let (user, memory) = (by.user(), found.row.memory);
         let Some(document) = found.row.state.document().cloned() else { return Ok(false) };
@@ -149,7 +148,8 @@ impl Db {
         Ok(written.await?)
     }
 
-    /// Empties the digests of ops: of a text that is known but for a value, one tells that value to whoever tries enough.
+    /// Deletes the digests of changes: a digest of a text that is known except for a secret would reveal the secret to
+    /// brute force.
     async fn empty_digests(&self, by: Migrator<'_>) -> Result<(), DbError> {
         let mut tx = by.begin(self).await?;
         let sql = "UPDATE applied_ops SET hash = '' WHERE user_id = $1 AND hash <> ''";
@@ -157,11 +157,11 @@ impl Db {
         tx.commit().await
     }
 
-    /// Seals again what was sealed with a key of before. Gives how many.
+    /// Encrypts secrets of an earlier key again. Returns their number.
     async fn reseal(&self, by: Migrator<'_>, secrets: &Secrets) -> Result<u64, DbError> {
         let (user, Some(current)) = (by.user(), secrets.key_id()) else { return Ok(0) };
         let mut tx = by.begin(self).await?;
-        // A sealed value names its key in its second to fifth byte.
+        // An encrypted value contains its key ID in bytes two to five.
         let sql = "SELECT memory, name, sealed FROM memory_secrets
              WHERE owner = $1 AND sealed IS NOT NULL AND encode(substring(sealed FROM 2 FOR 4), 'hex') <> $2
              ORDER BY memory, name FOR UPDATE";
@@ -169,7 +169,7 @@ impl Db {
         let mut done = 0;
         for (id, name, sealed) in rows {
             let memory = MemoryUuid::from_uuid(id);
-            // What does not open stays as it is: its key may come back.
+            // A secret that cannot be decrypted stays, because its key may return.
             let Ok(Opened::Value(value)) = secrets.opened(user.as_str(), memory, &name, &sealed) else { continue };
             let Ok(again) = secrets.sealed(user.as_str(), memory, &name, &value) else { continue };
             let sql = "UPDATE memory_secrets SET sealed = $4, mark = $5 WHERE owner = $1 AND memory = $2 AND name = $3";
@@ -182,7 +182,7 @@ impl Db {
     }
 }
 
-/// True where nothing is found in any text of a row.
+/// True if no text of a row contains a credential.
 fn is_clean(found: &Stored) -> bool {
     let document = found.row.state.document().cloned();
     document.is_none_or(|document| tessera_engine::screen::Screened::clean(document).is_some())

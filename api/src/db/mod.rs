@@ -1,8 +1,8 @@
-//! The database: a pool, and transactions that belong to one user.
+//! The database: a connection pool, and transactions of one user.
 //!
-//! Three groups of files use each other: this one with `active`, which queues users by the name defined here; `error` with
-//! `quota`, as a used-up quota is an error; `ops` with `ask` and `foreseen`, as an op is foreseen before it is carried out, and a
-//! request is an op with an answer of its own.
+//! Three groups of files import each other: this file and `active`, which queues the user names defined here; `error`
+//! and `quota`, because a used-up quota is an error; `ops`, `ask` and `foreseen`, because the outcome of a change is
+//! computed before it is applied, and a REST request is a change with its own answer.
 
 mod active;
 mod admin;
@@ -73,13 +73,13 @@ use tokio::sync::Mutex;
 use crate::keys::Key;
 use verbs::{Ask as _, args};
 
-/// The one migration. A migration of a release is never edited.
+/// The single migration. Never edit a released migration.
 fn migrator() -> migrate::Migrator {
     let sql = include_str!("../../migrations/0001_server.sql").into_sql_str();
     migrate::Migrator::with_migrations(vec![Migration::new(1, "server".into(), MigrationType::Simple, sql, false)])
 }
 
-/// The name of a user: letters, digits, `.`, `_`, `@`, `-`; at most 100.
+/// A user name: letters, digits, `.`, `_`, `@`, `-`; at most 100.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UserId(String);
 
@@ -97,12 +97,17 @@ impl FromStr for UserId {
         let is_sound = text.len() <= 100
             && text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && text.chars().all(|c| c.is_ascii_alphanumeric() || "._@-".contains(c));
-        let problem = || DbError::Invalid(format!("{text:?} is no user name; use letters, digits and . _ @ -"));
+        let problem = || {
+            DbError::Invalid(format!(
+                "{text:?} is not a valid user name; use letters, digits and . _ @ \
+            -"
+            ))
+        };
         is_sound.then(|| Self(text.to_owned())).ok_or_else(problem)
     }
 }
 
-/// Who asks, and what their key allows.
+/// The caller, and what the key allows.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     /// The user.
@@ -113,22 +118,22 @@ pub(crate) struct Caller {
     pub(crate) key: String,
     /// Where the request comes from.
     pub(crate) from: Option<IpAddr>,
-    /// Where the database stood for the user, when the request was there already.
+    /// The user's feed position, read after the request arrived.
     pub(crate) at: Position,
 }
 
-/// How many connections there are, and how long anything may take.
+/// The number of connections, and time limits.
 #[derive(Debug, Clone)]
 pub struct Patience {
     /// Connections for requests.
     pub connections: u32,
-    /// For a connection that is free.
+    /// Waiting for a free connection.
     pub connection: Duration,
     /// For a statement.
     pub statement: Duration,
     /// For a lock.
     pub lock: Duration,
-    /// For the next statement of a transaction.
+    /// Waiting for the next statement of a transaction.
     pub idle: Duration,
 }
 
@@ -144,62 +149,62 @@ impl Default for Patience {
     }
 }
 
-/// A connection that nobody used for longer is tried before somebody does.
+/// A connection that was idle for longer is tested before use.
 const IDLE: Duration = Duration::from_secs(1);
 impl Patience {
-    /// For work on the server's host, which takes as long as it takes.
+    /// No time limits, for work on the server's host.
     fn without_end() -> Self {
         let never = Duration::ZERO;
         Self { connections: 4, statement: never, lock: never, idle: never, ..Self::default() }
     }
 }
 
-/// How long an answer of the database to "are you there" holds.
+/// How long the result of a readiness check is valid.
 const READY_FOR: Duration = Duration::from_secs(1);
 
 /// A pool of connections.
 #[derive(Debug, Clone)]
 pub struct Db {
     pool: PgPool,
-    /// One more connection, for whoever watches the server: however busy the others are.
+    /// A separate connection for health checks, however busy the others are.
     probe: PgPool,
-    /// When the database was last asked whether it is there, and what it said.
+    /// The time and result of the last readiness check.
     readiness: Arc<Mutex<Option<(Instant, bool)>>>,
-    /// Whose memories changed through this server.
+    /// Users whose memories changed through this server.
     active: Arc<Active>,
     lookup: asked::Lookup,
     options: Arc<PgConnectOptions>,
     quota: Arc<quota::Quotas>,
-    /// Over several machines, by Citus.
+    /// True if Citus distributes the tables.
     is_spread: bool,
 }
 
-/// A transaction of one user: the only way to rows. Without the user every query finds nothing.
+/// A transaction of one user: the only access to rows. Without a user, every query finds nothing.
 pub(crate) struct UserTx {
     pub(crate) tx: Transaction<'static, Postgres>,
     pub(crate) user: UserId,
-    /// With which key, and from where.
+    /// The key and the address of the caller.
     by: By,
-    /// Who is to be told of what, before it ends.
+    /// Users to notify before the transaction ends.
     told: sync::Told,
-    /// Whose kept indexes are to go before it ends: they hold what was removed for good.
+    /// Users whose stored indexes must be deleted, because they contain permanently deleted text.
     dropped: BTreeSet<String>,
-    /// Whose memories were changed, and whom to tell of them once that is done.
+    /// Users whose memories changed, and whose background work starts after the commit.
     changed: BTreeSet<String>,
     active: Arc<Active>,
     is_spread: bool,
 }
 
 impl Db {
-    /// Connects, with limits on how long anything may take.
+    /// Connects with time limits.
     ///
     /// # Errors
-    /// When the address is none, or nobody answers.
+    /// If the address is not valid, or the database does not answer.
     pub async fn connect(url: &str) -> Result<Self, DbError> {
         Self::connect_with(url, &Patience::default()).await
     }
 
-    /// Connects, with these limits.
+    /// Connects with the given limits.
     ///
     /// # Errors
     /// As [`Db::connect`].
@@ -207,7 +212,7 @@ impl Db {
         Self::connect_as(PgConnectOptions::from_str(url)?, patience).await
     }
 
-    /// A database that nobody asks anything: for the contract of the API.
+    /// A database object without a connection, for the OpenAPI contract.
     pub fn unconnected() -> Self {
         let options = PgConnectOptions::new_without_pgpass();
         let pool = PgPoolOptions::new().connect_lazy_with(options.clone());
@@ -229,7 +234,7 @@ impl Db {
             ("lock_timeout", patience.lock.as_millis()),
             ("idle_in_transaction_session_timeout", patience.idle.as_millis()),
         ]);
-        // Statements find rows by whole keys: a plan that knows their values is no better, and made anew each time.
+        // Statements find rows by complete keys, so a generic plan is as good as a custom one and saves planning.
         let planned = limited.clone().options([("plan_cache_mode", "force_generic_plan")]);
         let pooled = || {
             let pool = PgPoolOptions::new().max_connections(patience.connections).acquire_timeout(patience.connection);
@@ -247,7 +252,7 @@ impl Db {
         let is_spread = spread::is_spread(&pool).await?;
         if is_spread {
             pool.close().await;
-            // By the values Citus sees which machine is asked.
+            // Citus needs the values to choose a machine.
             pool = pooled().connect_with(spread::options(limited.clone())).await?;
         }
         Ok(Self {
@@ -262,19 +267,18 @@ impl Db {
         })
     }
 
-    /// Brings the schema up to date, one server at a time. What a request may take at most does not hold here: a
-    /// migration takes as long as it takes, and waits for that of another server. What an older system has in this database
-    /// is put aside first, for [`Db::take_over`].
+    /// Updates the schema, one server at a time. Request time limits do not apply. Moves the tables of an older system
+    /// aside first, for [`Db::take_over`].
     ///
     /// # Errors
-    /// When a migration fails, or the schema is newer than this program.
+    /// If a migration fails, or the schema is newer than this program.
     pub async fn migrate(&self) -> Result<(), DbError> {
         let mut conn = PgConnection::connect_with(&self.unlimited()).await?;
         own_role::may_migrate(&mut conn).await?;
         if older::put_aside(&mut conn).await? {
-            tracing::info!("the tables of an older system stand in the schema older from now on");
+            tracing::info!("moved the tables of the older system to the schema `older`");
         }
-        // The extension may have come after this server connected.
+        // Citus may have been installed after this server connected.
         let is_spread = spread::is_spread(&mut conn).await?;
         migrator().run(&mut conn).await?;
         if is_spread {
@@ -284,16 +288,16 @@ impl Db {
         Ok(conn.close().await?)
     }
 
-    /// How to connect for what takes as long as it takes.
+    /// Connection options without time limits.
     fn unlimited(&self) -> PgConnectOptions {
         let unlimited = [("statement_timeout", 0), ("lock_timeout", 0), ("idle_in_transaction_session_timeout", 0)];
         PgConnectOptions::clone(&self.options).options(unlimited)
     }
 
-    /// Refuses a database in which a request could see more than its user's rows.
+    /// Rejects a database in which a request could see rows of other users.
     ///
     /// # Errors
-    /// Naming what is unsafe.
+    /// Names the problem.
     pub async fn check(&self) -> Result<(), DbError> {
         let mut tx = self.pool.begin().await?;
         let sql = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user";
@@ -318,13 +322,13 @@ impl Db {
                         AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))";
         let open: Vec<String> = tx.values(sql, args![]).await?;
         if !open.is_empty() {
-            return Err(DbError::Unsafe(format!("without forced row security: {}", open.join(", "))));
+            return Err(DbError::Unsafe(format!("row security is not forced on: {}", open.join(", "))));
         }
         own_role::may_do_no_more(&mut tx).await?;
         if self.is_spread { spread::check(&mut tx).await } else { Ok(()) }
     }
 
-    /// True when the database answers. Many who ask are answered by one question to it.
+    /// True if the database answers. One query answers many callers.
     pub async fn is_ready(&self) -> bool {
         let mut known = self.readiness.lock().await;
         if let Some((at, is_ready)) = *known
@@ -337,7 +341,7 @@ impl Db {
         is_ready
     }
 
-    /// A transaction of the owner of the tables, about one user.
+    /// A transaction of the table owner about one user.
     async fn begin(&self, user: &UserId) -> Result<Transaction<'static, Postgres>, DbError> {
         let mut tx = self.pool.begin().await?;
         if self.is_spread {
@@ -348,7 +352,7 @@ impl Db {
         Ok(tx)
     }
 
-    /// Whose memories changed through this server.
+    /// Users whose memories changed through this server.
     pub(crate) fn active(&self) -> &Active {
         &self.active
     }
@@ -365,13 +369,13 @@ impl Db {
 
     /// A transaction that begins with these settings.
     async fn beginning(&self, user: &UserId, settings: &str) -> Result<UserTx, DbError> {
-        // In one go: a name has no character that ends the text.
+        // One message. A user name has no character that ends the text.
         let user_id = user.as_str();
         let begin = format!("BEGIN{settings}; SET LOCAL ROLE tessera_app; SET LOCAL app.user_id = '{user_id}'");
         Ok(self.user_tx(self.pool.begin_with(AssertSqlSafe(begin)).await?, user))
     }
 
-    /// A transaction of somebody on the server's host, in a user's account: as the owner of the tables, whom policies bind too.
+    /// A transaction of an operator in a user's account: as the table owner, whom row security also binds.
     pub(crate) async fn on_host(&self, user: &UserId) -> Result<UserTx, DbError> {
         let tx = self.begin(user).await?;
         Ok(self.user_tx(tx, user))
@@ -390,8 +394,8 @@ impl Db {
         }
     }
 
-    /// A transaction of whoever asks, with what is known of them for the audit. It is about to write, and says so to others by
-    /// its name (`unfinished_since` of the schema).
+    /// A writing transaction of the caller, with the data for the audit. Others see by its application name that it
+    /// writes (`unfinished_since` in the schema).
     pub(crate) async fn by(&self, caller: &Caller) -> Result<UserTx, DbError> {
         let tx = if self.is_spread {
             self.of(&caller.user).await?
@@ -401,7 +405,7 @@ impl Db {
         Ok(UserTx { by: By::of(caller), ..tx })
     }
 
-    /// Whose key it is; `None` for one that is unknown, wrong, revoked or over. All of them take as long.
+    /// The user of a key; `None` if the key is unknown, wrong, revoked or expired. All cases take the same time.
     pub(crate) async fn caller(&self, key: &Key) -> Result<Option<Caller>, DbError> {
         let known = if self.is_spread { self.presented(key.id()).await? } else { self.lookup.of(key.id()).await? };
         let nobody = [0_u8; 32];
@@ -410,7 +414,7 @@ impl Db {
         Ok(Some(Caller { user, scopes: known.scopes, key: key.id().to_owned(), from: None, at: known.at }))
     }
 
-    /// What is known of a key where rows are spread over machines: what names several users would ask several of them.
+    /// Looks up a key with Citus. A query about several users would ask several machines.
     async fn presented(&self, key_id: &str) -> Result<asked::Known, DbError> {
         let row = sqlx::query("SELECT * FROM presented_key($1)").bind(key_id).fetch_optional(&self.pool).await?;
         let Some(row) = row else { return Ok(asked::Known::default()) };
@@ -435,12 +439,12 @@ impl DerefMut for UserTx {
 }
 
 impl UserTx {
-    /// True where the rows of several users are not on one machine, and so not seen at one moment.
+    /// True if the rows of several users are on different machines, and therefore not visible at one moment.
     pub(crate) fn is_spread(&self) -> bool {
         self.is_spread
     }
 
-    /// Tells whoever is to be told, and commits: what others read by is locked last and for a moment.
+    /// Notifies users and commits. The counters that others read are locked last and briefly.
     pub(crate) async fn commit(mut self) -> Result<(), DbError> {
         self.tell().await?;
         self.tx.commit().await?;

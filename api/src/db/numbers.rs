@@ -1,6 +1,6 @@
-//! What clients of the older API ask by: short numbers, texts that they sent before, all that there is, and who else is here.
+//! Queries of older clients: short IDs, texts that they sent before, complete lists, and other users.
 //!
-//! What a user was given in full: how often, and when the last time.
+//! Also access counts: how often a user received a memory, and when last.
 
 use std::collections::HashMap;
 
@@ -16,10 +16,10 @@ use super::sync::MOST_PAGE_BYTES;
 use super::verbs::{Ask as _, args};
 use super::{Db, DbError, UserId, UserTx, unless_overtaken};
 
-/// Names of users that are given at one time.
+/// The maximum number of returned user names.
 const MOST_USERS: i64 = 1_000;
 
-/// A page of all that a user sees.
+/// A page of all memories that a user sees.
 #[derive(Debug, Clone)]
 pub(crate) struct Browsed {
     pub(crate) filters: Filters,
@@ -29,8 +29,8 @@ pub(crate) struct Browsed {
 }
 
 impl Db {
-    /// The memory of a short number. `None` for a number that the user has for none, and for one of a memory that is not
-    /// what its id means to them: no other owner's memory stands for their own.
+    /// The memory with a short ID. `None` if the user does not have the ID, or if the ID belongs to a memory that its
+    /// UUID does not mean for the user.
     pub(crate) async fn of_short_id(&self, user: &UserId, short_id: i64) -> Result<Option<MemoryUuid>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = "SELECT memory FROM feed WHERE user_id = $1 AND short_id = $2 AND short_id =
@@ -40,8 +40,8 @@ impl Db {
         Ok(found.map(MemoryUuid::from_uuid))
     }
 
-    /// The memories that are shared with a user and that their owners call by a number: what the number meant where one number
-    /// was for all users. Those that the user may see no more are left out.
+    /// Memories that other owners share with the user under this ID. In the older system one ID was valid for all
+    /// users. Memories that the user no longer sees are omitted.
     pub(crate) async fn shared_under(&self, user: &UserId, short_id: i64) -> Result<Vec<Stored>, DbError> {
         let mut tx = self.of(user).await?;
         let those: Vec<Uuid> = tx.values("SELECT shared_under($1)", args![short_id]).await?;
@@ -52,7 +52,7 @@ impl Db {
         Ok(found)
     }
 
-    /// The short numbers of memories, as far as the user has some.
+    /// The short IDs of memories, if the user has them.
     pub(crate) async fn short_ids(
         &self,
         user: &UserId,
@@ -72,7 +72,7 @@ impl Db {
         numbered.collect()
     }
 
-    /// A live memory of the user's own that says exactly this.
+    /// A live memory of the user with exactly this text.
     pub(crate) async fn saying(&self, user: &UserId, content: &str) -> Result<Option<Stored>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = concat!(
@@ -86,7 +86,7 @@ impl Db {
         row.as_ref().map(numbered).transpose()
     }
 
-    /// All that a user sees, their own and what is shared with them, in pages as [`Db::list`].
+    /// All memories that a user sees, own and shared, in pages like [`Db::list`].
     pub(crate) async fn browse(&self, user: &UserId, browsed: &Browsed) -> Result<(Vec<Stored>, u64), DbError> {
         let Browsed { filters, newest_first, limit, offset } = browsed;
         let texts = |list: Vec<String>| if list.is_empty() { None } else { Some(list) };
@@ -133,25 +133,25 @@ impl Db {
         Ok((memories.into_iter().map(seen).collect(), total))
     }
 
-    /// Names of other users, in their order.
+    /// Names of other users, sorted.
     pub(crate) async fn others(&self, user: &UserId) -> Result<Vec<String>, DbError> {
-        // Whoever asks may see no user but themselves: the owner of the tables lists the names for them.
+        // A user may see only their own row, so a function of the table owner lists the names.
         let sql = "SELECT name FROM every_user() AS of_all (name) WHERE name <> $1 ORDER BY 1 LIMIT $2";
         let query = sqlx::query_scalar(sql).bind(user.as_str().to_owned()).bind(MOST_USERS);
         Ok(query.fetch_all(&self.pool).await?)
     }
 
-    /// Whether a user has a key of the older API, whose clients cannot answer what is offered by a tag.
+    /// Whether a user has a key of the older API. Such clients cannot answer invitations.
     pub(super) async fn has_older_key(&self, user: &UserId) -> Result<bool, DbError> {
         let mut tx = self.begin(user).await?;
-        // Such a key is looked up by the beginning of its own hash.
+        // Keys of the older API are found by the beginning of their hash.
         let sql = "SELECT EXISTS (SELECT FROM api_keys WHERE user_id = $1 AND key_id = left(encode(hash, 'hex'), 12)
                    AND revoked IS NULL AND (expires IS NULL OR expires > now()))";
         Ok(tx.value(sql, args![user.as_str().to_owned()]).await?)
     }
 }
 
-/// The use that a user made of a memory.
+/// How a user used a memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Use {
     /// The memory's ID for this user.
@@ -174,7 +174,7 @@ fn uses(rows: &[PgRow]) -> Result<Vec<Use>, DbError> {
 }
 
 impl Db {
-    /// Counts deliveries: IDs, how often each, and the time. Gives what is counted now.
+    /// Adds deliveries to the access counts: IDs, how often each, and the time. Returns the new counts.
     pub(crate) async fn count_uses(
         &self,
         user: &UserId,

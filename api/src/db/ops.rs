@@ -1,5 +1,5 @@
-//! An op carried out on the server's rows, in as few round trips as there can be: begin, `op_begin`, the row, its replacement,
-//! `op_end`, commit. What an op does is decided by `tessera_engine::sync::decide`.
+//! Applies a change to the server's rows in as few round trips as possible: begin, `op_begin`, the row, its
+//! replacement, `op_end`, commit. `tessera_engine::sync::decide` decides the outcome.
 
 use sqlx::Row as _;
 use tessera_engine::compose::{Decided, Outcome};
@@ -14,16 +14,16 @@ use super::sync::{ATTEMPTS, shadow};
 use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, UserTx, unless_overtaken};
 
-/// What there is of a memory that is to be changed.
+/// The present state of a memory that a change is about.
 #[derive(Debug)]
 pub(super) enum Current {
-    /// It, locked where the user may change it.
+    /// The memory, locked if the user may change it.
     Found(Box<Stored>),
-    /// Another user's, which this one may not see any more.
+    /// Another user's memory, which this user no longer sees.
     Anothers,
-    /// Nothing that the user was ever told of.
+    /// A memory that the user never received.
     Nothing,
-    /// Its id was made for this very change.
+    /// The UUID was generated for this change.
     Unheard,
 }
 
@@ -40,13 +40,13 @@ impl Current {
 /// What `op_begin` returns.
 #[derive(Debug)]
 pub(super) struct Begun {
-    /// The digest and the refusal of an op that was carried out before.
+    /// The digest and the rejection of a change that was applied before.
     pub(super) known: Option<(Vec<u8>, Option<String>)>,
-    /// The owners of the memories that the user knows by the id, the user first.
+    /// The owners of the memories with this UUID that the user knows, the user first.
     owners: Vec<String>,
-    /// The user's short number of the first of them.
+    /// The user's short ID of the first of them.
     short_id: Option<u32>,
-    /// True for a key whose vectors are not used.
+    /// True for a key whose embeddings are not used.
     pub(super) is_distrusted: bool,
 }
 
@@ -55,9 +55,9 @@ pub(super) struct Begun {
 pub(super) enum Step {
     /// It may not be done.
     Refused(Refusal),
-    /// Everything is as the op wants it.
+    /// Nothing had to change.
     Kept,
-    /// A row was written. Nobody was told yet.
+    /// A row was written. Nobody was notified yet.
     Written(Box<Written>),
 }
 
@@ -65,15 +65,15 @@ pub(super) enum Step {
 #[derive(Debug)]
 pub(super) struct Written {
     stored: Box<Stored>,
-    /// The tags that it had before, and whether it was live; `None` for a new one.
+    /// Its previous tags, and whether it was live; `None` for a new row.
     was: Option<(Vec<String>, bool)>,
-    /// The other text of a conflict, and whether it was stored now.
+    /// The conflict copy, and whether it was stored now.
     copy: Option<(MemoryUuid, bool)>,
-    /// True for a new row that nobody but its owner can see.
+    /// True for a new row that only its owner can see.
     is_own_alone: bool,
 }
 
-/// The user was authenticated before the removal: the next request is not let in.
+/// The user was authenticated before the removal; the next request is rejected.
 fn of_removed_user(error: sqlx::Error) -> DbError {
     match error {
         sqlx::Error::Database(error) if error.is_foreign_key_violation() => {
@@ -83,7 +83,7 @@ fn of_removed_user(error: sqlx::Error) -> DbError {
     }
 }
 
-/// What an op was refused for that was carried out before. A digest may have been emptied.
+/// Why an earlier attempt was rejected. Its digest may have been deleted.
 fn refused_before((hash, refused): (Vec<u8>, Option<String>), sent: &[u8]) -> Result<Option<Refusal>, DbError> {
     if !hash.is_empty() && hash != sent {
         return Ok(Some(Refusal::OpReused));
@@ -93,7 +93,7 @@ fn refused_before((hash, refused): (Vec<u8>, Option<String>), sent: &[u8]) -> Re
 }
 
 impl Db {
-    /// Carries out one op, once: its hash tells another one of the same id.
+    /// Applies one change, once: the hash detects another change with the same ID.
     pub(crate) async fn carry_out(
         &self,
         caller: &Caller,
@@ -111,14 +111,14 @@ impl Db {
                 tx.commit().await?;
                 return Ok(answer);
             }
-            Err(DbError::Row("a memory cannot be inserted, and is not there".into()))
+            Err(DbError::Row("a memory could not be inserted, and does not exist".into()))
         })
         .await
     }
 }
 
 impl UserTx {
-    /// Registers an op and locks the shares of the memory's owner; without an op, only the latter.
+    /// Registers a change and locks the shares of the memory's owner. Without a change, it only locks.
     pub(super) async fn begin_op(
         &mut self,
         op: Option<(MemoryUuid, &[u8])>,
@@ -139,13 +139,13 @@ impl UserTx {
         })
     }
 
-    /// Reads a memory that an op is about, and locks it if the user may change it.
+    /// Reads the memory of a change, and locks it if the user may change it.
     pub(super) async fn current(&mut self, memory: MemoryUuid, begun: &Begun) -> Result<Current, DbError> {
         let Some(owner) = begun.owners.first() else { return Ok(Current::Nothing) };
         if let Some(found) = self.locked(owner, memory).await? {
             return Ok(Current::Found(Box::new(Stored { short_id: begun.short_id, ..found })));
         }
-        // The first owner's is not there for the user, or only to be read.
+        // The first owner's memory is not visible, or read-only.
         match self.memory_to_change(memory).await? {
             Some(found) => {
                 self.hold_shares(&found.owner).await?;
@@ -156,7 +156,7 @@ impl UserTx {
         }
     }
 
-    /// `None` when another transaction made the memory meanwhile: then all of it is to be done anew.
+    /// `None` if another transaction created the memory meanwhile: repeat everything.
     async fn carry_out(
         &mut self,
         op: &Screened<Op>,
@@ -192,7 +192,7 @@ impl UserTx {
                     let seq = self.end_op(&written).await?;
                     return Ok(answer(None, seq.map(|seq| shadow(*written.stored, seq)), None));
                 }
-                // More rows are to be locked, and everybody's counters come last.
+                // More rows must be locked, and all counters come last.
                 self.note_written(&written).await?;
                 self.tell().await?;
                 let copy = match written.copy {
@@ -204,8 +204,8 @@ impl UserTx {
         }
     }
 
-    /// Ends an op that wrote one row and deleted nothing permanently: tells everybody of it, in one round trip. Returns the place of
-    /// the memory in the user's feed.
+    /// Ends a change that wrote one row without a permanent deletion: notifies everybody in one round trip. Returns the
+    /// position of the memory in the user's feed.
     async fn end_op(&mut self, written: &Written) -> Result<Option<u64>, DbError> {
         let (owner, memory) = (&written.stored.owner, written.stored.row.memory);
         self.changed.insert(owner.clone());
@@ -215,12 +215,12 @@ impl UserTx {
         let ended: Option<(Vec<String>, Vec<String>, Option<i64>)> = self.tx.maybe_row(sql, args).await?;
         let (before, after, seq) = ended.unwrap_or_default();
         self.lost_sight(written, &before, &after).await?;
-        // Indexes of those who do not see it any more are to go.
+        // Deletes the indexes of users who no longer see the memory.
         self.tell().await?;
         Ok(seq.and_then(|seq| u64::try_from(seq).ok()))
     }
 
-    /// Notes whom to tell of a row that was written, to be told with others at the end of the transaction.
+    /// Collects the users to notify about a written row, for the end of the transaction.
     pub(super) async fn note_written(&mut self, written: &Written) -> Result<(), DbError> {
         let (owner, memory) = (&written.stored.owner, written.stored.row.memory);
         let (before, after) = if written.is_own_alone {
@@ -242,13 +242,13 @@ impl UserTx {
         Ok(())
     }
 
-    /// Kept indexes of users who do not see a memory any more are to go; with one that is deleted permanently, its secrets too.
+    /// Deletes the stored indexes of users who no longer see a memory, and the secrets of a permanently deleted one.
     async fn lost_sight(&mut self, written: &Written, before: &[String], after: &[String]) -> Result<(), DbError> {
         let unseen: Vec<String> = before.iter().filter(|who| !after.contains(who)).cloned().collect();
         self.drop_indexes_of(unseen);
         if matches!(written.stored.row.state, State::Purged) {
             let (owner, memory) = (&written.stored.owner, written.stored.row.memory);
-            // Nobody but its owner is told of it any more.
+            // Only its owner is notified from now on.
             let sql = "DELETE FROM memory_shares WHERE owner = $1 AND memory = $2";
             self.tx.run(sql, args![owner, uuid(memory)]).await?;
             self.purge_secrets(memory, before).await?;
@@ -257,7 +257,8 @@ impl UserTx {
         Ok(())
     }
 
-    /// Applies an op of a request once: what it was refused for, now or the first time. `None` as [`UserTx::carry_out`].
+    /// Applies the change of a request once, and returns the rejection, now or from the first time. `None` as
+    /// [`UserTx::carry_out`].
     pub(super) async fn apply(
         &mut self,
         op: &Screened<Op>,
@@ -283,7 +284,7 @@ impl UserTx {
         Ok(seq.map(|seq| shadow(found, u64::try_from(seq).unwrap_or(0))))
     }
 
-    /// Does what an op says to what is there, and tells nobody yet. `None` as [`UserTx::carry_out`].
+    /// Applies a change to the present state, without notifying anybody. `None` as [`UserTx::carry_out`].
     pub(super) async fn decide(
         &mut self,
         op: &Screened<Op>,
@@ -307,7 +308,7 @@ impl UserTx {
             Outcome::Write { row, copy } => (row, copy),
         };
         let owner = current.as_ref().map_or_else(|| self.user.as_str().to_owned(), |found| found.owner.clone());
-        // Nothing is shared of what nobody heard of, but by its tags.
+        // A new memory is shared only through its tags.
         let is_own_alone = is_unheard && row.row().state.live().is_some_and(|document| document.tags.is_empty());
         if is_unheard && !is_own_alone {
             self.hold_shares(&owner).await?;
@@ -334,8 +335,8 @@ impl UserTx {
         Ok(Some(Step::Written(Box::new(Written { stored: Box::new(stored), was, copy, is_own_alone }))))
     }
 
-    /// With what the machine found the op's text to mean, where the row is its user's own and says that very text; and
-    /// with the key that it came under. What cannot be that is left away.
+    /// The embedding that the machine sent, with its key, if the row belongs to the user and has exactly this text.
+    /// Anything else is dropped.
     fn with_embedding<'a>(
         &self,
         op: &Op,
@@ -352,7 +353,7 @@ impl UserTx {
         }
     }
 
-    /// Keeps why an op was refused, for whoever sends it again.
+    /// Stores why a change was rejected, for a retry.
     async fn note_refusal(&mut self, op: &Op, refusal: Refusal) -> Result<(), DbError> {
         let text = serde_json::to_string(&refusal).map_err(|error| DbError::Row(error.to_string()))?;
         let sql = "UPDATE applied_ops SET refused = $3 WHERE user_id = $1 AND op_id = $2";
@@ -360,8 +361,8 @@ impl UserTx {
         Ok(())
     }
 
-    /// Until the transaction ends, nobody changes with whom an owner shares: whoever comes to see a memory by a
-    /// share, or by a change of the memory, is told of it by one of the two.
+    /// Prevents changes of an owner's shares until the transaction ends. Otherwise somebody could see a memory through
+    /// a new share without being notified of the change.
     pub(super) async fn hold_shares(&mut self, owner: &str) -> Result<(), DbError> {
         let sql = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))";
         self.tx.run(sql, args![owner]).await?;

@@ -1,5 +1,4 @@
-//! The role that the server is in the database: what it must be able to do, and a role of its own where the older system knew
-//! none but a superuser.
+//! The server's database role: its necessary rights, and a role of its own if the older system only had a superuser.
 
 use std::str::FromStr as _;
 
@@ -10,12 +9,12 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, Ro
 use super::verbs::{Ask as _, args};
 use super::{DbError, older};
 
-/// The role that is made for the server.
+/// The role that the server creates.
 const ROLE: &str = "tessera_server";
-/// Servers that start at once make one role.
+/// Servers that start at the same time create the role only once.
 const LOCK: i64 = 0x7e55_e7a0_726f_6c65;
 
-/// Says what is missing for the first migration before anything is done.
+/// Reports missing rights before the first migration.
 pub(super) async fn may_migrate(conn: &mut PgConnection) -> Result<(), DbError> {
     let row = sqlx::query(
         "SELECT current_user::text AS role, to_regclass('public._sqlx_migrations') IS NOT NULL AS is_begun,
@@ -46,12 +45,12 @@ pub(super) async fn may_migrate(conn: &mut PgConnection) -> Result<(), DbError> 
     )))
 }
 
-/// Where the role of an address is a superuser and the database is, or was, that of the older system, whose image knows no
-/// other: how to connect as a role that is made for the server, owns the database, and is no superuser. It has a password that
-/// follows from the superuser's, so that every replica knows it. `None` for every other database.
+/// If the address names a superuser, and the database belongs or belonged to the older system, whose image has only
+/// this role: returns connection options for a new role that owns the database and is not a superuser. Its password is
+/// derived from the superuser's, so every replica knows it. `None` for any other database.
 ///
 /// # Errors
-/// When the role cannot be made, or cannot be used.
+/// If the role cannot be created or used.
 pub(super) async fn own(url: &str) -> Result<Option<PgConnectOptions>, DbError> {
     let given = PgConnectOptions::from_str(url)?;
     let mut conn = PgConnection::connect_with(&given).await?;
@@ -70,7 +69,7 @@ pub(super) async fn own(url: &str) -> Result<Option<PgConnectOptions>, DbError> 
     make(&mut conn, password.as_deref()).await?;
     let mut connected = PgConnection::connect_with(&own).await;
     if let (Err(_), Some(password)) = (&connected, &password) {
-        // The superuser has another password than when the role was made.
+        // The superuser's password changed after the role was created.
         set_password(&mut conn, password).await?;
         connected = PgConnection::connect_with(&own).await;
     }
@@ -87,20 +86,20 @@ pub(super) async fn own(url: &str) -> Result<Option<PgConnectOptions>, DbError> 
     Ok(Some(own))
 }
 
-/// True for a database that is, or was, that of an older system.
+/// True for a database that belongs or belonged to an older system.
 async fn is_for_own(conn: &mut PgConnection) -> Result<bool, DbError> {
     let owner = "SELECT datdba::regrole::text = $1 FROM pg_database WHERE datname = current_database()";
     let is_own: bool = conn.value(owner, args![ROLE]).await?;
     Ok(is_own || older::is_older(conn).await? || older::is_aside(conn).await?)
 }
 
-/// A password that follows from another one, and from which that one does not follow.
+/// A password that is derived from another one and does not reveal it.
 fn derived(password: &str) -> String {
     let digest = Sha256::digest(format!("{ROLE} beside {password}").as_bytes());
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Makes the role, and gives it what the older system has in this database.
+/// Creates the role, and makes it the owner of the older system's tables.
 async fn make(conn: &mut PgConnection, password: Option<&str>) -> Result<(), DbError> {
     let mut tx = conn.begin().await?;
     tx.run("SELECT pg_advisory_xact_lock($1)", args![LOCK]).await?;
@@ -134,12 +133,12 @@ async fn make(conn: &mut PgConnection, password: Option<&str>) -> Result<(), DbE
 }
 
 async fn set_password(conn: &mut PgConnection, password: &str) -> Result<(), DbError> {
-    // Digits and letters a to f: nothing in it ends the text.
+    // Hexadecimal digits only, so nothing ends the text.
     sqlx::query(AssertSqlSafe(format!("ALTER ROLE {ROLE} PASSWORD '{password}'"))).execute(conn).await?;
     Ok(())
 }
 
-/// What gives the role the tables that are there; sequences of their columns go with them.
+/// The statements that transfer the tables; column sequences follow.
 async fn tables(conn: &mut PgConnection) -> Result<Vec<String>, DbError> {
     let found: Vec<String> = sqlx::query_scalar(
         "SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -151,8 +150,7 @@ async fn tables(conn: &mut PgConnection) -> Result<Vec<String>, DbError> {
     Ok(found.into_iter().map(|table| format!("ALTER TABLE {table} OWNER TO {ROLE}")).collect())
 }
 
-/// Refuses a role of requests that may do more than it was given, and a policy that lets everybody in: of several, one that
-/// does is enough.
+/// Rejects a request role with additional rights, and a policy that admits everybody.
 pub(super) async fn may_do_no_more(conn: &mut PgConnection) -> Result<(), DbError> {
     let more: Vec<String> = sqlx::query_scalar(
         "SELECT 'tessera_app is an administrator' FROM pg_roles WHERE rolname = 'tessera_app'

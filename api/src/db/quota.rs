@@ -1,7 +1,7 @@
 //! How much one user may store.
 //!
-//! Counting reads all rows of a user, so a count is kept for some seconds and raised by what this server stores meanwhile. Several
-//! servers may therefore exceed a quota by what they store in that time.
+//! Counting reads all rows of a user, so a count is kept for some seconds and raised by what this server stores
+//! meanwhile. Several servers may therefore exceed a quota by what they store in that time.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,10 +12,10 @@ use tessera_engine::sync::{Action, Op};
 
 use super::{Db, DbError, UserId};
 
-/// How long a count of the database is used.
+/// How long a database count is used.
 const COUNTED_FOR: Duration = Duration::from_secs(10);
 
-/// The limits of each user; 0 is no limit. Memories that were deleted permanently do not count, deleted ones do.
+/// The limits per user; 0 means no limit. Deleted memories count, permanently deleted ones do not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Quota {
     /// The number of memories.
@@ -24,7 +24,7 @@ pub struct Quota {
     pub bytes: u64,
 }
 
-/// What a user has stored, beside the limits.
+/// What a user has stored, and the limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Used {
     memories: u64,
@@ -57,7 +57,8 @@ pub(super) struct Quotas {
     counts: Mutex<HashMap<UserId, (Instant, Used)>>,
 }
 
-/// The memory and the bytes that a change adds. Edits add none: a user who is at the limit must be able to shorten a text.
+/// The number of memories and bytes that a change adds. Edits count as zero, because a user at the limit must be able
+/// to shorten a text.
 fn added_by(action: &Action) -> (u64, u64) {
     match action {
         Action::Create(document) => (1, document.content.as_str().len() as u64),
@@ -66,7 +67,7 @@ fn added_by(action: &Action) -> (u64, u64) {
 }
 
 impl Db {
-    /// The same database, with a limit for each user.
+    /// The same database, with a quota per user.
     #[must_use]
     pub fn with_quota(self, quota: Quota) -> Self {
         Self { quota: std::sync::Arc::new(Quotas { quota, counts: Mutex::default() }), ..self }
@@ -91,7 +92,7 @@ impl Db {
         Ok(Used { memories, bytes, most_memories: limit(most_memories), most_bytes: limit(most_bytes) })
     }
 
-    /// Refuses changes that would exceed the user's quota.
+    /// Rejects changes that would exceed the user's quota.
     pub(super) async fn has_room<'a>(
         &self,
         user: &UserId,
@@ -111,7 +112,7 @@ impl Db {
         let with = |used: Used| Used { memories: used.memories + memories, bytes: used.bytes + bytes, ..used };
         let (at, used) = match recent {
             Some((at, used)) if !with(used).is_over() => (at, used),
-            // It may have deleted something meanwhile.
+            // The user may have deleted something meanwhile.
             _ => (Instant::now(), self.counted(user).await?),
         };
         if with(used).is_over() {
@@ -123,7 +124,7 @@ impl Db {
         Ok(())
     }
 
-    /// The same for one change of a machine. One that was carried out before is answered, whatever the quota.
+    /// The same for one change of a machine. A repeated change is answered regardless of the quota.
     pub(super) async fn has_room_for(&self, user: &UserId, op: &Op) -> Result<(), DbError> {
         match self.has_room(user, std::iter::once(&op.action)).await {
             Err(DbError::Quota(_)) if self.of(user).await?.is_applied(op.op_id).await? => Ok(()),

@@ -1,4 +1,4 @@
-//! A database that comes up after its server.
+//! Waits for a database that starts after its server.
 
 use std::str::FromStr as _;
 use std::time::{Duration, Instant};
@@ -11,18 +11,18 @@ use super::{Db, DbError, Patience, own_role};
 
 /// Between two tries to connect.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long one of them may take.
+/// The time limit of one attempt.
 const TRY: Duration = Duration::from_secs(5);
 /// Between two words on it.
 const TOLD_EVERY: Duration = Duration::from_secs(5);
 
 impl Db {
-    /// Connects as [`Db::connect`] once the database answers: it is waited for as long as this where it is not up yet, and
-    /// `tell` hears now and then why. A database that refuses is not waited for. Where the older system's database is given
-    /// with its superuser, the server has a role of its own there.
+    /// Connects like [`Db::connect`], and waits up to the given time for a database that is not up yet; `tell` receives
+    /// the reason now and then. Does not wait if the database rejects the connection. Uses its own role in the older
+    /// system's database.
     ///
     /// # Errors
-    /// When the address is none, the database refuses, or nobody answers in time.
+    /// If the address is not valid, the database rejects the connection, or does not answer in time.
     pub async fn connect_once_up(
         url: &str,
         patience: &Patience,
@@ -41,10 +41,7 @@ impl Db {
                 if told.is_none_or(|at| at.elapsed() >= TOLD_EVERY) {
                     told = Some(Instant::now());
                     let waited = started.elapsed().as_secs();
-                    tell(&format!(
-                        "waiting for PostgreSQL, for {} s at most ({waited} s so far): {error}",
-                        wait.as_secs()
-                    ));
+                    tell(&format!("waiting for PostgreSQL, at most {} s ({waited} s so far): {error}", wait.as_secs()));
                 }
             })
             .await?;
@@ -57,11 +54,18 @@ impl Db {
 
 async fn answers(options: &PgConnectOptions) -> Result<(), sqlx::Error> {
     let connected = tokio::time::timeout(TRY, PgConnection::connect_with(options)).await;
-    let no_answer = |_| sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "it does not answer"));
+    let no_answer = |_| {
+        sqlx::Error::Io(std::io::Error::new(
+            std::io::ErrorKind::TimedOut,
+            "the database does not \
+        answer",
+        ))
+    };
     connected.map_err(no_answer)??.close().await
 }
 
-/// True for what ends by itself while a database comes up: nobody there, no name for it yet, it is starting or is full.
+/// True for errors that end by themselves while a database starts: no listener, no name, starting, too many
+/// connections.
 fn is_passing(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) => true,

@@ -1,8 +1,6 @@
-//! A user who leaves: everything of theirs goes, and what names them in the accounts of others. What was noted of them in the
-//! audit stays.
+//! Removes a user: all their rows, and their name in other users' accounts. The audit stays.
 //!
-//! It is done account by account, and whatever ends it, it is gone on with by doing it again: an account in which nobody of
-//! that name is found is left as it is.
+//! Works account by account. After an interruption, run it again; accounts without the name are skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +13,7 @@ use super::{AuditedAction, Db, DbError, UserId, UserTx, unless_overtaken};
 use crate::contract::MemoryView;
 use crate::secrets::{SecretError, Secrets};
 
-/// Tables with rows of a user, as far as the schema has them: what rests on others first, and the column that names them. `audit`
-/// is not among them.
+/// Tables with rows of a user, in deletion order, with the column that names the user. `audit` is not included.
 const OWN: [(&str, &str); 17] = [
     ("kept_indexes", "user_id"),
     ("memory_secrets", "owner"),
@@ -31,14 +28,14 @@ const OWN: [(&str, &str); 17] = [
     ("feed", "user_id"),
     ("marks", "user_id"),
     ("restores", "user_id"),
-    // Whoever keeps vectors locks a key before memories.
+    // Writers of embeddings lock a key before memories.
     ("api_keys", "user_id"),
     ("memories", "owner"),
     ("user_seq", "user_id"),
     ("users", "user_id"),
 ];
 
-/// Where accounts of others name a user, and what tells it. `$1` is the other one, `$2` the user.
+/// Where other accounts name a user, and the condition. `$1` is the other user, `$2` the removed one.
 const BY_OTHERS: [(&str, &str); 6] = [
     ("memory_shares", "owner = $1 AND grantee = $2"),
     ("tag_shares", "owner = $1 AND grantee = $2"),
@@ -48,31 +45,31 @@ const BY_OTHERS: [(&str, &str); 6] = [
     ("purges", "owner = $1 AND $2 = ANY (told)"),
 ];
 
-/// Who is named where a user stood who is gone: no user can be called so, and nobody's own word becomes of it.
+/// The name that replaces a removed user. It is not a valid user name.
 const GONE: &str = "(removed)";
 
-/// Where the memories of a user who is removed are written first.
+/// Where the memories of a removed user are exported first.
 pub trait ExportTo: Sync {
-    /// Begins, or begins anew: the removal was tried before, and everything changed meanwhile.
+    /// Begins, or begins again after a failed attempt.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     fn begin(&self) -> std::io::Result<()>;
 
-    /// Takes a memory, as a JSON object.
+    /// Writes a memory as a JSON object.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     fn line(&self, line: &str) -> std::io::Result<()>;
 
-    /// Ends: what was taken must be there whatever happens from here on.
+    /// Ends: everything must be durable from here on.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     fn end(&self) -> std::io::Result<()>;
 }
 
-/// Rows by table; those in accounts of others have a name of their own.
+/// Rows by table; rows in other accounts have their own names.
 pub type Counts = BTreeMap<String, u64>;
 
 fn add(counts: &mut Counts, table: &str, rows: u64) {
@@ -82,15 +79,15 @@ fn add(counts: &mut Counts, table: &str, rows: u64) {
 }
 
 fn of_others(table: &str) -> String {
-    format!("{table} of others")
+    format!("{table} of other users")
 }
 
 impl Db {
-    /// How many rows name a user, by table: their own, those of others, and those of an older system that were kept. The audit
-    /// is left out. Nothing, once they are gone.
+    /// The number of rows that name a user, by table: own rows, rows of others, and old tables. The audit is not
+    /// included. Empty after a removal.
     ///
     /// # Errors
-    /// When the database cannot be read.
+    /// If the database cannot be read.
     pub async fn rows_naming(&self, user: &UserId) -> Result<Counts, DbError> {
         let mut counts = self.older_rows_of(user).await?;
         let mut tx = self.on_host(user).await?;
@@ -111,7 +108,7 @@ impl Db {
         Ok(counts)
     }
 
-    /// Everybody whose account may name a user: all users, and whoever else the user shares something with.
+    /// All users, and everybody with whom the user shares something: their accounts may contain the name.
     async fn other_users(&self, user: &UserId) -> Result<BTreeSet<UserId>, DbError> {
         let mut tx = self.on_host(user).await?;
         let sql =
@@ -123,12 +120,11 @@ impl Db {
         Ok(others.into_iter().filter(|other| other != user).collect())
     }
 
-    /// Removes a user with everything of theirs, and tells the machines of others that what they shared is gone. Gives how many
-    /// rows that were, by table. Every live memory that is removed is in `export`, as the export by REST has it.
+    /// Removes a user with all rows, and notifies machines of other users. Returns the number of rows by table. Every
+    /// live memory is in `export`, in the form of the REST export.
     ///
     /// # Errors
-    /// When the database cannot be written, or the vault does not give up what lies there for the user: then it is to be done
-    /// again.
+    /// If the database cannot be written, or the vault does not delete the user's secrets. Then run it again.
     pub async fn remove_user(
         &self,
         user: &UserId,
@@ -137,16 +133,17 @@ impl Db {
         progress: impl Fn(usize, usize),
     ) -> Result<Counts, SecretError> {
         let mut counts = Counts::new();
-        // Noted first: a server that starts meanwhile does not add the user again by a key in its environment.
+        // Recorded first, so that a server that starts meanwhile does not add the user again through a key in its
+        // environment.
         let mut tx = self.on_host(user).await?;
         tx.audit(AuditedAction::UserRemoved, "begun").await?;
         tx.commit().await?;
-        // Nobody writes as them from here on.
+        // Revokes all keys, so nobody writes as this user from here on.
         for key in self.keys(user).await? {
             self.revoke_key(user, &key.id).await?;
         }
         let in_vault = self.leave_vault(user, secrets).await?;
-        add(&mut counts, "values in the vault", in_vault);
+        add(&mut counts, "secrets in the vault", in_vault);
         let others = self.other_users(user).await?;
         let all = others.len() * 2;
         for (done, other) in others.iter().enumerate() {
@@ -157,7 +154,7 @@ impl Db {
             .await?
             .into_iter()
             .for_each(|(table, n)| add(&mut counts, &table, n));
-        // What was shared while the first of them were told.
+        // Covers shares that were created during the first notifications.
         for (done, other) in others.iter().enumerate() {
             self.let_go_of(other, user, &mut counts).await?;
             progress(others.len() + done + 1, all);
@@ -170,7 +167,7 @@ impl Db {
         Ok(counts)
     }
 
-    /// Takes out of the vault what lies there for a user.
+    /// Deletes a user's secrets in the vault.
     async fn leave_vault(&self, user: &UserId, secrets: &Secrets) -> Result<u64, SecretError> {
         let mut those: Vec<(String, String)> = self.older_in_vault(user).await?;
         let mut tx = self.on_host(user).await?;
@@ -189,11 +186,11 @@ impl Db {
         Ok(those.len() as u64)
     }
 
-    /// Removes the rows of a user in one transaction.
+    /// Deletes the rows of a user in one transaction.
     async fn remove_own(&self, user: &UserId, export: Option<&dyn ExportTo>) -> Result<Counts, DbError> {
         let mut counts = Counts::new();
         let mut tx = self.on_host(user).await?;
-        // However much it is; and until the end nobody writes or shares what is theirs. Writes in progress hold the row.
+        // No time limit. The lock on the user's row blocks further writes and shares, and waits for running ones.
         let held = "SELECT user_id FROM users WHERE user_id = $1 FOR UPDATE";
         tx.run(held, args![user.as_str()]).await?;
         let sql = "SELECT set_config('statement_timeout', '0', true), pg_advisory_xact_lock(hashtextextended($1, 0))";
@@ -216,7 +213,7 @@ impl Db {
         Ok(counts)
     }
 
-    /// Takes a user's name out of the account of another one, whose machines hear of it.
+    /// Removes the user's name from another account, and notifies that user's machines.
     async fn let_go_of(&self, other: &UserId, user: &UserId, counts: &mut Counts) -> Result<(), DbError> {
         let done = unless_overtaken(|| async {
             let mut tx = self.on_host(other).await?;
@@ -244,7 +241,7 @@ impl UserTx {
         Ok(export.end()?)
     }
 
-    /// Those of [`OWN`] that are there.
+    /// The existing tables among [`OWN`].
     async fn own_tables(&mut self) -> Result<Vec<(&'static str, &'static str)>, DbError> {
         let sql = "SELECT name FROM unnest($1::text[]) name WHERE to_regclass(name) IS NOT NULL";
         let there: Vec<String> = self.tx.values(sql, args![OWN.map(|(table, _)| table).as_slice()]).await?;
@@ -263,7 +260,7 @@ impl UserTx {
             let rows = self.tx.run(sql, args![&me, gone.as_str()]).await?.rows_affected();
             done.push((table, rows));
         }
-        // What they wrote stays, and goes on being no word of its owner's.
+        // Texts that the user wrote in other memories stay, and remain texts of another author.
         let sql = "UPDATE memories SET edited_by = $3, rev = rev + 1 WHERE owner = $1 AND edited_by = $2 RETURNING id";
         let edited = self.tx.all(sql, args![&me, gone.as_str(), GONE]).await?;
         for row in &edited {
@@ -271,11 +268,11 @@ impl UserTx {
             let audience = self.audience(&me, memory).await?;
             self.told_all(audience, memory);
         }
-        // What they shared is nobody's any more: machines are told so, and the row that tells it names nobody.
+        // Shared memories disappear: machines receive this, and the row names nobody.
         let sql = "DELETE FROM feed WHERE user_id = $1 AND owner = $2 RETURNING memory";
         let shared: Vec<Uuid> = self.tx.values(sql, args![&me, gone.as_str()]).await?;
         if !shared.is_empty() {
-            // It holds words of what is gone.
+            // Stored indexes contain words of the removed memories.
             self.drop_indexes(&[]);
         }
         for memory in &shared {

@@ -1,4 +1,4 @@
-//! Secrets beside their memories: written in the transaction of the row, read by their owner alone.
+//! Secrets beside their memories: written in the transaction of the row, readable only by their owner.
 
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
@@ -14,10 +14,10 @@ use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// A secret as it is kept.
 pub(crate) struct Kept {
-    /// The memory that it was taken out of.
+    /// The memory that contained it.
     pub(crate) memory: MemoryUuid,
     pub(crate) name: String,
-    /// Encrypted; nothing where it is in a vault.
+    /// Encrypted; missing if it is in a vault.
     pub(crate) sealed: Option<Vec<u8>>,
 }
 
@@ -29,7 +29,7 @@ fn kept(row: &PgRow) -> Result<Kept, DbError> {
     })
 }
 
-/// A value in a vault that has no row.
+/// A value in the vault without a row.
 pub(crate) struct Orphan {
     pub(crate) memory: MemoryUuid,
     pub(crate) name: String,
@@ -46,13 +46,13 @@ impl Orphan {
 }
 
 impl Db {
-    /// The random value of this database that keys are made with.
+    /// The random value of this database for deriving keys.
     pub(crate) async fn secret_salt(&self) -> Result<Vec<u8>, DbError> {
         Ok(sqlx::query_scalar("SELECT secret_salt FROM server_meta").fetch_one(&self.pool).await?)
     }
 
-    /// Notes the key that seals here from now on. One after which another was noted is refused, unless it is among those of
-    /// before: gives the id of the one that is noted.
+    /// Records the key that encrypts from now on, and returns the recorded ID. Rejects a key if another one was
+    /// recorded later, unless that one is among the previous keys.
     pub(crate) async fn agree_on_key(&self, at_hand: &str, before: &[String]) -> Result<Result<(), String>, DbError> {
         let mut tx = self.pool.begin().await?;
         let known: Option<String> = tx.value("SELECT secret_key FROM server_meta FOR UPDATE", args![]).await?;
@@ -66,9 +66,9 @@ impl Db {
         Ok(Ok(()))
     }
 
-    /// A memory of the caller's own with its secrets and those that its text names otherwise: the other text of a conflict
-    /// names those of the memory it comes from. A text that somebody else wrote has those of its memory alone: whoever knows
-    /// the name of another leads nobody to give it away. `None` for another's, an unknown and a purged one, which all take as long.
+    /// A memory of the caller with its secrets, and the secrets that its text names otherwise: a conflict copy names
+    /// those of its original. A text of another author has only the secrets of its own memory, so knowing a name
+    /// reveals nothing. `None` for another user's, an unknown and a permanently deleted memory; all take the same time.
     pub(crate) async fn own_secrets(
         &self,
         caller: &Caller,
@@ -89,7 +89,7 @@ impl Db {
         Ok(found.map(|found| (found, rows)))
     }
 
-    /// What is kept under a name of a memory of the caller's own; `None` for a memory that they have not, or not any more.
+    /// The stored secret with a name, for a memory of the caller; `None` if the caller does not have the memory.
     pub(crate) async fn sent_before(
         &self,
         caller: &Caller,
@@ -103,7 +103,7 @@ impl Db {
         tx.secret(memory, name).await.map(Some)
     }
 
-    /// Keeps what came from a machine. False where the memory is not there any more.
+    /// Stores a secret that a machine sent. False if the memory no longer exists.
     pub(crate) async fn keep_sent(
         &self,
         caller: &Caller,
@@ -124,8 +124,8 @@ impl Db {
         .await
     }
 
-    /// Removes a secret of a memory of the caller's own. False where there is none. What lies in a vault is an orphan from
-    /// then on (since ever: no row of it is to come), and leaves it at once.
+    /// Deletes a secret of the caller's memory. False if there is none. A value in the vault becomes an orphan and is
+    /// deleted at once.
     pub(crate) async fn forget_secret(&self, caller: &Caller, memory: MemoryUuid, name: &str) -> Result<bool, DbError> {
         unless_overtaken(|| async {
             let mut tx = self.by(caller).await?;
@@ -144,7 +144,7 @@ impl Db {
         .await
     }
 
-    /// Notes what is about to be put into a vault.
+    /// Records a value that is about to be written to the vault.
     pub(crate) async fn intend(&self, owner: &UserId, memory: MemoryUuid, names: &[String]) -> Result<(), DbError> {
         unless_overtaken(|| async {
             let mut tx = self.of(owner).await?;
@@ -157,11 +157,12 @@ impl Db {
         .await
     }
 
-    /// Forgets what was noted of values whose rows came.
+    /// Deletes the records of values whose rows were written.
     pub(crate) async fn forget_written(&self, owner: &UserId) -> Result<(), DbError> {
         unless_overtaken(|| async {
             let mut tx = self.of(owner).await?;
-            // Of one that waited for somebody who forgets the row, PostgreSQL reads `w` again, but not the row: `since` tells.
+            // If it waited for a transaction that deletes the row, PostgreSQL reads `w` again but not the row; `since`
+            // detects this.
             let sql = "DELETE FROM vault_writes w WHERE w.owner = $1 AND w.since > '-infinity' AND EXISTS (
                  SELECT FROM memory_secrets s WHERE s.owner = $1 AND s.memory = w.memory AND s.name = w.name)";
             tx.run(sql, args![owner.as_str()]).await?;
@@ -170,8 +171,7 @@ impl Db {
         .await
     }
 
-    /// A value that was put into the vault a while ago and has no row, if there is one: nobody puts it there again until
-    /// the orphan is reaped or let go.
+    /// A value in the vault that has no row for some time. It is locked until it is deleted or released.
     pub(crate) async fn orphan(&self, owner: &UserId) -> Result<Option<Orphan>, DbError> {
         let mut tx = self.of(owner).await?;
         // The row stays locked while the vault answers.
@@ -184,7 +184,7 @@ impl Db {
         Ok(Some(Orphan { memory: MemoryUuid::from_uuid(row.try_get("memory")?), name: row.try_get("name")?, tx }))
     }
 
-    /// Users with values on their way into the vault or out of it.
+    /// Users with values on their way into or out of the vault.
     pub(crate) async fn users_of_vault(&self) -> Result<Vec<String>, DbError> {
         if self.is_spread {
             return self.users().await;
@@ -193,7 +193,7 @@ impl Db {
         Ok(sqlx::query_scalar(sql).fetch_all(&self.pool).await?)
     }
 
-    /// The memories whose values are to leave the vault: their rows are gone.
+    /// The memories whose values must be deleted from the vault, because their rows are gone.
     pub(crate) async fn leaving_vault(&self, owner: &UserId) -> Result<Vec<MemoryUuid>, DbError> {
         let mut tx = self.of(owner).await?;
         let sql = "SELECT memory FROM vault_removals WHERE owner = $1 ORDER BY since LIMIT 500";
@@ -201,7 +201,7 @@ impl Db {
         Ok(those.into_iter().map(MemoryUuid::from_uuid).collect())
     }
 
-    /// The vault has confirmed that it is gone.
+    /// The vault confirmed the deletion.
     pub(crate) async fn left_vault(&self, owner: &UserId, memory: MemoryUuid) -> Result<(), DbError> {
         let mut tx = self.of(owner).await?;
         let sql = "DELETE FROM vault_removals WHERE owner = $1 AND memory = $2";
@@ -211,7 +211,7 @@ impl Db {
 }
 
 impl UserTx {
-    /// Keeps what was taken out of a row of the user's own, beside it.
+    /// Stores the secrets of the user's own row beside it.
     pub(super) async fn keep_secrets(&mut self, decided: &Decided) -> Result<(), DbError> {
         let memory = decided.row().memory;
         for secret in decided.secrets() {
@@ -222,7 +222,7 @@ impl UserTx {
         Ok(())
     }
 
-    /// Keeps one. False where it was kept before. What is not sealed lies in the vault.
+    /// Stores one secret. False if it was stored before. A secret without an encrypted value is in the vault.
     pub(super) async fn keep_secret(&mut self, memory: MemoryUuid, secret: &Secret) -> Result<bool, DbError> {
         let sealed = Some(&secret.sealed).filter(|sealed| !sealed.is_empty());
         let sql = "INSERT INTO memory_secrets (owner, memory, name, kind, mark, sealed, place) VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -247,14 +247,15 @@ impl UserTx {
         }
         let sql = "SELECT mark FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3";
         let mark: Vec<u8> = self.tx.value(sql, args![self.user.as_str(), uuid(memory), secret.name.as_str()]).await?;
-        // Two values with one name, once in tens of millions: nothing is written rather than one of them lost.
+        // Two values with one name occur once in tens of millions of cases; then nothing is written, so that none is
+        // lost.
         let is_same = mark == secret.mark;
         is_same
             .then_some(false)
-            .ok_or_else(|| DbError::Row(format!("two secrets of {memory} are called {}", secret.name)))
+            .ok_or_else(|| DbError::Row(format!("two secrets of {memory} have the name {}", secret.name)))
     }
 
-    /// With a memory that is removed for good its secrets go, out of the vault too.
+    /// Deletes the secrets of a permanently deleted memory, also in the vault.
     pub(super) async fn purge_secrets(&mut self, memory: MemoryUuid, told: &[String]) -> Result<(), DbError> {
         let (owner, id) = (self.user.as_str().to_owned(), uuid(memory));
         for sql in [
@@ -269,21 +270,21 @@ impl UserTx {
         self.audit(AuditedAction::Purged, &memory.to_string()).await
     }
 
-    /// A secret of a memory of the user's own that has this name.
+    /// A secret with this name, of the user's own memory.
     pub(super) async fn secret(&mut self, memory: MemoryUuid, name: &str) -> Result<Option<Kept>, DbError> {
         let sql = "SELECT memory, name, sealed FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3";
         let row = self.tx.maybe(sql, args![self.user.as_str(), uuid(memory), name]).await?;
         row.as_ref().map(kept).transpose()
     }
 
-    /// True for a memory of the user's own that was not removed for good.
+    /// True for a memory of the user that was not deleted permanently.
     pub(super) async fn has_own(&mut self, memory: MemoryUuid) -> Result<bool, DbError> {
         let sql = "SELECT EXISTS (SELECT FROM memories WHERE owner = $1 AND id = $2 AND state <> 'purged' FOR SHARE)";
         Ok(self.tx.value(sql, args![self.user.as_str(), uuid(memory)]).await?)
     }
 }
 
-/// A secret, as the audit names it.
+/// The name of a secret in the audit.
 pub(crate) fn target(memory: MemoryUuid, name: &str) -> String {
     format!("{memory} {name}")
 }

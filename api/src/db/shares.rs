@@ -1,4 +1,4 @@
-//! Who else sees what: shares of single memories and of all that has a tag, and what their recipients mute.
+//! Shares of single memories and of tags, and memories that recipients hide.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use super::memories::uuid;
 use super::verbs::{Ask as _, args};
 use super::{AuditedAction, Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 
-/// Offers of one owner that a user is shown at a time: the next come when these are answered.
+/// The maximum number of open invitations of one owner that a user sees at a time.
 const MOST_OFFERS_OF_ONE: i64 = 5;
 
 /// What is shared.
@@ -22,7 +22,7 @@ const MOST_OFFERS_OF_ONE: i64 = 5;
 pub(crate) enum Target {
     /// One memory.
     Memory(MemoryUuid),
-    /// Everything of the owner that has a tag, now and later.
+    /// All present and future memories of the owner with a tag.
     Tag(Tag),
 }
 
@@ -30,13 +30,13 @@ pub(crate) enum Target {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ShareError {
     /// The user has no such memory.
-    #[error("you have no such memory")]
+    #[error("you have no memory with this ID")]
     NoMemory,
     /// Nobody has this name.
-    #[error("there is no user of that name")]
+    #[error("no user has this name")]
     NoUser,
-    /// One's own memories are seen already.
-    #[error("that is yourself")]
+    /// A user cannot share with themselves.
+    #[error("you cannot share with yourself")]
     Self_,
     /// The database.
     #[error(transparent)]
@@ -58,7 +58,7 @@ impl MayConflict for ShareError {
 /// A memory that its owner shares.
 #[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
 pub(crate) struct MemoryShare {
-    /// The memory's short number for its owner.
+    /// The memory's short ID for its owner.
     #[schema(value_type = u32)]
     memory_id: Option<i64>,
     /// Its UUID.
@@ -105,8 +105,8 @@ macro_rules! since {
 }
 
 impl Db {
-    /// Shares, or changes what is allowed; with no permission, shares no longer. Gives false where nothing was
-    /// shared. Whoever sees something now, or no longer, is told in the same transaction.
+    /// Shares, or changes the permission; without a permission, stops sharing. False if nothing was shared. Notifies
+    /// everybody who gains or loses access in the same transaction.
     pub(crate) async fn share(
         &self,
         caller: &Caller,
@@ -119,7 +119,7 @@ impl Db {
             if owner == with {
                 return Err(ShareError::Self_);
             }
-            // Whoever uses a client of the older API sees at once what is shared by a tag: nobody could ask them.
+            // Clients of the older API cannot accept invitations, so their users see shared tags at once.
             let is_older =
                 matches!((target, permission), (Target::Tag(_), Some(_))) && self.has_older_key(with).await?;
             let mut tx = self.by(caller).await?;
@@ -132,7 +132,7 @@ impl Db {
                 Target::Memory(memory) => {
                     tx.own_memory(*memory).await?.ok_or(ShareError::NoMemory).map(|id| vec![id])?
                 }
-                // A memory that is only offered appears after the user accepts the offer.
+                // A memory that is only offered appears after the user accepts the invitation.
                 Target::Tag(tag) if is_older || tx.is_accepted(tag, with).await? => tx.tagged(tag).await?,
                 Target::Tag(_) => Vec::new(),
             };
@@ -163,7 +163,7 @@ impl Db {
         .await
     }
 
-    /// Hides what an owner shares from a user, or one memory of it; or shows it again. False where that was so.
+    /// Hides one or all memories that an owner shares with the user, or shows them again. False if nothing changed.
     pub(crate) async fn mute(
         &self,
         user: &UserId,
@@ -192,13 +192,12 @@ impl Db {
         .await
     }
 
-    /// What other users want to share with this one by a tag, and nobody answered.
+    /// Open invitations of other users to this user.
     pub(crate) async fn offers(&self, user: &UserId) -> Result<Vec<Invitation>, DbError> {
         self.of(user).await?.offers().await
     }
 
-    /// Accepts what an owner shares by a tag, now and later, or declines it. False where nothing is offered, or it was
-    /// so answered before.
+    /// Accepts or declines a shared tag. False if there is no invitation, or the answer was the same before.
     pub(crate) async fn answer_offer(
         &self,
         caller: &Caller,
@@ -230,7 +229,7 @@ impl Db {
         .await
     }
 
-    /// Whose a memory is that a user muted.
+    /// The owners of memories that a user hides.
     pub(crate) async fn muted_owners(&self, user: &UserId, memory: MemoryUuid) -> Result<Vec<UserId>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = "SELECT owner FROM mutes WHERE user_id = $1 AND memory = $2 ORDER BY owner";
@@ -281,7 +280,7 @@ impl Db {
 }
 
 impl UserTx {
-    /// Until the transaction ends, nobody writes a memory of an owner: see `hold_shares`.
+    /// Prevents writes to an owner's memories until the transaction ends: see `hold_shares`.
     async fn change_shares(&mut self, owner: &UserId) -> Result<(), DbError> {
         let sql = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
         self.tx.run(sql, args![owner.as_str()]).await?;
@@ -300,7 +299,7 @@ impl UserTx {
         Ok(self.tx.value(sql, args![self.user.as_str().to_owned(), tag.as_str(), with.as_str()]).await?)
     }
 
-    /// What other users want to share with this one by a tag, and nobody answered; of those they mute, nothing.
+    /// Open invitations of other users, except those that the user hides.
     pub(super) async fn offers(&mut self) -> Result<Vec<Invitation>, DbError> {
         let sql = "SELECT owner, tag, permission FROM (
                  SELECT s.owner, s.tag, s.permission, row_number() OVER (PARTITION BY s.owner ORDER BY s.created, s.tag) AS place

@@ -1,8 +1,8 @@
-//! A database that is spread over several machines by Citus: each user's rows lie together on one of them, and what all
-//! need is small and lies on every one. See docs/SCALING.md.
+//! A database that Citus distributes over several machines: all rows of a user are on one machine, and small common
+//! tables are on every machine. See docs/SCALING.md.
 //!
-//! Statements about one user go to one machine as they are. Those that join a user's feed with the memories it names are
-//! asked in parts: the user's own, which is one machine's, and those that others share with them.
+//! Statements about one user go to one machine unchanged. Statements that join a user's feed with memories are split:
+//! one part for the user's own memories, and one for shared memories.
 
 use std::collections::HashSet;
 
@@ -13,32 +13,32 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgExecutor, Postgres, R
 use super::verbs::{Ask as _, args};
 use super::{DbError, UserTx};
 
-/// A statement with what is bound to it.
+/// A statement with its parameters.
 pub(crate) type Query<'q> = sqlx::query::Query<'q, Postgres, PgArguments>;
 
-/// What lies on every machine: small, read by all and seldom written.
+/// Small tables that everybody reads and few write: they are on every machine.
 const EVERYWHERE: [&str; 6] = ["server_meta", "users", "api_keys", "tag_shares", "mutes", "chores"];
-/// All tables of users lie where this one's rows do.
+/// All other user tables are distributed like this one.
 const FIRST: &str = "memories";
-/// Nobody else spreads tables meanwhile.
+/// Only one server at a time distributes tables.
 const LOCK: i64 = 0x7465_7373_6572_6131;
 /// Policies and functions.
 const RULES: &str = include_str!("spread.sql");
 
-/// True where the extension is there.
+/// True if the extension is installed.
 pub(super) async fn is_spread(on: impl PgExecutor<'_>) -> Result<bool, DbError> {
     let sql = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')";
     Ok(sqlx::query_scalar(sql).fetch_one(on).await?)
 }
 
-/// What a connection needs: whose rows are asked for goes to every machine; and one connection to each, so that a query
-/// within a query sees what the transaction wrote.
+/// Connection options: the user name travels to every machine, and one connection per machine makes the transaction's
+/// own writes visible.
 pub(super) fn options(options: PgConnectOptions) -> PgConnectOptions {
     options.options([("citus.propagate_set_commands", "local"), ("citus.max_adaptive_executor_pool_size", "1")])
 }
 
-/// Says for the transaction whose rows it is about, and for a request takes the role that has nothing. Each by itself: Citus
-/// carries the text of the whole message.
+/// Sets the transaction's user, and for a request the role without rights. Two messages, because Citus forwards the
+/// text of a whole message.
 pub(super) async fn act(
     tx: &mut Transaction<'static, Postgres>,
     user: &str,
@@ -52,7 +52,7 @@ pub(super) async fn act(
     Ok(())
 }
 
-/// Spreads what is not spread yet. Doing so twice changes nothing.
+/// Distributes tables that are not distributed yet. A second call changes nothing.
 pub(super) async fn spread(connection: &mut PgConnection) -> Result<(), DbError> {
     connection.run("SELECT pg_advisory_lock($1)", args![LOCK]).await?;
     let done = spread_alone(connection).await;
@@ -62,7 +62,7 @@ pub(super) async fn spread(connection: &mut PgConnection) -> Result<(), DbError>
 
 async fn spread_alone(connection: &mut PgConnection) -> Result<(), DbError> {
     sqlx::raw_sql(RULES).execute(&mut *connection).await?;
-    // The audit's triggers refuse, and ask nothing.
+    // The audit's triggers only reject changes and read nothing.
     sqlx::raw_sql("SET citus.enable_unsafe_triggers = on").execute(&mut *connection).await?;
     let sql = "SELECT c.relname::text AS name, (SELECT a.attname::text FROM pg_index i
                 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
@@ -77,7 +77,7 @@ async fn spread_alone(connection: &mut PgConnection) -> Result<(), DbError> {
         spread_table(connection, &name, key.as_deref()).await?;
         tracing::info!(table = name, "spread");
     }
-    // What was here before is on the machines now.
+    // The coordinator's old rows are on the machines now.
     let sql = "SELECT c.relname::text FROM pg_class c JOIN citus_tables t ON t.table_name = c.oid
          WHERE t.citus_table_type IN ('distributed', 'reference') AND pg_relation_size(c.oid) > 0 ORDER BY c.oid";
     let left: Vec<String> = connection.values(sql, args![]).await?;
@@ -95,7 +95,7 @@ async fn spread_alone(connection: &mut PgConnection) -> Result<(), DbError> {
     Ok(())
 }
 
-/// In one transaction with the guard of its rows, which would hide them from whoever copies them.
+/// One transaction with the row security, which would hide the rows from the copying role.
 async fn spread_table(connection: &mut PgConnection, name: &str, key: Option<&str>) -> Result<(), DbError> {
     let spread = match key {
         _ if EVERYWHERE.contains(&name) => format!("SELECT create_reference_table('{name}')"),
@@ -103,7 +103,7 @@ async fn spread_table(connection: &mut PgConnection, name: &str, key: Option<&st
             let beside = if name == FIRST { "none" } else { FIRST };
             format!("SELECT create_distributed_table('{name}', '{key}', colocate_with => '{beside}')")
         }
-        _ => return Err(DbError::Unsafe(format!("the key of {name} does not begin with its user"))),
+        _ => return Err(DbError::Unsafe(format!("the primary key of {name} does not begin with the user"))),
     };
     let sql = "SELECT relforcerowsecurity FROM pg_class WHERE oid = $1::regclass";
     let is_guarded: bool = connection.value(sql, args![name]).await?;
@@ -119,26 +119,26 @@ async fn spread_table(connection: &mut PgConnection, name: &str, key: Option<&st
     Ok(tx.commit().await?)
 }
 
-/// Refuses a database of which something is not spread, or a machine that does not let requests in.
+/// Rejects a database with an undistributed table, or a machine that rejects requests.
 pub(super) async fn check(tx: &mut Transaction<'static, Postgres>) -> Result<(), DbError> {
     let sql = "SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
          WHERE n.nspname = 'public' AND c.relkind = 'r' AND c.relname <> '_sqlx_migrations'
              AND c.oid NOT IN (SELECT table_name FROM citus_tables WHERE citus_table_type IN ('distributed', 'reference'))";
     let left: Vec<String> = tx.values(sql, args![]).await?;
     if !left.is_empty() {
-        let problem = format!("{} not spread by Citus; run tessera-server migrate, and start again", left.join(", "));
+        let problem =
+            format!("Citus does not distribute {}; run `tessera-server migrate`, then start again", left.join(", "));
         return Err(DbError::Unsafe(problem));
     }
     let refused = |error: sqlx::Error| {
-        DbError::Unsafe(format!("a machine of Citus does not let tessera_app in, or one that cannot log in: {error}"))
+        DbError::Unsafe(format!("a Citus machine rejects tessera_app, or tessera_app cannot log in: {error}"))
     };
     tx.run("SELECT count(*) FROM marks", args![]).await.map_err(refused)?;
     Ok(())
 }
 
 impl UserTx {
-    /// The rows of a statement that joins the feed of the user, who is `$1`, with the memories that it names. What else is
-    /// bound, `bind` binds.
+    /// Runs a statement that joins the feed of the user (`$1`) with memories. `bind` binds the other parameters.
     pub(crate) async fn fed<'q>(
         &mut self,
         sql: &'static str,
@@ -150,12 +150,13 @@ impl UserTx {
         }
         let own = bind(sqlx::query(AssertSqlSafe(own(sql))).bind(user.clone()));
         let mut found = own.fetch_all(&mut *self.tx).await?;
-        // After the user's own: what was told before them is seen.
+        // Read after the user's own rows, so earlier notifications are visible.
         let others = self.sharers().await?;
         if others.is_empty() {
             return Ok(found);
         }
-        // The names of others are part of the text, so that machines without them are not asked: kept for nobody else.
+        // The names of other users are part of the text, so machines without them are not asked. Such a statement is
+        // not cached.
         let shared = sqlx::query(AssertSqlSafe(shared(sql, &others))).persistent(false).bind(user.clone());
         found.extend(bind(shared).fetch_all(&mut *self.tx).await?);
         if let Some(gone) = gone(sql) {
@@ -174,7 +175,7 @@ impl UserTx {
         Ok(found)
     }
 
-    /// The same one row at a time, for a statement about everything that a user sees: rows are not held together.
+    /// The same row by row, for statements about everything that a user sees, so rows are not collected in memory.
     pub(crate) async fn fed_each(
         &mut self,
         sql: &'static str,
@@ -191,7 +192,7 @@ impl UserTx {
         Ok(())
     }
 
-    /// Others of whom the user was told a memory: from one name to the next, however many rows each has.
+    /// Other users in the feed, by skipping from one name to the next.
     async fn sharers(&mut self) -> Result<Vec<String>, DbError> {
         let sql = "WITH RECURSIVE names AS (
                  (SELECT owner FROM feed WHERE user_id = $1 ORDER BY owner LIMIT 1)
@@ -203,14 +204,14 @@ impl UserTx {
     }
 }
 
-/// How the statements of [`UserTx::fed`] join; in brackets, what the memories are called there.
+/// How statements for [`UserTx::fed`] write their join; in brackets, the alias of memories.
 const JOINS: [(&str, &str); 3] = [
     ("m.owner = feed.owner", "m"),
     ("memories.owner = feed.owner", "memories"),
     ("memories.owner = cut.owner", "memories"),
 ];
 
-/// Of a statement about a feed, the part about the user's own memories: all of it is on one machine.
+/// The part of a feed statement about the user's own memories; all of it is on one machine.
 fn own(sql: &str) -> String {
     let own = JOINS.iter().fold(sql.to_owned(), |sql, (join, name)| joined(&sql, join, &format!("{name}.owner = $1")));
     own.replace("feed.user_id = $1", "feed.user_id = $1 AND feed.owner = $1")
@@ -227,7 +228,7 @@ fn shared(sql: &str, others: &[String]) -> String {
     of_others(&sql, "JOIN")
 }
 
-/// The rows of the feed about memories of others, without those: where a statement asks for rows without a memory too.
+/// The feed rows about memories of others without their memories, for statements that include rows without a memory.
 fn gone(sql: &str) -> Option<String> {
     sql.contains("FROM feed LEFT JOIN").then(|| {
         let nothing = "m.owner = $1 AND m.id = '00000000-0000-0000-0000-000000000000'";
@@ -235,7 +236,7 @@ fn gone(sql: &str) -> Option<String> {
     })
 }
 
-/// Adds to a join, where a statement has it: not to one of which the name only ends so.
+/// Extends a join, if the statement has it. The match ignores names that only end like it.
 fn joined(sql: &str, join: &str, and: &str) -> String {
     sql.replace(&format!(" {join}"), &format!(" {join} AND {and}"))
 }

@@ -1,5 +1,5 @@
-//! Rows of which what is derived was made by an older program: another analyzer, or another form of the lines. They are
-//! found and answer at once, as they are made anew on reading; here it is kept, and nobody waits for it.
+//! Rows whose derived data an earlier version computed: another analyzer, or other lines. Readers recompute it at once;
+//! this module stores the result in the background.
 
 use std::time::Duration;
 
@@ -15,28 +15,28 @@ use super::{Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// Rows of one transaction.
 const BATCH: usize = 100;
-/// Between two transactions: whoever asks meanwhile goes first.
+/// The pause between two transactions, so that requests go first.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What was derived anew, to be kept in the place of what was there.
+/// New derived data for a row.
 pub(crate) struct Remade {
     old: Vec<u8>,
     pub(crate) composed: Composed,
 }
 
 impl Remade {
-    /// Analyses and counts: for a thread that may work for a while.
+    /// Analyses and counts; needs a thread that may work for a while.
     pub(crate) fn of(known: &Known) -> Self {
         Self { old: known.forward.clone(), composed: reanalysed(known, &O200k) }
     }
 }
 
-/// The form of what this program derives from a text.
+/// The version of the data that this program derives from a text.
 pub(crate) fn derived_form() -> String {
     format!("{} {CURRENT_HEAD:?}", LineCosts::FORM)
 }
 
-/// True for what an older program made. A newer server's is left alone.
+/// True for data of an earlier version. Data of a newer server stays.
 fn is_older(known: &Known) -> bool {
     match Freshness::of(&known.forward) {
         Freshness::Older => true,
@@ -46,7 +46,7 @@ fn is_older(known: &Known) -> bool {
 }
 
 impl UserTx {
-    /// Keeps what was derived anew from one memory, unless it was changed meanwhile. True where it was kept.
+    /// Stores new derived data of one memory, unless it changed meanwhile. True if it was stored.
     async fn keep_remade(&mut self, Remade { old, composed }: &Remade) -> Result<bool, DbError> {
         let sql =
             "UPDATE memories SET forward = $4, length = $5, signature = $6, standing = $7, costs = $8, passages = $9
@@ -65,7 +65,7 @@ impl UserTx {
         Ok(self.tx.run(sql, args).await?.rows_affected() > 0)
     }
 
-    /// Live memories that the user may see by their ids, with all that is derived from them, and whose they are.
+    /// Live memories that the user may see, by UUID, with all derived data and their owners.
     pub(crate) async fn known(&mut self, ids: &[Uuid]) -> Result<Vec<(String, Box<Known>)>, DbError> {
         let sql = concat!(
             "SELECT ",
@@ -86,7 +86,7 @@ impl UserTx {
 }
 
 impl Db {
-    /// The user's own live memories that seem to be of an older program, the last changed first.
+    /// The user's own live memories that an earlier version seems to have derived, most recently changed first.
     async fn stale(&self, user: &UserId) -> Result<Vec<Uuid>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = "SELECT id FROM memories WHERE owner = $1 AND state = 'live'
@@ -96,8 +96,8 @@ impl Db {
         Ok(tx.values(sql, args![user.as_str(), &CURRENT_HEAD[..], form]).await?)
     }
 
-    /// Makes what is derived from a user's memories current, in short transactions. Whatever ends it, what was done
-    /// is done. Gives how many rows were written.
+    /// Re-indexes a user's memories in short transactions; finished ones stay after an interruption. Returns the number
+    /// of written rows.
     pub(crate) async fn reanalyse(&self, user: &UserId) -> Result<usize, DbError> {
         let mut done = 0;
         for ids in self.stale(user).await?.chunks(BATCH) {
@@ -106,14 +106,14 @@ impl Db {
             let own: Vec<Box<Known>> = own.filter(|known| is_older(known)).collect();
             let remade = tokio::task::spawn_blocking(move || own.iter().map(|known| Remade::of(known)).collect());
             let remade: Vec<Remade> =
-                remade.await.map_err(|error| DbError::Row(format!("the analysis of older rows: {error}")))?;
+                remade.await.map_err(|error| DbError::Row(format!("cannot analyse older rows: {error}")))?;
             done += self.keep(user, &remade).await?;
             tokio::time::sleep(PAUSE).await;
         }
         Ok(done)
     }
 
-    /// Keeps what was derived anew from memories of a user, unless one was changed meanwhile. Gives how many were written.
+    /// Stores new derived data of a user's memories, unless one changed meanwhile. Returns the number of written rows.
     pub(crate) async fn keep(&self, user: &UserId, remade: &[Remade]) -> Result<usize, DbError> {
         let mut written = 0;
         for batch in remade.chunks(BATCH) {

@@ -1,4 +1,4 @@
-//! The transactions of the sync. What an op does is decided by `tessera_engine::sync::decide`.
+//! Transactions of the sync. `tessera_engine::sync::decide` decides the outcome of a change.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,20 @@ use super::memories::{Stored, seen, stored, uuid};
 use super::verbs::{Ask as _, args};
 use super::{Db, DbError, UserId, UserTx};
 
-/// How often an insert is tried again that another one of the same memory came before.
+/// How often an insert is repeated after another transaction inserted the same memory.
 pub(super) const ATTEMPTS: u32 = 5;
 
-/// Bytes of texts on a page, about; one text more may stand on it.
+/// Approximate page size in bytes; one more text may exceed it.
 pub(super) const MOST_PAGE_BYTES: i64 = 1024 * 1024;
 
 impl Db {
-    /// Where the database stands for a user, if it is the one that a machine knows by an epoch and marks.
+    /// The user's position, if the generation and checkpoints of the machine belong to this database.
     pub(crate) async fn known(&self, user: &UserId, epoch: u64, marks: &[Mark]) -> Result<Option<Position>, DbError> {
         let position = self.of(user).await?.history(marks).await?;
         Ok(Some(position).filter(|position| position.epoch == epoch && position.knows(marks)))
     }
 
-    /// What changed for a user after a cursor, of a database that is the one a machine knows. `None` for another.
+    /// Changes for a user after a cursor, if the machine knows this database; otherwise `None`.
     pub(crate) async fn changes(
         &self,
         user: &UserId,
@@ -43,7 +43,7 @@ impl Db {
         let rows = tx.told_after(after, i64::from(limit) + 1).await?;
         let (mut news, mut meanings, mut next, mut bytes) = (Vec::new(), BTreeMap::new(), after, 0);
         let mut more = rows.len() > limit as usize;
-        // A counter may have moved without a memory. No smaller number than the head can appear later.
+        // The counter may have moved without a memory. No smaller number than the head can appear later.
         let head = position.head;
         for told in rows.iter().take(limit as usize) {
             if bytes > MOST_PAGE_BYTES {
@@ -70,7 +70,7 @@ impl Db {
         Ok(Some(Page { news, next, more, mark, offers, meanings, keeps_secrets: false }))
     }
 
-    /// A page of everything a user may see, and how far what a machine knows by its marks is still known.
+    /// A page of everything that a user may see, and the newest checkpoint that both sides know.
     pub(crate) async fn snapshot(
         &self,
         user: &UserId,
@@ -78,7 +78,7 @@ impl Db {
         after: Option<MemoryUuid>,
     ) -> Result<Snapshot, DbError> {
         let mut tx = self.of(user).await?;
-        // Before the rows: what changes between comes once more with the feed.
+        // Read before the rows: changes in between appear again in the feed.
         let position = tx.history(marks).await?;
         let rows = tx.told_from(after, i64::from(MOST_ROWS)).await?;
         let (mut shadows, mut meanings, mut bytes, mut last) = (Vec::new(), BTreeMap::new(), 0, None);
@@ -96,25 +96,25 @@ impl Db {
         }
         let next = last.filter(|_| is_cut);
         let Position { epoch, head, mark, common } = position;
-        // Of a machine without marks nothing is known to be common: what it has is compared, and nothing taken.
+        // Without checkpoints nothing is known to be common, so the machine compares everything.
         let restored_seq = common.unwrap_or(0);
         Ok(Snapshot { epoch, restored_seq, head, rows: shadows, mark, next, meanings })
     }
 }
 
-/// Bytes that a row takes on a page: its text, and its vectors as they are written.
+/// The size of a row on a page: its text and its encoded embedding.
 pub(super) fn bytes_of(row: &PgRow) -> Result<i64, DbError> {
     let vectors = row.try_get::<&[u8], _>("meaning")?.len().div_ceil(3) * 4;
     Ok(i64::try_from(row.try_get::<&str, _>("content")?.len() + vectors).unwrap_or(i64::MAX))
 }
 
-/// What a row that is there means, where that is known.
+/// The embedding of a row, if it has one.
 fn meaning_of(row: &PgRow) -> Result<Option<SentMeaning>, DbError> {
     let kept: &[u8] = row.try_get("meaning")?;
     Ok(SentMeaning::of(kept))
 }
 
-/// Where a database stands for a user.
+/// The position of a user's feed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Position {
     pub(crate) epoch: u64,
@@ -122,29 +122,30 @@ pub(crate) struct Position {
     pub(crate) head: u64,
     /// Its mark.
     pub(crate) mark: Option<Mark>,
-    /// The newest of the marks of a machine that this database knows.
+    /// The newest checkpoint of the machine that this database knows.
     pub(super) common: Option<u64>,
 }
 
 impl Position {
-    /// True if a machine with this cursor and these marks has everything that the database had when the request arrived.
+    /// True if a machine with this cursor and these checkpoints has everything that the database had when the request
+    /// arrived.
     pub(crate) fn is_known_to(&self, epoch: u64, after: u64, marks: &[Mark]) -> bool {
         let newest = marks.iter().max_by_key(|mark| mark.seq);
         self.epoch == epoch && self.head == after && self.mark.is_some() && self.mark.as_ref() == newest
     }
 
-    /// True for the database that gave the newest of these marks. Without any, nothing is known against it.
+    /// True for the database that issued the newest of these checkpoints. Also true without checkpoints.
     pub(crate) fn knows(&self, marks: &[Mark]) -> bool {
         marks.iter().map(|mark| mark.seq).max().is_none_or(|newest| self.common == Some(newest))
     }
 }
 
-/// Who is told of which memory of whom.
+/// Which users to notify of which memories of which owner.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     those: Vec<String>,
     owners: Vec<String>,
-    /// `None` moves the user's counter alone.
+    /// `None` only moves the user's counter.
     memories: Vec<Option<Uuid>>,
 }
 
@@ -158,7 +159,7 @@ impl Told {
         }
     }
 
-    /// Moves a user's counter: something changed that belongs to no memory.
+    /// Moves a user's counter for a change that belongs to no memory.
     fn add_change(&mut self, who: &str) {
         self.those.push(who.to_owned());
         self.owners.push(String::new());
@@ -176,7 +177,7 @@ pub(super) fn shadow(found: Stored, seq: u64) -> Shadow {
 }
 
 impl UserTx {
-    /// Where the database stands for the user, and how far a machine with these marks knows it.
+    /// The user's position, and the newest common checkpoint.
     pub(crate) async fn history(&mut self, marks: &[Mark]) -> Result<Position, DbError> {
         let (seqs, stamps): (Vec<i64>, Vec<i64>) =
             marks.iter().map(|mark| (i64::try_from(mark.seq).unwrap_or(i64::MAX), mark.stamp)).unzip();
@@ -199,7 +200,7 @@ impl UserTx {
         })
     }
 
-    /// The first mark from a number on: of the transaction that the number belongs to.
+    /// The first checkpoint from a number on: that of the number's transaction.
     async fn mark_from(&mut self, seq: u64) -> Result<Option<Mark>, DbError> {
         let sql = "SELECT seq, stamp FROM marks WHERE user_id = $1 AND seq >= $2 ORDER BY seq LIMIT 1";
         let found = self.tx.maybe(sql, args![self.user.as_str(), i64::try_from(seq).unwrap_or(i64::MAX)]).await?;
@@ -209,32 +210,32 @@ impl UserTx {
         found.map(mark).transpose()
     }
 
-    /// Notes that a user is to be told of memories of one owner.
+    /// Adds memories of one owner to the notifications of a user.
     pub(super) fn told_of(&mut self, who: &UserId, owner: &UserId, memories: impl IntoIterator<Item = MemoryUuid>) {
         for memory in memories {
             self.told.add(vec![who.as_str().to_owned()], owner.as_str(), memory);
         }
     }
 
-    /// Notes that a user's offers changed: no memory did, and the user's machines are to ask.
+    /// Adds a change of invitations: no memory changed, but the user's machines must ask.
     pub(super) fn offers_changed(&mut self, who: &UserId) {
         self.told.add_change(who.as_str());
     }
 
-    /// Notes that users are to be told of a memory of the user's own.
+    /// Adds a memory of the user to the notifications of other users.
     pub(super) fn told_all(&mut self, those: Vec<String>, memory: MemoryUuid) {
         let owner = self.user.as_str().to_owned();
         self.told.add(those, &owner, memory);
     }
 
-    /// Tells whoever is to be told. Counters come last in a transaction, and those of all users in one order.
+    /// Writes the notifications. Counters come last in a transaction, and in the same order for all users.
     pub(super) async fn tell(&mut self) -> Result<(), DbError> {
         if !self.told.is_empty() {
             let Told { those, owners, memories } = std::mem::take(&mut self.told);
             self.changed.extend(owners.iter().filter(|owner| !owner.is_empty()).cloned());
             self.tx.run("SELECT tell($1, $2, $3)", args![those, owners, memories]).await?;
         }
-        // Last: nobody keeps one while the counters are held.
+        // Last, so that nobody stores an index while the counters are locked.
         if !self.dropped.is_empty() {
             let those: Vec<String> = std::mem::take(&mut self.dropped).into_iter().collect();
             self.tx.run("SELECT drop_indexes($1)", args![those]).await?;
@@ -242,13 +243,13 @@ impl UserTx {
         Ok(())
     }
 
-    /// What these users' kept indexes hold of a text is to go with it.
+    /// Deletes the stored indexes of these users, which contain a deleted text.
     pub(super) fn drop_indexes(&mut self, those: &[String]) {
         self.dropped.extend(those.iter().cloned());
         self.dropped.insert(self.user.as_str().to_owned());
     }
 
-    /// The same for users who see something no more: of what its owner removes for good later, they are not told again.
+    /// The same for users who no longer see something, because they are not notified of a later permanent deletion.
     pub(super) fn drop_indexes_of(&mut self, those: impl IntoIterator<Item = String>) {
         self.dropped.extend(those);
     }

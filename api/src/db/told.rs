@@ -1,5 +1,5 @@
-//! What a user's feed tells, with the memories that its ids mean to them: the user's own, else of those that they see the one
-//! that came first. One statement where all rows are on one machine; else the feed first, and the memories by their keys.
+//! The entries of a user's feed with their memories: the user's own, otherwise the visible one that arrived first. One
+//! statement if all rows are on one machine; otherwise the feed first, then the memories by key.
 
 use std::collections::{BTreeMap, HashSet};
 use std::pin::pin;
@@ -16,7 +16,7 @@ use super::sync::{MOST_PAGE_BYTES, bytes_of};
 use super::verbs::{Ask as _, args};
 use super::{DbError, UserTx};
 
-/// A memory that a feed tells of, at which place, and its row, where the user may see one.
+/// A feed entry with its position, and its row if the user may see it.
 pub(super) struct Told {
     pub(super) memory: MemoryUuid,
     pub(super) seq: u64,
@@ -29,7 +29,7 @@ impl Told {
     }
 }
 
-/// A page of a feed, and of each memory on it the row that the user sees: the page is cut before rows are looked for.
+/// A page of the feed, and for each memory on it the row that the user sees. The page is cut before rows are looked up.
 macro_rules! meant {
     ($told:literal, $order:literal) => {
         concat!(
@@ -50,7 +50,7 @@ macro_rules! meant {
     };
 }
 
-/// Reads rows until they hold more bytes than a page, and one more, which says that there is another page.
+/// Reads rows until a page is full, and one more that shows that another page exists.
 async fn told_of(rows: impl Stream<Item = Result<PgRow, sqlx::Error>> + Send) -> Result<Vec<Told>, DbError> {
     let mut rows = pin!(rows);
     let (mut told, mut bytes) = (Vec::new(), 0);
@@ -68,7 +68,7 @@ async fn told_of(rows: impl Stream<Item = Result<PgRow, sqlx::Error>> + Send) ->
 }
 
 impl UserTx {
-    /// What the feed tells after a number, in its order. What the user sees no more has no row.
+    /// Feed entries after a number, in order. An entry without visibility has no row.
     pub(super) async fn told_after(&mut self, after: u64, most: i64) -> Result<Vec<Told>, DbError> {
         let after = i64::try_from(after).unwrap_or(i64::MAX);
         if self.is_spread {
@@ -82,7 +82,7 @@ impl UserTx {
         told_of(query.fetch(&mut *self.tx)).await
     }
 
-    /// What the feed tells of after an id, in the order of ids.
+    /// Feed entries after a UUID, in the order of UUIDs.
     pub(super) async fn told_from(&mut self, after: Option<MemoryUuid>, most: i64) -> Result<Vec<Told>, DbError> {
         let after = after.map_or(Uuid::nil(), uuid);
         if self.is_spread {
@@ -100,7 +100,7 @@ impl UserTx {
         told_of(query.fetch(&mut *self.tx)).await
     }
 
-    /// With what a feed tells the memories that it means: their owners' machines are asked, and no others.
+    /// The memories for feed entries. Only machines of their owners are asked.
     async fn memories_of(&mut self, told: &[PgRow]) -> Result<Vec<Told>, DbError> {
         let told: Vec<(Uuid, i64)> = told
             .iter()

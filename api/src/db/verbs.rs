@@ -1,9 +1,9 @@
-//! One verb for each statement: its rows, a row or none, one row, values, or its effect alone.
+//! One function per kind of statement: all rows, one or none, one row, values, or its effect.
 
 use sqlx::postgres::{PgArguments, PgQueryResult, PgRow};
 use sqlx::{Decode, Error, FromRow, PgConnection, Postgres, SqlSafeStr, Type};
 
-/// Values for the parameters of a statement, from `$1` on; an error where one cannot be encoded.
+/// Parameters of a statement, from `$1` on; an error if one cannot be encoded.
 pub(crate) type Args = Result<PgArguments, Error>;
 
 macro_rules! args {
@@ -17,11 +17,11 @@ macro_rules! args {
 }
 pub(crate) use args;
 
-/// A value that a statement gives.
+/// A value in a result.
 pub(crate) trait Value: for<'r> Decode<'r, Postgres> + Type<Postgres> + Send + Unpin {}
 impl<T: for<'r> Decode<'r, Postgres> + Type<Postgres> + Send + Unpin> Value for T {}
 
-/// The columns of a row, by their places.
+/// The columns of a row, by position.
 pub(crate) trait Tuple: for<'r> FromRow<'r, PgRow> + Send + Unpin {}
 impl<T: for<'r> FromRow<'r, PgRow> + Send + Unpin> Tuple for T {}
 

@@ -1,4 +1,4 @@
-//! What can be typed: types only.
+//! The command line of the server: types only.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -10,34 +10,35 @@ use tessera_engine::Timestamp;
 
 use crate::{output, settings};
 
-/// What stays where when a memory is removed for good, said under the options.
-const AFTER: &str = "A memory that is removed for good is gone from every answer at once. PostgreSQL keeps its text in \
-    files, write-ahead log and backups until they are written anew: docs/SCALING.md says how long, and how to hurry it.";
+/// Explains permanent deletion, below the options.
+const AFTER: &str = "A permanently deleted memory disappears from every answer at once. PostgreSQL keeps its text \
+    in files, the write-ahead log and backups until they are rewritten; docs/SCALING.md explains how long, and how \
+    to speed it up.";
 
-/// Serves a team on PostgreSQL, or manages its users and keys. `tessera serve` is the same.
+/// Serve a team on PostgreSQL, or manage its users and keys. `tessera serve` is the same
 #[derive(Debug, Parser)]
 #[command(name = "tessera-server", version, about, propagate_version = true, max_term_width = 100)]
 #[command(args_conflicts_with_subcommands = true, after_help = after_help())]
 pub(crate) struct Cli {
-    /// What to do instead of serving.
+    /// The task, instead of serving
     #[command(subcommand)]
     pub(crate) task: Option<Task>,
     /// How to serve.
     #[command(flatten)]
     pub(crate) serve: Serve,
-    /// Print one JSON object instead of text.
+    /// Print one JSON object instead of text
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Seconds to wait for a database that is not up yet; 60 to serve and to migrate, else none.
+    /// Seconds to wait for the database [default: 60 to serve and to migrate, otherwise 0]
     #[arg(long, global = true, value_name = "SECONDS")]
     pub(crate) database_wait: Option<u64>,
-    /// Connections to the database for requests.
+    /// Database connections for requests
     #[arg(long, global = true, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) database_connections: u32,
-    /// Seconds that one statement of a request may take.
+    /// Time limit of a statement of a request, in seconds
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) database_statement: u64,
-    /// Seconds that a statement waits for a lock.
+    /// Time limit of waiting for a lock, in seconds
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) database_lock: u64,
     /// Say more on stderr (-v, -vv).
@@ -45,7 +46,7 @@ pub(crate) struct Cli {
     pub(crate) verbose: u8,
 }
 
-/// What stands under the options: where things are set beside them, how it ends, and what is kept how long.
+/// The text below the options: settings, exit codes, and permanent deletion.
 fn after_help() -> String {
     let settings =
         settings::SETTINGS.iter().map(|setting| format!("  {}: {}\n", setting.names.join(", "), setting.help));
@@ -58,49 +59,47 @@ pub(crate) struct Serve {
     /// Where to listen.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8765")]
     pub(crate) listen: SocketAddr,
-    /// Listen beyond this machine, in plain HTTP, because a proxy in front speaks TLS.
+    /// Accept plain HTTP on other addresses than loopback, because a proxy terminates TLS
     #[arg(long)]
     pub(crate) behind_proxy: bool,
-    /// A proxy, or a network of proxies, whose X-Forwarded-For says where a request comes from; may be repeated, or
-    /// separated by commas. Nobody else's word on that is taken.
+    /// Trusted proxy or network for X-Forwarded-For; repeatable, or comma-separated
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
     pub(crate) trusted_proxy: Vec<Proxy>,
-    /// A certificate, as PEM: speak TLS.
+    /// TLS certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
     /// Its key, as PEM.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Where to serve metrics for Prometheus, with /health and /ready beside them; nowhere if left out. Beyond this
-    /// machine only with --behind-proxy: it is plain HTTP, without a key.
+    /// Address for metrics, /health and /ready [default: none]. Plain HTTP without a key, so other addresses than
+    /// loopback need --behind-proxy
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<SocketAddr>,
-    /// Serve /metrics on the API's address too, as claude-memory-mcp does. Anyone who can reach the API can read them.
+    /// Serve /metrics on the API's address too. Anyone who can reach the API can read them
     #[arg(long)]
     pub(crate) metrics_on_api: bool,
-    /// Megabytes that the indexes of all users may hold in memory.
+    /// Memory for the indexes of all users, in megabytes
     #[arg(long, value_name = "MB", default_value_t = 256)]
     pub(crate) index_mb: usize,
-    /// Requests of one key in a second, over time.
+    /// Maximum sustained requests per second per API key
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) key_rate: u64,
-    /// Requests of one address in a second, over time.
+    /// Maximum sustained requests per second per address
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) address_rate: u64,
-    /// Connections at one time; fewer where the system allows fewer open files.
+    /// Maximum simultaneous connections; fewer if the system allows fewer open files
     #[arg(long, value_name = "N", default_value_t = 4096)]
     pub(crate) connections: usize,
-    /// Connections of one address at one time, proxies aside.
+    /// Maximum simultaneous connections per address, except for proxies
     #[arg(long, value_name = "N", default_value_t = 256)]
     pub(crate) address_connections: usize,
-    /// Seconds for which requests are still accepted after the server was told to stop: /ready answers 503 meanwhile, so that
-    /// load balancers send no more of them.
+    /// Seconds to keep serving after SIGTERM, while /ready answers 503
     #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=3600))]
     pub(crate) drain_delay: u64,
-    /// Memories that one user may store; 0 for no limit.
+    /// Maximum memories per user [0: no limit]
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) user_memories: u64,
-    /// Megabytes of text that one user may store; 0 for no limit.
+    /// Maximum megabytes of text per user [0: no limit]
     #[arg(long, value_name = "MB", default_value_t = 0)]
     pub(crate) user_mb: u64,
 }
@@ -108,14 +107,13 @@ pub(crate) struct Serve {
 /// Work on the server's host.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Task {
-    /// Bring the schema up to date, take over what an older system has in the database, and check that it is safe to serve.
+    /// Update the schema, migrate an older system, and check the database
     Migrate,
-    /// Print the contract of the API, as OpenAPI.
+    /// Print the OpenAPI contract
     Openapi,
-    /// Tell machines that the database was restored from a backup: they send what it does not hold.
+    /// Announce a database restore, so that clients upload missing changes
     Restored,
-    /// Take out of all rows the credentials that stand there in clear since before texts were looked through, and seal anew
-    /// what a key of before sealed. Whatever ends it, what was done is done: run it again.
+    /// Redact secrets in old rows, and encrypt again with the present key. Safe to re-run
     MigrateSecrets {
         /// Of one user alone.
         #[arg(long)]
@@ -124,12 +122,12 @@ pub(crate) enum Task {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Print who did what: shares, keys, removals for good, and what was done with secrets. With --json, one object a line.
+    /// Print the audit: shares, keys, permanent deletions and secrets. With --json, one object per line
     Audit {
-        /// In the account of one user alone.
+        /// Only the account of this user
         #[arg(long)]
         user: Option<String>,
-        /// From a time on, such as 2026-11-01 or 2026-11-01T12:00:00Z.
+        /// Only since a time such as 2026-11-01 or 2026-11-01T12:00:00Z
         #[arg(long, value_name = "TIME", value_parser = time)]
         since: Option<String>,
     },
@@ -148,7 +146,7 @@ pub(crate) enum Task {
     Man,
 }
 
-/// A time as PostgreSQL reads it: a date, or RFC 3339.
+/// A time in PostgreSQL's format: a date, or RFC 3339.
 fn time(text: &str) -> Result<String, String> {
     let of_day = format!("{text}T00:00:00Z");
     let is_time = [text, &of_day].iter().any(|text| text.parse::<Timestamp>().is_ok());
@@ -165,18 +163,17 @@ pub(crate) enum UserTask {
     },
     /// List all users.
     List,
-    /// Remove a user for good, with every row of theirs, and tell the machines of others that what they shared is gone. The
-    /// audit stays. What is removed is printed by table; whatever ends it, run it again.
+    /// Remove a user permanently with all rows, and notify machines of other users. The audit stays. Safe to re-run
     Remove {
         /// Whom.
         user: String,
-        /// Write their memories into a new file first, one JSON object a line.
+        /// Export the memories to a new file first, one JSON object per line
         #[arg(long, value_name = "FILE")]
         export: Option<PathBuf>,
         /// Do not ask.
         #[arg(long)]
         yes: bool,
-        /// Remove nothing: count the rows that name the user. Fails where there are any.
+        /// Remove nothing; count rows that name the user, and fail if there are any
         #[arg(long, conflicts_with_all = ["export", "yes"])]
         prove: bool,
     },
@@ -185,42 +182,42 @@ pub(crate) enum UserTask {
 /// Work on keys.
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyTask {
-    /// Make a key of a user; it is shown once.
+    /// Create a key for a user; it is shown once
     New {
         /// Whose.
         user: String,
         /// What it is for.
         #[arg(long, default_value = "")]
         label: String,
-        /// What it may be used for, comma-separated.
+        /// Scopes of the key, comma-separated
         #[arg(long, value_delimiter = ',', default_value = "read,write,share")]
         scopes: Vec<String>,
-        /// Days until it ends; never if left out.
+        /// Days until the key expires [default: never]
         #[arg(long)]
         days: Option<u32>,
     },
-    /// List the keys of a user: never the keys themselves.
+    /// List the keys of a user, without the keys themselves
     List {
         /// Whose.
         user: String,
     },
-    /// Replace a key: the new one is shown once, the old one ends after a while.
+    /// Replace a key: the new one is shown once, the old one expires soon
     Rotate {
         /// Whose.
         user: String,
-        /// The part between the first two underscores.
+        /// The part between the first two underscores
         id: String,
         /// Hours until the old one ends.
         #[arg(long, default_value_t = 24)]
         hours: u32,
     },
-    /// Take over the keys of API_KEYS (JSON: user to key) and API_KEY (of the user default).
+    /// Import the keys of API_KEYS (JSON: user to key) and API_KEY (user default)
     Import,
     /// Revoke a key, at once.
     Revoke {
         /// Whose.
         user: String,
-        /// The part between the first two underscores.
+        /// The part between the first two underscores
         id: String,
     },
 }

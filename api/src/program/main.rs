@@ -8,7 +8,7 @@ mod work;
 
 use clap::Parser;
 
-/// A request makes and gives back some thousand small pieces of memory on several threads.
+/// A request allocates and frees thousands of small blocks on several threads.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

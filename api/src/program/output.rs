@@ -1,6 +1,6 @@
-//! The only place that prints.
+//! The only module that prints.
 //!
-//! From an error to words and an exit code: chosen once, here. The codes mean what they mean for `tessera`.
+//! Maps an error to a message and an exit code. The codes are the same as for `tessera`.
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -22,23 +22,23 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     line(&serde_json::to_string(value)?)
 }
 
-/// Writes a remark to stderr, so that stdout stays what was asked for.
+/// Writes a remark to stderr, so that stdout contains only the result.
 pub(crate) fn note(text: &str) {
-    // There is nobody to tell that stderr is closed.
+    // A closed stderr cannot be reported.
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// Writes an error to stderr, its label in red where a person looks at it.
+/// Writes an error to stderr, with a red label on a terminal.
 pub(crate) fn error(text: &str) {
     let is_seen = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
     let label = if is_seen && !crate::settings::no_color() { "\u{1b}[31merror:\u{1b}[0m" } else { "error:" };
     note(&format!("{label} {}", shown(text)));
 }
 
-/// Says how far a long piece of work is, on one line, where a person looks at it.
+/// Shows progress on one line of a terminal.
 pub(crate) fn progress(text: &str) {
     if std::io::stderr().is_terminal() {
-        // There is nobody to tell that stderr is closed.
+        // A closed stderr cannot be reported.
         let _ = write!(std::io::stderr().lock(), "\r\u{1b}[K{}", shown(text));
     }
 }
@@ -49,32 +49,32 @@ pub(crate) fn progress_ends() {
 }
 
 /// The exit codes, for `tessera-server --help`.
-pub(crate) const CODES: &str = "Exit codes: 0 done; 1 something to mend, such as an unknown user; 2 wrong usage; 3 the set-up is wrong, such as \
-     PostgreSQL out of reach or a certificate that cannot be used; 70 a fault of this program.";
+pub(crate) const CODES: &str = "Exit codes: 0 success; 1 user error, such as an unknown user; 2 wrong usage; 3 \
+    configuration error, such as an unreachable PostgreSQL or an unusable certificate; 70 internal error.";
 
 const USER: u8 = 1;
 const USAGE: u8 = 2;
 const SETUP: u8 = 3;
 const INTERNAL: u8 = 70;
 
-/// A problem that the user mends, in words of its own.
+/// A problem that the user can fix.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct UserError(pub(crate) String);
 
-/// A setting that cannot be used.
+/// An invalid setting.
 #[derive(Debug, thiserror::Error)]
 #[error("{setting}: {problem}")]
 pub(crate) struct SetupError {
-    /// The setting, as the user knows it.
+    /// The name of the setting.
     pub(crate) setting: &'static str,
     /// What is wrong with it.
     pub(crate) problem: String,
 }
 
-/// Prints what clap has to say: help on stdout and 0, or an error on stderr and 2.
+/// Prints clap's output: help on stdout with code 0, or an error on stderr with code 2.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    // A closed pipe is no reason to fail.
+    // A closed pipe is not an error.
     let _ = error.print();
     if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
 }
@@ -84,14 +84,14 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     let closed =
         error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe);
     if closed {
-        // Whoever read our output has seen enough.
+        // The reader closed the pipe on purpose.
         return ExitCode::SUCCESS;
     }
     crate::output::error(&words(error));
     ExitCode::from(code_of(error))
 }
 
-/// An error and its causes, each said once: some name their cause in their own words already.
+/// An error and its causes, each once, because some errors already contain their cause.
 fn words(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

@@ -1,6 +1,6 @@
-//! What is told of an older installation that is taken over.
+//! Reports of a migration.
 //!
-//! A user who leaves: what is written down first, what is asked, and what is shown for it.
+//! Removal of a user: the export, the question, and the proof.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, IsTerminal, Seek, Write};
@@ -13,16 +13,16 @@ use tessera_api::{Counts, Db, ExportTo, SecretRules, Secrets, TakenOver, UserId}
 use crate::output::UserError;
 use crate::{output, settings};
 
-/// Remarks that are told one by one.
+/// The maximum number of single remarks.
 const MOST_REMARKS: usize = 20;
 
-/// Takes over what an older system has in the database, and tells what came of it.
+/// Migrates an older system in the database, and reports the result.
 pub(crate) async fn take_over(db: &Db, secrets: &Secrets) -> anyhow::Result<()> {
-    let progress = |done: u64, all: u64| output::progress(&format!("taken over: {done} of {all} rows"));
+    let progress = |done: u64, all: u64| output::progress(&format!("migrated {done} of {all} rows"));
     let taken = db.take_over(secrets, progress).await?;
     output::progress_ends();
     if let Some(mut taken) = taken {
-        // Whoever has a key is somebody.
+        // A user with a key exists.
         let given = settings::older_keys()?;
         taken.unknown.retain(|name| !given.iter().any(|(user, _)| user == name));
         lines(&taken).iter().for_each(|line| output::note(line));
@@ -35,22 +35,22 @@ fn lines(taken: &TakenOver) -> Vec<String> {
     if taken.memories + taken.tag_shares > 0 {
         let TakenOver { memories, deleted, with_secrets, shares, tag_shares, links, .. } = taken;
         lines.push(format!(
-            "taken over: {memories} memories ({deleted} of them deleted), {shares} shares of one, {tag_shares} shared tags, {links} \
-             links; credentials were set aside of {with_secrets}"
+            "migrated {memories} memories ({deleted} of them deleted), {shares} shared memories, {tag_shares} \
+            shared tags, {links} links; redacted secrets in {with_secrets}"
         ));
         lines.push(
-            "the older tables stand in the schema `older` as they were, credentials in clear included: DROP SCHEMA older CASCADE \
-             once they are needed no more"
+            "the old tables are unchanged in the schema `older`, with secrets in clear text; delete them when you \
+            no longer need them: DROP SCHEMA older CASCADE"
                 .into(),
         );
     }
-    lines.extend(taken.renamed.iter().map(|(older, name)| format!("the user {older:?} is called {name} here")));
+    lines.extend(taken.renamed.iter().map(|(older, name)| format!("the user {older:?} is now called {name}")));
     if !taken.unknown.is_empty() {
-        lines.push(format!("something is shared with users that are not there: {}", taken.unknown.join(", ")));
+        lines.push(format!("some memories are shared with users who do not exist: {}", taken.unknown.join(", ")));
     }
     lines.extend(taken.remarks.iter().take(MOST_REMARKS).cloned());
     if let Some(more) = taken.remarks.len().checked_sub(MOST_REMARKS).filter(|more| *more > 0) {
-        lines.push(format!("and {more} remarks more of this kind"));
+        lines.push(format!("and {more} more remarks of this kind"));
     }
     if taken.left > 0 && taken.memories == 0 && taken.tag_shares == 0 {
         let n = taken.left;
@@ -58,10 +58,7 @@ fn lines(taken: &TakenOver) -> Vec<String> {
             "{n} rows of the older system are not taken over: SELECT id, problem FROM older.taken WHERE memory IS NULL"
         ));
     } else if taken.left > 0 {
-        lines.push(format!(
-            "not taken over: {} rows. They stay in `older`, and are tried again at each start:",
-            taken.left
-        ));
+        lines.push(format!("not migrated: {} rows. They stay in `older`; each start tries them again:", taken.left));
         lines.extend(taken.left_rows.iter().map(|(id, why)| format!("  #{id}: {why}")));
         if taken.left > taken.left_rows.len() as u64 {
             lines.push("  and more: SELECT id, problem FROM older.taken WHERE memory IS NULL".into());
@@ -82,7 +79,7 @@ pub(crate) async fn remove(
     let name = user.as_str();
     let before = db.rows_naming(user).await?;
     if before.is_empty() {
-        return Err(UserError(format!("there is no user {name}")).into());
+        return Err(UserError(format!("unknown user {name}")).into());
     }
     let secrets = Secrets::open(db, rules).await?;
     if !yes {
@@ -104,17 +101,20 @@ pub(crate) async fn remove(
         }
     }
     nothing_left(name, &left)?;
-    // The user is removed already: variables that cannot be read are reported by whoever needs them.
+    // The user is already removed; unreadable variables are reported elsewhere.
     if settings::older_keys().is_ok_and(|keys| keys.iter().any(|(user, _)| user == name)) {
         output::note(&format!(
-            "API_KEY or API_KEYS still names {name}: the server ignores that key; delete it there too"
+            "API_KEY or API_KEYS still contains a key of {name}; the server ignores the key, so remove it there too"
         ));
     }
-    output::note(&format!("{name} is gone: no row names them but those of the audit. Backups do: docs/SCALING.md"));
+    output::note(&format!(
+        "{name} was removed: only rows of the audit still contain the name. For backups, see \
+        docs/SCALING.md"
+    ));
     Ok(())
 }
 
-/// Shows that nothing names a user any more, or what does.
+/// Proves that no row names a user, or lists those that do.
 pub(crate) async fn prove(json: bool, db: &Db, user: &UserId) -> anyhow::Result<()> {
     let left = db.rows_naming(user).await?;
     if json {
@@ -123,7 +123,11 @@ pub(crate) async fn prove(json: bool, db: &Db, user: &UserId) -> anyhow::Result<
         for (table, rows) in &left {
             output::line(&format!("{table}: {rows}"))?;
         }
-        output::line(&format!("rows that name {}, beside the audit: {}", user.as_str(), left.values().sum::<u64>()))?;
+        output::line(&format!(
+            "rows that contain the name {}, except the audit: {}",
+            user.as_str(),
+            left.values().sum::<u64>()
+        ))?;
     }
     nothing_left(user.as_str(), &left)
 }
@@ -132,21 +136,21 @@ fn nothing_left(name: &str, left: &Counts) -> anyhow::Result<()> {
     if left.is_empty() {
         return Ok(());
     }
-    Err(UserError(format!("{} rows name {name}", left.values().sum::<u64>())).into())
+    Err(UserError(format!("{} rows contain the name {name}", left.values().sum::<u64>())).into())
 }
 
-/// Asks for the name: what is done cannot be taken back.
+/// Asks for the name, because the removal cannot be undone.
 fn ask(name: &str, memories: u64) -> anyhow::Result<()> {
     if !std::io::stdin().is_terminal() {
-        return Err(UserError(format!("{name} would be removed for good; give --yes where nobody can be asked")).into());
+        return Err(UserError(format!("this permanently removes {name}; pass --yes if nobody can confirm")).into());
     }
-    output::note(&format!("{name} and {memories} memories are removed for good. Type the name to go on:"));
+    output::note(&format!("This permanently removes {name} and {memories} memories. Type the name to continue:"));
     let mut typed = String::new();
     std::io::stdin().read_line(&mut typed)?;
     if typed.trim() == name { Ok(()) } else { Err(UserError("nothing was removed".into()).into()) }
 }
 
-/// A file for a user's memories that was not there before.
+/// A new file for a user's memories.
 struct ExportFile {
     path: PathBuf,
     written: Mutex<(BufWriter<File>, u64)>,
@@ -164,7 +168,7 @@ impl ExportFile {
 
     fn told(self) -> String {
         let (_, lines) = *self.held();
-        format!("{lines} memories are in {}", self.path.display())
+        format!("wrote {lines} memories to {}", self.path.display())
     }
 
     fn held(&self) -> MutexGuard<'_, (BufWriter<File>, u64)> {

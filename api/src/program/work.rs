@@ -1,4 +1,4 @@
-//! Serving until told to stop, and one piece of work: each a few calls of the library, and words on what came of it.
+//! Serves until told to stop, or does one task.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use crate::output::UserError;
 use crate::takeover::take_over;
 use crate::{output, settings, takeover};
 
-/// Seconds that a database which comes up beside the server is waited for.
+/// Seconds to wait for a database that starts beside the server.
 const DATABASE_WAIT: u64 = 60;
 
-/// Serves until it is told to stop, or does one piece of work.
+/// Serves until told to stop, or does one task.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
     match cli.task {
         Some(Task::Completions { shell }) => {
-            // It ends the program where nobody reads it to its end.
+            // Collects the script first, because a closed pipe would end the program.
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "tessera-server", &mut script);
             return Ok(std::io::stdout().write_all(&script)?);
@@ -37,7 +37,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
         Some(Task::Man) => return Ok(clap_mangen::Man::new(Cli::command()).render(&mut std::io::stdout())?),
         Some(_) | None => {}
     }
-    // What is wrong with them is said before anybody is asked anything.
+    // Reports invalid settings before it asks anything.
     let rules = settings::secrets()?;
     let url = settings::database_url()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -64,15 +64,18 @@ async fn serve(db: Db, rules: SecretRules, args: &Serve) -> anyhow::Result<()> {
         _ => None,
     };
     if !args.listen.ip().is_loopback() && !args.behind_proxy && tls.is_none() {
-        let problem = format!("{} is beyond this machine; give --tls-cert and --tls-key", args.listen);
-        return Err(UserError(format!("{problem}, or --behind-proxy where a proxy in front speaks TLS")).into());
+        let problem = format!("{} is not a loopback address; pass --tls-cert and --tls-key", args.listen);
+        return Err(UserError(format!("{problem}, or pass --behind-proxy if a proxy terminates TLS")).into());
     }
     if let Some(metrics) = args.metrics
         && !metrics.ip().is_loopback()
         && !args.behind_proxy
     {
-        let problem = format!("{metrics} is beyond this machine, and whoever reaches it reads the metrics");
-        return Err(UserError(format!("{problem}; give --behind-proxy too where that is meant")).into());
+        let problem = format!(
+            "{metrics} is not a loopback address, and everybody who reaches it can read the \
+            metrics"
+        );
+        return Err(UserError(format!("{problem}; pass --behind-proxy if this is intended")).into());
     }
     db.migrate().await?;
     db.check().await?;
@@ -104,56 +107,55 @@ async fn serve(db: Db, rules: SecretRules, args: &Serve) -> anyhow::Result<()> {
         ..Settings::default()
     };
     if args.behind_proxy && args.trusted_proxy.is_empty() {
-        output::note("no --trusted-proxy is named: all requests of one connection's address share one allowance");
+        output::note("--trusted-proxy is not set, so all requests through a proxy share one rate limit");
     }
     let quota = Quota { memories: args.user_memories, bytes: args.user_mb << 20 };
     let app = App::new(db.with_quota(quota), settings);
     if let Some(address) = args.metrics {
         let listener = TcpListener::bind(address).await?;
-        output::note(&format!("metrics on http://{}/metrics", listener.local_addr()?));
+        output::note(&format!("metrics: http://{}/metrics", listener.local_addr()?));
         tokio::spawn(tessera_api::serve_metrics(listener, app.clone()));
     }
     let listener = TcpListener::bind(args.listen).await?;
     let scheme = if tls.is_some() { "https" } else { "http" };
-    output::note(&format!("serving on {scheme}://{}", listener.local_addr()?));
+    output::note(&format!("listening on {scheme}://{}", listener.local_addr()?));
     say_secrets(&secrets);
     tessera_api::serve(listener, app, tls, stopped()).await;
     Ok(())
 }
 
-/// Says what becomes of credentials: nobody believes that they are kept where they are not.
+/// Reports how secrets are handled, so that nobody assumes otherwise.
 fn say_secrets(secrets: &Secrets) {
     let key = secrets.key_id().map(|id| format!(" with key {id}")).unwrap_or_default();
     let words = match secrets.mode() {
-        SecretMode::Encrypt => format!("credentials in texts are taken out and encrypted{key}"),
-        SecretMode::Vault => "credentials in texts are taken out and kept in the vault".to_owned(),
+        SecretMode::Encrypt => format!("secrets in texts are redacted and encrypted{key}"),
+        SecretMode::Vault => "secrets in texts are redacted and stored in the vault".to_owned(),
         SecretMode::Drop => {
-            "credentials in texts are taken out and thrown away: TESSERA_SECRETS_MODE says so".to_owned()
+            "secrets in texts are redacted and discarded, because TESSERA_SECRETS_MODE is drop".to_owned()
         }
         SecretMode::Refuse => {
-            "texts with credentials are refused: give TESSERA_SECRET_KEY or VAULT_ADDR to have a place for them"
-                .to_owned()
+            "texts with secrets are rejected; set TESSERA_SECRET_KEY or VAULT_ADDR to store secrets".to_owned()
         }
     };
     tracing::info!(mode = secrets.mode().as_str(), key = secrets.key_id(), "secrets");
     output::note(&words);
 }
 
-/// Takes over the keys that the environment names. They are the older system's, so their users may have other names here.
+/// Imports the keys of the environment. They belong to the older system, so their users may have new names here.
 async fn import_keys(db: &Db) -> anyhow::Result<usize> {
     let keys = settings::older_keys()?;
     let mut imported = 0;
     for (name, key) in &keys {
         let user = match db.name_of_older(name).await? {
             Some(user) => user,
-            // Taken over, and the older tables are gone since.
+            // The user was migrated, and the old tables were deleted since.
             None if name.parse::<UserId>().is_err() && db.knows_key(key).await? => continue,
-            // One bad entry, or a user who was renamed and removed, does not keep the server from serving the others.
+            // One bad entry, or a user who was renamed and removed, must not stop the server.
             None => match name.parse() {
                 Ok(user) => user,
                 Err(error) => {
-                    tracing::warn!(%error, "a key in the environment is ignored");
-                    output::note(&format!("the key of {name:?} in API_KEY or API_KEYS is ignored: {error}"));
+                    tracing::warn!(%error, "ignored a key in the environment");
+                    output::note(&format!("ignored the key of {name:?} in API_KEY or API_KEYS: {error}"));
                     continue;
                 }
             },
@@ -162,8 +164,8 @@ async fn import_keys(db: &Db) -> anyhow::Result<usize> {
             let user = user.as_str();
             tracing::warn!(user, "a key in the environment belongs to a removed user");
             output::note(&format!(
-                "{user} was removed: the key of {user} in API_KEY or API_KEYS is ignored; `tessera-server user add {user}` \
-                 adds the user again"
+                "{user} was removed, so the key of {user} in API_KEY or API_KEYS is ignored; `tessera-server user \
+                add {user}` adds the user again"
             ));
             continue;
         }
@@ -173,14 +175,15 @@ async fn import_keys(db: &Db) -> anyhow::Result<usize> {
             let user = user.as_str();
             tracing::warn!(user, "a short key is valid");
             output::note(&format!(
-                "warning: the key of {user} is so short that it can be guessed; make another: tessera-server key new {user}"
+                "warning: the key of {user} is short enough to guess; create another one with `tessera-server key \
+                new {user}`"
             ));
         }
     }
     Ok(imported)
 }
 
-/// Resolves when the process is asked to end.
+/// Resolves when the process must end.
 async fn stopped() {
     let interrupt = tokio::signal::ctrl_c();
     #[cfg(unix)]
@@ -194,13 +197,13 @@ async fn stopped() {
             return;
         }
     }
-    // Without signals it is served until the process is killed.
+    // Without signals, the server runs until the process is killed.
     let _ = interrupt.await;
 }
 
 async fn work(json: bool, db: Db, rules: SecretRules, task: Task) -> anyhow::Result<()> {
     match task {
-        // Printed before there is a database to connect to.
+        // These tasks need no database.
         Task::Completions { .. } | Task::Man | Task::Openapi => Ok(()),
         Task::Migrate => {
             db.migrate().await?;
@@ -208,14 +211,14 @@ async fn work(json: bool, db: Db, rules: SecretRules, task: Task) -> anyhow::Res
             if db.has_older().await? {
                 take_over(&db, &Secrets::open(&db, rules).await?).await?;
             }
-            done(json, "the schema is up to date, and safe to serve")
+            done(json, "the schema is up to date and safe to use")
         }
         Task::MigrateSecrets { user, dry_run } => migrate_secrets(json, &db, rules, user, dry_run).await,
         Task::Audit { user, since } => audit(json, &db, user, since.as_deref()).await,
         Task::User(task) => users(json, &db, rules, task).await,
         Task::Restored => {
             let epoch = db.begin_epoch().await?;
-            done(json, &format!("epoch {epoch} begins: machines compare what they have when they next ask"))
+            done(json, &format!("generation {epoch} begins; machines compare their memories at their next request"))
         }
         Task::Key(KeyTask::New { user, label, scopes, days }) => {
             let key = db.add_key(&user.parse()?, &NewKey { label, scopes, days }).await?;
@@ -242,7 +245,7 @@ async fn work(json: bool, db: Db, rules: SecretRules, task: Task) -> anyhow::Res
         Task::Key(KeyTask::Rotate { user, id, hours }) => {
             let key = db.rotate_key(&user.parse()?, &id, hours).await?;
             let key = key.ok_or_else(|| UserError(format!("{user} has no valid key {id}")))?;
-            output::note(&format!("{id} ends in {hours} h"));
+            output::note(&format!("{id} expires in {hours} h"));
             shown_once(json, &user, &key)
         }
         Task::Key(KeyTask::Import) => {
@@ -254,7 +257,7 @@ async fn work(json: bool, db: Db, rules: SecretRules, task: Task) -> anyhow::Res
             if !db.revoke_key(&name, &id).await? {
                 return Err(UserError(format!("{user} has no valid key {id}")).into());
             }
-            done(json, &format!("{id} is revoked"))
+            done(json, &format!("revoked {id}"))
         }
     }
 }
@@ -262,11 +265,11 @@ async fn work(json: bool, db: Db, rules: SecretRules, task: Task) -> anyhow::Res
 async fn users(json: bool, db: &Db, rules: SecretRules, task: UserTask) -> anyhow::Result<()> {
     match task {
         UserTask::Add { user } => {
-            // The first command on an empty database: nobody has to know that it needs a schema.
+            // The first command on an empty database creates the schema.
             db.migrate().await?;
             db.check().await?;
             db.add_user(&user.parse()?).await?;
-            done(json, &format!("{user} may have keys now"))
+            done(json, &format!("created user {user}"))
         }
         UserTask::List => {
             let users = db.users().await?;
@@ -282,7 +285,7 @@ async fn users(json: bool, db: &Db, rules: SecretRules, task: UserTask) -> anyho
     }
 }
 
-/// The users that a piece of work is about: one, or all.
+/// The users for a task: one, or all.
 async fn those(db: &Db, user: Option<String>) -> anyhow::Result<Vec<UserId>> {
     let names = match user {
         Some(user) => vec![user],
@@ -300,8 +303,7 @@ async fn migrate_secrets(
 ) -> anyhow::Result<()> {
     let secrets = Secrets::open(db, rules).await?;
     if secrets.mode() == SecretMode::Refuse && !dry_run {
-        let problem =
-            "there is no place for what is found; give TESSERA_SECRET_KEY or VAULT_ADDR, as the server has it";
+        let problem = "no place for secrets is configured; set TESSERA_SECRET_KEY or VAULT_ADDR, as for the server";
         return Err(UserError(problem.into()).into());
     }
     let mut all = Migrated::default();
@@ -309,7 +311,7 @@ async fn migrate_secrets(
         let mut done = Migrated::default();
         loop {
             done.add(&db.migrate_secrets_of(&user, &secrets, done.next, dry_run).await?);
-            output::progress(&format!("{}: {} rows, {} with credentials", user.as_str(), done.scanned, done.found));
+            output::progress(&format!("{}: {} rows, {} with secrets", user.as_str(), done.scanned, done.found));
             if done.next.is_none() {
                 break;
             }
@@ -317,8 +319,15 @@ async fn migrate_secrets(
         output::progress_ends();
         if !json {
             let Migrated { scanned, found, migrated, resealed, .. } = &done;
-            let did = if dry_run { String::new() } else { format!(", {migrated} taken out, {resealed} sealed anew") };
-            output::line(&format!("{}: {scanned} rows, {found} with credentials in clear{did}", user.as_str()))?;
+            let did = if dry_run {
+                String::new()
+            } else {
+                format!(
+                    ", {migrated} redacted, {resealed} encrypted \
+                again"
+                )
+            };
+            output::line(&format!("{}: {scanned} rows, {found} with secrets in clear text{did}", user.as_str()))?;
         }
         all.add(&done);
     }
@@ -326,9 +335,7 @@ async fn migrate_secrets(
         return output::json(&all);
     }
     if all.migrated > 0 {
-        output::note(
-            "PostgreSQL keeps the texts of before in its files until they are written anew: docs/SCALING.md says how",
-        );
+        output::note("PostgreSQL keeps the old texts in its files until they are rewritten; see docs/SCALING.md");
     }
     Ok(())
 }
@@ -340,7 +347,7 @@ async fn audit(json: bool, db: &Db, user: Option<String>, since: Option<&str>) -
                 output::json(&entry)?;
                 continue;
             }
-            let key = entry.key.unwrap_or_else(|| "on the host".into());
+            let key = entry.key.unwrap_or_else(|| "on the server's host".into());
             let from = entry.address.map(|address| format!(" from {address}")).unwrap_or_default();
             output::line(&format!("{} {} {} {} by {key}{from}", entry.at, entry.user, entry.what, entry.target))?;
         }
@@ -352,7 +359,7 @@ fn shown_once(json: bool, user: &str, key: &Key) -> anyhow::Result<()> {
     if json {
         return output::json(&json!({ "user": user, "id": key.id(), "key": key.reveal() }));
     }
-    output::note("this key is shown once:");
+    output::note("this key is shown only once:");
     output::line(&key.reveal())
 }
 

@@ -1,4 +1,4 @@
-//! The indexes of the users who asked last, within a number of bytes.
+//! The indexes of the most recently active users, within a byte limit.
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -13,23 +13,23 @@ use super::index::UserIndex;
 use super::texts::RowVersion;
 use crate::db::{Position, UserId};
 
-/// What an index holds at least, empty as it may be.
+/// The minimum size of an index.
 const SLOT_BYTES: usize = 1024;
 
-/// One user's place in the cache.
+/// The cache entry of one user.
 pub(super) struct Slot {
-    /// Held by whoever brings the index up to date, without a connection to the database while waiting for it.
+    /// Held by the task that refreshes the index. It holds no database connection while waiting.
     pub(super) refreshing: Turn<()>,
-    /// The user's questions that are worked on at one time.
+    /// The simultaneous questions of this user.
     pub(super) turns: Arc<Semaphore>,
-    /// Changed in one go, by whoever holds `refreshing`.
+    /// Changed in one step by the holder of `refreshing`.
     pub(super) index: RwLock<UserIndex>,
-    /// Memories that were given lately.
+    /// The version of recently returned memories.
     pub(super) shelf: RowVersion,
 }
 
 impl Slot {
-    /// True where the index has all that the database had there. Where somebody is changing it, it is waited for.
+    /// True if the index contains everything at this position. Waits for a running refresh.
     pub(super) fn is_at(&self, at: &Position) -> bool {
         self.index.try_read().is_ok_and(|index| index.is_at(at))
     }
@@ -39,7 +39,7 @@ impl Slot {
         self.index.read().unwrap_or_else(PoisonError::into_inner).is_loaded()
     }
 
-    /// Ranks for a question: for a thread that may work for a while.
+    /// Ranks for a question; needs a thread that may work for a while.
     pub(super) fn rank(&self, request: &RecallRequest, now: Timestamp, weights: &Weights) -> Ranking {
         let meant = meant(request, weights);
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
@@ -47,16 +47,16 @@ impl Slot {
     }
 }
 
-/// Indexes by user, the least recently asked first to go.
+/// Indexes by user, in order of their last use.
 pub(super) struct Cache {
     most_bytes: usize,
     turns_of_user: usize,
     held: Arc<Mutex<Held>>,
-    /// KiB that indexes which are being built may take together: all of them, for one that needs more than there are.
+    /// KiB that index builds may use together. A larger build takes all of them.
     building: Arc<Semaphore>,
 }
 
-/// The memory that one index takes while it is built. Others were let go for it.
+/// The memory for one index build. Other indexes were removed for it.
 pub(super) struct Room {
     bytes: usize,
     held: Arc<Mutex<Held>>,
@@ -70,15 +70,15 @@ impl Drop for Room {
 }
 
 struct Held {
-    /// With the bytes that were counted for each: what it counts for when it goes, whatever it holds by then.
+    /// Each with its counted bytes, which are subtracted when it is removed.
     by_user: LruCache<UserId, (Arc<Slot>, usize)>,
     bytes: usize,
-    /// Bytes of indexes that are being built.
+    /// The bytes of running builds.
     building: usize,
 }
 
 impl Held {
-    /// Lets indexes go, the least recently asked first, until all fit; `kept` of them stay.
+    /// Removes the least recently used indexes until everything fits; keeps `kept` of them.
     fn shrink(&mut self, most_bytes: usize, kept: usize) {
         while self.bytes + self.building > most_bytes && self.by_user.len() > kept {
             let Some((_, (_, counted))) = self.by_user.pop_lru() else { break };
@@ -92,14 +92,14 @@ impl Held {
 }
 
 impl Cache {
-    /// `turns_of_user` questions of one user are worked on at one time.
+    /// `turns_of_user` limits the simultaneous questions of one user.
     pub(super) fn new(most_bytes: usize, turns_of_user: usize) -> Self {
         let held = Held { by_user: LruCache::unbounded(), bytes: 0, building: 0 };
         let building = Arc::new(Semaphore::new((most_bytes / 1024).clamp(1, Semaphore::MAX_PERMITS)));
         Self { most_bytes, turns_of_user, held: Arc::new(Mutex::new(held)), building }
     }
 
-    /// Waits until there is memory to build an index that takes so many bytes meanwhile, and lets others go for it.
+    /// Waits for memory for a build, and removes other indexes for it.
     pub(super) async fn room(&self, bytes: usize) -> Room {
         let most_kib = (self.most_bytes / 1024).max(1);
         if bytes > self.most_bytes {
@@ -113,13 +113,13 @@ impl Cache {
         let permit = Arc::clone(&self.building).acquire_many_owned(kib).await.ok();
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.building += bytes;
-        // The one that is built is the last that was asked.
+        // The index that is built was used last.
         held.shrink(self.most_bytes, 1);
         drop(held);
         Room { bytes, held: Arc::clone(&self.held), _permit: permit }
     }
 
-    /// The place of a user: empty, if there was none.
+    /// The entry of a user, created if necessary.
     pub(super) fn of(&self, user: &UserId) -> Arc<Slot> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((slot, _)) = held.by_user.get(user) {
@@ -133,14 +133,14 @@ impl Cache {
         slot
     }
 
-    /// The place of a user, if there is one; does not count as asking.
+    /// The entry of a user, if there is one; does not count as use.
     pub(super) fn known(&self, user: &UserId) -> Option<Arc<Slot>> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.by_user.peek(user).map(|(slot, _)| Arc::clone(slot))
     }
 
-    /// Notes what a user's index holds now, and lets others go until all fit. The one that was asked last stays,
-    /// however large; one that was let go meanwhile counts no more, and goes when nobody uses it.
+    /// Records the new size of a user's index, and removes others until all fit. The last used one stays at any size.
+    /// An index that was removed meanwhile does not count.
     pub(super) fn resized(&self, user: &UserId, slot: &Arc<Slot>, bytes: usize) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let held = &mut *held;
@@ -179,7 +179,7 @@ mod tests {
         let second = second.await;
         assert_eq!(cache.held.lock().unwrap().building, 60 * SLOT_BYTES);
         drop(second);
-        // One that is larger than all of it is built alone, and does not wait for ever.
+        // An index above the limit is built alone, and does not wait forever.
         let _alone = cache.room(1_000 * SLOT_BYTES).await;
     }
 
@@ -192,7 +192,7 @@ mod tests {
         for _ in 0..2_000 {
             let name = user(&format!("u{}", random.u8(0..12)));
             let slot = cache.of(&name);
-            // Held by a question that goes on, as are the last three.
+            // Used by a running question, like the last three.
             in_use.push((name, slot));
             if in_use.len() > 3 {
                 let (name, slot) = in_use.remove(0);

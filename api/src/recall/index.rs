@@ -17,35 +17,35 @@ use serde::{Deserialize, Serialize};
 use super::news::{Fed, Key};
 use crate::db::{DbError, KeptIndex, Position, Use};
 
-/// Changed rows beyond which a rebuild pays: the larger of this and a twentieth of the snapshot.
+/// The number of changed rows after which a rebuild pays: at least this, or a twentieth of the snapshot.
 const REBUILD_AT_ROWS: usize = 1000;
 
-/// Rows from which on an index is kept: a smaller one is built as fast.
+/// The minimum number of rows for storing an index; smaller ones are built as fast.
 const KEPT_ROWS: u32 = 500;
 
-/// How often it is looked whether rows that waited for what they mean still do.
+/// The interval of checks for new embeddings of pending rows.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// What a user may recall, as of a point of their feed.
+/// What a user may recall, at a feed position.
 pub(super) struct UserIndex {
     epoch: u64,
     cursor: u64,
-    /// The mark of the feed's head when it was last read.
+    /// The checkpoint at the head of the feed.
     mark: Option<Mark>,
-    /// The last of the uses that were counted in when it was built.
+    /// The time of the last included access count.
     used: i64,
     is_loaded: bool,
     snapshot: Option<Snapshot<Vec<u8>>>,
     tail: Tail,
     tail_bytes: usize,
     mask: Mask,
-    /// IDs of turns of conversations: a change among them changes what is around others.
+    /// IDs of conversation turns, because a change of one changes the context of others.
     captured: HashSet<u32>,
-    /// Which memories each replaces, for those that replace any.
+    /// The superseded memories of each superseding one.
     replaced: HashMap<u32, Vec<Key>>,
-    /// Rows that wait for what they mean, or may not be believed yet, with whose they are.
+    /// Rows without a usable embedding, with their owners.
     waiting: HashMap<u32, Box<str>>,
-    /// When it was last looked whether they still wait.
+    /// The last check of these rows.
     looked: Mutex<Option<Instant>>,
 }
 
@@ -69,7 +69,7 @@ impl Default for UserIndex {
     }
 }
 
-/// What is kept of an index beside its snapshot.
+/// Additional data of a stored index.
 #[derive(Serialize, Deserialize)]
 struct Beside {
     captured: HashSet<u32>,
@@ -78,7 +78,7 @@ struct Beside {
 }
 
 impl UserIndex {
-    /// The index as it was built, to be kept; `None` where it is small, or has taken changes in since.
+    /// The freshly built index for storage; `None` if it is small or has changed since.
     pub(super) fn kept(&self, by_embedding: bool) -> Option<KeptIndex> {
         let snapshot =
             self.snapshot.as_ref().filter(|snapshot| snapshot.rows() >= KEPT_ROWS && self.tail.is_empty())?;
@@ -95,7 +95,7 @@ impl UserIndex {
         })
     }
 
-    /// The index that was kept; `None` for one that this program does not read.
+    /// Loads a stored index; `None` if this program cannot read it.
     pub(super) fn of_kept(kept: KeptIndex) -> Option<Self> {
         let Position { epoch, head: cursor, mark, .. } = Position::of_kept(&kept);
         let Beside { captured, replaced, waiting } = serde_json::from_slice(&kept.beside).ok()?;
@@ -122,12 +122,12 @@ impl UserIndex {
         })
     }
 
-    /// Up to when uses are counted in, in microseconds.
+    /// The time up to which access counts are included, in microseconds.
     pub(super) fn used(&self) -> i64 {
         self.used
     }
 
-    /// An index of all rows, as of where the database stands.
+    /// Builds an index of all rows at a position.
     pub(super) fn build(all: Vec<Fed>, position: Position) -> Result<Self, DbError> {
         let Position { epoch, head: cursor, mark, .. } = position;
         let mut built = Self { epoch, cursor, mark, is_loaded: true, ..Self::default() };
@@ -140,8 +140,8 @@ impl UserIndex {
         let rows: Vec<IndexRow> = all.into_iter().map(|fed| fed.row(&successors)).collect();
         let identity = Identity { store: [0; 16], rev: cursor, stamp: [0; 16] };
         let snapshot = Snapshot::open(Snapshot::build(identity, &rows));
-        // An index that cannot be read is a fault to be told, not a user without memories.
-        built.snapshot = Some(snapshot.map_err(|error| DbError::Row(format!("the index that was built: {error}")))?);
+        // An unreadable index is an error, not a user without memories.
+        built.snapshot = Some(snapshot.map_err(|error| DbError::Row(format!("the new index is invalid: {error}")))?);
         built.mask = Mask::of(built.snapshot.as_ref(), &built.tail);
         metrics::counter!("tessera_index_builds_total").increment(1);
         Ok(built)
@@ -163,13 +163,13 @@ impl UserIndex {
         rank(&IndexView::new(self.snapshot.as_ref(), &self.tail, &self.mask), request, meant, now, weights)
     }
 
-    /// True when it is time to look whether rows that waited for what they mean still do.
+    /// True if it is time to check the pending rows.
     pub(super) fn is_look_due(&self) -> bool {
         let looked = *self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         !self.waiting.is_empty() && looked.is_none_or(|looked| looked.elapsed() > LOOK)
     }
 
-    /// The IDs of rows that wait, if it is time to look; the time of a look is noted.
+    /// The IDs of pending rows if a check is due; records the time.
     pub(super) fn take_a_look(&self) -> Vec<i64> {
         if !self.is_look_due() {
             return Vec::new();
@@ -183,17 +183,17 @@ impl UserIndex {
         self.waiting.values().cloned().collect()
     }
 
-    /// What it knows of the database's history.
+    /// The checkpoints that the index knows.
     pub(super) fn known(&self) -> Vec<Mark> {
         self.mark.into_iter().collect()
     }
 
-    /// How far it knows the user's feed; `None` where it has to be built anew.
+    /// The position in the user's feed; `None` if the index must be rebuilt.
     pub(super) fn cursor_in(&self, epoch: u64, head: u64) -> Option<u64> {
         (self.is_loaded && epoch == self.epoch && head >= self.cursor).then_some(self.cursor)
     }
 
-    /// True where it has all that the database had there, and no look is due.
+    /// True if it contains everything at this position, and no check is due.
     pub(super) fn is_at(&self, at: &Position) -> bool {
         self.cursor_in(at.epoch, at.head) == Some(at.head) && self.mark == at.mark && !self.is_look_due()
     }
@@ -203,13 +203,13 @@ impl UserIndex {
         self.is_loaded
     }
 
-    /// True when so much changed that building it anew costs less, or a turn of a conversation was changed or went:
-    /// nobody knows any more what it stood beside. A new turn is no reason.
+    /// True if a rebuild is cheaper, or a conversation turn changed or disappeared: its neighbours are unknown. A new
+    /// turn is no reason.
     pub(super) fn is_rebuild_due(&self, changed: &[Fed]) -> bool {
         self.is_too_much(changed.len()) || changed.iter().any(|fed| self.captured.contains(&fed.facts.short_id))
     }
 
-    /// True when so much changed that building it anew costs less.
+    /// True if a rebuild is cheaper.
     pub(super) fn is_too_much(&self, changed: usize) -> bool {
         let snapshot = self.snapshot.as_ref().map_or(0, |snapshot| snapshot.rows() as usize);
         self.tail.pushed() + changed > REBUILD_AT_ROWS.max(snapshot / 20)
@@ -223,7 +223,7 @@ impl UserIndex {
     /// Counts uses in.
     pub(super) fn count(&mut self, uses: &[Use]) {
         for one in uses {
-            // Having been said makes no turn of a conversation current; using it does.
+            // The date of a conversation turn gives it no recency; its use does.
             let is_captured = self.captured.contains(&one.short_id);
             let used = |created: u32| if is_captured { one.last.minutes() } else { one.last.minutes().max(created) };
             let count = u8::try_from(one.count).unwrap_or(u8::MAX);
@@ -238,13 +238,13 @@ impl UserIndex {
         }
     }
 
-    /// Takes changed rows in, with all whose place changed by them; up to a place in the feed with
-    /// the mark of its head, if they are all up to it.
+    /// Adds changed rows, and all rows whose context changed with them. Moves to the new feed position, if the rows are
+    /// complete up to it.
     pub(super) fn push(&mut self, changed: Vec<Fed>, place: Option<(u64, Option<Mark>)>) {
         if !self.is_loaded {
             return;
         }
-        // Whatever goes wrong from here on, what is half there is not taken for the whole.
+        // If anything fails from here on, the incomplete index must not be used.
         self.is_loaded = false;
         for fed in &changed {
             self.remember(fed);
@@ -295,7 +295,7 @@ impl Fed {
     }
 }
 
-/// Who replaces whom: of several, the latest.
+/// The successors of superseded memories; the latest one wins.
 fn successors(replaced: &HashMap<u32, Vec<Key>>) -> HashMap<Key, u32> {
     let mut successors: HashMap<Key, u32> = HashMap::new();
     for (short_id, memories) in replaced {

@@ -1,8 +1,7 @@
-//! Recall on the server: the engine's one pipeline on an index of each user in memory, built from forward
-//! blobs when it is first asked and kept fresh by the user's feed. The index is a cache: any replica may
-//! hold one, or none.
+//! Recall on the server: the engine's recall over an index per user in memory. It is built from forward blobs at the
+//! first question, and refreshed from the user's feed. Any replica may have one.
 //!
-//! `index` and `news` use each other: an index takes news, and news are what an index lacks.
+//! `index` and `news` import each other, because an index receives changes, and the changes depend on the index.
 
 mod cache;
 mod index;
@@ -28,7 +27,7 @@ use index::UserIndex;
 use news::News;
 use texts::{Label, Texts};
 
-/// Why a question is not answered.
+/// Why a question cannot be answered.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RecallError {
     /// The question.
@@ -44,14 +43,14 @@ pub(crate) struct Recaller {
     cache: Cache,
     texts: Arc<Texts>,
     clock: Arc<dyn Clock>,
-    /// Without a weight for it, no index keeps what memories mean.
+    /// If semantic search has no weight, indexes contain no embeddings.
     weights: Arc<Weights>,
-    /// Questions that are worked on at one time: some more than there are processors, as each waits for the database
-    /// as well. Whoever waits for a turn holds no connection.
+    /// Limits the simultaneous questions to a little more than the processors, because each also waits for the
+    /// database. A waiting question holds no connection.
     turns: Arc<Semaphore>,
     /// Indexes that are being kept.
     keeping: Arc<Semaphore>,
-    /// Deliveries in full that the database was not told of yet.
+    /// Deliveries that are not written to the database yet.
     uses: Mutex<HashMap<UserId, HashMap<u32, u32>>>,
 }
 
@@ -61,14 +60,14 @@ impl std::fmt::Debug for Recaller {
     }
 }
 
-/// Of the bytes for indexes, one in so many is for texts.
+/// The share of the cache for texts: one in this many bytes.
 const TEXTS: usize = 4;
 
-/// A turn to work on a question: among all, and among the user's own. It lasts as long as any of the work does, also
-/// when whoever asked has gone.
+/// A turn to process a question, among all and among the user's own. It lasts as long as the work, even after the
+/// caller left.
 type Turn = Arc<[Option<OwnedSemaphorePermit>; 2]>;
 
-/// Works on a thread that serves no requests.
+/// Runs work on a thread that serves no requests.
 async fn apart<T: Send + 'static>(turn: &Turn, work: impl FnOnce() -> T + Send + 'static) -> Result<T, DbError> {
     let turn = Arc::clone(turn);
     let done = tokio::task::spawn_blocking(move || {
@@ -76,11 +75,11 @@ async fn apart<T: Send + 'static>(turn: &Turn, work: impl FnOnce() -> T + Send +
         drop(turn);
         done
     });
-    done.await.map_err(|error| DbError::Row(format!("the work on a question: {error}")))
+    done.await.map_err(|error| DbError::Row(format!("answering a question failed: {error}")))
 }
 
 impl Slot {
-    /// Counts uses in; the caller holds `refreshing`.
+    /// Includes new access counts; the caller holds `refreshing`.
     async fn count(self: &Arc<Self>, turn: &Turn, uses: Vec<Use>) -> Result<(), DbError> {
         if uses.is_empty() {
             return Ok(());
@@ -90,18 +89,18 @@ impl Slot {
     }
 }
 
-/// A memory and what shows of it. What its lines cost is not known yet where nothing is kept of it.
+/// A memory for display. Its line costs are unknown if they are not stored.
 struct Found {
     stored: Stored,
     memory: Memory,
     costs: Option<LineCosts>,
     signature: u64,
-    /// The vectors of its passages; empty where words alone decide, or it waits.
+    /// The embeddings of its passages; empty if semantic search is off or they are missing.
     meaning: Vec<u8>,
 }
 
 impl Found {
-    /// Counts tokens where need be: for a thread that may work for a while.
+    /// Counts tokens if necessary; needs a thread that may work for a while.
     fn row(self) -> Arc<Row> {
         let Self { memory, costs, signature, meaning, .. } = self;
         let costs = costs.unwrap_or_else(|| LineCosts::measure(&memory, &O200k));
@@ -109,7 +108,7 @@ impl Found {
     }
 }
 
-/// A question that was ranked, as far as the rows of its page are at hand.
+/// A ranked question, with the cached rows of its page.
 struct Asked {
     request: RecallRequest,
     form: JsonRows,
@@ -117,7 +116,7 @@ struct Asked {
     ranking: Ranking,
     page: Vec<Ranked>,
     rows: Vec<Arc<Row>>,
-    /// The IDs of the others, and what they may be kept under.
+    /// The IDs of the other rows, and the version for caching them.
     others: Vec<u32>,
     label: Label,
 }
@@ -130,21 +129,21 @@ impl Asked {
     }
 }
 
-/// What a question came to without the database.
+/// The result of a question without the database.
 enum Outcome {
     Answered(Recall),
     Lacking(Box<Asked>),
 }
 
 impl Recaller {
-    /// `most_bytes` is what the indexes may hold together; without `by_embedding` words alone decide.
+    /// `most_bytes` limits all caches; without `by_embedding`, recall uses words only.
     pub(crate) fn new(clock: Arc<dyn Clock>, most_bytes: usize, by_embedding: bool) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let turns = (2 * processors).max(4);
         let weights = Weights::default();
         let meaning = if by_embedding { weights.meaning } else { 0.0 };
         Self {
-            // Half for one user: there is a turn for others, whatever one asks.
+            // One user gets at most half of the turns.
             cache: Cache::new(most_bytes - most_bytes / TEXTS, turns / 2),
             texts: Arc::new(Texts::new(most_bytes / TEXTS)),
             clock,
@@ -155,17 +154,17 @@ impl Recaller {
         }
     }
 
-    /// A turn for a question of a user: first among their own, so that nobody waits for all of one user's.
+    /// A turn for a user's question; first among their own, so one user cannot block others.
     async fn turn(&self, slot: &Slot) -> Turn {
         let own = Arc::clone(&slot.turns).acquire_owned().await.ok();
         Arc::new([own, Arc::clone(&self.turns).acquire_owned().await.ok()])
     }
 
-    /// Brings the index of a user up to date. The connection is given back before the work begins.
+    /// Refreshes the index of a user. The connection is released before the work begins.
     async fn refresh(&self, db: &Db, caller: &Caller, slot: &Arc<Slot>, turn: &Turn) -> Result<(), DbError> {
         let user = &caller.user;
         let _refreshing = slot.refreshing.lock().await;
-        // Somebody else may have done it meanwhile.
+        // Another task may have done it meanwhile.
         if slot.is_at(&caller.at) {
             return Ok(());
         }
@@ -181,7 +180,7 @@ impl Recaller {
         };
         let mut room = None;
         if let News::TooMuch(bytes) = news {
-            // Whoever waits for memory holds no connection.
+            // A task that waits for memory holds no connection.
             room = Some(self.cache.room(bytes).await);
             news = News::everything(&slot.index, &mut db.of(user).await?).await?;
         }
@@ -195,13 +194,13 @@ impl Recaller {
         if is_built {
             self.keep(db, user, slot);
         }
-        // Whoever asks for what waits is waited for themselves.
+        // A caller who asks for pending rows waits for them.
         let waited_for = slot.index.read().unwrap_or_else(PoisonError::into_inner).waited_for();
         waited_for.iter().filter_map(|owner| owner.parse().ok()).for_each(|owner| db.active().note(owner));
         Ok(())
     }
 
-    /// Takes the index that is kept, if one is: up to when uses are counted in it. What changed since is still to be read.
+    /// Loads a stored index, and returns up to when it includes access counts. Later changes must still be read.
     async fn take_kept(&self, db: &Db, user: &UserId, slot: &Arc<Slot>, turn: &Turn) -> Result<Option<i64>, DbError> {
         let kept = db.of(user).await?.kept_index(self.weights.meaning > 0.0).await?;
         let Some(kept) = kept else { return Ok(None) };
@@ -218,8 +217,8 @@ impl Recaller {
         Ok(Some(used))
     }
 
-    /// Keeps an index that was built, one after another, after the question is answered. One that changes meanwhile, or
-    /// is let go, is not kept.
+    /// Stores a new index after the question was answered, one at a time. An index that changes or is removed meanwhile
+    /// is not stored.
     fn keep(&self, db: &Db, user: &UserId, slot: &Arc<Slot>) {
         let (db, user, slot) = (db.clone(), user.clone(), Arc::downgrade(slot));
         let (keeping, by_embedding) = (Arc::clone(&self.keeping), self.weights.meaning > 0.0);
@@ -231,13 +230,13 @@ impl Recaller {
             });
             let Ok(Some(kept)) = kept.await else { return };
             if let Err(error) = db.keep_index(&user, &kept).await {
-                // It is built again where it is asked for.
-                tracing::warn!(%error, "an index was not kept");
+                // It is built again at the next question.
+                tracing::warn!(%error, "an index could not be stored");
             }
         });
     }
 
-    /// Puts news into an index; the caller holds its `refreshing`.
+    /// Adds changes to an index; the caller holds its `refreshing`.
     async fn put(
         &self,
         db: &Db,
@@ -257,17 +256,17 @@ impl Recaller {
             Ok::<_, DbError>((remade, to.index.read().unwrap_or_else(PoisonError::into_inner).bytes()))
         })
         .await??;
-        // From here on the index counts as one that is held.
+        // From here on, the index itself counts.
         drop(room);
         self.cache.resized(user, slot, bytes);
         if let Err(error) = db.keep(user, &remade).await {
-            // They are made again at the next build.
-            tracing::warn!(%error, "forward blobs were not kept");
+            // They are computed again at the next build.
+            tracing::warn!(%error, "forward blobs could not be stored");
         }
         Ok(())
     }
 
-    /// A turn, and the caller's index as the database was when the request was there already.
+    /// A turn, and the caller's index as of the request.
     async fn ready(&self, db: &Db, caller: &Caller) -> Result<(Arc<Slot>, Turn), DbError> {
         let slot = self.cache.of(&caller.user);
         let turn = self.turn(&slot).await;
@@ -277,7 +276,7 @@ impl Recaller {
         Ok((slot, turn))
     }
 
-    /// Ranks a user's memories, and fetches the first page.
+    /// Ranks a user's memories, and loads the first page.
     pub(crate) async fn page(
         &self,
         db: &Db,
@@ -294,8 +293,8 @@ impl Recaller {
         Ok(page.into_iter().filter_map(stored).collect())
     }
 
-    /// Answers within a budget: one JSON payload whose tokens were counted. How often memories were used changes without
-    /// news of it: rows that say so are read.
+    /// Answers within a budget with one JSON payload. Access counts change without a feed entry, so rows that contain
+    /// them are read again.
     pub(crate) async fn recall(
         &self,
         db: &Db,
@@ -343,21 +342,21 @@ impl Recaller {
         Ok(recall)
     }
 
-    /// Counts memories that were given in full.
+    /// Records memories that were delivered in full.
     pub(crate) fn note(&self, user: &UserId, short_ids: impl Iterator<Item = u32>) {
         let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
         let of_user = uses.entry(user.clone()).or_default();
         short_ids.for_each(|short_id| *of_user.entry(short_id).or_default() += 1);
     }
 
-    /// Tells the database, and the indexes that are at hand, of what was used.
+    /// Writes access counts to the database and to the cached indexes.
     pub(crate) async fn flush(&self, db: &Db) {
         let uses = std::mem::take(&mut *self.uses.lock().unwrap_or_else(PoisonError::into_inner));
         let now = self.clock.now();
         for (user, short_ids) in uses.into_iter().filter(|(_, short_ids)| !short_ids.is_empty()) {
             if let Err(error) = self.flush_one(db, &user, short_ids, now).await {
-                // A count that is lost ranks a memory a little lower: nothing that was written is.
-                tracing::warn!(%error, "uses were not counted");
+                // A lost count only lowers the rank of a memory a little.
+                tracing::warn!(%error, "access counts could not be stored");
             }
         }
     }
@@ -374,7 +373,7 @@ impl Recaller {
             .map(|(short_id, count)| (i64::from(short_id), i32::try_from(count).unwrap_or(1)))
             .unzip();
         let uses = db.count_uses(user, &short_ids, &counts, now).await?;
-        // Rows are locked no longer: whoever waits for the index keeps nobody from writing.
+        // Rows are no longer locked, so waiting for the index blocks no writer.
         let Some(slot) = self.cache.known(user) else { return Ok(()) };
         let turn = self.turn(&slot).await;
         let _refreshing = slot.refreshing.lock().await;
@@ -382,7 +381,7 @@ impl Recaller {
     }
 }
 
-/// Memories by their IDs, with what is kept of their lines' costs.
+/// Memories by ID, with stored line costs.
 async fn found(tx: &mut UserTx, short_ids: &[u32]) -> Result<HashMap<u32, Found>, DbError> {
     let short_ids: Vec<i64> = short_ids.iter().map(|short_id| i64::from(*short_id)).collect();
     let sql = concat!(
@@ -401,7 +400,7 @@ async fn found(tx: &mut UserTx, short_ids: &[u32]) -> Result<HashMap<u32, Found>
         let Some(document) = stored.row.state.live() else { continue };
         let Ok(short) = ShortId::try_from(short_id) else { continue };
         let (share, edited_by) = (stored.share(), stored.row.edited_by.clone());
-        // The summary that was counted, however one would be made today.
+        // The counted summary, even if a new one would differ.
         let summary = stored.summary.clone();
         let beside =
             Beside { id: stored.row.memory, short_id: short, summary, share, edited_by, stands_for_file: false };

@@ -1,5 +1,5 @@
-//! What an index is told: rows of the user's feed, read in one transaction, and put into the index afterwards, in one
-//! go and without the database. Whatever happens between, the index has all of it or nothing.
+//! Changes for an index: feed rows are read in one transaction, then added in one step without the database. The index
+//! always has all of them or none.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{PoisonError, RwLock};
@@ -17,29 +17,29 @@ use uuid::Uuid;
 use super::index::UserIndex;
 use crate::db::{DbError, Position, Remade, UserId, UserTx, believed, uuid};
 
-/// Memories that are read at one time to be analysed again.
+/// Memories per batch for re-indexing.
 const BATCH: usize = 500;
 
-/// Whose a memory is, and its id.
+/// The owner and UUID of a memory.
 pub(super) type Key = (String, Uuid);
 
-/// A row of the feed with what the index needs of its memory.
+/// A feed row with the data that the index needs.
 pub(super) struct Fed {
     pub(super) memory: Uuid,
     pub(super) facts: Facts,
     pub(super) scope: String,
     pub(super) blob: Vec<u8>,
-    /// What it means, as far as the user may believe it; empty while that waits.
+    /// The embedding, if the user may use it; otherwise empty.
     pub(super) meaning: Vec<u8>,
     pub(super) session: Option<String>,
-    /// What it replaces: memories of its owner alone.
+    /// The superseded memories, which belong to the same owner.
     pub(super) replaces: Vec<Key>,
     pub(super) seq: u64,
-    /// Whose it is; nobody's, once it is gone.
+    /// The owner; none if the memory is gone.
     pub(super) owner: Option<String>,
-    /// The memory itself, where its blob is of another version of the analyzer.
+    /// The memory, if another analyzer version made its blob.
     again: Option<Box<Known>>,
-    /// False for what was read for the sake of others alone.
+    /// False for rows that were only loaded because other rows need them.
     is_wanted: bool,
 }
 
@@ -47,19 +47,19 @@ pub(super) struct Fed {
 pub(super) enum News {
     /// Nothing.
     None,
-    /// Some rows, with the place in the feed up to which that is all, and the mark of its head.
+    /// Some rows, complete up to a feed position, with the checkpoint of its head.
     Some(Vec<Fed>, u64, Option<Mark>),
-    /// Rows as they are, at no new place.
+    /// Rows without a new position.
     Again(Vec<Fed>),
-    /// Everything, as of where the database stands.
+    /// All rows at a position.
     All(Vec<Fed>, Position),
-    /// Everything is to be read, and takes so many bytes while the index is built.
+    /// The index needs a full rebuild, which uses this many bytes.
     TooMuch(usize),
 }
 
-/// While an index is built there are its rows, their blobs and the snapshot that is made of them.
+/// During a build, rows, blobs and the new snapshot exist together.
 const BUILD_FACTOR: usize = 3;
-/// Bytes of a row beside its blob and vectors, about.
+/// Approximate bytes of a row besides its blob and embeddings.
 const ROW_BYTES: usize = 400;
 
 macro_rules! fed {
@@ -76,11 +76,11 @@ fn looked_at<T>(index: &RwLock<UserIndex>, look: impl FnOnce(&UserIndex) -> T) -
 }
 
 impl News {
-    /// What is new to an index that nobody else changes meanwhile.
+    /// Reads the changes for an index that nobody else changes meanwhile.
     pub(super) async fn read(index: &RwLock<UserIndex>, tx: &mut UserTx) -> Result<Self, DbError> {
         let known = looked_at(index, UserIndex::known);
         let position = tx.history(&known).await?;
-        // A database that was taken back is not the one that the index was built from.
+        // A restored database is another one than the index was built from.
         let cursor = looked_at(index, |index| index.cursor_in(position.epoch, position.head));
         let Some(cursor) = cursor.filter(|_| position.knows(&known)) else {
             return Self::size(tx).await;
@@ -95,8 +95,8 @@ impl News {
         if is_of_removed(&rows)? || looked_at(index, |index| index.is_rebuild_due(&changed)) {
             return Self::size(tx).await;
         }
-        // The statement may have seen later changes than the head: the next look sees them once more. Several statements may
-        // each have seen others.
+        // The statement may see changes after the head, which the next read repeats. Several statements may each see
+        // others.
         let last = changed.iter().map(|fed| fed.seq).max().filter(|_| !tx.is_spread());
         let cursor = last.unwrap_or(head);
         add_replaced(index, &mut changed, tx).await?;
@@ -105,8 +105,8 @@ impl News {
         Ok(Self::Some(changed, cursor, mark))
     }
 
-    /// Rows that waited for what they mean, and do no more: that is no change of them, so no feed tells of it. It is
-    /// looked for now and then while an index has any that wait.
+    /// Pending rows that now have an embedding. This is not a change, so the feed does not contain it; the index checks
+    /// now and then.
     async fn meant(index: &RwLock<UserIndex>, tx: &mut UserTx) -> Result<Self, DbError> {
         let waiting = looked_at(index, UserIndex::take_a_look);
         if waiting.is_empty() {
@@ -125,13 +125,13 @@ impl News {
         if looked_at(index, |index| index.is_too_much(changed.len())) {
             return Self::size(tx).await;
         }
-        // A turn of a conversation is known with those around it. They did not change: only its vectors came.
+        // A conversation turn is loaded with its neighbours. They did not change.
         add_turns_around(&mut changed, tx).await?;
         read_stale(&mut changed, tx).await?;
         Ok(Self::Again(changed))
     }
 
-    /// How much memory building the index takes.
+    /// The memory for building the index.
     async fn size(tx: &mut UserTx) -> Result<Self, DbError> {
         let sql = "SELECT count(*) AS rows, coalesce(sum(octet_length(m.forward) + octet_length(m.meaning)), 0)::bigint AS bytes
                    FROM feed JOIN memories m ON m.owner = feed.owner AND m.id = feed.memory AND m.state = 'live'
@@ -144,7 +144,7 @@ impl News {
         Ok(Self::TooMuch(all * BUILD_FACTOR))
     }
 
-    /// Everything, as of where the database stands.
+    /// All rows at a position.
     pub(super) async fn everything(index: &RwLock<UserIndex>, tx: &mut UserTx) -> Result<Self, DbError> {
         let known = looked_at(index, UserIndex::known);
         let position = tx.history(&known).await?;
@@ -159,7 +159,7 @@ impl News {
         Ok(Self::All(all, position))
     }
 
-    /// The IDs of the rows that it is about; `None` for all.
+    /// The IDs of the affected rows; `None` for all.
     pub(super) fn short_ids(&self) -> Option<impl Iterator<Item = u32>> {
         let rows: &[Fed] = match self {
             Self::None => &[],
@@ -169,14 +169,14 @@ impl News {
         Some(rows.iter().map(|fed| fed.facts.short_id))
     }
 
-    /// The same for an index that nobody asks by meaning: no row has any, and none waits for it.
+    /// The same for an index without semantic search: no embeddings, nothing pending.
     pub(super) fn without_meaning(mut self) -> Self {
         let (Self::Some(rows, ..) | Self::Again(rows) | Self::All(rows, _)) = &mut self else { return self };
         rows.iter_mut().for_each(|fed| fed.meaning = Meaning::of(&[]).into_bytes());
         self
     }
 
-    /// Puts it into the index: for a thread that may work for a while. Gives what was analysed again.
+    /// Adds the changes to the index; needs a thread that may work for a while. Returns re-indexed rows.
     pub(super) fn put(self, index: &RwLock<UserIndex>, user: &UserId) -> Result<Vec<Remade>, DbError> {
         let (mut rows, place, whole) = match self {
             Self::None | Self::TooMuch(_) => return Ok(Vec::new()),
@@ -191,7 +191,7 @@ impl News {
         if let Some(position) = whole {
             let built = UserIndex::build(rows, position)?;
             *index.write().unwrap_or_else(PoisonError::into_inner) = built;
-            // One that was left half-changed was replaced whole.
+            // A half-changed index was replaced completely.
             index.clear_poison();
             return Ok(remade);
         }
@@ -200,14 +200,14 @@ impl News {
     }
 }
 
-/// True where a user who shared something was removed: what it was has another number now, and the one before, under which
-/// an index knows it, is told no more.
+/// True if a user who shared something was removed: the memory has a new ID, and the old one appears no more in the
+/// feed.
 fn is_of_removed(rows: &[PgRow]) -> Result<bool, DbError> {
     let unnamed = rows.iter().map(|row| row.try_get::<bool, _>("is_unnamed"));
     Ok(unnamed.collect::<Result<Vec<_>, _>>()?.contains(&true))
 }
 
-/// Of new turns of conversations, those around them: what is around a turn is part of what it is about.
+/// Adds the neighbours of new conversation turns, whose context changes.
 async fn add_turns_around(changed: &mut Vec<Fed>, tx: &mut UserTx) -> Result<(), DbError> {
     let sessions: HashSet<String> =
         changed.iter().filter(|fed| fed.facts.is_captured).filter_map(|fed| fed.session.clone()).collect();
@@ -223,7 +223,7 @@ async fn add_turns_around(changed: &mut Vec<Fed>, tx: &mut UserTx) -> Result<(),
     Ok(())
 }
 
-/// Of memories that replace others, or did, those others.
+/// Adds memories that changed rows supersede or superseded.
 async fn add_replaced(index: &RwLock<UserIndex>, changed: &mut Vec<Fed>, tx: &mut UserTx) -> Result<(), DbError> {
     let mut replaced = looked_at(index, |index| index.replaced_by(changed));
     replaced.extend(changed.iter().flat_map(|fed| fed.replaces.iter().cloned()));
@@ -239,7 +239,7 @@ async fn add_replaced(index: &RwLock<UserIndex>, changed: &mut Vec<Fed>, tx: &mu
     Ok(())
 }
 
-/// The memories of blobs that another version of the analyzer made.
+/// Reads the memories whose blobs another analyzer version made.
 async fn read_stale(rows: &mut [Fed], tx: &mut UserTx) -> Result<(), DbError> {
     let is_stale = |fed: &&Fed| fed.owner.is_some() && !Freshness::of(&fed.blob).is_current();
     let stale: Vec<Uuid> = rows.iter().filter(is_stale).map(|fed| fed.memory).collect();
@@ -255,7 +255,7 @@ async fn read_stale(rows: &mut [Fed], tx: &mut UserTx) -> Result<(), DbError> {
 }
 
 impl Fed {
-    /// Its owner and id; `None` once it is gone.
+    /// Its owner and UUID; `None` if it is gone.
     pub(super) fn key(&self) -> Option<Key> {
         Some((self.owner.clone()?, self.memory))
     }
@@ -265,12 +265,12 @@ impl Fed {
         let remade = Remade::of(&known);
         self.facts.length = remade.composed.length();
         self.blob = remade.composed.forward().to_vec();
-        // A newer server's is left alone, and what others share is theirs to keep.
+        // Data of a newer server stays, and shared memories belong to their owner.
         let is_older = Freshness::of(&known.forward) == Freshness::Older;
         (is_older && self.owner.as_deref() == Some(user)).then_some(remade)
     }
 
-    /// What others share is found by whose it is.
+    /// A shared memory can be found by its owner's name.
     fn label(&mut self, user: &str) {
         if let Some(owner) = self.owner.as_deref().filter(|owner| *owner != user)
             && let Ok(mut doc) = ForwardDoc::decode(&self.blob)
@@ -281,7 +281,7 @@ impl Fed {
     }
 }
 
-/// Turns of one conversation are part of what those around them are about. Those beside a wanted one are wanted too.
+/// Adds the context of conversation turns. Neighbours of a wanted turn become wanted too.
 fn give_context(all: &mut [Fed]) {
     let mut sessions: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, fed) in all.iter().enumerate().filter(|(_, fed)| fed.facts.is_captured) {

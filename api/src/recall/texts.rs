@@ -1,5 +1,5 @@
-//! Memories that were given lately, with what their lines cost: a question about them asks the database for nothing.
-//! Whatever the feed tells of a memory, it is read anew.
+//! Recently returned memories with their line costs, so that a question about them needs no database. A feed entry
+//! about a memory invalidates it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,31 +8,31 @@ use std::time::Duration;
 use moka::sync::Cache;
 use tessera_engine::pack::Row;
 
-/// How long a text that nobody asks for stays in memory. Texts of removed users go with it.
+/// How long an unused text stays in memory. Texts of removed users expire with it.
 const IDLE: Duration = Duration::from_mins(30);
-/// Bytes of a row beside its text and vectors, about.
+/// Approximate bytes of a row besides its text and embeddings.
 const ROW_BYTES: usize = 1024;
 
-/// The rows of all users, within a number of bytes.
+/// The rows of all users, within a byte limit.
 pub(super) struct Texts {
     rows: Cache<(u64, u32), Arc<Row>>,
     next: AtomicU64,
 }
 
-/// What tells one user's rows of today from others', and from those of before.
+/// The version that separates a user's present rows from others' and from old ones.
 #[derive(Debug, Default)]
 pub(super) struct RowVersion(Mutex<Label>);
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Label {
-    /// The number that rows are kept under; 0 for a shelf that never held any.
+    /// The number in the cache keys; 0 if nothing was cached yet.
     number: u64,
-    /// How often something was taken from it.
+    /// How often rows were invalidated.
     taken: u64,
 }
 
 impl RowVersion {
-    /// Takes all rows away: they are found no more, and go in time.
+    /// Invalidates all rows; they expire later.
     pub(super) fn clear(&self) {
         let mut now = self.label();
         *now = Label { number: 0, taken: now.taken + 1 };
@@ -55,7 +55,7 @@ impl Texts {
         Self { rows: rows.build(), next: AtomicU64::new(1) }
     }
 
-    /// The rows of IDs that are at hand, the IDs of the others, and the label that those may be kept under.
+    /// The cached rows for IDs, the IDs of the others, and the version for caching those.
     pub(super) fn of(
         &self,
         shelf: &RowVersion,
@@ -72,7 +72,7 @@ impl Texts {
         (found, others, label)
     }
 
-    /// Keeps rows that were read after their label was; not if any was taken meanwhile: they may be of before.
+    /// Caches rows that were read after their version, unless a row was invalidated meanwhile.
     pub(super) fn keep(&self, shelf: &RowVersion, label: Label, rows: impl Iterator<Item = Arc<Row>>) {
         let mut now = shelf.label();
         if *now != label {
@@ -119,7 +119,7 @@ mod tests {
         let label = read();
         texts.keep(&shelf, label, [row(7, "The gate is open")].into_iter());
         assert_eq!((held(&shelf), held(&other)), (1, 0), "a number is a user's own");
-        // Somebody reads the row, another one hears that it changed, the first would keep what they read.
+        // One task reads a row, another one learns that it changed; the first must not cache the old row.
         for is_all in [false, true] {
             let label = read();
             if is_all {

@@ -1,4 +1,4 @@
-//! From what a caller says of a memory to what is asked of the database: opened, looked through for credentials, composed.
+//! Turns a create request into a change: decrypts, redacts, composes.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::error::Problem;
 use crate::secrets::{Aside, CannotKeepSecret, Looked, SetAside, Taken, field_of, unhinted};
 use crate::threads::off_runtime;
 
-/// What stores a memory, and what was set aside of it. Under a name for the request its id follows from that name.
+/// The change that stores a memory, and its redacted secrets. An idempotency key determines the UUID.
 pub(super) async fn creation(
     app: &App,
     new: NewMemory,
@@ -46,24 +46,24 @@ pub(super) async fn creation(
     Ok((Ask { is_unheard, ..ask }, aside))
 }
 
-/// Why a text is not stored, with the field at fault.
+/// Explains why a text cannot be stored, with the field.
 pub(super) fn named(why: CannotKeepSecret, body: &[u8]) -> Problem {
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_place_for_secrets", format!("{}: {why}", field_of(body)))
 }
 
 impl App {
-    /// What the older system encrypted or put into the vault, opened.
+    /// Decrypts what the older system encrypted or put into the vault.
     async fn decrypted(&self, caller: &Caller, new: NewMemory) -> Result<NewMemory, Problem> {
         if let Some(number) = new.vault_id() {
             let found = self.secrets.read(caller.user.as_str(), &number.to_string()).await?;
-            let problem = "vault_id: nothing lies under that number in the server's vault, or it has none";
+            let problem = "vault_id: the server's vault does not contain this ID, or the server has no vault";
             let found = found.as_ref().and_then(|fields| fields.get(Fields::CONTENT));
             return Ok(new.decrypted(found.ok_or_else(|| Problem::invalid(problem))?));
         }
         let Some(encrypted) = new.encrypted() else { return Ok(new) };
         let opened = STANDARD.decode(encrypted).ok().and_then(|bytes| self.secrets.opened_older(&bytes));
-        let problem = "encrypted_content: does not open; give the server the MEMORY_ENCRYPTION_KEY that encrypted it, among \
-                       those of TESSERA_SECRET_KEY_BEFORE where it has another one";
+        let problem = "encrypted_content: cannot be decrypted; set MEMORY_ENCRYPTION_KEY to the key that encrypted \
+            it, or add it to TESSERA_SECRET_KEY_BEFORE";
         let opened = opened.ok_or_else(|| Problem::invalid(problem))?;
         Ok(new.decrypted(&opened))
     }
@@ -81,14 +81,13 @@ impl App {
         if dropped.is_empty() { Ok(()) } else { Ok(self.db.note(caller, &dropped).await?) }
     }
 
-    /// What the queue of an older client sent before: it sends what it has not heard of once more, and also all that its
-    /// machine holds and the server does not name yet.
+    /// A repeated store of an older client, which resends everything that it has no answer or no server ID for.
     pub(super) async fn sent_before(&self, caller: &Caller, ask: &Ask) -> Result<Option<Stored>, Problem> {
         let Action::Create(document) = &*ask.action else { return Ok(None) };
         Ok(self.db.saying(&caller.user, document.content.as_str()).await?)
     }
 
-    /// What is to be asked of the database, once what was set aside is in its place.
+    /// The change for the database, once secrets are in their place.
     pub(super) async fn keep(
         &self,
         caller: &Caller,

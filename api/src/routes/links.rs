@@ -1,4 +1,4 @@
-//! Links between memories of the caller's own.
+//! Links between the caller's own memories.
 
 use std::collections::BTreeSet;
 
@@ -33,16 +33,16 @@ pub(super) async fn link(
     let link = new.link(other.memory)?;
     let current = own(&app, &caller, memory).await?;
     if link.to == memory {
-        return Err(Problem::invalid("target_id: a memory cannot be linked to itself"));
+        return Err(Problem::invalid("target_id: cannot be the memory itself"));
     }
     if app.db.get(&caller.user, link.to).await?.is_none_or(|other| other.row.state.live().is_none()) {
         return Err(Problem::not_found());
     }
     if reply_links(&current).contains(&link) {
-        return Err(Problem::new(StatusCode::CONFLICT, "linked", "the memories are linked so already"));
+        return Err(Problem::new(StatusCode::CONFLICT, "linked", "this link already exists"));
     }
     if link.kind == LinkKind::Supersedes && app.db.leads_to(&caller.user, link.to, memory).await? {
-        return Err(Problem::invalid("target_id: the memory is itself superseded by the other"));
+        return Err(Problem::invalid("target_id: this memory is already superseded by the other"));
     }
     let edit = Edit { links_added: BTreeSet::from([link.clone()]), ..Edit::default() };
     change_links(&app, &caller, &current, edit).await?;
@@ -53,7 +53,7 @@ pub(super) async fn link(
 
 /// Takes a link away.
 #[utoipa::path(delete, path = "/api/memories/{id}/links/{dst}/{type}",
-    params(OfMemory, ("dst" = String, Path, description = "The other memory: its number, or its UUID"), ("type" = String, Path)),
+    params(OfMemory, ("dst" = String, Path, description = "The other memory: its short ID or UUID"), ("type" = String, Path)),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn unlink(
     State(app): State<App>,
@@ -85,7 +85,7 @@ fn ends(from: &Stored, to: Named, link: &Link) -> Map<String, Value> {
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// A live memory of the caller's own.
+/// A live memory of the caller.
 async fn own(app: &App, caller: &Caller, memory: MemoryUuid) -> Result<Stored, Problem> {
     let stored = app.db.get(&caller.user, memory).await?.ok_or_else(Problem::not_found)?;
     if stored.share().is_some() {

@@ -1,4 +1,4 @@
-//! `/api/memories`: the routes of the older API, and what was missing there.
+//! `/api/memories`: the routes of the older API, and additional ones.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,9 +27,9 @@ use crate::recall::RecallError;
 use crate::secrets::Aside;
 use crate::threads::off_runtime;
 
-/// Bytes of the texts of an answer without a budget, about.
+/// Approximate maximum bytes of texts in an answer without a budget.
 const MOST_MATCH_BYTES: usize = 1024 * 1024;
-/// Memories that a list may be asked for.
+/// The maximum length of a list.
 const MOST_LISTED: u32 = 10_000;
 /// Characters of a preview.
 const PREVIEW: usize = 50;
@@ -53,26 +53,24 @@ impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::Unknown => Self::not_found(),
-            Refusal::IdTaken => {
-                Self::new(StatusCode::CONFLICT, "id_taken", "id: belongs to another memory; leave it out")
-            }
-            Refusal::Purged => Self::new(StatusCode::GONE, "purged", "the memory was removed for good"),
+            Refusal::IdTaken => Self::new(StatusCode::CONFLICT, "id_taken", "id: belongs to another memory; omit it"),
+            Refusal::Purged => Self::new(StatusCode::GONE, "purged", "the memory was deleted permanently"),
             Refusal::NotAllowed => Self::not_allowed(),
-            Refusal::Invalid => Self::invalid("a field holds what cannot be stored"),
+            Refusal::Invalid => Self::invalid("a field contains characters that cannot be stored"),
             Refusal::OpReused => Self::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "op_reused",
-                "Idempotency-Key: was used for another request; use a new one",
+                "Idempotency-Key: was already used for another request; use a new key",
             ),
         }
     }
 }
 
-/// The caller's name for a request, with what it says.
+/// The caller's idempotency key, with the content of the request.
 pub(super) fn idempotency(headers: &HeaderMap, what: &str, body: &[u8]) -> Result<Option<Idempotency>, Problem> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     let key = value.to_str().ok().filter(|key| !key.is_empty() && key.len() <= 200);
-    let key = key.ok_or_else(|| Problem::invalid("Idempotency-Key: give 1 to 200 characters of ASCII"))?;
+    let key = key.ok_or_else(|| Problem::invalid("Idempotency-Key: must have 1 to 200 ASCII characters"))?;
     Ok(Some(Idempotency { key: key.to_owned(), body: [what.as_bytes(), b"\n", body].concat() }))
 }
 
@@ -93,14 +91,14 @@ fn preview(stored: &Stored) -> String {
     text.chars().take(PREVIEW).collect()
 }
 
-/// What a change gave, or the problem.
+/// The result of a change, or the problem.
 pub(super) fn done(reply: Reply) -> Result<Option<Box<Stored>>, Problem> {
     match reply {
         Reply::Done(stored) => Ok(stored),
         Reply::Refused(refusal) => Err(refusal.into()),
         Reply::Moved(None) => Err(Problem::not_found()),
         Reply::Moved(Some(stored)) => {
-            let detail = "the memory was changed meanwhile; look at current, and send its rev";
+            let detail = "the memory was changed meanwhile; read `current`, and send its revision";
             let problem = Problem::new(StatusCode::PRECONDITION_FAILED, "changed", detail);
             Err(problem.with("current", json!(MemoryView::of(&stored))))
         }
@@ -109,7 +107,7 @@ pub(super) fn done(reply: Reply) -> Result<Option<Box<Stored>>, Problem> {
 
 /// Stores a memory.
 #[utoipa::path(post, path = "/api/memories", request_body = NewMemory,
-    params(("Idempotency-Key" = Option<String>, Header, description = "A retry with the same key stores once")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "A retry with the same key is stored once")),
     responses((status = 200, body = StoredView), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn create(
     State(app): State<App>,
@@ -157,7 +155,7 @@ pub(super) async fn list(
     let newest_first = match query.sort.as_deref() {
         None | Some("" | "importance") => false,
         Some("recency") => true,
-        Some(_) => return Err(Problem::invalid("sort: is unknown; give importance or recency")),
+        Some(_) => return Err(Problem::invalid("sort: is unknown; use importance or recency")),
     };
     let category = query.category.filter(|name| !name.is_empty()).map(Category::try_from).transpose()?;
     let tag = query.tag.filter(|name| !name.is_empty()).map(Tag::try_from).transpose()?;
@@ -177,11 +175,11 @@ pub(super) fn page_limit(given: Option<u32>, default: u32) -> Result<u32, Proble
     if (1..=MOST_LISTED).contains(&limit) {
         return Ok(limit);
     }
-    Err(Problem::invalid(format!("limit: {limit} is out of range; give 1 to {MOST_LISTED}")))
+    Err(Problem::invalid(format!("limit: {limit} is out of range; use 1 to {MOST_LISTED}")))
 }
 
-/// Recalls memories for a question. With `max_tokens`: details and an index, and the whole answer costs no more. Without,
-/// and without a question: all memories.
+/// Recalls memories for a question. With `max_tokens`: full results and summaries within the budget. Without both: all
+/// memories.
 #[utoipa::path(post, path = "/api/memories/recall", request_body = Question,
     responses((status = 200, body = Answer),
         (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
@@ -212,14 +210,14 @@ pub(super) async fn recall(
 
 async fn matches(app: &App, caller: &Caller, request: &RecallRequest) -> Result<MatchesView, Problem> {
     let mut found = app.recaller.page(&app.db, caller, request).await?;
-    // The older form has no mark for what is below the floor.
+    // The older form cannot mark low-confidence matches.
     found.retain(|(ranked, _)| !ranked.is_weak);
     if request.sort == Sort::Recency {
-        // The index knows minutes, and memories are stored faster.
+        // The index has minutes, but memories may be stored within one.
         let created = |stored: &Stored| stored.row.state.document().map(|document| document.details.created);
         found.sort_by_key(|(_, stored)| std::cmp::Reverse(created(stored)));
     }
-    // The best that fit a page: whoever wants others asks with a budget and a cursor.
+    // The best matches that fit a page. For more, clients use a budget and a cursor.
     let mut bytes = 0;
     found.retain(|(_, stored)| {
         let is_in = bytes < MOST_MATCH_BYTES;
@@ -236,7 +234,7 @@ async fn matches(app: &App, caller: &Caller, request: &RecallRequest) -> Result<
     Ok(MatchesView { memories: memories.collect() })
 }
 
-/// Gives one memory, with the links to it.
+/// Returns one memory with the links to it.
 #[utoipa::path(get, path = "/api/memories/{id}", params(OfMemory),
     responses((status = 200, body = MemoryView), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn get_one(
@@ -271,7 +269,8 @@ pub(super) fn reply_links(stored: &Stored) -> BTreeSet<Link> {
 
 /// Changes fields of a memory.
 #[utoipa::path(put, path = "/api/memories/{id}", request_body = MemoryPatch,
-    params(OfMemory, ("If-Match" = Option<String>, Header, description = "Only if the memory has this rev; * for any")),
+    params(OfMemory, ("If-Match" = Option<String>, Header, description = "Only if the memory has this revision; * \
+        for any")),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn update(
     State(app): State<App>,
@@ -292,17 +291,17 @@ pub(super) async fn update(
     if current.rights == Rights::Write
         && let Some(field) = patch.field_beside_text()
     {
-        let detail = format!("{field}: is its owner's to change; a share for writing allows the text alone");
+        let detail = format!("{field}: only the owner can change it; write permission covers the text only");
         return Err(Problem::new(StatusCode::FORBIDDEN, "not_allowed", detail));
     }
-    // The whole text is hidden as it was read: an edit in between must not be overwritten with it.
+    // The whole text is hidden as it was read, so an edit in between must not be overwritten.
     let only_at = only_at.or(patch.hides_unseen_text().then_some(current.row.rev));
     let (kept, user) = (Arc::clone(&app.secrets), caller.user.clone());
     let looked = off_runtime(move || {
         let base = current.row.state.live().ok_or_else(Problem::not_found)?;
         let patch = patch.patch(base.content.as_str())?;
         if patch.is_empty() {
-            let detail = "no field is given; give content, tags, importance or another to change";
+            let detail = "the request changes no field; send content, tags, importance or another field";
             return Err(Problem::new(StatusCode::BAD_REQUEST, "no_fields", detail));
         }
         let owner = (current.rights != Rights::Owner).then_some(current.owner.as_str());
@@ -325,9 +324,10 @@ pub(super) async fn update(
     Ok(tagged(stored.row.rev, Json(reply)))
 }
 
-/// Deletes a memory; `restore` brings it back. One that is deleted, or never was, is answered alike.
+/// Deletes a memory; `restore` brings it back. A deleted and an unknown memory get the same answer.
 #[utoipa::path(delete, path = "/api/memories/{id}",
-    params(OfMemory, ("If-Match" = Option<String>, Header, description = "Only if the memory has this rev; * for any")),
+    params(OfMemory, ("If-Match" = Option<String>, Header, description = "Only if the memory has this revision; * \
+        for any")),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn delete(
     State(app): State<App>,
@@ -371,7 +371,7 @@ pub(super) async fn restore(
     if current.share().is_some() {
         return Err(Problem::not_allowed());
     }
-    // It may be older than the looking through of texts.
+    // The text may be older than the detector.
     let (kept, user, edit) = (Arc::clone(&app.secrets), caller.user.clone(), Edit::to(document));
     let looked = off_runtime(move || {
         let mut aside = Aside::own(&kept, user.as_str());
@@ -384,7 +384,7 @@ pub(super) async fn restore(
     Ok(tagged(stored.row.rev, Json(MemoryView::of(&stored))))
 }
 
-/// Tells what changed since a time, as the older API did. Times can miss changes that were under way: machines use
+/// Returns changes since a time, as in the older API. Times can miss running transactions, so sync clients use
 /// `/v1/sync/changes`.
 #[utoipa::path(get, path = "/api/memories/sync", params(SinceQuery),
     responses((status = 200, body = SinceView), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
@@ -398,11 +398,16 @@ pub(super) async fn since(
     sent(Changed::new(app.db, caller.user, since)).await
 }
 
-/// What followed the time where servers of before gave a page at a time; machines still hold such places.
+/// The suffix of a time in answers of earlier servers; machines may still have such values.
 const AFTER: &str = "[_after=";
 
 fn place(text: &str) -> Result<ChangedAfter, Problem> {
-    let problem = || Problem::invalid("since: is no time; give RFC 3339 such as 2026-11-20T12:00:00Z, or server_time");
+    let problem = || {
+        Problem::invalid(
+            "since: is not a valid time; use RFC 3339 such as 2026-11-20T12:00:00Z, or \
+        server_time",
+        )
+    };
     let (time, memory) = match text.split_once(AFTER) {
         Some((time, rest)) => {
             let memory = rest.strip_suffix(']').and_then(|id| id.parse().ok()).ok_or_else(problem)?;
@@ -410,7 +415,7 @@ fn place(text: &str) -> Result<ChangedAfter, Problem> {
         }
         None => (text, None),
     };
-    // A `+` that became a space is taken as it was meant.
+    // Accepts a `+` that arrived as a space.
     let time = time.replace(' ', "+").parse().map_err(|_| problem())?;
     Ok(ChangedAfter { time, memory })
 }

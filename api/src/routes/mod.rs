@@ -1,4 +1,4 @@
-//! The routes: thin, each with the scope that a key needs for it.
+//! The routes: thin, each with the required scope.
 
 mod creation;
 mod links;
@@ -24,9 +24,9 @@ use crate::limits::{MOST_BYTES, MOST_IMPORT_BYTES};
 #[openapi(
     info(
         title = "Tessera",
-        description = "A team's memory for coding agents. Under /api a memory is named by the caller's short number for \
-                       it, which it keeps, or by its UUID; lists of words may be sent as text; fields that are not known \
-                       are ignored, and a change needs no If-Match. Under /v1 machines speak with the server.",
+        description = "A team's memory for coding agents. Routes under /api accept the caller's short ID of a \
+            memory or its UUID, and lists of words as text; they ignore unknown fields and do not need If-Match. \
+            Routes under /v1 are for sync clients.",
         license(name = "MIT")
     ),
     modifiers(&Bearer),
@@ -34,12 +34,12 @@ use crate::limits::{MOST_BYTES, MOST_IMPORT_BYTES};
 )]
 struct Contract;
 
-/// The routes outside the limits.
+/// The health routes, which are not limited.
 #[derive(OpenApi)]
 #[openapi(paths(system::health, system::ready))]
 struct ProbeContract;
 
-/// Every route but the public ones takes a key.
+/// Every route except the public ones needs a key.
 struct Bearer;
 
 impl Modify for Bearer {
@@ -49,9 +49,9 @@ impl Modify for Bearer {
     }
 }
 
-/// Every route, and the contract that they keep.
+/// All routes, and the OpenAPI contract.
 pub(crate) fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
-    // Literal paths stand beside parameters: the router prefers them whatever the order.
+    // Literal paths come beside parameters; the router prefers them in any order.
     let (router, contract) = OpenApiRouter::with_openapi(Contract::openapi())
         .routes(routes!(system::auth_check))
         .routes(routes!(memories::list, memories::create))
@@ -90,7 +90,7 @@ pub(crate) fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
     (router, contract.merge_from(ProbeContract::openapi()))
 }
 
-/// The routes that tell whether the server is well.
+/// The health routes.
 pub(crate) fn probes(app: App) -> Router {
     Router::new().route("/health", get(system::health)).route("/ready", get(system::ready)).with_state(app)
 }

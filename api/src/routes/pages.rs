@@ -1,5 +1,5 @@
-//! Lists that are sent as they are read: a page of the database at a time, so that a long one takes no more memory than a
-//! short one, and whoever asked for all of it gets all of it.
+//! Lists that are sent while they are read, one database page at a time, so a long list needs no more memory than a
+//! short one.
 
 use axum::body::{Body as HttpBody, Bytes};
 use axum::http::header;
@@ -13,21 +13,21 @@ use crate::error::Problem;
 
 /// A list.
 pub(super) trait Pages: Send + 'static {
-    /// The memories after those that were read; none at the end.
+    /// The next memories; none at the end.
     fn next(&mut self) -> impl Future<Output = Result<Vec<Stored>, DbError>> + Send;
 
-    /// A memory as the list shows it.
+    /// The row for a memory in this list.
     fn row(&self, stored: &Stored) -> Option<Value> {
         MemoryView::of(stored).map(|view| json!(view))
     }
 
-    /// What stands beside the memories, once they are read.
+    /// The other fields of the answer, after all memories were read.
     fn beside(&self) -> Map<String, Value>;
 }
 
-/// Sends a list: an object with `memories`, and what stands beside them.
+/// Sends a list: an object with `memories` and the other fields.
 pub(super) async fn sent<P: Pages>(mut list: P) -> Result<Response, Problem> {
-    // What fails before anything is sent is a problem like any other.
+    // An error before the first byte is an ordinary problem.
     let first = list.next().await?;
     let pages = futures_util::stream::try_unfold(Some((list, first, 0_u64)), |state| async move {
         let Some((mut list, page, before)) = state else { return Ok(None) };
@@ -41,7 +41,7 @@ pub(super) async fn sent<P: Pages>(mut list: P) -> Result<Response, Problem> {
         }
         let next = if page.is_empty() { Ok(Vec::new()) } else { list.next().await };
         let next = next.inspect_err(|error| tracing::error!(%error, "a list"));
-        // A cut connection: the reader must not take a part for the whole.
+        // An error cuts the connection, so the client does not take a part for the whole.
         let next = next.map_err(|_| std::io::Error::other("the database failed"))?;
         if !next.is_empty() {
             return Ok::<_, std::io::Error>(Some((Bytes::from(text), Some((list, next, given)))));
@@ -57,18 +57,18 @@ pub(super) async fn sent<P: Pages>(mut list: P) -> Result<Response, Problem> {
     Ok((headers, HttpBody::from_stream(pages)).into_response())
 }
 
-/// How far a list by offsets was read, and how far it goes.
+/// The progress of a list with offsets.
 struct Reach {
     from: i64,
     limit: i64,
-    /// Its pages are sent one at a time: the first is all.
+    /// True if the list has only its first page.
     is_page: bool,
     given: i64,
     total: Option<u64>,
 }
 
 impl Reach {
-    /// Without an offset all that `limit` asks for.
+    /// Without an offset, returns everything up to `limit`.
     fn new(limit: u32, offset: Option<u32>) -> Self {
         let from = i64::from(offset.unwrap_or(0));
         Self { from, limit: i64::from(limit), is_page: offset.is_some(), given: 0, total: None }
@@ -84,7 +84,7 @@ impl Reach {
 
     fn read(&mut self, (memories, total): (Vec<Stored>, u64)) -> Vec<Stored> {
         self.given += i64::try_from(memories.len()).unwrap_or(i64::MAX);
-        // Past the end no row says how many there are.
+        // Beyond the end, no row contains the total.
         if self.total.is_none() || !memories.is_empty() {
             self.total = Some(total);
         }
@@ -130,7 +130,7 @@ impl Pages for Own {
     }
 }
 
-/// What others share with the user.
+/// Memories that others share with the user.
 pub(super) struct WithMe {
     db: Db,
     user: UserId,
@@ -156,7 +156,7 @@ impl Pages for WithMe {
     }
 }
 
-/// All that a user sees, for a question that asks nothing.
+/// All memories that a user sees, for an empty question.
 pub(super) struct All {
     db: Db,
     user: UserId,
@@ -196,13 +196,13 @@ pub(super) struct Changed {
     user: UserId,
     after: ChangedAfter,
     with_gone: bool,
-    /// When the first page was read: what came later comes again.
+    /// The time of the first page; later changes appear again.
     at: Option<Timestamp>,
     is_end: bool,
 }
 
 impl Changed {
-    /// Without a place from the beginning: then nobody has what is gone, and it is not told.
+    /// Without `since`, starts at the beginning and omits deletions.
     pub(super) fn new(db: Db, user: UserId, since: Option<ChangedAfter>) -> Self {
         let after = since.unwrap_or(ChangedAfter { time: Timestamp::from_micros(0), memory: None });
         Self { db, user, after, with_gone: since.is_some(), at: None, is_end: false }

@@ -1,4 +1,4 @@
-//! Secrets, for their owner with a whole key alone; and who has heard of what was removed for good.
+//! Secrets, for their owner with a full key; and the progress of permanent deletions.
 
 use std::collections::BTreeMap;
 
@@ -22,11 +22,11 @@ use crate::error::{Problem, ProblemBody};
 use crate::extract::{Body, InPath, Named, Ours, Params, id};
 use crate::secrets::{CannotKeepSecret, Opened, SecretMode, Taken, source_of};
 
-/// How long a request to migrate goes on before it says where the next one begins.
+/// How long a migration request works before it returns the next position.
 const MIGRATE_FOR: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// Gives a memory of the caller's own with its secrets put back in. Each time it is asked for is noted, with the key and
-/// where the request came from, before anything is given.
+/// Returns a memory of the caller with its secrets inserted. Each request is recorded with key and address before the
+/// answer.
 #[utoipa::path(post, path = "/api/memories/{id}/secret", params(OfMemory),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn show(
@@ -57,7 +57,8 @@ pub(super) async fn show(
 }
 
 impl App {
-    /// Refuses a key that lacks any scope, and records the attempt. The audit holds no text, so it names only a UUID.
+    /// Rejects a key that lacks any scope, and records the attempt. The audit contains no text, so it names only a
+    /// UUID.
     async fn may_all_or_note(&self, caller: &Caller, id: &str) -> Result<(), Problem> {
         let refused = caller.may_all();
         if refused.is_err() {
@@ -68,13 +69,13 @@ impl App {
     }
 }
 
-/// The places of a memory, each name once.
+/// The placeholders of a memory, each name once.
 fn named(stored: &Stored) -> BTreeMap<String, String> {
     let places = stored.row.state.document().map(all_places).unwrap_or_default();
     places.into_iter().filter_map(|place| Some((place.name?.to_string(), place.kind))).collect()
 }
 
-/// The places of a document in the order of its texts. Tags name theirs in a form of their own.
+/// The placeholders of a document in the order of its texts. Tags have their own form.
 fn all_places(document: &Document) -> Vec<Place> {
     let details = &document.details;
     let texts = std::iter::once(document.content.as_str())
@@ -91,7 +92,7 @@ fn all_places(document: &Document) -> Vec<Place> {
     unique
 }
 
-/// The places of a tag: `secret-s7k4q`.
+/// The placeholders in a tag: `secret-s7k4q`.
 fn slug_places(slug: &str) -> impl Iterator<Item = Place> {
     let names = slug.split("secret-").skip(1).filter_map(|rest| {
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
@@ -101,7 +102,7 @@ fn slug_places(slug: &str) -> impl Iterator<Item = Place> {
 }
 
 impl App {
-    /// A memory with its secrets put back in.
+    /// A memory with its secrets inserted.
     async fn shown(&self, caller: &Caller, stored: &Stored, rows: &[Row]) -> Result<ShownSecrets, Problem> {
         let document = stored.row.state.document().ok_or_else(Problem::not_found)?;
         let in_vault = self.in_vault(caller, rows).await?;
@@ -132,7 +133,7 @@ impl App {
         })
     }
 
-    /// What the vault has for these rows, by where it lies.
+    /// The vault's values for these rows, by path.
     async fn in_vault(&self, caller: &Caller, rows: &[Row]) -> Result<BTreeMap<String, Fields>, Problem> {
         let mut found = BTreeMap::new();
         for row in rows.iter().filter(|row| row.sealed.is_none()) {
@@ -160,14 +161,14 @@ impl App {
             Ok(Opened::Value(value)) => Ok(Ok(value.as_str().to_owned())),
             Ok(Opened::NoKey) => Ok(Err(Missing::Key)),
             Err(error) => {
-                tracing::error!(%error, memory = %row.memory, "a secret does not open");
-                Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "damaged", "what is kept of a secret was damaged"))
+                tracing::error!(%error, memory = %row.memory, "a secret cannot be decrypted");
+                Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "damaged", "a stored secret is damaged"))
             }
         }
     }
 }
 
-/// A text with values in their places.
+/// Inserts values at the placeholders of a text.
 fn put_back(text: &str, secrets: &[ShownSecret]) -> String {
     let (mut written, mut at) = (String::new(), 0);
     for (span, place) in places(text) {
@@ -181,7 +182,7 @@ fn put_back(text: &str, secrets: &[ShownSecret]) -> String {
     written + text.get(at..).unwrap_or_default()
 }
 
-/// Takes secrets of the caller's own memories from the machine that set them aside.
+/// Stores secrets of the caller's own memories that a machine redacted.
 #[utoipa::path(put, path = "/v1/sync/secrets", request_body = Value,
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn take(
@@ -189,14 +190,14 @@ pub(super) async fn take(
     caller: Caller,
     Body(sent): Body<SentSecrets>,
 ) -> Result<Json<KeptSecrets>, Problem> {
-    // Whoever may only write must not find out a value by trying.
+    // A write-only key must not find out a value by guessing.
     caller.may_all()?;
     if !app.secrets.has_place() {
-        let detail = "this server has no place for secrets: they stay on their machine";
+        let detail = "this server stores no secrets; they stay on their machine";
         return Err(Problem::new(StatusCode::CONFLICT, "no_place_for_secrets", detail));
     }
     if sent.secrets.len() > MOST_SECRETS {
-        let problem = format!("secrets: {} are too many, send at most {MOST_SECRETS}", sent.secrets.len());
+        let problem = format!("secrets: {} are too many; send at most {MOST_SECRETS}", sent.secrets.len());
         return Err(Problem::invalid(problem));
     }
     let mut kept = Vec::with_capacity(sent.secrets.len());
@@ -222,20 +223,20 @@ impl App {
         let secret = self
             .secrets
             .secret(caller.user.as_str(), memory, &taken)
-            .map_err(|_| Problem::unavailable("unavailable", "a secret cannot be sealed now; try again"))?;
+            .map_err(|_| Problem::unavailable("unavailable", "a secret cannot be encrypted now; try again"))?;
         let taken = [taken];
         self.secrets.put(&self.db, &caller.user, memory, &taken).await?;
         let is_kept = self.db.keep_sent(caller, memory, &secret).await?;
-        tracing::debug!(memory = %memory, name, "a secret came from a machine");
+        tracing::debug!(memory = %memory, name, "a machine sent a secret");
         Ok(if is_kept { Became::Kept } else { Became::Unknown })
     }
 }
 
-/// What a machine sent, if it can be kept.
+/// A secret from a machine, if it is valid.
 fn sound(name: String, kind: &str, value: String) -> Option<(String, Taken)> {
     let name = tessera_engine::screen::Name::parse(&name)?;
     let place = Place { name: Some(name.clone()), kind: kind.to_owned() };
-    // A kind is what a place can say.
+    // The kind must be valid in a placeholder.
     let is_sound = places(&place.to_string()).first().is_some_and(|(_, read)| *read == place)
         && !value.is_empty()
         && value.len() <= MOST_SECRET_BYTES;
@@ -243,7 +244,7 @@ fn sound(name: String, kind: &str, value: String) -> Option<(String, Taken)> {
     is_sound.then(|| (text, Taken { name: Some(name), kind: kind.to_owned(), value: value.into() }))
 }
 
-/// Removes a secret of a memory of the caller's own for good; the text keeps its place.
+/// Deletes a secret of the caller's memory permanently; the text keeps the placeholder.
 #[utoipa::path(delete, path = "/api/memories/{id}/secret/{name}",
     params(OfMemory, ("name" = String, Path)),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
@@ -260,8 +261,8 @@ pub(super) async fn forget(
     Ok(Json(json!({ "forgotten": name, "memory": short_id, "uuid": memory })))
 }
 
-/// Takes out of the caller's memories what stands there in clear since before texts were looked through, for some seconds:
-/// `next` says where to go on. Doing it again finds nothing.
+/// Redacts secrets in the caller's old memories for some seconds: `next` is the next position. A second run finds
+/// nothing.
 #[utoipa::path(post, path = "/api/memories/migrate-secrets", params(MigrateQuery),
     responses((status = 200, body = Migrated), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn migrate(
@@ -285,7 +286,7 @@ pub(super) async fn migrate(
     }
 }
 
-/// Tells which machines have heard that a memory was removed for good.
+/// Lists the machines that know about a permanent deletion.
 #[utoipa::path(get, path = "/v1/sync/purged/{id}", params(("id" = String, Path, format = Uuid)),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn purged(

@@ -22,21 +22,26 @@ impl From<ShareError> for Problem {
         match error {
             ShareError::NoMemory => Self::not_found(),
             ShareError::NoUser => no_user("shared_with"),
-            ShareError::Self_ => Self::new(StatusCode::BAD_REQUEST, "self", "shared_with: that is yourself"),
+            ShareError::Self_ => Self::new(
+                StatusCode::BAD_REQUEST,
+                "self",
+                "shared_with: you cannot share with \
+                yourself",
+            ),
             ShareError::Db(error) => error.into(),
         }
     }
 }
 
 fn no_user(field: &str) -> Problem {
-    let detail = format!("{field}: there is no user of that name; ask whoever runs the server to add them");
+    let detail = format!("{field}: no user has this name; ask the operator of the server to add the user");
     Problem::new(StatusCode::NOT_FOUND, "no_such_user", detail)
 }
 
 /// The user that a field names.
 fn user(field: &str, text: &str) -> Result<UserId, Problem> {
     if !(1..=100).contains(&text.chars().count()) {
-        return Err(Problem::invalid(format!("{field}: is no name; give 1 to 100 characters")));
+        return Err(Problem::invalid(format!("{field}: is not a valid name; use 1 to 100 characters")));
     }
     text.parse().map_err(|_| no_user(field))
 }
@@ -45,16 +50,16 @@ fn permission(text: Option<&str>) -> Result<Permission, DomainError> {
     text.filter(|text| !text.is_empty()).map_or(Ok(Permission::Read), str::parse)
 }
 
-/// A tag to share. What is shared by it is looked through; the tag itself is kept as it is.
+/// A tag to share. It must not contain a credential, because it is stored unchanged.
 fn clean_tag(text: String) -> Result<Tag, Problem> {
     if !is_clean(&text) {
-        let detail = "tag: holds a credential; share by another tag";
+        let detail = "tag: contains a credential; share another tag";
         return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_place_for_secrets", detail));
     }
     Ok(Tag::try_from(text)?)
 }
 
-/// Shares a memory; sharing again changes what is allowed.
+/// Shares a memory; sharing again changes the permission.
 #[utoipa::path(post, path = "/api/memories/{id}/share", request_body = ShareWith, params(OfMemory),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn share(
@@ -87,7 +92,7 @@ pub(super) async fn unshare(
     Ok(Json(json!({ "unshared": short_id, "uuid": memory, "from": grantee.as_str() })))
 }
 
-/// Shares all that has a tag, now and later.
+/// Shares all present and future memories with a tag.
 #[utoipa::path(post, path = "/api/memories/share-tag", request_body = ShareTagWith,
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn share_tag(
@@ -102,7 +107,7 @@ pub(super) async fn share_tag(
     Ok(Json(json!({ "shared_tag": tag, "with": grantee.as_str(), "permission": permission })))
 }
 
-/// Shares a tag no longer. Proxies that drop the body of a DELETE have `POST /api/memories/unshare-tag`.
+/// Stops sharing a tag. Proxies that drop the body of a DELETE can use `POST /api/memories/unshare-tag`.
 #[utoipa::path(delete, path = "/api/memories/share-tag", request_body = UnshareTag,
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn unshare_tag(
@@ -131,7 +136,7 @@ async fn no_longer(app: &App, caller: &Caller, with: UnshareTag) -> Result<Json<
     Ok(Json(json!({ "unshared_tag": tag, "from": grantee.as_str() })))
 }
 
-/// Lists what other users share with the caller.
+/// Lists memories that other users share with the caller.
 #[utoipa::path(get, path = "/api/memories/shared-with-me", params(PageQuery),
     responses((status = 200, body = MemoriesView), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn shared_with_me(
@@ -162,7 +167,7 @@ pub(super) async fn my_shares(
     Ok(Json(shares))
 }
 
-/// Lists what other users want to share with the caller by a tag, and the caller did not answer.
+/// Lists open invitations to the caller.
 #[utoipa::path(get, path = "/api/memories/offers",
     responses((status = 200, body = Vec<Value>), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn offers(State(app): State<App>, caller: Caller) -> Result<Json<Vec<Invitation>>, Problem> {
@@ -170,7 +175,7 @@ pub(super) async fn offers(State(app): State<App>, caller: Caller) -> Result<Jso
     Ok(Json(app.db.offers(&caller.user).await?))
 }
 
-/// Accepts what another user shares by a tag, or declines it; the answer may be changed later.
+/// Accepts or declines a shared tag; the answer can be changed later.
 #[utoipa::path(post, path = "/api/memories/offers", request_body = InvitationAnswer,
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn answer_offer(
@@ -184,7 +189,7 @@ pub(super) async fn answer_offer(
     Ok(Json(json!({ "owner": owner.as_str(), "tag": tag, "accepted": answer.accept, "changed": changed })))
 }
 
-/// Hides a memory that another user shares, on all of the caller's machines.
+/// Hides a shared memory on all of the caller's machines.
 #[utoipa::path(post, path = "/api/memories/{id}/mute", params(OfMemory),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn mute(
@@ -217,7 +222,7 @@ pub(super) async fn unmute(
     Ok(Json(json!({ "unmuted": short_id, "uuid": memory })))
 }
 
-/// Names the other users, for whoever wants to share with one: at most 1000.
+/// Lists other users, to share with: at most 1000.
 #[utoipa::path(get, path = "/api/users",
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn users(State(app): State<App>, caller: Caller) -> Result<Json<Value>, Problem> {
@@ -239,7 +244,7 @@ pub(super) async fn mute_owner(
     Ok(Json(json!({ "muted": owner.as_str() })))
 }
 
-/// Shows what a user shares again.
+/// Shows hidden memories of a user again.
 #[utoipa::path(delete, path = "/api/users/{user}/mute", params(("user" = String, Path)),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn unmute_owner(

@@ -18,7 +18,7 @@ use crate::keys::Place;
 use crate::secrets::{Aside, CannotKeepSecret, unhinted};
 use crate::threads::off_runtime;
 
-/// Carries out ops of a machine, each once.
+/// Applies changes of a machine, each once.
 #[utoipa::path(post, path = "/v1/sync/push", request_body = serde_json::Value,
     responses((status = 200, body = serde_json::Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn push(
@@ -29,7 +29,7 @@ pub(super) async fn push(
 ) -> Result<Json<Pushed>, Problem> {
     caller.may("write")?;
     if push.ops.len() > MOST_OPS {
-        return Err(Problem::invalid(format!("ops: {} are too many, send at most {MOST_OPS}", push.ops.len())));
+        return Err(Problem::invalid(format!("ops: {} are too many; send at most {MOST_OPS}", push.ops.len())));
     }
     if app.db.known(&caller.user, push.epoch, &marks).await?.is_none() {
         return Err(Problem::must_refetch());
@@ -43,14 +43,14 @@ pub(super) async fn push(
     Ok(Json(Pushed { answers, mark }))
 }
 
-/// Carries out one op. What a machine of before sends in clear is set aside here, where there is a place for it; where there
-/// is none it stays on the machine, and the machine says so.
+/// Applies one change. Redacts secrets that an earlier client sent in clear text. If the server has no place for
+/// secrets, it rejects the change and the secret stays on the machine.
 async fn carried_out(app: &App, caller: &Caller, sent: SentOp, now: Timestamp) -> Result<Answer, Problem> {
     let SentOp { op, meaning } = sent;
     let (op_id, memory) = (op.op_id, op.memory);
     let invalid = || Answer { op_id, memory, refused: Some(Refusal::Invalid), row: None, copy: None };
     let body = serde_json::to_vec(&op).map_err(|error| Problem::invalid(error.to_string()))?;
-    // A clock that is ahead must not make its details win for years.
+    // A fast clock must not make its details win for years.
     let op = Op { at: op.at.min(now), ..op };
     let (is_clean, op) = off_runtime(move || (Screened::clean(op.clone()).is_some(), op)).await?;
     let is_anothers = !is_clean && app.db.get(&caller.user, memory).await?.is_some_and(|found| found.share().is_some());
@@ -66,25 +66,25 @@ async fn carried_out(app: &App, caller: &Caller, sent: SentOp, now: Timestamp) -
     let (op, taken, hash) = match screened.await? {
         Ok(screened) => screened,
         Err(why) => {
-            tracing::warn!(%why, "an op is refused");
+            tracing::warn!(%why, "a change was rejected");
             return Ok(invalid());
         }
     };
     app.secrets.put(&app.db, &caller.user, memory, &taken).await?;
     app.note_dropped(caller, memory, &taken).await?;
-    // What it means was found out of another text, where something was taken out of it.
+    // The embedding belongs to another text if something was redacted.
     let sent = meaning.filter(|_| taken.is_empty()).map(|meaning| Sent { meaning, key: caller.key.clone() });
     match app.db.carry_out(caller, &op, &hash, sent.as_ref()).await {
-        // What can never be stored holds up nothing that can.
+        // A change that can never be stored must not block others.
         Err(error) if error.remedy() == Remedy::Change => {
-            tracing::warn!(%error, "an op cannot be stored");
+            tracing::warn!(%error, "a change could not be stored");
             Ok(invalid())
         }
         done => Ok(done?),
     }
 }
 
-/// Tells what changed after a cursor.
+/// Returns changes after a cursor.
 #[utoipa::path(get, path = "/v1/sync/changes", params(ChangesQuery),
     responses((status = 200, body = serde_json::Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn changes(
@@ -98,7 +98,7 @@ pub(super) async fn changes(
     let place = Place { epoch: query.epoch, after: query.after };
     let is_noted = app.heard.is_noted(&caller.key, &machine, place);
     if is_noted && caller.at.is_known_to(query.epoch, query.after, &marks) {
-        // The look-up of the key has said it all.
+        // The key look-up already contains the answer.
         return Ok(Json(Page {
             keeps_secrets: app.secrets.has_place(),
             ..Page::nothing_new(query.after, caller.at.mark)
@@ -107,15 +107,15 @@ pub(super) async fn changes(
     let limit = query.limit.unwrap_or(MOST_ROWS);
     let page = app.db.changes(&caller.user, query.epoch, &marks, query.after, limit).await?;
     let page = page.ok_or_else(Problem::must_refetch)?;
-    // News go out though nobody can be told that they were asked for.
+    // Returns changes even if the request cannot be recorded.
     match app.db.asked_after(&caller, &machine, query.after).await {
         Ok(()) => app.heard.note(&caller.key, &machine, place),
-        Err(error) => tracing::warn!(%error, "how far a machine has taken the news"),
+        Err(error) => tracing::warn!(%error, "the position of a machine in the change feed"),
     }
     Ok(Json(Page { keeps_secrets: app.secrets.has_place(), ..page }))
 }
 
-/// Gives all that the caller may see, in pages.
+/// Returns everything that the caller may see, in pages.
 #[utoipa::path(get, path = "/v1/sync/snapshot", params(SnapshotQuery),
     responses((status = 200, body = serde_json::Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn snapshot(

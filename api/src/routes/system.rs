@@ -1,4 +1,4 @@
-//! Whether the server is there, and whose a key is.
+//! Health, and the user of a key.
 //!
 //! Import and export.
 
@@ -26,8 +26,8 @@ use crate::secrets::SetAside;
 pub(crate) struct Status {
     /// ok.
     status: &'static str,
-    /// ok, sealed, denied, expired or unreachable: the vault that keeps secrets, where there is one. Without it all goes on
-    /// but what needs a secret.
+    /// ok, sealed, denied, expired or unreachable: the state of the vault, if there is one. Without it, only secrets
+    /// are affected.
     #[serde(skip_serializing_if = "Option::is_none")]
     vault: Option<&'static str>,
 }
@@ -43,17 +43,17 @@ pub(crate) struct Whose {
     scopes: Vec<String>,
 }
 
-/// Tells that the process lives; asks nobody.
+/// Confirms that the process is alive, without any query.
 #[utoipa::path(get, path = "/health", security(()), responses((status = 200, body = Status)))]
 pub(super) async fn health() -> Json<Status> {
     Json(Status { status: "ok", vault: None })
 }
 
-/// Tells that requests can be answered now.
+/// Confirms that requests can be answered.
 #[utoipa::path(get, path = "/ready", security(()), responses((status = 200, body = Status), (status = 503, body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn ready(State(app): State<App>) -> Result<Json<Status>, Problem> {
     if app.is_draining() {
-        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "draining", "this server is about to stop"));
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "draining", "the server is shutting down"));
     }
     if app.db.is_ready().await {
         return Ok(Json(Status { status: "ok", vault: app.vault_state.known() }));
@@ -67,12 +67,12 @@ pub(super) async fn auth_check(caller: Caller) -> Json<Whose> {
     Json(Whose { status: "ok", user_id: caller.user.as_str().to_owned(), scopes: caller.scopes })
 }
 
-/// Rows of an import, at most; they are one transaction.
+/// The maximum number of rows per import, which is one transaction.
 const MOST_ROWS: usize = 1_000;
 
-/// Stores many memories in one transaction; each row is reported on. A row that is refused does not hold the others up.
+/// Stores many memories in one transaction, and reports each row. A rejected row does not stop the others.
 #[utoipa::path(post, path = "/api/memories/import", request_body = Vec<NewMemory>,
-    params(("Idempotency-Key" = Option<String>, Header, description = "A retry with the same key stores once")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "A retry with the same key is stored once")),
     responses((status = 200, body = Vec<ImportedRow>), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn import(
     State(app): State<App>,
@@ -82,7 +82,7 @@ pub(super) async fn import(
 ) -> Result<Json<Vec<ImportedRow>>, Problem> {
     caller.may("write")?;
     let given = idempotency(&headers, "import", &body)?;
-    // Rows are read one by one: a bad one is its own problem.
+    // Parses each row separately, so a bad row is its own problem.
     let rows: Vec<&RawValue> = serde_json::from_slice(&body).map_err(|error| Problem::invalid(error.to_string()))?;
     if rows.len() > MOST_ROWS {
         return Err(Problem::invalid(format!("{} rows are too many; send at most {MOST_ROWS} at a time", rows.len())));
@@ -121,7 +121,7 @@ pub(super) async fn import(
                     imported.importance = Some(document.details.importance.into());
                 }
             }
-            Ok(None) => imported.error = Some("the memory was removed for good".into()),
+            Ok(None) => imported.error = Some("the memory was deleted permanently".into()),
             Err(problem) => imported.error = Some(problem.detail().to_owned()),
         }
     }
@@ -140,7 +140,7 @@ async fn asked(
     creation(app, new, idempotency, caller, text.as_bytes()).await
 }
 
-/// A memory as a line that `tessera import` reads: named by its UUID alone, with lists.
+/// A memory as a line for `tessera import`: with its UUID, and with lists.
 fn line(view: &MemoryView) -> String {
     let mut line = json!(view);
     if let Some(fields) = line.as_object_mut() {
@@ -160,21 +160,21 @@ fn line(view: &MemoryView) -> String {
     line.to_string() + "\n"
 }
 
-/// Gives all of the caller's own memories, one JSON object a line, as `tessera import` reads them: `id` is the UUID, `tags` are
-/// a list.
+/// Returns the caller's own memories, one JSON object per line, as `tessera import` reads them: `id` is the UUID,
+/// `tags` is a list.
 #[utoipa::path(get, path = "/api/memories/export",
     responses((status = 200, body = String, content_type = "application/x-ndjson"), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn export(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
     caller.may("read")?;
-    // What fails before anything is sent is a problem like any other.
+    // An error before the first byte is an ordinary problem.
     let first = app.db.own_after(&caller.user, None).await?;
-    // A page is read when the one before was taken: nothing is held for a slow reader but a page.
+    // Reads a page after the client has read the previous one, so a slow client costs one page.
     let pages = futures_util::stream::try_unfold((app.db, caller.user, first), |(db, user, page)| async move {
         let Some(last) = page.last() else { return Ok(None) };
         let lines: String = page.iter().filter_map(MemoryView::of).map(|view| line(&view)).collect();
         let next = db.own_after(&user, Some(last.row.memory)).await;
         let next = next.inspect_err(|error| tracing::error!(%error, "export"));
-        // A cut connection: the reader must not take a part for the whole.
+        // An error cuts the connection, so the client does not take a part for the whole.
         let next = next.map_err(|_| std::io::Error::other("the database failed"))?;
         Ok::<_, std::io::Error>(Some((Bytes::from(lines), (db, user, next))))
     });

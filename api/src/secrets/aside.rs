@@ -1,8 +1,7 @@
-//! Keeps what is found in the texts of one request, and says what became of it.
+//! Stores the secrets in the texts of one request, and reports the result.
 //!
-//! Values on their way into a vault and out of it. A value is in the vault before its row is written, and is noted before
-//! that: what then has no row is an orphan, and leaves the vault again. What a row that is gone had there leaves it once the
-//! vault says so.
+//! Also moves values into and out of a vault. A value is recorded, then written to the vault, then its row is written.
+//! A value without a row is an orphan and is removed. Values of a deleted row are removed when the vault answers.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -18,56 +17,59 @@ use super::rules::{SecretError, SecretMode, Secrets, Taken};
 use crate::db::{Db, DbError, UserId};
 use crate::error::Problem;
 
-/// Letters of a name: none that is taken for another.
+/// The letters of names, without similar-looking ones.
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-/// Letters of a name beside its `s`.
+/// The number of letters of a name, after the `s`.
 const NAME_LETTERS: usize = 5;
-/// The kind of a text that is one secret as a whole.
+/// The kind of a text that is secret as a whole.
 const WHOLE: &str = "text";
 
-/// Why a text with a credential is not stored.
+/// Why a text with a credential cannot be stored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CannotKeepSecret {
     /// The server keeps none.
     #[error(
-        "it holds a credential ({kind}), and this server has no place for secrets: take it out, or ask whoever runs the \
-         server to give it TESSERA_SECRET_KEY or a vault"
+        "contains a credential ({kind}), and this server stores no secrets; remove it, or ask the operator of the \
+        server to set TESSERA_SECRET_KEY or a vault"
     )]
     Refused {
         /// What it is.
         kind: String,
     },
     /// The memory is another user's.
-    #[error("it holds a credential ({kind}), and the memory is another user's: store it in a memory of your own")]
+    #[error(
+        "contains a credential ({kind}), and the memory belongs to another user; store it in a memory of your \
+        own"
+    )]
     NotOwn {
         /// What it is.
         kind: String,
     },
-    /// All of it would be thrown away.
-    #[error("all of it is to be kept secret, and this server keeps no secrets: nothing of it would be left")]
+    /// The whole text would be discarded.
+    #[error("the whole text is secret, and this server discards secrets, so nothing would be stored")]
     Nothing,
-    /// There are no random numbers to seal it with.
-    #[error("it holds a credential ({kind}) that cannot be sealed now; try again")]
+    /// The system has no random numbers for the encryption.
+    #[error("contains a credential ({kind}) that cannot be encrypted now; try again")]
     NotSealed {
         /// What it is.
         kind: String,
     },
 }
 
-/// A credential that was taken out of a text, as the reply names it.
+/// A redacted credential in an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct SetAside {
-    /// How the text names it; nothing where it was not kept.
+    /// Its name in the text; missing if it was discarded.
     name: Option<String>,
     /// What it is, in words.
     kind: String,
-    /// What stands in the text where it stood.
+    /// The placeholder in the text.
     place: String,
     /// `encrypted`, `vault` or `dropped`.
     kept: &'static str,
 }
 
-/// Keeps what is found in what one user says of one memory.
+/// Stores the secrets in one user's texts of one memory.
 pub(crate) struct Aside<'a> {
     secrets: &'a Secrets,
     owner: &'a str,
@@ -75,7 +77,7 @@ pub(crate) struct Aside<'a> {
     taken: Vec<Taken>,
 }
 
-/// What was asked for, without the credentials that stood in it.
+/// The requested question, without credentials.
 pub(crate) struct Looked {
     pub(crate) action: Screened<Action>,
     pub(crate) taken: Vec<Taken>,
@@ -84,22 +86,22 @@ pub(crate) struct Looked {
 }
 
 impl<'a> Aside<'a> {
-    /// For a memory of the user's own.
+    /// For a memory of the user.
     pub(crate) fn own(secrets: &'a Secrets, owner: &'a str) -> Self {
         Self { secrets, owner, is_own: true, taken: Vec::new() }
     }
 
-    /// For another user's memory, whose secrets are not this user's to leave there.
+    /// For another user's memory, whose secrets this user must not store.
     pub(crate) fn anothers(secrets: &'a Secrets, user: &'a str) -> Self {
         Self { is_own: false, ..Self::own(secrets, user) }
     }
 
-    /// Looks through what is said of a memory.
+    /// Screens the texts of a memory.
     pub(crate) fn look<T: Texts>(&mut self, said: T, memory: MemoryUuid) -> Result<Screened<T>, CannotKeepSecret> {
         screened(said, memory, self)
     }
 
-    /// What was asked for, with all that was found on the way to it.
+    /// The screened action, with all secrets.
     pub(crate) fn looked(self, action: Screened<Action>) -> Looked {
         let kept = match self.secrets.mode {
             SecretMode::Vault => "vault",
@@ -120,7 +122,7 @@ impl<'a> Aside<'a> {
         self.taken
     }
 
-    /// A name for a value: under a key the same value of an owner has the same name.
+    /// A name for a value. Under one key, the same value of an owner has the same name.
     fn name_of(&self, mark: &[u8]) -> Option<Name> {
         let mut bytes = [0; NAME_LETTERS];
         match mark.get(..NAME_LETTERS) {
@@ -157,7 +159,7 @@ impl Keeper for Aside<'_> {
             SecretMode::Encrypt | SecretMode::Vault => {}
         }
         let not_sealed = || CannotKeepSecret::NotSealed { kind: kind.to_owned() };
-        // It was found before, on the way to what is looked through now.
+        // The value was found before in the same request.
         let known = self.taken.iter().find(|taken| *taken.value == value).and_then(|taken| taken.name.clone());
         let mark = self.secrets.mark(self.owner, value);
         let name = match &known {
@@ -165,7 +167,7 @@ impl Keeper for Aside<'_> {
             None => self.name_of(&mark).ok_or_else(not_sealed)?,
         };
         let sealed = match self.secrets.mode {
-            // Its value is put into the vault before the row is written.
+            // The value is written to the vault before the row.
             SecretMode::Vault => Vec::new(),
             _ => self.secrets.sealed(self.owner, memory, name.as_str(), value).map_err(|_| not_sealed())?,
         };
@@ -177,8 +179,8 @@ impl Keeper for Aside<'_> {
     }
 }
 
-/// A request as JSON without any text in which one of these values stands, or in which a credential is found: what is
-/// kept of a request to know it again must not tell of a value by a guess.
+/// A request as JSON, without texts that contain one of these values or any credential. The stored copy identifies a
+/// retry, and must not reveal a value to guessing.
 pub(crate) fn unhinted(body: &[u8], taken: &[Taken]) -> Vec<u8> {
     if taken.is_empty() {
         return body.to_vec();
@@ -204,7 +206,7 @@ fn hide(json: &mut Value, taken: &[Taken]) {
     }
 }
 
-/// The field of a request in which a credential is found first, for whoever is to take it out.
+/// The first field of a request with a credential, for the error message.
 pub(crate) fn field_of(body: &[u8]) -> String {
     let json: Value = serde_json::from_slice(body).unwrap_or_default();
     let fields = json.as_object().into_iter().flatten();
@@ -221,7 +223,7 @@ fn holds_one(json: &Value) -> bool {
     }
 }
 
-/// Why a value did not get into the vault.
+/// Why a value was not written to the vault.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum VaultedError {
     /// The vault.
@@ -241,13 +243,13 @@ impl From<VaultedError> for SecretError {
     }
 }
 
-/// Where the values of a reply come from.
+/// The source of the values in an answer.
 pub(crate) fn source_of(in_vault: bool) -> &'static str {
     if in_vault { "vault" } else { "encrypted" }
 }
 
 impl Secrets {
-    /// Puts values into the vault, where that is where they are kept.
+    /// Writes values to the vault, if the mode says so.
     pub(crate) async fn put(
         &self,
         db: &Db,
@@ -273,7 +275,7 @@ impl Secrets {
         Ok(())
     }
 
-    /// What the vault has for a memory, by its id or the older system's number.
+    /// The vault's values for a memory, by its UUID or the older system's ID.
     pub(crate) async fn read(&self, owner: &str, id: &str) -> Result<Option<Fields>, VaultError> {
         let Some(vault) = &self.vault else { return Ok(None) };
         let path = vault.template().path(owner, id)?;
@@ -281,7 +283,7 @@ impl Secrets {
     }
 }
 
-/// How a vault is: `ok`, or what is wrong in a word.
+/// The state of a vault: `ok`, or one word for the error.
 pub(crate) async fn state_of(vault: &Vault) -> &'static str {
     match vault.health().await {
         Ok(health) if health.sealed || !health.initialized => return "sealed",
@@ -291,7 +293,7 @@ pub(crate) async fn state_of(vault: &Vault) -> &'static str {
     vault.token().await.map_or_else(|error| cause_of(&error), |_| "ok")
 }
 
-/// Takes out of the vault what has no row, of all users who have anything on its way into the vault or out of it. Gives how much that was.
+/// Removes orphans of all users from the vault. Returns their number.
 pub(crate) async fn reap(db: &Db, secrets: &Secrets) -> Result<u64, VaultedError> {
     let Some(vault) = &secrets.vault else { return Ok(0) };
     let mut reaped = 0;
@@ -299,9 +301,9 @@ pub(crate) async fn reap(db: &Db, secrets: &Secrets) -> Result<u64, VaultedError
         let user: UserId = user.parse()?;
         match reap_of(db, vault, &user).await {
             Ok(count) => reaped += count,
-            // One path that this server must not change keeps no other user's values in the vault.
+            // One forbidden path must not keep other users' values in the vault.
             Err(VaultedError::Vault(error)) if cause_of(&error) == "denied" => {
-                tracing::warn!(%error, user = user.as_str(), "values stay in the vault");
+                tracing::warn!(%error, user = user.as_str(), "secrets could not be removed from the vault");
             }
             Err(error) => return Err(error),
         }
@@ -326,7 +328,7 @@ async fn reap_of(db: &Db, vault: &Vault, user: &UserId) -> Result<u64, VaultedEr
     Ok(reaped)
 }
 
-/// Takes one value away; with the last the path goes, and all versions with it.
+/// Removes one value; with the last one, removes the path and all versions.
 async fn without(vault: &Vault, path: &SecretPath, name: &str) -> Result<(), VaultError> {
     let Some(found) = vault.read(path).await? else { return Ok(()) };
     if found.data.names().all(|known| known == name) {
@@ -340,14 +342,10 @@ impl From<VaultError> for Problem {
         tracing::warn!(%error, "vault");
         metrics::counter!("tessera_vault_errors_total", "cause" => cause_of(&error)).increment(1);
         let (code, detail) = match cause_of(&error) {
-            "sealed" => ("vault_sealed", "the vault that keeps secrets is sealed; its operator must unseal it"),
-            "denied" => {
-                ("vault_denied", "the vault does not allow this server to do that; its operator must change the policy")
-            }
-            "expired" => {
-                ("vault_expired", "the vault does not know the server's token any more; the server needs a new one")
-            }
-            _ => ("vault_unreachable", "the vault that keeps secrets does not answer; try again"),
+            "sealed" => ("vault_sealed", "the vault is sealed; its operator must unseal it"),
+            "denied" => ("vault_denied", "the vault does not allow this; its operator must change the policy"),
+            "expired" => ("vault_expired", "the server's vault token is no longer valid; the server needs a new one"),
+            _ => ("vault_unreachable", "the vault does not answer; try again"),
         };
         Self::unavailable(code, detail)
     }
@@ -362,7 +360,7 @@ impl From<VaultedError> for Problem {
     }
 }
 
-/// The cause of a failure of the vault: one word for metrics and logs.
+/// The cause of a vault error, as one word for metrics and logs.
 fn cause_of(error: &VaultError) -> &'static str {
     match error {
         VaultError::Sealed | VaultError::NotInitialized => "sealed",

@@ -1,9 +1,10 @@
-//! What becomes of credentials in texts that reach the server: where they are kept, with which key, and how they are had back.
+//! Secrets in texts that reach the server: where they are stored, with which key, and how they are returned.
 //!
-//! - [`Secrets`]: the rules, the keys and the vault of a server.
-//! - [`Aside`]: keeps what is found in the texts of one request, in the database or in a vault.
+//! - [`Secrets`]: the mode, the keys and the vault of a server.
+//! - [`Aside`]: stores the secrets of one request in the database or a vault.
 //!
-//! `aside` and the errors of the server use each other: what cannot be kept is a problem of the request.
+//! `aside` and the server's errors import each other, because a secret that cannot be stored is a problem of the
+//! request.
 
 mod aside;
 mod rules;

@@ -1,4 +1,4 @@
-//! The rules of a server: whether it keeps secrets, with which key, in which vault.
+//! The secrets configuration of a server: mode, keys, vault.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,11 +13,11 @@ use zeroize::Zeroizing;
 use crate::db::{Db, DbError};
 
 names! {
-/// What a server does with a credential that it finds in a text.
+/// How a server handles a credential in a text.
 pub enum SecretMode {
     /// Encrypts it, beside its memory.
     Encrypt = "encrypt",
-    /// Takes it out of the text and keeps it nowhere.
+    /// Redacts and discards it.
     Drop = "drop",
     /// Stores nothing of the text.
     Refuse = "refuse",
@@ -34,14 +34,14 @@ impl FromStr for SecretMode {
     }
 }
 
-/// What somebody sets. A key is 64 hexadecimal digits, or a passphrase.
+/// The configured values. A key is 64 hexadecimal digits or a passphrase.
 #[derive(Clone, Default)]
 pub struct SecretRules {
-    /// What is done; without it, what the rest allows: a vault, else a key, else nothing is stored.
+    /// The mode; by default a vault, else a key, else texts are rejected.
     pub mode: Option<SecretMode>,
     /// The key that seals.
     pub key: Option<Zeroizing<String>>,
-    /// Keys that sealed before it, and open what they sealed.
+    /// Previous keys, which only decrypt.
     pub before: Vec<Zeroizing<String>>,
     /// The vault.
     pub vault: Option<Config>,
@@ -55,34 +55,34 @@ impl fmt::Debug for SecretRules {
     }
 }
 
-/// Why a server cannot keep secrets as it is set to.
+/// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SecretError {
     /// A mode that is none.
-    #[error("{given:?} is no way to treat secrets; give encrypt, drop, refuse or vault")]
+    #[error("{given:?} is not a valid mode; use encrypt, drop, refuse or vault")]
     Mode {
         /// What was given.
         given: String,
     },
     /// To encrypt takes a key.
-    #[error("secrets are to be encrypted, and there is no key; give TESSERA_SECRET_KEY")]
+    #[error("the mode is encrypt, but there is no key; set TESSERA_SECRET_KEY")]
     NoKey,
-    /// To keep them in a vault takes one.
-    #[error("secrets are to be kept in a vault, and there is none; give VAULT_ADDR")]
+    /// The mode vault needs a vault.
+    #[error("the mode is vault, but there is no vault; set VAULT_ADDR")]
     NoVault,
     /// A key that is none.
     #[error("a secret key cannot be used: {0}")]
     Key(#[from] KeyError),
-    /// What is sealed in this database was sealed with another key.
+    /// The database is encrypted with another key.
     #[error(
-        "the key for secrets is {at_hand}, and this database is sealed with {needed}; give the key of then, or give it in \
-         TESSERA_SECRET_KEY_BEFORE beside the new one"
+        "the configured key is {at_hand}, but this database is encrypted with {needed}; set that key, or add it in \
+        TESSERA_SECRET_KEY_BEFORE beside the new one"
     )]
     OtherKey {
-        /// The id of the key that this database knows.
+        /// The ID of the key that this database uses.
         needed: String,
-        /// The id of the key that was given.
+        /// The ID of the configured key.
         at_hand: String,
     },
     /// The vault.
@@ -93,13 +93,13 @@ pub enum SecretError {
     Db(#[from] DbError),
 }
 
-/// What a server keeps secrets with.
+/// Everything that a server needs for secrets.
 #[derive(Debug)]
 pub struct Secrets {
     pub(super) mode: SecretMode,
     pub(super) keys: Option<Keys>,
     pub(super) vault: Option<Vault>,
-    /// As given, for what the older system encrypted.
+    /// The keys as configured, for values of the older system.
     given: Vec<Zeroizing<String>>,
 }
 
@@ -107,7 +107,7 @@ pub struct Secrets {
 pub(crate) enum Opened {
     /// The value.
     Value(Value),
-    /// It was sealed with a key that is not at hand.
+    /// The key that encrypted it is missing.
     NoKey,
 }
 
@@ -119,15 +119,15 @@ pub(crate) struct Taken {
 }
 
 impl Secrets {
-    /// A server that has no place for secrets, and refuses texts with credentials.
+    /// A server without a place for secrets, which rejects texts with credentials.
     pub fn refusing() -> Self {
         Self { mode: SecretMode::Refuse, keys: None, vault: None, given: Vec::new() }
     }
 
-    /// Opens what the rules name, and holds this server's key against the one that the database knows.
+    /// Opens the configuration, and compares the key with the one that the database uses.
     ///
     /// # Errors
-    /// When the rules cannot be kept, or another server of this database has another key.
+    /// If the configuration cannot be used, or another server of this database uses another key.
     pub async fn open(db: &Db, rules: SecretRules) -> Result<Self, SecretError> {
         let SecretRules { mode, key, before, vault } = rules;
         let mode = mode.unwrap_or(match (&vault, &key) {
@@ -139,7 +139,7 @@ impl Secrets {
         let given: Vec<Zeroizing<String>> = key.into_iter().chain(before).collect();
         let made = {
             let given = given.clone();
-            // A passphrase takes tens of milliseconds and as many megabytes.
+            // Deriving a key from a passphrase takes tens of milliseconds and megabytes.
             let keys = move || given.iter().map(|text| Key::given(text, &salt)).collect::<Result<Vec<_>, _>>();
             tokio::task::spawn_blocking(keys).await.unwrap_or(Err(KeyError::Passphrase))?
         };
@@ -160,12 +160,12 @@ impl Secrets {
         }
     }
 
-    /// What is done with a credential.
+    /// How credentials are handled.
     pub fn mode(&self) -> SecretMode {
         self.mode
     }
 
-    /// True where there is a place for secrets.
+    /// True if there is a place for secrets.
     pub(crate) fn has_place(&self) -> bool {
         matches!(self.mode, SecretMode::Encrypt | SecretMode::Vault)
     }
@@ -175,18 +175,18 @@ impl Secrets {
         self.keys.as_ref().map(|keys| keys.current.id().to_string())
     }
 
-    /// The vault, where there is one.
+    /// The vault, if there is one.
     pub fn vault(&self) -> Option<&Vault> {
         self.vault.as_ref()
     }
 
-    /// What tells equal values of an owner; nothing where there is no key.
+    /// The mark that is equal for equal values of an owner; empty without a key.
     pub(crate) fn mark(&self, owner: &str, value: &str) -> Vec<u8> {
         let said = Zeroizing::new(format!("{owner}\0{value}"));
         self.keys.as_ref().map(|keys| keys.current.mark(&said)).unwrap_or_default()
     }
 
-    /// A value as it is kept for its owner and memory: sealed, or empty where it lies in the vault.
+    /// The stored form of a value for its owner and memory: encrypted, or empty if it is in the vault.
     pub(crate) fn secret(&self, owner: &str, memory: MemoryUuid, taken: &Taken) -> Result<Secret, SealError> {
         let name = taken.name.clone().ok_or(SealError::NotSealed)?;
         let sealed = match self.mode {
@@ -196,7 +196,7 @@ impl Secrets {
         Ok(Secret { name, kind: taken.kind.clone(), mark: self.mark(owner, &taken.value), sealed })
     }
 
-    /// Seals a value for its owner and memory.
+    /// Encrypts a value for its owner and memory.
     pub(crate) fn sealed(
         &self,
         owner: &str,
@@ -208,7 +208,7 @@ impl Secrets {
         seal(&keys.current, Bound { user: owner, memory: &memory.to_string(), name }, value)
     }
 
-    /// Opens what was sealed for an owner and memory.
+    /// Decrypts a value of an owner and memory.
     pub(crate) fn opened(
         &self,
         owner: &str,
@@ -224,7 +224,7 @@ impl Secrets {
         }
     }
 
-    /// What the older system encrypted, with any of the keys at hand.
+    /// Decrypts a value of the older system with any configured key.
     pub(crate) fn opened_older(&self, ciphertext: &[u8]) -> Option<Value> {
         self.given.iter().find_map(|given| open_older(given, ciphertext).ok())
     }

@@ -113,12 +113,12 @@ fn a_user_who_is_removed_is_named_nowhere_and_whoever_saw_theirs_is_told() {
             ("users", 1),
             ("api_keys", 1),
             ("user_seq", 1),
-            ("memory_shares of others", 1),
-            ("tag_shares of others", 1),
-            ("mutes of others", 1),
-            ("memories of others", 1),
-            ("purges of others", 1),
-            ("feed of others", 1),
+            ("memory_shares of other users", 1),
+            ("tag_shares of other users", 1),
+            ("mutes of other users", 1),
+            ("memories of other users", 1),
+            ("purges of other users", 1),
+            ("feed of other users", 1),
         ] {
             assert_eq!((named.get(table), removed.get(table)), (Some(&rows), Some(&rows)), "{table}: {removed:?}");
         }

@@ -125,7 +125,7 @@ fn without_a_place_nothing_with_a_credential_is_stored_and_the_field_is_named() 
         let rows = json!([{ "content": said() }, { "content": "Another plain one" }]);
         let report = Site::ok(site.post(&ada, "/api/memories/import", &rows).await).await;
         assert!(
-            report[0]["error"].as_str().unwrap().contains("no place for secrets") && report[1].get("error").is_none()
+            report[0]["error"].as_str().unwrap().contains("TESSERA_SECRET_KEY") && report[1].get("error").is_none()
         );
         let shared = json!({ "tag": github(), "shared_with": "ada" });
         assert_eq!(

@@ -36,7 +36,7 @@ fn leads_the_key_nowhere(world: &World, url: &str) {
         let other = Front::start(url);
         let ran = with(world, &[("MEMORY_API_URL", other.url.as_str())], arguments);
         assert!(
-            ran.stderr.contains("the key of config.toml is for") || arguments == ["doctor"],
+            ran.stderr.contains("the key in config.toml belongs to") || arguments == ["doctor"],
             "{arguments:?}: {ran:?}"
         );
         assert!(other.seen().is_empty(), "{arguments:?}: {:?}", other.seen());
@@ -58,7 +58,7 @@ fn variables_alone_join_an_empty_store_and_of_what_was_here_nothing_new_is_told(
     ] {
         let empty = World::new();
         let status = with(&empty, &names, &["sync", "status"]);
-        assert!(status.stdout.contains("not joined yet: it knows the key, of ada"), "{status:?}");
+        assert!(status.stdout.contains("not joined yet: the server accepts the key of ada"), "{status:?}");
         let now = with(&empty, &names, &["sync", "now"]);
         assert_eq!((now.code, now.stdout.as_str()), (Some(0), "0 changes sent, 1 received\n"), "{now:?}");
         assert_eq!(empty.contents(), ["Deploys happen on Tuesdays"]);
@@ -69,13 +69,13 @@ fn variables_alone_join_an_empty_store_and_of_what_was_here_nothing_new_is_told(
     full.remember("Kept on this machine");
     full.remember("Deploys happen on Tuesdays");
     let status = with(&full, &variables, &["sync", "status"]);
-    assert!(status.stdout.contains("2 memories are here already") && !status.stdout.contains(&ada), "{status:?}");
+    assert!(status.stdout.contains("already has 2 memories") && !status.stdout.contains(&ada), "{status:?}");
     // A directory can set variables: a store that has memories joins nobody by them.
     let now = with(&full, &variables, &["sync", "now"]);
     assert!(now.code == Some(1) && now.stderr.contains(&format!("run `tessera sync join {url}`")), "{now:?}");
     let doctor = with(&full, &variables, &["doctor"]);
     assert!(doctor.code == Some(1) && doctor.stdout.contains("team server"), "{doctor:?}");
-    assert!(doctor.stdout.contains(&format!("is not in use: {url} is set by an environment variable")), "{doctor:?}");
+    assert!(doctor.stdout.contains(&format!("is not used: an environment variable sets {url}")), "{doctor:?}");
     let mut client = Client::start_with(&full, &variables);
     client.ok("memory_store", json!({ "content": "Told to nobody" }));
     // The server is asked in the background.
@@ -102,13 +102,13 @@ fn variables_alone_join_an_empty_store_and_of_what_was_here_nothing_new_is_told(
     assert!(status.stdout.contains("sync join --upload all sends them"), "{status:?}");
     let mut client = Client::start_with(&full, &variables);
     let count = client.ok("memory_count", json!({}));
-    assert!(count.contains("1 from before kept on this machine"), "{count}");
+    assert!(count.contains("1 local only, from before joining"), "{count}");
     assert!(client.close().success());
     // A session is told, once.
     let event =
         json!({ "hook_event_name": "SessionStart", "session_id": "s", "source": "startup", "cwd": full.path("user") });
     let begun = || full.run_with_stdin(&["hook"], event.to_string().as_bytes()).stdout;
-    assert!(begun().contains("1 memories from before the team server was set stay on this machine"));
+    assert!(begun().contains("1 memories from before you joined the team server stay on this machine"));
     assert!(!begun().contains("from before"));
     let (deploys, notes) = ("Deploys happen on Tuesdays", "Release notes are written by Ines");
     assert_eq!(there(&server, &ada), [deploys, notes]);
@@ -131,7 +131,7 @@ fn who_leaves_has_left_whatever_the_variables_say() {
     assert_eq!(with(&world, &variables, &["sync", "leave"]).code, Some(0));
     world.remember("Told to nobody");
     let now = with(&world, &variables, &["sync", "now"]);
-    assert!(now.code == Some(1) && now.stderr.contains("switched off"), "{now:?}");
+    assert!(now.code == Some(1) && now.stderr.contains("sync.mode is off"), "{now:?}");
     let mut client = Client::start_with(&world, &variables);
     assert!(client.ok("memory_count", json!({})).contains("sync: local only"));
     assert!(client.close().success());
@@ -192,7 +192,7 @@ fn another_users_key_is_told_nothing_of_a_store() {
     let variables = [("TESSERA_SERVER", url.as_str()), ("TESSERA_API_KEY", bob.as_str())];
     world.remember("Nor this");
     let now = with(&world, &variables, &["sync", "now"]);
-    assert!(now.code == Some(1) && now.stderr.contains("belongs to ada"), "{now:?}");
+    assert!(now.code == Some(1) && now.stderr.contains("is already joined to"), "{now:?}");
     assert_eq!(there(&server, &bob), [""; 0]);
     exchange(&world);
     assert_eq!(there(&server, &ada), ["For nobody but ada", "Nor this"]);
@@ -224,7 +224,7 @@ fn what_is_stored_is_on_the_server_at_once_and_news_come_within_the_interval() {
     for wrong in ["soon", "0", "1.5"] {
         let mut client = Client::start_with(&desk, &variables(wrong));
         let count = client.ok("memory_count", json!({}));
-        assert!(count.contains("not in use: sync.interval"), "{count}");
+        assert!(count.contains("not used: sync.interval"), "{count}");
         assert!(client.close().success());
     }
 }
@@ -236,10 +236,10 @@ fn an_address_that_would_show_the_key_to_a_network_leaves_the_store_alone_and_sa
     let mut client = Client::start_with(&world, &variables);
     client.ok("memory_store", json!({ "content": "Stored all the same" }));
     let count = client.ok("memory_count", json!({}));
-    assert!(count.contains("not https") && count.contains("local only"), "{count}");
+    assert!(count.contains("needs https") && count.contains("local only"), "{count}");
     assert!(client.close().success());
     let status = with(&world, &variables, &["sync", "status"]);
-    assert!(status.code == Some(0) && status.stderr.contains("not https"), "{status:?}");
+    assert!(status.code == Some(0) && status.stderr.contains("needs https"), "{status:?}");
     // With a key of the older system alone its server is where it always was; with one of ours nobody is asked.
     let status = with(&world, &[("CLAUDE_MEMORY_API_KEY", "key-alice-xxx")], &["sync", "status"]);
     assert!(status.stdout.contains("http://localhost:8080"), "{status:?}");
@@ -257,7 +257,7 @@ fn a_key_that_is_refused_at_first_contact_is_said_to_be() {
     let started = Instant::now();
     loop {
         let count = client.ok("memory_count", json!({}));
-        if count.contains("refuses the key") {
+        if count.contains("rejects the key") {
             assert!(count.contains("sync: local only"), "{count}");
             break;
         }
@@ -266,7 +266,7 @@ fn a_key_that_is_refused_at_first_contact_is_said_to_be() {
     }
     assert!(client.close().success());
     let now = with(&world, &variables, &["sync", "now"]);
-    assert!(now.code == Some(1) && now.stderr.contains("refuses the key"), "{now:?}");
+    assert!(now.code == Some(1) && now.stderr.contains("rejects the key"), "{now:?}");
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn one_change_on_which_the_server_fails_does_not_block_the_others() {
     });
     for _ in 0..2 {
         let ran = laptop.run(&["sync", "now"]);
-        assert!(ran.code == Some(1) && ran.stderr.contains("failed to process"), "{ran:?}");
+        assert!(ran.code == Some(1) && ran.stderr.contains("the server failed"), "{ran:?}");
     }
     let status = laptop.json(&["sync", "status"]);
     assert_eq!((&status["waiting"], &status["failing"], &status["refused"]), (&json!(1), &json!(1), &json!(0)));

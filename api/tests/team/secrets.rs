@@ -44,7 +44,7 @@ fn is_given_back(mut server: TeamServer) {
     exchange(&bobs);
     assert!(bobs.contents()[0].contains(name));
     let refused = ["1", name].map(|which| bobs.run(&["secret", "show", which]));
-    assert!(refused.iter().all(|ran| ran.code == Some(1) && ran.stderr.contains("no secret")), "{refused:?}");
+    assert!(refused.iter().all(|ran| ran.code == Some(1) && ran.stderr.contains("unknown secret")), "{refused:?}");
     server.down();
     let alone = desktop.run(&["secret", "show", name]);
     assert!(alone.code == Some(1) && alone.stderr.contains("cannot be reached"), "{alone:?}");
@@ -80,7 +80,7 @@ fn a_server_without_a_place_gets_no_secret_and_the_other_machine_says_where_it_i
     let kept = laptop.json(&["secret", "list"])["secrets"][0].clone();
     assert_eq!(kept["on_server"], false, "{kept}");
     let elsewhere = desktop.run(&["secret", "show", kept["name"].as_str().unwrap()]);
-    assert!(elsewhere.code == Some(1) && elsewhere.stderr.contains("set aside on another machine"), "{elsewhere:?}");
+    assert!(elsewhere.code == Some(1) && elsewhere.stderr.contains("stored on another device"), "{elsewhere:?}");
     assert_eq!(laptop.run(&["secret", "show", "1"]).stdout, format!("{SAID}\n"));
 }
 

@@ -1,5 +1,5 @@
-//! One table: every set, every ranker. What others rank is packed by our packer in the same budget, so that what differs
-//! is the order, and whether one knows when to be silent.
+//! One table of all sets and rankers. Our packer fills the budget for all of them, so only the order and the threshold
+//! differ.
 
 use std::path::{Path, PathBuf};
 
@@ -9,16 +9,16 @@ use tessera_engine::score::Weights;
 
 use crate::{EvalConfig, EvalError, Fixture, Leg, QuestionFile, Ranker, Unit, Vectors, evaluate_locomo};
 
-/// What the reply to a question over short notes may cost, and to one over conversations.
+/// The budget of a question over short notes, and of one over conversations.
 const NOTES_BUDGET: u32 = 400;
 const CONVERSATION_BUDGET: u32 = 1000;
 
-/// Who is compared: the name, and how it ranks.
+/// The compared systems: name and ranking.
 const RANKERS: [(&str, Ranker, Numbers, Leg); 5] = [
     ("FTS5", Ranker::Fts5, Numbers::Ours, Leg::Off),
     ("BM25", Ranker::Tessera, Numbers::Textbook, Leg::Off),
     ("encoder alone", Ranker::Encoder, Numbers::Ours, Leg::On),
-    ("Tessera, words alone", Ranker::Tessera, Numbers::Ours, Leg::Off),
+    ("Tessera, words only", Ranker::Tessera, Numbers::Ours, Leg::Off),
     ("Tessera", Ranker::Tessera, Numbers::Ours, Leg::On),
 ];
 
@@ -33,9 +33,9 @@ enum Numbers {
 pub struct Compared {
     /// The set.
     pub set: String,
-    /// What is measured, with its unit.
+    /// The measure with its unit.
     pub measure: String,
-    /// By ranker, in the order of [`Comparison::rankers`], as it is shown.
+    /// The displayed values, in the order of [`Comparison::rankers`].
     pub values: Vec<String>,
 }
 
@@ -48,11 +48,11 @@ pub struct Comparison {
     pub rows: Vec<Compared>,
 }
 
-/// Compares on every set that is found: `questions*.json`, `locomo*.json` and `beam*.json` in `data`, and
-/// `everyday/queries.toml` in `fixtures`. `done` is told what was measured, as it takes a while.
+/// Compares all sets: `questions*.json`, `locomo*.json` and `beam*.json` in `data`, and `everyday/queries.toml` in
+/// `fixtures`. Calls `done` after each measurement, because it takes a while.
 ///
 /// # Errors
-/// When a file cannot be read or is not in its format, or a store fails.
+/// If a file cannot be read or parsed, or a store fails.
 pub fn compare(
     data: &Path,
     fixtures: &Path,
@@ -60,7 +60,7 @@ pub fn compare(
     mut done: impl FnMut(&str, &str),
 ) -> Result<Comparison, EvalError> {
     let mut comparison = Comparison { rankers: RANKERS.map(|(name, ..)| name).to_vec(), rows: Vec::new() };
-    // Vectors are made once, however many ask for them.
+    // Embeddings are computed once for all rankers.
     let kept =
         tempfile::tempdir().map_err(|source| EvalError::File { path: PathBuf::from("temporary directory"), source })?;
     let cache = cache.unwrap_or_else(|| kept.path().to_path_buf());
@@ -143,7 +143,7 @@ impl Set {
         Some(Self { name, path, kind })
     }
 
-    /// What is measured on it, and the values.
+    /// Its measures and values.
     fn measure(&self, config: &EvalConfig) -> Result<Vec<(String, String)>, EvalError> {
         match self.kind {
             Kind::Questions => {
@@ -154,13 +154,13 @@ impl Set {
                     ("among the first three %".to_owned(), share(all.in_three)),
                     ("shown %".to_owned(), share(all.top + all.shown)),
                     ("MRR".to_owned(), format!("{:.3}", all.mrr)),
-                    ("silent though known %".to_owned(), share(all.silent)),
-                    (format!("quiet, of {} that nothing answers", all.unanswerable), all.quiet.to_string()),
+                    ("no result although a note answers %".to_owned(), share(all.silent)),
+                    (format!("no result, of {} unanswerable", all.unanswerable), all.quiet.to_string()),
                 ])
             }
             Kind::Everyday => {
                 let asked = Fixture::read(&self.path)?.evaluate(config)?;
-                let quiet = format!("quiet, of {} that nothing answers", asked.unrelated);
+                let quiet = format!("no result, of {} unanswerable", asked.unrelated);
                 Ok(vec![("MRR".to_owned(), format!("{:.3}", asked.report.mrr)), (quiet, asked.silent.to_string())])
             }
             Kind::Conversations => {
@@ -177,7 +177,7 @@ impl Set {
     }
 }
 
-/// The size that a name tells, as `100K` or `1M`, in thousands; 0 where it tells none.
+/// The size in a file name, such as `100K` or `1M`, in thousands; 0 if there is none.
 fn size_in(name: &str) -> u32 {
     let digits: String = name.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
     let unit = name.split_once(&digits).and_then(|(_, after)| after.chars().next());

@@ -1,4 +1,4 @@
-//! Our own notes and questions: `queries.toml` with `corpus/*.jsonl` beside it.
+//! Our own notes and questions: `queries.toml`, with `corpus/*.jsonl` beside it.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -13,7 +13,7 @@ use tessera_engine::domain::{MemoryRef, MemoryUuid, RecallRequest, Scope, ShortI
 use tessera_engine::score::Weights;
 use tessera_engine::store::{ImportAs, Store, StoreError};
 
-/// The time at which the questions are asked.
+/// The time of the questions.
 const ASKED_AT: &str = "2026-11-16T09:00:00Z";
 
 /// Notes and questions, as text.
@@ -33,7 +33,7 @@ pub struct FixtureQuery {
     /// What makes it hard.
     #[serde(default)]
     pub kind: String,
-    /// Keys of the notes that answer it; none when silence is right.
+    /// Keys of the notes that answer it; empty if no note does.
     pub gold: Vec<String>,
     /// The current project.
     #[serde(default)]
@@ -45,10 +45,10 @@ struct QueryFile {
     query: Vec<FixtureQuery>,
 }
 
-/// A [`Report`] over the questions that have an answer, and how the others were met.
+/// A [`Report`] over the answerable questions, and counts of the others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct QueryReport {
-    /// Over the questions that have an answer.
+    /// Over the answerable questions.
     #[serde(flatten)]
     pub report: Report,
     /// Questions that no note answers.
@@ -58,10 +58,10 @@ pub struct QueryReport {
 }
 
 impl Fixture {
-    /// Reads `queries.toml` at `path` and the corpus beside it.
+    /// Reads `queries.toml` at `path`, and the corpus beside it.
     ///
     /// # Errors
-    /// When a file cannot be read or is not in the format.
+    /// If a file cannot be read or parsed.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
         let Self { corpus, .. } = Self::read_corpus(path)?;
         Self::parse(corpus, &read(path)?).map_err(|problem| EvalError::Format { path: path.to_path_buf(), problem })
@@ -70,7 +70,7 @@ impl Fixture {
     /// Reads the corpus beside the file at `path`, without questions.
     ///
     /// # Errors
-    /// When a file cannot be read.
+    /// If a file cannot be read.
     pub fn read_corpus(path: &Path) -> Result<Self, EvalError> {
         let dir = path.parent().unwrap_or(Path::new(".")).join("corpus");
         let failed = |source| EvalError::File { path: dir.clone(), source };
@@ -82,27 +82,27 @@ impl Fixture {
         Ok(Self { corpus, queries: Vec::new() })
     }
 
-    /// Puts corpus lines and the text of a `queries.toml` together.
+    /// Combines corpus lines and the text of a `queries.toml`.
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// If the text cannot be parsed.
     pub fn parse(corpus: String, queries: &str) -> Result<Self, String> {
         let file: QueryFile = toml_edit::de::from_str(queries).map_err(|error| error.to_string())?;
         Ok(Self { corpus, queries: file.query })
     }
 
-    /// A store with the corpus in it, at the time of the questions; its memories wait for their vectors.
+    /// A store with the corpus at the time of the questions, without embeddings.
     ///
     /// # Errors
-    /// When a line is refused, or the store fails.
+    /// If a line is rejected, or the store fails.
     pub fn load(&self, weights: &Weights) -> Result<Scratch, EvalError> {
         self.load_with(weights, &Vectors { leg: Leg::Off, cache: None })
     }
 
-    /// The same with vectors.
+    /// The same with embeddings.
     ///
     /// # Errors
-    /// When a line is refused, or the store fails.
+    /// If a line is rejected, or the store fails.
     pub fn load_with(&self, weights: &Weights, vectors: &Vectors) -> Result<Scratch, EvalError> {
         let now: Timestamp = ASKED_AT.parse().map_err(StoreError::from)?;
         let mut scratch = Scratch::new(now, weights)?;
@@ -118,7 +118,7 @@ impl Fixture {
     /// Asks every question at every budget.
     ///
     /// # Errors
-    /// When the corpus cannot be loaded or a gold key is not in it.
+    /// If the corpus cannot be loaded, or does not contain a gold key.
     pub fn evaluate(&self, config: &EvalConfig) -> Result<QueryReport, EvalError> {
         let mut scratch = self.load_with(&config.store_weights(), &config.vectors)?;
         let store = &mut scratch.store;

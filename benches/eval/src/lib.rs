@@ -1,4 +1,4 @@
-//! Evaluation: how much of the evidence a reply holds, per token, over throw-away stores.
+//! Evaluation: the share of the evidence in a reply, per token, over temporary stores.
 
 mod compare;
 mod fixture;
@@ -26,7 +26,7 @@ pub use replay::{ReplayReport, replay, total};
 pub use usage::{UsageReport, UsageTrace};
 pub use vectors::{Leg, Vectors};
 
-/// What is measured, and with which numbers.
+/// What to measure, with which parameters.
 #[derive(Debug, Clone)]
 pub struct EvalConfig {
     /// Budgets, in o200k_base tokens.
@@ -42,7 +42,7 @@ pub struct EvalConfig {
 }
 
 impl EvalConfig {
-    /// The weights that stores are opened with.
+    /// The weights of the evaluated stores.
     pub(crate) fn store_weights(&self) -> Weights {
         self.ranker.weights(&self.vectors.weights(self.weights.clone()))
     }
@@ -60,7 +60,7 @@ pub enum EvalError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// The file is not in the format that was named.
+    /// The file does not have the named format.
     #[error("{path}: {problem}")]
     Format {
         /// The file.
@@ -68,7 +68,7 @@ pub enum EvalError {
         /// What is wrong.
         problem: String,
     },
-    /// A database of the evaluation itself failed: a cache of vectors, or a peer's.
+    /// A database of the evaluation failed: a cache of embeddings, or a peer.
     #[error("{path}: {source}")]
     Database {
         /// The file.
@@ -87,7 +87,7 @@ pub enum EvalError {
     Store(#[from] StoreError),
 }
 
-/// A store in a directory that goes away with it.
+/// A store in a temporary directory.
 pub struct Scratch {
     /// The store.
     pub store: Store,
@@ -95,10 +95,10 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// An empty store whose time stands still at `now`.
+    /// An empty store with a fixed time.
     ///
     /// # Errors
-    /// When there is no room for it.
+    /// If it cannot be created.
     pub fn new(now: Timestamp, weights: &Weights) -> Result<Self, EvalError> {
         let dir = tempfile::tempdir()
             .map_err(|source| EvalError::File { path: PathBuf::from("temporary directory"), source })?;

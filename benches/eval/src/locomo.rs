@@ -1,4 +1,5 @@
-//! Conversations in the LoCoMo format (Maharana et al. 2024): sessions of turns, and questions with the turns that answer them.
+//! Conversations in the LoCoMo format (Maharana et al. 2024): sessions of turns, and questions with the turns that
+//! answer them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,7 +19,7 @@ use tessera_engine::domain::{Category, Draft, Importance, Origin, RecallRequest,
 pub enum Unit {
     /// One turn.
     Turn,
-    /// One session, all turns joined.
+    /// One session, with all turns joined.
     Session,
 }
 
@@ -55,11 +56,11 @@ struct Session {
 
 static EVIDENCE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"D:?(\d+):(\d+)").expect("the pattern is a constant"));
 
-/// Builds a store per conversation and asks its questions of categories 1 to 4 as they stand.
-/// Questions whose evidence is in none of the turns are left out.
+/// Builds a store per conversation, and asks its questions of categories 1 to 4 unchanged. Omits questions whose
+/// evidence is not in a turn.
 ///
 /// # Errors
-/// When the file is not in the format, or a store fails.
+/// If the file does not have the format, or a store fails.
 pub fn evaluate(path: &Path, unit: Unit, config: &EvalConfig) -> Result<Report, EvalError> {
     let format = |problem: String| EvalError::Format { path: path.to_path_buf(), problem };
     let conversations: Vec<Conversation> =
@@ -117,7 +118,7 @@ fn turn_text(turn: &Turn) -> String {
     format!("{}: {}{image}", turn.speaker, turn.text)
 }
 
-/// Stores the sessions; returns the memory that holds each turn.
+/// Stores the sessions; returns the memory of each turn.
 fn store_all(scratch: &mut Scratch, sessions: &[Session], unit: Unit) -> Result<BTreeMap<String, ShortId>, EvalError> {
     let mut drafts = Vec::new();
     let mut names = Vec::new();

@@ -1,6 +1,6 @@
 //! Shares of evidence, averaged over questions.
 //!
-//! How many credentials are found whole, and how many harmless texts are taken for one, on labelled texts.
+//! Also counts completely found credentials and false alarms on labelled texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -18,10 +18,10 @@ use crate::{EvalConfig, EvalError};
 
 /// Ranks at which recall is measured.
 const RANKS: [usize; 3] = [5, 10, 20];
-/// The budget at which time is measured and categories are told apart.
+/// The budget for times and categories.
 const MAIN_BUDGET: u32 = 1000;
 
-/// A question with the memories that hold its answer.
+/// A question, with the memories that contain its answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     /// What is asked.
@@ -32,18 +32,18 @@ pub struct Asked {
     pub category: String,
 }
 
-/// Means over questions. Every share is 0 to 1.
+/// Means over questions. Every share is between 0 and 1.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
     /// Questions asked.
     pub questions: u32,
-    /// By budget: share of the evidence that stands in `details` in full.
+    /// By budget: the share of the evidence in full results.
     pub recall_at_tokens: BTreeMap<u32, f64>,
-    /// By budget: share of the evidence in `details`, as an excerpt, or as a summary in `index`.
+    /// By budget: the share of the evidence in full results, excerpts and summaries.
     pub surfaced_at_tokens: BTreeMap<u32, f64>,
-    /// By rank: share of the evidence among the first.
+    /// By rank: the share of the evidence among the first results.
     pub recall_at_k: BTreeMap<u32, f64>,
-    /// Mean of one over the rank of the first piece of evidence.
+    /// The mean of 1/rank of the first evidence.
     pub mrr: f64,
     /// Median time of a recall at 1000 tokens, in milliseconds.
     pub ms_p50: f64,
@@ -51,7 +51,7 @@ pub struct Report {
     pub tokens_used: BTreeMap<u32, f64>,
     /// Replies over their budget: always 0.
     pub over_budget: u32,
-    /// By category: questions, and share of the evidence in details at 1000 tokens.
+    /// By category: questions, and the share of the evidence in full results at 1000 tokens.
     pub by_category: BTreeMap<String, CategoryReport>,
 }
 
@@ -60,13 +60,13 @@ pub struct Report {
 pub struct CategoryReport {
     /// Questions of the kind.
     pub questions: u32,
-    /// Share of the evidence in details at 1000 tokens.
+    /// The share of the evidence in full results at 1000 tokens.
     pub recall: f64,
-    /// Share of the evidence surfaced at 1000 tokens.
+    /// The share of the evidence surfaced at 1000 tokens.
     pub surfaced: f64,
 }
 
-/// Sums that become a [`Report`].
+/// The sums for a [`Report`].
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     report: Report,
@@ -157,9 +157,9 @@ fn share(found: usize, asked: &Asked) -> f64 {
 #[derive(Debug, Deserialize)]
 struct Labelled {
     text: String,
-    /// `pos` where it holds a credential, `neg` where it holds none.
+    /// `pos` if it contains a credential, otherwise `neg`.
     label: String,
-    /// Where credentials stand, in characters.
+    /// The positions of credentials, in characters.
     #[serde(default)]
     spans: Vec<(usize, usize)>,
     /// Where the text comes from.
@@ -170,30 +170,30 @@ struct Labelled {
     cls: String,
 }
 
-/// Counts of the credentials that were found in texts of one kind.
+/// Counts of found credentials in texts of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Screening {
     /// Texts with a credential.
     pub credentials: u32,
-    /// Of them, those of which every character of every credential was found.
+    /// Texts in which every character of every credential was found.
     pub whole: u32,
-    /// Of them, those of which something was found.
+    /// Texts in which something was found.
     pub some: u32,
-    /// Characters beside credentials that were taken for part of one, in texts with a credential.
+    /// Characters beside a credential that were counted as part of it.
     pub beside: u64,
     /// Texts without a credential.
     pub harmless: u32,
-    /// Of them, those in which one was found.
+    /// Harmless texts with a finding.
     pub alarms: u32,
 }
 
 impl Screening {
-    /// The share of credentials that were found whole.
+    /// The share of completely found credentials.
     pub fn found(&self) -> f64 {
         f64::from(self.whole) / f64::from(self.credentials.max(1))
     }
 
-    /// The share of harmless texts in which something was found.
+    /// The share of harmless texts with a finding.
     pub fn false_alarms(&self) -> f64 {
         f64::from(self.alarms) / f64::from(self.harmless.max(1))
     }
@@ -220,7 +220,7 @@ impl Screening {
     }
 }
 
-/// Counts of found credentials for each source of texts and, within a source, for each kind of text.
+/// Counts of found credentials by source of the texts and, within a source, by kind of text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ScreeningReport {
     /// All texts.
@@ -231,10 +231,10 @@ pub struct ScreeningReport {
     pub by_kind: BTreeMap<String, Screening>,
 }
 
-/// Looks through labelled texts: JSON lines with `text`, `label` (`pos` or `neg`), `spans`, `origin` and `cls`.
+/// Screens labelled texts: JSON lines with `text`, `label` (`pos` or `neg`), `spans`, `origin` and `cls`.
 ///
 /// # Errors
-/// When the file cannot be read, or a line is none of these.
+/// If the file cannot be read, or a line has another shape.
 pub fn screenings(path: &Path) -> Result<ScreeningReport, EvalError> {
     let failed = |source| EvalError::File { path: path.to_owned(), source };
     let mut report = ScreeningReport::default();

@@ -1,5 +1,5 @@
-//! Notes, natural questions about them, and prompts, in one JSON file: each set of notes in a store of its own, asked at
-//! one budget. Every question gets a verdict, so that a person can go through them.
+//! Notes, natural questions and prompts in one JSON file. Each set has its own store and is asked at one budget. Every
+//! question gets a verdict for people to read.
 
 mod tally;
 
@@ -19,10 +19,10 @@ pub use tally::{PromptTally, QuestionReport, Verdict, Verdicts};
 use crate::ranker::{Asker, Ranker};
 use crate::{EvalConfig, EvalError, Scratch, read};
 
-/// When the questions are asked, and the hour at which every note was written on its day.
+/// The time of the questions, and the hour of every note on its day.
 const ASKED_AT: &str = "2026-11-21T12:00:00Z";
 const WRITTEN_AT: &str = "T10:00:00Z";
-/// Of a note, the characters by which it is found in what a prompt was given.
+/// Characters of a note by which it is recognised in the memories of a prompt.
 const BEGINNING: usize = 60;
 
 /// The file.
@@ -68,7 +68,7 @@ struct Prompt {
     set: Value,
 }
 
-/// A question, and what came back.
+/// A question with its results.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answered {
     /// The set of notes.
@@ -77,21 +77,21 @@ pub struct Answered {
     pub q: String,
     /// What makes it hard.
     pub kind: String,
-    /// The notes that answer it; none where silence is right.
+    /// The notes that answer it; empty if none does.
     pub gold: Vec<String>,
-    /// What is to be thought of the reply.
+    /// The verdict on the reply.
     pub verdict: Verdict,
-    /// The notes in the reply, details first.
+    /// The notes in the reply, full results first.
     pub shown: Vec<String>,
-    /// One over the place of the first note that answers; 0 where none does.
+    /// 1/rank of the first answering note; 0 if there is none.
     pub rr: f64,
-    /// The share of the notes that answer it; none where silence is right.
+    /// The share of the answering notes in the reply; none for unanswerable questions.
     pub share: Option<f64>,
     /// Tokens of the reply.
     pub tokens: u32,
 }
 
-/// The name of a set; those without one are one set.
+/// The name of a set; notes without one form one set.
 fn name_of(set: &Value) -> String {
     match set {
         Value::Null => "1".to_owned(),
@@ -104,12 +104,12 @@ impl QuestionFile {
     /// Reads a file.
     ///
     /// # Errors
-    /// When it cannot be read or is not in the format.
+    /// If it cannot be read or parsed.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
         let format = |problem: String| EvalError::Format { path: path.to_path_buf(), problem };
         let file: Self = serde_json::from_str(&read(path)?).map_err(|error| format(error.to_string()))?;
         match file.notes.iter().find(|note| note.created.get(..10).is_none()) {
-            Some(note) => Err(format(format!("note {}: created begins with no day", note.id))),
+            Some(note) => Err(format(format!("note {}: `created` does not begin with a day", note.id))),
             None => Ok(file),
         }
     }
@@ -122,10 +122,10 @@ impl QuestionFile {
         sets
     }
 
-    /// Asks every question at a budget, and gives every prompt to the hook where Tessera itself is asked.
+    /// Asks every question at a budget, and sends every prompt through the hook if the ranker is Tessera.
     ///
     /// # Errors
-    /// When a note is refused, a store fails, or the budget is too small for any reply.
+    /// If a note is rejected, a store fails, or the budget is too small for any reply.
     pub fn evaluate(&self, budget: u32, config: &EvalConfig) -> Result<QuestionReport, EvalError> {
         let mut report = QuestionReport::default();
         for set in self.sets() {
@@ -184,12 +184,12 @@ fn ask(
 struct Notes {
     scratch: Scratch,
     names: BTreeMap<ShortId, String>,
-    /// How a note begins, and its name.
+    /// The beginning of each note, and its name.
     beginnings: Vec<(String, String)>,
 }
 
 impl Notes {
-    /// Imports notes as a person imports their own.
+    /// Imports notes as the user's own.
     fn store<'a>(notes: impl Iterator<Item = &'a Note> + Clone, config: &EvalConfig) -> Result<Self, EvalError> {
         let now: Timestamp = ASKED_AT.parse().map_err(StoreError::from)?;
         let mut scratch = Scratch::new(now, &config.store_weights())?;
@@ -208,7 +208,7 @@ impl Notes {
         Ok(Self { scratch, names, beginnings: notes.map(beginning).collect() })
     }
 
-    /// Gives prompts to the very hook that a client runs, each in a session of its own.
+    /// Sends prompts through the real hook, each in its own session.
     fn give<'a>(&self, prompts: impl Iterator<Item = &'a Prompt>) -> Result<PromptTally, EvalError> {
         let surroundings = Surroundings {
             secrets: SecretRules::default(),
@@ -242,7 +242,7 @@ impl Notes {
     }
 }
 
-/// True when a JSON object holds a text somewhere, as it stands there.
+/// True if a JSON object contains a text.
 fn says(said: &str, text: &str) -> bool {
     let escaped = Value::from(text).to_string();
     escaped.get(1..escaped.len() - 1).is_some_and(|text| said.contains(text))

@@ -1,4 +1,4 @@
-//! Who ranks: Tessera, or one of those that it is compared with, over the same memories and packed by the same packer.
+//! Rankers: Tessera and its peers, over the same memories and with the same packer.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use tessera_engine::store::{Store, StoreError};
 
 use crate::EvalError;
 
-/// Who decides the order in which memories answer.
+/// Which ranker orders the memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ranker {
-    /// Tessera, with the weights that are given.
+    /// Tessera, with the given weights.
     #[default]
     Tessera,
-    /// SQLite's FTS5: every word of the question, joined by OR, the porter stemmer, `bm25()`. No floor.
+    /// SQLite's FTS5: all words joined by OR, the porter stemmer, `bm25()`. No threshold.
     Fts5,
-    /// The sentence encoder alone: nearness to the question. No floor.
+    /// The sentence encoder alone. No threshold.
     Encoder,
 }
 
 impl Ranker {
-    /// The weights that a store of its is opened with: the order of a peer is packed as it is, charged for nothing.
+    /// The weights for a peer's store: its order is packed unchanged.
     pub fn weights(self, weights: &Weights) -> Weights {
         match self {
             Self::Tessera => weights.clone(),
@@ -40,13 +40,13 @@ pub(crate) struct Asker<'a> {
 }
 
 impl<'a> Asker<'a> {
-    /// Over all memories that a store holds now.
+    /// Uses all present memories of a store.
     pub(crate) fn new(store: &'a mut Store, ranker: Ranker) -> Result<Self, EvalError> {
         let words = if ranker == Ranker::Fts5 { Some(Words::of(store)?) } else { None };
         Ok(Self { store, words, ranker })
     }
 
-    /// The memories that answer, best first, as many as the request wants.
+    /// The answering memories, best first, as many as requested.
     pub(crate) fn order(&mut self, request: &RecallRequest) -> Result<Vec<ShortId>, EvalError> {
         let most = request.limit as usize;
         Ok(match (&self.words, self.ranker) {

@@ -1,5 +1,4 @@
-//! A replay of prompts through the very hook that a client runs: what was given, how much of it was
-//! to the point, and what it cost.
+//! Replays prompts through the real hook: added memories, their relevance, and their cost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,14 +13,14 @@ use tessera_engine::store::{DeliveryFilter, SecretRules};
 use tessera_desk::project::{NAME_FILE, claim_of};
 use tessera_hooks::{Settings, Surroundings, answer};
 
-/// A prompt with the notes that bear on it.
+/// A prompt with its relevant notes.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 struct Prompt {
     kind: String,
     text: String,
     #[serde(default)]
     project: Option<String>,
-    /// Keys of the notes that bear on it; none when silence is right.
+    /// Keys of the relevant notes; empty if there are none.
     #[serde(default)]
     gold: Vec<String>,
 }
@@ -31,37 +30,37 @@ struct PromptFile {
     prompt: Vec<Prompt>,
 }
 
-/// What the replay of some prompts gave.
+/// The result of a replay.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ReplayReport {
     /// Prompts.
     pub prompts: u32,
     /// Prompts that got nothing.
     pub silent: u32,
-    /// Prompts on which a note bears.
+    /// Prompts with a relevant note.
     pub answerable: u32,
-    /// Of these, those that got such a note.
+    /// Prompts that received a relevant note.
     pub answered: u32,
     /// Notes given.
     pub given: u32,
-    /// Of these, those that bear on their prompt.
+    /// Added notes that are relevant.
     pub to_the_point: u32,
-    /// Tokens given, in Claude's by the default profile.
+    /// Added tokens, in the default token profile of hooks.
     pub tokens: u32,
-    /// The most tokens given to one prompt.
+    /// The maximum tokens for one prompt.
     pub most_tokens: u32,
-    /// The most characters given to one prompt.
+    /// The maximum characters for one prompt.
     pub most_characters: u32,
-    /// Prompts that got a note that does not bear on them: number from 1, and the keys.
+    /// Prompts that received an irrelevant note: number from 1, and the keys.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub beside_the_point: BTreeMap<u32, Vec<String>>,
-    /// Prompts that missed every note that bears on them: number from 1.
+    /// Prompts that received none of their relevant notes: number from 1.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<u32>,
 }
 
 impl ReplayReport {
-    /// Share of what was given that bears on its prompt; 1 when nothing was given.
+    /// The share of relevant notes among the added ones; 1 if nothing was added.
     pub fn precision(&self) -> f64 {
         if self.given == 0 { 1.0 } else { f64::from(self.to_the_point) / f64::from(self.given) }
     }
@@ -81,11 +80,11 @@ impl ReplayReport {
     }
 }
 
-/// Replays the prompts of a file over the corpus beside it, each in a session of its own. Gives the
-/// report of each kind. The hook ranks as it does for everybody: without the leg, memories wait for their vectors.
+/// Replays the prompts of a file over the corpus beside it, each in its own session. Returns a report per kind. Without
+/// embeddings, the memories stay without them.
 ///
 /// # Errors
-/// When a file cannot be read, or is not in the format.
+/// If a file cannot be read or parsed.
 pub fn replay(path: &Path, vectors: &Vectors) -> Result<BTreeMap<String, ReplayReport>, EvalError> {
     let format = |problem: String| EvalError::Format { path: path.to_path_buf(), problem };
     let text = std::fs::read_to_string(path).map_err(|source| EvalError::File { path: path.to_path_buf(), source })?;

@@ -1,5 +1,4 @@
-//! Does it help to know what is in use? A trace of uses is replayed, then questions are asked for
-//! which several notes match about equally well.
+//! Measures whether use helps ranking: replays a trace of uses, then asks questions that several notes match equally.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +11,7 @@ use tessera_engine::domain::{RecallRequest, ShortId, Timestamp};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{Store, StoreError};
 
-/// Uses of notes, and questions asked after them.
+/// Uses of notes, and later questions.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct UsageTrace {
     access: Vec<Access>,
@@ -31,12 +30,12 @@ struct Question {
     gold: Vec<String>,
 }
 
-/// Mean of one over the rank of the note that is meant, by what the ranking knew of use.
+/// The MRR of the intended note, by what the ranking knew about use.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct UsageReport {
     /// Questions asked.
     pub questions: u32,
-    /// By run: (share of questions whose note came first, mean reciprocal rank).
+    /// By run: the share of questions whose note came first, and the MRR.
     pub runs: BTreeMap<&'static str, (f64, f64)>,
 }
 
@@ -44,17 +43,16 @@ impl UsageTrace {
     /// Reads a `usage.toml`.
     ///
     /// # Errors
-    /// When it cannot be read or is not in the format.
+    /// If it cannot be read or parsed.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
         toml_edit::de::from_str(&read(path)?)
             .map_err(|error| EvalError::Format { path: path.to_path_buf(), problem: error.to_string() })
     }
 
-    /// Replays the trace and asks the questions, with and without each signal of use, and on a
-    /// store where nothing was ever used.
+    /// Replays the trace and asks the questions, with and without each signal of use, and on a store without uses.
     ///
     /// # Errors
-    /// When the corpus cannot be loaded or a key is not in it.
+    /// If the corpus cannot be loaded, or does not contain a key.
     pub fn evaluate(&self, fixture: &Fixture, weights: &Weights, vectors: &Vectors) -> Result<UsageReport, EvalError> {
         let all = || vectors.weights(weights.clone());
         let runs = [
@@ -62,8 +60,8 @@ impl UsageTrace {
             ("without frequency", Weights { frequency: 0.0, ..all() }, true),
             ("without recency", Weights { recency: 0.0, ..all() }, true),
             ("without both", Weights { frequency: 0.0, recency: 0.0, ..all() }, true),
-            ("nothing ever used", all(), false),
-            ("nothing ever used, without both", Weights { frequency: 0.0, recency: 0.0, ..all() }, false),
+            ("no uses", all(), false),
+            ("no uses, without both", Weights { frequency: 0.0, recency: 0.0, ..all() }, false),
         ];
         let mut report =
             UsageReport { questions: u32::try_from(self.query.len()).unwrap_or(0), ..UsageReport::default() };

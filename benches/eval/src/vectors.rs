@@ -1,4 +1,4 @@
-//! Vectors of what is asked about: made before anything is asked, and kept between runs where a directory is named.
+//! Embeddings for the evaluation: computed first, and kept between runs if a directory is named.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -11,16 +11,16 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use crate::EvalError;
 
-/// The file of a cache, in the directory that is named for it.
+/// The file name of the cache.
 const FILE: &str = "vectors.db";
 
-/// Whether memories are found by what they mean, or by their words alone.
+/// Whether semantic search is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Leg {
     /// By both.
     #[default]
     On,
-    /// By words alone: no vectors are made.
+    /// Words only: no embeddings.
     Off,
 }
 
@@ -31,7 +31,7 @@ impl FromStr for Leg {
         match text {
             "on" => Ok(Self::On),
             "off" => Ok(Self::Off),
-            _ => Err("is neither on nor off".to_owned()),
+            _ => Err("is not valid; use on or off".to_owned()),
         }
     }
 }
@@ -41,12 +41,12 @@ impl FromStr for Leg {
 pub struct Vectors {
     /// Whether there are any.
     pub leg: Leg,
-    /// The directory in which they are kept for later runs; without one they are made anew.
+    /// The cache directory; without one, embeddings are computed in each run.
     pub cache: Option<PathBuf>,
 }
 
 impl Vectors {
-    /// The weights of a ranking with the leg, or without it.
+    /// The weights with or without semantic search.
     pub fn weights(&self, weights: Weights) -> Weights {
         match self.leg {
             Leg::On => weights,
@@ -54,10 +54,10 @@ impl Vectors {
         }
     }
 
-    /// Gives every memory of a store its vectors.
+    /// Adds embeddings to every memory of a store.
     ///
     /// # Errors
-    /// When the store or the cache cannot be read or written.
+    /// If the store or the cache cannot be read or written.
     pub fn give(&self, store: &mut Store) -> Result<(), EvalError> {
         if self.leg == Leg::Off {
             return Ok(());
@@ -82,11 +82,11 @@ fn make(store: &mut Store) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Vectors by what they were made of.
+/// Embeddings by their input.
 struct Cache {
     path: PathBuf,
     connection: Connection,
-    /// What the encoder makes of a sentence: another encoder makes something else of it, whatever its version says.
+    /// The embedding of a test sentence. It identifies the encoder, whatever its version says.
     encoder: Vec<u8>,
 }
 
@@ -106,7 +106,7 @@ impl Cache {
         Ok(Self { path, connection, encoder: Meaning::of(&sentence).into_bytes() })
     }
 
-    /// The encoder and the passages that a text is cut into, as 16 bytes.
+    /// A key for the encoder and the passages of a text, 16 bytes.
     fn key(&self, text: &str) -> [u8; 16] {
         let mut hash = Xxh3::new();
         hash.update(&xxh3_128(&self.encoder).to_le_bytes());
@@ -117,7 +117,7 @@ impl Cache {
         hash.digest128().to_le_bytes()
     }
 
-    /// The vectors of a text. A cache that cannot be read has none.
+    /// The embeddings of a text; none if the cache cannot be read.
     fn find(&self, text: &str) -> Option<Vec<u8>> {
         let mut statement = self.connection.prepare_cached("SELECT meaning FROM vectors WHERE of = ?1").ok()?;
         statement.query_row([self.key(text)], |row| row.get(0)).optional().ok()?

@@ -1,4 +1,4 @@
-//! A process that only opens a database and reads its schema: the floor under a cold recall.
+//! A process that only opens a database and reads its schema: the lower bound for a cold recall.
 
 fn main() {
     let path = std::env::args_os().nth(1).expect("a database");

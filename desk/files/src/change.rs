@@ -1,4 +1,4 @@
-//! Writing and moving files: each change is one step of the file system, kept on the disk before it is told of.
+//! Writes and moves files: each change is one step of the file system, and durable before it is reported.
 
 use std::io::{self, Write};
 
@@ -9,27 +9,27 @@ use crate::place::{FILE_MODE, Facts, Kind, Place, facts_of_file};
 use crate::stamp::{Seen, Stamp, hash};
 use crate::tree::{Lock, Reach, Reached, Tree, system};
 
-/// What a file must be for a change to be made to it.
+/// The state that a file must have before a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
-    /// Not there, under any name that some system takes for the same.
+    /// The file does not exist, under any name that some file system considers equal.
     Absent,
     /// As the system said of it.
     Same(Stamp),
-    /// As the system said of it, with these very bytes.
+    /// The file has this stamp and these bytes.
     Seen(Seen),
     /// Whatever it is.
     Any,
 }
 
 impl Tree {
-    /// Writes a file: at any moment it is the old one or the new one, and what is answered is on the disk.
+    /// Writes a file atomically; the new file is durable afterwards.
     pub fn write(&self, path: &RelativePath, text: &[u8], expected: Expected) -> Result<Stamp, FileError> {
         let lock = self.lock()?;
         self.write_under(path, text, expected, &lock)
     }
 
-    /// The same while the folder is held.
+    /// The same while the folder is locked.
     pub fn write_under(
         &self,
         path: &RelativePath,
@@ -43,7 +43,7 @@ impl Tree {
         self.write_unchecked(path, text, expected, lock)
     }
 
-    /// Writes a file that was there before, whatever its name, where nothing is now.
+    /// Writes a file that existed before, with any name, if nothing has the name now.
     pub fn put_back(&self, path: &RelativePath, text: &[u8]) -> Result<Stamp, FileError> {
         let lock = self.lock()?;
         self.write_unchecked(path, text, Expected::Absent, &lock)
@@ -69,7 +69,7 @@ impl Tree {
         let is_new = match (at.facts, expected) {
             (Some(_), Expected::Absent) => return Err(exists()),
             (Some(facts), _) if !facts.is_own_file() => return Err(self.refused(path, &facts)),
-            // Taking its name would get around what its owner said of it.
+            // Replacing a read-only file would bypass its owner's wish.
             (Some(facts), _) if facts.is_read_only() => {
                 return Err(failed(io::ErrorKind::PermissionDenied.into()));
             }
@@ -93,7 +93,7 @@ impl Tree {
                 .and_then(|()| at.place.replace(&unfinished, &at.place, &at.name).map_err(failed))
         };
         if let Err(error) = named {
-            // It is hidden, and cleared away by the next writer where it cannot be now.
+            // The file is hidden; the next writer removes it if this fails.
             let _ = at.place.remove_file(&unfinished);
             return Err(error);
         }
@@ -102,13 +102,13 @@ impl Tree {
         Ok(stamp)
     }
 
-    /// Gives a file or a directory another path, which nothing may have yet.
+    /// Moves a file or a directory to a path that does not exist yet.
     pub fn rename(&self, from: &RelativePath, to: &RelativePath) -> Result<(), FileError> {
         let lock = self.lock()?;
         self.rename_under(from, to, &lock)
     }
 
-    /// The same while the folder is held.
+    /// The same while the folder is locked.
     pub fn rename_under(&self, from: &RelativePath, to: &RelativePath, lock: &Lock) -> Result<(), FileError> {
         to.check_writable()?;
         let (source, _) = self.movable(from, to)?;
@@ -136,8 +136,8 @@ impl Tree {
         target.place.sync().and_then(|()| source.place.sync()).map_err(|error| system(to, &error))
     }
 
-    /// Gives a file another spelling of its path, one that some file system takes for the same: other case, other accents.
-    /// Directories that it is in take theirs. False where the two are no such spellings, or both are there.
+    /// Changes the spelling of a path that some file systems consider equal: other case, other accents. Parent
+    /// directories change theirs too. False if the paths are not such spellings, or both exist.
     pub fn respell(&self, from: &RelativePath, to: &RelativePath) -> Result<bool, FileError> {
         if !from.is_twin_of(to) {
             return Ok(false);
@@ -159,7 +159,7 @@ impl Tree {
         Ok(true)
     }
 
-    /// Whether one may be moved to the other, and what is moved. Nothing is changed.
+    /// Checks a move, and returns what would move. Changes nothing.
     pub(crate) fn movable(&self, from: &RelativePath, to: &RelativePath) -> Result<(Reached, Facts), FileError> {
         let nothing = || FileError::Nothing { path: from.spelled().to_owned() };
         let source = match self.reach(from)? {
@@ -199,7 +199,7 @@ impl Tree {
         Ok((source, facts))
     }
 
-    /// Makes the directories that a path is in, for their owner alone.
+    /// Creates the parent directories of a path, accessible only to the owner.
     pub fn make_parents(&self, path: &RelativePath) -> Result<(), FileError> {
         path.check_writable()?;
         let lock = self.lock()?;
@@ -210,7 +210,7 @@ impl Tree {
         self.descend(path, true)
     }
 
-    /// Refuses what [`Tree::make_parents`] would. Nothing is changed.
+    /// Checks whether [`Tree::make_parents`] would succeed. Changes nothing.
     pub(crate) fn parents_can_be_made(&self, path: &RelativePath) -> Result<(), FileError> {
         self.descend(path, false)
     }
@@ -248,7 +248,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Refuses when a file is not what it must be: the last look before it is changed.
+    /// Checks a file immediately before its change.
     pub(crate) fn expect(&self, path: &RelativePath, at: &Reached, expected: Expected) -> Result<(), FileError> {
         let changed = || FileError::Changed { path: path.spelled().to_owned() };
         let (stamp, content) = match expected {
@@ -271,12 +271,12 @@ impl Tree {
     }
 }
 
-/// Writes a text under a hidden name, on the disk before its name is its own.
+/// Writes a text under a hidden name, and makes it durable before the rename.
 fn write_unfinished(place: &Place, text: &[u8], mode: u32) -> io::Result<(String, Stamp)> {
     loop {
         let name = own_name(UNFINISHED);
         let mut file = match place.open_new(&name, mode) {
-            // A process that had our number before was killed here.
+            // An earlier process with our number was killed here.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             opened => opened?,
         };
@@ -285,7 +285,7 @@ fn write_unfinished(place: &Place, text: &[u8], mode: u32) -> io::Result<(String
         return match written {
             Ok(facts) => Ok((name, facts.stamp)),
             Err(error) => {
-                // A full disk is told as such, whether or not this succeeds.
+                // The full disk is reported in any case.
                 let _ = place.remove_file(&name);
                 Err(error)
             }
@@ -293,7 +293,7 @@ fn write_unfinished(place: &Place, text: &[u8], mode: u32) -> io::Result<(String
     }
 }
 
-/// Whether both names are of one file, because the file system takes no notice of what they differ in.
+/// Whether both names belong to one file, because the file system ignores their difference.
 fn is_one_file(one: &Reached, other: &Reached) -> bool {
     let (Some(first), Some(second)) = (one.facts, other.facts) else { return false };
     one.name != other.name

@@ -10,7 +10,7 @@ pub const COMMANDS: [&str; 6] = ["view", "create", "str_replace", "insert", "del
 /// One command of the memory tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// Shows a directory, or a file or some of its lines.
+    /// Shows a directory, a file, or some of its lines.
     View {
         /// What is shown.
         path: String,
@@ -24,7 +24,7 @@ pub enum Command {
         /// All of it.
         file_text: String,
     },
-    /// Replaces a text that stands in a file once.
+    /// Replaces a text that occurs once in a file.
     StrReplace {
         /// The file.
         path: String,
@@ -37,17 +37,17 @@ pub enum Command {
     Insert {
         /// The file.
         path: String,
-        /// After which line; 0 is the top.
+        /// The line before the new text; 0 is the top.
         insert_line: i64,
         /// What.
         insert_text: String,
     },
-    /// Takes away a file, or a directory with all that is in it.
+    /// Deletes a file, or a directory with its content.
     Delete {
         /// What.
         path: String,
     },
-    /// Gives a file or a directory another path.
+    /// Moves a file or a directory.
     Rename {
         /// What it is called.
         old_path: String,
@@ -57,7 +57,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Reads a command from an object. Numbers may be written as text, and what a command does not need is not looked at.
+    /// Parses a command. Numbers may be text; unneeded arguments are ignored.
     pub fn from_json(value: &Value) -> Result<Self, FileError> {
         let command = text(value, "command")?;
         Ok(match command.as_str() {
@@ -94,7 +94,7 @@ impl Command {
         }
     }
 
-    /// The texts that it brings into files.
+    /// The texts that it writes into files.
     pub fn texts_mut(&mut self) -> Vec<&mut String> {
         match self {
             Self::Create { file_text, .. } => vec![file_text],
@@ -104,7 +104,7 @@ impl Command {
         }
     }
 
-    /// The paths that it names, as they were spelled; of a rename the old one first.
+    /// The paths as spelled; for a rename, the old one first.
     pub fn paths(&self) -> Vec<&str> {
         match self {
             Self::View { path, .. }
@@ -134,7 +134,7 @@ fn text(value: &Value, name: &'static str) -> Result<String, FileError> {
     text_or_none(value, name)?.ok_or(FileError::Missing { name })
 }
 
-/// A whole number, also one that is written as text or with a point.
+/// A whole number; text and a decimal point are accepted.
 fn whole(value: &Value) -> Option<i64> {
     match value {
         Value::Number(number) => number.as_i64().or_else(|| whole_of(number.as_f64()?)),
@@ -143,7 +143,11 @@ fn whole(value: &Value) -> Option<i64> {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "only whole numbers that a float holds exactly come here")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "only whole numbers that a float represents exactly reach this \
+    line"
+)]
 fn whole_of(number: f64) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     (number.fract() == 0.0 && number.abs() < EXACT).then_some(number as i64)
@@ -156,7 +160,7 @@ fn number(value: &Value, name: &'static str) -> Result<i64, FileError> {
     }
 }
 
-/// Two numbers, also as text; a list of another length is told of, since some of the file would be shown unasked.
+/// Two numbers, also as text. A list of another length is an error, because it would show unwanted lines.
 fn range(value: &Value) -> Result<Option<(i64, i64)>, FileError> {
     let name = "view_range";
     let wrong = FileError::Argument { name, why: "must be two line numbers, [first, last]; -1 is the last line" };
@@ -172,7 +176,7 @@ fn range(value: &Value) -> Result<Option<(i64, i64)>, FileError> {
     };
     let numbers: Option<Vec<i64>> = given.as_array().and_then(|list| list.iter().map(whole).collect());
     match numbers.as_deref() {
-        // Some clients send every parameter there is.
+        // Some clients send all parameters.
         Some([]) => Ok(None),
         Some([first, last]) if *last >= -1 => Ok(Some((*first, *last))),
         _ => Err(wrong),

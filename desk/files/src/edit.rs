@@ -1,19 +1,19 @@
-//! What the commands make of a text: strings in, strings out.
+//! Text operations of the commands: strings in, strings out.
 
 use crate::error::FileError;
 use crate::path::RelativePath;
 use crate::reply::{Reply, numbered};
 
-/// More lines than have numbers in six columns.
+/// The largest line number that fits into six columns.
 const MOST_LINES: usize = 999_999;
-/// How many lines stand above and below a change.
+/// The number of lines shown above and below a change.
 const AROUND: usize = 2;
-/// How many places are named where a text stands more than once.
+/// The maximum number of listed line numbers for an ambiguous text.
 const MOST_PLACES: usize = 100;
-/// How many letters of what was looked for are said back.
+/// The maximum number of characters of the search text in an error.
 const MOST_ECHO: usize = 2000;
 
-/// Shows a text, or the lines of it that were asked for: from 1, both ends with, -1 for the last.
+/// Shows a text, or the requested lines: from 1, inclusive, -1 for the last.
 pub(crate) fn shown(text: &str, path: &RelativePath, range: Option<(i64, i64)>) -> Result<Reply, FileError> {
     let count = text.split('\n').count();
     if count > MOST_LINES {
@@ -31,7 +31,7 @@ pub(crate) fn shown(text: &str, path: &RelativePath, range: Option<(i64, i64)>) 
     Ok(Reply::lines(header, rows(text, first, last), first))
 }
 
-/// Replaces what stands once, and shows what came of it.
+/// Replaces a text that occurs once, and shows the result.
 pub(crate) fn replaced(text: &str, path: &RelativePath, old: &str, new: &str) -> Result<(String, Reply), FileError> {
     if old.is_empty() {
         return Err(FileError::EmptyOld);
@@ -53,7 +53,7 @@ pub(crate) fn replaced(text: &str, path: &RelativePath, old: &str, new: &str) ->
     Ok((edited, snippet))
 }
 
-/// Puts a text after a line; 0 is the top. What is there ends in a newline afterwards.
+/// Inserts a text after a line; 0 is the top. The existing text ends in a newline afterwards.
 pub(crate) fn inserted(text: &str, line: i64, insert: &str) -> Result<String, FileError> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let refused = FileError::InsertLine { line, lines: lines.len() };
@@ -82,7 +82,7 @@ fn rows(text: &str, first: usize, last: usize) -> Vec<String> {
         .collect()
 }
 
-/// What was looked for, said back; not all of a long one.
+/// The search text for an error, shortened if long.
 fn echo(old: &str) -> String {
     match old.char_indices().nth(MOST_ECHO) {
         Some((end, _)) => format!("{}…", old.get(..end).unwrap_or_default()),
@@ -90,7 +90,7 @@ fn echo(old: &str) -> String {
     }
 }
 
-/// The lines that a text begins on, a number for each time; those that overlap too.
+/// The numbers of the lines on which the text begins, once per occurrence, overlapping ones included.
 fn places(text: &str, old: &str) -> String {
     let mut numbers = Vec::new();
     let mut line = 1;
@@ -151,7 +151,7 @@ mod tests {
                 }
                 Err(error) => {
                     prop_assert_ne!(text.matches(old.as_str()).count(), 1, "{}", error);
-                    // One number for each place, those that overlap too.
+                    // One number per occurrence, overlapping ones included.
                     let places = (0..text.len()).filter(|at| text[*at..].starts_with(&old));
                     let numbers: Vec<String> = places.map(|at| (text[..at].matches('\n').count() + 1).to_string()).collect();
                     let is_told = numbers.is_empty() || error.to_string().contains(&format!("in lines: {}. ", numbers.join(", ")));

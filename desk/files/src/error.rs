@@ -1,19 +1,19 @@
-//! What can go wrong with a file, each with the words that models were trained on. No message holds a path of this
-//! machine: paths are as the caller spelled them.
+//! File errors, with the words that models were trained on. No message contains a path of this machine; paths appear as
+//! the caller spelled them.
 
 use std::io;
 
-/// Why a command was refused or failed.
+/// Why a command was rejected or failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// An argument that the command needs was not given.
+    /// A required argument is missing.
     #[error("{name}: is missing")]
     Missing {
         /// The argument.
         name: &'static str,
     },
-    /// An argument is of another kind than it must be.
+    /// An argument has the wrong type.
     #[error("{name}: {why}")]
     Argument {
         /// The argument.
@@ -27,7 +27,7 @@ pub enum FileError {
         /// What was asked for.
         command: String,
     },
-    /// The path is of no file of this folder.
+    /// The path does not belong to this folder.
     #[error("Path must start with /{folder}, got: {path}")]
     Outside {
         /// The folder's name.
@@ -35,7 +35,7 @@ pub enum FileError {
         /// As spelled.
         path: String,
     },
-    /// The path leads out of the folder, or is spelled to.
+    /// The path leaves the folder, or is spelled so.
     #[error("Path {path} would escape /{folder} directory")]
     Escape {
         /// The folder's name.
@@ -43,7 +43,7 @@ pub enum FileError {
         /// As spelled.
         path: String,
     },
-    /// A link in the path leads out of the folder.
+    /// A symbolic link in the path leaves the folder.
     #[error("Path {path} would escape /{folder} directory: {component} is a symlink")]
     Link {
         /// The folder's name.
@@ -53,7 +53,7 @@ pub enum FileError {
         /// The name of the link.
         component: String,
     },
-    /// The path has a name that no file here may have.
+    /// A name in the path is not allowed.
     #[error("Path {path} is not valid: {why}")]
     Name {
         /// As spelled.
@@ -61,7 +61,7 @@ pub enum FileError {
         /// What is wrong with it.
         why: &'static str,
     },
-    /// In the directory that is to be deleted is a name that no path can say, so it could not be brought back.
+    /// The directory to delete contains a name that no path can express, so it could not be restored.
     #[error("Error: {path} holds {name}, a name that is not UTF-8; rename it first")]
     OddName {
         /// The directory, as spelled.
@@ -75,19 +75,19 @@ pub enum FileError {
         /// As spelled.
         path: String,
     },
-    /// `str_replace` and `insert`: there is no file.
+    /// `str_replace` and `insert`: the file does not exist.
     #[error("Error: The path {path} does not exist. Please provide a valid path.")]
     NoFile {
         /// As spelled.
         path: String,
     },
-    /// `delete` and `rename`: there is nothing.
+    /// `delete` and `rename`: the path does not exist.
     #[error("Error: The path {path} does not exist")]
     Nothing {
         /// As spelled.
         path: String,
     },
-    /// It went away between looking and reading.
+    /// The file disappeared between lookup and reading.
     #[error("The file {path} no longer exists (may have been deleted or renamed concurrently).")]
     Gone {
         /// As spelled.
@@ -99,7 +99,7 @@ pub enum FileError {
         /// As spelled.
         path: String,
     },
-    /// Too many lines to be numbered.
+    /// Too many lines to number.
     #[error("File {path} exceeds maximum line limit of 999,999 lines.")]
     TooManyLines {
         /// As spelled.
@@ -121,13 +121,13 @@ pub enum FileError {
         /// How many there may be.
         most: u64,
     },
-    /// `create`: there is something of this name.
+    /// `create`: the path exists.
     #[error("Error: File {path} already exists")]
     Exists {
         /// As spelled.
         path: String,
     },
-    /// `create` and `rename`: there is something whose name differs in case or in the form of its accents alone.
+    /// `create` and `rename`: a name exists that differs only in case or in the form of accents.
     #[error("Error: File {path} already exists, spelled {existing}")]
     Twin {
         /// As spelled.
@@ -135,7 +135,7 @@ pub enum FileError {
         /// The name that is there.
         existing: String,
     },
-    /// `create` and `rename`: what should be the directory is a file.
+    /// `create` and `rename`: the parent is a file.
     #[error("Error: Cannot create {path}: {parent} is not a directory")]
     ParentIsFile {
         /// As spelled.
@@ -143,7 +143,7 @@ pub enum FileError {
         /// The name of the file.
         parent: String,
     },
-    /// `str_replace`: nothing to replace.
+    /// `str_replace`: the text does not occur.
     #[error("No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")]
     NoMatch {
         /// What was looked for.
@@ -151,20 +151,20 @@ pub enum FileError {
         /// As spelled.
         path: String,
     },
-    /// `str_replace`: more than one place.
+    /// `str_replace`: the text occurs more than once.
     #[error(
         "No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. Please ensure it is unique"
     )]
     Several {
         /// What was looked for.
         old: String,
-        /// The numbers of the lines, the first hundred of them.
+        /// The line numbers, at most a hundred.
         lines: String,
     },
-    /// `str_replace`: the empty text is everywhere.
+    /// `str_replace`: the search text is empty.
     #[error("No replacement was performed. old_str is empty. Please give the text to be replaced")]
     EmptyOld,
-    /// `insert`: there is no such line.
+    /// `insert`: the line does not exist.
     #[error("Error: Invalid `insert_line` parameter: {line}. It should be within the range [0, {lines}].")]
     InsertLine {
         /// What was asked for.
@@ -184,7 +184,7 @@ pub enum FileError {
         /// The folder's name.
         folder: String,
     },
-    /// `rename`: there is something of this name.
+    /// `rename`: the destination exists.
     #[error("Error: The destination {path} already exists")]
     DestinationExists {
         /// As spelled.
@@ -198,24 +198,24 @@ pub enum FileError {
         /// As spelled.
         to: String,
     },
-    /// It is not what it was when the command was looked through.
+    /// The file changed after the command was checked.
     #[error("Error: {path} was changed by another writer meanwhile, nothing was done. View it and try again")]
     Changed {
         /// As spelled.
         path: String,
     },
-    /// Another process holds the folder for longer than is waited.
+    /// Another process held the folder for too long.
     #[error("Error: The folder /{folder} is held by another process, nothing was done. Try again")]
     Busy {
         /// The folder's name.
         folder: String,
     },
-    /// The folder is not there, or is no directory.
+    /// The folder does not exist, or is not a directory.
     #[error("The folder /{folder} cannot be opened: {}", words(*reason))]
     Folder {
         /// The folder's name.
         folder: String,
-        /// What the system says, without a path.
+        /// The system's error, without a path.
         reason: io::ErrorKind,
     },
     /// The system refused.
@@ -223,19 +223,19 @@ pub enum FileError {
     System {
         /// As spelled.
         path: String,
-        /// What the system says, without a path.
+        /// The system's error, without a path.
         reason: io::ErrorKind,
     },
 }
 
 impl FileError {
-    /// Whether the same command may succeed when it is tried once more.
+    /// Whether the same command may succeed later.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Changed { .. } | Self::Busy { .. } | Self::Gone { .. })
     }
 }
 
-/// What the system says, where it has words that say something.
+/// The system's error, if it has useful words.
 fn words(reason: io::ErrorKind) -> String {
     let words = reason.to_string();
     if matches!(words.as_str(), "uncategorized error" | "other error") {

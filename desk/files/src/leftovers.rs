@@ -1,7 +1,7 @@
-//! What a writer that was killed leaves behind: hidden names of ours, which say whose they were.
+//! Leftovers of killed writers: hidden names of ours, which contain the process.
 //!
-//! It and `remove` use each other: what was left behind is removed, and a directory
-//! that is removed gets such a name first.
+//! This file and `remove` import each other: leftovers are removed, and a directory gets such a name before its
+//! removal.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,9 +9,9 @@ use crate::path::{OWN_PREFIX, are_twins, folded};
 use crate::place::{Kind, Place, is_running};
 use crate::remove::clear;
 
-/// After an hour nobody is still writing one file.
+/// After an hour, nobody is still writing one file.
 const HOUR: i64 = 3_600_000_000_000;
-/// A file that is written and has no name of its own yet.
+/// The suffix of a file that is being written.
 pub(crate) const UNFINISHED: &str = ".tmp";
 /// A directory that is removed.
 pub(crate) const REMOVED: &str = ".gone";
@@ -23,15 +23,15 @@ pub(crate) fn own_name(ending: &str) -> String {
     format!("{OWN_PREFIX}{}-{}{ending}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed))
 }
 
-/// What one look through a directory tells a writer.
+/// The result of scanning a directory for a writer.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
-    /// A name that is the same as the one to be written to some file system.
+    /// A name that some file system considers equal to the new one.
     pub(crate) twin: Option<String>,
     leftovers: Vec<String>,
 }
 
-/// Looks through a directory for twins of a name, and for what killed writers left.
+/// Looks in a directory for equal names, and for leftovers of killed writers.
 pub(crate) fn survey(place: &Place, name: &str) -> std::io::Result<Survey> {
     let mut found = Survey::default();
     let is_ascii = name.is_ascii();
@@ -54,8 +54,8 @@ pub(crate) fn survey(place: &Place, name: &str) -> std::io::Result<Survey> {
 }
 
 impl Survey {
-    /// Clears away what was left, as of a time of this file system. The folder is locked, so nobody who minds the lock
-    /// is writing; a writer on a file system without locks is known by its process, or by having begun just now.
+    /// Removes leftovers, relative to the file system's time. The folder is locked, so no cooperating writer is active.
+    /// Without locks, a writer is recognised by its process or by its recent start.
     pub(crate) fn clear(&self, place: &Place, now: i64) {
         for name in &self.leftovers {
             let Ok(facts) = place.facts(name) else { continue };
@@ -63,10 +63,10 @@ impl Survey {
             if !is_old && process(name).is_none_or(is_running) {
                 continue;
             }
-            // What cannot be cleared away now is hidden, and the next writer tries again.
+            // A leftover that cannot be removed is hidden, and the next writer tries again.
             let _ = match facts.kind {
                 Kind::Directory if name.ends_with(REMOVED) => clear(place, name),
-                // A link that took a directory's place while it was removed is one name.
+                // A symbolic link that replaced a directory during its removal is a single name.
                 Kind::Link | Kind::File if name.ends_with(UNFINISHED) || name.ends_with(REMOVED) => {
                     place.remove_file(name)
                 }

@@ -1,10 +1,10 @@
-//! A folder of text files, reached through a handle that nothing leads out of, and the six commands of the memory tool
-//! on it. What it is not: it knows no store, no ranking and no Markdown, and it takes no credentials out of texts.
+//! A folder of text files behind an open directory that no path can leave, and the six commands of the memory tool. It
+//! knows no store, no ranking and no Markdown, and does not redact secrets.
 //!
-//! A [`Tree`] is the folder. Every name is looked up one component at a time beneath its handle, and no link is ever
-//! followed, so a directory that is swapped for a link while a command runs leads nowhere. A [`Command`] is read with
-//! [`Command::from_json`], looked through with [`prepare`], which changes nothing, and done with [`Prepared::commit`].
-//! Who holds the folder from before the first to after the last is never refused for what another command did:
+//! A [`Tree`] is the folder. Every path component is opened below the previous one, and symbolic links are never
+//! followed, so a directory that is replaced by a link during a command leads nowhere. A [`Command`] is parsed with
+//! [`Command::from_json`], checked with [`prepare`], which changes nothing, and executed with [`Prepared::commit`]. A
+//! caller that holds the lock from the check to the end never conflicts with another command:
 //!
 //! ```
 //! use tessera_files::{Command, FileError, Limits, Tree, prepare};

@@ -1,4 +1,4 @@
-//! What `view` shows of a directory: two levels, with sizes.
+//! The directory view: two levels, with sizes.
 
 use std::io;
 
@@ -8,18 +8,18 @@ use crate::place::{Kind, Place, Target, target};
 use crate::reply::{Entries, Inner, Reply};
 use crate::tree::{Tree, system};
 
-/// So many names are looked at beyond those before the first that is asked for: entries after them are counted. As many are
-/// looked at for the sizes of directories deeper down; of larger ones it is said what an empty one has.
+/// The maximum number of names to read after the first requested entry; further entries are only counted. The same
+/// limit applies to the sizes of deeper directories; larger ones show the size of an empty one.
 const MOST_LOOKS: usize = 20_000;
-/// Entries that are passed over before the first that is shown, at most.
+/// The maximum number of entries to skip before the first one shown.
 const MOST_PASSED: usize = 1_000_000;
-/// What a directory itself takes.
+/// The displayed size of a directory itself.
 const OWN_SIZE: &str = "4K";
-/// Entries, and entries of directories in it.
+/// Entries, and entries of subdirectories.
 const LEVELS: usize = 2;
 
-/// Lists a directory, or of its entries those from one number to another: so that there is a next page of one that is too
-/// long for a reply. What goes away or cannot be read meanwhile is left out.
+/// Lists a directory, or a range of its entries, so that a long one has pages. Omits entries that disappear or cannot
+/// be read meanwhile.
 pub(crate) fn listed(
     tree: &Tree,
     place: &Place,
@@ -65,7 +65,7 @@ struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// Adds the rows of a directory; the bytes of all files in it, unless they are too many to be looked at.
+    /// Adds the rows of a directory; returns the bytes of all files, unless there are too many.
     fn directory(&mut self, place: &Place, names: Vec<String>, real: &str, shown: &str, level: usize) -> Option<u64> {
         let mut total = Some(0_u64);
         for name in names {
@@ -98,7 +98,7 @@ impl Listing<'_> {
         total
     }
 
-    /// A directory's row stands before those in it, and has their sum.
+    /// A directory's row comes before its entries, and has their sum.
     fn sub(&mut self, inner: &Place, real: &str, shown: &str, level: usize) -> Option<u64> {
         let at = self.rows.len();
         self.rows.push(String::new());
@@ -118,7 +118,7 @@ impl Listing<'_> {
         size
     }
 
-    /// A link that stays in the folder is shown; it is not followed.
+    /// A link within the folder is shown, but not followed.
     fn link(&mut self, real: &str, shown: &str) {
         match target(self.tree.root(), real) {
             Target::File => self.row("0B", shown, ""),
@@ -132,12 +132,12 @@ impl Listing<'_> {
     }
 }
 
-/// The size of a directory, as far as it is known.
+/// The size of a directory, if it is known.
 fn said(size: Option<u64>) -> String {
     size.map_or_else(|| OWN_SIZE.to_owned(), readable)
 }
 
-/// The bytes of all files in a directory, unless they are too many to be looked at.
+/// The bytes of all files in a directory, unless there are too many.
 fn measured(place: &Place, looks: &mut usize, depth: usize) -> Option<u64> {
     let depth = depth.checked_sub(1)?;
     let mut total = 0_u64;
@@ -157,7 +157,7 @@ fn measured(place: &Place, looks: &mut usize, depth: usize) -> Option<u64> {
     Some(total)
 }
 
-/// The names that are shown, sorted.
+/// The visible names, sorted.
 fn names(place: &Place) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     place.each_name(&mut |name, _| {
@@ -174,7 +174,7 @@ fn joined(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
 }
 
-/// A size as people read it: `0B`, `14B`, `4K`, `5.5K`, `1.2M`.
+/// A readable size: `0B`, `14B`, `4K`, `5.5K`, `1.2M`.
 fn readable(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["B", "K", "M", "G"];
     let mut unit = 1_u64;

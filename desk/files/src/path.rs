@@ -1,29 +1,28 @@
-//! A path as a caller spelled it, and the names beneath the folder that it stands for. One that cannot be is refused
-//! here, before anything is looked up.
+//! A path as a caller spelled it, and its components below the folder. Invalid paths are rejected before any lookup.
 //!
-//! When two names are one to some file system: those of macOS and Windows take no notice of case, some take none of
-//! how an accent is written. A folder that holds both names cannot be copied there.
+//! Also detects names that some file systems consider equal: macOS and Windows ignore case, and some ignore the form of
+//! accents. A folder with both names could not be copied there.
 
 use tessera_markdown::names::why_refused;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::error::FileError;
 
-/// Longer than any path that some system would refuse.
+/// Longer than any path that a system accepts.
 const MOST_BYTES: usize = 1024;
-/// A name that every file system takes.
+/// The longest name that every file system accepts.
 const MOST_NAME_BYTES: usize = 255;
-/// More directories within one another than anybody reads.
+/// The maximum number of nested directories.
 pub(crate) const MOST_DEPTH: usize = 64;
-/// How often a spelling is decoded before it is taken for an attempt.
+/// How often a spelling is decoded before it counts as an attack.
 const MOST_ENCODINGS: usize = 8;
-/// How much of a spelling is said back where it is refused for its length.
+/// The maximum number of characters of a rejected path in an error.
 const ECHO_CHARS: usize = 200;
-/// What names of files begin with that are ours and last for one write.
+/// The prefix of our temporary files.
 pub(crate) const OWN_PREFIX: &str = ".tessera-";
 /// Files that Tessera keeps beside exported notes.
 const OWN_FILES: [&str; 1] = [".tessera.export"];
-/// A path beneath a folder: `/memories/user/preferences.md`, or the folder itself.
+/// A path below a folder: `/memories/user/preferences.md`, or the folder itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RelativePath {
     spelled: String,
@@ -32,16 +31,16 @@ pub struct RelativePath {
 }
 
 impl RelativePath {
-    /// Reads a path that somebody asks for: `/memories/a.md` or `memories/a.md` where the folder is `memories`.
+    /// Parses a requested path: `/memories/a.md` or `memories/a.md` for the folder `memories`.
     ///
     /// # Errors
     ///
-    /// When it is not beneath the folder, leads out of it in any spelling, or has a name that is not one on every system.
+    /// If it is not below the folder, leaves it in any spelling, or has a name that some system rejects.
     pub fn parse(spelled: &str, folder: &str) -> Result<Self, FileError> {
         Self::read(spelled, folder, check_portable)
     }
 
-    /// The same for something that may be there already: a person's system may have taken a name that others refuse.
+    /// The same for an existing file, whose name this system accepted.
     pub(crate) fn parse_local(spelled: &str, folder: &str) -> Result<Self, FileError> {
         Self::read(spelled, folder, check_name)
     }
@@ -56,13 +55,12 @@ impl RelativePath {
         let (names, climbs) =
             normal(beneath).ok_or_else(|| FileError::Escape { folder: folder.to_owned(), path: echo(spelled) })?;
         let refused = |why| FileError::Name { path: echo(spelled), why };
-        // What a system makes of `link/..` is not what the letters say. Only the folder itself may be named so, to be
-        // told that it stays.
+        // `link/..` is not what the letters say. Only the folder itself may be named with `..`, for a clear error.
         if climbs && !names.is_empty() {
-            return Err(refused("it has `..` in it"));
+            return Err(refused("it contains `..`"));
         }
         if names.len() > MOST_DEPTH {
-            return Err(refused("it is too deep"));
+            return Err(refused("it has too many components"));
         }
         for name in &names {
             check(name).map_err(refused)?;
@@ -74,11 +72,11 @@ impl RelativePath {
         Ok(Self { spelled: spelled.to_owned(), folder: folder.to_owned(), relative })
     }
 
-    /// The path of something that was found in the folder: a person's file may have any name that the system took.
+    /// The path of a file that was found in the folder; any name that the system accepted.
     ///
     /// # Errors
     ///
-    /// When it does not stay beneath the folder.
+    /// If it leaves the folder.
     pub fn found(relative: &str, folder: &str) -> Result<Self, FileError> {
         let spelled = if relative.is_empty() { format!("/{folder}") } else { format!("/{folder}/{relative}") };
         let stays = relative.is_empty()
@@ -89,7 +87,7 @@ impl RelativePath {
         Ok(Self { spelled, folder: folder.to_owned(), relative: relative.to_owned() })
     }
 
-    /// As the caller spelled it: what replies and errors say.
+    /// The path as the caller spelled it, for replies and errors.
     pub fn spelled(&self) -> &str {
         &self.spelled
     }
@@ -99,12 +97,12 @@ impl RelativePath {
         &self.folder
     }
 
-    /// Beneath the folder: `user/preferences.md`; empty for the folder itself.
+    /// The path below the folder: `user/preferences.md`; empty for the folder itself.
     pub fn relative(&self) -> &str {
         &self.relative
     }
 
-    /// One spelling for all: `/memories/user/preferences.md`.
+    /// The canonical spelling: `/memories/user/preferences.md`.
     pub fn full(&self) -> String {
         if self.is_root() { format!("/{}", self.folder) } else { format!("/{}/{}", self.folder, self.relative) }
     }
@@ -114,7 +112,7 @@ impl RelativePath {
         self.relative.is_empty()
     }
 
-    /// Refuses a path at which other programs would run or obey what is written. Files of Tessera itself may be written.
+    /// Rejects a path at which other programs would run or obey the file. Tessera's own files are allowed.
     pub(crate) fn check_writable(&self) -> Result<(), FileError> {
         let is_own = self.names().next_back().is_some_and(|name| OWN_FILES.contains(&name));
         match why_refused(&self.relative) {
@@ -123,7 +121,7 @@ impl RelativePath {
         }
     }
 
-    /// Whether it is hidden, or in a directory that is: listed nowhere and in no index, though it can be named.
+    /// Whether it is hidden or in a hidden directory. Such a file is not listed or indexed, but can be named.
     pub fn is_hidden(&self) -> bool {
         self.names().any(|name| name.starts_with('.'))
     }
@@ -133,25 +131,25 @@ impl RelativePath {
         self.relative.split('/').filter(|name| !name.is_empty())
     }
 
-    /// The directories that it is in, and its own name; none for the folder itself.
+    /// Its parent directories, and its name; none for the folder itself.
     pub(crate) fn split(&self) -> Option<(Vec<&str>, &str)> {
         let mut names: Vec<&str> = self.names().collect();
         let last = names.pop()?;
         Some((names, last))
     }
 
-    /// Something in this directory, spelled as this is.
+    /// A path in this directory, with the same spelling.
     pub(crate) fn child(&self, below: &str) -> Self {
         let relative = if self.is_root() { below.to_owned() } else { format!("{}/{below}", self.relative) };
         Self { spelled: format!("{}/{below}", self.prefix()), folder: self.folder.clone(), relative }
     }
 
-    /// What the rows of this directory begin with.
+    /// The prefix of rows for this directory.
     pub(crate) fn prefix(&self) -> String {
         if self.spelled.contains("/..") { self.full() } else { self.spelled.trim_end_matches('/').to_owned() }
     }
 
-    /// Whether the other is another spelling of it, that some file system takes for the same.
+    /// Whether the other path is a spelling that some file system considers equal.
     pub(crate) fn is_twin_of(&self, other: &Self) -> bool {
         let is_same = |(one, other): (&str, &str)| one == other || are_twins(one, other);
         self.relative() != other.relative()
@@ -159,46 +157,46 @@ impl RelativePath {
             && self.names().zip(other.names()).all(is_same)
     }
 
-    /// Whether the other is in this directory, at any depth.
+    /// Whether the other path is in this directory, at any depth.
     pub(crate) fn holds(&self, other: &Self) -> bool {
         self.is_root() || other.relative.strip_prefix(&self.relative).is_some_and(|rest| rest.starts_with('/'))
     }
 }
 
-/// What stands after the folder's name, which must be a whole name.
+/// The part after the folder's name.
 fn beneath<'a>(spelled: &'a str, folder: &str) -> Option<&'a str> {
     let rest = spelled.strip_prefix('/').unwrap_or(spelled).strip_prefix(folder)?;
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
 
-/// Refuses what other programs would read as another path: percent signs that stand for dots and slashes, backslashes,
-/// and letters that are dots and slashes in another form.
+/// Rejects spellings that other programs read as another path: percent-encoded dots and slashes, backslashes, and
+/// lookalike characters.
 fn refuse_disguises(beneath: &str, spelled: &str, folder: &str) -> Result<(), FileError> {
     let refused = |why| FileError::Name { path: echo(spelled), why };
-    let plain = decoded(beneath.as_bytes()).ok_or_else(|| refused("it is encoded again and again"))?;
+    let plain = decoded(beneath.as_bytes()).ok_or_else(|| refused("it is encoded more than once"))?;
     let text = String::from_utf8_lossy(&plain).nfkc().collect::<String>().replace('\\', "/");
-    // A climb that is spelled plainly is judged by where it leads.
+    // A plain `..` is judged by its target.
     let is_disguised = plain != beneath.as_bytes() || text != beneath;
     if is_disguised && text.split('/').any(|name| name.trim_end_matches(' ') == "..") {
         return Err(FileError::Escape { folder: folder.to_owned(), path: echo(spelled) });
     }
     if plain != beneath.as_bytes() {
-        // C0 and C1 begin nothing but dots and slashes written longer than they are.
+        // The bytes C0 and C1 only begin overlong forms of dots and slashes.
         let count = |bytes: &[u8]| {
             let parts = bytes.iter().filter(|byte| matches!(byte, b'/' | b'\\' | 0..=31 | 127 | 0xc0 | 0xc1));
             parts.count()
         };
         if count(&plain) > count(beneath.as_bytes()) {
-            return Err(refused("it has an encoded separator or control character in it"));
+            return Err(refused("it contains an encoded separator or control character"));
         }
     }
     if beneath.contains('\\') {
-        return Err(refused("it has a backslash in it"));
+        return Err(refused("it contains a backslash"));
     }
     Ok(())
 }
 
-/// The bytes that percent signs stand for, until none stands for any; nothing when that takes too long.
+/// The percent-decoded bytes, repeated until nothing changes; none if that takes too long.
 fn decoded(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut now = bytes.to_vec();
     for _ in 0..MOST_ENCODINGS {
@@ -231,7 +229,7 @@ fn decoded_once(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The names without `.`, empty ones and climbs, and whether there were climbs; nothing when they lead out.
+/// The components without `.`, empty ones and `..`, and whether there were any `..`; none if they leave the folder.
 fn normal(beneath: &str) -> Option<(Vec<&str>, bool)> {
     let mut names = Vec::new();
     let mut climbs = false;
@@ -248,43 +246,43 @@ fn normal(beneath: &str) -> Option<(Vec<&str>, bool)> {
     Some((names, climbs))
 }
 
-/// Refuses a name that is none on some system, or stands for something else there.
+/// Rejects a name that some system rejects or treats differently.
 fn check_portable(name: &str) -> Result<(), &'static str> {
     check_name(name)?;
     if name.contains(':') {
-        return Err("it has a colon in it");
+        return Err("it contains a colon");
     }
     if name.ends_with(['.', ' ']) {
-        return Err("a name in it ends in a dot or a space");
+        return Err("a component ends in a dot or a space");
     }
     if is_device(name) {
-        return Err("a name in it is that of a device");
+        return Err("a component is a reserved device name");
     }
     Ok(())
 }
 
-/// Refuses a name that nothing may have, wherever it is.
+/// Rejects a name that is never allowed.
 fn check_name(name: &str) -> Result<(), &'static str> {
     if name.len() > MOST_NAME_BYTES {
-        return Err("a name in it is too long");
+        return Err("a component is too long");
     }
     if name.chars().any(is_unseen) {
-        return Err("it has a control character in it");
+        return Err("it contains a control character");
     }
     let lower = name.to_ascii_lowercase();
     if lower.starts_with(OWN_PREFIX) {
-        return Err("a name in it is kept for other programs");
+        return Err("a component is reserved for other programs");
     }
     Ok(())
 }
 
-/// Whether it changes how a line is read instead of being read.
+/// Whether the character changes how a line is displayed.
 fn is_unseen(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
 
-/// Whether Windows opens a device by it, whatever stands behind its first dot.
+/// Whether Windows treats it as a device, whatever follows the first dot.
 fn is_device(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or(name).trim_end_matches(' ').to_uppercase();
     if matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$") {
@@ -297,7 +295,7 @@ fn is_device(name: &str) -> bool {
     })
 }
 
-/// A refused spelling, fit to be said back: no control characters, and not all of a long one.
+/// A rejected spelling for an error: no control characters, and shortened if long.
 fn echo(spelled: &str) -> String {
     let mut out = String::new();
     for letter in spelled.chars().take(ECHO_CHARS) {
@@ -309,16 +307,16 @@ fn echo(spelled: &str) -> String {
     out
 }
 
-/// The same for all names that some file system takes for one.
+/// The same form for all names that some file system considers equal.
 pub(crate) fn folded(name: &str) -> String {
     if name.is_ascii() {
         return name.to_ascii_lowercase();
     }
-    // Upper case first, so that `ß` meets `ss`.
+    // Upper case first, so that `ß` equals `ss`.
     name.nfd().collect::<String>().to_uppercase().to_lowercase().nfc().collect()
 }
 
-/// Whether both are names of one file somewhere, though they differ.
+/// Whether two different names may belong to one file.
 pub(crate) fn are_twins(one: &str, other: &str) -> bool {
     one != other && folded(one) == folded(other)
 }

@@ -1,4 +1,4 @@
-//! Looking a command through before anything is done: everything is read and checked, nothing is changed.
+//! Checks a command: reads everything, changes nothing.
 
 use crate::command::Command;
 use crate::edit::{inserted, replaced, shown};
@@ -15,21 +15,20 @@ use crate::tree::{Reach, Reached, Tree, system};
 /// How much a command may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a file that is written.
+    /// The maximum size of a written file.
     pub most_bytes: u64,
     /// Bytes of a file that is read.
     pub most_read: u64,
-    /// Whether `create` may write over a file that is there.
+    /// Whether `create` may overwrite an existing file.
     pub overwrite: bool,
 }
 
 impl Limits {
-    /// Enough for the longest file whose lines have numbers, so that whoever writes it is told of its lines; `create`
-    /// writes over nothing.
+    /// Enough for the longest file with line numbers; `create` does not overwrite.
     pub const USUAL: Self = Self { most_bytes: 8 << 20, most_read: 64 << 20, overwrite: false };
 }
 
-/// Says what a command would answer and change, or why it cannot be done.
+/// Computes the answer and the changes of a command, or the reason for rejecting it.
 pub fn prepare(tree: &Tree, command: &Command, limits: &Limits) -> Result<Prepared, FileError> {
     match command {
         Command::View { path, view_range } => view(tree, &tree.known_path(path)?, *view_range, limits),
@@ -157,7 +156,7 @@ fn delete(tree: &Tree, path: RelativePath, limits: &Limits) -> Result<Prepared, 
     Ok(Prepared::new(reply, changes, Step::Remove(path)))
 }
 
-/// A file that cannot be read can be deleted; then its bytes are not compared.
+/// An unreadable file can be deleted without comparing its bytes.
 fn seen_or_stamp(tree: &Tree, path: &RelativePath, at: &Reached, limits: &Limits) -> Option<Seen> {
     tree.read_reached(path, at, limits.most_read).ok().map(|read| read.seen())
 }

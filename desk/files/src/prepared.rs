@@ -1,4 +1,4 @@
-//! A command that was looked through: what it will answer and change, and doing it.
+//! A checked command: its answer, its changes, and its execution.
 
 use crate::change::Expected;
 use crate::error::FileError;
@@ -8,10 +8,10 @@ use crate::reply::Reply;
 use crate::stamp::{ReadFile, Seen, Stamp};
 use crate::tree::{Lock, Reach, Reached, Tree};
 
-/// What a command does to one file.
+/// The change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// Its text becomes another, or it is made.
+    /// The file is created, or gets a new text.
     Write {
         /// The file.
         path: RelativePath,
@@ -19,7 +19,7 @@ pub enum Change {
         text: String,
         /// What it was, if it was there.
         before: Option<Seen>,
-        /// Its text before, if it was one.
+        /// Its previous text, if it was a text.
         before_text: Option<String>,
     },
     /// It is taken away.
@@ -28,10 +28,10 @@ pub enum Change {
         path: RelativePath,
         /// What it is until then.
         before: Stamp,
-        /// The hash of its bytes, where they were read.
+        /// The hash of its bytes, if they were read.
         hash: Option<u64>,
     },
-    /// It gets another path and stays as it is.
+    /// The file moves unchanged.
     Move {
         /// The path that it had.
         from: RelativePath,
@@ -47,7 +47,7 @@ pub enum Change {
 pub struct Prepared {
     /// What it answers.
     pub reply: Reply,
-    /// What it changes, file for file.
+    /// The changes, file by file.
     pub changes: Vec<Change>,
     /// The text of the file whose lines the reply shows.
     pub text: Option<String>,
@@ -59,11 +59,11 @@ pub struct Prepared {
 pub struct Done {
     /// What it answers.
     pub reply: Reply,
-    /// Each file that was written, as if it had been read.
+    /// Each written file, as if it had been read.
     pub written: Vec<(RelativePath, ReadFile)>,
 }
 
-/// The one step of the file system that a command is.
+/// The single step of the file system that the command performs.
 #[derive(Debug)]
 pub(crate) enum Step {
     None,
@@ -81,7 +81,7 @@ impl Prepared {
         Self::new(reply, Vec::new(), Step::None)
     }
 
-    /// The same with the text whose lines are shown.
+    /// The same, with the displayed text.
     pub(crate) fn of_text(self, text: String) -> Self {
         Self { text: Some(text), ..self }
     }
@@ -96,8 +96,8 @@ impl Prepared {
         Self::new(reply, vec![Change::Write { path, text, before, before_text }], Step::Write)
     }
 
-    /// Does it in one step that is kept on the disk, or refuses where files are not what they were. Who holds the folder
-    /// calls [`Prepared::commit_under`]: this would wait for itself.
+    /// Executes the command in one durable step, or rejects it if files changed. A caller that holds the lock uses
+    /// [`Prepared::commit_under`], because this function would wait for itself.
     pub fn commit(self, tree: &Tree) -> Result<Done, FileError> {
         if matches!(self.step, Step::None) {
             return Ok(Done { reply: self.reply, written: Vec::new() });
@@ -106,8 +106,8 @@ impl Prepared {
         self.commit_under(tree, &lock)
     }
 
-    /// The same while the folder is held: whoever holds it since before the command was looked through is not refused
-    /// for what another command did.
+    /// The same while the folder is locked. A caller that holds the lock since the check cannot conflict with another
+    /// command.
     pub fn commit_under(self, tree: &Tree, lock: &Lock) -> Result<Done, FileError> {
         let mut written = Vec::new();
         match &self.step {
@@ -134,7 +134,7 @@ impl Prepared {
         Ok(Done { reply: self.reply, written })
     }
 
-    /// What is to be removed must be what was told, so that nothing goes that nobody noted.
+    /// The files to remove must still be the recorded ones.
     fn removed(&self, tree: &Tree, path: &RelativePath) -> Result<Expected, FileError> {
         let changed = || FileError::Changed { path: path.spelled().to_owned() };
         let Reach::There(at) = tree.reach(path)? else { return Ok(Expected::Any) };
@@ -156,7 +156,7 @@ impl Prepared {
         }
     }
 
-    /// Files may be edited while they move; none may come or go unnoted.
+    /// Files may be edited while they move, but none may appear or disappear.
     fn is_still_what_moves(&self, tree: &Tree, from: &RelativePath) -> Result<(), FileError> {
         let Reach::There(at) = tree.reach(from)? else { return Ok(()) };
         let now: Vec<RelativePath> = match at.facts {
@@ -174,7 +174,7 @@ impl Prepared {
     }
 }
 
-/// Every file in a directory, hidden ones with them, sorted. What cannot be read is left out.
+/// Every file in a directory, hidden ones included, sorted. Omits unreadable ones.
 pub(crate) fn files_beneath(at: &Reached, path: &RelativePath) -> Vec<(RelativePath, Stamp)> {
     let mut found = Vec::new();
     if let Ok(place) = at.place.sub(&at.name) {

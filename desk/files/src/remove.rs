@@ -1,4 +1,4 @@
-//! Taking files and directories away. A directory goes in one step, to a hidden name; what was in it goes after.
+//! Removes files and directories. A directory first gets a hidden name in one step; its content is removed afterwards.
 
 use std::io;
 
@@ -9,17 +9,17 @@ use crate::path::RelativePath;
 use crate::place::{Kind, Place};
 use crate::tree::{Lock, Reach, Tree, system};
 
-/// So many directories within one another are open at once; deeper ones are moved up first.
+/// The maximum number of nested open directories; deeper ones are moved up first.
 const MOST_OPEN: usize = 32;
 
 impl Tree {
-    /// Takes away a file, a link (never what it leads to), or a directory with all that is in it.
+    /// Removes a file, a link (never its target), or a directory with its content.
     pub fn remove(&self, path: &RelativePath, expected: Expected) -> Result<(), FileError> {
         let lock = self.lock()?;
         self.remove_under(path, expected, &lock)
     }
 
-    /// The same while the folder is held.
+    /// The same while the folder is locked.
     pub fn remove_under(&self, path: &RelativePath, expected: Expected, _lock: &Lock) -> Result<(), FileError> {
         let nothing = || FileError::Nothing { path: path.spelled().to_owned() };
         let at = match self.reach(path)? {
@@ -46,7 +46,7 @@ impl Tree {
                 let gone = own_name(REMOVED);
                 at.place.move_new(&at.name, &at.place, &gone).map_err(failed)?;
                 at.place.sync().map_err(failed)?;
-                // It is gone already: what cannot be cleared away is hidden, and the next writer tries again.
+                // The directory is already gone from its path; the next writer removes the hidden rest.
                 let _ = clear(&at.place, &gone);
                 return Ok(());
             }
@@ -56,7 +56,7 @@ impl Tree {
     }
 }
 
-/// A name that no path can say, in a directory or in one of those within it, down to a depth.
+/// A name that no path can express, in a directory or below it, up to a depth.
 fn odd_name(here: &Place, depth: usize) -> io::Result<Option<String>> {
     let mut directories = Vec::new();
     let odd = here.each_name(&mut |name, kind| {
@@ -68,7 +68,7 @@ fn odd_name(here: &Place, depth: usize) -> io::Result<Option<String>> {
         return Ok(Some(name));
     }
     for name in directories.into_iter().filter(|_| depth > 0) {
-        // One that cannot be read is for whoever clears it to fail at.
+        // An unreadable directory makes the later removal fail.
         if let Ok(inner) = here.sub(&name)
             && let Some(odd) = odd_name(&inner, depth - 1)?
         {
@@ -78,19 +78,19 @@ fn odd_name(here: &Place, depth: usize) -> io::Result<Option<String>> {
     Ok(None)
 }
 
-/// Removes a directory with all that is in it, opening nothing but directories and following nothing.
+/// Removes a directory with its content. Opens only directories, and follows no links.
 pub(crate) fn clear(place: &Place, name: &str) -> io::Result<()> {
     if place.facts(name)?.kind != Kind::Directory {
-        // Something took its place before it was moved here.
+        // Something replaced it before it was moved here.
         return place.remove_file(name);
     }
     let top = place.sub(name)?;
-    // Each round takes away all that is not deeper than directories may be open, and brings the rest up.
+    // Each round removes everything within the allowed depth, and moves the rest up.
     while empty(&top, &top, MOST_OPEN)? {}
     place.remove_sub(name)
 }
 
-/// Empties a directory; whether something was moved up to the top instead.
+/// Empties a directory; returns whether something was moved up instead.
 fn empty(here: &Place, top: &Place, depth: usize) -> io::Result<bool> {
     let mut names = Vec::new();
     here.each_name(&mut |name, kind| names.push((name.to_owned(), kind)))?;

@@ -1,6 +1,6 @@
-//! A reply that can be cut where a budget ends, and then says how to go on.
+//! A reply that can be cut to a budget, and then says how to continue.
 
-/// What a command answers: a header, and rows that may be more than a budget holds.
+/// The answer of a command: a header, and rows that may exceed a budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     /// The first line.
@@ -8,11 +8,11 @@ pub struct Reply {
     /// The lines after it, whole.
     pub rows: Vec<String>,
     kind: Kind,
-    /// Directories that the line at the end names, at most.
+    /// The maximum number of directories that the last line names.
     most_named: usize,
 }
 
-/// A directory in a directory that is listed.
+/// A subdirectory of a listed directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Inner {
     /// Its path, with a slash at the end.
@@ -23,14 +23,14 @@ pub(crate) struct Inner {
     pub(crate) last: usize,
 }
 
-/// Which entries of a directory have a row.
+/// The entries with a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entries {
-    /// The number of the first, from 1. The row before it is the directory's own.
+    /// The number of the first entry, from 1. The row before it is the directory's own.
     pub(crate) first: usize,
-    /// Entries after the last that was asked for.
+    /// Entries after the requested range.
     pub(crate) after: usize,
-    /// Names that were not looked at.
+    /// Names that were not read.
     pub(crate) unlisted: usize,
     /// The directories in it.
     pub(crate) directories: Vec<Inner>,
@@ -39,7 +39,7 @@ pub(crate) struct Entries {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
     Sentence,
-    /// Lines of a file: the number of the first row's, and of the last line that was asked for.
+    /// Lines of a file: the number of the first row, and of the last requested line.
     Lines(usize, usize),
     /// What is in a directory.
     Entries(Entries),
@@ -51,7 +51,7 @@ impl Reply {
         Self { header, rows: Vec::new(), kind: Kind::Sentence, most_named: 0 }
     }
 
-    /// Lines of a file, of which the first has this number.
+    /// Lines of a file; the first one has this number.
     pub(crate) fn lines(header: String, rows: Vec<String>, first: usize) -> Self {
         let last = first + rows.len().saturating_sub(1);
         Self { header, rows, kind: Kind::Lines(first, last), most_named: 0 }
@@ -62,10 +62,10 @@ impl Reply {
         Self { header, rows, kind: Kind::Entries(entries), most_named: Self::USUALLY_NAMED }
     }
 
-    /// Directories that the line at the end of a listing names, where there is room.
+    /// How many directories the last line of a listing names, if there is room.
     const USUALLY_NAMED: usize = 8;
 
-    /// The same with so many directories named at its end, at most.
+    /// The same with a maximum of named directories.
     #[must_use]
     pub fn naming(self, most_named: usize) -> Self {
         Self { most_named, ..self }
@@ -90,7 +90,7 @@ impl Reply {
         text
     }
 
-    /// The first rows, so many bytes of the one after them, and a line that says how to see the rest.
+    /// The first rows, a part of the next one, and a line that says how to see the rest.
     pub fn first(&self, rows: usize, bytes_of_next: usize) -> String {
         let Some(next) = self.rows.get(rows) else { return self.text() };
         let mut text = self.header.clone();
@@ -109,21 +109,21 @@ impl Reply {
         }
         text.push('\n');
         match (piece.is_empty(), self.rows.len() > rows + 1) {
-            // What is left of a line that is cut is seen with more tokens alone.
+            // The rest of a cut line needs more tokens.
             (false, true) => text.push_str(&self.rest(rows + 1)),
-            (false, false) => text.push_str("[the line goes on: give more max_tokens]"),
+            (false, false) => text.push_str("[the line continues: use more max_tokens]"),
             (true, _) => text.push_str(&self.rest(rows)),
         }
         text
     }
 
-    /// The line that stands where the rows after the first so many would.
+    /// The line that replaces the rows after the first ones.
     pub fn rest(&self, rows: usize) -> String {
         let left = self.rows.len().saturating_sub(rows);
         match &self.kind {
             Kind::Lines(first, last) => {
                 let next = first + rows;
-                format!("[{left} more lines, {next} to {last}: go on with view_range [{next}, {last}]]")
+                format!("[{left} more lines, {next} to {last}: continue with view_range [{next}, {last}]]")
             }
             Kind::Entries(entries) => self.rest_of_directory(entries, rows, left),
             Kind::Sentence => format!("[{left} more lines]"),
@@ -132,11 +132,11 @@ impl Reply {
 }
 
 impl Reply {
-    /// How every entry can be reached that has no row.
+    /// How to reach every entry without a row.
     fn rest_of_directory(&self, entries: &Entries, rows: usize, left: usize) -> String {
         let next = entries.first + rows.saturating_sub(1);
         let last = next - 1 + left + entries.after;
-        // Of names that were not looked at it is not known which are entries.
+        // Unread names may not be visible entries.
         let (range, end) = match entries.unlisted {
             0 => (format!("{next} to {last}"), last.to_string()),
             _ => (format!("from {next} on"), "-1".to_owned()),
@@ -145,7 +145,7 @@ impl Reply {
         let is_too_long = left > 0 && shown == 0;
         let left = left + entries.after + entries.unlisted;
         if is_too_long {
-            return format!("[{left} more entries: give more max_tokens]");
+            return format!("[{left} more entries: use more max_tokens]");
         }
         let hidden: Vec<&Inner> = entries.directories.iter().filter(|inner| inner.last >= next).collect();
         let named: Vec<String> = hidden
@@ -159,11 +159,11 @@ impl Reply {
             (false, 0) => format!("; or view {}", named.join(", ")),
             (false, more) => format!("; or view {}, or one of {more} more directories", named.join(", ")),
         };
-        format!("[{left} more entries, {range}: go on with view_range [{next}, {end}]{also}]")
+        format!("[{left} more entries, {range}: continue with view_range [{next}, {end}]{also}]")
     }
 }
 
-/// A line of a file as it is shown: its number in six columns, a tab, its text.
+/// A line of a file for display: its number in six columns, a tab, its text.
 pub(crate) fn numbered(number: usize, line: &str) -> String {
     format!("{number:>6}\t{line}")
 }
@@ -178,12 +178,12 @@ mod tests {
         let reply = Reply::lines("Lines:".to_owned(), rows, 4);
         assert_eq!(reply.text(), "Lines:\n     4\ta\n     5\tbcdé\n     6\te");
         assert_eq!(reply.first(3, 0), reply.text());
-        let cut = "Lines:\n     4\ta\n[2 more lines, 5 to 6: go on with view_range [5, 6]]";
+        let cut = "Lines:\n     4\ta\n[2 more lines, 5 to 6: continue with view_range [5, 6]]";
         assert_eq!(reply.first(1, 0), cut);
-        // A line longer than the budget is cut between letters.
-        let within = "Lines:\n     4\ta\n     5\tbcd…\n[1 more lines, 6 to 6: go on with view_range [6, 6]]";
+        // A line longer than the budget is cut between characters.
+        let within = "Lines:\n     4\ta\n     5\tbcd…\n[1 more lines, 6 to 6: continue with view_range [6, 6]]";
         assert_eq!(reply.first(1, 11), within);
-        let last = "Lines:\n     4\ta\n     5\tbcdé\n     6…\n[the line goes on: give more max_tokens]";
+        let last = "Lines:\n     4\ta\n     5\tbcdé\n     6…\n[the line continues: use more max_tokens]";
         assert_eq!(reply.first(2, 6), last);
         assert_eq!(reply.first(2, 99), reply.text());
     }

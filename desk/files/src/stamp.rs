@@ -1,23 +1,23 @@
-//! How a file is known again: by what the system says of it, and by its bytes.
+//! Recognises a file state by its metadata and bytes.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::FileError;
 use crate::path::RelativePath;
 
-/// What the system says of a file. Two stamps that differ are of two states; equal ones are of one, but for writers
-/// that are quicker than the system's clock or set it back.
+/// The metadata of a file. Different stamps mean different states. Equal stamps mean the same state, except for writers
+/// that are faster than the system's clock or set it back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Stamp {
     /// Bytes.
     pub size: u64,
     /// Nanoseconds since 1970.
     pub modified: i64,
-    /// Its number in the file system; 0 where there are none.
+    /// The inode number; 0 if the file system has none.
     pub inode: u64,
 }
 
-/// A state of a file: its stamp and the hash of its bytes.
+/// A state of a file: its stamp, and the hash of its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Seen {
     /// What the system said.
@@ -26,7 +26,7 @@ pub struct Seen {
     pub hash: u64,
 }
 
-/// Which directory a folder is: another one when a file system was mounted over it, or taken away from it.
+/// Identifies a folder's directory. It changes when a file system is mounted over it, or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Identity {
     /// The file system.
@@ -40,12 +40,12 @@ pub struct Identity {
 pub struct ReadFile {
     /// All of it.
     pub bytes: Vec<u8>,
-    /// What the system said of it before and after it was read.
+    /// Its metadata before and after reading, which were equal.
     pub stamp: Stamp,
 }
 
 impl ReadFile {
-    /// What it was, to be told to [`crate::Expected::Seen`].
+    /// Its state, for [`crate::Expected::Seen`].
     pub fn seen(&self) -> Seen {
         Seen { stamp: self.stamp, hash: hash(&self.bytes) }
     }

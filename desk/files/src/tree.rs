@@ -1,4 +1,4 @@
-//! The folder: its handle, its name, how a path is looked up beneath it, how a file is read, and the lock of writers.
+//! The folder: its open directory, its name, path lookup, reading, and the writers' lock.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read};
@@ -11,11 +11,11 @@ use crate::path::RelativePath;
 use crate::place::{self, Facts, Kind, Place, Target, facts_of_file};
 use crate::stamp::{Identity, ReadFile};
 
-/// The folder that models write in. A file in it that has a second name anywhere is not opened: that may lead out of it.
+/// The folder for models. A file in it with a second name is not opened, because the other name may be outside.
 const MEMORIES: &str = "memories";
-/// How long a writer waits for another one, at most.
+/// How long a writer waits for another one.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long it sleeps between two looks.
+/// The pause between two attempts.
 const NAP: Duration = Duration::from_millis(2);
 
 /// A folder of files.
@@ -26,21 +26,21 @@ pub struct Tree {
     name: String,
 }
 
-/// While it lives no other command writes in the folder. Editors know nothing of it.
+/// While it exists, no other command writes in the folder. Editors ignore it.
 #[derive(Debug)]
 pub struct Lock {
-    /// Nothing where the file system knows no locks.
+    /// None if the file system has no locks.
     _held: Option<File>,
 }
 
-/// What was found at the end of a path.
+/// The result of a path lookup.
 #[derive(Debug)]
 pub(crate) struct Reached {
     /// The directory that it is in.
     pub(crate) place: Place,
     /// Its name there.
     pub(crate) name: String,
-    /// What it is; nothing when there is no such name.
+    /// Its metadata; none if the name does not exist.
     pub(crate) facts: Option<Facts>,
 }
 
@@ -51,14 +51,14 @@ pub(crate) enum Reach {
     Root,
     /// Its directory is there.
     There(Reached),
-    /// A directory on the way is not.
+    /// A parent directory does not exist.
     NoParent,
-    /// What should be a directory is a file; its name.
+    /// A parent is a file; contains its name.
     ParentIsFile(String),
 }
 
 impl Tree {
-    /// Opens a directory that is there. A link is followed, since a person named it.
+    /// Opens an existing directory. A link is followed, because a person named it.
     pub fn open(directory: &Path, name: &str) -> Result<Self, FileError> {
         let refused = |error: io::Error| FileError::Folder { folder: name.to_owned(), reason: error.kind() };
         let is_plain = !matches!(name, "" | "." | "..") && !name.contains(['/', '\\', '\0']);
@@ -69,7 +69,7 @@ impl Tree {
         Ok(Self { root, path: directory.to_owned(), name: name.to_owned() })
     }
 
-    /// Opens a directory, made first if it is not there; so are those that it is in. All are their owner's alone.
+    /// Opens a directory, and creates it with its parents if necessary, accessible only to the owner.
     pub fn create(directory: &Path, name: &str) -> Result<Self, FileError> {
         let mut builder = std::fs::DirBuilder::new();
         builder.recursive(true);
@@ -81,17 +81,18 @@ impl Tree {
         Self::open(directory, name)
     }
 
-    /// The folder's name: what paths begin with.
+    /// The folder's name, with which paths begin.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether files that have a second name are read, as in a vault of which a backup is made by hard links. None is written.
+    /// Whether files with a second name are read, for example in a vault with hard-link backups. Such files are never
+    /// written.
     pub(crate) fn reads_linked(&self) -> bool {
         self.name != MEMORIES
     }
 
-    /// True for a file that has a second name anywhere.
+    /// True for a file with a second name.
     pub fn has_second_name(&self, path: &RelativePath) -> bool {
         let Ok(Reach::There(Reached { facts: Some(facts), .. })) = self.reach(path) else { return false };
         facts.kind == Kind::File && facts.links > 1
@@ -101,12 +102,12 @@ impl Tree {
         facts.kind == Kind::File && (facts.links <= 1 || self.reads_linked())
     }
 
-    /// Reads a path as [`RelativePath::parse`] does, for this folder.
+    /// Parses a path like [`RelativePath::parse`], for this folder.
     pub fn path(&self, spelled: &str) -> Result<RelativePath, FileError> {
         RelativePath::parse(spelled, &self.name)
     }
 
-    /// The same for a command on what is there: a file that a person made may have a name that is none on another system.
+    /// The same for existing files, whose names may be invalid on other systems.
     pub(crate) fn known_path(&self, spelled: &str) -> Result<RelativePath, FileError> {
         let refused = match self.path(spelled) {
             Err(refused @ FileError::Name { .. }) if cfg!(unix) => refused,
@@ -125,13 +126,13 @@ impl Tree {
         Ok(Identity { device: facts.device, inode: facts.stamp.inode })
     }
 
-    /// Whether its path still leads to it: not when it was deleted, replaced, or a file system was mounted over it.
+    /// Whether its path still leads to it: false after it was deleted, replaced, or covered by a mount.
     pub fn is_current(&self) -> bool {
         let now = Self::open(&self.path, &self.name).and_then(|tree| tree.identity());
         matches!((now, self.identity()), (Ok(now), Ok(own)) if now == own)
     }
 
-    /// Reads a whole file: one of at most so many bytes with no link on the way to it.
+    /// Reads a whole file of a maximum size, with no link in its path.
     pub fn read(&self, path: &RelativePath, most: u64) -> Result<ReadFile, FileError> {
         let spelled = || path.spelled().to_owned();
         let reached = match self.reach(path)? {
@@ -146,14 +147,14 @@ impl Tree {
         }
     }
 
-    /// The same of a file that was looked up already.
+    /// The same for an already found file.
     pub(crate) fn read_reached(&self, path: &RelativePath, at: &Reached, most: u64) -> Result<ReadFile, FileError> {
         let spelled = || path.spelled().to_owned();
         let file = match at.place.open(&at.name) {
             Ok(file) => file,
             Err(error) => {
                 return Err(match at.place.facts(&at.name) {
-                    // Another took its place since it was looked up.
+                    // Another file replaced it since the lookup.
                     Ok(facts) if !self.may_read(&facts) => self.refused(path, &facts),
                     Err(gone) if gone.kind() == io::ErrorKind::NotFound => FileError::Gone { path: spelled() },
                     _ => system(path, &error),
@@ -174,14 +175,14 @@ impl Tree {
             return Err(FileError::TooLarge { path: spelled(), bytes: length, most });
         }
         let stamp = facts_of_file(&file).map_err(|error| system(path, &error))?.stamp;
-        // Half of what somebody is writing is no state of the file.
+        // A half-written file is not a valid state.
         if stamp != facts.stamp || stamp.size != length {
             return Err(FileError::Changed { path: spelled() });
         }
         Ok(ReadFile { bytes, stamp })
     }
 
-    /// Holds the folder against other commands, waiting for the one that does.
+    /// Locks the folder against other commands, and waits for a running one.
     pub fn lock(&self) -> Result<Lock, FileError> {
         let file = self.root.lockable().map_err(|error| self.unreachable(&error))?;
         let mut waited = Duration::ZERO;
@@ -189,7 +190,7 @@ impl Tree {
             match file.try_lock() {
                 Ok(()) => return Ok(Lock { _held: Some(file) }),
                 Err(TryLockError::WouldBlock) => sleep(NAP),
-                // A file system without locks: the last look before each change is what remains.
+                // Without locks, only the check before each change protects.
                 Err(TryLockError::Error(_)) => return Ok(Lock { _held: None }),
             }
             waited += NAP;
@@ -201,7 +202,7 @@ impl Tree {
         &self.root
     }
 
-    /// Follows a path as far as it goes, from handle to handle.
+    /// Follows a path component by component.
     pub(crate) fn reach(&self, path: &RelativePath) -> Result<Reach, FileError> {
         let Some((parents, name)) = path.split() else { return Ok(Reach::Root) };
         let mut place = self.root.again().map_err(|error| self.unreachable(&error))?;
@@ -219,7 +220,7 @@ impl Tree {
         Ok(Reach::There(Reached { place, name: name.to_owned(), facts }))
     }
 
-    /// Why a directory on the way could not be opened.
+    /// Why a parent directory could not be opened.
     pub(crate) fn blocked(
         &self,
         path: &RelativePath,
@@ -237,7 +238,7 @@ impl Tree {
         }
     }
 
-    /// Why something that is there is not opened.
+    /// Why an existing name is not opened.
     pub(crate) fn refused(&self, path: &RelativePath, facts: &Facts) -> FileError {
         match facts.kind {
             Kind::Link => self.link(path, path.names().count().saturating_sub(1)),
@@ -245,7 +246,7 @@ impl Tree {
         }
     }
 
-    /// A link is followed nowhere; where it leads decides what is said.
+    /// Links are never followed; their target decides the error.
     fn link(&self, path: &RelativePath, depth: usize) -> FileError {
         let spelled = path.spelled().to_owned();
         let names: Vec<&str> = path.names().take(depth + 1).collect();
@@ -264,7 +265,7 @@ impl Tree {
     }
 }
 
-/// What the system says, without a path.
+/// The system's error, without a path.
 pub(crate) fn system(path: &RelativePath, error: &io::Error) -> FileError {
     FileError::System { path: path.spelled().to_owned(), reason: error.kind() }
 }

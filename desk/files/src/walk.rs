@@ -1,5 +1,5 @@
-//! Looking through a folder for texts: what is there and in which state, without opening a file. Each directory has a
-//! digest, so that one where nothing changed is known without comparing its files.
+//! Scans a folder for texts and their states without opening files. Each directory has a digest, so unchanged ones need
+//! no comparison.
 
 use std::io;
 
@@ -14,27 +14,26 @@ use crate::tree::Tree;
 /// What is looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WalkOptions {
-    /// Files with more bytes are left out.
+    /// Larger files are skipped.
     pub most_bytes: u64,
-    /// After so many files the walk ends, and says that it is not complete.
+    /// The maximum number of files; beyond it, the walk is incomplete.
     pub most_files: usize,
-    /// What names of texts end in, without the dot and in lower case: `md`. None: whatever is not known to be no text.
+    /// The endings of texts, without dot, in lower case: `md`. Empty: every name that is not known as binary.
     pub endings: Vec<String>,
-    /// What digests begin with: whoever takes other files than before for texts gives another number, and finds every
-    /// directory changed.
+    /// A seed for the digests. A caller with other rules uses another seed, and finds every directory changed.
     pub seed: u64,
 }
 
-/// Why a walk tells no text of something that is there.
+/// Why a file is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unfit {
-    /// Its name is one of a picture, an archive, a program.
+    /// Its name belongs to a picture, an archive or a program.
     Name,
-    /// It has more bytes than are asked for.
+    /// It is too large.
     TooLarge,
-    /// It is a link, a device, or the like.
+    /// It is a link, a device or similar.
     NoFile,
-    /// Its name is not Unicode: no path can say it.
+    /// Its name is not Unicode, so no path can express it.
     OddName,
 }
 
@@ -47,30 +46,29 @@ pub struct FoundFile {
     pub stamp: Stamp,
 }
 
-/// What a walk tells, one directory after another, each before those that are in it.
+/// An entry of the walk. Directories come before their subdirectories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry<'a> {
-    /// A directory that was read to its end.
+    /// A completely read directory.
     Directory {
-        /// Beneath the folder; empty for the folder itself.
+        /// Its path below the folder; empty for the folder itself.
         path: &'a str,
-        /// Of all names, sizes, times and numbers of its files: equal while nothing in it changes.
+        /// The digest of all names, sizes, times and inodes of its files; equal while nothing changes.
         digest: u64,
-        /// Its texts, sorted by name. Those in directories within it come with these.
+        /// Its texts, sorted by name, without those of subdirectories.
         files: &'a [FoundFile],
     },
-    /// A directory that could not be read, or has another file system mounted on it: what is known of its files is as
-    /// true as before.
+    /// An unreadable directory, or one with another file system mounted on it. Its known files stay valid.
     UnreadableDirectory {
         /// Beneath the folder.
         path: &'a str,
     },
-    /// A file that could not be looked at, or is not opened because it has a second name: it is not gone.
+    /// A file that could not be examined, or that has a second name. It is not deleted.
     UnreadableFile {
         /// Beneath the folder.
         path: &'a str,
     },
-    /// Something that is no text, or too large a one. What is hidden, or of an editor that writes, is not told.
+    /// A file that is not text or too large. Hidden and temporary files are not reported.
     Unfit {
         /// Beneath the folder.
         path: &'a str,
@@ -86,25 +84,25 @@ pub struct Walked {
     pub directories: usize,
     /// Texts.
     pub files: usize,
-    /// Directories and files that could not be read.
+    /// Unreadable directories and files.
     pub unreadable: usize,
-    /// Links, devices, files that are no texts, too large or being written: left out.
+    /// Skipped links, devices, binary, large and unfinished files.
     pub left_out: usize,
-    /// Whether it came to the end: if not, a file that was not told is not gone.
+    /// Whether the walk is complete. Otherwise, a missing file is not deleted.
     pub is_complete: bool,
 }
 
 impl Tree {
-    /// Tells every text of the folder, and every directory and file that could not be read.
+    /// Reports every text of the folder, and every unreadable directory and file.
     ///
     /// # Errors
     ///
-    /// When the folder itself cannot be read: then nothing is known, and nothing is gone.
+    /// If the folder itself cannot be read; then nothing is known, and nothing is deleted.
     pub fn walk(&self, options: &WalkOptions, each: &mut dyn FnMut(Entry<'_>)) -> Result<Walked, FileError> {
         self.walk_for(Wanted::Files, options, each)
     }
 
-    /// The same for who asks only whether anything is other than it was: directories are told without their files.
+    /// The same without files, to detect changes only.
     ///
     /// # Errors
     ///
@@ -134,7 +132,7 @@ impl Tree {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Files,
-    /// No name is kept, and nothing sorted.
+    /// Stores no names, and sorts nothing.
     Digests,
 }
 
@@ -189,13 +187,13 @@ impl Walk<'_> {
             Ok((inner, facts))
         });
         match opened {
-            // What was mounted here hides what was in it, which is not gone.
+            // A mount hides the previous content, which is not deleted.
             Ok((_, facts)) if facts.device != self.look.device => self.unreadable_directory(path),
             Ok((inner, _)) => match Listed::of(&inner, self.look, self.options) {
                 Ok(listed) => self.directory(&inner, path, listed, depth),
                 Err(_) => self.unreadable_directory(path),
             },
-            // It went away, or became something else, after its name was read: the next walk tells which.
+            // It disappeared or changed after its name was read; the next walk reports it.
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound) => {}
             Err(_) => match place.facts(name) {
                 Ok(Facts { kind: Kind::Link | Kind::File | Kind::Other, .. }) => {
@@ -219,7 +217,7 @@ struct Listed {
     files: Vec<FoundFile>,
     directories: Vec<String>,
     unreadable: Vec<String>,
-    /// What is no text, where names are wanted.
+    /// Skipped files, if names are wanted.
     unfit: Vec<(String, Unfit)>,
     texts: usize,
     left_out: usize,
@@ -241,7 +239,7 @@ impl Listed {
                 Some(Kind::File) | None => {
                     let Some(stamp) = listed.look(place, name, look, options) else { return };
                     listed.texts += 1;
-                    // The sum is the same in whatever order the system tells names.
+                    // The sum does not depend on the order of names.
                     listed.digest = listed.digest.wrapping_add(digest(name, &stamp, &mut bytes));
                     if look.wanted == Wanted::Files {
                         listed.files.push(FoundFile { name: name.to_owned(), stamp });
@@ -257,13 +255,13 @@ impl Listed {
         Ok(listed)
     }
 
-    /// The state of a text; what is none is noted.
+    /// The state of a text; other files are recorded.
     fn look(&mut self, place: &Place, name: &str, look: Look, options: &WalkOptions) -> Option<Stamp> {
         let Look { device, wanted, reads_linked } = look;
         let facts = place.facts(name);
         let is_text = is_wanted(name, options);
         match facts {
-            // Where the system did not say so before, this may be a directory.
+            // If the kind was unknown, this may be a directory.
             Ok(Facts { kind: Kind::Directory, .. }) => self.directories.push(name.to_owned()),
             Ok(Facts { kind: Kind::Link | Kind::Other, .. }) => self.leave_out(name, Unfit::NoFile, wanted),
             _ if !is_text => self.leave_out(name, Unfit::Name, wanted),
@@ -285,7 +283,7 @@ impl Listed {
     }
 }
 
-/// What stands for the state of one text, made of all that is known of it without opening it.
+/// The digest of a text's metadata.
 fn digest(name: &str, stamp: &Stamp, bytes: &mut Vec<u8>) -> u64 {
     bytes.clear();
     bytes.extend_from_slice(name.as_bytes());
@@ -300,8 +298,7 @@ fn joined(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
 }
 
-/// Whether a name is hidden, installed by a package manager, an editor's for as long as it writes, or one that no path
-/// can say.
+/// Whether a name is hidden, installed by a package manager, temporary, or not expressible.
 fn is_passing(name: &str) -> bool {
     const ENDINGS: [&str; 8] = ["swp", "swo", "swx", "tmp", "part", "partial", "crdownload", "download"];
     match name.as_bytes() {
@@ -313,7 +310,7 @@ fn is_passing(name: &str) -> bool {
     }
 }
 
-/// Whether a file of this name may be a text that is wanted.
+/// Whether a file with this name may be a wanted text.
 fn is_wanted(name: &str, options: &WalkOptions) -> bool {
     const NO_TEXTS: [&str; 38] = [
         "7z", "a", "avi", "bin", "bmp", "bz2", "class", "db", "dll", "docx", "dylib", "exe", "flac", "gif", "gz",
@@ -327,7 +324,7 @@ fn is_wanted(name: &str, options: &WalkOptions) -> bool {
     }
 }
 
-/// What stands behind the last dot.
+/// The part after the last dot.
 fn ending(name: &str) -> Option<&str> {
     let dot = name.bytes().rposition(|byte| byte == b'.')?;
     name.get(dot + 1..)

@@ -1,5 +1,4 @@
-//! claude-memory-mcp by ViktorBarzin: its SQLite file with what waits there for its server, and rows as its server gives
-//! them.
+//! claude-memory-mcp by ViktorBarzin: its SQLite file with changes that wait for its server, and rows of its server.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,9 +14,9 @@ use crate::system;
 
 /// Columns that it always had.
 const NEEDS: [&str; 7] = ["id", "content", "category", "tags", "expanded_keywords", "is_sensitive", "created_at"];
-/// What its server puts where a credential stood.
+/// How its server marks a redacted credential.
 const REDACTED: &str = "[REDACTED:";
-/// What its server gives instead of a text that is a secret.
+/// What its server returns instead of a secret text.
 const HIDDEN: &str = "[SENSITIVE - use secret_get";
 
 /// True for its database.
@@ -26,7 +25,7 @@ pub(crate) fn is_here(copy: &Copy) -> rusqlite::Result<bool> {
     Ok(NEEDS.iter().all(|name| columns.iter().any(|column| column == name)))
 }
 
-/// True for a row that its server, or an export of its table, gives. Tessera's own exports have a short ID too, and a UUID.
+/// True for a row of its server, or of an export of its table. Tessera's own exports have a UUID too.
 pub(crate) fn is_row(row: &Map<String, Value>) -> bool {
     let has = |name: &str| row.contains_key(name);
     has("content")
@@ -34,20 +33,20 @@ pub(crate) fn is_row(row: &Map<String, Value>) -> bool {
         && (has("expanded_keywords") || has("is_sensitive") || row.get("id").is_some_and(Value::is_i64))
 }
 
-/// What waits for its server and never reached it.
+/// Changes that never reached its server.
 #[derive(Default)]
 struct Waiting {
-    /// Stores, by the number of their row here.
+    /// New memories, by local row ID.
     stores: BTreeMap<i64, (String, Fields)>,
-    /// Changes, by the number of their row here, and by its number on the server.
+    /// Changes, by local row ID or server ID.
     updates: BTreeMap<(bool, i64), Fields>,
-    /// Numbers on the server of what is to be deleted there.
+    /// Server IDs of memories to delete.
     deletes: BTreeSet<i64>,
     /// What cannot be read of it.
     unread: Vec<(String, String)>,
 }
 
-/// Tells the rows of its database, then what waits and is in no row.
+/// Reports the rows of its database, then the waiting changes without a row.
 pub(crate) fn tell_database(copy: &Copy, place: &str, tell: &mut RowSink<'_>) -> Result<(), rusqlite::Error> {
     let mut waiting = waiting(copy)?;
     let columns = copy.columns("memories")?;
@@ -75,7 +74,7 @@ pub(crate) fn tell_database(copy: &Copy, place: &str, tell: &mut RowSink<'_>) ->
         };
         let row = match draft(&fields, Numbers::Waiting { id }, place) {
             Ok(mut draft) => {
-                draft.remarks.push("waited for its server, and is in no row".to_owned());
+                draft.remarks.push("was waiting for the server and has no row".to_owned());
                 Told::Row(Box::new(draft))
             }
             Err(problem) => Told::Skipped(skipped(at, problem)),
@@ -84,7 +83,7 @@ pub(crate) fn tell_database(copy: &Copy, place: &str, tell: &mut RowSink<'_>) ->
     }
     for (is_server, id) in waiting.updates.into_keys() {
         let of = if is_server { "the server's row" } else { "row" };
-        let problem = format!("changes {of} {id}, which is not here");
+        let problem = format!("changes {of} {id}, which does not exist here");
         tell.told(Told::Skipped(skipped("what waits", problem)))?;
     }
     for id in waiting.deletes {
@@ -96,13 +95,13 @@ pub(crate) fn tell_database(copy: &Copy, place: &str, tell: &mut RowSink<'_>) ->
     Ok(())
 }
 
-/// Tells rows that its server gave.
+/// Reports rows of its server.
 pub(crate) fn tell_rows(rows: &[JsonRow], place: &str, tell: &mut RowSink<'_>) -> Result<(), rusqlite::Error> {
     let mut times = system::Times::default();
     for (at, row) in rows {
         let row = match row {
             Ok(object) => {
-                // An export of its table has the server's number beside its own.
+                // An export of its table has both IDs.
                 let numbers = if object.contains_key("server_id") { Numbers::Here } else { Numbers::OfServer };
                 told(at.clone(), &Fields::of_object(object.clone()), numbers, place)
             }
@@ -126,21 +125,21 @@ fn told(at: String, fields: &Fields, numbers: Numbers, place: &str) -> Told {
     }
 }
 
-/// Whose numbers the ids of rows are.
+/// Which system the IDs of rows belong to.
 #[derive(Clone, Copy)]
 enum Numbers {
-    /// Those of this file; the server's stand beside them.
+    /// This file; server IDs are separate.
     Here,
     /// The server's.
     OfServer,
-    /// None: the row that this number was of is gone.
+    /// None: the row of this ID is gone.
     Waiting { id: i64 },
 }
 
 fn draft(fields: &Fields, numbers: Numbers, place: &str) -> Result<Draft, String> {
     let content = fields.needed_text("content")?;
     if content.starts_with(HIDDEN) {
-        return Err("content: is on its server alone; ask that for it with secret_get, and store it here".into());
+        return Err("content: is only on the server; get it with secret_get, and store it here".into());
     }
     let created = fields.time("created_at")?;
     let Keys { key, also, gone_as, name } = keys(fields, numbers, created, &content, place)?;
@@ -148,7 +147,7 @@ fn draft(fields: &Fields, numbers: Numbers, place: &str) -> Result<Draft, String
     let mut remarks = Vec::new();
     let is_redacted = is_sensitive && content.contains(REDACTED);
     if is_redacted {
-        remarks.push("its credential is on its server alone; the text says where it stood".to_owned());
+        remarks.push("the credential is only on the server; the text contains a placeholder".to_owned());
     }
     let owner = fields.text("owner").ok().flatten().or(fields.text("user_id").ok().flatten());
     Ok(Draft {
@@ -178,7 +177,7 @@ struct Keys {
     key: String,
     /// What else may name it.
     also: Vec<String>,
-    /// What names it in a deletion that waits in the same place.
+    /// Its name in a waiting deletion of the same place.
     gone_as: Option<String>,
     /// What a person calls it.
     name: String,
@@ -193,8 +192,8 @@ fn keys(
 ) -> Result<Keys, String> {
     let id = fields.whole_number("id")?;
     let made = || created.ok_or("created_at: is missing");
-    // A number alone is that of another row in another file, and on another server. One that was made at another time is
-    // the same where it says the same: a server notes its own time.
+    // The same ID may belong to another row in another file or on another server. The server records its own time, so a
+    // row with another time but the same text is the same.
     let of_server = |id: i64| -> Result<(String, Vec<String>), String> {
         let by_text = format!("claude-memory-mcp:server:{id}:{}", system::of_text(content, place));
         Ok(match created {
@@ -225,13 +224,13 @@ fn keys(
             format!("claude-memory-mcp:text:{}", system::of_text(content, place)),
             Vec::new(),
             None,
-            "without a number".to_owned(),
+            "without an ID".to_owned(),
         ),
     };
     Ok(Keys { key, also, gone_as: server.map(|id| gone_key(place, id)), name })
 }
 
-/// How a deletion that waits in a place names what it deletes.
+/// How a waiting deletion names its target.
 fn gone_key(place: &str, server: i64) -> String {
     format!("claude-memory-mcp:gone:{place}:{server}")
 }
@@ -258,7 +257,7 @@ fn waiting(copy: &Copy) -> rusqlite::Result<Waiting> {
 impl Waiting {
     fn take(&mut self, at: &str, op: &Fields) -> Result<(), String> {
         let payload: Map<String, Value> = serde_json::from_str(&op.needed_text("payload")?)
-            .map_err(|error| format!("payload: is no JSON object: {error}"))?;
+            .map_err(|error| format!("payload: is not a JSON object: {error}"))?;
         let payload = Fields::of_object(payload);
         let (local, server) = (payload.whole_number("local_id")?, payload.whole_number("server_id")?);
         match (op.needed_text("op_type")?.as_str(), local, server) {
@@ -277,7 +276,7 @@ impl Waiting {
                 self.deletes.insert(server);
             }
             ("store" | "update" | "delete", ..) => return Err("payload: names no row".into()),
-            (other, ..) => return Err(format!("op_type: {other} is none that is known")),
+            (other, ..) => return Err(format!("op_type: {other} is unknown")),
         }
         Ok(())
     }

@@ -50,7 +50,7 @@ pub(crate) fn is_database(path: &Path) -> Result<bool, OlderError> {
 const MOST_TIME: Duration = Duration::from_mins(10);
 /// Instructions of SQLite between two looks at the clock.
 const STEPS: std::ffi::c_int = 100_000;
-/// The size of the largest row, in bytes.
+/// The maximum size of a row, in bytes.
 const MOST_BYTES: i32 = 64 * 1024 * 1024;
 
 impl Copy {
@@ -66,8 +66,8 @@ impl Copy {
             |error: rusqlite::Error| OlderError::Damaged { path: path.to_owned(), problem: error.to_string() };
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&copy, flags).map_err(damaged)?;
-        // Nothing that the file brings along is run: no function in a view, no trigger.
-        // What it sorts goes to a file without a name, so that a large table needs little memory.
+        // Runs nothing from the file: no functions in views, no triggers. Sorting uses a temporary file, so a large
+        // table needs little memory.
         let calm = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;
                     PRAGMA temp_store = FILE; PRAGMA cache_size = -16384; BEGIN";
         connection.execute_batch(calm).map_err(damaged)?;
@@ -75,13 +75,13 @@ impl Copy {
         let since = Instant::now();
         connection.progress_handler(STEPS, Some(move || since.elapsed() > MOST_TIME)).map_err(damaged)?;
         connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MOST_BYTES).map_err(damaged)?;
-        // Its files are open: what is read in clear from them has no name any more, whatever becomes of this process.
+        // The open files have no name any more, so their clear text disappears with the process.
         let kept = if cfg!(unix) { None } else { Some(dir) };
         Ok(Self { connection, _dir: kept })
     }
 
-    /// The columns of a table; none where there is no such table, or where it is a view or belongs to a module: their rows
-    /// may never end.
+    /// The columns of a table; none if there is no such table, or it is a view or virtual table, whose rows may never
+    /// end.
     pub(crate) fn columns(&self, table: &str) -> rusqlite::Result<Vec<String>> {
         let mut statement = self.connection.prepare(
             "SELECT name FROM pragma_table_info(?1) WHERE EXISTS
@@ -91,7 +91,7 @@ impl Copy {
     }
 }
 
-/// Copies the files. False where they changed meanwhile.
+/// Copies the files. False if they changed meanwhile.
 fn copied(original: &Path, to: &Path) -> Result<bool, OlderError> {
     let files: Vec<(PathBuf, PathBuf)> = std::iter::once("")
         .chain(BESIDE)
@@ -111,13 +111,13 @@ fn copied(original: &Path, to: &Path) -> Result<bool, OlderError> {
     let before = state();
     for (from, to) in &files {
         if from.metadata().is_ok_and(|found| !found.is_file()) {
-            let problem = "is no file, and belongs to a database; nothing of it is read".to_owned();
+            let problem = "is not a file but a part of a database; Tessera does not read it".to_owned();
             return Err(OlderError::Foreign { path: from.clone(), problem });
         }
         let mut source = match File::open(from) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound && from != original => {
-                // One of an attempt before is not of this state.
+                // A file from an earlier attempt has another state.
                 drop(fs::remove_file(to));
                 continue;
             }
@@ -133,29 +133,29 @@ fn copied(original: &Path, to: &Path) -> Result<bool, OlderError> {
     Ok(state() == before)
 }
 
-/// How the names of all of them begin.
+/// The prefix of all temporary directories.
 const PREFIX: &str = "tessera-copy-";
-/// In each, held by the process that made it. It is locked before it has this name, so that one that is there and free is
-/// of a process that is gone.
+/// The lock file in each directory, held by its process. It is locked before it gets this name, so an unlocked one
+/// belongs to a dead process.
 const LOCK: &str = "lock";
 /// Its name until then.
 const UNLOCKED: &str = "lock.new";
 
-/// A directory that is gone when it is dropped.
+/// A directory that is deleted when dropped.
 #[derive(Debug)]
 pub struct Scratch {
-    // Let go of before the directory goes: a file that is locked cannot be removed everywhere.
+    // Released before the directory, because some systems cannot delete locked files.
     _lock: File,
     dir: TempDir,
 }
 
 impl Scratch {
-    /// Makes one, and sweeps those that processes left which were killed.
+    /// Creates a directory, and deletes those of killed processes.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// If it cannot be created.
     pub fn new() -> io::Result<Self> {
-        // It holds in clear what somebody's data hold, whoever may look into the directory for such files.
+        // It contains other people's data in clear text, so only the owner may read it.
         let mut made = tempfile::Builder::new();
         #[cfg(unix)]
         made.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
@@ -174,7 +174,7 @@ impl Scratch {
     }
 }
 
-/// Removes what lies beside a directory of ours and belongs to nobody any more. What cannot be removed stays.
+/// Deletes abandoned directories beside ours. Those that cannot be deleted stay.
 fn sweep(own: &Path) {
     let Some(entries) = own.parent().and_then(|beside| fs::read_dir(beside).ok()) else { return };
     for entry in entries.flatten() {
@@ -185,7 +185,7 @@ fn sweep(own: &Path) {
     }
 }
 
-/// True for a directory of the same user, and no link to one.
+/// True for a real directory of the same user.
 fn is_of_same(path: &Path, own: &Path) -> bool {
     let (Ok(found), Ok(own)) = (path.symlink_metadata(), own.symlink_metadata()) else { return false };
     #[cfg(unix)]
@@ -195,7 +195,7 @@ fn is_of_same(path: &Path, own: &Path) -> bool {
     found.is_dir() && is_same
 }
 
-/// True where the process is gone that held it.
+/// True if the owning process is gone.
 fn is_left(path: &Path) -> bool {
     let lock: PathBuf = path.join(LOCK);
     let is_file = lock.symlink_metadata().is_ok_and(|found| found.is_file());

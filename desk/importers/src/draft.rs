@@ -3,28 +3,28 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-/// A row of an older system, as it is to be stored.
+/// A row of another system, ready to store.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Draft {
-    /// What names it in its system for good. The same key is the same row, whatever it says by then.
+    /// Its permanent key in its system. The same key is the same row, whatever its text.
     pub key: String,
-    /// Other keys that it had, or may yet get, there.
+    /// Other keys that it has or may get.
     pub also: Vec<String>,
-    /// By what a deletion there names it, of which nothing else is left. No row is known again by it.
+    /// Its name in a deletion without further data. It does not identify rows.
     pub gone_as: Option<String>,
-    /// What a person calls it there: a number, an id, a path.
+    /// Its name for people: an ID or a path.
     pub name: String,
     /// The text.
     pub content: String,
-    /// Category, in that system's words; derived where it has none.
+    /// The category in that system's words; derived if missing.
     pub category: Option<String>,
-    /// Type: fact, entity, relationship or self; derived where it has none.
+    /// fact, entity, relationship or self; derived if missing.
     pub kind: Option<String>,
     /// Importance, 0 to 1.
     pub importance: Option<f64>,
     /// Tags, as they stand there.
     pub tags: Vec<String>,
-    /// Further words under which it was to be found.
+    /// Further search words.
     pub keywords: Vec<String>,
     /// Named things in it.
     pub entities: Vec<String>,
@@ -38,19 +38,19 @@ pub struct Draft {
     pub last_accessed: Option<Timestamp>,
     /// How often it was read.
     pub access_count: u32,
-    /// When it is over, because somebody asked for that.
+    /// The expiry that somebody set.
     pub expires: Option<Timestamp>,
-    /// When it was deleted, where the system keeps such rows.
+    /// When it was deleted, if the system keeps deleted rows.
     pub deleted: Option<Timestamp>,
-    /// True where its whole text is a secret.
+    /// True if the whole text is secret.
     pub is_secret: bool,
-    /// Whose it is, where another user shared it.
+    /// The owner, if another user shared it.
     pub shared_by: Option<String>,
     /// The session it was stored in.
     pub session: Option<String>,
-    /// What a client kept beside it, and what has no other place here.
+    /// Its metadata, and fields without another place.
     pub metadata: Option<Map<String, Value>>,
-    /// What could not be kept as it was there.
+    /// Values that could not be kept unchanged.
     pub remarks: Vec<String>,
 }
 
@@ -66,19 +66,19 @@ pub struct Link {
 /// A row that cannot be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// Which: `row 17`, `line 3`, a path.
+    /// Its position: `row 17`, `line 3`, or a path.
     pub at: String,
-    /// Why. Nothing of what it says is repeated.
+    /// The reason, without any of its text.
     pub problem: String,
 }
 
-/// What a reader tells, one at a time, in the order of that system.
+/// One item that a reader reports, in the order of that system.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Told {
     /// A row.
     Row(Box<Draft>),
     /// A row that cannot be told.
     Skipped(Skipped),
-    /// A row that was deleted there, of which nothing is left but its key.
+    /// A deleted row of which only the key is left.
     Gone(String),
 }

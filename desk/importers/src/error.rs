@@ -1,30 +1,30 @@
-//! Why something cannot be read at all.
+//! Why a source cannot be read at all.
 
 use std::path::PathBuf;
 
 use crate::system::System;
 
-/// Why nothing is told of a source.
+/// Why a source cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OlderError {
-    /// There is nothing at this path.
-    #[error("{}: there is nothing; give the path of its {what}", path.display())]
+    /// The path does not exist.
+    #[error("{}: does not exist; use the path of the {what}", path.display())]
     Missing {
         /// The path.
         path: PathBuf,
         /// What is looked for there.
         what: &'static str,
     },
-    /// No path was given, and there is nothing where the system keeps its data.
-    #[error("{system}: nothing of it where it keeps its data ({looked}); give the path")]
+    /// No path was given, and the usual places are empty.
+    #[error("{system}: no data in its usual places ({looked}); pass the path")]
     Nowhere {
         /// The system.
         system: System,
         /// Where it was looked for.
         looked: String,
     },
-    /// A file, or the copy of it, cannot be read or written.
+    /// A file or its copy cannot be read or written.
     #[error("{}", path.display())]
     File {
         /// The file.
@@ -32,7 +32,7 @@ pub enum OlderError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// It is something else than it was taken for.
+    /// It has another format.
     #[error("{}: {problem}", path.display())]
     Foreign {
         /// The path.
@@ -41,28 +41,30 @@ pub enum OlderError {
         problem: String,
     },
     /// SQLite cannot read it.
-    #[error("{}: is damaged, and nothing was taken: {problem}; `sqlite3 FILE .recover | sqlite3 NEW` saves what can be read", path.display())]
+    #[error("{}: is damaged, and nothing was imported: {problem}; `sqlite3 FILE .recover | sqlite3 NEW` saves the \
+        readable part", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
         /// What SQLite said.
         problem: String,
     },
-    /// It has more rows than are read.
-    #[error("{}: has more than {most} rows; those before are imported, delete what is not needed and try again", path.display())]
+    /// It has too many rows.
+    #[error("{}: has more than {most} rows; the first rows were imported; delete rows that you do not need, and try \
+        again", path.display())]
     TooMany {
         /// The file.
         path: PathBuf,
-        /// The number of rows that are read.
+        /// The maximum number of rows.
         most: u32,
     },
-    /// It is written to all the time, so that no copy of it is whole.
-    #[error("{}: changes while it is read; stop the program that writes it, and try again", path.display())]
+    /// It changes constantly, so no copy is consistent.
+    #[error("{}: changes during the import; stop the program that writes it, and try again", path.display())]
     Restless {
         /// The file.
         path: PathBuf,
     },
-    /// Whoever is told wants no more.
+    /// The receiver stopped.
     #[error("stopped")]
     Stopped,
 }

@@ -1,5 +1,4 @@
-//! The fields of a row, whatever it was kept in, read by what they must be. What does not fit costs the row, and is said
-//! by its field's name.
+//! The typed fields of a row in any format. An invalid field rejects the row, with an error that names it.
 
 use jiff::Timestamp;
 use rusqlite::Row;
@@ -12,11 +11,11 @@ use crate::time;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fields(Map<String, Value>);
 
-/// What stands for bytes that are no text, in a column of text.
+/// Replaces bytes that are not text, in a text column.
 const NOT_TEXT: &str = "\u{0}not text";
 
 impl Fields {
-    /// Those of a row of SQLite, under the names of its columns.
+    /// The fields of an SQLite row, by column name.
     pub(crate) fn of_row(row: &Row<'_>, columns: &[String]) -> rusqlite::Result<Self> {
         let mut fields = Map::new();
         for (index, name) in columns.iter().enumerate() {
@@ -37,7 +36,7 @@ impl Fields {
         Self(object)
     }
 
-    /// These with others in their place.
+    /// The same, with other fields replaced.
     pub(crate) fn with(mut self, others: &Self) -> Self {
         let said = others.0.iter().filter(|(_, value)| !value.is_null());
         self.0.extend(said.map(|(name, value)| (name.clone(), value.clone())));
@@ -62,8 +61,8 @@ impl Fields {
     pub(crate) fn text(&self, name: &str) -> Result<Option<String>, String> {
         match self.value(name) {
             None => Ok(None),
-            Some(Value::String(text)) if text == NOT_TEXT => Err(format!("{name}: holds bytes that are no text")),
-            Some(Value::String(text)) if text.contains('\0') => Err(format!("{name}: holds a NUL character")),
+            Some(Value::String(text)) if text == NOT_TEXT => Err(format!("{name}: contains bytes that are not text")),
+            Some(Value::String(text)) if text.contains('\0') => Err(format!("{name}: contains a NUL character")),
             Some(Value::String(text)) => Ok(Some(text.clone())),
             Some(other) => Err(format!("{name}: is {}, not a text", kind(other))),
         }
@@ -89,7 +88,7 @@ impl Fields {
         }
     }
 
-    /// True for `true` and for every number but 0.
+    /// True for `true`, and for every number except 0.
     pub(crate) fn flag(&self, name: &str) -> Result<bool, String> {
         match self.value(name) {
             None => Ok(false),
@@ -108,18 +107,18 @@ impl Fields {
             Some(Value::Number(number)) => number.as_f64().and_then(time::of_number),
             Some(_) => None,
         };
-        read.map(Some).ok_or_else(|| format!("{name}: is no time"))
+        read.map(Some).ok_or_else(|| format!("{name}: is not a valid time"))
     }
 
-    /// A time that may be missing; one that cannot be read is said, and left out.
+    /// An optional time; an invalid one is reported and skipped.
     pub(crate) fn time_or_told(&self, name: &str, remarks: &mut Vec<String>) -> Option<Timestamp> {
         self.time(name).unwrap_or_else(|problem| {
-            remarks.push(format!("left out: {problem}"));
+            remarks.push(format!("skipped: {problem}"));
             None
         })
     }
 
-    /// Words of a list, or of a text in which something stands between them.
+    /// The words of a list, or of a text with separators.
     pub(crate) fn words(&self, name: &str, is_between: impl Fn(char) -> bool) -> Result<Vec<String>, String> {
         let words: Vec<String> = match self.value(name) {
             None => Vec::new(),
@@ -131,7 +130,7 @@ impl Fields {
                     Value::Object(fields) if fields.get("name").is_some_and(Value::is_string) => {
                         Ok(fields.get("name").and_then(Value::as_str).unwrap_or_default().to_owned())
                     }
-                    other => Err(format!("{name}: holds {}, not a text", kind(other))),
+                    other => Err(format!("{name}: contains {}, which is not text", kind(other))),
                 })
                 .collect::<Result<_, String>>()?,
             Some(_) => self.text(name)?.unwrap_or_default().split(is_between).map(str::to_owned).collect(),

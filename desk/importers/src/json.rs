@@ -1,4 +1,4 @@
-//! Rows as JSON: a list, an object that holds one, or an object a line.
+//! Rows as JSON: a list, an object with a list, or an object per line.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,36 +9,36 @@ use serde_json::{Map, Value};
 use crate::draft::Skipped;
 use crate::error::OlderError;
 
-/// The longest file that is read.
+/// The maximum file size.
 const MOST_BYTES: u64 = 64 << 20;
-/// Within so many bytes the first row begins.
+/// The maximum number of bytes before the first row.
 const HEAD_BYTES: u64 = 64 << 10;
-/// Lines that are no rows before the first that is one, and all in all.
+/// The maximum number of invalid lines before the first row, and in total.
 const MOST_UNREAD: (usize, usize) = (1000, 100_000);
-/// Under which a list of rows stands in an object.
+/// The keys of a row list in an object.
 const LISTS: [&str; 3] = ["memories", "results", "items"];
 
 /// One row, or why it is none.
 pub(crate) type JsonRow = (String, Result<Map<String, Value>, String>);
 
-/// The rows of a file, each with where it stands.
+/// The rows of a file, with their positions.
 pub(crate) fn rows(path: &Path) -> Result<Vec<JsonRow>, OlderError> {
     let foreign = |problem: String| OlderError::Foreign { path: path.to_owned(), problem };
     let found = path.metadata().map_err(OlderError::file(path))?;
     if !found.is_file() {
-        return Err(foreign("is no file".into()));
+        return Err(foreign("is not a file".into()));
     }
     let mut file = File::open(path).map_err(OlderError::file(path))?;
     let mut bytes = Vec::new();
     (&mut file).take(HEAD_BYTES).read_to_end(&mut bytes).map_err(OlderError::file(path))?;
     match without_mark(&bytes).iter().find(|byte| !byte.is_ascii_whitespace()) {
         Some(b'[' | b'{') => {}
-        None if found.len() <= HEAD_BYTES => return Err(foreign("is empty: nothing was exported into it".into())),
-        _ => return Err(foreign("is neither a database of SQLite nor rows as JSON: it begins as neither".into())),
+        None if found.len() <= HEAD_BYTES => return Err(foreign("is empty, so it contains no export".into())),
+        _ => return Err(foreign("is neither an SQLite database nor JSON".into())),
     }
     file.take(MOST_BYTES + 1 - HEAD_BYTES).read_to_end(&mut bytes).map_err(OlderError::file(path))?;
     if bytes.len() as u64 > MOST_BYTES {
-        return Err(foreign(format!("is {} bytes long; give at most 64 MiB at a time", found.len())));
+        return Err(foreign(format!("is {} bytes long; import at most 64 MiB at a time", found.len())));
     }
     let bytes = without_mark(&bytes);
     match serde_json::from_slice::<Value>(bytes) {
@@ -50,11 +50,11 @@ pub(crate) fn rows(path: &Path) -> Result<Vec<JsonRow>, OlderError> {
             });
             Ok(list.map_or_else(|| vec![("line 1".to_owned(), Ok(object))], listed))
         }
-        Ok(_) => Err(foreign("is JSON, but no list of rows".into())),
+        Ok(_) => Err(foreign("is JSON, but not a list of rows".into())),
         Err(error) => {
-            let rows = lines(bytes).ok_or_else(|| foreign("has too many lines that are no rows".into()))?;
+            let rows = lines(bytes).ok_or_else(|| foreign("contains too many lines that are not rows".into()))?;
             if rows.iter().all(|(_, row)| row.is_err()) {
-                return Err(foreign(format!("is neither a database of SQLite nor rows as JSON: {error}")));
+                return Err(foreign(format!("is neither an SQLite database nor JSON: {error}")));
             }
             Ok(rows)
         }
@@ -65,23 +65,23 @@ fn listed(items: Vec<Value>) -> Vec<JsonRow> {
     let row = |(index, item)| {
         let row = match item {
             Value::Object(object) => Ok(object),
-            _ => Err("is no JSON object".to_owned()),
+            _ => Err("is not a JSON object".to_owned()),
         };
         (format!("item {}", index + 1), row)
     };
     items.into_iter().enumerate().map(row).collect()
 }
 
-/// What editors put before a text is none of it.
+/// Removes a byte order mark.
 fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
-/// An object a line; `None` where too many are none.
+/// One object per line; `None` if too many lines are invalid.
 fn lines(bytes: &[u8]) -> Option<Vec<JsonRow>> {
     let is_said = |(_, line): &(usize, &[u8])| !line.iter().all(u8::is_ascii_whitespace);
     let row = |(index, line): (usize, &[u8])| {
-        let row = serde_json::from_slice(line).map_err(|error| format!("is no JSON object: {error}"));
+        let row = serde_json::from_slice(line).map_err(|error| format!("is not a JSON object: {error}"));
         (format!("line {}", index + 1), row)
     };
     let (mut rows, mut unread) = (Vec::new(), 0);
@@ -95,7 +95,7 @@ fn lines(bytes: &[u8]) -> Option<Vec<JsonRow>> {
     Some(rows)
 }
 
-/// What is told of a row that cannot be read.
+/// The report for an unreadable row.
 pub(crate) fn skipped(at: impl Into<String>, problem: impl Into<String>) -> Skipped {
     Skipped { at: at.into(), problem: problem.into() }
 }

@@ -1,14 +1,14 @@
-//! What older memory systems kept, told row by row: a reader for each, one [`Draft`] for all.
+//! Readers for the data of other memory systems: one reader each, one [`Draft`] type for all.
 //!
-//! Knows no store and no desk. A system is told by its tables and columns, or by the keys of its rows, never by the name of
-//! a file. What is read is only read: a database is copied first, with what SQLite keeps beside it, and the copy is gone
-//! before the first row is told.
+//! Knows no store and no service layer. A system is recognised by its tables and columns, or by the keys of its rows,
+//! never by a file name. A database is copied with its SQLite side files, and the copy's names are deleted before the
+//! first row is reported.
 //!
-//! - [`Source::open`]: what is at a path, as one system's. [`Source::each`] tells its rows, as often as it is asked.
-//! - [`Draft`]: a row as it is to be stored, under a key by which it is known again.
-//! - [`places`]: where each system keeps its data, and what is there.
+//! - [`Source::open`]: opens a path as the data of one system. [`Source::each`] reports its rows, any number of times.
+//! - [`Draft`]: a row to store, under a permanent key.
+//! - [`places`]: where each system keeps its data.
 //!
-//! `source` and the reader of each system use each other: it opens them, and they tell it their rows.
+//! `source` and the readers import each other: it opens them, and they report rows to it.
 
 mod claude_memory_mcp;
 mod copy;

@@ -1,4 +1,4 @@
-//! memory-mcp by WhenMoon-afk: its SQLite file, and rows as its tools give them.
+//! memory-mcp by WhenMoon-afk: its SQLite file, and rows of its tools.
 
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Row, Statement};
@@ -16,10 +16,10 @@ const NEEDS: [&str; 8] =
     ["id", "content", "type", "importance", "created_at", "last_accessed", "metadata", "is_deleted"];
 /// How its ids begin.
 const ID: &str = "mem_";
-/// The tables that tell of a memory's names and of what was done with it.
+/// The tables with a memory's names and its provenance.
 const NAMES: &str = "SELECT e.name FROM memory_entities me JOIN entities e ON e.id = me.entity_id
                      WHERE me.memory_id = ?1 AND typeof(e.name) = 'text' ORDER BY me.rowid";
-/// Whoever read it is left out: there is a row for each time.
+/// Reads are not imported: there is a row for each.
 const DONE: &str = "SELECT operation, timestamp, source, context, user_id FROM provenance
                     WHERE memory_id = ?1 AND operation <> 'access' ORDER BY timestamp, rowid";
 
@@ -29,15 +29,15 @@ pub(crate) fn is_here(copy: &Copy) -> rusqlite::Result<bool> {
     Ok(NEEDS.iter().all(|name| columns.iter().any(|column| column == name)))
 }
 
-/// True for a row that its tools, or an export of its table, give.
+/// True for a row of its tools, or of an export of its table.
 pub(crate) fn is_row(row: &Map<String, Value>) -> bool {
     row.contains_key("content") && row.get("id").and_then(Value::as_str).is_some_and(|id| id.starts_with(ID))
 }
 
-/// Tells the rows of its database, the oldest first.
+/// Reports the rows of its database, oldest first.
 pub(crate) fn tell_database(copy: &Copy, place: &str, tell: &mut RowSink<'_>) -> Result<(), rusqlite::Error> {
     let columns = copy.columns("memories")?;
-    // Tables that an early version had not made yet are asked for nothing.
+    // Early versions lack some tables.
     let are_there = |tables: &[&str]| -> rusqlite::Result<bool> {
         tables.iter().try_fold(true, |are, table| Ok(are && !copy.columns(table)?.is_empty()))
     };
@@ -72,7 +72,7 @@ pub(crate) fn tell_database(copy: &Copy, place: &str, tell: &mut RowSink<'_>) ->
     Ok(())
 }
 
-/// Tells rows that its tools gave.
+/// Reports rows of its tools.
 pub(crate) fn tell_rows(rows: &[JsonRow], place: &str, tell: &mut RowSink<'_>) -> Result<(), rusqlite::Error> {
     let mut times = system::Times::default();
     for (at, row) in rows {
@@ -91,19 +91,19 @@ pub(crate) fn tell_rows(rows: &[JsonRow], place: &str, tell: &mut RowSink<'_>) -
     Ok(())
 }
 
-/// What can be read of what stands beside a row; how much cannot is said.
+/// The readable part of a row's side table; reports the number of unreadable rows.
 fn readable<T>(read: rusqlite::Result<Vec<Option<T>>>, what: &str, remarks: &mut Vec<String>) -> Vec<T> {
     let rows = match read {
         Ok(rows) => rows,
         Err(error) => {
-            remarks.push(format!("{what}: left out: {error}"));
+            remarks.push(format!("{what}: skipped: {error}"));
             return Vec::new();
         }
     };
     let all = rows.len();
     let good: Vec<T> = rows.into_iter().flatten().collect();
     if good.len() < all {
-        remarks.push(format!("{what}: {} of {all} cannot be read, and are left out", all - good.len()));
+        remarks.push(format!("{what}: {} of {all} cannot be read and were skipped", all - good.len()));
     }
     good
 }
@@ -114,7 +114,7 @@ fn draft(fields: &Fields, place: &str) -> Result<Draft, String> {
     let importance = fields.number("importance")?;
     let created = fields.time("created_at")?;
     let metadata = metadata(fields).unwrap_or_else(|problem| {
-        remarks.push(format!("left out: {problem}"));
+        remarks.push(format!("skipped: {problem}"));
         None
     });
     let tags = match &metadata {
@@ -125,11 +125,11 @@ fn draft(fields: &Fields, place: &str) -> Result<Draft, String> {
     };
     let (key, name) = match fields.text("id")? {
         Some(id) => (format!("memory-mcp:{id}"), id),
-        None => (format!("memory-mcp:text:{}", system::of_text(&content, place)), "without an id".to_owned()),
+        None => (format!("memory-mcp:text:{}", system::of_text(&content, place)), "without an ID".to_owned()),
     };
     let asked = fields.time_or_told("expires_at", &mut remarks).filter(|end| !is_by_rule(*end, created, importance));
     let read = fields.whole_number("access_count")?.unwrap_or_default();
-    // Its time of deletion is known from what was done alone.
+    // Its deletion time is only in the provenance.
     let deleted = fields.flag("is_deleted")?.then(|| created.unwrap_or(Timestamp::UNIX_EPOCH));
     let last_accessed = fields.time_or_told("last_accessed", &mut remarks).filter(|_| read > 0);
     Ok(Draft {
@@ -156,7 +156,7 @@ fn metadata(fields: &Fields) -> Result<Option<Map<String, Value>>, String> {
         Some(Value::Object(kept)) => kept.clone(),
         _ => match fields.text("metadata")? {
             Some(text) if !text.trim().is_empty() => {
-                serde_json::from_str(&text).map_err(|_| "metadata: is no JSON object".to_owned())?
+                serde_json::from_str(&text).map_err(|_| "metadata: is not a JSON object".to_owned())?
             }
             _ => Map::new(),
         },
@@ -164,7 +164,7 @@ fn metadata(fields: &Fields) -> Result<Option<Map<String, Value>>, String> {
     Ok((!kept.is_empty()).then_some(kept))
 }
 
-/// True for an end that nobody asked for: it gave every memory one by its importance.
+/// True for an expiry that the system derived from the importance.
 fn is_by_rule(end: Timestamp, created: Option<Timestamp>, importance: Option<f64>) -> bool {
     let (Some(created), Some(importance)) = (created, importance) else { return false };
     let base = match importance {
@@ -184,7 +184,7 @@ fn named(names: &mut Statement<'_>, id: &str) -> rusqlite::Result<Vec<Option<Str
     names.query_map([id], |row| Ok(row.get(0).ok()))?.collect()
 }
 
-/// Something that was done with a memory.
+/// An action on a memory.
 struct Done {
     operation: String,
     at: Option<Timestamp>,
@@ -206,7 +206,7 @@ fn done_with(done: &mut Statement<'_>, id: &str) -> rusqlite::Result<Vec<Option<
     done.query_map([id], |row| Ok(read(row).ok()))?.collect()
 }
 
-/// Its last change and its deletion are known from what was done; what somebody said of that is kept beside it.
+/// Takes the last change and the deletion from the provenance, and keeps what somebody said about them.
 fn note_done(draft: &mut Draft, done: Vec<Done>) {
     let last = |operation: &str| done.iter().rev().find(|done| done.operation == operation).and_then(|done| done.at);
     draft.updated = last("update").or(draft.updated);

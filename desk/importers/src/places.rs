@@ -1,4 +1,4 @@
-//! Where each system keeps its data on this machine, and what is there.
+//! Where each system keeps its data on this machine.
 
 use std::io::ErrorKind;
 use std::ops::ControlFlow;
@@ -13,23 +13,23 @@ use crate::source::{Source, system_of, system_of_row};
 use crate::system::System;
 use crate::vault;
 
-/// Bytes of a database that are looked into before it is offered unasked.
+/// The maximum size of a database that is examined before it is offered automatically.
 const SHORT_LOOK: u64 = 256 << 10;
 
-/// What the environment says of where data lie. Whoever reads the environment fills it in.
+/// Paths from the environment. The caller that reads the environment fills them in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
     /// The user's home directory.
     pub home: PathBuf,
-    /// The user's data directory; that of the system where the environment names none.
+    /// The user's data directory; the system's default if the environment names none.
     pub data: Option<PathBuf>,
     /// `MEMORY_HOME`: V's directory.
     pub memory_home: Option<PathBuf>,
-    /// `MEMORY_DB` and `MEMORY_DB_PATH`: a database of V's or W's.
+    /// `MEMORY_DB` and `MEMORY_DB_PATH`: a database of claude-memory-mcp or memory-mcp.
     pub databases: Vec<PathBuf>,
 }
 
-/// Data of a system that are there.
+/// Found data of a system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// Whose.
@@ -41,7 +41,7 @@ pub struct Found {
 }
 
 impl Places {
-    /// Where data of a system may lie, what the user said first. Nothing is looked at.
+    /// The possible places of a system's data, the user's choice first. Reads nothing.
     pub fn of(&self, system: System) -> Vec<PathBuf> {
         let in_home = |path: &str| self.home.join(path);
         let named = self.databases.iter().cloned();
@@ -64,8 +64,8 @@ impl Places {
         }
     }
 
-    /// Which of them are there, each once: a look at names, and nothing is opened. A database that the user named may be of
-    /// either system.
+    /// The existing places, each once, without opening files. A database that the user named may belong to either
+    /// system.
     pub fn there(&self) -> Vec<(System, PathBuf)> {
         let mut there: Vec<(System, PathBuf)> = Vec::new();
         for system in System::ALL {
@@ -82,7 +82,7 @@ impl Places {
         there
     }
 
-    /// Which of them may be there: whoever asks is not let in.
+    /// Places that may exist but cannot be accessed.
     fn barred(&self) -> Vec<OlderError> {
         let is_absent = |kind| matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory);
         let mut paths: Vec<PathBuf> = System::ALL.into_iter().flat_map(|system| self.of(system)).collect();
@@ -95,19 +95,19 @@ impl Places {
         paths.into_iter().filter_map(barred).collect()
     }
 
-    /// True where a place that is there holds something to offer, as far as a short look tells.
+    /// True if a place has something to offer, as far as a quick check shows.
     pub fn holds_any(&self, system: System, path: &Path) -> bool {
         if system == System::BasicMemory {
             return vault::holds_note(path, &self.home);
         }
         let log = PathBuf::from(format!("{}-wal", path.display()));
         let bytes: u64 = [path, &log].iter().filter_map(|path| path.metadata().ok()).map(|found| found.len()).sum();
-        // One that is large is not empty, and not copied for a look.
+        // A large database is not empty, and is not copied for a check.
         bytes > SHORT_LOOK
             || looked_at(system, path, &self.home).is_ok_and(|found| found.is_some_and(|one| one.rows > 0))
     }
 
-    /// What is there with rows in it. What cannot be read is told with why.
+    /// Places with rows. Unreadable ones are reported with the reason.
     pub fn found(&self) -> (Vec<Found>, Vec<OlderError>) {
         let (mut found, mut unread) = (Vec::new(), self.barred());
         for (system, path) in self.there() {
@@ -120,10 +120,10 @@ impl Places {
         (found, unread)
     }
 
-    /// Where the data of a system are.
+    /// The path of a system's data.
     ///
     /// # Errors
-    /// When there are none.
+    /// If there are none.
     pub fn usual(&self, system: System) -> Result<PathBuf, OlderError> {
         let mut unread = Vec::new();
         for (guessed, path) in self.there() {
@@ -141,12 +141,12 @@ impl Places {
     }
 }
 
-/// The folders that settings of basic-memory's in the home directory name, each of which may have come over by itself.
+/// The folders in basic-memory's settings; each may have been imported separately.
 pub fn folders_in(settings: &Path) -> Vec<PathBuf> {
     settings.parent().and_then(|home| vault::projects(settings, home)).unwrap_or_default()
 }
 
-/// What a path holds; `None` where it is of no system that is known.
+/// The content of a path; `None` if it belongs to no known system.
 fn looked_at(system: System, path: &Path, home: &Path) -> Result<Option<Found>, OlderError> {
     let system = match system {
         System::BasicMemory if vault::projects(path, home).is_some() => System::BasicMemory,
@@ -164,19 +164,19 @@ fn looked_at(system: System, path: &Path, home: &Path) -> Result<Option<Found>, 
     Ok(Some(Found { system, path: path.to_owned(), rows }))
 }
 
-/// The system to which a file belongs that somebody took for lines of ours: a database of one, or rows as JSON, of which
-/// these bytes are the first. `None` for every other.
+/// The system of a file that was passed as JSON lines: a database, or JSON rows that begin with these bytes. `None` for
+/// any other file.
 pub fn belongs_to(path: &Path, first: &[u8]) -> Option<System> {
     if let Ok(Some(system)) = system_of(path) {
         return Some(system);
     }
-    // A list is one value over many lines; a line of ours is one alone.
+    // A list is one value over many lines; our lines are one value each.
     let is_list = first.trim_ascii_start().starts_with(b"[");
     let rows = if is_list { json::rows(path).ok()? } else { return of_line(first) };
     rows.iter().find_map(|(_, row)| row.as_ref().ok()).and_then(system_of_row)
 }
 
-/// The same of a line, or of bytes that begin with one.
+/// The same for a line, or for bytes that begin with one.
 pub fn of_line(bytes: &[u8]) -> Option<System> {
     let line = bytes.trim_ascii_start().split(|byte| *byte == b'\n').next()?;
     let row: Map<String, Value> = serde_json::from_slice(line).ok()?;

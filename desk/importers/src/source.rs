@@ -1,4 +1,4 @@
-//! Something that rows are read from.
+//! A source of rows.
 
 use std::io::ErrorKind;
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ use crate::system::System;
 use crate::vault::Vault;
 use crate::{claude_memory_mcp, json, memory_mcp, system};
 
-/// The data of one system at one place, open to be read as often as is wanted.
+/// The data of one system at one place, which can be read repeatedly.
 #[derive(Debug)]
 pub struct Source {
     system: System,
@@ -37,11 +37,11 @@ pub(crate) struct RowSink<'a> {
     left: u32,
 }
 
-/// The number of rows that are read of one source. The largest store that was seen holds a hundredth of it.
+/// The maximum number of rows per source, a hundred times the largest known store.
 const MOST_ROWS: u32 = 1_000_000;
 
 impl RowSink<'_> {
-    /// Tells one. What stops the telling stops the reading: the error is told apart by whoever began it.
+    /// Reports one item. An error of the receiver stops the reader.
     pub(crate) fn told(&mut self, told: Told) -> Result<(), rusqlite::Error> {
         self.left = self.left.checked_sub(1).ok_or(rusqlite::Error::StatementChangedRows(MOST_ROWS as usize))?;
         if (self.see)(told).is_break() {
@@ -53,15 +53,15 @@ impl RowSink<'_> {
 }
 
 impl Source {
-    /// Opens what is at a path as the data of a system. A database is copied; nothing is made or changed there. `home` is what
-    /// `~` stands for in settings of theirs.
+    /// Opens a path as the data of a system. Copies a database; changes nothing there. `home` replaces `~` in their
+    /// settings.
     ///
     /// # Errors
-    /// When nothing is there, it is something else, damaged, or cannot be read.
+    /// If nothing is there, it has another format, is damaged, or cannot be read.
     pub fn open(system: System, path: &Path, home: &Path) -> Result<Self, OlderError> {
         let what = match system {
-            System::ClaudeMemoryMcp | System::MemoryMcp => "database, or of a file of its rows as JSON",
-            System::BasicMemory => "folder of notes, or of its directory with config.json",
+            System::ClaudeMemoryMcp | System::MemoryMcp => "database, or a JSON file of its rows",
+            System::BasicMemory => "folder of notes, or the directory with config.json",
         };
         match path.metadata() {
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -87,15 +87,15 @@ impl Source {
         &self.path
     }
 
-    /// True where what is not told any more is there no more: an export may hold a part of it alone.
+    /// True if a missing row was deleted there. An export may be a part only.
     pub fn is_whole(&self) -> bool {
         !matches!(self.held, Held::Rows(_))
     }
 
-    /// Tells every row in the order of that system, the oldest first.
+    /// Reports every row in the order of that system, oldest first.
     ///
     /// # Errors
-    /// When it cannot be read to its end, or `see` breaks off.
+    /// If it cannot be read completely, or `see` stops.
     pub fn each(&self, see: &mut dyn FnMut(Told) -> ControlFlow<()>) -> Result<(), OlderError> {
         let mut teller = RowSink { see, is_stopped: false, left: MOST_ROWS };
         let place = system::of_place(&self.path);
@@ -117,10 +117,10 @@ impl Source {
     }
 }
 
-/// The system whose database a file is; `None` for every other file.
+/// The system of a database file; `None` for any other file.
 ///
 /// # Errors
-/// When it is a database and cannot be read.
+/// If it is a database that cannot be read.
 pub(crate) fn system_of(path: &Path) -> Result<Option<System>, OlderError> {
     if !is_database(path)? {
         return Ok(None);
@@ -136,7 +136,7 @@ fn system_in(copy: &Copy) -> rusqlite::Result<Option<System>> {
     Ok(memory_mcp::is_here(copy)?.then_some(System::MemoryMcp))
 }
 
-/// The system whose row a JSON object is; `None` for every other object.
+/// The system of a row as JSON; `None` for any other object.
 pub(crate) fn system_of_row(row: &Map<String, Value>) -> Option<System> {
     if memory_mcp::is_row(row) {
         Some(System::MemoryMcp)
@@ -148,10 +148,10 @@ pub(crate) fn system_of_row(row: &Map<String, Value>) -> Option<System> {
 fn of_rows(system: System, path: &Path) -> Result<Held, OlderError> {
     let foreign = |problem: String| OlderError::Foreign { path: path.to_owned(), problem };
     if path.is_dir() {
-        return Err(foreign("is a directory; give the database in it, or a file of rows as JSON".into()));
+        return Err(foreign("is a directory; pass the database in it, or a JSON file of its rows".into()));
     }
     if !path.is_file() {
-        return Err(foreign("is no file, but a pipe or a device; save its rows to a file first".into()));
+        return Err(foreign("is a pipe or a device; save its rows to a file first".into()));
     }
     if !is_database(path)? {
         let rows = json::rows(path)?;
@@ -161,7 +161,7 @@ fn of_rows(system: System, path: &Path) -> Result<Held, OlderError> {
             _ if rows.iter().any(|(_, row)| row.as_ref().is_ok_and(|row| row.contains_key("content"))) => {
                 Ok(Held::Rows(rows))
             }
-            _ => Err(foreign(format!("holds no row of {}: none has a content", system.title()))),
+            _ => Err(foreign(format!("contains no row of {}: no row has a content", system.title()))),
         };
     }
     let copy = Copy::of(path)?;
@@ -169,13 +169,10 @@ fn of_rows(system: System, path: &Path) -> Result<Held, OlderError> {
     match found.map_err(|error| OlderError::Damaged { path: path.to_owned(), problem: error.to_string() })? {
         Some(found) if found == system => Ok(Held::Database(copy)),
         Some(other) => Err(foreign(instead(other))),
-        None => Err(foreign(format!(
-            "is a database, but not of {}: it has no table of memories with the columns that one has",
-            system.title()
-        ))),
+        None => Err(foreign(format!("is a database, but not of {}: it has no such table of memories", system.title()))),
     }
 }
 
 fn instead(other: System) -> String {
-    format!("is of {}; `tessera import {other}` takes it", other.title())
+    format!("belongs to {}; use `tessera import {other}`", other.title())
 }

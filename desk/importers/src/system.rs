@@ -1,6 +1,6 @@
-//! The systems whose data are read.
+//! The systems whose data can be imported.
 //!
-//! Keys of what has no name of its own.
+//! Also derives keys for rows without a name.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use tessera_tables::names;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 names! {
-/// A system whose data can come over.
+/// A system whose data can be imported.
 #[derive(PartialOrd, Ord)]
 pub enum System {
     /// claude-memory-mcp by ViktorBarzin.
@@ -23,7 +23,7 @@ pub enum System {
 }
 
 impl System {
-    /// The name that its users know it by.
+    /// The name that its users know.
     pub const fn title(self) -> &'static str {
         match self {
             Self::ClaudeMemoryMcp => "claude-memory-mcp (ViktorBarzin)",

@@ -1,13 +1,13 @@
-//! Times as older systems write them.
+//! Parses the time formats of other systems.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 
-/// Numbers from here on are milliseconds, smaller ones seconds: the year 5138 in the one, 1973 in the other.
+/// Larger numbers are milliseconds, smaller ones seconds: the year 5138 as seconds, 1973 as milliseconds.
 const FIRST_MILLIS: f64 = 1e11;
 
-/// A time in words: with an offset, or without one, which is taken for UTC, or a date.
+/// A time as text: with an offset, without one (then UTC), or a date.
 pub(crate) fn of_text(text: &str) -> Option<Timestamp> {
     let text = text.trim();
     let utc = |time: DateTime| time.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp());
@@ -17,13 +17,13 @@ pub(crate) fn of_text(text: &str) -> Option<Timestamp> {
         .or_else(|| text.parse::<Date>().ok().and_then(|date| utc(date.at(0, 0, 0, 0))))
 }
 
-/// A time as a number since 1970: milliseconds, or seconds where it is too small for that.
+/// A time as a number since 1970: milliseconds, or seconds if it is too small.
 pub(crate) fn of_number(number: f64) -> Option<Timestamp> {
     let millis = if number.abs() < FIRST_MILLIS { number * 1000.0 } else { number };
     if !millis.is_finite() || millis.abs() > 2.5e14 {
         return None;
     }
-    #[expect(clippy::cast_possible_truncation, reason = "looked at above")]
+    #[expect(clippy::cast_possible_truncation, reason = "checked above")]
     Timestamp::from_microsecond((millis * 1000.0).round() as i64).ok()
 }
 

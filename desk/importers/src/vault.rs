@@ -1,4 +1,4 @@
-//! basic-memory: folders of Markdown. The files are what it knows; its database is a cache of them, and not read.
+//! basic-memory: folders of Markdown. Its database is only a cache of the files, so it is not read.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,13 +15,12 @@ use crate::json::skipped;
 use crate::source::RowSink;
 use crate::system;
 
-/// The longest note that is read.
+/// The maximum size of a note.
 const MOST_BYTES: u64 = 1 << 20;
 /// Folders within folders.
 const MOST_DEPTH: usize = 32;
-/// What it leaves out itself, beside all that is hidden.
-/// Why such a folder is not read.
-const LEFT_OUT_AS_THERE: &str = "is left out, as basic-memory does";
+/// Folders that basic-memory itself skips, and the reason.
+const LEFT_OUT_AS_THERE: &str = "is skipped, as in basic-memory";
 const LEFT_OUT: [&str; 7] = ["node_modules", "__pycache__", "venv", "env", "build", "dist", "target"];
 
 /// Folders of notes, read.
@@ -34,16 +33,16 @@ pub(crate) struct Vault {
 /// A note.
 #[derive(Debug)]
 struct File {
-    /// The folder's name, then the way from there.
+    /// The folder's name, then the path in it.
     path: String,
-    /// The same of all folders: what two of one name tell apart.
+    /// The same across all folders, to separate equal names.
     place: String,
     text: String,
     note: Note,
     changed: Option<Timestamp>,
 }
 
-/// True for the directory in which it keeps its settings.
+/// True for the directory with basic-memory's settings.
 pub(crate) fn projects(dir: &Path, home: &Path) -> Option<Vec<PathBuf>> {
     let settings = dir.join("config.json");
     settings.metadata().ok().filter(|found| found.is_file() && found.len() <= MOST_BYTES)?;
@@ -57,7 +56,7 @@ pub(crate) fn projects(dir: &Path, home: &Path) -> Option<Vec<PathBuf>> {
     Some(projects.values().filter_map(path).collect())
 }
 
-/// True where a note lies in a folder, or in one of those that the settings in it name.
+/// True if a folder, or a folder in its settings, contains a note.
 pub(crate) fn holds_note(dir: &Path, home: &Path) -> bool {
     let mut left: Vec<(PathBuf, usize)> = projects(dir, home).into_iter().flatten().map(|folder| (folder, 0)).collect();
     while let Some((dir, depth)) = left.pop() {
@@ -80,11 +79,11 @@ fn is_note(path: &Path) -> bool {
 }
 
 impl Vault {
-    /// Reads the notes of a folder, or of every project that the settings in it name.
+    /// Reads the notes of a folder, or of every project in its settings.
     pub(crate) fn open(path: &Path, home: &Path) -> Result<Self, OlderError> {
         let foreign = |problem: &str| OlderError::Foreign { path: path.to_owned(), problem: problem.to_owned() };
         if !path.is_dir() {
-            return Err(foreign("is no folder; give the folder of notes, or the directory with config.json"));
+            return Err(foreign("is not a folder; pass the folder of notes, or the directory with config.json"));
         }
         let mut vault = Self { notes: Vec::new(), skipped: Vec::new() };
         let mut folders: Vec<PathBuf> = Vec::new();
@@ -92,7 +91,7 @@ impl Vault {
             match folder.canonicalize() {
                 Ok(real) if real.is_dir() && folders.contains(&real) => {}
                 Ok(real) if real.is_dir() => folders.push(real),
-                _ => vault.skipped.push(skipped(folder.display().to_string(), "is no folder that is here")),
+                _ => vault.skipped.push(skipped(folder.display().to_string(), "is not a folder on this machine")),
             }
         }
         for folder in &folders {
@@ -102,12 +101,12 @@ impl Vault {
             vault.walk(&walk, folder, &name, 0);
         }
         if vault.notes.is_empty() && vault.skipped.iter().all(|skipped| skipped.problem == LEFT_OUT_AS_THERE) {
-            return Err(foreign("holds no notes: no file in it ends in .md"));
+            return Err(foreign("contains no notes: no file name ends in .md"));
         }
         Ok(vault)
     }
 
-    /// Reads what is below a directory, in order. Nothing leads out of it.
+    /// Walks a directory in order, without leaving it.
     fn walk(&mut self, walk: &Walk<'_>, dir: &Path, name: &str, depth: usize) {
         let entries = match fs::read_dir(dir) {
             Ok(entries) => entries,
@@ -139,20 +138,23 @@ impl Vault {
                 continue;
             }
             if kind.is_dir() && walk.others.contains(&path.as_path()) {
-                // It is read as a project of its own.
+                // It is read as a separate project.
             } else if kind.is_dir() && depth < MOST_DEPTH {
                 self.walk(walk, &path, &name, depth + 1);
             } else if kind.is_dir() {
-                self.skipped.push(skipped(name, "lies too deep"));
+                self.skipped.push(skipped(name, "is nested too deeply"));
             } else if kind.is_symlink() && path.is_dir() {
-                self.skipped
-                    .push(skipped(name, "is a link to a folder: it is not followed; import that folder itself"));
+                self.skipped.push(skipped(
+                    name,
+                    "is a symbolic link to a folder, which Tessera does not follow; import that \
+                        folder itself",
+                ));
             } else if is_note(&path) {
                 match read(&path, kind.is_file()) {
                     Ok((text, changed)) => {
                         let file = File::of(walk, name, text, changed);
                         if file.note.parts.is_empty() && file.note.relations.is_empty() {
-                            self.skipped.push(skipped(file.path, "has no text and no relation"));
+                            self.skipped.push(skipped(file.path, "contains no text and no relation"));
                         } else {
                             self.notes.push(file);
                         }
@@ -163,7 +165,7 @@ impl Vault {
         }
     }
 
-    /// Tells a memory for each part of each note, and what each note is to others.
+    /// Reports a memory for each section of each note, and the relations.
     pub(crate) fn tell(&self, tell: &mut RowSink<'_>) -> Result<(), rusqlite::Error> {
         let names = Names::of(self.notes.iter().map(File::candidate));
         let told: Vec<Vec<Draft>> = self.notes.iter().map(File::drafts).collect();
@@ -193,7 +195,7 @@ impl Vault {
                         draft.links.push(Link { kind: relation.kind.clone(), to: target.key.clone() });
                     }
                     Some(_) => {}
-                    // What is not written yet is named all the same.
+                    // The name of a missing note becomes a keyword.
                     None => draft.keywords.push(relation.target.name.clone()),
                 }
             }
@@ -212,18 +214,18 @@ impl Vault {
 struct Walk<'a> {
     /// What it is called in keys.
     place: String,
-    /// Folders that are read by themselves.
+    /// Folders that are read separately.
     others: Vec<&'a Path>,
 }
 
-/// The text of a file, and when it was changed.
+/// The text of a file, and its modification time.
 fn read(path: &Path, is_file: bool) -> Result<(String, Option<Timestamp>), String> {
     if !is_file {
-        return Err("is a link or no file: it is not followed".into());
+        return Err("is a symbolic link or a special file, which Tessera does not follow".into());
     }
     let found = path.metadata().map_err(|error| error.to_string())?;
     if found.len() > MOST_BYTES {
-        return Err(format!("is {} bytes long; a note of more than {MOST_BYTES} is left out", found.len()));
+        return Err(format!("is {} bytes long; notes above {MOST_BYTES} bytes are skipped", found.len()));
     }
     let bytes = fs::read(path).map_err(|error| error.to_string())?;
     let text = String::from_utf8(bytes)
@@ -250,7 +252,7 @@ impl File {
         }
     }
 
-    /// A memory for each part; for a note that says nothing but what it is to others, one of its title.
+    /// A memory per section; for a note with relations only, one with its title.
     fn drafts(&self) -> Vec<Draft> {
         let name = self.note.permalink.as_deref().unwrap_or(&self.place);
         let mut times = system::Times::default();
@@ -266,7 +268,7 @@ impl File {
         drafts
     }
 
-    /// What a part says, with the note's title before it: alone it would not say of what it speaks.
+    /// The text of a section after its note's title, because alone it would not name its subject.
     fn content(&self, part: &Part, text: &str) -> String {
         let title = self.note.title.trim();
         match part.kind {

@@ -1,5 +1,5 @@
-//! A plugin that is a program of the user's: one line of JSON on stdin, one on stdout, and it ends. It is no prisoner, as a
-//! WASM plugin is: it runs as the user. What it cannot do is hold anybody up: it is killed with its children when it is late.
+//! A plugin that is a program: one line of JSON on stdin, one on stdout, then it exits. It runs under the user's
+//! account, without a sandbox, but is killed with its children when it is late.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 use crate::MOST_OUTPUT;
 use crate::failure::{Failure, PluginError};
 
-/// Where programs that a plugin starts are looked for: nothing of the environment is handed on.
+/// The search path of plugin programs. Nothing else of the environment is passed on.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin";
-/// Says to Tessera's own commands that a plugin runs them: they call no plugin then.
+/// Tells Tessera's own commands that a plugin runs them, so that they call no plugins.
 pub const INSIDE: &str = "TESSERA_IN_PLUGIN";
-/// Between two looks whether it ended.
+/// The interval of checks whether it ended.
 const LOOK: Duration = Duration::from_micros(500);
 
-/// Calls a program. Gives the first line of what it says.
+/// Calls a program; returns the first line of its output.
 pub(crate) fn call(
     program: &Path,
     arguments: &[String],
@@ -33,9 +33,9 @@ pub(crate) fn call(
     let output = loop {
         match said.recv_timeout(LOOK.min(left())) {
             Ok(output) => break output?,
-            Err(RecvTimeoutError::Disconnected) => return Err(Failure::Start("nobody listens to it".to_owned())),
+            Err(RecvTimeoutError::Disconnected) => return Err(Failure::Start("it does not read its input".to_owned())),
             Err(RecvTimeoutError::Timeout) if left().is_zero() => return Err(Failure::Late(time)),
-            // What it left running holds its stdout, and has nothing to say.
+            // A leftover child may still hold its stdout.
             Err(RecvTimeoutError::Timeout) if group.ended()?.is_some() => group.kill(),
             Err(RecvTimeoutError::Timeout) => {}
         }
@@ -50,14 +50,14 @@ pub(crate) fn call(
     }
 }
 
-/// A program with all that it started; it goes when this goes, and when this process does.
+/// A program with all its children, which end with this value and with this process.
 struct Group {
     program: Child,
     guard: Option<Child>,
 }
 
-/// The leader of a new group, which it ends when nobody holds its stdin any more: however this process ends, killed or not,
-/// its end of that pipe is closed then. `None` where there is no shell: this process alone ends the program there.
+/// The leader of a new process group, which kills the group when its stdin closes. This happens however this process
+/// ends. `None` without a shell; then only this process ends the program.
 fn guard() -> Option<Child> {
     if cfg!(not(unix)) {
         return None;
@@ -90,12 +90,12 @@ impl Group {
         }
     }
 
-    /// Says the message, and listens for one line: each on a thread, for either may hang.
+    /// Writes the message and reads one line, each on its own thread, because both may block.
     fn listen(&mut self, message: &[u8]) -> Receiver<Result<Vec<u8>, Failure>> {
         let (said, heard) = mpsc::channel();
         if let Some(mut stdin) = self.program.stdin.take() {
             let message = [message, b"\n"].concat();
-            // A program that does not want its message may have gone.
+            // A program that ignores its message may have ended.
             let say = move || drop(stdin.write_all(&message));
             drop(thread::Builder::new().stack_size(64 * 1024).spawn(say));
         }
@@ -124,10 +124,10 @@ impl Group {
     fn kill(&mut self) {
         #[cfg(unix)]
         {
-            // The leader is not waited for yet, so that its number is nobody else's.
+            // The leader is not reaped yet, so its process ID is not reused.
             let leader = self.guard.as_ref().map_or(self.program.id(), Child::id);
             if let Some(group) = i32::try_from(leader).ok().and_then(rustix::process::Pid::from_raw) {
-                // What it left running goes too, when it ended itself.
+                // Kills leftover children too.
                 let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
             }
         }
@@ -135,7 +135,7 @@ impl Group {
     }
 }
 
-/// Ends a guard that has nothing to guard.
+/// Ends an unneeded guard.
 fn end(guard: &mut Option<Child>) {
     if let Some(guard) = guard {
         let _ = guard.kill();
@@ -143,7 +143,7 @@ fn end(guard: &mut Option<Child>) {
     }
 }
 
-/// What is said until the end of a line, or of all.
+/// The output up to the end of a line, or all of it.
 fn first_line(mut from: impl Read) -> Result<Vec<u8>, Failure> {
     let (mut said, mut piece) = (Vec::new(), [0; 4096]);
     loop {
@@ -163,14 +163,14 @@ fn first_line(mut from: impl Read) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// Where a program is: as it is named, from `dir`, where that names a place; else on the search path.
+/// Finds a program: a name with a path separator is resolved against `dir`; any other is searched on the path.
 ///
 /// # Errors
-/// When it is nowhere.
+/// If it does not exist.
 pub fn find(program: &str, dir: &Path, search: &[PathBuf]) -> Result<PathBuf, PluginError> {
     let is_named = Path::new(program).components().count() > 1;
     let places: Vec<PathBuf> =
         if is_named { vec![dir.join(program)] } else { search.iter().map(|dir| dir.join(program)).collect() };
     let found = places.into_iter().find(|path| path.is_file());
-    found.ok_or_else(|| PluginError::File { path: program.into(), problem: "no such program".to_owned() })
+    found.ok_or_else(|| PluginError::File { path: program.into(), problem: "program not found".to_owned() })
 }

@@ -1,39 +1,39 @@
-//! What can go wrong with a plugin: when it is added, and when it is called.
+//! Errors of plugins, when they are added and when they are called.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Why one call gave nothing that can be used. What was to be done goes on without the plugin.
+/// Why a call gave no usable answer. The action continues without the plugin.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
-    /// A file of it is not what it was when it was added, or is not there.
-    #[error("{path} is not as it was when the plugin was added; look at it, and add it again")]
+    /// A file changed since it was added, or is missing.
+    #[error("{path} changed since the plugin was added; check it, and add the plugin again")]
     Changed {
         /// The file.
         path: PathBuf,
     },
     /// It stopped itself: a trap, a panic, an exit code.
-    #[error("it stopped: {0}")]
+    #[error("the plugin stopped: {0}")]
     Stopped(String),
     /// It took too long.
-    #[error("it was stopped after {} ms", .0.as_millis())]
+    #[error("the plugin exceeded {} ms", .0.as_millis())]
     Late(Duration),
-    /// It computed too much, whatever time that took.
-    #[error("it was stopped after {0} steps")]
+    /// It exceeded the maximum number of steps.
+    #[error("the plugin exceeded {0} steps")]
     Fuel(u64),
-    /// It answered something that is no answer.
-    #[error("its answer cannot be used: {0}")]
+    /// Its answer is invalid.
+    #[error("the plugin's answer is invalid: {0}")]
     Answer(String),
-    /// It wanted what it was not granted.
-    #[error("it may not {0}")]
+    /// It asked for something that was not granted.
+    #[error("the plugin may not {0}")]
     NotGranted(String),
     /// It cannot be started.
-    #[error("it cannot be started: {0}")]
+    #[error("the plugin cannot be started: {0}")]
     Start(String),
 }
 
-/// Why a plugin cannot be added. The user mends it.
+/// Why a plugin cannot be added. The user can fix it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PluginError {
@@ -42,7 +42,7 @@ pub enum PluginError {
     Manifest {
         /// The field of the manifest.
         field: &'static str,
-        /// What is wrong with it, and what mends it.
+        /// The problem and the fix.
         problem: String,
     },
     /// The file is no plugin.

@@ -1,10 +1,10 @@
-//! Code of the user's own: what a plugin says it is and may do, and how it is run within bounds.
+//! Plugins: their manifest, and how they run within limits.
 //!
-//! - [`Manifest`], [`Wants`], [`Field`]: what a plugin is called, when it is called, what it may change.
-//! - [`Registry`], [`Plugin`]: which were added, with what was granted and what their files were.
-//! - [`Reply`]: what a plugin may answer. [`run`]: one call, by [`wasm`] or [`command`], within [`wasm::Limits`].
+//! - [`Manifest`], [`Wants`], [`Field`]: name, events and changeable fields of a plugin.
+//! - [`Registry`], [`Plugin`]: added plugins, with granted rights and file hashes.
+//! - [`Reply`]: the answer of a plugin. [`run`]: one call, by [`wasm`] or [`command`], within [`wasm::Limits`].
 //!
-//! It knows no store and no desk: a message is a line of JSON, and so is the answer.
+//! Knows no store and no service layer: message and answer are lines of JSON.
 
 pub mod command;
 mod failure;
@@ -21,9 +21,9 @@ pub use registry::{Body, Pinned, Plugin, Registry, digest};
 pub use reply::Reply;
 pub use run::{Ran, run};
 
-/// The version of what is said between Tessera and a plugin.
+/// The version of the interface between Tessera and plugins.
 pub const ABI: u32 = 1;
-/// The longest answer of a plugin, in bytes.
+/// The maximum size of an answer, in bytes.
 pub const MOST_OUTPUT: usize = 1024 * 1024;
-/// The largest file of a plugin, in bytes.
+/// The maximum size of a plugin file, in bytes.
 pub const MOST_FILE: u64 = 8 * 1024 * 1024;

@@ -1,5 +1,4 @@
-//! What a plugin says of itself: its name, when it wants to be called, what it wants to do. In TOML: in a section of a WASM
-//! file, in a file beside it, or given when it is added.
+//! The manifest of a plugin, in TOML: in a section of a WASM file, in a file beside it, or passed to `add`.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,13 +9,13 @@ use tessera_tables::{displays, names};
 
 use crate::failure::PluginError;
 
-/// The longest name, in characters.
+/// The maximum length of a name, in characters.
 const LONGEST_NAME: usize = 40;
-/// The longest version, and the longest description.
+/// The maximum lengths of version and description.
 const LONGEST_VERSION: usize = 40;
 const LONGEST_DESCRIPTION: usize = 300;
 
-/// What a plugin is called: small letters, digits and hyphens, at most 40, beginning with a letter.
+/// A plugin name: lowercase letters, digits and hyphens, at most 40, beginning with a letter.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Name(String);
@@ -34,12 +33,12 @@ impl TryFrom<String> for Name {
     fn try_from(text: String) -> Result<Self, PluginError> {
         let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         let begins = text.starts_with(|c: char| c.is_ascii_lowercase());
-        // The rest of the directory of plugins has names of its own.
+        // These names have another meaning in the plugin directory.
         let is_free = !["registry", "counts", "data"].contains(&text.as_str());
         if begins && is_free && !text.ends_with('-') && text.len() <= LONGEST_NAME && text.chars().all(is_letter) {
             return Ok(Self(text));
         }
-        let fix = "give 1 to 40 small letters, digits and hyphens, beginning with a letter, such as team-tags";
+        let fix = "use 1 to 40 lowercase letters, digits and hyphens, beginning with a letter, such as team-tags";
         Err(PluginError::of("name", fix))
     }
 }
@@ -67,9 +66,9 @@ names! {
 pub enum Event {
     /// A memory is stored.
     Store = "store",
-    /// A question is asked, or memories are given unasked.
+    /// A question, or automatic recall.
     Recall = "recall",
-    /// Fields of memories are changed.
+    /// A change of memories.
     Update = "update",
     /// Memories are forgotten.
     Forget = "forget",
@@ -81,14 +80,14 @@ names! {
 #[derive(PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
-    /// While it can still be changed or refused.
+    /// Before the action, while it can be changed or rejected.
     Before = "before",
-    /// When it is on disk, or was given.
+    /// After the action is durable, or the memories were delivered.
     After = "after",
 }
 }
 
-/// A moment at which a plugin wants to be called, written `store.before`.
+/// An event at which a plugin is called, written `store.before`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Wants {
@@ -109,7 +108,7 @@ impl TryFrom<String> for Wants {
             (Some(event), Some(when)) => Ok(Self { event, when }),
             _ => Err(PluginError::of(
                 "events",
-                format!("{text:?} is unknown; give store, recall, update or forget, with .before or .after"),
+                format!("{text:?} is unknown; use store, recall, update or forget with .before or .after"),
             )),
         }
     }
@@ -128,7 +127,7 @@ impl fmt::Display for Wants {
 }
 
 names! {
-/// What a plugin can be granted to change. Neither scope, origin, trust, links nor secrets are among it.
+/// A field that a plugin may change. Scope, origin, trust, links and secrets are never among them.
 #[derive(PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Field {
@@ -140,7 +139,7 @@ pub enum Field {
     Importance = "importance",
     /// The tags.
     Tags = "tags",
-    /// Further words under which it is found.
+    /// Further search words.
     Keywords = "keywords",
     /// Named things.
     Entities = "entities",
@@ -151,7 +150,7 @@ pub enum Field {
 }
 }
 
-/// What a plugin is, and what it asks for.
+/// What a plugin is, and what it requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
@@ -160,65 +159,66 @@ pub struct Manifest {
     /// Its own version.
     #[serde(default)]
     pub version: String,
-    /// What it is for, in a sentence.
+    /// Its purpose, in one sentence.
     #[serde(default)]
     pub description: String,
     /// When it is called.
     pub events: BTreeSet<Wants>,
-    /// What it changes; nothing, if absent.
+    /// The fields it changes; none if missing.
     #[serde(default)]
     pub change: BTreeSet<Field>,
-    /// True where it refuses some of what is to be done.
+    /// True if it may reject requests.
     #[serde(default)]
     pub refuse: bool,
-    /// True where it is called before memories are given to a prompt, which waits 5 ms for it at most.
+    /// True if it is called for prompts, which wait at most 5 ms for it.
     #[serde(default)]
     pub fast: bool,
-    /// True where it wants to know the time.
+    /// True if it may read the time.
     #[serde(default)]
     pub clock: bool,
 }
 
 impl Manifest {
-    /// Reads one.
+    /// Parses a manifest.
     ///
     /// # Errors
-    /// When it is no TOML, or a field is missing, unknown or out of range.
+    /// If it is not TOML, or a field is missing, unknown or out of range.
     pub fn read(text: &str) -> Result<Self, PluginError> {
         let manifest: Self = toml_edit::de::from_str(text)
             .map_err(|error| PluginError::of("manifest", error.to_string().trim().replace('\n', " ")))?;
         manifest.checked()
     }
 
-    /// The same, if it can be used.
+    /// Checks a manifest.
     ///
     /// # Errors
-    /// When it asks for nothing, or for what cannot be.
+    /// If it requests nothing, or something impossible.
     pub fn checked(self) -> Result<Self, PluginError> {
         let has_before = self.events.iter().any(|wants| wants.when == When::Before);
         if self.events.is_empty() {
-            return Err(PluginError::of("events", "is empty; say when it is called, such as [\"store.before\"]"));
+            return Err(PluginError::of("events", "is empty; name the events, such as [\"store.before\"]"));
         }
         if !has_before && (self.refuse || !self.change.is_empty()) {
-            let fix = "what is done can be neither changed nor refused; add an event with .before, or ask for neither";
+            let fix = "an after-event allows neither changes nor rejections; add a before-event, or remove `change` \
+                and `refuse`";
             return Err(PluginError::of("events", fix));
         }
         let is_plain = |text: &str, most: usize| text.chars().count() <= most && !text.contains(char::is_control);
         if !is_plain(&self.version, LONGEST_VERSION) {
-            return Err(PluginError::of("version", "is too long, or no line of text"));
+            return Err(PluginError::of("version", "must be one line of at most 200 characters"));
         }
         if !is_plain(&self.description, LONGEST_DESCRIPTION) {
-            return Err(PluginError::of("description", "is too long, or no line of text"));
+            return Err(PluginError::of("description", "must be one line of at most 200 characters"));
         }
         Ok(self)
     }
 
-    /// True when it wants to be called then.
+    /// True if it handles this event.
     pub fn wants(&self, event: Event, when: When) -> bool {
         self.events.contains(&Wants { event, when })
     }
 
-    /// What it may do, in lines for who is asked to allow it.
+    /// Its rights, as lines for the user's decision.
     pub fn permissions(&self) -> Vec<String> {
         let listed = |when: When| {
             let of: Vec<&str> =
@@ -227,12 +227,12 @@ impl Manifest {
         };
         let fields: Vec<&str> = self.change.iter().map(|field| field.as_str()).collect();
         let lines = [
-            listed(When::Before).map(|events| format!("see what is asked, before {events}")),
-            listed(When::After).map(|events| format!("see what was done, after {events}")),
+            listed(When::Before).map(|events| format!("read requests before {events}")),
+            listed(When::After).map(|events| format!("read results after {events}")),
             (!fields.is_empty()).then(|| format!("change {}", fields.join(", "))),
-            self.refuse.then(|| "refuse, with a reason that you are told".to_owned()),
-            self.fast.then(|| "be called before memories are given to a prompt, for 5 ms at most".to_owned()),
-            self.clock.then(|| "know the time".to_owned()),
+            self.refuse.then(|| "reject requests with a reason that you see".to_owned()),
+            self.fast.then(|| "run before memories are added to a prompt, for at most 5 ms".to_owned()),
+            self.clock.then(|| "read the time".to_owned()),
         ];
         lines.into_iter().flatten().collect()
     }
@@ -250,10 +250,10 @@ mod tests {
         assert_eq!(
             manifest.permissions(),
             [
-                "see what is asked, before store",
-                "see what was done, after store",
+                "read requests before store",
+                "read results after store",
                 "change tags",
-                "refuse, with a reason that you are told"
+                "reject requests with a reason that you see"
             ]
         );
         let again = serde_json::to_string(&manifest).unwrap();
@@ -263,13 +263,13 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused_with_the_fields_name() {
         for (text, named) in [
-            ("name = 'Team'\nevents = ['store.before']", "small letters"),
-            ("name = '../x'\nevents = ['store.before']", "small letters"),
-            ("name = 'registry'\nevents = ['store.before']", "small letters"),
+            ("name = 'Team'\nevents = ['store.before']", "lowercase letters"),
+            ("name = '../x'\nevents = ['store.before']", "lowercase letters"),
+            ("name = 'registry'\nevents = ['store.before']", "lowercase letters"),
             ("name = 'a'\nevents = []", "events: is empty"),
             ("name = 'a'\nevents = ['store']", "is unknown"),
             ("name = 'a'\nevents = ['steal.before']", "is unknown"),
-            ("name = 'a'\nevents = ['store.after']\nrefuse = true", "neither changed nor refused"),
+            ("name = 'a'\nevents = ['store.after']\nrefuse = true", "neither changes nor rejections"),
             ("name = 'a'\nevents = ['store.before']\nchange = ['scope']", "scope"),
             ("name = 'a'\nevents = ['store.before']\nnetwork = true", "network"),
             ("name = 'a'\nevents = ['store.before']\nversion = \"a\\nb\"", "version"),

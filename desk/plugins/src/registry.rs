@@ -1,5 +1,4 @@
-//! Which plugins were added, with what was granted to them and what their files were. A value: who reads and writes the
-//! file is the desk.
+//! The added plugins, with their granted rights and file hashes. A value; the service layer reads and writes the file.
 
 use std::path::{Path, PathBuf};
 
@@ -15,25 +14,25 @@ use crate::manifest::{Event, Manifest, Name, When};
 pub struct Pinned {
     /// Where it is.
     pub path: PathBuf,
-    /// The SHA-256 of what was in it, in hexadecimal digits.
+    /// The SHA-256 of its content, in hexadecimal digits.
     pub sha256: String,
 }
 
 impl Pinned {
-    /// A file as it is now.
+    /// Reads the present state of a file.
     ///
     /// # Errors
-    /// When it cannot be read, or is too large.
+    /// If it cannot be read, or is too large.
     pub fn of(path: &Path) -> Result<Self, PluginError> {
         let wrong = |problem: String| PluginError::File { path: path.to_path_buf(), problem };
         let bytes = read_file(path).map_err(wrong)?;
         Ok(Self { path: path.to_path_buf(), sha256: digest(&bytes) })
     }
 
-    /// What is in the file, if it is what was there then.
+    /// The content of the file, if it is unchanged.
     ///
     /// # Errors
-    /// When it is not.
+    /// If it changed.
     pub fn read(&self) -> Result<Vec<u8>, Failure> {
         let changed = || Failure::Changed { path: self.path.clone() };
         let bytes = read_file(&self.path).map_err(|_| changed())?;
@@ -41,11 +40,11 @@ impl Pinned {
     }
 }
 
-/// The bytes of a regular file that is not too large.
+/// The bytes of a regular file of limited size.
 fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     let found = path.metadata().map_err(|error| error.to_string())?;
     if !found.is_file() {
-        return Err("is no file".to_owned());
+        return Err("is not a file".to_owned());
     }
     if found.len() > MOST_FILE {
         return Err(format!("is larger than {} MiB", MOST_FILE / 1024 / 1024));
@@ -72,7 +71,7 @@ pub enum Body {
         program: PathBuf,
         /// What it is called with.
         arguments: Vec<String>,
-        /// Files of it that must stay as they were.
+        /// The files that must stay unchanged.
         files: Vec<Pinned>,
     },
 }
@@ -86,7 +85,7 @@ impl Body {
         }
     }
 
-    /// The files that must be as they were.
+    /// The files that must stay unchanged.
     pub fn files(&self) -> &[Pinned] {
         match self {
             Self::Wasm(file) => std::slice::from_ref(file),
@@ -95,16 +94,16 @@ impl Body {
     }
 }
 
-/// A plugin that was added: its manifest is what was granted.
+/// An added plugin; its manifest contains the granted rights.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plugin {
-    /// What it is, and what was granted.
+    /// What it is, and its granted rights.
     pub manifest: Manifest,
     /// What is run.
     pub body: Body,
 }
 
-/// The plugins that were added, in the order in which they are called.
+/// The added plugins, in call order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registry {
     /// The plugins.
@@ -112,7 +111,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Reads one; `None` where it is none, as one of a newer program may be.
+    /// Parses a registry; `None` if it is invalid, perhaps because a newer program wrote it.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok()
     }
@@ -127,7 +126,7 @@ impl Registry {
         self.plugins.iter().find(|plugin| plugin.manifest.name == *name)
     }
 
-    /// Adds a plugin, in the place of one of its name.
+    /// Adds a plugin, and replaces one with the same name.
     pub fn add(&mut self, plugin: Plugin) {
         match self.plugins.iter_mut().find(|known| known.manifest.name == plugin.manifest.name) {
             Some(known) => *known = plugin,
@@ -135,7 +134,7 @@ impl Registry {
         }
     }
 
-    /// Removes the plugin of a name, and gives it.
+    /// Removes and returns the plugin with a name.
     pub fn remove(&mut self, name: &Name) -> Option<Plugin> {
         let at = self.plugins.iter().position(|plugin| plugin.manifest.name == *name)?;
         Some(self.plugins.remove(at))

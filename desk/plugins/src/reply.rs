@@ -6,29 +6,29 @@ use serde_json::{Map, Value};
 use crate::failure::Failure;
 use crate::manifest::{Field, Manifest};
 
-/// The longest reason of a refusal, and the longest note, in characters.
+/// The maximum length of a rejection and of a note, in characters.
 const LONGEST: usize = 300;
 
-/// An answer. Nothing at all, `null` and `{}` say that there is nothing to say.
+/// An answer. Nothing, `null` and `{}` change nothing.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reply {
-    /// Fields with what they shall be; before something is done.
+    /// Fields with new values, before an action.
     #[serde(default)]
     pub change: Map<String, Value>,
-    /// Why it shall not be done; before it is.
+    /// The reason for a rejection, before an action.
     #[serde(default)]
     pub refuse: Option<String>,
-    /// A line for the log of plugins.
+    /// A line for the plugin log.
     #[serde(default)]
     pub note: Option<String>,
 }
 
 impl Reply {
-    /// Reads an answer.
+    /// Parses an answer.
     ///
     /// # Errors
-    /// When it is not UTF-8, no JSON, or holds something unknown.
+    /// If it is not UTF-8, not JSON, or contains something unknown.
     pub fn read(bytes: &[u8]) -> Result<Self, Failure> {
         let text = std::str::from_utf8(bytes).map_err(|_| Failure::Answer("it is not UTF-8".to_owned()))?.trim();
         if text.is_empty() {
@@ -46,10 +46,10 @@ impl Reply {
         Ok(reply)
     }
 
-    /// The fields it changes, if all of them were granted.
+    /// The changed fields, if all of them were granted.
     ///
     /// # Errors
-    /// When one was not, or there is no such field, or it refuses without being allowed to.
+    /// If a field was not granted or does not exist, or the plugin may not reject.
     pub fn granted(&self, manifest: &Manifest) -> Result<Vec<(Field, &Value)>, Failure> {
         if self.refuse.is_some() && !manifest.refuse {
             return Err(Failure::NotGranted("refuse".to_owned()));

@@ -1,4 +1,4 @@
-//! One call of a plugin: a line of JSON in, an answer out, within bounds.
+//! One call of a plugin: a line of JSON in, an answer out, within limits.
 
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -22,9 +22,8 @@ pub struct Ran {
     pub fuel: u64,
 }
 
-/// Calls a plugin with a message, `time` being what its clock shows in microseconds since 1970, where it was granted one.
-/// A program works in `dir`. Nobody waits longer than `limits` say, whatever of it takes its time: its files, making it ready,
-/// or the call.
+/// Calls a plugin with a message. `time` is its clock in microseconds since 1970, if granted. A program works in `dir`.
+/// Nobody waits longer than `limits`, whether for files, preparation or the call.
 pub fn run(plugin: &Plugin, message: &[u8], time: i64, dir: &Path, limits: Limits) -> Ran {
     let started = Instant::now();
     let (plugin, message, dir) = (plugin.clone(), message.to_vec(), dir.to_path_buf());
@@ -33,8 +32,8 @@ pub fn run(plugin: &Plugin, message: &[u8], time: i64, dir: &Path, limits: Limit
     Ran { reply: output.and_then(|bytes| Reply::read(&bytes)), took: started.elapsed(), fuel }
 }
 
-/// Does something on a thread of its own, and waits for it no longer than `time`. What is late goes on to its own end, which the
-/// size of a file and the steps of a call bound, and nobody listens.
+/// Runs something on its own thread, and waits at most `time`. Late work ends by itself, within the limits on file size
+/// and steps, and its result is dropped.
 fn within<T: Send + 'static>(time: Duration, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
     let (done, heard) = mpsc::channel();
     // Nobody may listen any more.

@@ -2,14 +2,13 @@
 
 use crate::manifest::Name;
 
-/// The guest library, which a new plugin in Rust gets a copy of: it needs nothing that is not in its directory but
-/// serde_json.
+/// The guest library. A new Rust plugin gets a copy, so it depends only on serde_json.
 const GUEST: &str = include_str!("../guest/src/lib.rs");
 
 /// A file of a new plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
-    /// Where it is in the plugin's directory.
+    /// The path in the plugin's directory.
     pub path: &'static str,
     /// What is in it.
     pub text: String,
@@ -25,7 +24,7 @@ fn file(path: &'static str, text: &str, name: &Name) -> File {
     }
 }
 
-/// A plugin in Rust, for WebAssembly.
+/// A Rust plugin for WebAssembly.
 pub fn rust(name: &Name) -> Vec<File> {
     vec![
         file("Cargo.toml", include_str!("../templates/rust/Cargo.toml.txt"), name),

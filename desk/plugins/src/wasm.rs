@@ -1,9 +1,9 @@
-//! A plugin in WebAssembly. It sees a line of JSON and what it was granted, nothing else: no file, no network, no
-//! environment, no randomness. Each call has an instance of its own.
+//! A WebAssembly plugin. It sees only a line of JSON and what was granted: no files, no network, no environment, no
+//! random numbers. Each call has its own instance.
 //!
-//! A module exports `memory`, `tessera_abi() -> i32` (it gives 1), `alloc(length) -> place` for the message, and
-//! `handle(place, length) -> i64`, which gives the place of its answer in the upper half and its length in the lower one. It
-//! may import `tessera.clock() -> i64`, microseconds since 1970, where that was granted.
+//! A module exports `memory`, `tessera_abi() -> i32` (returns 1), `alloc(length) -> place` for the message, and
+//! `handle(place, length) -> i64`, which returns the address of its answer in the upper half and its length in the
+//! lower half. It may import `tessera.clock() -> i64`, microseconds since 1970, if granted.
 
 use std::time::{Duration, Instant};
 
@@ -16,15 +16,15 @@ use crate::failure::{Failure, PluginError};
 use crate::manifest::Manifest;
 use crate::{ABI, MOST_OUTPUT};
 
-/// The section of a module that holds its manifest.
+/// The section of a module with its manifest.
 pub const SECTION: &str = "tessera.plugin";
-/// Steps between two looks at the time: about half a millisecond.
+/// Steps between two checks of the time: about half a millisecond.
 const SLICE: u64 = 200_000;
-/// Translating a function costs no steps: running out of them there ends a call for good. What it takes is bounded by the
-/// size of the file.
+/// Translating a function costs no steps, because running out of steps there would end the call. The file size limits
+/// the translation.
 const COSTS: CustomFuelCosts =
     CustomFuelCosts { bytes_copied_per_fuel: 64, fuel_per_bytes_translated: 0, fuel_per_bytes_validated: 0 };
-/// Calls within calls, at most, and bytes of their values.
+/// The maximum depth of nested calls, and the maximum bytes of their values.
 const MOST_DEPTH: usize = 1_000;
 const MOST_STACK: usize = 1024 * 1024;
 
@@ -33,22 +33,22 @@ const MOST_STACK: usize = 1024 * 1024;
 pub struct Limits {
     /// How long it may take.
     pub time: Duration,
-    /// Steps of a WASM plugin; a program is bounded by its time alone.
+    /// The maximum steps of a WASM plugin; programs are limited by time only.
     pub fuel: u64,
-    /// Memory of a WASM plugin, in bytes.
+    /// The maximum memory of a WASM plugin, in bytes.
     pub memory: usize,
 }
 
 impl Limits {
-    /// For a call that somebody waits for: a second.
+    /// For a call that somebody waits for: one second.
     pub const WAITED: Self = Self { time: Duration::from_secs(1), fuel: 1_000_000_000, memory: 16 * 1024 * 1024 };
-    /// For a call that a prompt waits for: 5 ms.
+    /// For a call during a prompt: 5 ms.
     pub const PROMPT: Self = Self { time: Duration::from_millis(5), ..Self::WAITED };
     /// For a call that nobody waits for: ten seconds.
     pub const UNWAITED: Self = Self { time: Duration::from_secs(10), fuel: 10_000_000_000, ..Self::WAITED };
 }
 
-/// What a call is bounded by, and what it used.
+/// The limits of a call, and its use.
 struct Bounds {
     limits: StoreLimits,
     clock: Option<i64>,
@@ -62,7 +62,7 @@ struct Call {
     used: u64,
 }
 
-/// Calls a module. Gives the bytes of its answer, and the steps it used.
+/// Calls a module; returns the bytes of its answer, and the used steps.
 pub(crate) fn call(bytes: &[u8], message: &[u8], clock: Option<i64>, given: Limits) -> (Result<Vec<u8>, Failure>, u64) {
     let started = Instant::now();
     let engine = engine(CompilationMode::Lazy);
@@ -92,18 +92,18 @@ impl Call {
         };
         let abi: u32 = self.call(instance, "tessera_abi", ())?;
         if abi != ABI {
-            return Err(Failure::Start(format!("it speaks version {abi}, and this program speaks version {ABI}")));
+            return Err(Failure::Start(format!("it uses ABI {abi}; this program uses ABI {ABI}")));
         }
         let length = u32::try_from(message.len()).map_err(|_| Failure::Start("the message is too long".to_owned()))?;
         let place: u32 = self.call(instance, "alloc", length)?;
         memory
             .write(&mut self.store, place as usize, message)
-            .map_err(|_| Failure::Answer("alloc gave a place outside its memory".to_owned()))?;
+            .map_err(|_| Failure::Answer("alloc returned an address outside the memory".to_owned()))?;
         let packed: u64 = self.call(instance, "handle", (place, length))?;
         answer(memory, &self.store, packed)
     }
 
-    /// Calls an export within what is left of time and steps.
+    /// Calls an export within the remaining time and steps.
     fn call<P: WasmParams, R: WasmResults>(
         &mut self,
         instance: Instance,
@@ -111,7 +111,7 @@ impl Call {
         parameters: P,
     ) -> Result<R, Failure> {
         let Ok(function) = instance.get_typed_func::<P, R>(&self.store, name) else {
-            return Err(Failure::Start(format!("it does not export {name} as version {ABI} wants it")));
+            return Err(Failure::Start(format!("it does not export {name} as ABI {ABI} requires")));
         };
         let mut slice = self.refuel(0)?;
         let mut called = function.call_resumable(&mut self.store, parameters);
@@ -127,7 +127,7 @@ impl Call {
                     called = paused.resume(&mut self.store);
                 }
                 Ok(TypedResumableCall::HostTrap(_)) => {
-                    return Err(Failure::Stopped("a call out of it failed".to_owned()));
+                    return Err(Failure::Stopped("a call from the module failed".to_owned()));
                 }
                 Err(error) => {
                     self.count(slice);
@@ -142,7 +142,7 @@ impl Call {
         self.used += slice.saturating_sub(self.store.get_fuel().unwrap_or_default());
     }
 
-    /// Steps for one more slice, of `least` at least.
+    /// Steps for one more slice, at least `least`.
     fn refuel(&mut self, least: u64) -> Result<u64, Failure> {
         if self.started.elapsed() >= self.given.time {
             return Err(Failure::Late(self.given.time));
@@ -178,12 +178,12 @@ fn instance(engine: &Engine, module: &Module, store: &mut Store<Bounds>) -> Resu
             .func_wrap("tessera", "clock", move || -> i64 { time })
             .map_err(|error| Failure::Start(error.to_string()))?;
     }
-    // Segments of data are copied now.
+    // Copying data segments costs steps.
     store.set_fuel(SLICE).map_err(start)?;
     linker.instantiate_and_start(store, module).map_err(start)
 }
 
-/// The answer that a packed place and length name.
+/// The answer at a packed address and length.
 fn answer(memory: Memory, store: &Store<Bounds>, packed: u64) -> Result<Vec<u8>, Failure> {
     let half = |bits: u64| usize::try_from(bits & u64::from(u32::MAX)).unwrap_or(usize::MAX);
     let (place, length) = (half(packed >> 32), half(packed));
@@ -191,24 +191,24 @@ fn answer(memory: Memory, store: &Store<Bounds>, packed: u64) -> Result<Vec<u8>,
         return Err(Failure::Answer(format!("it is {length} bytes long, more than {MOST_OUTPUT}")));
     }
     let bytes = place.checked_add(length).and_then(|end| memory.data(store).get(place..end));
-    bytes.map(<[u8]>::to_vec).ok_or_else(|| Failure::Answer("it lies outside its memory".to_owned()))
+    bytes.map(<[u8]>::to_vec).ok_or_else(|| Failure::Answer("it is outside the memory".to_owned()))
 }
 
 fn stopped(error: &Error) -> Failure {
     let why = match error.as_trap_code() {
         Some(TrapCode::UnreachableCodeReached) => "it panicked".to_owned(),
-        Some(TrapCode::StackOverflow) => "calls within calls went too deep".to_owned(),
-        Some(TrapCode::GrowthOperationLimited) => "it wanted too much memory".to_owned(),
+        Some(TrapCode::StackOverflow) => "calls are nested too deeply".to_owned(),
+        Some(TrapCode::GrowthOperationLimited) => "it needs too much memory".to_owned(),
         _ => error.to_string(),
     };
     Failure::Stopped(why)
 }
 
-/// What a module says of itself, if it is one that can be called: read and translated as a whole, its imports are known.
-/// `None` where it has no manifest.
+/// The manifest of a module, after it was completely validated and translated and its imports were checked. `None`
+/// without a manifest.
 ///
 /// # Errors
-/// When it is no module, imports what is not there, or its manifest cannot be used.
+/// If it is not a module, has unknown imports, or an invalid manifest.
 pub fn examine(bytes: &[u8]) -> Result<Option<Manifest>, PluginError> {
     let wrong = |problem: String| PluginError::of("module", problem);
     let engine = engine(CompilationMode::Eager);
@@ -217,8 +217,8 @@ pub fn examine(bytes: &[u8]) -> Result<Option<Manifest>, PluginError> {
         if (import.module(), import.name()) != ("tessera", "clock") {
             let what = format!("{}.{}", import.module(), import.name());
             return Err(wrong(format!(
-                "imports {what}, which is not there; a plugin has no files, no network and no WASI (build it for \
-                 wasm32-unknown-unknown)"
+                "imports {what}, which does not exist; a plugin has no files, no network and no WASI (build it for \
+                wasm32-unknown-unknown)"
             )));
         }
     }
@@ -301,7 +301,7 @@ mod tests {
             r#"(module (memory (export "memory") 1) (func (export "tessera_abi") (result i32) (i32.const 2)))"#,
         );
         let said = call(&newer.unwrap(), b"{}", None, TIGHT).0.unwrap_err().to_string();
-        assert!(said.contains("speaks version 2"), "{said}");
+        assert!(said.contains("uses ABI 2"), "{said}");
         assert!(matches!(call(b"\0asm", b"{}", None, TIGHT).0, Err(Failure::Start(_))));
     }
 }

@@ -1,4 +1,4 @@
-//! Whether what was set up works: the program is there, the server answers, the hooks fire.
+//! Checks a setup: the program exists, the server answers, the hooks run.
 
 use std::env::consts::EXE_EXTENSION;
 use std::io::{BufRead, BufReader, Write};
@@ -18,7 +18,7 @@ use crate::client::{Client, Level, Places, hooks_file};
 use crate::entry::{SERVER, is_our_hook};
 use crate::{json as settings, plan};
 
-/// How long a server or a hook may take to answer.
+/// The maximum time for an answer of a server or hook.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// One finding.
@@ -35,18 +35,18 @@ pub struct Row {
 /// How something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowVerdict {
-    /// As it should be, or not set up at all.
+    /// As expected, or not set up at all.
     Ok,
     /// Does not work.
     Bad,
 }
 
-/// True if the client's own settings run a hook of ours: those of the user, or of the project.
+/// True if the client's own settings (user or project) run our hook.
 pub fn runs_hooks(places: &Places, project: Option<&Path>) -> bool {
     levels(project).filter_map(|level| hook_entry(&level, places)).any(|entry| is_installed(&entry.program, places))
 }
 
-/// True if the client's own settings start our server: those of the user, or of the project.
+/// True if the client's own settings (user or project) start our server.
 pub fn starts_server(places: &Places, project: Option<&Path>) -> bool {
     levels(project).filter_map(|level| server_entry(&level, places)).any(|entry| is_installed(&entry.program, places))
 }
@@ -55,7 +55,7 @@ fn levels(project: Option<&Path>) -> impl Iterator<Item = Level> {
     std::iter::once(Level::User).chain(project.map(|dir| Level::Project(dir.to_owned())))
 }
 
-/// True if a program that settings name exists. The settings of a project name it without a directory.
+/// True if a program in the settings exists. Project settings name it without a directory.
 fn is_installed(program: &Path, places: &Places) -> bool {
     if program.components().count() > 1 {
         return program.is_file();
@@ -64,14 +64,14 @@ fn is_installed(program: &Path, places: &Places) -> bool {
     search.any(|dir| dir.join(program).with_extension(EXE_EXTENSION).is_file())
 }
 
-/// Looks at Claude Code's set-up for this user.
+/// Checks Claude Code's setup for this user.
 pub fn check(store: &StoreConfig, places: &Places) -> Vec<Row> {
     let row = |name, verdict, detail: String| Row { name, verdict, detail };
     let entry = server_entry(&Level::User, places);
     let hook = hook_entry(&Level::User, places);
     let mut rows = Vec::new();
     if entry.is_none() && hook.is_none() {
-        let detail = "not set up here; `tessera setup claude-code` does it, unless the plugin is installed".to_owned();
+        let detail = "not configured here; run `tessera setup claude-code`, unless the plugin is installed".to_owned();
         rows.push(row("claude code", RowVerdict::Ok, detail));
     } else {
         rows.extend(programs(store.home.dir(), places, entry, hook));
@@ -84,17 +84,17 @@ pub fn check(store: &StoreConfig, places: &Places) -> Vec<Row> {
     rows
 }
 
-/// What the settings say, run as they say it.
+/// Runs what the settings say.
 fn programs(home: &Path, places: &Places, server: Option<Entry>, hook: Option<Entry>) -> Vec<Row> {
     type Try = fn(&Entry) -> Result<String, String>;
     let tries: [(&'static str, Option<Entry>, Try); 2] =
         [("mcp server", server, server_answers), ("hook program", hook, hook_runs)];
     let row = |(name, entry, run): (&'static str, Option<Entry>, Try)| {
         let bad = |detail: String| Row { name, verdict: RowVerdict::Bad, detail };
-        let Some(entry) = entry else { return bad("is not set up; run `tessera setup claude-code` again".into()) };
+        let Some(entry) = entry else { return bad("is not configured; run `tessera setup claude-code` again".into()) };
         let program = entry.program.display();
         if !is_installed(&entry.program, places) {
-            return bad(format!("{program} is not there; run `tessera setup claude-code` again"));
+            return bad(format!("{program} does not exist; run `tessera setup claude-code` again"));
         }
         match run(&entry) {
             Ok(said) => {
@@ -132,7 +132,7 @@ impl Entry {
         command
     }
 
-    /// Says so where the client is told to use another store than the one that is looked at.
+    /// Reports that the client uses another store.
     fn other_store(&self, home: &Path) -> String {
         let after = self.args.iter().skip_while(|word| *word != "--home").nth(1).map(String::as_str);
         let joined = self.args.iter().find_map(|word| word.strip_prefix("--home="));
@@ -159,13 +159,13 @@ fn parsed(path: &Path) -> Option<Value> {
     settings::value_of(&bytes)
 }
 
-/// Shakes hands with a server and gives its name and version.
+/// Connects to a server; returns its name and version.
 fn server_answers(entry: &Entry) -> Result<String, String> {
     let mut child = entry.command().spawn().map_err(|error| error.to_string())?;
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "tessera doctor", "version": "1" } } });
     let answer = first_line(&mut child, &format!("{hello}\n"));
-    // Its stdin is closed: it ends by itself; if not, it is ended.
+    // With stdin closed it should end by itself; otherwise it is killed.
     let _ = child.kill();
     let _ = child.wait();
     let reply: Value = serde_json::from_str(&answer?).map_err(|_| "does not speak MCP".to_owned())?;
@@ -177,7 +177,7 @@ fn server_answers(entry: &Entry) -> Result<String, String> {
 fn hook_runs(entry: &Entry) -> Result<String, String> {
     let mut child = entry.command().spawn().map_err(|error| error.to_string())?;
     if let Some(mut stdin) = child.stdin.take() {
-        // An event that asks for nothing.
+        // An event that requests nothing.
         let _ = stdin.write_all(b"{\"hook_event_name\":\"Notification\"}");
     }
     let (sender, receiver) = mpsc::channel();
@@ -186,8 +186,8 @@ fn hook_runs(entry: &Entry) -> Result<String, String> {
     let output = output.map_err(|error| error.to_string())?;
     match (output.status.success(), output.stdout.is_empty()) {
         (true, true) => Ok("runs".to_owned()),
-        (true, false) => Err("says something where it should say nothing".into()),
-        (false, _) => Err(format!("ends with {}", output.status)),
+        (true, false) => Err("prints something instead of nothing".into()),
+        (false, _) => Err(format!("exits with {}", output.status)),
     }
 }
 
@@ -207,25 +207,25 @@ fn first_line(child: &mut Child, question: &str) -> Result<String, String> {
     line.map_err(|error| error.to_string())
 }
 
-/// Opens the store to look, and never to change it.
+/// Opens the store read-only.
 fn opened(config: &StoreConfig) -> Result<Store, StoreError> {
     Store::open(StoreConfig { usage: Usage::ReadOnce, ..config.clone() })
 }
 
-/// What to know of the current directory, if it says that it is a project that it is not known to be.
+/// A warning if the current directory names a project but is not trusted.
 fn unbelieved(config: &StoreConfig, user_home: &Path) -> Option<String> {
     let claim = claim_of(&std::env::current_dir().ok()?, Some(user_home));
     if claim.is_its_own() || !Store::is_there(&config.home) {
         return None;
     }
     let is_believed = opened(config).and_then(|store| claim.is_believed(&store));
-    let words = "is not confirmed to be here; `tessera project trust` does it";
+    let words = "is not a trusted directory; run `tessera project trust`";
     matches!(is_believed, Ok(false)).then(|| format!("{} {words}", claim.scope))
 }
 
 fn last_injection(config: &StoreConfig) -> String {
     if !Store::is_there(&config.home) {
-        return "none: there is no store yet".into();
+        return "no store yet".into();
     }
     let deliveries = opened(config).and_then(|store| store.deliveries(&DeliveryFilter::default()));
     let deliveries = match deliveries {

@@ -1,4 +1,4 @@
-//! The clients: where each keeps its settings, and what belongs there.
+//! The clients: where each keeps its settings, and our entries.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -34,16 +34,16 @@ pub enum Client {
 pub enum Level {
     /// For this user, everywhere.
     User,
-    /// For the project in a directory, in files that can be committed: the program is found on the path.
+    /// For the project in a directory, in committable files: the program is found on the path.
     Project(PathBuf),
 }
 
-/// Directories that clients keep their settings under.
+/// Directories with client settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
     /// The user's home.
     pub home: PathBuf,
-    /// The user's settings: `~/.config`, `~/Library/Application Support`, or `%APPDATA%`.
+    /// The user's settings directory: `~/.config`, `~/Library/Application Support`, or `%APPDATA%`.
     pub config: PathBuf,
     /// `CLAUDE_CONFIG_DIR`, if set.
     pub claude: Option<PathBuf>,
@@ -51,16 +51,16 @@ pub struct Places {
     pub codex: Option<PathBuf>,
     /// This program.
     pub program: PathBuf,
-    /// The store's directory, where the command line named one: clients are to use the same.
+    /// The store's directory, if the command line named one: clients must use the same.
     pub store: Option<PathBuf>,
-    /// The directories in which the system looks for programs: `PATH`.
+    /// The program search path: `PATH`.
     pub search: Option<OsString>,
 }
 
-/// Our tools, by every name that our server may have in a client's settings: ours, and the older system's.
+/// Our tools under every server name in a client's settings: ours, and the older system's.
 const OUR_TOOLS: &str = "mcp__(tessera|claude_memory|plugin_claude-memory_claude_memory)__.*";
 
-/// Events with the tools they are for, and the seconds after which a client gives up on us.
+/// Events with their tools, and the client's time limit in seconds.
 pub const EVENTS: [(&str, Option<&str>, u32); 8] = [
     ("SessionStart", None, 5),
     ("UserPromptSubmit", None, 5),
@@ -76,7 +76,7 @@ impl Client {
     /// The edits that connect this client.
     ///
     /// # Errors
-    /// When a file cannot be read, or is not what its name says: then nothing is changed.
+    /// If a file cannot be read, or has another format; then nothing changes.
     pub fn plan(self, level: &Level, places: &Places) -> Result<Plan, SetupError> {
         let run = run_of(level, places);
         let mut plan = Plan::default();
@@ -102,7 +102,7 @@ impl Client {
         Ok(plan)
     }
 
-    /// A file of this client without our entries, whatever else was changed in it; `None` when it has none.
+    /// A file of this client without our entries, with all other changes; `None` if it has none.
     pub(crate) fn taken_out(self, path: &Path, before: &[u8]) -> Result<Option<Vec<u8>>, SetupError> {
         if self == Self::Codex {
             return toml::without_server(path, before);
@@ -114,10 +114,10 @@ impl Client {
         Ok(is_changed.then_some(after))
     }
 
-    /// The file that names the servers of this client.
+    /// The file with this client's servers.
     ///
     /// # Errors
-    /// When the client has no such file at this level.
+    /// If the client has no such file at this level.
     pub fn server_file(self, level: &Level, places: &Places) -> Result<PathBuf, SetupError> {
         let home = &places.home;
         Ok(match (self, level) {
@@ -162,7 +162,7 @@ impl Client {
     }
 }
 
-/// The file that names the hooks of Claude Code.
+/// The file with Claude Code's hooks.
 pub(crate) fn hooks_file(level: &Level, places: &Places) -> PathBuf {
     match level {
         Level::User => places.claude.clone().unwrap_or_else(|| places.home.join(".claude")).join("settings.json"),
@@ -178,12 +178,12 @@ fn hook_group(run: &Run, matcher: Option<&str>, timeout: u32) -> Value {
     }
 }
 
-/// How a client of a level runs us.
+/// How a client at this level starts us.
 fn run_of(level: &Level, places: &Places) -> Run {
     let text = |path: &PathBuf| path.to_string_lossy().into_owned();
     match level {
         Level::User => Run { program: text(&places.program), home: places.store.as_ref().map(text) },
-        // These files are for other people's machines too.
+        // These files are also for other people's machines.
         Level::Project(_) => Run { program: "tessera".to_owned(), home: None },
     }
 }

@@ -1,4 +1,4 @@
-//! Our own entry in a client's settings: its name, how we are run, how we know it again.
+//! Our entry in a client's settings: its name, its command, and how to recognise it.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ pub(crate) const SERVER: &str = "tessera";
 pub(crate) struct Run {
     /// The program.
     pub(crate) program: String,
-    /// The store that it is told to use.
+    /// The store that it must use.
     pub(crate) home: Option<String>,
 }
 
@@ -21,14 +21,14 @@ impl Run {
     }
 }
 
-/// True for a hook entry of ours, wherever our program stood then.
+/// True for our hook entry, at any program path.
 pub(crate) fn is_our_hook(hook: &Value) -> bool {
     let program = hook.get("command").and_then(Value::as_str).and_then(|path| path.rsplit(['/', '\\']).next());
     let argument = hook.get("args").and_then(|args| args.get(0)?.as_str());
     matches!(program, Some("tessera" | "tessera.exe")) && argument == Some("hook")
 }
 
-/// What a user made of our arguments, with the store that we name now, if we name one.
+/// The user's additions to our arguments, with the present store if one is named.
 pub(crate) fn with_added(ours: Vec<String>, known: &[String]) -> Vec<String> {
     let Some(command) = ours.first().filter(|command| known.contains(command)) else { return ours };
     let Some(home) = ours.get(2) else { return known.to_vec() };

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
-    /// A file is not what it should be. It is left as it is.
-    #[error("{path}: {problem}; mend it, nothing was changed")]
+    /// A file has another format. It is not changed.
+    #[error("{path}: {problem}; fix it and try again; nothing was changed")]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -21,7 +21,7 @@ pub enum SetupError {
         /// The file.
         path: PathBuf,
     },
-    /// A file cannot be written. It is as it was.
+    /// A file cannot be written. It is unchanged.
     #[error("{path}: cannot be written: {source}")]
     Unwritable {
         /// The file.
@@ -29,8 +29,8 @@ pub enum SetupError {
         /// Why.
         source: io::Error,
     },
-    /// The client reads no file of a project.
-    #[error("{client}: reads no settings of a project; leave --project out")]
+    /// The client has no project settings.
+    #[error("{client}: has no project settings; omit --project")]
     NoProjectLevel {
         /// The client.
         client: &'static str,

@@ -1,4 +1,4 @@
-//! Edits of JSON settings that leave comments, order and layout of everything else as they are.
+//! Edits JSON settings, and keeps comments, order and layout of everything else.
 
 use std::path::Path;
 use std::str::Utf8Error;
@@ -12,7 +12,7 @@ use crate::error::SetupError;
 
 const MARK: &str = "\u{feff}";
 
-/// A file after an edit. A file that is not there, or empty, becomes a new object.
+/// A file after an edit. A missing or empty file becomes a new object.
 pub(crate) fn edited(path: &Path, before: Option<&[u8]>, edit: impl FnOnce(&CstObject)) -> Result<Vec<u8>, SetupError> {
     let wrong = |problem: String| SetupError::Unreadable { path: path.to_path_buf(), problem };
     let (mark, text) = text_of(before.unwrap_or_default()).map_err(|error| wrong(error.to_string()))?;
@@ -24,19 +24,18 @@ pub(crate) fn edited(path: &Path, before: Option<&[u8]>, edit: impl FnOnce(&CstO
     Ok(format!("{mark}{root}").into_bytes())
 }
 
-/// What a file says, if it can be read.
+/// The content of a file, if it can be parsed.
 pub(crate) fn value_of(bytes: &[u8]) -> Option<Value> {
     CstRootNode::parse(text_of(bytes).ok()?.1, &ParseOptions::default()).ok()?.to_serde_value()
 }
 
-/// The mark at the beginning, and the text behind it.
+/// The byte order mark, and the text after it.
 fn text_of(bytes: &[u8]) -> Result<(&str, &str), Utf8Error> {
     let text = std::str::from_utf8(bytes)?;
     Ok(text.strip_prefix(MARK).map_or(("", text), |rest| (MARK, rest)))
 }
 
-/// Enters our server, or brings its entry up to date. What the user added to it or changed stays: arguments, variables and fields
-/// but for the program.
+/// Adds or updates our server. The user's additions and changes stay, except for the program.
 pub(crate) fn set_server(root: &CstObject, key: &str, entry: &Value) {
     let servers = root.object_value_or_set(key);
     let (Some(ours), Some(fields)) = (servers.object_value(SERVER), entry.as_object()) else {
@@ -77,7 +76,7 @@ fn add_missing(object: &CstObject, wanted: &Value) {
     }
 }
 
-/// Our arguments, and those that the user added behind them.
+/// Our arguments, followed by the user's.
 fn arguments(wanted: &Value, known: &Value) -> Value {
     let words = |value: &Value| -> Vec<String> {
         value.as_array().into_iter().flatten().filter_map(|word| word.as_str().map(str::to_owned)).collect()
@@ -85,7 +84,7 @@ fn arguments(wanted: &Value, known: &Value) -> Value {
     Value::from(with_added(words(wanted), &words(known)))
 }
 
-/// Takes our server out. True when there was one.
+/// Removes our server. True if there was one.
 pub(crate) fn remove_server(root: &CstObject, key: &str) -> bool {
     let Some(servers) = root.object_value(key) else { return false };
     let Some(ours) = servers.get(SERVER) else { return false };
@@ -98,7 +97,7 @@ pub(crate) fn remove_server(root: &CstObject, key: &str) -> bool {
     true
 }
 
-/// Enters our hook for an event beside those that are there, or brings it up to date.
+/// Adds or updates our hook for an event, beside existing ones.
 pub(crate) fn set_hook(root: &CstObject, event: &str, group: &Value) {
     let groups = root.object_value_or_set("hooks").array_value_or_set(event);
     let ours = ours_in(&groups);
@@ -111,7 +110,8 @@ pub(crate) fn set_hook(root: &CstObject, event: &str, group: &Value) {
     groups.append(input(group));
 }
 
-/// True for two groups that run one program with the same arguments for the same tools: the rest is the user's to set.
+/// True for two groups that run the same program with the same arguments for the same tools; the rest belongs to the
+/// user.
 fn runs_the_same(known: &Value, group: &Value) -> bool {
     let said = |group: &Value| {
         let hooks = group.get("hooks")?.as_array()?;
@@ -121,7 +121,7 @@ fn runs_the_same(known: &Value, group: &Value) -> bool {
     said(known) == said(group)
 }
 
-/// Takes our hooks out of every event; what is left empty by that goes too. True when there were any.
+/// Removes our hooks from every event, and what becomes empty. True if there were any.
 pub(crate) fn remove_hooks(root: &CstObject) -> bool {
     let Some(hooks) = root.object_value("hooks") else { return false };
     let mut is_changed = false;
@@ -145,7 +145,7 @@ pub(crate) fn remove_hooks(root: &CstObject) -> bool {
     is_changed
 }
 
-/// Groups that hold a hook of ours.
+/// Groups with one of our hooks.
 fn ours_in(groups: &CstArray) -> Vec<CstNode> {
     groups.elements().into_iter().filter(|group| !our_hooks(group).is_empty()).collect()
 }

@@ -1,5 +1,5 @@
-//! Connecting clients: a plan of file edits that is shown as a diff before anything is written, kept
-//! byte for byte where it is not ours, and taken back whole.
+//! Connects clients: a plan of file edits is shown as a diff before anything is written, keeps foreign content byte for
+//! byte, and can be reverted.
 
 mod check;
 mod client;

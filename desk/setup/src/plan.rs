@@ -1,6 +1,6 @@
-//! What is going to change, before it does.
+//! A plan of changes.
 //!
-//! Files of others: read whole. They are replaced whole by [`tessera_engine::store::replace`].
+//! Files of others are read completely, and replaced completely by [`tessera_engine::store::replace`].
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -11,7 +11,7 @@ use tessera_engine::store::Home;
 use crate::error::SetupError;
 use crate::toml;
 
-/// One file before and after. `None` is a file that is not there.
+/// One file before and after. `None` is a missing file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     /// The file.
@@ -43,10 +43,10 @@ impl Plan {
         }
     }
 
-    /// Adds the setting that offers the memory tool: to every client, since all of them use the same store.
+    /// Adds the setting that offers the memory tool to every client, because all of them use the same store.
     ///
     /// # Errors
-    /// When the settings of the store cannot be read.
+    /// If the settings of the store cannot be read.
     pub fn offer_memory_files(&mut self, home: &Home) -> Result<(), SetupError> {
         let path = home.config();
         let before = read(&path)?;
@@ -55,13 +55,12 @@ impl Plan {
         Ok(())
     }
 
-    /// True when everything is as it should be.
+    /// True if nothing must change.
     pub fn is_empty(&self) -> bool {
         self.edits.is_empty()
     }
 
-    /// The changes as a unified diff. What stands in settings of others besides is shown in three lines
-    /// around a change, as `diff -u` does.
+    /// The changes as a unified diff, with three lines of context as in `diff -u`.
     pub fn diff(&self) -> String {
         let lines =
             |bytes: Option<&Vec<u8>>| bytes.map_or_else(String::new, |b| String::from_utf8_lossy(b).into_owned());
@@ -77,7 +76,7 @@ impl Plan {
     }
 }
 
-/// The bytes of a file; `None` when there is none. What is no file is not waited for.
+/// The bytes of a file; `None` if it does not exist. Special files are rejected, because reading them may block.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, SetupError> {
     let wrong = |problem: String| SetupError::Unreadable { path: path.to_path_buf(), problem };
     match fs::metadata(path) {

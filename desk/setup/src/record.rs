@@ -1,4 +1,4 @@
-//! The record of what was changed, so that it can be taken back byte for byte.
+//! The record of changes, for reverting them byte for byte.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,11 +22,11 @@ struct Record {
 struct Changed {
     path: PathBuf,
     client: String,
-    /// The copy of the file as it was before our first change; none if it was not there.
+    /// The copy of the file before our first change; none if it did not exist.
     original: Option<String>,
-    /// What we wrote last, as a hash: equal bytes are given back as they were.
+    /// The hash of what we wrote last: an unchanged file gets its original back.
     written: String,
-    /// Directories that we made for it, innermost first.
+    /// Directories that we created for it, innermost first.
     #[serde(default)]
     made: Vec<PathBuf>,
 }
@@ -45,7 +45,7 @@ impl Record {
     fn write(&self, home: &Home) -> Result<(), SetupError> {
         let path = home.setup();
         if self.files.is_empty() {
-            // Neither may be there; that is what is wanted.
+            // Either file may be missing, which is fine.
             let _ = fs::remove_file(&path);
             let _ = fs::remove_dir_all(home.setup_originals());
             return Ok(());
@@ -60,11 +60,11 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), SetupError> {
     written.map_err(|source| SetupError::Unwritable { path: path.to_path_buf(), source })
 }
 
-/// Makes the changes of a plan. The original of every file is kept in `home`, and what is changed is
-/// recorded before it is, so that an interrupted run can be taken back too.
+/// Applies a plan. Keeps the original of every file in `home`, and records each change before it, so that an
+/// interrupted run can be reverted.
 ///
 /// # Errors
-/// When a file was changed since the plan was made, or cannot be written.
+/// If a file changed since the plan was made, or cannot be written.
 pub fn apply(plan: &Plan, client: Client, home: &Home) -> Result<(), SetupError> {
     let mut record = Record::read(home)?;
     for edit in &plan.edits {
@@ -73,7 +73,7 @@ pub fn apply(plan: &Plan, client: Client, home: &Home) -> Result<(), SetupError>
         }
         let Some(after) = &edit.after else { continue };
         if let Some(known) = record.files.iter_mut().find(|changed| changed.path == edit.path) {
-            // The original stands for the file as long as nobody else has changed it since.
+            // The original stays valid while nobody else changes the file.
             if edit.before.as_ref().is_none_or(|before| hash(before) != known.written) {
                 known.original = keep(home, edit, client)?;
             }
@@ -90,7 +90,7 @@ pub fn apply(plan: &Plan, client: Client, home: &Home) -> Result<(), SetupError>
     Ok(())
 }
 
-/// Keeps a file as it is without us: an entry of ours from an earlier time is not part of the original.
+/// Stores a file without our entries: an earlier entry of ours is not part of the original.
 fn keep(home: &Home, edit: &Edit, client: Client) -> Result<Option<String>, SetupError> {
     let Some(before) = &edit.before else { return Ok(None) };
     let cleaned = taken_out(home, client, &edit.path, before)?;
@@ -98,14 +98,14 @@ fn keep(home: &Home, edit: &Edit, client: Client) -> Result<Option<String>, Setu
     let name = format!("{}-{}", hash(edit.path.to_string_lossy().as_bytes()), hash(original));
     let dir = home.setup_originals();
     make_private_dir(&dir).map_err(|source| SetupError::Unwritable { path: dir.clone(), source })?;
-    // Of settings with a credential no copy is kept: what is ours is taken out of them again.
+    // Settings with a credential are not copied; our entries are removed from them later.
     if is_clean(&String::from_utf8_lossy(original)) {
         write(&dir.join(&name), original)?;
     }
     Ok(Some(name))
 }
 
-/// A file without what we entered: a client's settings, or those of the store.
+/// A file without our entries: client settings, or those of the store.
 fn taken_out(home: &Home, client: Client, path: &Path, now: &[u8]) -> Result<Option<Vec<u8>>, SetupError> {
     if path == home.config() { toml::without_memory_files(path, now) } else { client.taken_out(path, now) }
 }
@@ -114,11 +114,11 @@ fn missing_dirs(path: &Path) -> Vec<PathBuf> {
     path.ancestors().skip(1).take_while(|dir| !dir.exists()).map(Path::to_path_buf).collect()
 }
 
-/// The edits that take everything back: originals where nothing else changed since, else our entries
-/// taken out of what is there now.
+/// The edits that revert everything: originals if nothing else changed since, otherwise the present files without our
+/// entries.
 ///
 /// # Errors
-/// When a file cannot be read.
+/// If a file cannot be read.
 pub fn uninstall_plan(home: &Home) -> Result<Plan, SetupError> {
     let mut plan = Plan::default();
     for changed in Record::read(home)?.files {
@@ -131,7 +131,7 @@ pub fn uninstall_plan(home: &Home) -> Result<Plan, SetupError> {
         } else {
             let client = Client::named(&changed.client);
             let taken_out = client.map(|client| taken_out(home, client, &changed.path, &now)).transpose()?.flatten();
-            // Where we made the file, and nothing of others is in it, it goes.
+            // A file that we created, and that contains nothing else, is deleted.
             Some(taken_out.unwrap_or_else(|| now.clone())).filter(|bytes| changed.original.is_some() || !is_bare(bytes))
         };
         plan.add(Edit::new(changed.path, Some(now), after));
@@ -145,10 +145,10 @@ fn is_bare(bytes: &[u8]) -> bool {
 }
 
 impl Plan {
-    /// Takes everything back, and forgets that it was ever there.
+    /// Reverts everything, and deletes the record.
     ///
     /// # Errors
-    /// When a file was changed since the plan was made, or cannot be written.
+    /// If a file changed since the plan was made, or cannot be written.
     pub fn take_back(&self, home: &Home) -> Result<(), SetupError> {
         let record = Record::read(home)?;
         for edit in &self.edits {
@@ -161,7 +161,7 @@ impl Plan {
                     .map_err(|source| SetupError::Unwritable { path: edit.path.clone(), source })?,
             }
         }
-        // Directories that we made go if nobody else has put anything there.
+        // Directories that we created are deleted if they are empty.
         let mut made: Vec<&PathBuf> = record.files.iter().flat_map(|changed| &changed.made).collect();
         made.sort_by_key(|dir| std::cmp::Reverse(dir.components().count()));
         made.into_iter().for_each(|dir| drop(fs::remove_dir(dir)));

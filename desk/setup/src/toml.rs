@@ -1,4 +1,4 @@
-//! Edits of TOML settings that leave everything else as it is.
+//! Edits TOML settings, and keeps everything else.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::error::SetupError;
 
 const SERVERS: &str = "mcp_servers";
 
-/// The setting that offers the memory tool to clients, in our own settings.
+/// The setting in our own file that offers the memory tool.
 const MEMORY_FILES: &str = "memory_files";
 
 fn parsed(path: &Path, before: &[u8]) -> Result<DocumentMut, SetupError> {
@@ -41,7 +41,7 @@ pub(crate) fn with_server(path: &Path, before: Option<&[u8]>, run: &Run) -> Resu
     Ok(document.to_string().into_bytes())
 }
 
-/// Sets a value, and leaves the comment behind it.
+/// Sets a value, and keeps the comment after it.
 fn put(table: &mut dyn TableLike, key: &str, mut new: Value) {
     if let Some(known) = table.get(key).and_then(Item::as_value) {
         *new.decor_mut() = known.decor().clone();
@@ -49,7 +49,7 @@ fn put(table: &mut dyn TableLike, key: &str, mut new: Value) {
     table.insert(key, Item::Value(new));
 }
 
-/// A file without our server; `None` when it is not in it.
+/// A file without our server; `None` if it does not contain it.
 pub(crate) fn without_server(path: &Path, before: &[u8]) -> Result<Option<Vec<u8>>, SetupError> {
     let mut document = parsed(path, before)?;
     let Some(servers) = document.get_mut(SERVERS).and_then(Item::as_table_like_mut) else { return Ok(None) };
@@ -62,7 +62,7 @@ pub(crate) fn without_server(path: &Path, before: &[u8]) -> Result<Option<Vec<u8
     Ok(Some(document.to_string().into_bytes()))
 }
 
-/// Our own settings, with the memory tool offered.
+/// Our settings with the memory tool switched on.
 pub(crate) fn with_memory_files(path: &Path, before: Option<&[u8]>) -> Result<Vec<u8>, SetupError> {
     let mut document = parsed(path, before.unwrap_or_default())?;
     let is_on =
@@ -73,7 +73,7 @@ pub(crate) fn with_memory_files(path: &Path, before: Option<&[u8]>) -> Result<Ve
     Ok(document.to_string().into_bytes())
 }
 
-/// Our own settings without that one; `None` when it is not in them.
+/// Our settings without this setting; `None` if they do not contain it.
 pub(crate) fn without_memory_files(path: &Path, before: &[u8]) -> Result<Option<Vec<u8>>, SetupError> {
     let mut document = parsed(path, before)?;
     Ok(document.remove(MEMORY_FILES).map(|_| document.to_string().into_bytes()))

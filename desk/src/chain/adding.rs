@@ -1,6 +1,6 @@
-//! Adding a plugin: what it is and what it asks for, before anything is done, and then that it is done.
+//! Adds plugins: first shows what a plugin requests, then adds it.
 //!
-//! The links of ours.
+//! Also contains Tessera's own links of the chain.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -13,9 +13,9 @@ use super::installed::{at, module_path};
 use super::seen::{Asked, Seen};
 use super::{Done, Link, installed};
 
-/// The largest module that a prompt waits for: its functions are translated when they are called.
+/// The maximum size of a fast module, whose functions are translated during the call.
 const MOST_FAST: usize = 256 * 1024;
-/// The most bytes of the files of a program that a prompt waits for: all of them are looked through before it is called.
+/// The maximum size of the files of a fast program, which are all checked before the call.
 const MOST_FAST_FILES: u64 = 1024 * 1024;
 /// How a WASM file begins.
 const WASM: &[u8] = b"\0asm";
@@ -23,7 +23,7 @@ const WASM: &[u8] = b"\0asm";
 /// A plugin that may be added.
 #[derive(Debug)]
 pub struct Proposal {
-    /// What it is, and what it asks for.
+    /// What it is, and what it requests.
     pub manifest: Manifest,
     source: Source,
 }
@@ -35,34 +35,35 @@ enum Source {
 }
 
 impl Proposal {
-    /// A WASM file, with the manifest in it, or in a file of its name that ends in `.toml`.
+    /// Reads a WASM file, with the manifest in it or in a `.toml` file with the same name.
     ///
     /// # Errors
-    /// When it is no plugin, or has no manifest.
+    /// If it is not a plugin, or has no manifest.
     pub fn of_wasm(path: &Path) -> Result<Self, PluginError> {
         let file = Pinned::of(path)?;
         let changing = |_| PluginError::File { path: path.to_path_buf(), problem: "is being changed".to_owned() };
         let bytes = file.read().map_err(changing)?;
         if !bytes.starts_with(WASM) {
             let fix = "add a program with `tessera plugin add plugin.toml --command`, and test it by its name";
-            return Err(PluginError::of("module", format!("is no WASM file; {fix}")));
+            return Err(PluginError::of("module", format!("is not a WASM file; {fix}")));
         }
         let manifest = match wasm::examine(&bytes)? {
             Some(manifest) => manifest,
             None => Manifest::read(&beside(path)?)?,
         };
         if manifest.fast && bytes.len() > MOST_FAST {
-            let problem = format!("a module that a prompt waits for is at most {} KiB", MOST_FAST / 1024);
+            let problem = format!("a module with `fast = true` has at most {} KiB", MOST_FAST / 1024);
             return Err(PluginError::of("fast", problem));
         }
         Ok(Self { manifest, source: Source::Wasm(bytes) })
     }
 
-    /// A program, looked for from `dir` where it is named by its place, else in `search`. What of it are files must stay as
-    /// they are: a program that is named by its place, and arguments that name files. One of the search path is the system's.
+    /// Reads a program, relative to `dir` if its name is a path, otherwise from `search`. Its files must stay
+    /// unchanged: a program named by path, and arguments that name files. Programs of the search path belong to the
+    /// system.
     ///
     /// # Errors
-    /// When it cannot be found or read.
+    /// If it cannot be found or read.
     pub fn of_command(
         manifest: Manifest,
         program: &str,
@@ -78,7 +79,7 @@ impl Proposal {
         }
         let mut given = Vec::new();
         for argument in arguments {
-            // It works in a directory of its own: a file that is named from here is not there.
+            // It works in its own directory, so a relative file name must become absolute.
             let path = dir.join(argument);
             if path.is_file() {
                 files.push(Pinned::of(&path)?);
@@ -91,7 +92,8 @@ impl Proposal {
         if manifest.fast && bytes > MOST_FAST_FILES {
             let most = MOST_FAST_FILES / 1024;
             let problem = format!(
-                "the files of a program that a prompt waits for are at most {most} KiB together; name one of the search path"
+                "the files of a program with `fast = true` have at most {most} KiB together; use a program of the \
+                search path"
             );
             return Err(PluginError::of("fast", problem));
         }
@@ -107,12 +109,12 @@ impl Proposal {
             Source::Command { program, arguments, .. } => {
                 let words: Vec<String> =
                     std::iter::once(program.display().to_string()).chain(arguments.iter().cloned()).collect();
-                format!("the program {}, which runs as you and can do all that you can", words.join(" "))
+                format!("the program {}, which runs under your account with all your rights", words.join(" "))
             }
         }
     }
 
-    /// It as it would be called, without adding it. A WASM file is where it is.
+    /// The plugin as it would be called, without adding it.
     pub fn as_it_is(&self, path: &Path) -> Plugin {
         let body = match &self.source {
             Source::Wasm(bytes) => Body::Wasm(Pinned { path: path.to_path_buf(), sha256: digest(bytes) }),
@@ -123,10 +125,10 @@ impl Proposal {
         Plugin { manifest: self.manifest.clone(), body }
     }
 
-    /// Adds it: what it asks for is granted. A WASM file is copied into the directory of plugins.
+    /// Adds it with everything it requests. Copies a WASM file into the plugin directory.
     ///
     /// # Errors
-    /// When that cannot be written.
+    /// If it cannot be written.
     pub fn accept(self, home: &Home) -> io::Result<()> {
         make_private_dir(&home.plugins()).map_err(at(&home.plugins()))?;
         let path = module_path(home, &self.manifest.name);
@@ -141,14 +143,14 @@ impl Proposal {
     }
 }
 
-/// What a program is called with is kept as it is, shown, and seen by whoever lists processes.
+/// Arguments are stored in clear text, displayed, and visible in process lists.
 fn refuse_credentials(name: &Name, program: &str, arguments: &[String]) -> Result<(), PluginError> {
     let words: Vec<&str> = std::iter::once(program).chain(arguments.iter().map(String::as_str)).collect();
-    // An option says what the word after it is.
+    // An option names the kind of the next argument.
     let Some(found) = findings(&words.join(" ")).into_iter().next() else { return Ok(()) };
     let problem = format!(
-        "holds a {}, which would be kept in clear; write it into a file in plugins/data/{name} of the store's directory, where \
-         the program works, and have the program read it there",
+        "contains a {}, which would be stored in clear text; write it to a file in plugins/data/{name} of Tessera's \
+        home directory, and let the program read it there",
         found.kind.as_str()
     );
     Err(PluginError::of("command", problem))
@@ -159,12 +161,12 @@ fn beside(path: &Path) -> Result<String, PluginError> {
     let manifest = path.with_extension("toml");
     fs::read_to_string(&manifest).map_err(|error| PluginError::File {
         path: path.to_path_buf(),
-        problem: format!("has no manifest in it, and {}: {error}", manifest.display()),
+        problem: format!("contains no manifest, and {}: {error}", manifest.display()),
     })
 }
 
-/// Takes credentials out of what the links after it are shown, the first of all. That none is stored is not its doing: a
-/// store takes nothing but what was screened, whatever links there are.
+/// Hides credentials from the following links; it is the first one. Stores are protected independently, because they
+/// accept only screened texts.
 pub(super) struct Screen;
 
 impl Link for Screen {
@@ -174,7 +176,7 @@ impl Link for Screen {
     }
 }
 
-/// Names memories that say nearly what a new one says.
+/// Finds memories that are nearly the same as a new one.
 pub(super) struct FindDuplicates;
 
 impl Link for FindDuplicates {
@@ -183,7 +185,7 @@ impl Link for FindDuplicates {
     }
 }
 
-/// Names memories that are close to a new one and may contradict it.
+/// Finds memories that are similar to a new one and may contradict it.
 pub(super) struct FindContradictions;
 
 impl Link for FindContradictions {

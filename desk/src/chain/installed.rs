@@ -1,4 +1,4 @@
-//! The plugins of a home: which were added, how often they failed, and their log.
+//! The plugins of a home directory: which were added, their failures, and their log.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,22 +13,22 @@ use super::plugin::PluginLink;
 use crate::files::read_small;
 use crate::log;
 
-/// Failures in a row after which a plugin is called no more.
+/// The number of failures in a row that disables a plugin.
 pub const MOST_FAILURES: u32 = 5;
-/// Bytes of the counts from which on they are folded.
+/// The size of the counter file at which it is compacted.
 const MOST_COUNTED: u64 = 64 * 1024;
 
-/// How a plugin's calls went since it was added.
+/// The results of a plugin's calls since it was added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counted {
     /// Calls that failed.
     pub failures: u32,
-    /// Of these, those since the last that went well.
+    /// Failures since the last successful call.
     pub in_a_row: u32,
 }
 
 impl Counted {
-    /// True when it is called no more.
+    /// True if it is disabled.
     pub fn is_off(self) -> bool {
         self.in_a_row >= MOST_FAILURES
     }
@@ -44,7 +44,7 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// Those of a home; `None` where none was added, or what was added cannot be read: then none is called.
+    /// The plugins of a home directory; `None` if there are none, or they cannot be read.
     pub fn read(home: &Home, at: Timestamp) -> Option<Self> {
         let registry = Registry::read(read_small(&home.plugin_registry()).ok()?.as_bytes())?;
         if registry.plugins.is_empty() {
@@ -54,7 +54,7 @@ impl Installed {
         Some(Self { home: home.clone(), registry, counts, at })
     }
 
-    /// Each plugin, with how its calls went.
+    /// Each plugin, with its results.
     pub fn plugins(&self) -> impl Iterator<Item = (&Plugin, Counted)> {
         self.registry.plugins.iter().map(|plugin| (plugin, self.counted(&plugin.manifest.name)))
     }
@@ -63,17 +63,17 @@ impl Installed {
         self.counts.get(name.as_str()).copied().unwrap_or_default()
     }
 
-    /// The links of those that are called then.
+    /// The plugins for an event.
     pub(super) fn links(&self, event: Event, when: When) -> impl Iterator<Item = PluginLink<'_>> {
         let is_on = |plugin: &&Plugin| !self.counted(&plugin.manifest.name).is_off();
         self.registry.wanting(event, when).filter(is_on).map(|plugin| PluginLink { plugin, installed: self })
     }
 
-    /// The directory in which a plugin's program works. It is made where it is missing.
+    /// The working directory of a plugin's program, created if missing.
     pub(super) fn data_dir(&self, plugin: &Plugin) -> PathBuf {
         let dir = self.home.plugin_data(plugin.manifest.name.as_str());
         if matches!(plugin.body, Body::Command { .. }) && !dir.is_dir() {
-            // A program that has none cannot be started, which is noted.
+            // Without a directory the program cannot start, which is logged.
             let _ = make_private_dir(&dir);
         }
         dir
@@ -81,7 +81,7 @@ impl Installed {
 
     pub(super) fn failed(&self, name: &Name, failure: &Failure) {
         self.note(name, &format!("failed: {failure}"));
-        // Of those that fail at once exactly one is the last that was allowed.
+        // Among simultaneous failures, exactly one is the last allowed one.
         if self.count(name, '-').is_some_and(|counted| counted.in_a_row == MOST_FAILURES) {
             self.note(name, &switched_off(name));
         }
@@ -93,13 +93,12 @@ impl Installed {
         }
     }
 
-    /// Appends a line to the log of plugins.
+    /// Adds a line to the plugin log.
     pub(super) fn note(&self, name: &Name, text: &str) {
         log::append(&self.home.plugin_log(), &self.home.plugin_log_old(), self.at, &format!("{name} {text}"));
     }
 
-    /// Counts a call by a line of a few bytes, which is appended whole, whoever else appends one. Gives how the calls went
-    /// with this one as the last.
+    /// Counts a call by appending a short line in one write. Returns the results including this call.
     fn count(&self, name: &Name, how: char) -> Option<Counted> {
         let path = self.home.plugin_counts();
         let line = format!("{how}{name}\n");
@@ -107,7 +106,7 @@ impl Installed {
             file.write_all(line.as_bytes())?;
             file.stream_position()
         });
-        let end = appended.inspect_err(|error| tracing::debug!(%error, "a plugin's call is not counted")).ok()?;
+        let end = appended.inspect_err(|error| tracing::debug!(%error, "a call of a plugin was not counted")).ok()?;
         let text = read_small(&path).ok()?;
         let until = usize::try_from(end).ok().and_then(|end| text.get(..end)).unwrap_or(&text);
         let counted = counts(until).get(name.as_str()).copied();
@@ -117,27 +116,27 @@ impl Installed {
         counted
     }
 
-    /// Makes a line a plugin of the counts when they are long. What is counted at that very moment may be lost.
+    /// Compacts a long counter file to one line per plugin. Simultaneous counts may be lost.
     fn fold_counts(&self) {
         let path = self.home.plugin_counts();
         if let Ok(Some(_turn)) = try_lock(&self.home.plugin_lock()) {
             let counts = counts(&read_small(&path).unwrap_or_default());
-            // What stays long is folded the next time.
+            // If this fails, the next call tries again.
             let _ = replace(&path, folded(&counts).as_bytes());
         }
     }
 }
 
-/// What is said of a plugin that failed too often.
+/// The message for a disabled plugin.
 pub fn switched_off(name: &Name) -> String {
     format!(
-        "is switched off: it failed {MOST_FAILURES} times in a row; `tessera plugin log {name}` says how, adding it again \
-         switches it on"
+        "is disabled, because it failed {MOST_FAILURES} times in a row; see `tessera plugin log {name}`, and add it \
+        again to enable it"
     )
 }
 
-/// Reads the counts: a line for each call that failed (`-NAME`), for one that went well after it (`+NAME`), and for all
-/// that was counted before (`=NAME FAILURES IN_A_ROW`).
+/// Parses the counters: `-NAME` per failed call, `+NAME` per success after one, and `=NAME FAILURES IN_A_ROW` for
+/// earlier counts.
 fn counts(text: &str) -> BTreeMap<String, Counted> {
     let mut counts: BTreeMap<String, Counted> = BTreeMap::new();
     for line in text.lines() {
@@ -166,10 +165,10 @@ fn folded(counts: &BTreeMap<String, Counted>) -> String {
     counts.iter().map(line).collect()
 }
 
-/// Adds a plugin, in the place of one of its name; what is counted of it begins anew.
+/// Adds a plugin, replaces one with the same name, and resets its counters.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If it cannot be written.
 pub fn add(home: &Home, plugin: Plugin) -> io::Result<()> {
     let (name, is_module) = (plugin.manifest.name.clone(), matches!(plugin.body, Body::Wasm(_)));
     changed(home, |registry| {
@@ -182,10 +181,10 @@ pub fn add(home: &Home, plugin: Plugin) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes a plugin, with the copy of its module. `false` where there is none of the name.
+/// Removes a plugin, with the copy of its module. `false` if it does not exist.
 ///
 /// # Errors
-/// When that cannot be written.
+/// If it cannot be written.
 pub fn remove(home: &Home, name: &Name) -> io::Result<bool> {
     if !home.plugins().is_dir() {
         return Ok(false);
@@ -197,27 +196,31 @@ pub fn remove(home: &Home, name: &Name) -> io::Result<bool> {
     Ok(is_removed)
 }
 
-/// Removes the copy of a module, if there is one. One that stays is called no more.
+/// Deletes the copy of a module, if there is one. A remaining copy is not called.
 fn remove_module(home: &Home, name: &Name) {
     let _ = fs::remove_file(module_path(home, name));
 }
 
-/// Where the copy of a plugin's module lies.
+/// The path of a plugin's module copy.
 pub(super) fn module_path(home: &Home, name: &Name) -> PathBuf {
     home.plugins().join(format!("{name}.wasm"))
 }
 
-/// Names the file in an error of the system's, which does not.
+/// Adds the file name to a system error.
 pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// Changes the registry, and forgets what is counted of the plugin that is given.
+/// Changes the registry, and resets the plugin's counters.
 fn changed(home: &Home, change: impl FnOnce(&mut Registry) -> Option<Name>) -> io::Result<bool> {
     let (path, counted, turn) = (home.plugin_registry(), home.plugin_counts(), home.plugin_lock());
     let _lock = lock(&turn).map_err(at(&turn))?;
-    let unreadable =
-        || io::Error::other("cannot be read, as one of a newer program; move it away, and add the plugins again");
+    let unreadable = || {
+        io::Error::other(
+            "cannot be read; perhaps a newer program wrote it; move it away, and add the plugins \
+            again",
+        )
+    };
     let mut registry = match read_small(&path) {
         Ok(text) => Registry::read(text.as_bytes()).ok_or_else(unreadable).map_err(at(&path))?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Registry::default(),
@@ -232,7 +235,7 @@ fn changed(home: &Home, change: impl FnOnce(&mut Registry) -> Option<Name>) -> i
     Ok(true)
 }
 
-/// True where plugins were added and what was added cannot be read.
+/// True if there is a registry that cannot be read.
 pub fn is_unreadable(home: &Home) -> bool {
     match read_small(&home.plugin_registry()) {
         Ok(text) => Registry::read(text.as_bytes()).is_none(),
@@ -240,7 +243,7 @@ pub fn is_unreadable(home: &Home) -> bool {
     }
 }
 
-/// Modules that lie in the directory of plugins and are none of these: nobody allowed them anything.
+/// Modules in the plugin directory that were never added.
 pub fn never_added(home: &Home, names: &[String]) -> Vec<String> {
     let files = fs::read_dir(home.plugins()).into_iter().flatten().flatten();
     let files = files.filter_map(|entry| entry.file_name().into_string().ok());
@@ -251,12 +254,12 @@ pub fn never_added(home: &Home, names: &[String]) -> Vec<String> {
     found
 }
 
-/// A plugin that is switched off.
+/// A disabled plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Off {
     /// Its name.
     pub name: Name,
-    /// Calls that failed since it was added.
+    /// Failed calls since it was added.
     pub failures: u32,
 }
 
@@ -267,7 +270,7 @@ pub fn off(home: &Home) -> Vec<Off> {
     off.map(|(plugin, counted)| Off { name: plugin.manifest.name.clone(), failures: counted.failures }).collect()
 }
 
-/// The lines of the log, oldest first; of one plugin alone where it is named.
+/// The lines of the log, oldest first; optionally of one plugin.
 pub fn log_lines(home: &Home, of: Option<&Name>) -> Vec<String> {
     let files = [home.plugin_log_old(), home.plugin_log()];
     let lines = files.iter().filter_map(|path| fs::read(path).ok()).flat_map(|bytes| {

@@ -1,14 +1,14 @@
-//! The chain: what looks at a memory before and after it is stored, recalled, changed or forgotten. Links of ours (the screen,
-//! the hints of what is alike) and plugins of the user's go through the same door, [`Link`].
+//! The plugin chain: inspects memories before and after they are stored, recalled, changed or deleted. Tessera's own
+//! links (the screen, the hints about similar memories) and plugins share one trait, [`Link`].
 //!
-//! - [`Seen`]: what a link is shown: texts with places where credentials stand, never their values.
-//! - `plugin`: one link for each plugin that was added.
-//! - [`adding`]: the links of ours, and what a plugin is and asks for, before it is added.
-//! - [`installed`]: which were added, how often they failed, their log.
-//! - [`spool`]: what was done and plugins are still to be told, so that nobody waits for them.
+//! - [`Seen`]: what a link sees: texts with placeholders, never credentials.
+//! - `plugin`: one link per added plugin.
+//! - [`adding`]: Tessera's own links, and adding a plugin.
+//! - [`installed`]: added plugins, their failures, their log.
+//! - [`spool`]: events that plugins have not received yet, so that nobody waits for them.
 //!
-//! Whatever a plugin does, what was asked for goes on: a failure is a line in a log and a count. What a plugin changes is
-//! screened and composed as any text. Lines of an import pass no plugin before they are stored, nor after.
+//! An action continues whatever a plugin does: a failure is a log line and a count. Changes by plugins are screened and
+//! composed like any text. Imported lines skip plugins.
 
 pub mod adding;
 pub mod installed;
@@ -31,18 +31,18 @@ use self::plugin::PluginLink;
 use self::spool::Entry;
 use crate::caller::Caller;
 
-/// Something that looks on. Each is asked in turn, and what one changed the next one sees.
+/// A link of the chain. Links run in turn, and each sees the changes of the previous ones.
 pub trait Link {
-    /// Looks at what is asked for, and may change it.
+    /// Inspects a request, and may change it.
     ///
     /// # Errors
-    /// When it shall not be done.
+    /// If it must not be carried out.
     fn before(&self, seen: &mut Seen, asked: &mut Asked<'_>) -> Result<(), StoreError> {
         let _ = (seen, asked);
         Ok(())
     }
 
-    /// Looks at what was done, and may have something to say of it.
+    /// Inspects a finished action, and may add a remark.
     fn after(&self, done: &Done<'_>) -> Vec<Near> {
         let _ = done;
         Vec::new()
@@ -51,22 +51,22 @@ pub trait Link {
 
 /// What was done.
 pub struct Done<'a> {
-    /// The store, to look at and not to change.
+    /// The store, read-only.
     pub store: &'a Store,
     /// What was done, by whom.
     pub entry: &'a Entry,
-    /// The memories, as they are now; none of those that were removed for good.
+    /// The memories as they are now, without permanently deleted ones.
     pub memories: &'a [Memory],
-    /// What is like the memory that was stored, where it was looked for.
+    /// Memories similar to the stored one, if they were searched.
     pub near: &'a [Near],
 }
 
-/// The plugins that one thing that is asked for passes.
+/// The plugins for one request.
 pub(crate) struct Chain {
     installed: Installed,
 }
 
-/// What passed the links and is now to be done.
+/// A request that passed the links.
 pub(crate) struct Begun {
     entry: Entry,
     ids: Vec<MemoryRef>,
@@ -75,7 +75,7 @@ pub(crate) struct Begun {
 }
 
 impl Chain {
-    /// The plugins of a store; `None` where there are none, which is found out by looking for one small file.
+    /// The plugins of a store; `None` if there are none, which costs one look-up of a small file.
     pub(crate) fn of(store: &Store, caller: &Caller) -> Option<Self> {
         if caller.plugins.are_off {
             return None;
@@ -83,7 +83,7 @@ impl Chain {
         Installed::read(store.home(), store.now()).map(|installed| Self { installed })
     }
 
-    /// Has every link look at what is asked for.
+    /// Runs every link before the action.
     pub(crate) fn before(&self, store: &Store, caller: &Caller, mut asked: Asked<'_>) -> Result<Begun, StoreError> {
         let event = asked.event();
         let entry = Entry::of(&asked, caller, store.now());
@@ -101,8 +101,7 @@ impl Chain {
         Ok(begun)
     }
 
-    /// Notes what was done for the plugins that want to know. It is noted when this returns, so that who asked is not told
-    /// that it is done before. True where there is one.
+    /// Records the event for plugins before the caller gets the answer. True if a plugin wants it.
     pub(crate) fn after(&self, store: &Store, begun: Begun, touched: Vec<MemoryRef>) -> bool {
         let Begun { entry, ids, .. } = begun;
         let ids = if touched.is_empty() && entry.event != Event::Recall { ids } else { touched };
@@ -114,8 +113,8 @@ impl Chain {
     }
 }
 
-/// Makes ready beside the caller's work what a prompt's plugins are waited for besides themselves: the detector that looks
-/// through what they are shown takes a millisecond to make. Where there are none, one small file is looked for.
+/// Prepares the detector on another thread, because building it takes a millisecond that a prompt with plugins would
+/// wait. Without plugins, this costs one look-up of a small file.
 pub fn make_ready(home: &Home) {
     if !home.plugin_registry().exists() {
         return;
@@ -125,15 +124,15 @@ pub fn make_ready(home: &Home) {
         let known = Installed::read(&home, Timestamp::from_micros(0));
         let is_waited_for = |(plugin, _): (&Plugin, Counted)| plugin.manifest.fast;
         if known.is_some_and(|known| known.plugins().any(is_waited_for)) {
-            // A name alone would be passed over.
+            // A name alone would be optimised away.
             drop(findings("is the password anywhere?"));
         }
     };
-    // Without a thread it is made when it is needed.
+    // Without a thread, it is built on demand.
     let _ = thread::Builder::new().name("screen".into()).spawn(make);
 }
 
-/// What is there already and says nearly what a memory says, or something else of the same thing.
+/// Existing memories that are nearly the same, or differ about the same subject.
 pub(crate) fn hints(store: &mut Store, memory: &Memory) -> Result<Vec<Near>, StoreError> {
     let (near, entry) = (store.near(memory)?, Entry::of_store(memory, store.now()));
     let done = Done { store, entry: &entry, memories: std::slice::from_ref(memory), near: &near };

@@ -1,6 +1,6 @@
-//! A plugin as a link.
+//! A plugin as a link of the chain.
 //!
-//! What a plugin is told, as a line of JSON.
+//! Builds the JSON message for a plugin.
 
 use serde_json::{Map, Value, json};
 use tessera_engine::domain::{Memory, TokenProfile};
@@ -24,7 +24,7 @@ impl Link for PluginLink<'_> {
     fn before(&self, seen: &mut Seen, asked: &mut Asked<'_>) -> Result<(), StoreError> {
         let manifest = &self.plugin.manifest;
         let limits = if seen.is_prompt {
-            // All that are called for a prompt share what it waits.
+            // All plugins of a prompt share its waiting time.
             let left = seen.caller.plugins.prompt.saturating_sub(seen.started.elapsed());
             if !manifest.fast || left.is_zero() {
                 return Ok(());
@@ -56,7 +56,7 @@ impl Link for PluginLink<'_> {
         let ran = self.call(&after(done), now.as_micros(), Limits::UNWAITED);
         let answered = ran.reply.and_then(|reply| {
             if reply.refuse.is_some() || !reply.change.is_empty() {
-                return Err(Failure::NotGranted("change or refuse what was done".to_owned()));
+                return Err(Failure::NotGranted("change or reject a finished action".to_owned()));
             }
             Ok((None, reply.note))
         });
@@ -65,7 +65,7 @@ impl Link for PluginLink<'_> {
     }
 }
 
-/// A refusal, whose reason is cut where who asks takes no more tokens.
+/// A rejection, shortened to the caller's token limit.
 fn refusal(by: &Name, reason: String, asked: &Asked<'_>, profile: TokenProfile) -> StoreError {
     let refused = |reason: String| StoreError::Refused { by: by.to_string(), reason };
     let Asked::Recall(request) = asked else { return refused(reason) };
@@ -79,7 +79,7 @@ fn refusal(by: &Name, reason: String, asked: &Asked<'_>, profile: TokenProfile) 
     error
 }
 
-/// A refusal, and a note for the log.
+/// A rejection, and a note for the log.
 type Said = (Option<String>, Option<String>);
 
 impl PluginLink<'_> {
@@ -88,7 +88,7 @@ impl PluginLink<'_> {
         run(self.plugin, message, now, &dir, limits)
     }
 
-    /// Counts a call, and writes into the log what is to be said of it.
+    /// Counts a call, and writes its log line.
     fn counted(&self, answered: Result<Said, Failure>) -> Option<Said> {
         let name = &self.plugin.manifest.name;
         match answered {
@@ -108,8 +108,7 @@ impl PluginLink<'_> {
     }
 }
 
-/// A memory as plugins see it. What was taken out of its text is a place in it; a row of before credentials were looked for
-/// is shown without them too.
+/// A memory as plugins see it, with placeholders. Credentials in rows of an earlier version are hidden too.
 pub(super) fn view(memory: &Memory) -> Value {
     let words = |words: &[String]| words.iter().map(|word| dropped(word).into_owned()).collect::<Vec<_>>();
     let tags: Vec<_> = memory.tags.iter().map(|tag| dropped(tag.as_str())).collect();

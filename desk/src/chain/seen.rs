@@ -1,4 +1,4 @@
-//! What links are shown of what is asked for, and how what they change gets back into it.
+//! Shows a request to links, and applies their changes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use super::plugin::view;
 use crate::caller::Caller;
 use crate::use_cases::{Forget, Question, Remember, Update, Which};
 
-/// Memories that are shown with what is to be done to them, at most.
+/// The maximum number of memories shown with a request.
 const MOST_SHOWN: usize = 100;
 
 /// What is asked for.
@@ -29,7 +29,7 @@ pub enum Asked<'a> {
     Forget(&'a mut Forget),
     /// A question.
     Recall(&'a mut RecallRequest),
-    /// What a prompt asks, which nobody waits long for.
+    /// The question of a prompt, which must not wait long.
     Prompt(&'a mut Question),
 }
 
@@ -72,7 +72,7 @@ impl Asked<'_> {
         }
     }
 
-    /// The fields of a memory that are given, as JSON. A text that is one secret as a whole is what is said of it.
+    /// The present fields of a memory as JSON. A secret text is replaced by its description.
     fn fields(&self) -> BTreeMap<Field, Value> {
         let words = |words: &[String]| json!(words);
         let tags = |tags: &[Tag]| json!(tags);
@@ -105,7 +105,7 @@ impl Asked<'_> {
         fields
     }
 
-    /// True where the whole text is to be one secret.
+    /// True if the whole text is secret.
     fn is_secret(&self) -> bool {
         match self {
             Self::Store(asked) => asked.sensitive.is_some(),
@@ -147,14 +147,14 @@ impl Asked<'_> {
     }
 }
 
-/// What of it no plugin changes, whatever was granted.
+/// Fields that no plugin may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Bound {
     /// Nothing.
     Free,
-    /// The text: all of it is to be one secret.
+    /// The text, because it is secret as a whole.
     Secret,
-    /// Everything: it stands in a file, which says what it is.
+    /// Everything, because the file defines it.
     InFile,
 }
 
@@ -165,15 +165,15 @@ pub struct Seen {
     pub(super) event: Event,
     /// Who asks.
     pub(super) caller: Caller,
-    /// When the first link was asked.
+    /// When the first link started.
     pub(super) started: Instant,
     /// True where a prompt waits.
     pub(super) is_prompt: bool,
     /// True for a removal for good.
     pub(super) is_hard: bool,
-    /// The fields that are given, without credentials.
+    /// The present fields, without credentials.
     pub(super) fields: BTreeMap<Field, Value>,
-    /// The memories that it is done to, without credentials.
+    /// The affected memories, without credentials.
     pub(super) memories: Vec<Value>,
     /// What plugins changed so far.
     pub(super) altered: Vec<Alteration>,
@@ -184,7 +184,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// What is asked for, of which nothing is shown yet.
+    /// A request that no link has seen yet.
     pub(super) fn of(store: &Store, caller: &Caller, asked: &Asked<'_>) -> Result<Self, StoreError> {
         let known = asked.ids().into_iter().take(MOST_SHOWN).map(|id| store.get(id));
         let known: Vec<Memory> = known.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
@@ -208,7 +208,7 @@ impl Seen {
         })
     }
 
-    /// Shows what is asked for as it is now, without credentials.
+    /// Shows the present request, without credentials.
     pub(super) fn show(&mut self, asked: &Asked<'_>) {
         let mut fields = asked.fields();
         fields.values().for_each(|value| self.mask.learn(value));
@@ -216,7 +216,7 @@ impl Seen {
         self.fields = fields;
     }
 
-    /// Takes what a plugin changes, all of it or nothing. Gives the names of the fields.
+    /// Applies all changes of a plugin, or none. Returns the names of the fields.
     pub(super) fn change(
         &mut self,
         asked: &mut Asked<'_>,
@@ -229,13 +229,13 @@ impl Seen {
             return Ok(Vec::new());
         }
         if self.bound == Bound::InFile {
-            return Err(Failure::NotGranted("change what stands in a file".to_owned()));
+            return Err(Failure::NotGranted("change the text of a file".to_owned()));
         }
         let mut changes = Changes::default();
         let automatic = |field: &Field| self.event == Event::Update && !self.fields.contains_key(field);
         if let Some((field, _)) = wanted.iter().find(|(field, _)| automatic(field)) {
-            // An update of many would make them all the same there.
-            return Err(Failure::NotGranted(format!("change {}, which the update does not", field.as_str())));
+            // An update of several memories would make them equal.
+            return Err(Failure::NotGranted(format!("change {}, which the update does not contain", field.as_str())));
         }
         for (field, value) in &wanted {
             changes.set(*field, value, self)?;
@@ -249,7 +249,7 @@ impl Seen {
     }
 }
 
-/// Fields with what they shall be.
+/// Fields with new values.
 #[derive(Default)]
 struct Changes {
     patch: Patch,
@@ -261,21 +261,23 @@ impl Changes {
     fn set(&mut self, field: Field, value: &Value, seen: &Seen) -> Result<(), Failure> {
         let wrong = |problem: String| Failure::Answer(format!("{}: {problem}", field.as_str()));
         let text = || {
-            let text = value.as_str().ok_or_else(|| wrong("is no text".to_owned()))?;
-            seen.mask.taken_off(text).ok_or_else(|| wrong("would show a credential in clear".to_owned()))
+            let text = value.as_str().ok_or_else(|| wrong("is not text".to_owned()))?;
+            seen.mask.taken_off(text).ok_or_else(|| wrong("would show a credential in clear text".to_owned()))
         };
         let list = || {
             let words: Vec<String> = serde_json::from_value(value.clone()).map_err(|error| wrong(error.to_string()))?;
             let words = words.iter().map(|word| seen.mask.taken_off(word));
-            words.collect::<Option<Vec<String>>>().ok_or_else(|| wrong("would show a credential in clear".to_owned()))
+            words
+                .collect::<Option<Vec<String>>>()
+                .ok_or_else(|| wrong("would show a credential in clear text".to_owned()))
         };
         let is_question = matches!(field, Field::Query | Field::ExpandedQuery);
         if is_question != (seen.event == Event::Recall) || seen.event == Event::Forget {
-            return Err(Failure::NotGranted(format!("change {} of what is done here", field.as_str())));
+            return Err(Failure::NotGranted(format!("change {} of this action", field.as_str())));
         }
         match field {
             Field::Content if seen.bound == Bound::Secret => {
-                return Err(Failure::NotGranted("change a text that is one secret".to_owned()));
+                return Err(Failure::NotGranted("change a text that is secret as a whole".to_owned()));
             }
             Field::Content => self.patch.content = Some(text()?),
             Field::Category => {
@@ -300,7 +302,7 @@ impl Changes {
     }
 }
 
-/// The credentials that stand in what is asked for, each with the place that is shown for it.
+/// The credentials of a request, with their placeholders.
 #[derive(Default)]
 struct Mask {
     values: Vec<(String, String)>,
@@ -313,7 +315,7 @@ impl std::fmt::Debug for Mask {
 }
 
 impl Mask {
-    /// Notes the credentials in every text of a value.
+    /// Collects the credentials in every text of a value.
     fn learn(&mut self, value: &Value) {
         match value {
             Value::String(text) => {
@@ -324,7 +326,7 @@ impl Mask {
                         self.values.push((place, value.to_owned()));
                     }
                 }
-                // One that holds another is covered first.
+                // Longer credentials are replaced first, because they may contain others.
                 self.values.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
             }
             Value::Array(values) => values.iter().for_each(|value| self.learn(value)),
@@ -332,8 +334,8 @@ impl Mask {
         }
     }
 
-    /// Shows places in the stead of values, in every text of a value: what stands in one field as a credential may stand in
-    /// another as a word.
+    /// Replaces credentials by placeholders in every text of a value, because a credential of one field may occur in
+    /// another.
     fn put_over(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -345,8 +347,8 @@ impl Mask {
         }
     }
 
-    /// A text with the values in their places again; `None` where one, or a piece of one, would not be known for a credential
-    /// there, so that it would be stored in clear.
+    /// The text with its credentials again; `None` if one of them, or a part, would no longer be recognised there and
+    /// so be stored in clear text.
     fn taken_off(&self, text: &str) -> Option<String> {
         let (mut whole, mut put_back, mut rest) = (String::new(), Vec::new(), text);
         let first = |text: &str| {
@@ -362,7 +364,7 @@ impl Mask {
         }
         whole.push_str(rest);
         let found = findings(&whole);
-        // What is found once is taken out wherever else it stands.
+        // A found credential is also redacted elsewhere.
         let is_covered = |(span, value): &(Range<usize>, &String)| {
             found.iter().any(|finding| {
                 let covers = finding.span.start <= span.start && span.end <= finding.span.end;

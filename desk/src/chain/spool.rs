@@ -1,6 +1,6 @@
-//! What was done and plugins are still to be told. It is on disk before who asked is answered, and leaves when every plugin
-//! was called: each is told at least once. No text of a memory is in it: memories are read when plugins are told of them.
-//! At most [`MOST_WAITING`] wait: what is done while so many do is told to nobody, and the log says when that begins.
+//! Events that plugins have not received yet. An event is durable before the caller gets the answer, and is deleted
+//! after all plugins were called, so each receives it at least once. It contains no text; plugins receive the memories
+//! as they are then. At most [`MOST_WAITING`] events wait; further ones are dropped, and the log reports it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,9 +24,9 @@ use crate::log;
 
 /// What waits, at most.
 pub const MOST_WAITING: usize = 1_000;
-/// How long a command goes on telling plugins; a call that it began may take its own time.
+/// How long a command calls plugins; a running call may finish.
 const BRIEFLY: Duration = Duration::from_secs(2);
-/// Memories of one that plugins are told of, at most.
+/// The maximum number of memories per event.
 const MOST_TOLD: usize = 100;
 
 /// What was done.
@@ -42,21 +42,21 @@ pub struct Entry {
     pub(super) client: Option<String>,
     /// In which project.
     pub(super) project: Option<Scope>,
-    /// True where memories were given that nobody asked for.
+    /// True for automatic recall.
     pub(super) automatic: bool,
     /// True for a removal for good.
     pub(super) hard: bool,
-    /// The question, where the person wants questions kept.
+    /// The question, if the user stores questions.
     pub(super) query: Option<String>,
     /// When.
     pub(super) at: Timestamp,
-    /// The plugins that were told of it, where some are still to be.
+    /// Plugins that already received the event, while others still wait.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) told: BTreeSet<String>,
 }
 
 impl Entry {
-    /// What is asked for, as if it were done.
+    /// The event for a request.
     pub(super) fn of(asked: &Asked<'_>, caller: &Caller, at: Timestamp) -> Self {
         let query = asked.question().filter(|_| caller.keeps_questions && !asked.is_prompt());
         Self {
@@ -90,7 +90,7 @@ impl Entry {
     }
 }
 
-/// Adds what was done. Where it cannot be written nobody is told, which harms nothing that was asked for.
+/// Adds an event. If it cannot be written, plugins miss it, but the action is unaffected.
 pub(super) fn submit(home: &Home, entry: &Entry) {
     let written = serde_json::to_vec(entry).map_err(io::Error::from).and_then(|bytes| {
         let dir = home.plugin_spool();
@@ -102,13 +102,13 @@ pub(super) fn submit(home: &Home, entry: &Entry) {
             return Ok(());
         }
         if waiting + 1 == MOST_WAITING {
-            let text = format!("nobody is told of what is done from now on: {MOST_WAITING} wait in plugins/spool");
+            let text = format!("plugins receive no new events: {MOST_WAITING} events wait in plugins/spool");
             log::append(&home.plugin_log(), &home.plugin_log_old(), entry.at, &text);
         }
         let path = dir.join(format!("{}.json", MemoryUuid::generate(entry.at)));
         if entry.event == Event::Recall {
-            // That something was given may be lost with the power: a prompt waits for no disk.
-            // Under another name until it is whole: whoever tells plugins reads what has this one.
+            // A recall event may be lost with the power, because prompts do not wait for the disk. The file gets its
+            // final name when it is complete.
             let begun = path.with_extension(BEGUN);
             private_file().create_new(true).write(true).open(&begun)?.write_all(&bytes)?;
             return fs::rename(begun, path);
@@ -116,11 +116,11 @@ pub(super) fn submit(home: &Home, entry: &Entry) {
         replace(&path, &bytes)
     });
     if let Err(error) = written {
-        tracing::debug!(%error, "plugins are not told of what was done");
+        tracing::debug!(%error, "plugins do not receive this event");
     }
 }
 
-/// True where plugins are to be told of something.
+/// True if events wait.
 pub fn is_waiting(home: &Home) -> bool {
     !waiting(home).is_empty()
 }
@@ -130,11 +130,11 @@ pub fn is_waiting(home: &Home) -> bool {
 pub struct SpoolContent {
     /// How many wait.
     pub waiting: usize,
-    /// What is no entry, and is left alone: a directory, a link.
+    /// Other files, which are not touched: a directory, a link.
     pub strange: Vec<PathBuf>,
 }
 
-/// What lies in the spool of a home.
+/// The content of a home directory's spool.
 pub fn lying(home: &Home) -> SpoolContent {
     let waiting = waiting(home);
     let all = fs::read_dir(home.plugin_spool()).into_iter().flatten().flatten();
@@ -152,28 +152,28 @@ fn waiting(home: &Home) -> Vec<PathBuf> {
     files
 }
 
-/// How the name of an entry ends that somebody took.
+/// The suffix of an event that is being processed.
 const TAKEN: &str = "taken";
-/// How the name of an entry ends that is being written.
+/// The suffix of an event that is being written.
 const BEGUN: &str = "begun";
 
-/// Says for how long a command of a person's goes on: nobody waits for plugins much longer than a moment.
+/// Limits how long a user's command calls plugins.
 pub fn briefly() -> impl FnMut() -> bool {
     let started = Instant::now();
     move || started.elapsed() < BRIEFLY
 }
 
-/// Tells plugins of what was done, oldest first, until nothing is left or `goes_on`, which is asked before each call, says no.
-/// Nothing where another process is at it, or plugins are not called: then it waits.
+/// Sends events to plugins, oldest first, while `goes_on` returns true, which is asked before each call. Does nothing
+/// if another process is at work, or plugins are off.
 ///
 /// # Errors
-/// When the store cannot be read: what was done waits.
+/// If the store cannot be read; the events wait.
 pub fn work_off(store: &Store, rules: PluginRules, mut goes_on: impl FnMut() -> bool) -> Result<(), StoreError> {
     let home = store.home();
     if rules.are_off {
         return Ok(());
     }
-    // Those that cannot be taken, and are not looked at twice.
+    // Events that cannot be processed now, and are skipped.
     let mut stuck = BTreeSet::new();
     loop {
         let is_left = waiting(home).into_iter().any(|path| !stuck.contains(&path));
@@ -199,28 +199,28 @@ pub fn work_off(store: &Store, rules: PluginRules, mut goes_on: impl FnMut() -> 
                 stuck.insert(taken);
             }
         }
-        // What comes after the last look finds the lock taken.
+        // Later events find the lock released.
         drop(turn);
     }
 }
 
-/// Takes an entry, which shows that it can be removed: one that cannot would be told of by each command anew.
+/// Renames an event, which proves that it can be deleted. Otherwise each command would send it again.
 fn take(path: &Path) -> Option<PathBuf> {
     let taken = path.with_extension(TAKEN);
     fs::rename(path, &taken).ok().map(|()| taken)
 }
 
-/// Tells plugins of an entry. False where some are still to be told, which is noted in it.
+/// Sends an event to plugins. False if some plugins still wait, which is recorded in it.
 fn tell_of(store: &Store, path: &Path, goes_on: &mut impl FnMut() -> bool) -> Result<bool, StoreError> {
     let Some(mut entry) = read_small(path).ok().and_then(|text| serde_json::from_str::<Entry>(&text).ok()) else {
-        // It is none of ours, or of a newer program.
+        // It is not ours, or belongs to a newer program.
         return Ok(true);
     };
     let is_told = tell(store, &mut entry, goes_on)?;
     if !is_told
         && let Err(error) = serde_json::to_vec(&entry).map_err(io::Error::from).and_then(|it| replace(path, &it))
     {
-        tracing::debug!(%error, "some plugins are told again");
+        tracing::debug!(%error, "some plugins receive events again");
     }
     Ok(is_told)
 }

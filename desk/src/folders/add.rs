@@ -15,23 +15,23 @@ use super::refresh::{Refreshed, refresh_held};
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 
-/// The longest name of a folder, in characters.
+/// The maximum length of a folder name, in characters.
 const MOST_CHARS: usize = 64;
 
-/// Has the texts of a directory known from now on.
+/// Adds a watched folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddFolder {
     /// The directory.
     pub dir: PathBuf,
-    /// Its name in paths; the directory's own, if absent.
+    /// Its name in paths [default: the directory's name].
     pub name: Option<String>,
-    /// Where what its files say belongs.
+    /// The scope of its files' memories.
     pub scope: Scope,
-    /// How far what is written there by hand is believed.
+    /// The trust of hand-written texts in it.
     pub trust: Trust,
-    /// True where its files may be changed by whoever is asked to.
+    /// True if agents may change its files.
     pub is_writable: bool,
-    /// True where a team server is told of its files.
+    /// True if its files are synced.
     pub is_told: bool,
 }
 
@@ -45,13 +45,13 @@ impl UseCase for AddFolder {
         let dir = self
             .dir
             .canonicalize()
-            .map_err(|error| wrong(format!("cannot be reached: {error}"), "name a directory that is there"))?;
+            .map_err(|error| wrong(format!("cannot be reached: {error}"), "use an existing directory"))?;
         let name = self.name.unwrap_or_else(|| dir.file_name().unwrap_or_default().to_string_lossy().into_owned());
         let name = checked_name(&name)?;
-        Tree::open(&dir, &name).map_err(|error| wrong(error.to_string(), "name a directory that can be read"))?;
+        Tree::open(&dir, &name).map_err(|error| wrong(error.to_string(), "use a directory that you can read"))?;
         let home = store.home().dir().canonicalize().unwrap_or_else(|_| store.home().dir().to_owned());
         if home.starts_with(&dir) || dir.starts_with(&home) {
-            return Err(wrong("holds the store, or lies in it".to_owned(), "name a directory of notes"));
+            return Err(wrong("contains the store, or is inside it".to_owned(), "use a directory of notes"));
         }
         let mut was_told = false;
         for known in store.folders()? {
@@ -59,12 +59,12 @@ impl UseCase for AddFolder {
             let is_other = known.name == name && known.dir != dir;
             if is_other {
                 return Err(wrong(
-                    format!("is another directory than the folder {name}"),
-                    "give it another name with --name",
+                    format!("is not the directory of the folder {name}"),
+                    "use another name with --name",
                 ));
             }
             if known.name != name && (known.dir.starts_with(&dir) || dir.starts_with(&known.dir)) {
-                return Err(wrong(format!("and the folder {} share files", known.name), "remove that one first"));
+                return Err(wrong(format!("and the folder {} share files", known.name), "remove that folder first"));
             }
         }
         let Self { scope, trust, is_writable, is_told, .. } = self;
@@ -72,7 +72,7 @@ impl UseCase for AddFolder {
         let _held = held_to_write(store)?;
         store.put_folder(&folder)?;
         let mut refreshed = refresh_held(store)?;
-        // What went from here while nobody was told is not gone: the server has it.
+        // Files that disappeared while the folder was not synced are not deleted; the server has them.
         if is_told && !was_told && store.bring_back_untold(&folder.name)? > 0 {
             refreshed.laid_out += lay_out(store)?;
         }
@@ -85,13 +85,13 @@ fn checked_name(name: &str) -> Result<String, StoreError> {
     let name = name.trim();
     let is_plain = |character: char| !character.is_control() && !matches!(character, '/' | '\\' | ':');
     if name.is_empty() || name.starts_with('.') || name.chars().count() > MOST_CHARS || !name.chars().all(is_plain) {
-        let fix = "give a short name without slashes and without a point at its beginning";
-        return Err(DomainError::invalid("name", format!("{name:?} cannot name a folder"), fix).into());
+        let fix = "use a short name without slashes that does not start with a dot";
+        return Err(DomainError::invalid("name", format!("{name:?} is not a valid folder name"), fix).into());
     }
     Ok(name.to_owned())
 }
 
-/// Lets go of a folder: what its files say goes out of recall, the files stay.
+/// Stops watching a folder: its texts leave recall, the files stay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoveFolder {
     /// Its name.
@@ -103,16 +103,17 @@ impl UseCase for RemoveFolder {
     const EFFECT: Effect = Effect::Destroys;
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<usize, StoreError> {
-        let unknown =
-            |fix| StoreError::Domain(DomainError::invalid("name", format!("{:?} is no folder", self.name), fix));
+        let unknown = |fix| {
+            StoreError::Domain(DomainError::invalid("name", format!("{:?} is not a watched folder", self.name), fix))
+        };
         if self.name == MEMORIES {
-            return Err(unknown("that can be let go of: it is the store's own"));
+            return Err(unknown("cannot be removed, because it belongs to the store"));
         }
         if !store.folders()?.iter().any(|folder| folder.name == self.name) {
-            return Err(unknown("`tessera files list` names them"));
+            return Err(unknown("`tessera files list` lists the folders"));
         }
         let _held = held_to_write(store)?;
-        store.forget_folder(&self.name, &caller.actor(Some("its folder was let go of".to_owned())))
+        store.forget_folder(&self.name, &caller.actor(Some("the folder is no longer watched".to_owned())))
     }
 }
 
@@ -125,17 +126,17 @@ pub struct FolderState {
     pub dir: PathBuf,
     /// Where what it says belongs.
     pub scope: Scope,
-    /// How far what is written there by hand is believed.
+    /// The trust of hand-written texts in it.
     pub trust: Trust,
-    /// True where its files may be changed.
+    /// True if its files may be changed.
     pub is_writable: bool,
-    /// True where a team server is told of its files.
+    /// True if its files are synced.
     pub is_told: bool,
     /// Its files that are known.
     pub files: usize,
-    /// Those of them of which no whole copy is kept: a credential stands in them, or they are too large.
+    /// Files that are not stored completely, because they contain a credential or are too large.
     pub not_kept: usize,
-    /// Files that stand in it and are not known, by why.
+    /// Skipped files, by reason.
     pub left_out: Vec<LeftOut>,
     /// Why it cannot be read.
     pub away: Option<String>,
@@ -174,15 +175,15 @@ pub struct CountFiles;
 pub struct FilesCounted {
     /// Folders.
     pub folders: usize,
-    /// Those of them that cannot be read now.
+    /// Folders that cannot be read now.
     pub away: usize,
     /// Files that are known.
     pub files: u64,
-    /// What is found of them: observations and groups of paragraphs.
+    /// Sections in recall: observations and groups of paragraphs.
     pub parts: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Files that stand in folders and are not known.
+    /// Skipped files.
     pub left_out: usize,
 }
 

@@ -1,6 +1,5 @@
-//! Files that no memory holds whole, kept as they were when they are deleted: so that they can be brought back. One copy is
-//! kept of each path, the last, and it is one of the text that the memory held then: what a file of that path said later is
-//! never taken for it. It goes when the file comes back, or is removed for good.
+//! Copies of deleted files that no memory contains completely, for restoring them. Each path has one copy, the last,
+//! and it matches the memory's text at that time. A copy disappears when the file is restored or deleted permanently.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -17,48 +16,48 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::read::{failed, refused};
 
-/// The largest file that is kept so; a larger one is for its person to delete.
+/// The maximum size of a copy; the user must delete larger files.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What the names of all copies of a file begin with. It says nothing of the path.
+/// The prefix of all copies of a file. It does not reveal the path.
 fn name_of(path: &FilePath) -> String {
     format!("{:032x}", xxh3_128(path.as_str().as_bytes()))
 }
 
-/// Where the copy of a file lies whose memory says so; of one that no memory stands for it is `None`.
+/// The path of a copy for a memory's file; without a memory, pass `None`.
 fn place(store: &Store, path: &FilePath, content: Option<&str>) -> PathBuf {
     let of_text = content.map(|content| format!("-{:016x}", xxh3_64(content.as_bytes()))).unwrap_or_default();
     store.home().deleted_files().join(name_of(path) + &of_text)
 }
 
-/// What the first line of a copy says, as JSON. What follows is the file.
+/// The first line of a copy, as JSON. The file follows.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
     /// Where the file was.
     path: FilePath,
-    /// The memory that stood for it, if one did.
+    /// The memory of the file, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     memory: Option<MemoryUuid>,
-    /// The secrets whose values stood in it: none does in the copy.
+    /// The secrets of the file, which the copy replaces by placeholders.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     secrets: BTreeSet<String>,
 }
 
-/// Keeps a file as it is, unless its memory says all of it.
+/// Copies a file, unless its memory contains all of it.
 ///
 /// # Errors
-/// When it cannot be read or kept: it must not be deleted then.
+/// If it cannot be copied; then it must not be deleted.
 pub(super) fn keep(store: &mut Store, tree: &Tree, path: &FilePath, inside: &RelativePath) -> Result<(), StoreError> {
     let memory = store.file_standing(path)?.map(|id| store.get(MemoryRef::Id(id))).transpose()?.flatten();
     let (id, content) = memory.map(|memory| (memory.id, memory.content)).unzip();
-    // A text that reads as if something were missing in it could not be told from one of which something is.
+    // A text with a placeholder-like passage could not be distinguished from a redacted one.
     let says_all = content.as_deref().is_some_and(says_all_of_file);
     if says_all && store.file_at(path)?.is_some_and(|file| file.is_kept) {
         return Ok(());
     }
     let read = match tree.read(inside, MOST_BYTES) {
         Ok(read) => read,
-        // There is nothing in it that could be brought back.
+        // Nothing of it could be restored.
         Err(
             FileError::NotFound { .. }
             | FileError::Gone { .. }
@@ -68,7 +67,7 @@ pub(super) fn keep(store: &mut Store, tree: &Tree, path: &FilePath, inside: &Rel
             return Ok(());
         }
         Err(FileError::TooLarge { .. }) => {
-            return Err(refused(path, "is too large to be kept for a restore; delete it by hand"));
+            return Err(refused(path, "is too large to keep a copy; delete it yourself"));
         }
         Err(error) => return Err(failed(path, &error)),
     };
@@ -80,12 +79,12 @@ pub(super) fn keep(store: &mut Store, tree: &Tree, path: &FilePath, inside: &Rel
     if let Err(source) = kept {
         return Err(StoreError::File { path: place, source });
     }
-    // An earlier copy of the same goes once this one is on disk.
+    // An earlier copy is deleted after this one is durable.
     let_go_but(store, path, id, Some(&place));
     Ok(())
 }
 
-/// The bytes of a file, with a place for each credential: its value is sealed for the memory of the file.
+/// The bytes of a file with placeholders; the secrets are encrypted for the file's memory.
 fn without_values(
     store: &mut Store,
     path: &FilePath,
@@ -100,12 +99,12 @@ fn without_values(
         (Some(id), Cow::Borrowed(text)) => store.take_values_out(id, text)?,
         _ => None,
     };
-    let problem = "holds a credential that cannot be sealed, so it could not be brought back; delete it by hand";
+    let problem = "contains a credential that cannot be encrypted, so it could not be restored; delete it yourself";
     let without = without.ok_or_else(|| refused(path, problem))?;
     Ok((without.names, without.text.into_bytes()))
 }
 
-/// A file as it was kept when its memory said so, or when none stood for it.
+/// The copy of a file for its memory's text, or without a memory.
 pub(super) fn kept(
     store: &Store,
     path: &FilePath,
@@ -128,7 +127,7 @@ pub(super) fn kept(
     }
 }
 
-/// The paths below a directory of which a copy is kept that no memory stands for, in order.
+/// The paths below a directory with a copy and without a memory, sorted.
 pub(super) fn kept_below(store: &Store, directory: &FilePath) -> Vec<FilePath> {
     let Ok(kept) = std::fs::read_dir(store.home().deleted_files()) else { return Vec::new() };
     let beginning = format!("{}/", directory.as_str().trim_end_matches('/'));
@@ -143,7 +142,7 @@ pub(super) fn kept_below(store: &Store, directory: &FilePath) -> Vec<FilePath> {
     paths
 }
 
-/// The head of a copy. The file behind it may be large, and is not read.
+/// The head of a copy, without reading the file behind it.
 fn head_of(copy: &Path) -> Option<Head> {
     let mut line = Vec::new();
     BufReader::new(std::fs::File::open(copy).ok()?).read_until(b'\n', &mut line).ok()?;
@@ -156,7 +155,7 @@ fn parts(copy: &[u8]) -> Option<(Head, &[u8])> {
     Some((head, copy.get(end + 1..)?))
 }
 
-/// Removes what was kept of files that are there again and read alike: what they lack of it may be another now.
+/// Deletes copies of files that exist again with the same text, because their secrets may differ now.
 pub(super) fn outdo(store: &Store, taken: &[TakenFile]) -> Result<(), StoreError> {
     if !store.home().deleted_files().is_dir() {
         return Ok(());
@@ -170,13 +169,13 @@ pub(super) fn outdo(store: &Store, taken: &[TakenFile]) -> Result<(), StoreError
     Ok(())
 }
 
-/// Removes what was kept of a file for which a memory stood, or none. What another memory says was at its path stays.
+/// Deletes the copy of a file for its memory, or without one. Copies for other memories stay.
 pub(super) fn let_go(store: &Store, path: &FilePath, memory: Option<MemoryUuid>) {
     let_go_but(store, path, memory, None);
 }
 
 fn let_go_but(store: &Store, path: &FilePath, memory: Option<MemoryUuid>, stays: Option<&Path>) {
-    // There may never have been any.
+    // The directory may not exist.
     let Ok(kept) = std::fs::read_dir(store.home().deleted_files()) else { return };
     let name = name_of(path);
     let copies = kept.flatten().filter(|copy| copy.file_name().to_string_lossy().starts_with(&name));

@@ -1,4 +1,4 @@
-//! Whether files and what is known of them agree, and credentials that stand in files.
+//! Compares files with the index, and finds credentials in files.
 
 use std::collections::BTreeMap;
 
@@ -17,49 +17,49 @@ use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 use crate::files::read_small;
 
-/// Files that are named where something is wrong with them, at most.
+/// The maximum number of listed files with a problem.
 const MOST_NAMED: usize = 10;
 
-/// How files and what is known of them agree.
+/// The result of the comparison.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct FilesChecked {
     /// Files that were compared.
     pub files: usize,
     /// Their parts.
     pub parts: usize,
-    /// What does not agree, by path; some of them.
+    /// Differences by path; some of them.
     pub wrong: Vec<(FilePath, &'static str)>,
     /// All that do not agree.
     pub wrong_count: usize,
-    /// Parts and relations of files that are not known.
+    /// Sections and relations of unknown files.
     pub astray: u64,
-    /// Folders that cannot be read, and why.
+    /// Unreadable folders, with the reason.
     pub away: Vec<(String, String)>,
-    /// Files in which a credential stands, or that no memory can hold whole: they are not kept and not synchronised.
+    /// Files that are not stored and not synced, because they contain a credential or are too large.
     pub not_kept: usize,
-    /// Files that stand in folders and are not known, by folder and why.
+    /// Skipped files, by folder and reason.
     pub left_out: Vec<LeftOut>,
 }
 
-/// Compares every file with what is known of it; with `repair`, those that do not agree are read again.
+/// Compares every file with the index; with `repair`, reads differing files again.
 ///
 /// # Errors
-/// When the store cannot be read or written.
+/// If the store cannot be read or written.
 pub fn check(store: &mut Store, repair: bool) -> Result<FilesChecked, StoreError> {
-    // What was changed since the last look is no fault.
+    // Changes since the last scan are not errors.
     refresh(store)?;
     let (checked, mut wrong) = compared(store)?;
     if !repair || (checked.wrong.is_empty() && checked.astray == 0) {
         return Ok(checked);
     }
-    let because = Actor { reason: Some("stood for no file".to_owned()), ..Actor::default() };
+    let because = Actor { reason: Some("has a row without a file".to_owned()), ..Actor::default() };
     wrong.extend(store.drop_astray(&because)?);
     store.mistrust_files(&wrong)?;
     refresh(store)?;
     Ok(compared(store)?.0)
 }
 
-/// How files and what is known of them agree, and all that do not.
+/// The result of the comparison, and all differences.
 fn compared(store: &Store) -> Result<(FilesChecked, Vec<FilePath>), StoreError> {
     let (mut checked, mut wrong) = (FilesChecked::default(), Vec::new());
     each_file(store, |path, problem, row| {
@@ -83,7 +83,7 @@ fn compared(store: &Store) -> Result<(FilesChecked, Vec<FilePath>), StoreError> 
     Ok((checked, wrong))
 }
 
-/// Tells every file that is known, with what is wrong with it. Of a folder that is away nothing can be said.
+/// Reports every known file with its problem. Skips folders that are not available.
 fn each_file(store: &Store, mut each: impl FnMut(&FilePath, Option<&'static str>, &FileRow)) -> Result<(), StoreError> {
     for folder in store.folders()? {
         let Ok(tree) = Tree::open(&folder.dir, &folder.name) else { continue };
@@ -91,9 +91,9 @@ fn each_file(store: &Store, mut each: impl FnMut(&FilePath, Option<&'static str>
             let problem = match bytes_of(&tree, &folder, &row.path) {
                 Ok(bytes) => problem_of(store, &row, &bytes)?,
                 Err(FileError::NotFound { .. } | FileError::Gone { .. }) => {
-                    Some("is not there, and known all the same")
+                    Some("does not exist, but is still indexed")
                 }
-                // It cannot be read now: what is known is as true as before.
+                // It cannot be read now, so its known state stays.
                 Err(_) => None,
             };
             each(&row.path, problem, &row);
@@ -109,40 +109,40 @@ fn bytes_of(tree: &Tree, folder: &Folder, path: &FilePath) -> Result<Vec<u8>, Fi
 
 fn problem_of(store: &Store, row: &FileRow, bytes: &[u8]) -> Result<Option<&'static str>, StoreError> {
     if xxh3_64(bytes) != row.stamp.hash {
-        return Ok(Some("says something else than is known of it"));
+        return Ok(Some("differs from the index"));
     }
-    let Ok(text) = std::str::from_utf8(bytes) else { return Ok(Some("is no text, and known all the same")) };
+    let Ok(text) = std::str::from_utf8(bytes) else { return Ok(Some("is not text, but is still indexed")) };
     for part in store.parts_of(row.id)? {
         let Some(memory) = store.get(MemoryRef::Id(part.id))?.filter(|memory| memory.deleted.is_none()) else {
-            return Ok(Some("has a part that is not in recall"));
+            return Ok(Some("has a section that is not in recall"));
         };
         let Some(said) = text.get(part.span.clone()) else {
-            return Ok(Some("has a part that stands beyond its end"));
+            return Ok(Some("has a section beyond its end"));
         };
-        // Where a credential stands in the file, its row says something else on purpose.
+        // With a credential in the file, the row differs on purpose.
         let is_same = memory.content == said || !row.is_kept;
         if !is_same {
-            return Ok(Some("has a part that says something else"));
+            return Ok(Some("has a section with another text"));
         }
         if memory.file.as_ref().map(|file| &file.path) != Some(&row.path) {
-            return Ok(Some("has a part that stands elsewhere by its own word"));
+            return Ok(Some("has a section at another position"));
         }
     }
     Ok(None)
 }
 
-/// Credentials in files that somebody wrote by hand: where they stand, never what they are.
+/// Finds credentials in hand-written files: their places, never their values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CredentialsInFiles;
 
-/// A line in which a credential stands.
+/// A line with a credential.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CredentialInFile {
-    /// The file: its path in a folder, or its name below the home where it is a copy of a deleted one.
+    /// The file: its path in a folder, or the name of a copy below the home directory.
     pub path: String,
     /// The line, from 1.
     pub line: usize,
-    /// What stands there, with how many of each kind.
+    /// The kinds of credentials, with their numbers.
     pub kinds: BTreeMap<String, u64>,
 }
 
@@ -154,21 +154,21 @@ impl UseCase for CredentialsInFiles {
         let mut found = Vec::new();
         for folder in store.folders()? {
             let Ok(tree) = Tree::open(&folder.dir, &folder.name) else { continue };
-            // Where the memory is the text as it is on disk, nothing was found in it.
+            // A file that is stored completely contains no credential.
             for row in store.files_in(&folder.name)?.into_iter().filter(|row| !row.is_kept) {
                 let Ok(bytes) = bytes_of(&tree, &folder, &row.path) else { continue };
                 let Ok(text) = String::from_utf8(bytes) else { continue };
                 found.extend(found_in(row.path.as_str(), &text));
             }
         }
-        // Deleted files are kept as they were, so that they can be brought back.
+        // Copies of deleted files are checked too.
         let kept = store.home().deleted_files();
         let mut copies: Vec<_> = std::fs::read_dir(&kept).into_iter().flatten().flatten().collect();
         copies.sort_by_key(std::fs::DirEntry::file_name);
         for copy in copies {
             let name = copy.path().strip_prefix(store.home().dir()).map(|name| name.display().to_string());
             if let (Ok(text), Ok(name)) = (read_small(&copy.path()), name) {
-                // The first line says where the file was.
+                // The first line contains the file's path.
                 found.extend(found_in(&name, text.split_once('\n').map_or("", |(_, file)| file)));
             }
         }

@@ -1,4 +1,4 @@
-//! Parts of files, changed by their number: what is changed is the file.
+//! Changes sections of files by ID; the change is made in the file.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,16 +16,16 @@ use super::read::{MOST_BYTES, held_to_write, refused};
 use super::refresh::refresh_held;
 use crate::caller::Caller;
 
-/// Writes another text in the place of a part.
+/// Replaces the text of a section.
 ///
 /// # Errors
-/// When its folder is only read, the file is another one than was read, or the new text would not be one part.
+/// If the folder is read-only, the file changed, or the new text would not be one section.
 pub fn update_part(store: &mut Store, caller: &Caller, part: MemoryRef, text: &str) -> Result<(), StoreError> {
     let _held = held_to_write(store)?;
     refresh_held(store)?;
     let (path, row) = place_of(store, part)?;
     if row.is_observation && text.trim().contains('\n') {
-        return Err(refused(&path, "has it as one line of a list; give one line, or edit the file"));
+        return Err(refused(&path, "is one line of a list; use one line, or edit the file"));
     }
     let (screened, secrets) = store.screened_for_file(text.trim(), row.file)?;
     rewrite(store, caller, &path, &row, secrets, |file| {
@@ -33,28 +33,28 @@ pub fn update_part(store: &mut Store, caller: &Caller, part: MemoryRef, text: &s
         if !is_change_of_one(&path, file, &text, (&row, &screened)) {
             return Err(refused(
                 &path,
-                "would be read as other parts with that text: it would go together with what is around it, or change what \
-                 that says; edit the file",
+                "this text would be read as other sections: it would merge with its neighbours or change them; edit \
+                the file",
             ));
         }
         Ok(text)
     })
 }
 
-/// A text with other words in the place of some.
+/// A text with some words replaced.
 fn with_words(file: &str, span: &Range<usize>, words: &str) -> Option<String> {
     let (before, after) = (file.get(..span.start)?, file.get(span.end..)?);
     Some(format!("{before}{words}{after}"))
 }
 
-/// True when a file says with a part's new words what it said before, but for that part, which says just these.
+/// True if the changed file has the same sections except for this one, which has exactly the new text.
 fn is_change_of_one(path: &FilePath, before: &str, now: &str, (row, words): (&PartRow, &str)) -> bool {
     let (note_before, note_now) = (read_note(path, before), read_note(path, now));
     let Some(at) = note_before.parts.iter().position(|part| part.text == row.span) else { return false };
     let is_as_it_was = |(n, (was, is)): (usize, (&Part, &Part))| {
         let is_alike = was.kind == is.kind && was.headings == is.headings && was.category == is.category;
         let said = now.get(is.text.clone());
-        // Two parts of the same words could not be told apart.
+        // Two sections with equal text could not be distinguished.
         let says =
             if n == at { said == Some(words) } else { said == before.get(was.text.clone()) && said != Some(words) };
         is_alike && says
@@ -68,7 +68,7 @@ fn is_change_of_one(path: &FilePath, before: &str, now: &str, (row, words): (&Pa
         && note_before.parts.iter().zip(&note_now.parts).enumerate().all(is_as_it_was)
 }
 
-/// Takes the lines of parts out of their files.
+/// Removes the lines of sections from their files.
 ///
 /// # Errors
 /// As [`update_part`].
@@ -92,7 +92,7 @@ pub fn forget_parts(store: &mut Store, caller: &Caller, parts: &[MemoryRef]) -> 
     Ok(())
 }
 
-/// A text without the lines of some parts. Of lines that another part shares only the words of those go.
+/// A text without the lines of some sections. If another section shares a line, only the words are removed.
 fn without_parts(file: &str, rows: &[PartRow], stay: &[PartRow]) -> Option<String> {
     let mut lines = Vec::new();
     let mut at = 0;
@@ -112,7 +112,7 @@ fn without_parts(file: &str, rows: &[PartRow], stay: &[PartRow]) -> Option<Strin
     for span in spans.into_iter().filter(|span| !span.is_empty()) {
         left.push_str(file.get(at..span.start.max(at))?);
         at = span.end.max(at);
-        // The blank behind the words goes with them, where one stays before them.
+        // Also removes the space after the words, if one remains before them.
         if left.ends_with(' ') && file.get(at..)?.starts_with(' ') {
             at += 1;
         }
@@ -129,7 +129,7 @@ fn place_of(store: &Store, part: MemoryRef) -> Result<(FilePath, PartRow), Store
     let memory = store.get(part)?.ok_or(StoreError::NotFound(part))?;
     let row = store.part(memory.id)?;
     let path = memory.file.map(|file| file.path);
-    path.zip(row).ok_or(StoreError::Conflict { memory: part, problem: "is in no file any more" })
+    path.zip(row).ok_or(StoreError::Conflict { memory: part, problem: "is not in a file any more" })
 }
 
 fn rewrite(
@@ -150,11 +150,11 @@ fn rewrite(
     let text = read.text(&place.inside).map_err(|error| place.failed(&error))?;
     let text = changed(&text)?;
     if text.len() as u64 > MOST_BYTES {
-        return Err(refused(path, "would be too large to be read for what it says"));
+        return Err(refused(path, "would be too large to be indexed"));
     }
     place.intend(store, text.as_bytes(), (row.file, secrets), &caller.actor(None))?;
     let file = place.write(text.into_bytes(), expected).map_err(|error| place.failed(&error))?;
-    let file = file.ok_or_else(|| refused(path, "is no text any more"))?;
+    let file = file.ok_or_else(|| refused(path, "is not text any more"))?;
     store.take_files(&[file])?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! All memories as notes in a directory, one each, to be read, edited, compared and added elsewhere.
+//! Writes all memories as notes into a directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,23 +17,23 @@ use super::read::MOST_BYTES;
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 
-/// Where an export notes what it wrote. Hidden, so that nobody takes it for a note.
+/// The list of exported notes. It is hidden, so it is not taken for a note.
 const LIST: &str = ".tessera.export";
-/// The longest such list that is read.
+/// The maximum size of this list.
 const MOST_LIST: u64 = 256 * 1024 * 1024;
-/// What the directory is called in messages.
+/// The name of the directory in messages.
 const FOLDER: &str = "export";
-/// Letters of an id by which two notes of one name are told apart.
+/// The number of UUID characters that separate notes with the same name.
 const SHORT_ID: usize = 8;
 
-/// Writes every memory as a note. Files of a person are never written over unless they `force` it.
+/// Writes every memory as a note. Overwrites a user's files only with `force`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportNotes {
-    /// The directory: one that is not there, is empty, or holds an earlier export.
+    /// A directory that does not exist, is empty, or contains an earlier export.
     pub dir: PathBuf,
-    /// True where each part of a file becomes a note as well.
+    /// True to write sections of files as notes too.
     pub with_parts: bool,
-    /// True where a directory may hold other files too, and notes that were edited since are written over.
+    /// True to accept other files in the directory, and to overwrite edited notes.
     pub force: bool,
 }
 
@@ -42,13 +42,13 @@ pub struct ExportNotes {
 pub struct NotesExported {
     /// Memories, each with its note.
     pub notes: usize,
-    /// Notes that are new or say something else now.
+    /// New or changed notes.
     pub written: usize,
-    /// Notes of an earlier export whose memories are not there any more.
+    /// Notes of an earlier export whose memories no longer exist.
     pub removed: usize,
-    /// Files that somebody edited since: they are left as they are.
+    /// Edited files, which were not changed.
     pub kept: Vec<String>,
-    /// Files that recall knows: they are there to be copied.
+    /// Files in watched folders, which should be copied.
     pub files_left_out: usize,
 }
 
@@ -63,8 +63,8 @@ impl UseCase for ExportNotes {
         let is_empty = fs::read_dir(&self.dir).map_or(true, |mut entries| entries.next().is_none());
         if !is_ours && !is_empty && !self.force {
             return Err(wrong(
-                "is not empty, and holds no earlier export",
-                "name another directory, or give --force to write beside what is there",
+                "is not empty, and contains no earlier export",
+                "use another directory, or pass --force to write into it",
             ));
         }
         let tree = Tree::create(&self.dir, FOLDER).map_err(failed)?;
@@ -82,12 +82,12 @@ fn wrong(problem: impl Into<String>, fix: &'static str) -> StoreError {
     DomainError::invalid("dir", problem.into(), fix).into()
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is what map_err gives")]
+#[expect(clippy::needless_pass_by_value, reason = "the signature that map_err needs")]
 fn failed(error: FileError) -> StoreError {
-    wrong(error.to_string(), "name a directory that can be written")
+    wrong(error.to_string(), "use a directory that you can write to")
 }
 
-/// Notes in a folder that is known would be there twice, and the home is the store's own.
+/// Notes in a watched folder would exist twice, and the home directory belongs to the store.
 fn refuse_known(store: &Store, dir: &Path) -> Result<(), StoreError> {
     let real = |dir: &Path| {
         let whole = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
@@ -103,26 +103,26 @@ fn refuse_known(store: &Store, dir: &Path) -> Result<(), StoreError> {
     };
     let (dir, home) = (real(dir), real(store.home().dir()));
     if dir.starts_with(&home) || home.starts_with(&dir) {
-        return Err(wrong("holds the store, or lies in it", "name a directory elsewhere"));
+        return Err(wrong("contains the store, or is inside it", "use another directory"));
     }
     for folder in store.folders()? {
         let known = real(&folder.dir);
         if dir.starts_with(&known) || known.starts_with(&dir) {
-            let problem = format!("shares files with the folder {}, where they would be known twice", folder.name);
-            return Err(wrong(problem, "name a directory elsewhere"));
+            let problem = format!("shares files with the folder {}, so recall would find them twice", folder.name);
+            return Err(wrong(problem, "use another directory"));
         }
     }
     Ok(())
 }
 
-/// What is to be written: notes by their paths.
+/// The notes to write, by path.
 struct Notes(BTreeMap<String, String>);
 
 impl Notes {
     fn of(store: &Store, with_parts: bool) -> Result<Self, StoreError> {
         let mut memories = Vec::new();
         store.each_live(with_parts, &mut |memory| {
-            // A row of before may hold a credential; all else that a note says went through the screen alone.
+            // A row of an earlier version may contain a credential; everything else was screened.
             let content = dropped(&memory.content).into_owned();
             memories.push(Memory { content, ..memory });
             Ok(())
@@ -144,14 +144,14 @@ impl Notes {
     }
 }
 
-/// How a memory's note is called.
+/// The name of a memory's note.
 struct Named {
     dir: String,
     name: String,
     title: String,
 }
 
-/// Names by what memories say and the end of their ids: the same whenever they are asked for, and each of one note alone.
+/// Names from the text and the end of the UUID: stable, and unique per note.
 fn names(memories: &[Memory]) -> BTreeMap<MemoryUuid, Named> {
     let mut taken: BTreeMap<String, usize> = BTreeMap::new();
     let mut named = BTreeMap::new();
@@ -170,7 +170,7 @@ fn names(memories: &[Memory]) -> BTreeMap<MemoryUuid, Named> {
     named.into_iter().map(told_apart).collect()
 }
 
-/// What an export wrote: of each file the hashes of what it wrote there, of which there are two only while it is at it.
+/// The exported files with hashes of their content; two hashes only during an export.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct List {
     files: BTreeMap<String, BTreeSet<String>>,
@@ -179,7 +179,7 @@ struct List {
 fn read_list(tree: &Tree) -> Result<List, StoreError> {
     let path = RelativePath::found(LIST, FOLDER).map_err(failed)?;
     match tree.read(&path, MOST_LIST) {
-        // One that cannot be read says that nothing here is ours.
+        // An unreadable list means that nothing here is ours.
         Ok(read) => Ok(serde_json::from_slice(&read.bytes).unwrap_or_default()),
         Err(FileError::NotFound { .. }) => Ok(List::default()),
         Err(error) => Err(failed(error)),
@@ -190,7 +190,7 @@ fn hash(text: &[u8]) -> String {
     format!("{:016x}", xxh3_64(text))
 }
 
-/// A directory that is written into.
+/// A directory to write to.
 struct Place<'a> {
     tree: &'a Tree,
     lock: &'a Lock,
@@ -205,7 +205,7 @@ impl Place<'_> {
         for (path, text) in &notes.0 {
             list.files.entry(path.clone()).or_default().insert(hash(text.as_bytes()));
         }
-        // What is about to be written is noted first: an export that is cut off is taken up by the next.
+        // Recorded first, so that the next export continues an interrupted one.
         let mut both = self.known.clone();
         for (path, hashes) in &list.files {
             both.files.entry(path.clone()).or_default().extend(hashes.iter().cloned());
@@ -239,7 +239,7 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// True for what an export wrote, and nobody changed since.
+    /// True for an unchanged exported note.
     fn is_ours(&self, path: &str, bytes: &[u8]) -> bool {
         self.known.files.get(path).is_some_and(|hashes| hashes.contains(&hash(bytes)))
     }

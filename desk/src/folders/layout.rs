@@ -1,6 +1,5 @@
-//! What was changed in memories of files elsewhere is written to the files: what a team server sent, what was brought back,
-//! what settled a conflict. A file that somebody changed meanwhile is never written over: both changes are put together
-//! where they do not touch, and both texts are kept where they do.
+//! Writes changes of file memories to the files: from sync, restores and settled conflicts. Never overwrites a file
+//! that somebody changed meanwhile: both changes are merged if they do not touch, otherwise both texts stay.
 
 use tessera_engine::Store;
 use tessera_engine::domain::{Content, Memory, MemoryRef, Origin, content_of_file, file_of_content};
@@ -12,11 +11,11 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::place::{Place, is_as_known};
 use super::read::seen;
 
-/// How often it is looked whether more waits.
+/// The maximum number of rounds, because a write may cause another.
 const MOST_TURNS: usize = 8;
 
-/// Writes what is pending. Gives the number of files that were written or removed. A file that cannot be written now waits,
-/// and keeps no other from being written.
+/// Writes pending changes; returns the number of written or deleted files. A file that cannot be written now waits and
+/// does not stop others.
 pub(super) fn lay_out(store: &mut Store) -> Result<usize, StoreError> {
     if !store.has_pending_files()? {
         return Ok(0);
@@ -25,7 +24,7 @@ pub(super) fn lay_out(store: &mut Store) -> Result<usize, StoreError> {
     for row in store.purged_files()? {
         done += usize::from(waiting(remove_purged(store, &row))?);
     }
-    // What comes of one may be another that waits: the other text of a conflict, a file whose place is free now.
+    // One write may make another possible: a conflict copy, or a path that becomes free.
     let mut makes_room = true;
     for _ in 0..MOST_TURNS {
         let written = one_turn(store, makes_room)?;
@@ -33,7 +32,7 @@ pub(super) fn lay_out(store: &mut Store) -> Result<usize, StoreError> {
         if !store.has_pending_files()? || written == 0 && !makes_room {
             break;
         }
-        // Where each waits for another, none does.
+        // If files wait for each other, none is written.
         makes_room = written > 0;
     }
     Ok(done)
@@ -43,11 +42,11 @@ fn one_turn(store: &mut Store, makes_room: bool) -> Result<usize, StoreError> {
     let mut done = 0;
     for pending in store.pending_files()? {
         let Some(path) = pending.memory.file.as_ref().map(|file| file.path.clone()) else { continue };
-        // A server that does not check names may send one that other programs run: it is never written.
+        // A server may send a name that other programs run; such a file is never written.
         if path.is_obeyed() && pending.memory.deleted.is_none() {
             continue;
         }
-        // Another may have taken its place on disk in this turn.
+        // Another file may have taken its path in this round.
         let is_still =
             |row: &FileRow| Ok::<_, StoreError>(store.file_at(&row.path)?.is_some_and(|now| now.id == row.id));
         let is_still = pending.on_disk.as_ref().map(is_still).transpose()?.unwrap_or_default();
@@ -61,7 +60,7 @@ fn one_turn(store: &mut Store, makes_room: bool) -> Result<usize, StoreError> {
     Ok(done)
 }
 
-/// What is wrong with one file is told, and stops nothing.
+/// A problem with one file is logged, and stops nothing.
 fn waiting(laid_out: Result<bool, StoreError>) -> Result<bool, StoreError> {
     match laid_out {
         Err(StoreError::InFile { path, problem }) => {
@@ -73,7 +72,7 @@ fn waiting(laid_out: Result<bool, StoreError>) -> Result<bool, StoreError> {
 }
 
 impl Place {
-    /// While it `makes_room`, what is under another name now is to leave its place first: what somebody wrote into it goes along.
+    /// With `makes_room`, a renamed file first leaves its old path, with all edits.
     fn lay_out(&self, store: &mut Store, pending: &Pending, makes_room: bool) -> Result<bool, StoreError> {
         let there = self.read()?;
         let memory = &pending.memory;
@@ -87,7 +86,7 @@ impl Place {
         self.move_here(store, pending, known, (there, text), makes_room)
     }
 
-    /// Writes where the file lies, or goes together with what somebody wrote there meanwhile.
+    /// Writes the file, or merges with what somebody wrote there meanwhile.
     fn write_or_merge(
         &self,
         store: &mut Store,
@@ -104,7 +103,7 @@ impl Place {
         }
         let owner = store.file_at(&self.path)?;
         match &owner {
-            // What is there is known, and kept: by this memory, or by another that goes elsewhere.
+            // The present file is known and stored, by this memory or by one that moves away.
             Some(row) if row.is_kept && row.stamp.hash == hash => {
                 self.lay_down(store, &pending.memory, text, Expected::Seen(read.seen()))
             }
@@ -117,8 +116,8 @@ impl Place {
         }
     }
 
-    /// Writes over a text of it from when its folder was known before, where the server had that one: the history has it.
-    /// One that no server heard of is an edit.
+    /// Overwrites an old text from an earlier watch of the folder, if the server had it, because the history contains
+    /// it. A text that no server had is an edit.
     fn write_over_older(
         &self,
         store: &mut Store,
@@ -139,14 +138,14 @@ impl Place {
         }
     }
 
-    /// True when what stands here is another's, which is under another name now.
+    /// True if the present file belongs to a memory that has another path now.
     fn is_left_by(&self, store: &Store, row: &FileRow, pending: &Pending) -> Result<bool, StoreError> {
         let owner = store.get(MemoryRef::Id(row.id))?.filter(|owner| owner.deleted.is_none());
         let is_elsewhere = owner.and_then(|owner| owner.file).is_some_and(|file| file.path != self.path);
         Ok(is_elsewhere && row.id != pending.memory.id)
     }
 
-    /// A file that is under another name now: written there, then removed where it was.
+    /// A renamed file: written to the new path, then deleted at the old one.
     fn move_here(
         &self,
         store: &mut Store,
@@ -159,12 +158,13 @@ impl Place {
         if let Some(before) = before.as_ref().filter(|before| before.path.folder() == self.path.folder())
             && self.tree.respell(&before.inside, &self.inside).map_err(|error| self.failed(&error))?
         {
-            // To some systems both are one file: it has its other name now, and what it says is for the next turn.
+            // On some systems both paths are one file; it has its new name now, and the content follows in the next
+            // round.
             store.move_files(&[(known.path.clone(), self.path.clone())], &last_author(&pending.memory))?;
             return Ok(true);
         }
         let old = before.as_ref().map(Self::read).transpose()?.flatten();
-        // What somebody changed under the old name is put together with what came, and goes along.
+        // Edits under the old name are merged and move along.
         let merged = match &old {
             Some(read) if !is_as_known(known, read) => self.merged(store, pending, known.stamp.hash, read)?,
             _ => None,
@@ -174,16 +174,16 @@ impl Place {
         if !self.write_or_merge(store, pending, there, text.clone(), makes_room)? {
             return Ok(false);
         }
-        // Where another text stayed in the new place, what was changed under the old name is there alone.
+        // If another text stays at the new path, the edits stay under the old name.
         let goes_along = is_kept || is_merged && self.read()?.is_some_and(|read| read.bytes == text.as_bytes());
         if let (Some(before), Some(old), true) = (before, old, goes_along) {
-            // What was changed at the last moment stays, as a file of its own.
+            // A last-moment edit stays as a separate file.
             before.remove(&old)?;
         }
         Ok(true)
     }
 
-    /// Writes what the memory says, and takes it as that.
+    /// Writes the memory's text, and records the file.
     fn lay_down(
         &self,
         store: &mut Store,
@@ -194,18 +194,18 @@ impl Place {
         self.intend(store, text.as_bytes(), (memory.id, Vec::new()), &last_author(memory))?;
         match self.write(text.into_bytes(), expected) {
             Ok(file) => take_over(store, memory, file),
-            // Somebody was quicker: it is looked at again the next time.
+            // Somebody was faster; the next round looks again.
             Err(FileError::Changed { .. } | FileError::Exists { .. } | FileError::Gone { .. }) => Ok(false),
             Err(error) => Err(self.failed(&error)),
         }
     }
 
-    /// Removes a file whose memory was deleted elsewhere.
+    /// Deletes a file whose memory was deleted elsewhere.
     fn take_away(&self, store: &mut Store, row: Option<&FileRow>, there: Option<ReadFile>) -> Result<bool, StoreError> {
         let Some(row) = row else { return Ok(false) };
         if let Some(read) = there {
             if !is_as_known(row, &read) {
-                // Somebody changed it, or nobody else has what stands there: that has precedence, and is taken as such.
+                // It was edited, or nobody else has its text: the edit wins and is recorded.
                 let Some(file) = seen(self.path.clone(), read) else { return Ok(false) };
                 return Ok(!store.take_files(&[file])?.is_empty());
             }
@@ -216,7 +216,7 @@ impl Place {
         Ok(!store.files_gone(std::slice::from_ref(&row.path), &Actor::default())?.is_empty())
     }
 
-    /// A file that was changed here while its memory was changed elsewhere.
+    /// A file that was edited here while its memory changed elsewhere.
     fn go_together(&self, store: &mut Store, pending: &Pending, base: u64, read: ReadFile) -> Result<bool, StoreError> {
         match self.merged(store, pending, base, &read)? {
             Some(text) => self.lay_down(store, &pending.memory, text, Expected::Seen(read.seen())),
@@ -224,7 +224,7 @@ impl Place {
         }
     }
 
-    /// What came and what somebody wrote by hand, from what the file said when its bytes had the hash `base`.
+    /// The merge of the received text and a manual edit, based on the text with the hash `base`.
     fn merged(
         &self,
         store: &Store,
@@ -242,8 +242,7 @@ impl Place {
         Ok(merged.map(|merged| file_of_content(merged.as_str()).to_owned()))
     }
 
-    /// What came is written beside the file, and what stands there is taken as it is: the other text of a conflict is that
-    /// which came.
+    /// Writes the received text beside the file as a conflict copy, and records the file as it is.
     fn keep_both(&self, store: &mut Store, pending: &Pending, read: ReadFile) -> Result<bool, StoreError> {
         let Some(file) = seen(self.path.clone(), read) else { return Ok(false) };
         let memory = &pending.memory;
@@ -251,17 +250,17 @@ impl Place {
     }
 }
 
-/// Takes a file that says what its memory does now.
+/// Records a file that now equals its memory.
 fn take_over(store: &mut Store, memory: &Memory, file: Option<SeenFile>) -> Result<bool, StoreError> {
     let Some(file) = file else { return Ok(false) };
     Ok(store.take_file_over(file, memory.rev)?.is_some())
 }
 
-/// A file whose memory was removed for good goes, if it says what that said; one that says something else is another.
+/// Deletes the file of a permanently deleted memory if the text is the same; another text is another file.
 fn remove_purged(store: &mut Store, row: &FileRow) -> Result<bool, StoreError> {
     let Some(place) = Place::of(store, &row.path)? else { return Ok(false) };
     let there = place.read()?;
-    // Its bytes tell, not when it was written: a file that has just arrived is the same text.
+    // The bytes decide, not the time: a newly arrived file has the same text.
     if let Some(read) = there.as_ref().filter(|read| xxh3_64(&read.bytes) == row.stamp.hash) {
         if !place.remove(read)? {
             return Ok(false);
@@ -275,7 +274,7 @@ fn remove_purged(store: &mut Store, row: &FileRow) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Who wrote what a memory says, as far as it says so.
+/// The author of a memory's present text, as far as known.
 fn last_author(memory: &Memory) -> Actor {
     let origin = memory.edited_by.as_ref().map_or_else(|| memory.origin.clone(), |by| Origin::Shared(by.clone()));
     Actor { origin, session: memory.session.clone(), client: memory.client.clone(), ..Actor::default() }

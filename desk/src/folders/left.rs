@@ -1,6 +1,6 @@
-//! Files that stand in a folder and that recall does not know, and why: whoever adds a folder is told what of it is not there.
+//! Skipped files in watched folders, with reasons.
 //!
-//! What a folder looks like: its directories, each with its texts and one number that stands for them.
+//! Also reads a folder's state: its directories, with their texts and digests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,65 +14,64 @@ use tessera_tables::names;
 
 use super::read::{MOST_BYTES, seen};
 
-/// Files that are named for each reason, at most.
+/// The maximum number of listed files per reason.
 const MOST_NAMED: usize = 3;
-/// Letters that are shown of a name that looks like a credential: enough to find it, too few to use it.
+/// The shown characters of a name that looks like a credential: enough to find it, too few to use it.
 const SHOWN: usize = 4;
-/// The longest ending of a name that is shown behind such a one.
+/// The longest shown ending of such a name.
 const MOST_OF_ENDING: usize = 4;
 
 names! {
-/// Why a file is not known, in words that follow a number of files.
+/// Why a file is skipped, in words for a list.
 #[derive(PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Because {
-    /// Its path looks like a credential, and a path is shown wherever its file is.
-    Credential = "whose path looks like a credential",
-    /// It is not UTF-8, or holds a NUL.
-    NoText = "that are no text: not UTF-8, or with a NUL",
-    /// It has more bytes than are read for what a file says.
+    /// Its path looks like a credential, and paths are visible.
+    Credential = "path looks like a credential",
+    /// It is not UTF-8, or contains a NUL.
+    NoText = "not text: not UTF-8, or contains NUL",
+    /// It is too large to index.
     TooLarge = "larger than 1 MiB",
-    /// It cannot be read; below `/memories` also a file that has a second name.
-    Unreadable = "that cannot be read, or have a second name (a hard link)",
-    /// It is known as it was before, and cannot be read now; below `/memories` also a file that has a second name.
-    AsBefore = "that are known as they were, and now cannot be read, or have a second name (a hard link)",
-    /// Its path is longer than paths may be.
-    PathTooLong = "whose path is too long",
+    /// It cannot be read; below `/memories` also a file with a second name.
+    Unreadable = "unreadable, or a hard link",
+    /// It was indexed before and cannot be read now; below `/memories` also a file with a second name.
+    AsBefore = "still found with its earlier text, because it is now unreadable or a hard link",
+    /// Its path is too long.
+    PathTooLong = "path is too long",
     /// It was not read yet.
-    NotYet = "that were not read yet",
-    /// It is a link, or a device: none is followed.
-    NoFile = "that are links or devices",
-    /// Its name is not UTF-8, so that no path can say it.
-    OddName = "whose name is not UTF-8; rename them",
-    /// Its name says that it is a picture, an archive, a program.
-    NoTextByName = "that are no text by their name",
+    NotYet = "not read yet",
+    /// It is a link or a device, which is never followed.
+    NoFile = "a symbolic link or a device",
+    /// Its name is not UTF-8, so no path can express it.
+    OddName = "name is not UTF-8; rename the file",
+    /// Its name belongs to a picture, an archive or a program.
+    NoTextByName = "not text, according to the file extension",
 }
 }
 
-/// Files of a folder that are not known for one reason.
+/// Files of a folder that are skipped for one reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// The reason.
     pub why: Because,
     /// How many.
     pub files: usize,
-    /// The paths of the first of them. Of a name that looks like a credential they show the beginning.
+    /// The first paths. A name that looks like a credential is shortened.
     pub some: Vec<String>,
 }
 
-/// What of a folder is not known, a reason after the other; nothing of one that is away.
+/// The skipped files of a folder, by reason; empty if the folder is not available.
 ///
 /// # Errors
-/// When the store cannot be read.
+/// If the store cannot be read.
 pub fn left_out(store: &Store, folder: &Folder) -> Result<Vec<LeftOut>, StoreError> {
     Ok(found(store, folder)?.1)
 }
 
-/// The files of all folders that could be known and are not, though nothing keeps them out: their directories are to be
-/// compared again, however they look.
+/// Marks directories for comparison that contain files without a reason for skipping.
 ///
 /// # Errors
-/// When the store cannot be read or written.
+/// If the store cannot be read or written.
 pub(super) fn doubt_what_is_not_known(store: &mut Store) -> Result<bool, StoreError> {
     let mut is_any = false;
     for folder in store.folders()? {
@@ -84,7 +83,7 @@ pub(super) fn doubt_what_is_not_known(store: &mut Store) -> Result<bool, StoreEr
     Ok(is_any)
 }
 
-/// Directories in which a file is that is not read yet, and all that is left out.
+/// Directories with an unread file, and all skipped files.
 fn found(store: &Store, folder: &Folder) -> Result<(Vec<String>, Vec<LeftOut>), StoreError> {
     let Ok(tree) = Tree::open(&folder.dir, &folder.name) else { return Ok(Default::default()) };
     let known: Vec<String> =
@@ -99,7 +98,7 @@ fn found(store: &Store, folder: &Folder) -> Result<(Vec<String>, Vec<LeftOut>), 
             of.some.push(format!("/{}/{}", folder.name, shown(path)));
         }
     };
-    // What cannot be looked at as a whole is told as away.
+    // A folder that cannot be read is reported as not available.
     let _ = tree.walk(&options(), &mut |entry| match entry {
         Entry::Directory { path: directory, files, .. } => {
             for file in files {
@@ -130,7 +129,7 @@ fn found(store: &Store, folder: &Folder) -> Result<(Vec<String>, Vec<LeftOut>), 
     Ok((unread, left.into_values().collect()))
 }
 
-/// Why a file that a look found is not known.
+/// Why a found file is skipped.
 fn reason(tree: &Tree, folder: &Folder, path: &str) -> Because {
     if holds_token(path) {
         return Because::Credential;
@@ -144,7 +143,7 @@ fn reason(tree: &Tree, folder: &Folder, path: &str) -> Because {
     }
 }
 
-/// A path of which names that look like a credential are shown by their beginning.
+/// A path in which credential-like names are shortened.
 fn shown(path: &str) -> String {
     let name = |name: &str| {
         if !holds_token(name) {
@@ -159,43 +158,42 @@ fn shown(path: &str) -> String {
     path.split('/').map(name).collect::<Vec<_>>().join("/")
 }
 
-/// Counted up whenever other files than before are left out: every directory is compared once more then, so that no file
-/// stays out of sight for a rule that is not there any more.
+/// Increase it with every change of the rules for skipped files; every directory is then compared again.
 const RULES: u64 = 2;
-/// Files of a folder that are looked at, at most.
+/// The maximum number of files per folder.
 const MOST_FILES: usize = 200_000;
 
 /// A folder as it looks.
 #[derive(Debug, Default)]
 pub(super) struct Look {
     pub(super) directories: Vec<Directory>,
-    /// Directories that could not be read to their end: what is known of their files is as true as before.
+    /// Directories that were not read completely; their known files stay valid.
     pub(super) unreadable: Vec<String>,
 }
 
 /// A directory of a folder.
 #[derive(Debug)]
 pub(super) struct Directory {
-    /// Beneath the folder; empty for itself.
+    /// The path below the folder; empty for the folder itself.
     pub(super) path: String,
     pub(super) digest: u64,
-    /// Its texts, by their paths beneath the folder.
+    /// Its texts, by path below the folder.
     pub(super) files: Vec<(String, Stamp)>,
-    /// Files that are there and could not be looked at.
+    /// Existing files that could not be examined.
     pub(super) unreadable: Vec<String>,
-    /// What is there and no text to be read: too large, a link.
+    /// Existing files that are not readable text: too large, or links.
     pub(super) unfit: Vec<String>,
 }
 
 impl Look {
-    /// Looks through a folder.
+    /// Scans a folder.
     ///
     /// # Errors
-    /// When the folder itself cannot be read.
+    /// If the folder itself cannot be read.
     pub(super) fn at(tree: &Tree) -> Result<Self, FileError> {
         let mut look = Self::default();
         tree.walk(&options(), &mut |entry| match entry {
-            // Nothing in it is known, and neither is it: its name would be noted.
+            // A directory with such a name is ignored, because its name would be stored.
             Entry::Directory { path, .. } if holds_token(path) => {}
             Entry::Directory { path, digest, files } => look.directories.push(Directory {
                 path: path.to_owned(),
@@ -219,12 +217,12 @@ impl Look {
         Ok(look)
     }
 
-    /// True where there is no text in it.
+    /// True if it contains no text.
     pub(super) fn is_empty(&self) -> bool {
         self.directories.iter().all(|directory| directory.files.is_empty())
     }
 
-    /// All that stands there and is no directory.
+    /// All existing names except directories.
     pub(super) fn standing(&self) -> BTreeSet<&str> {
         let files = self.directories.iter().flat_map(|directory| {
             directory.files.iter().map(|(path, _)| path).chain(&directory.unfit).chain(&directory.unreadable)
@@ -232,16 +230,16 @@ impl Look {
         files.map(String::as_str).collect()
     }
 
-    /// True for a directory of which it is not known what is in it.
+    /// True for a directory with unknown content.
     pub(super) fn hides(&self, path: &str) -> bool {
         self.unreadable.iter().any(|hidden| is_below(path, hidden))
     }
 }
 
-/// True when a folder looks as its directories are known to, without keeping what is in them.
+/// True if a folder matches its known digests, without storing its content.
 ///
 /// # Errors
-/// When the folder itself cannot be read.
+/// If the folder itself cannot be read.
 pub(super) fn is_as_known(tree: &Tree, known: &BTreeMap<String, u64>) -> Result<bool, FileError> {
     let (mut is_same, mut same, mut hidden) = (true, 0, Vec::new());
     tree.glance(&options(), &mut |entry| match entry {
@@ -254,10 +252,10 @@ pub(super) fn is_as_known(tree: &Tree, known: &BTreeMap<String, u64>) -> Result<
     Ok(is_same && same + if hidden.is_empty() { 0 } else { not_seen() } == known.len())
 }
 
-/// The directories of a folder, beneath it; `None` for more than so many.
+/// The directories of a folder; `None` if there are too many.
 ///
 /// # Errors
-/// When the folder itself cannot be read.
+/// If the folder itself cannot be read.
 #[cfg(feature = "team")]
 pub(super) fn directories(tree: &Tree, most: usize) -> Result<Option<Vec<String>>, FileError> {
     let mut found = Vec::new();
@@ -272,7 +270,7 @@ pub(super) fn options() -> WalkOptions {
     WalkOptions { most_bytes: MOST_BYTES, most_files: MOST_FILES, endings: Vec::new(), seed: RULES }
 }
 
-/// A path and those of the directories that it is in.
+/// A path and its parent directories.
 pub(super) fn upwards(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |path| path.rsplit_once('/').map(|(directory, _)| directory))
 }
@@ -285,15 +283,15 @@ pub(super) fn joined(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
 }
 
-/// Words of prose with which some keys begin, and some names of notes.
+/// Ordinary words with which some keys and note names begin.
 const PROSE: [&str; 8] = ["api", "key", "keys", "pass", "password", "secret", "token", "tokens"];
-/// The shortest name that is a credential as a whole.
+/// The minimum length of a name that is a credential as a whole.
 const LEAST_OF_TOKEN: usize = 20;
-/// And of one that begins with a word of prose.
+/// The minimum length if it begins with an ordinary word.
 const LEAST_WITH_WORD: usize = 31;
 
-/// True for a path of which a name, or a piece of one, is a credential by its own look. Names are made of the words of notes:
-/// what may only be one for the words before it is none, and `key-value-stores-are-…` is none for beginning as some keys do.
+/// True if a name in the path, or a part of one, looks like a credential by itself. Note names consist of words, so
+/// `key-value-stores-are-…` is not one although some keys begin that way.
 pub(super) fn holds_token(path: &str) -> bool {
     let is_token = |name: &str| {
         let mut found = findings(name).into_iter().filter(|finding| finding.span.start == 0);
@@ -302,7 +300,7 @@ pub(super) fn holds_token(path: &str) -> bool {
     path.split(['/', ' ']).any(is_token) || pieces(path).any(|piece| !is_clean(piece))
 }
 
-/// True for what looks like a credential and is no name made of words.
+/// True for a credential-like text that does not consist of words.
 fn is_no_name(token: &str) -> bool {
     let begins_as_prose = pieces(token).next().is_some_and(|first| PROSE.contains(&first));
     // No word is a group of a UUID.
@@ -319,12 +317,12 @@ fn is_no_name(token: &str) -> bool {
     }
 }
 
-/// What stands between hyphens, dots and the like.
+/// The parts between hyphens, dots and similar characters.
 fn pieces(name: &str) -> impl Iterator<Item = &str> {
     name.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
 }
 
-/// True for a piece that is no word, and longer than what tells names apart: the last group of a UUID.
+/// True for a part that is not a word, and longer than the last group of a UUID.
 fn is_drawn(piece: &str) -> bool {
     const LONGEST_OF_UUID: usize = 12;
     piece.len() > LONGEST_OF_UUID

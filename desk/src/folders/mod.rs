@@ -1,6 +1,5 @@
-//! Folders of files that recall knows: what changed in them is found and taken, what changed in their memories is written
-//! to them, and the memory tool's commands are run on them. Files are the truth of what they say; nothing here writes into
-//! a file but what somebody asked for.
+//! Watched folders: finds changes in files, writes changes of memories to files, and runs the memory tool. Files are
+//! the source of truth; nothing is written without a request.
 
 mod add;
 mod aside;

@@ -1,4 +1,4 @@
-//! A path in a folder that may be written: read, written, and removed where it is what it was.
+//! A writable path in a folder: reads, writes, and deletes a file if it is unchanged.
 
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, MemoryUuid};
@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::read::{MOST_BYTES, failed, folder, opened, refused, seen};
 
-/// A path of a folder that may be written.
+/// A writable path in a folder.
 pub(super) struct Place {
     pub(super) tree: Tree,
     pub(super) path: FilePath,
@@ -17,7 +17,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// `None` where its folder is not there.
+    /// `None` if its folder is not available.
     pub(super) fn of(store: &Store, path: &FilePath) -> Result<Option<Self>, StoreError> {
         let folders = store.folders()?;
         let folder = folders.iter().find(|folder| folder.name == path.folder() && folder.is_writable);
@@ -27,24 +27,18 @@ impl Place {
         Ok(Some(Self { tree, path: path.clone(), inside }))
     }
 
-    /// Where somebody asks for a change.
+    /// The path for a requested change.
     ///
     /// # Errors
-    /// When its folder is not known, only read, or not there.
+    /// If its folder is unknown, read-only, or not available.
     pub(super) fn writable(store: &Store, path: &FilePath) -> Result<Self, StoreError> {
         let folder = folder(store, path)?;
         if !folder.is_writable {
-            return Err(refused(
-                path,
-                "is in a folder that is only read; `tessera files add` with --writable changes that",
-            ));
+            return Err(refused(path, "is in a read-only folder; add the folder with --writable to change it"));
         }
         let (tree, inside) = opened(&folder, path)?;
         if tree.has_second_name(&inside) {
-            return Err(refused(
-                path,
-                "has a second name (a hard link), so it is only read; a copy in its place has one name",
-            ));
+            return Err(refused(path, "is a hard link, so it is read-only; replace it by a copy"));
         }
         Ok(Self { tree, path: path.clone(), inside })
     }
@@ -53,7 +47,7 @@ impl Place {
         failed(&self.path, error)
     }
 
-    /// The file as it is now; `None` where there is none.
+    /// The present file; `None` if there is none.
     pub(super) fn read(&self) -> Result<Option<ReadFile>, StoreError> {
         match self.tree.read(&self.inside, MOST_BYTES) {
             Ok(read) => Ok(Some(read)),
@@ -62,7 +56,7 @@ impl Place {
         }
     }
 
-    /// Notes that this is about to be written here, as the text of a memory and by whom.
+    /// Records the intended text and its author.
     pub(super) fn intend(
         &self,
         store: &mut Store,
@@ -73,14 +67,14 @@ impl Place {
         store.intend(&[Intent { path: self.path.clone(), hash: xxh3_64(bytes), memory, secrets }], actor)
     }
 
-    /// Writes what was intended, and gives the file as it was written: what somebody else writes there right after is for the
-    /// next look. `None` for what is no text.
+    /// Writes the intended text; returns the file as written, so later edits are found by the next scan. `None` if it
+    /// is not text.
     pub(super) fn write(&self, bytes: Vec<u8>, expected: Expected) -> Result<Option<SeenFile>, FileError> {
         let stamp = self.tree.write(&self.inside, &bytes, expected)?;
         Ok(seen(self.path.clone(), ReadFile { bytes, stamp }))
     }
 
-    /// Removes the file where it still is what was read, or is gone already. False where it is another one now.
+    /// Deletes the file if it is unchanged or already gone. False if it changed.
     pub(super) fn remove(&self, read: &ReadFile) -> Result<bool, StoreError> {
         match self.tree.remove(&self.inside, Expected::Seen(read.seen())) {
             Ok(()) | Err(FileError::NotFound { .. } | FileError::Nothing { .. } | FileError::Gone { .. }) => Ok(true),
@@ -90,7 +84,7 @@ impl Place {
     }
 }
 
-/// True when a file is what is known of it, and kept.
+/// True if a file matches its stored row.
 pub(super) fn is_as_known(row: &FileRow, read: &ReadFile) -> bool {
     row.is_kept && xxh3_64(&read.bytes) == row.stamp.hash
 }

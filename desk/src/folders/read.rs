@@ -1,4 +1,4 @@
-//! A folder opened, and a file read as the store takes it.
+//! Opens a folder, and reads a file for the store.
 
 use std::fs::File;
 use std::thread::sleep;
@@ -11,17 +11,17 @@ use tessera_engine::store::{FileStamp, Folder, MEMORIES, SeenFile, StoreError, t
 use tessera_files::{FileError, ReadFile, RelativePath, Tree};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The largest file that is read for what it says.
+/// The maximum size of an indexed file.
 pub(super) const MOST_BYTES: u64 = 1024 * 1024;
 
-/// How long somebody waits who wants to write.
+/// How long a writer waits.
 const PATIENCE: Duration = Duration::from_secs(30);
 const NAP: Duration = Duration::from_millis(3);
 
-/// Whoever holds it is alone in changing what is known of files.
-pub(super) struct Held(#[expect(dead_code, reason = "held, and let go of with it")] File);
+/// The lock for changes of the file index.
+pub(super) struct Held(#[expect(dead_code, reason = "the lock is released with this value")] File);
 
-/// Waits until nobody else changes what is known of files, for so long at most; `None` then.
+/// Waits for the lock for a limited time; `None` after it.
 pub(super) fn held(store: &Store, patience: Duration) -> Result<Option<Held>, StoreError> {
     let path = store.home().files_lock();
     let begun = Instant::now();
@@ -35,12 +35,12 @@ pub(super) fn held(store: &Store, patience: Duration) -> Result<Option<Held>, St
     }
 }
 
-/// The same for somebody who has something to write.
+/// The same for a writer.
 pub(super) fn held_to_write(store: &Store) -> Result<Held, StoreError> {
     held(store, PATIENCE)?.ok_or_else(|| StoreError::Busy { path: store.home().files_lock() })
 }
 
-/// The folder that is always there, known from when its directory is.
+/// The folder `memories`, which is known once its directory exists.
 pub(super) fn note_memories(store: &mut Store) -> Result<(), StoreError> {
     let dir = store.home().memories();
     if !dir.is_dir() || store.folders()?.iter().any(|folder| folder.name == MEMORIES) {
@@ -52,7 +52,7 @@ pub(super) fn note_memories(store: &mut Store) -> Result<(), StoreError> {
 /// A folder by its name.
 pub(super) fn folder(store: &Store, path: &FilePath) -> Result<Folder, StoreError> {
     let found = store.folders()?.into_iter().find(|folder| folder.name == path.folder());
-    found.ok_or_else(|| refused(path, "is in no folder that is known; `tessera files list` names them"))
+    found.ok_or_else(|| refused(path, "is not in a watched folder; `tessera files list` lists the folders"))
 }
 
 /// A folder, and a path in it.
@@ -62,7 +62,7 @@ pub(super) fn opened(folder: &Folder, path: &FilePath) -> Result<(Tree, Relative
     Ok((tree, inside))
 }
 
-/// A file as the store takes it; `None` for one that is no text.
+/// A file for the store; `None` if it is not text.
 pub(super) fn seen(path: FilePath, read: ReadFile) -> Option<SeenFile> {
     let stamp = stamp_of(&read.stamp, xxh3_64(&read.bytes));
     let text = String::from_utf8(read.bytes).ok().filter(|text| !text.contains('\0'))?;
@@ -73,7 +73,7 @@ pub(super) fn stamp_of(stamp: &tessera_files::Stamp, hash: u64) -> FileStamp {
     FileStamp { size: stamp.size, modified: stamp.modified, inode: stamp.inode, hash }
 }
 
-/// Why something cannot be done with a file.
+/// The error for a rejected file operation.
 pub(super) fn refused(path: &FilePath, problem: &str) -> StoreError {
     StoreError::InFile { path: path.clone(), problem: problem.to_owned() }
 }
@@ -82,7 +82,8 @@ pub(super) fn failed(path: &FilePath, error: &FileError) -> StoreError {
     refused(path, &error.to_string())
 }
 
-/// What a file says now, without credentials; `None` where it cannot be read. For one that no memory holds whole.
+/// The present text of a file without credentials; `None` if it cannot be read. For files that are not stored
+/// completely.
 pub(crate) fn text_now(store: &Store, path: &FilePath) -> Result<Option<String>, StoreError> {
     let Some(folder) = store.folders()?.into_iter().find(|folder| folder.name == path.folder()) else {
         return Ok(None);

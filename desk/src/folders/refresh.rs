@@ -1,4 +1,4 @@
-//! What changed in the folders is found and taken.
+//! Finds and records changes in watched folders.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
@@ -14,53 +14,52 @@ use super::layout::lay_out;
 use super::left::{Directory, Look, doubt_what_is_not_known, holds_token, upwards};
 use super::read::{MOST_BYTES, held, note_memories, seen, stamp_of};
 
-/// Files that are read before they are taken, and bytes; fewer where somebody waits.
+/// The maximum number of files and bytes per batch; less if somebody waits.
 const AT_ONCE: usize = 2_000;
 const BYTES_AT_ONCE: usize = 16 * 1024 * 1024;
 const AT_ONCE_BRIEFLY: usize = 200;
-/// How long somebody waits who only reads.
+/// How long a reader waits.
 const PATIENCE: Duration = Duration::from_millis(1_500);
-/// What stands for a directory that is to be compared again, however it looks then. It stays known: what was in it is gone
-/// when it is.
+/// A digest that marks a directory for comparison. The directory stays known, so its files disappear with it.
 const TO_BE_COMPARED: u64 = 0;
-/// One word in so many is the same in a file that was renamed and edited.
+/// A renamed and edited file must share one in this many words.
 const LIKE: usize = 3;
-/// How long somebody waits in all who wants an answer now: what is left is found by who watches, or by the next look.
+/// The time limit of a caller who wants an answer now; later scans find the rest.
 const AT_MOST: Duration = Duration::from_millis(700);
 
-/// What a look at the folders found.
+/// The result of a scan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Refreshed {
-    /// Files that are new, or changed.
+    /// New or changed files.
     pub taken: usize,
-    /// Files that are under another name.
+    /// Renamed files.
     pub moved: usize,
-    /// Files that are not there any more.
+    /// Deleted files.
     pub gone: usize,
-    /// Files that were written, or removed, because their memories were changed elsewhere.
+    /// Files that were written or deleted because their memories changed elsewhere.
     pub laid_out: usize,
-    /// True where somebody else is at it.
+    /// True if another process is scanning.
     pub is_busy: bool,
-    /// True where the time was over before all was taken.
+    /// True if the time limit was reached.
     pub is_partial: bool,
 }
 
 impl Refreshed {
-    /// True when something of what is known changed.
+    /// True if the index changed.
     pub fn is_change(&self) -> bool {
         self.taken + self.moved + self.gone + self.laid_out > 0
     }
 }
 
-/// Brings what is known of files up to date: for somebody who reads, and does not wait for long.
+/// Updates the file index for a reader who does not wait long.
 ///
 /// # Errors
-/// When the store cannot be read or written. A folder that cannot be read is noted, and what is known of it stays.
+/// If the store cannot be read or written. An unreadable folder is recorded, and its known files stay.
 pub fn refresh(store: &mut Store) -> Result<Refreshed, StoreError> {
     refresh_patiently(store, PATIENCE)
 }
 
-/// The same for somebody who waits as long as they say for another who is at it.
+/// The same, with a given time for another scan to finish.
 ///
 /// # Errors
 /// As [`refresh`].
@@ -68,7 +67,7 @@ pub fn refresh_patiently(store: &mut Store, patience: Duration) -> Result<Refres
     refresh_until(store, patience, None)
 }
 
-/// The same for somebody who wants an answer now: after some time the rest is left to others.
+/// The same with a time limit; the rest is left to others.
 ///
 /// # Errors
 /// As [`refresh`].
@@ -76,14 +75,14 @@ pub(super) fn refresh_briefly(store: &mut Store) -> Result<Refreshed, StoreError
     refresh_until(store, AT_MOST, Some(Instant::now() + AT_MOST))
 }
 
-/// The same for somebody who waits for nothing: one step is done.
+/// The same without waiting: one step.
 #[cfg(test)]
 pub(super) fn refresh_at_once(store: &mut Store) -> Result<Refreshed, StoreError> {
     let _held = held(store, PATIENCE)?;
     held_until(store, Some(Instant::now() + Duration::from_millis(1)))
 }
 
-/// The same for somebody who asked for it: where something is not known though nothing keeps it out, it is read now.
+/// The same on request: also reads files that are unknown without a reason.
 ///
 /// # Errors
 /// As [`refresh`].
@@ -102,7 +101,7 @@ pub fn refresh_thoroughly(store: &mut Store, patience: Duration) -> Result<Refre
 
 fn refresh_until(store: &mut Store, patience: Duration, end: Option<Instant>) -> Result<Refreshed, StoreError> {
     if store.has_files_for(MEMORIES)? && !store.home().memories().is_dir() {
-        // What another machine told belongs there.
+        // Files from other machines belong there.
         Tree::create(&store.home().memories(), MEMORIES).map_err(|error| unmade(store, &error))?;
     }
     note_memories(store)?;
@@ -120,7 +119,7 @@ fn unmade(store: &Store, error: &FileError) -> StoreError {
     StoreError::File { path: store.home().memories(), source: std::io::Error::other(error.to_string()) }
 }
 
-/// The same for who holds what is known of files.
+/// The same for a caller that holds the lock.
 pub(super) fn refresh_held(store: &mut Store) -> Result<Refreshed, StoreError> {
     held_until(store, None)
 }
@@ -134,7 +133,7 @@ fn held_until(store: &mut Store, end: Option<Instant>) -> Result<Refreshed, Stor
     Ok(refreshed)
 }
 
-/// Compares a folder with what is known of it.
+/// Compares a folder with the index.
 fn look_at(
     store: &mut Store,
     folder: &Folder,
@@ -152,14 +151,14 @@ fn look_at(
     let identity = tree.identity().ok().map(|identity| (identity.device, identity.inode));
     let is_another = folder.identity.is_some() && identity != folder.identity;
     if look.is_empty() && is_another && !store.files_in(&folder.name)?.is_empty() {
-        return note_away(store, folder, "is empty, and another directory than before: is something not mounted?");
+        return note_away(store, folder, "is empty, and another directory than before; is a file system not mounted?");
     }
     if folder.away.is_some() || folder.identity != identity {
         store.put_folder(&Folder { identity, away: None, ..folder.clone() })?;
     }
     let mut changes = Changes::between(store, folder, &look)?;
     let is_over = changes.take(store, folder, &tree, end, refreshed)?;
-    // What is missing may be what a file that was not read yet was renamed from.
+    // A missing file may be the old name of an unread one.
     if is_over {
         changes.settle(store, folder, refreshed)?;
     }
@@ -173,26 +172,26 @@ fn note_away(store: &mut Store, folder: &Folder, problem: &str) -> Result<(), St
     store.put_folder(&Folder { away: Some(problem.to_owned()), ..folder.clone() })
 }
 
-/// A file that differs, how it looks, and what is known of it.
+/// A changed file, its stamp, and its stored row.
 type ChangedFile = (FilePath, Stamp, Option<FileRow>);
 
-/// The same as it was read; no file where it is no text.
+/// A changed file after reading; without a file if it is not text.
 struct ReadNow {
     path: FilePath,
     row: Option<FileRow>,
     file: Result<Option<SeenFile>, FileError>,
 }
 
-/// What differs between a folder and what is known of it.
+/// The differences between a folder and the index.
 #[derive(Default)]
 struct Changes {
-    /// Files to be read, with what is known of them.
+    /// Files to read, with their stored rows.
     differing: Vec<ChangedFile>,
     /// Files that were not found.
     missing: Vec<FileRow>,
-    /// Files that were texts and are none any more: they say nothing, and are not gone.
+    /// Files that are no longer text; they leave recall, but are not deleted.
     mute: Vec<FileRow>,
-    /// What directories look like now.
+    /// The present digests of directories.
     digests: Vec<(String, Option<u64>)>,
 }
 
@@ -211,8 +210,8 @@ impl Changes {
         let gone: Vec<&String> = known.keys().filter(is_gone).collect();
         let standing = if gone.is_empty() { BTreeSet::new() } else { look.standing() };
         for path in gone {
-            // Of what is below a link, or anything else that stands where a directory was, nobody said that it is gone; nor
-            // of what is left out for its name.
+            // Files below a link, or below anything that replaced a directory, are not deleted; nor are files skipped
+            // for their name.
             let is_hidden = holds_token(path) || upwards(path).any(|path| standing.contains(path));
             let rows = direct(store, folder, path)?;
             let found = if is_hidden { &mut changes.mute } else { &mut changes.missing };
@@ -232,7 +231,7 @@ impl Changes {
             if is_same {
                 continue;
             }
-            // A path is shown wherever its file is: one that holds a credential is not known at all.
+            // Paths are visible, so a path with a credential is not indexed at all.
             if holds_token(found) {
                 self.mute.extend(row);
             } else if let Ok(path) = FilePath::new(&folder.name, found) {
@@ -249,7 +248,7 @@ impl Changes {
         Ok(())
     }
 
-    /// Reads what differs, and takes it. False where the time was over before.
+    /// Reads and records the differences. False if the time limit was reached.
     fn take(
         &mut self,
         store: &mut Store,
@@ -258,7 +257,7 @@ impl Changes {
         end: Option<Instant>,
         done: &mut Refreshed,
     ) -> Result<bool, StoreError> {
-        // What is taken now is known, and what a directory looked like before is no word for it any more.
+        // After this, the old digest of the directory is no longer valid.
         let begun: Vec<_> = self.digests.iter().map(|(path, _)| (path.clone(), Some(TO_BE_COMPARED))).collect();
         store.note_digests(&folder.name, &begun)?;
         let mut unread = BTreeSet::new();
@@ -271,7 +270,7 @@ impl Changes {
         let mut read = read_some(tree, folder, &mut left, most);
         while !read.is_empty() {
             let now = std::mem::take(&mut read);
-            // The next are read while these are taken.
+            // Reads the next batch while this one is recorded.
             thread::scope(|scope| {
                 let reading = (left.len() > 0).then(|| scope.spawn(|| read_some(tree, folder, &mut left, most)));
                 let taken = self.take_some(store, now, &mut unread, done);
@@ -293,7 +292,7 @@ impl Changes {
         Ok(true)
     }
 
-    /// Takes files that were read, and notes in which directories some could not be.
+    /// Records files, and marks directories with unreadable ones.
     fn take_some(
         &mut self,
         store: &mut Store,
@@ -312,7 +311,7 @@ impl Changes {
                     read.push(file);
                 }
                 Ok(None) => self.mute.extend(row),
-                // What cannot be read says what it said, and is tried again.
+                // An unreadable file keeps its known state and is tried again.
                 Err(_) => drop(unread.insert(path.inside().rsplit_once('/').map_or("", |(dir, _)| dir).to_owned())),
             }
         }
@@ -329,7 +328,7 @@ impl Changes {
         Ok(())
     }
 
-    /// Takes what is gone out of recall, and notes what directories look like now.
+    /// Removes deleted files from recall, and stores the present digests.
     fn settle(self, store: &mut Store, folder: &Folder, done: &mut Refreshed) -> Result<(), StoreError> {
         let gone: Vec<FilePath> = self.missing.into_iter().map(|row| row.path).collect();
         if !gone.is_empty() {
@@ -342,13 +341,13 @@ impl Changes {
         store.note_digests(&folder.name, &self.digests)
     }
 
-    /// Where a file was before that is under a new name: it is the very same to the system and says something of what it
-    /// said, or it says just what one said that is missing.
+    /// The old path of a renamed file: the same inode with some of the same text, or exactly the text of a missing
+    /// file.
     fn source_of(&mut self, store: &Store, file: &SeenFile) -> Result<Option<FilePath>, StoreError> {
         let is_same = |row: &FileRow| row.stamp.inode != 0 && row.stamp.inode == file.stamp.inode;
         let says_same = |row: &FileRow| row.stamp.hash == file.stamp.hash && !file.text.trim().is_empty();
         let mut at = self.missing.iter().position(is_same);
-        // Systems give the number of a file that is gone to the next one.
+        // File systems reuse inodes of deleted files.
         if let Some(row) = at.and_then(|at| self.missing.get(at))
             && !says_same(row)
             && !is_like(store, row, &file.text)?
@@ -359,13 +358,13 @@ impl Changes {
         if let Some(at) = at {
             return Ok(Some(self.missing.swap_remove(at).path));
         }
-        // One that went elsewhere and left something at its place. A copy of it is another file.
+        // It moved and left something at its old path. A copy is another file.
         let at = self.mute.iter().position(|row| is_same(row) && says_same(row));
         Ok(at.map(|at| self.mute.swap_remove(at).path))
     }
 }
 
-/// True when a text has some of the words that a file had.
+/// True if a text shares some words with a known file.
 fn is_like(store: &Store, row: &FileRow, text: &str) -> Result<bool, StoreError> {
     let Some(before) = store.get(MemoryRef::Id(row.id))? else { return Ok(false) };
     let before = file_of_content(&before.content);
@@ -381,7 +380,7 @@ fn by_hand() -> Actor {
     Actor { origin: Origin::File, ..Actor::default() }
 }
 
-/// The files of a directory that are known, without those of directories in it.
+/// The known files of a directory, without those of subdirectories.
 fn direct(store: &Store, folder: &Folder, directory: &str) -> Result<Vec<FileRow>, StoreError> {
     let inside = if directory.is_empty() { String::new() } else { format!("{directory}/") };
     let mut rows = store.files_below(&folder.name, &inside)?;
@@ -389,7 +388,7 @@ fn direct(store: &Store, folder: &Folder, directory: &str) -> Result<Vec<FileRow
     Ok(rows)
 }
 
-/// Reads as many of what is left as are taken at once.
+/// Reads the next batch.
 fn read_some(tree: &Tree, folder: &Folder, left: &mut impl Iterator<Item = ChangedFile>, most: usize) -> Vec<ReadNow> {
     let mut bytes = 0;
     let mut read = Vec::new();
@@ -404,7 +403,7 @@ fn read_some(tree: &Tree, folder: &Folder, left: &mut impl Iterator<Item = Chang
     read
 }
 
-/// A file as the store takes it; `None` for one that is no text, or too large to be read for what it says.
+/// A file for the store; `None` if it is not text, or too large to index.
 fn read_file(tree: &Tree, folder: &Folder, path: &FilePath, stamp: Stamp) -> Result<Option<SeenFile>, FileError> {
     if stamp.size > MOST_BYTES {
         return Ok(None);

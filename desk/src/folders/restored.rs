@@ -1,5 +1,5 @@
-//! Files that are brought back: as they were when they were deleted, or with an earlier text. What stands on disk and is
-//! kept nowhere else is never written over, nor is a text written that lacks some of what the file said.
+//! Restores files: as they were before deletion, or with an earlier text. Never overwrites content that is stored
+//! nowhere else, and never writes an incomplete text.
 
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, Memory, MemoryRef, file_of_content};
@@ -16,11 +16,11 @@ use super::whole::path_of;
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 
-/// Brings back a file that was deleted, or an earlier text of one.
+/// Restores a deleted file, or an earlier text.
 ///
 /// # Errors
-/// When there is nothing to bring back, when not all of it is kept, when something else is in its place, or its folder is
-/// only read: nothing is written then.
+/// If there is nothing to restore, not all of it is stored, something else has its path, or its folder is read-only.
+/// Nothing is written then.
 pub fn restore_file(
     store: &mut Store,
     caller: &Caller,
@@ -33,13 +33,13 @@ pub fn restore_file(
 }
 
 fn restore_held(store: &mut Store, caller: &Caller, id: MemoryRef, before: Option<u64>) -> Result<Stored, StoreError> {
-    // It may be another one since it was named.
+    // The memory may have changed since it was named.
     let file = store.get(id)?.ok_or(StoreError::NotFound(id))?;
     let path = path_of(&file)?;
     let place = Place::writable(store, path)?;
     let content = match before {
         Some(rev) => content_before(store, &file, rev)?,
-        // What is only over comes back as it is, and what is neither is for the store to refuse.
+        // An expired file returns unchanged; other cases are for the store to reject.
         None if file.deleted.is_none() => return store.restore(id, None, &caller.actor(None)),
         None => file.content.clone(),
     };
@@ -54,39 +54,40 @@ fn restore_held(store: &mut Store, caller: &Caller, id: MemoryRef, before: Optio
     if !says_all_of_file(&content) {
         return Err(refused(
             path,
-            "was longer than what is kept of a file, or had a credential that is kept nowhere: it would come back without \
-             it. `tessera history` with this path and --json shows what is kept; write the file from that",
+            "was too large to keep completely, or contained a credential that is not stored, so the restored file \
+            would be incomplete; `tessera history` with this path and --json shows what is stored; create the \
+            file from it",
         ));
     }
     let restored = store.restore(id, before, &caller.actor(None))?;
     lay_out(store)?;
     if !is_written(store, &restored.memory, path)? {
-        // What waits would be written later, when nobody asks for it.
+        // A pending write would surprise later.
         match before {
             Some(_) => drop(store.restore(id, Some(restored.memory.rev), &caller.actor(None))?),
             None => drop(store.forget(&[id], Erase::Soft, &caller.actor(None))?),
         }
         return Err(refused(
             path,
-            "could not be written, so nothing was brought back; look whether it may be, and try again",
+            "could not be written, so nothing was restored; check the permissions, and try again",
         ));
     }
     store.stored(id)
 }
 
-/// What a file said before a change.
+/// The text of a file before a revision.
 fn content_before(store: &Store, file: &Memory, rev: u64) -> Result<String, StoreError> {
     let id = MemoryRef::Id(file.id);
     let entry = store.history(id)?.into_iter().find(|entry| entry.rev == rev);
     let before = entry.and_then(|entry| entry.before);
-    let problem = "has no earlier text at that change";
+    let problem = "has no earlier text at this revision";
     before.map(|before| before.content).ok_or(StoreError::Conflict { memory: id, problem })
 }
 
-/// Refuses to write where something stands that is not kept: another file, or one that no memory holds whole.
+/// Refuses to overwrite another file, or one that is not stored completely.
 fn refuse_another(store: &Store, file: &Memory, place: &Place) -> Result<(), StoreError> {
     let path = &place.path;
-    let another = "is the path of another file now; move that one away first";
+    let another = "is now the path of another file; move that file away first";
     let read = match place.tree.read(&place.inside, MOST_BYTES) {
         Ok(read) => read,
         Err(FileError::NotFound { .. } | FileError::Gone { .. }) => return Ok(()),
@@ -97,7 +98,8 @@ fn refuse_another(store: &Store, file: &Memory, place: &Place) -> Result<(), Sto
         Some(row) if row.id == file.id && is_as_known(&row, &read) => Ok(()),
         Some(row) if row.id == file.id => Err(refused(
             path,
-            "is not kept whole here, so what it says now would be lost; copy it to another path and delete it first",
+            "is not stored completely, so restoring would lose its present text; copy it to another path and delete \
+            it first",
         )),
         _ => Err(refused(path, another)),
     }
@@ -109,7 +111,7 @@ fn is_written(store: &Store, file: &Memory, path: &FilePath) -> Result<bool, Sto
     Ok(store.file_at(path)?.is_some_and(is_it))
 }
 
-/// Writes a file as it was, with what no memory holds of it.
+/// Writes a file with the parts that no memory contains.
 fn write_back(
     store: &mut Store,
     caller: &Caller,
@@ -117,34 +119,33 @@ fn write_back(
     place: &Place,
     bytes: Vec<u8>,
 ) -> Result<(), StoreError> {
-    // Who wrote it is kept: it is brought back as it was, and nobody wrote it anew.
+    // Its author stays, because nobody wrote it anew.
     let actor = Actor { origin: file.origin.clone(), ..caller.actor(None) };
     place.intend(store, &bytes, (file.id, Vec::new()), &actor)?;
-    // What is no text says nothing, and is there again all the same.
+    // A binary file exists again, but has no text.
     if let Some(file) = place.write(bytes, Expected::Absent).map_err(|error| place.failed(&error))? {
         store.take_files(&[file])?;
     }
     Ok(())
 }
 
-/// Brings back what a path names that no memory stands for: the files of a directory that was deleted, or a file that is
-/// too large to be read for what it says, or no text.
+/// Restores a path without a memory: files of a deleted directory, or a file that is too large or not text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PutBack {
     /// Where it was.
     pub path: FilePath,
 }
 
-/// What came back, and what did not.
+/// The restored files, and the failed ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RestoredFiles {
-    /// The files that are there again.
+    /// The restored files.
     pub restored: Vec<FilePath>,
-    /// Those that are not, each with the reason.
+    /// The failed files, with the reasons.
     pub failed: Vec<(FilePath, String)>,
 }
 
-/// Writes the copy of a file that no memory stands for. False where there is none.
+/// Restores the copy of a file without a memory. False if there is none.
 fn put_back(store: &Store, path: &FilePath) -> Result<bool, StoreError> {
     let Some(bytes) = aside::kept(store, path, None, None)? else { return Ok(false) };
     let place = Place::writable(store, path)?;
@@ -153,7 +154,7 @@ fn put_back(store: &Store, path: &FilePath) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Removes for good the copies of what a path names, or was below it, and no memory stood for.
+/// Permanently deletes the copies of a path, and below it, without memories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DropCopies {
     /// Where it was.
@@ -161,7 +162,7 @@ pub struct DropCopies {
 }
 
 impl UseCase for DropCopies {
-    /// What cannot be brought back any more.
+    /// The paths that can no longer be restored.
     type Outcome = Vec<FilePath>;
     const EFFECT: Effect = Effect::Destroys;
 
@@ -175,7 +176,7 @@ impl UseCase for DropCopies {
     }
 }
 
-/// True where one thing cannot come back: others may.
+/// True if only this file cannot be restored.
 fn is_of_one(error: &StoreError) -> bool {
     matches!(
         error,
@@ -197,7 +198,7 @@ impl UseCase for PutBack {
         refresh_held(store)?;
         let mut back = RestoredFiles::default();
         for id in store.files_deleted_below(&self.path)? {
-            // One that cannot come back keeps no other away.
+            // One failure does not stop the others.
             match restore_held(store, caller, MemoryRef::Id(id), None) {
                 Ok(restored) => back.restored.push(path_of(&restored.memory)?.clone()),
                 Err(error) if is_of_one(&error) => {
@@ -209,7 +210,7 @@ impl UseCase for PutBack {
                 Err(error) => return Err(error),
             }
         }
-        // Then what no memory stands for: the path itself, or what was below it.
+        // Then files without memories: the path itself, or those below it.
         for path in std::iter::once(self.path.clone()).chain(aside::kept_below(store, &self.path)) {
             match put_back(store, &path) {
                 Ok(true) => back.restored.push(path),
@@ -219,7 +220,7 @@ impl UseCase for PutBack {
             }
         }
         if back.restored.is_empty() && back.failed.is_empty() {
-            return Err(refused(&self.path, "is no file that is known, and none was deleted there"));
+            return Err(refused(&self.path, "is not a known file, and no deleted file had this path"));
         }
         Ok(back)
     }

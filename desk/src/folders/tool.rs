@@ -1,5 +1,5 @@
-//! The memory tool: its six commands on the files of one folder, with the exact words that models were trained on. What a
-//! command writes is looked through for credentials first, and known as the caller's.
+//! The memory tool: six commands on the files of a folder, with the words that models were trained on. Written texts
+//! are screened first, and recorded with the caller as author.
 
 use std::borrow::Cow;
 
@@ -18,19 +18,19 @@ use super::refresh::refresh_held;
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 
-/// Directories that the end of a listing names: the first number of these that leaves room.
+/// Numbers of directories to name at the end of a listing; the first that leaves room is used.
 const NAMED: [usize; 4] = [8, 3, 1, 0];
 /// The bytes of the longest token of o200k_base.
 const LONGEST_TOKEN: usize = 128;
-/// One token in so many is for that end, at most.
+/// One in this many tokens is for the end, at most.
 const ENDS_IN: u32 = 3;
 
-/// What holds of the memory tool's commands.
+/// The settings of the memory tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileRules {
-    /// True where `create` may write over a file that is there; its old text stays in the history.
+    /// True if `create` may overwrite a file; the history keeps the old text.
     pub overwrite: bool,
-    /// Bytes of a file that is written.
+    /// The maximum size of a written file.
     pub most_bytes: u64,
     /// Tokens of a reply.
     pub max_tokens: u32,
@@ -45,7 +45,7 @@ impl Default for FileRules {
 /// Runs one command of the memory tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileCommand {
-    /// The command, as a client sends it.
+    /// The command as a client sends it.
     pub command: Value,
     /// What holds of it.
     pub rules: FileRules,
@@ -65,7 +65,7 @@ impl UseCase for FileCommand {
     const EFFECT: Effect = Effect::Destroys;
 
     fn run(mut self, store: &mut Store, caller: &Caller) -> Result<ToolReply, StoreError> {
-        // A budget is in the tokens of whoever reads it; from here on all are counted in those of o200k_base.
+        // The budget uses the reader's tokens; from here on, o200k_base tokens are counted.
         self.rules.max_tokens = match TokenBudget::try_from(self.rules.max_tokens) {
             Ok(budget) => caller.profile.to_o200k(budget).0,
             Err(_) => self.rules.max_tokens,
@@ -73,16 +73,16 @@ impl UseCase for FileCommand {
         match run(store, caller, &self) {
             Ok(text) => Ok(ToolReply { text, is_error: false }),
             Err(Failed::File(error)) => Ok(self.refused(&error.to_string())),
-            Err(Failed::Path(kind)) => Ok(self.refused(&format!(
-                "path: holds a {kind}, and a path is shown wherever its file is; name it otherwise"
-            ))),
+            Err(Failed::Path(kind)) => {
+                Ok(self.refused(&format!("path: contains a {kind}, and paths are visible; use another path")))
+            }
             Err(Failed::Store(error)) => Err(error),
         }
     }
 }
 
 impl FileCommand {
-    /// Why it was not done, as far as the budget goes.
+    /// The error, within the budget.
     fn refused(&self, why: &str) -> ToolReply {
         ToolReply { text: clipped(why, self.rules.max_tokens), is_error: true }
     }
@@ -90,7 +90,7 @@ impl FileCommand {
 
 enum Failed {
     File(FileError),
-    /// A path holds a credential of this kind.
+    /// A path contains a credential of this kind.
     Path(String),
     Store(StoreError),
 }
@@ -121,7 +121,7 @@ fn run(store: &mut Store, caller: &Caller, asked: &FileCommand) -> Result<String
     }
     refuse_credentials(&tree, &command)?;
     let _held = held_to_write(store)?;
-    // What somebody changed by hand is theirs.
+    // Manual edits belong to the user.
     refresh_held(store)?;
     let mut secrets = screened(store, &tree, &mut command)?;
     let lock = tree.lock()?;
@@ -136,7 +136,7 @@ fn run(store: &mut Store, caller: &Caller, asked: &FileCommand) -> Result<String
     Ok(reply + &aside)
 }
 
-/// Takes credentials out of the lines that are shown, as every reply has it: found in the whole text, as one may go over lines.
+/// Hides credentials in shown lines. The whole text is scanned, because a credential may span lines.
 fn mask(prepared: &mut Prepared) {
     let written = prepared.changes.iter().find_map(|change| match change {
         Change::Write { text, .. } => Some(text),
@@ -156,7 +156,7 @@ fn mask(prepared: &mut Prepared) {
     }
 }
 
-/// A file that was shown was read: `tessera files unread` goes by that.
+/// Records that a file was shown, for `tessera files unread`.
 fn note_shown(store: &Store, tree: &Tree, command: &Command) -> Result<(), Failed> {
     for path in command.paths() {
         let path = tree.path(path)?;
@@ -167,7 +167,7 @@ fn note_shown(store: &Store, tree: &Tree, command: &Command) -> Result<(), Faile
     Ok(())
 }
 
-/// What was taken out of what a command writes, sealed for the memory that stands for the file, or is to.
+/// The redacted secrets of a written text, encrypted for the memory of the file.
 #[derive(Default)]
 struct Sealed {
     memory: Option<MemoryUuid>,
@@ -175,7 +175,7 @@ struct Sealed {
 }
 
 impl Sealed {
-    /// The memory that stands for a file: one and the same for all of a command, also where there is none yet.
+    /// The memory of a file, the same for the whole command, also for a new file.
     fn memory(&mut self, store: &Store, path: &RelativePath) -> Result<MemoryUuid, StoreError> {
         let id = match self.memory {
             Some(id) => id,
@@ -186,7 +186,7 @@ impl Sealed {
     }
 }
 
-/// Writing over a file takes its text out of the world where no memory holds all of it.
+/// Copies a file that is not stored completely before it is overwritten.
 fn keep_what_is_not_kept(store: &Store, command: &Command, prepared: &Prepared) -> Result<(), Failed> {
     for change in &prepared.changes {
         if let (Command::Create { .. }, Change::Write { path, before: Some(_), .. }) = (command, change) {
@@ -199,7 +199,7 @@ fn keep_what_is_not_kept(store: &Store, command: &Command, prepared: &Prepared) 
     Ok(())
 }
 
-/// A credential may only be one together with what stands around it in the file. What somebody wrote there by hand stays.
+/// A credential may be recognisable only with its context in the file. Hand-written credentials stay.
 fn screen_what_comes_together(store: &Store, prepared: &mut Prepared, secrets: &mut Sealed) -> Result<(), Failed> {
     for change in &mut prepared.changes {
         let Change::Write { path, text, before_text, .. } = change else { continue };
@@ -216,7 +216,7 @@ fn screen_what_comes_together(store: &Store, prepared: &mut Prepared, secrets: &
     Ok(())
 }
 
-/// A path is shown wherever its file is: no credential may stand in it.
+/// Rejects paths with a credential, because paths are visible.
 fn refuse_credentials(tree: &Tree, command: &Command) -> Result<(), Failed> {
     for path in command.paths() {
         tree.path(path)?;
@@ -228,7 +228,7 @@ fn refuse_credentials(tree: &Tree, command: &Command) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Takes credentials out of what a command writes.
+/// Redacts credentials in a written text.
 fn screened(store: &Store, tree: &Tree, command: &mut Command) -> Result<Sealed, Failed> {
     let mut secrets = Sealed::default();
     let Some(path) = command.paths().first().map(|path| tree.path(path)).transpose()? else { return Ok(secrets) };
@@ -246,10 +246,10 @@ fn screened(store: &Store, tree: &Tree, command: &mut Command) -> Result<Sealed,
     Ok(secrets)
 }
 
-/// What is said of what was set aside.
+/// The message about redacted secrets.
 fn told(secrets: &[Secret]) -> String {
     let said = secrets.iter().map(|secret| {
-        format!("\n[secret {}: {}] stands for a credential that was taken out and sealed.", secret.name, secret.kind)
+        format!("\n[secret {}: {}] replaces a credential, which was encrypted.", secret.name, secret.kind)
     });
     said.collect()
 }
@@ -294,12 +294,12 @@ fn carry_out(
     Ok(())
 }
 
-/// A path of the tool's as everybody sees it.
+/// A path in the canonical form.
 fn file_path(path: &RelativePath) -> Result<FilePath, StoreError> {
     Ok(FilePath::new(path.folder(), path.relative())?)
 }
 
-/// The beginning of a text that may cost so many tokens.
+/// The beginning of a text within a number of tokens.
 fn clipped(text: &str, most: u32) -> String {
     if text.len() <= most as usize * LONGEST_TOKEN && O200k.count(text) <= most {
         return text.to_owned();
@@ -308,8 +308,8 @@ fn clipped(text: &str, most: u32) -> String {
     with_mark(most_that_fits(text.len(), |bytes| O200k.count(&with_mark(bytes)) <= most))
 }
 
-/// The largest number below one that is too much, or 0 where none fits. Numbers are tried from below: what is tried costs as
-/// much as what fits, however long the whole is.
+/// The largest number below one that is too large, or 0. Tries from below, so the cost depends on what fits, not on the
+/// total.
 fn most_that_fits(too_much: usize, is_fit: impl Fn(usize) -> bool) -> usize {
     let (mut fits, mut too_much) = (0, too_much);
     let mut next = 64;
@@ -327,14 +327,14 @@ fn most_that_fits(too_much: usize, is_fit: impl Fn(usize) -> bool) -> usize {
     fits
 }
 
-/// A reply of so many tokens at most; what is left out is said, and how to see it.
+/// The reply within a number of tokens; says what is missing and how to see it.
 fn within(reply: &Reply, most: u32) -> String {
     let text = reply.text();
-    // A token has a byte at least, and no more than so many.
+    // A token has at least one byte, and at most this many.
     if text.len() <= most as usize || text.len() <= most as usize * LONGEST_TOKEN && O200k.count(&text) <= most {
         return text;
     }
-    // Where the names of directories would take the place of what is listed, fewer are named.
+    // Names fewer directories if they would displace entries.
     let mut cut = String::new();
     for named in NAMED {
         cut = cut_within(&reply.clone().naming(named), most);
@@ -343,11 +343,11 @@ fn within(reply: &Reply, most: u32) -> String {
             break;
         }
     }
-    // The budget holds also where it leaves no room for the heading.
+    // The budget holds even without room for the header.
     clipped(&cut, most)
 }
 
-/// The first rows of a reply that is too long.
+/// The first rows of a long reply.
 fn cut_within(reply: &Reply, most: u32) -> String {
     let is_within = |text: &str| O200k.count(text) <= most;
     let rows = most_that_fits(reply.rows.len(), |rows| is_within(&reply.first(rows, 0)));

@@ -1,6 +1,6 @@
-//! Files that nobody was given for long: listed, and deleted where somebody says so.
+//! Unused files: lists and deletes them.
 //!
-//! A look at the folders beside other work: whether anything there is other than it was, without the store.
+//! Also checks folders for changes beside other work, without the store.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -19,30 +19,30 @@ use super::whole::forget_held;
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 
-/// Files that are deleted together: all of them, or none.
+/// The number of files that are deleted together, all or none.
 const AT_ONCE: usize = 500;
 
-/// Lists files that were neither given nor changed for some days, the one of which that is longest ago first.
+/// Lists files that were neither used nor changed for some days, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unread {
     /// The days.
     pub days: u32,
 }
 
-/// A file that was not read for long.
+/// An unused file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnreadFile {
     /// Where.
     pub path: FilePath,
-    /// When all or a part of it was given last; never, as far as this machine knows.
+    /// When it, or a part of it, was last used; never, as far as this machine knows.
     pub last_read: Option<Timestamp>,
-    /// When it was added, edited, renamed or brought back last.
+    /// When it was last added, edited, renamed or restored.
     pub changed: Timestamp,
     /// Bytes.
     pub bytes: u64,
-    /// True where it may be deleted by whoever is asked to.
+    /// True if agents may delete it.
     pub is_writable: bool,
-    /// True where a team server hears of what becomes of it.
+    /// True if it is synced.
     pub is_told: bool,
 }
 
@@ -71,13 +71,13 @@ fn unread_for(store: &Store, days: u32) -> Result<Vec<FileUse>, StoreError> {
     Ok(uses)
 }
 
-/// Deletes files that were not read for long, so that they can be brought back. One that was read or changed since it was
-/// listed stays, and so does one in a folder that is only read.
+/// Deletes unused files so that they can be restored. Files that were used or changed since the listing stay, and files
+/// in read-only folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClearUnread {
     /// The days.
     pub days: u32,
-    /// The files, as they were shown to whoever agreed.
+    /// The files that the user confirmed.
     pub paths: Vec<FilePath>,
 }
 
@@ -87,7 +87,7 @@ impl UseCase for ClearUnread {
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Vec<FilePath>, StoreError> {
         let _held = held_to_write(store)?;
-        // Since it was listed, somebody may have changed it, or have put something else there.
+        // Somebody may have changed it since the listing.
         refresh_held(store)?;
         let writable: Vec<String> =
             store.folders()?.into_iter().filter(|folder| folder.is_writable).map(|folder| folder.name).collect();
@@ -97,7 +97,7 @@ impl UseCase for ClearUnread {
                 files.extend(store.get(MemoryRef::Id(file.id))?);
             }
         }
-        let reason = format!("not read for {} days", self.days);
+        let reason = format!("not used for {} days", self.days);
         for step in files.chunks(AT_ONCE) {
             forget_held(store, caller, step, Erase::Soft, Some(reason.clone()))?;
         }
@@ -112,17 +112,17 @@ impl UseCase for ClearUnread {
     }
 }
 
-/// How long somebody who asks waits for what changed in files.
+/// How long a caller waits for changed files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeWait {
-    /// Until all of it is taken: nobody else will.
+    /// Until everything is read, because nobody else will do it.
     Long,
-    /// For a moment: somebody takes the rest soon.
+    /// A moment, because somebody else reads the rest soon.
     Briefly,
 }
 
-/// What the folders looked like when they were last compared. It can be looked at on another thread while a question is
-/// answered: so that a question costs no more because there are files.
+/// The state of folders at the last comparison. Another thread can check it while a question is answered, so files do
+/// not delay answers.
 #[derive(Debug, Clone)]
 pub struct FolderSnapshot {
     folders: Vec<(Folder, BTreeMap<String, u64>)>,
@@ -131,10 +131,10 @@ pub struct FolderSnapshot {
 }
 
 impl FolderSnapshot {
-    /// What is known of the folders.
+    /// The known state of the folders.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn of(store: &Store, looks: ChangeWait) -> Result<Self, StoreError> {
         let known = store.folders()?;
         let is_new = !known.iter().any(|folder| folder.name == MEMORIES)
@@ -147,7 +147,7 @@ impl FolderSnapshot {
         Ok(Self { folders, is_known_to_differ: is_new || store.has_pending_files()?, looks })
     }
 
-    /// True where there is nothing to look at.
+    /// True if there is nothing to check.
     pub fn is_idle(&self) -> bool {
         self.folders.is_empty() && !self.is_known_to_differ
     }
@@ -158,20 +158,20 @@ impl FolderSnapshot {
         self.folders.iter().map(|(folder, _)| folder)
     }
 
-    /// True when something is other than it was: then [`super::refresh`] is due.
+    /// True if something changed; then [`super::refresh`] is due.
     pub fn differs(&self) -> bool {
         self.is_known_to_differ || self.folders.iter().any(|(folder, known)| has_changed(folder, known))
     }
 
-    /// Looks, and takes what changed. True where something of what is known may have.
+    /// Checks, and records changes. True if the index may have changed.
     pub fn catch_up(&self, store: &Store) -> bool {
         self.differs() && self.take(store)
     }
 
-    /// Asks while it is looked, and once more where something changed. What cannot be looked at is as it was.
+    /// Runs a query beside the check, and again if something changed. Folders that cannot be checked keep their state.
     ///
     /// # Errors
-    /// As what is asked.
+    /// As the query.
     pub(crate) fn beside<T>(
         &self,
         store: &mut Store,
@@ -180,20 +180,20 @@ impl FolderSnapshot {
         let (answer, differs) = thread::scope(|scope| {
             let looking = thread::Builder::new().name("glance".into()).spawn_scoped(scope, || self.differs());
             let answer = ask(store);
-            // Where there can be no thread, it is looked here.
+            // Without a thread, the check runs here.
             let differs = looking.map_or_else(|_| self.differs(), |looking| looking.join().unwrap_or(true));
             (answer, differs)
         });
         if differs && self.take(store) { ask(store) } else { answer }
     }
 
-    /// The store at hand may only be read: it is written through a connection of its own.
+    /// The store may be read-only, so this uses its own connection.
     fn take(&self, store: &Store) -> bool {
         let refreshed = store.opener(Usage::Write)().and_then(|mut store| match self.looks {
             ChangeWait::Long => refresh(&mut store),
             ChangeWait::Briefly => refresh_briefly(&mut store),
         });
-        // A store that cannot be written answers from what it holds.
+        // A store that cannot be written answers from its content.
         refreshed.as_ref().is_ok_and(Refreshed::is_change)
     }
 }
@@ -205,7 +205,7 @@ fn has_changed(folder: &Folder, known: &BTreeMap<String, u64>) -> bool {
     });
     match looked {
         Ok(is_same) => !is_same,
-        // That it is away is known, or to be noted.
+        // A missing folder is known, or must be recorded.
         Err(_) => folder.away.is_none(),
     }
 }

@@ -1,9 +1,8 @@
-//! What the system was asked to tell of: each directory of the folders by itself, so that what is hidden or installed in
-//! them costs nothing, and the store's own directory.
+//! The watched directories: each directory of the folders separately, so hidden and installed ones cost nothing, and
+//! the store's own directory.
 //!
-//! The thread of a long-lived process that watches the folders: what somebody changes there is known soon after, and so
-//! is what another process changed in the memories of files. It begins when the process was first used, or has nothing
-//! else to do, and ends with it.
+//! Also the thread of a long-lived process that watches folders: it finds edits soon, and changes by other processes.
+//! It starts with the first use of the process, or when it is idle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -23,7 +22,7 @@ use super::left::directories;
 use super::refresh::refresh_patiently;
 use super::unread::{ChangeWait, FolderSnapshot};
 
-/// Directories of one folder that are watched, at most: systems have little room for more.
+/// The maximum number of watched directories per folder, because systems limit them.
 const MOST_DIRECTORIES: usize = 8_000;
 
 /// What is watched.
@@ -40,13 +39,13 @@ struct Covered {
 }
 
 impl Watched {
-    /// Listens at the store's directory, where that is possible.
+    /// Watches the store's directory, if possible.
     pub(super) fn new(home: &Path, heard: Arc<Heard>, wake: SyncSender<()>) -> Self {
         let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
         let at = home.clone();
         let hear = move |event: notify::Result<Event>| {
             if note(&at, &heard, event) {
-                // One that is not looked at yet is enough.
+                // One pending signal is enough.
                 let _ = wake.try_send(());
             }
         };
@@ -56,7 +55,7 @@ impl Watched {
         Self { watcher, hears_store, folders: BTreeMap::new() }
     }
 
-    /// True when it is heard of every change of the store.
+    /// True if every change of the store is noticed.
     pub(super) fn hears_store(&self) -> bool {
         self.hears_store
     }
@@ -69,13 +68,13 @@ impl Watched {
 
     fn forget(&mut self, covered: &Covered) {
         for directory in &covered.directories {
-            // What is gone is watched no more anyway.
+            // A deleted directory is no longer watched anyway.
             let _ = self.watcher.as_mut().map(|watcher| watcher.unwatch(directory));
         }
     }
 
-    /// Watches these folders and no others. `is_anew` where directories came or went: one of the same name may be another.
-    /// False where something cannot be watched.
+    /// Watches exactly these folders. `is_anew` if directories appeared or disappeared, because an equal name may be
+    /// another directory. False if something cannot be watched.
     pub(super) fn cover<'a>(&mut self, folders: impl Iterator<Item = &'a Folder>, is_anew: bool) -> bool {
         let mut left = std::mem::take(&mut self.folders);
         let mut is_all = self.hears_store;
@@ -96,7 +95,7 @@ impl Watched {
         is_all
     }
 
-    /// Watches every directory of a folder that is looked through; none where not all can be.
+    /// Watches every scanned directory of a folder; none if not all can be watched.
     fn covered(&mut self, folder: &Folder, known: BTreeSet<PathBuf>) -> Covered {
         let none = || Covered { dir: folder.dir.clone(), directories: BTreeSet::new() };
         let found = Tree::open(&folder.dir, &folder.name).and_then(|tree| directories(&tree, MOST_DIRECTORIES));
@@ -110,7 +109,7 @@ impl Watched {
         let gone = Covered { directories: gone.directories.difference(&directories).cloned().collect(), ..gone };
         self.forget(&gone);
         let Some(watcher) = &mut self.watcher else { return none() };
-        // One that went away in between is told of by the directory that it is in.
+        // The parent directory reports one that disappeared meanwhile.
         let is_full = |error: notify::Error| matches!(error.kind, notify::ErrorKind::MaxFilesWatch);
         let mut tried = directories.iter().map(|dir| watcher.watch(dir, RecursiveMode::NonRecursive));
         let is_full = tried.any(|watched| watched.is_err_and(is_full));
@@ -123,7 +122,7 @@ impl Watched {
     }
 }
 
-/// Notes what happened. True where it is worth a look.
+/// Records an event. True if it needs a check.
 fn note(home: &Path, heard: &Heard, event: notify::Result<Event>) -> bool {
     let Ok(event) = event else {
         heard.of_directories.store(true, Ordering::Release);
@@ -131,14 +130,14 @@ fn note(home: &Path, heard: &Heard, event: notify::Result<Event>) -> bool {
         return true;
     };
     let is_lost = event.need_rescan();
-    // Whoever only reads changes nothing, and we read ourselves.
+    // Read events change nothing, and we read ourselves.
     if matches!(event.kind, EventKind::Access(kind) if kind != AccessKind::Close(AccessMode::Write)) && !is_lost {
         return false;
     }
     let is_in_home = |path: &PathBuf| path.parent() == Some(home) || path == home;
     let is_of_home = !event.paths.is_empty() && event.paths.iter().all(is_in_home);
     if is_of_home && !is_lost {
-        // Whoever opens the store to read from it touches its files, and closes them, without a change.
+        // Opening the store for reading touches and closes its files without a change.
         let is_written = matches!(event.kind, EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Any));
         let is_worth = event.paths.iter().any(|path| match path.file_name().unwrap_or_default().to_str() {
             Some("tessera.db-wal" | "tessera.db") => is_written,
@@ -162,10 +161,10 @@ fn note(home: &Path, heard: &Heard, event: notify::Result<Event>) -> bool {
     true
 }
 
-/// True for a file system that does not tell what happens on other machines.
+/// True for a file system without notifications of other machines.
 #[cfg(target_os = "linux")]
 fn is_far(dir: &Path) -> bool {
-    // NFS, SMB in three, Ceph, AFS, Coda, 9p, FUSE, VirtualBox.
+    // NFS, three SMB variants, Ceph, AFS, Coda, 9p, FUSE, VirtualBox.
     const FAR: [i64; 10] = [
         0x6969,
         0x517b,
@@ -186,30 +185,30 @@ fn is_far(_: &Path) -> bool {
     false
 }
 
-/// How long a new process has nothing else to do before it begins.
+/// How long a new process stays idle before it starts watching.
 const FIRST: Duration = Duration::from_secs(1);
-/// Nothing happened for so long: whoever writes is done. It is not waited longer than the other for that.
+/// The quiet time after which a writer counts as finished; the other limit bounds the wait.
 const QUIET: Duration = Duration::from_millis(60);
 const LONGEST: Duration = Duration::from_millis(500);
-/// How often it is looked where nothing can be watched, and where it is not known whether all was seen.
+/// The interval of checks without notifications, or after lost ones.
 const POLL: Duration = Duration::from_secs(2);
-/// How often it is looked all the same: a system may not tell everything.
+/// The interval of checks in any case, because a system may not report everything.
 const ANYWAY: Duration = Duration::from_secs(30);
-/// After a change it is looked again: the same file may change once more within one tick of the system's clock.
+/// Checks again after a change, because a file may change twice within one tick of the clock.
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// What was heard since the last look.
+/// Events since the last check.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     /// Something happened in a folder.
     pub(super) in_folders: AtomicBool,
-    /// Directories came, went, or are called otherwise.
+    /// Directories appeared, disappeared or were renamed.
     pub(super) of_directories: AtomicBool,
     /// Somebody wrote to the store.
     pub(super) in_store: AtomicBool,
-    /// The process that this is for has ended its work.
+    /// The process has finished its work.
     is_over: AtomicBool,
-    /// It is watched: nobody else need look.
+    /// Watching is active, so nobody else needs to check.
     is_standing: AtomicBool,
 }
 
@@ -221,7 +220,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Starts the thread, which works on a connection of its own. `tell` is called when something changed.
+    /// Starts the thread on its own connection. `tell` is called after changes.
     pub(crate) fn start(store: &Store, tell: impl Fn() + Send + 'static) -> Option<Self> {
         let (begin, woken) = sync_channel(1);
         let heard = Arc::new(Heard::default());
@@ -229,7 +228,7 @@ impl Watch {
         let home = store.home().dir().to_owned();
         let (shared, waker) = (Arc::clone(&heard), begin.clone());
         let run = move || {
-            // Whoever has the process at its first use has its answer before anything is set up here.
+            // The first call gets its answer before anything is set up here.
             let _ = woken.recv_timeout(FIRST);
             let watched = Watched::new(&home, Arc::clone(&shared), waker);
             let mut watching = Watching { heard: shared, woken, watched, read, write, tell, pause: AGAIN };
@@ -238,7 +237,7 @@ impl Watch {
         match thread::Builder::new().name("files".into()).spawn(run) {
             Ok(_) => Some(Self { heard, begin }),
             Err(error) => {
-                tracing::debug!(%error, "nobody watches files here");
+                tracing::debug!(%error, "this process watches no files");
                 None
             }
         }
@@ -251,7 +250,7 @@ impl Watch {
         }
     }
 
-    /// True when what changes is found by itself.
+    /// True if changes are found without a check.
     pub(crate) fn is_standing(&self) -> bool {
         self.heard.is_standing.load(Ordering::Acquire)
     }
@@ -271,13 +270,13 @@ struct Watching<R, W, T> {
     read: R,
     write: W,
     tell: T,
-    /// How long until the next look, where the last did not end in agreement.
+    /// The time until the next check, if the last one found differences.
     pause: Duration,
 }
 
 impl<R, W, T> Drop for Watching<R, W, T> {
     fn drop(&mut self) {
-        // Also where the thread panicked: nobody finds what changes any more.
+        // Also after a panic, because nobody finds changes then.
         self.heard.is_standing.store(false, Ordering::Release);
     }
 }
@@ -295,7 +294,7 @@ where
                 return;
             }
             let wait = self.look(&mut glance);
-            // Where the look itself failed, calls look for themselves.
+            // If the check failed, calls check themselves.
             self.heard.is_standing.store(glance.is_some(), Ordering::Release);
             match self.woken.recv_timeout(wait) {
                 Ok(()) => self.hear_out(),
@@ -305,13 +304,13 @@ where
         }
     }
 
-    /// Waits until nothing more happens, or for as long as is waited at most.
+    /// Waits until no more events arrive, up to a limit.
     fn hear_out(&self) {
         let begun = Instant::now();
         while begun.elapsed() < LONGEST && self.woken.recv_timeout(QUIET).is_ok() {}
     }
 
-    /// Looks at what was heard of, and says how long there is nothing to do.
+    /// Processes events; returns the time until the next check.
     fn look(&mut self, glance: &mut Option<FolderSnapshot>) -> Duration {
         let has_heard = self.heard.in_folders.swap(false, Ordering::AcqRel);
         let is_of_store = self.heard.in_store.swap(false, Ordering::AcqRel);
@@ -335,8 +334,8 @@ where
         if is_watched { ANYWAY } else { POLL }
     }
 
-    /// It is looked again soon after a change, and ever more seldom where looking changes nothing: a file that cannot be
-    /// read is not read because it is tried all the time.
+    /// Checks soon after a change, and less often if checks change nothing, for example because a file stays
+    /// unreadable.
     fn next_pause(&mut self, has_moved: bool, is_watched: bool) -> Duration {
         let most = if is_watched { ANYWAY } else { POLL };
         self.pause = if has_moved { AGAIN } else { (self.pause * 2).min(most) };
@@ -353,7 +352,7 @@ where
                 refreshed.is_change() || refreshed.is_busy
             }
             Err(error) => {
-                tracing::debug!(%error, "files are as they were");
+                tracing::debug!(%error, "checking the files failed");
                 false
             }
         }

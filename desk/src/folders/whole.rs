@@ -1,4 +1,4 @@
-//! Whole files, changed as memories are: what is changed is the file.
+//! Changes whole files; the change is made in the file.
 
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, Memory, MemoryRef, Patch};
@@ -12,27 +12,27 @@ use super::read::{held_to_write, refused};
 use super::refresh::refresh_held;
 use crate::caller::Caller;
 
-/// Gives a file another text.
+/// Replaces the text of a file.
 ///
 /// # Errors
-/// When its folder is only read, or its memory does not hold all of it.
+/// If its folder is read-only, or the file is not stored completely.
 pub fn update_file(store: &mut Store, caller: &Caller, file: &Memory, patch: &Patch) -> Result<Stored, StoreError> {
     let _held = held_to_write(store)?;
     refresh_held(store)?;
     let path = path_of(file)?;
     Place::writable(store, path)?;
     if store.file_at(path)?.is_some_and(|row| !row.is_kept) {
-        return Err(refused(path, "is not kept whole here, so its old text would be lost; edit the file"));
+        return Err(refused(path, "is not stored completely, so its old text would be lost; edit the file"));
     }
     let stored = store.update(MemoryRef::Id(file.id), patch, &caller.actor(None))?;
     lay_out(store)?;
     Ok(stored)
 }
 
-/// Deletes files, so that they can be brought back or for good.
+/// Deletes files, restorably or permanently.
 ///
 /// # Errors
-/// When one lies in a folder that is only read: none is deleted then.
+/// If one is in a read-only folder; then none is deleted.
 pub fn forget_files(
     store: &mut Store,
     caller: &Caller,
@@ -45,7 +45,7 @@ pub fn forget_files(
     forget_held(store, caller, files, erase, reason)
 }
 
-/// The same for who holds what is known of files, and has just looked.
+/// The same for a caller that holds the lock after a scan.
 pub(super) fn forget_held(
     store: &mut Store,
     caller: &Caller,
@@ -76,13 +76,13 @@ pub(super) fn forget_held(
     Ok(forgotten)
 }
 
-/// True where a memory stands for the file that is at its path now: another one may have taken the path since.
+/// True if the memory belongs to the file that has its path now.
 fn is_here(store: &Store, file: &Memory) -> Result<bool, StoreError> {
     Ok(store.file_at(path_of(file)?)?.is_some_and(|row| row.id == file.id))
 }
 
-/// A file that no memory holds whole is removed here: whoever lays out what became of memories leaves it, since nobody else
-/// has what it says.
+/// Deletes a file that is not stored completely. The code that writes pending changes leaves it, because nobody else
+/// has its text.
 fn remove_what_is_not_kept(store: &Store, path: &FilePath) -> Result<(), StoreError> {
     let Some(row) = store.file_at(path)?.filter(|row| !row.is_kept) else { return Ok(()) };
     let place = Place::writable(store, path)?;
@@ -95,5 +95,5 @@ fn remove_what_is_not_kept(store: &Store, path: &FilePath) -> Result<(), StoreEr
 
 pub(super) fn path_of(file: &Memory) -> Result<&FilePath, StoreError> {
     let path = file.file.as_ref().map(|file| &file.path);
-    path.ok_or(StoreError::Conflict { memory: MemoryRef::Id(file.id), problem: "is no file" })
+    path.ok_or(StoreError::Conflict { memory: MemoryRef::Id(file.id), problem: "is not a file" })
 }

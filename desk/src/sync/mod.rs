@@ -1,8 +1,8 @@
-//! The background client of a team server: it sends what the store's outbox holds and takes what changed there.
+//! The background client of a team server: sends the outbox, and fetches changes.
 //!
-//! - [`Remote`]: the server's routes, with every failure sorted by what to do about it.
-//! - `round`: one exchange: snapshot if need be, push, pull. What to make of answers is decided by the engine.
-//! - `worker`: rounds in the background, one process at a time, less often while the server does not answer.
+//! - [`Remote`]: the server's routes, with errors classified by what to do.
+//! - `round`: one exchange: snapshot if necessary, push, pull. The engine decides the outcomes.
+//! - `worker`: exchanges in the background, one process at a time, less often while the server is down.
 
 mod remote;
 mod round;
@@ -23,14 +23,14 @@ use crate::shared::SharedStore;
 /// How a server is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// The store answers, and is synchronised in the background.
+    /// The store answers, and syncs in the background.
     #[default]
     Hybrid,
-    /// Each call waits for the server before and after: nothing is stored that it did not take.
+    /// Each call waits for the server before and after, so nothing is stored that the server did not accept.
     Direct,
 }
 
-/// Why an exchange ended early. Nothing is lost: the next one goes on.
+/// Why an exchange ended early. Nothing is lost; the next one continues.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SyncError {
@@ -43,29 +43,29 @@ pub enum SyncError {
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// This store belongs to no server.
-    #[error("this store belongs to no server; run `tessera sync join`")]
+    /// This store has not joined a server.
+    #[error("this store has not joined a server; run `tessera sync join`")]
     NotJoined,
-    /// The environment names a server, and the store has memories that the user did not agree to sync.
+    /// The environment names a server, but the user did not agree to sync the store's memories.
     #[error(
-        "{address} is set by an environment variable, and this store has {held} memories; run `tessera sync join {address}` once \
-         to agree"
+        "an environment variable sets {address}, and this store has {held} memories; run `tessera sync join \
+        {address}` once to confirm"
     )]
     NotAgreed {
         /// The server.
         address: String,
-        /// The memories of the store, deleted ones included.
+        /// The number of memories in the store, deleted ones included.
         held: u64,
     },
     /// Another process is at it.
-    #[error("another process synchronises this store right now")]
+    #[error("another process is syncing this store")]
     Busy,
     /// The process ends.
-    #[error("the process ends")]
+    #[error("the process is ending")]
     Ended,
 }
 
-/// Exchanges with a server as `tessera mcp` does: a store that belongs to none joins it.
+/// Exchanges like `tessera mcp`: an empty store joins the server first.
 ///
 /// # Errors
 /// As [`exchange`].
@@ -73,12 +73,12 @@ pub async fn exchange_or_join(store: Store, remote: Remote) -> Result<Exchanged,
     Worker::new(SharedStore::new(store), Arc::new(remote), SyncProblem::default()).round().await
 }
 
-/// Held while a process synchronises a store: one at a time does.
+/// Held by the single process that syncs a store.
 #[derive(Debug)]
-pub(crate) struct Turn(#[expect(dead_code, reason = "the lock goes with the file")] File);
+pub(crate) struct Turn(#[expect(dead_code, reason = "the lock is released with the file")] File);
 
 impl Turn {
-    /// `None` while another process holds it.
+    /// `None` if another process holds it.
     pub(crate) fn take(home: &Home) -> Option<Self> {
         try_lock(&home.sync_lock()).ok().flatten().map(Self)
     }

@@ -1,4 +1,4 @@
-//! The team server as its client sees it.
+//! The client's view of the team server.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -15,77 +15,77 @@ use tessera_engine::sync::{
 };
 use url::Url;
 
-/// How long a connection, and a whole request, may take.
+/// Time limits of a connection, and of a whole request.
 const CONNECT: Duration = Duration::from_secs(3);
 const WHOLE: Duration = Duration::from_secs(20);
 
-/// Why a request did not do what it should.
+/// Why a request failed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteError {
     /// The address is none.
-    #[error("server: {0}; give one such as https://tessera.example.org")]
+    #[error("server: {0}; use one such as https://tessera.example.org")]
     Address(String),
-    /// Nobody answered, or nobody sensible: the same request may be sent again.
+    /// No usable answer; the same request may be repeated.
     #[error("the server cannot be reached: {0}")]
     Unreachable(String),
-    /// Something in between answered, or cut the connection: another request may get through.
-    #[error("the request did not get through: {0}")]
+    /// Something between answered or cut the connection; another request may get through.
+    #[error("the request was interrupted: {0}")]
     Blocked(String),
-    /// It answered that it cannot now.
-    #[error("the server asks to wait")]
+    /// The server cannot answer now.
+    #[error("the server is busy; retrying later")]
     Wait {
         /// For how long, if it said so.
         after: Option<Duration>,
     },
     /// It does not know the key.
-    #[error("the server refuses the key")]
+    #[error("the server rejects the key")]
     Unauthorized,
-    /// The key lacks a scope, or the memory is another user's.
+    /// The key lacks a scope, or the memory belongs to another user.
     #[error("the server does not allow it: {0}")]
     Forbidden(String),
-    /// What the machine knows is not of this server's present database.
-    #[error("the server's database was replaced; everything is compared anew")]
+    /// The machine's state belongs to another database.
+    #[error("the server's database was restored; running a full sync")]
     MustRefetch,
     /// The server failed on this request. Another request may succeed.
-    #[error("the server failed to process it: {0}")]
+    #[error("the server failed: {0}")]
     Failed(String),
     /// The server accepted the connection and did not answer in time.
     #[error("the server did not answer within {} seconds", WHOLE.as_secs())]
     TimedOut,
-    /// The server has no such row, or this user may not see it.
+    /// The row does not exist, or the user may not see it.
     #[error("the server does not have it: {0}")]
     NotFound(String),
     /// The request is too large.
-    #[error("the server refuses it as too large")]
+    #[error("the request is too large for the server")]
     TooLarge,
-    /// It will never take this request.
-    #[error("the server refuses it: {0}")]
+    /// The server will never accept this request.
+    #[error("the server rejects it: {0}")]
     Refused(String),
-    /// The user's quota is used up. Changes that need no room are still accepted.
-    #[error("the server has no room: {0}")]
+    /// The quota is used up. Changes that need no room are still accepted.
+    #[error("your quota on the server is used up: {0}")]
     Full(String),
 }
 
 impl RemoteError {
-    /// True when the same request may succeed later.
+    /// True if the same request may succeed later.
     pub fn is_transient(&self) -> bool {
         use RemoteError::{Blocked, Failed, Full, TimedOut, Unreachable, Wait};
         matches!(self, Unreachable(_) | Blocked(_) | TimedOut | Failed(_) | Full(_) | Wait { .. })
     }
 
-    /// True when one change may be at fault and the others may go on.
+    /// True if one change may be the cause, and others may succeed.
     pub(super) fn is_not_now(&self) -> bool {
         matches!(self, Self::Failed(_) | Self::Blocked(_) | Self::Full(_) | Self::TimedOut)
     }
 
-    /// True when the request may succeed with fewer changes; a timeout, only while another one may be waited for.
+    /// True if fewer changes may succeed; after a timeout only if another one may be awaited.
     pub(super) fn may_be_of_one(&self, may_wait: bool) -> bool {
         matches!(self, Self::TooLarge | Self::Refused(_))
             || self.is_not_now() && (may_wait || !matches!(self, Self::TimedOut))
     }
 
-    /// How long the server asked to wait.
+    /// The pause that the server asked for.
     pub(super) fn wait(&self) -> Option<Duration> {
         match self {
             Self::Wait { after } => *after,
@@ -108,7 +108,7 @@ impl RemoteError {
     }
 }
 
-/// A server's words about a problem.
+/// A server's description of a problem.
 #[derive(Debug, Default, Deserialize)]
 struct Problem {
     #[serde(default)]
@@ -117,10 +117,10 @@ struct Problem {
     detail: String,
 }
 
-/// A memory that another user shares, or that is shared with one.
+/// A memory that is shared with or by the user.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub struct SharedMemory {
-    /// The memory. The server's short number of it is another field.
+    /// The memory. The server's short ID is another field.
     #[serde(rename(deserialize = "memory_uuid"))]
     pub memory_id: MemoryUuid,
     /// With whom.
@@ -140,7 +140,7 @@ pub struct SharedTag {
     pub shared_with: String,
     /// What they may do.
     pub permission: Permission,
-    /// offered, accepted or declined, where the server says so.
+    /// offered, accepted or declined, if the server reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
 }
@@ -154,15 +154,15 @@ pub struct Shares {
     pub tag_shares: Vec<SharedTag>,
 }
 
-/// A server, and the key of a user there.
+/// A server, and the key of a user.
 #[derive(Clone)]
 pub struct Remote {
     client: Client,
     base: Url,
     key: String,
-    /// How this machine names itself, so that the server can say which ones have heard of something.
+    /// The name of this machine, so that the server can report which machines are up to date.
     machine: OnceLock<String>,
-    /// False if anybody but the user may have chosen it.
+    /// False if somebody other than the user may have chosen it.
     is_chosen: bool,
 }
 
@@ -173,32 +173,32 @@ impl std::fmt::Debug for Remote {
 }
 
 impl Remote {
-    /// A server by its address. Nothing is sent yet.
+    /// A server by its address. Sends nothing yet.
     ///
     /// # Errors
-    /// When the address is none.
+    /// If the address is not valid.
     pub fn new(address: &str, key: impl Into<String>) -> Result<Self, RemoteError> {
         let wrong = |problem: &dyn std::fmt::Display| RemoteError::Address(problem.to_string());
         let mut base: Url = address.trim().parse().map_err(|error: url::ParseError| wrong(&error))?;
         if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
-            return Err(wrong(&"is no http or https address"));
+            return Err(wrong(&"is not an http or https address"));
         }
         if !base.username().is_empty() || base.password().is_some() {
             return Err(wrong(
-                &"names a user or a password, which would be kept with it; a server asks for a key alone",
+                &"contains a user name or a password, which Tessera would have to store; set only a key",
             ));
         }
         // A key must not cross a network in clear text.
         let is_here = matches!(base.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
         if base.scheme() == "http" && !is_here {
-            return Err(wrong(&"is beyond this machine and not https"));
+            return Err(wrong(&"is on another machine and needs https"));
         }
         base.set_query(None);
         base.set_fragment(None);
         if !base.path().ends_with('/') {
             base.set_path(&format!("{}/", base.path()));
         }
-        // Whoever installed one before was as right.
+        // An already installed provider is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = Client::builder()
             .connect_timeout(CONNECT)
@@ -212,24 +212,24 @@ impl Remote {
         Ok(Self { client, base, key: key.into(), machine: OnceLock::new(), is_chosen: true })
     }
 
-    /// The same server, named by variables of the environment: a directory can set them, so a store that has memories joins it
+    /// Marks the server as named by the environment: a directory can set variables, so a store with memories joins it
     /// only after `tessera sync join`.
     #[must_use]
     pub fn named_by_environment(self) -> Self {
         Self { is_chosen: false, ..self }
     }
 
-    /// True if a store that has memories may join it without a question.
+    /// True if a store with memories may join without a question.
     pub fn is_chosen(&self) -> bool {
         self.is_chosen
     }
 
-    /// The address, in the form that stores keep.
+    /// The address in its stored form.
     pub fn address(&self) -> &str {
         self.base.as_str().trim_end_matches('/')
     }
 
-    /// Names this machine in what is asked from now on.
+    /// Sets the machine's name for further requests.
     pub(super) fn speak_as(&self, machine: String) {
         // A machine has one name.
         let _ = self.machine.set(machine);
@@ -247,9 +247,9 @@ impl Remote {
         let after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
         let bytes = response.bytes().await.map_err(RemoteError::sent)?;
         if status == StatusCode::OK {
-            // What is no answer of ours comes from something in between.
+            // An answer that is not ours comes from something between.
             return serde_json::from_slice(&bytes)
-                .map_err(|error| RemoteError::Blocked(format!("the answer cannot be read: {error}")));
+                .map_err(|error| RemoteError::Blocked(format!("cannot read the answer: {error}")));
         }
         let problem: Problem = serde_json::from_slice(&bytes).unwrap_or_default();
         let words = if problem.detail.is_empty() { status.to_string() } else { problem.detail };
@@ -264,7 +264,7 @@ impl Remote {
             (StatusCode::INSUFFICIENT_STORAGE, "quota_exceeded") => RemoteError::Full(words),
             (StatusCode::INTERNAL_SERVER_ERROR, _) => RemoteError::Failed(words),
             (StatusCode::NOT_FOUND, "not_found" | "no_such_user") => RemoteError::NotFound(words),
-            // These statuses describe the connection or a route, not the content: the same request may succeed later.
+            // These statuses describe the connection or a route, not the content; the same request may succeed later.
             (
                 StatusCode::NOT_FOUND
                 | StatusCode::METHOD_NOT_ALLOWED
@@ -280,10 +280,10 @@ impl Remote {
         })
     }
 
-    /// Whose the key is.
+    /// The user of the key.
     ///
     /// # Errors
-    /// When the server cannot be reached or refuses the key.
+    /// If the server cannot be reached or rejects the key.
     pub async fn user(&self) -> Result<String, RemoteError> {
         #[derive(Deserialize)]
         struct Whose {
@@ -293,7 +293,7 @@ impl Remote {
         Ok(whose.user_id)
     }
 
-    /// A request of the sync, with what the machine knows of the server's history.
+    /// A sync request with the machine's checkpoints.
     fn knowing(&self, method: Method, path: &str, marks: &[Mark]) -> Result<RequestBuilder, RemoteError> {
         let request = self.request(method, path)?;
         Ok(if marks.is_empty() { request } else { request.header(Mark::HEADER, Mark::header(marks)) })
@@ -328,25 +328,25 @@ impl Remote {
         self.answer(request).await
     }
 
-    /// Gives secrets to a server that has a place for them.
+    /// Sends secrets to a server that stores them.
     pub(super) async fn keep_secrets(&self, secrets: &SentSecrets) -> Result<KeptSecrets, RemoteError> {
         self.answer(self.request(Method::PUT, "v1/sync/secrets")?.json(secrets)).await
     }
 
-    /// Who has heard that a memory was removed for good.
+    /// The progress of a permanent deletion.
     ///
     /// # Errors
-    /// When the server cannot be reached, or the key may not ask.
+    /// If the server cannot be reached, or the key may not ask.
     pub async fn purged(&self, memory: MemoryUuid) -> Result<PurgeReport, RemoteError> {
         self.answer(self.request(Method::GET, &format!("v1/sync/purged/{memory}"))?).await
     }
 
-    /// A memory with its secrets put back in, as far as the server has them. It notes who asked.
+    /// A memory with its secrets, as far as the server has them. The server records the request.
     ///
     /// # Errors
-    /// When the server cannot be reached, knows no such memory, or the key may not ask.
+    /// If the server cannot be reached or does not know the memory, or the key may not ask.
     pub async fn secrets_of(&self, memory: MemoryUuid) -> Result<ShownSecrets, RemoteError> {
-        // Where the server has a short number for the memory, `id` is that number, and `uuid` is beside it.
+        // If the server has a short ID for the memory, `id` is this ID, and `uuid` is separate.
         #[derive(Deserialize)]
         struct Shown {
             id: Value,
@@ -358,15 +358,15 @@ impl Remote {
         }
         let request = self.request(Method::POST, &format!("api/memories/{memory}/secret"))?;
         let Shown { id, uuid, category, content, source, secrets } = self.answer(request).await?;
-        let unreadable = |error: serde_json::Error| RemoteError::Blocked(format!("the answer cannot be read: {error}"));
+        let unreadable = |error: serde_json::Error| RemoteError::Blocked(format!("cannot read the answer: {error}"));
         let id = uuid.map_or_else(|| serde_json::from_value(id).map_err(unreadable), Ok)?;
         Ok(ShownSecrets { id, category, content, source, secrets })
     }
 
-    /// Shares a memory with a user, or no longer.
+    /// Shares a memory with a user, or stops sharing it.
     ///
     /// # Errors
-    /// When the server cannot be reached, knows no such memory or user, or the memory is another's.
+    /// If the server cannot be reached, does not know the memory or user, or the memory belongs to another user.
     pub async fn share(
         &self,
         memory: MemoryUuid,
@@ -382,7 +382,7 @@ impl Remote {
         self.answer::<Value>(request).await.map(drop)
     }
 
-    /// Shares all that has a tag with a user, or no longer.
+    /// Shares a tag with a user, or stops sharing it.
     ///
     /// # Errors
     /// As [`Remote::share`].
@@ -398,7 +398,7 @@ impl Remote {
         self.answer::<Value>(request).await.map(drop)
     }
 
-    /// Hides a memory that another user shares, or shows it again.
+    /// Hides a shared memory, or shows it again.
     ///
     /// # Errors
     /// As [`Remote::share`].
@@ -407,19 +407,18 @@ impl Remote {
         self.answer::<Value>(self.request(method, &format!("api/memories/{memory}/mute"))?).await.map(drop)
     }
 
-    /// What other users want to share by a tag, and nobody answered.
+    /// Open invitations.
     ///
     /// # Errors
-    /// When the server cannot be reached.
+    /// If the server cannot be reached.
     pub async fn offers(&self) -> Result<Vec<Invitation>, RemoteError> {
         self.answer(self.request(Method::GET, "api/memories/offers")?).await
     }
 
-    /// Accepts what another user shares by a tag, or declines it. False where nothing is offered, or it was so
-    /// answered before.
+    /// Accepts or declines a shared tag. False if there is no invitation, or the answer was the same before.
     ///
     /// # Errors
-    /// When the server cannot be reached.
+    /// If the server cannot be reached.
     pub async fn answer_offer(&self, owner: &str, tag: &Tag, is_accepted: bool) -> Result<bool, RemoteError> {
         #[derive(Deserialize)]
         struct Answered {
@@ -430,10 +429,10 @@ impl Remote {
         Ok(answered.changed)
     }
 
-    /// What the user shares.
+    /// The user's shares.
     ///
     /// # Errors
-    /// When the server cannot be reached.
+    /// If the server cannot be reached.
     pub async fn my_shares(&self) -> Result<Shares, RemoteError> {
         self.answer(self.request(Method::GET, "api/memories/my-shares")?).await
     }

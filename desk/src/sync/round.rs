@@ -12,42 +12,42 @@ use super::{Remote, RemoteError, SyncError, Turn};
 use crate::folders::refresh;
 use crate::shared::SharedStore;
 
-/// Rows of a page: a page is one transaction, and calls wait for it.
+/// Rows per page: a page is one transaction, and calls wait for it.
 const PAGE: u32 = 100;
-/// Pages, and batches of ops, of an exchange: the rest is the next one's.
+/// The maximum number of pages and batches per exchange; the next exchange continues.
 const MOST_STEPS: usize = 10_000;
-/// Changes that the server may fail to process before the exchange stops sending: then the server itself is at fault.
+/// The number of failing changes after which the exchange stops sending, because the server itself is at fault.
 const MOST_FAILING: usize = 8;
-/// Requests of an exchange that may time out. Each one takes twenty seconds. With a quarter of the changes each time, one change
-/// among a hundred is found with the fourth.
+/// The maximum number of timeouts per exchange; each takes twenty seconds. Each one quarters the batch, so the fourth
+/// finds one bad change among a hundred.
 const MOST_TIMEOUTS: usize = 5;
-/// The share of a batch that is sent after it timed out.
+/// The divisor of a batch after a timeout.
 const QUARTER: usize = 4;
-/// How often an exchange begins anew because the server says so.
+/// How often an exchange restarts at the server's request.
 const MOST_REFETCHES: usize = 3;
 
 /// What an exchange did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Exchanged {
-    /// Changes that the server took, or decided on.
+    /// Changes that the server accepted or resolved.
     pub sent: u64,
     /// Changes that came from it.
     pub received: u64,
-    /// Changes that were set aside, because it will not take them.
+    /// Changes that the server rejected permanently.
     pub refused: u64,
     /// Changes that the server failed to process. The next exchange retries them.
     pub failing: u64,
 }
 
-/// Exchanges everything with the server, for a program that has a store to itself.
+/// Exchanges everything with the server, for a program with its own store.
 ///
 /// # Errors
-/// When the server or the store fails; what was exchanged until then holds.
+/// If the server or the store fails; finished parts stay.
 pub async fn exchange(store: Store, remote: &Remote) -> Result<Exchanged, SyncError> {
     run(&SharedStore::new(store), remote).await
 }
 
-/// Exchanges everything, and notes how it went.
+/// Exchanges everything, and records the result.
 pub(crate) async fn run(desk: &SharedStore, remote: &Remote) -> Result<Exchanged, SyncError> {
     let (home, machine) = on(desk, |store| Ok((store.home().clone(), store.machine()?))).await?;
     remote.speak_as(machine);
@@ -66,7 +66,7 @@ pub(crate) async fn run(desk: &SharedStore, remote: &Remote) -> Result<Exchanged
             store.note_server(None)?;
         }
         let known = store.server()?;
-        // An answer is noted each time; a problem once.
+        // Records every success, and each problem once.
         if problem.is_none() || known.is_some_and(|known| known.problem != problem) {
             store.note_server(problem.as_deref())?;
         }
@@ -76,16 +76,16 @@ pub(crate) async fn run(desk: &SharedStore, remote: &Remote) -> Result<Exchanged
     result
 }
 
-/// What was changed in files is told with this exchange, what came for files is written.
+/// This exchange sends edits of files, and writes received ones.
 async fn settle_files(desk: &SharedStore) {
     let beside = desk.beside().await;
     let settled = on(&beside, refresh);
     if let Err(error) = settled.await {
-        tracing::debug!(%error, "files are as they were");
+        tracing::debug!(%error, "checking the files failed");
     }
 }
 
-/// Runs work on the store, off this thread.
+/// Runs work on the store, on another thread.
 async fn on<T: Send + 'static>(
     desk: &SharedStore,
     work: impl FnOnce(&mut Store) -> Result<T, StoreError> + Send + 'static,
@@ -112,14 +112,14 @@ impl Round<'_> {
                 if !self.state().await?.is_whole {
                     self.refetch().await?;
                 }
-                // What cannot be sent keeps nothing from coming.
+                // Unsent changes do not stop downloads.
                 let not_sent = match self.push().await {
                     Ok(()) => None,
                     Err(SyncError::Remote(error)) if !matches!(error, RemoteError::MustRefetch) => Some(error),
                     Err(error) => return Err(error),
                 };
                 let keeps_secrets = self.pull().await?;
-                // Changes that fail keep no secrets here; a server that asks for a pause gets one.
+                // Failing changes do not stop secrets; a pause does.
                 let is_pause = not_sent.as_ref().is_some_and(|error| !error.is_not_now());
                 if keeps_secrets && !is_pause {
                     self.give_secrets().await?;
@@ -138,15 +138,15 @@ impl Round<'_> {
         on(self.desk, |store| store.server()).await?.ok_or(SyncError::NotJoined)
     }
 
-    /// The newest mark that the server gave.
+    /// The machine's newest checkpoints.
     async fn known(&self) -> Result<Vec<Mark>, SyncError> {
         Ok(on(self.desk, |store| store.marks()).await?.into_iter().take(1).collect())
     }
 
-    /// Fetches all that the server holds, and begins anew from it.
+    /// Downloads the server's complete state, and restarts from it.
     async fn refetch(&mut self) -> Result<(), SyncError> {
         let (known, marks) = (self.state().await?, on(self.desk, |store| store.marks()).await?);
-        // Another user's key would have all that is here told to them.
+        // Another user's key would receive all local memories.
         if self.remote.user().await? != known.user {
             return Err(StoreError::OtherServer { url: known.url, user: known.user }.into());
         }
@@ -169,16 +169,16 @@ impl Round<'_> {
             pages += 1;
             if last.is_some_and(|last| after <= last) || pages >= MOST_STEPS {
                 taken.await?;
-                return Err(RemoteError::Unreachable("its snapshot does not end".to_owned()).into());
+                return Err(RemoteError::Unreachable("the server's snapshot does not end".to_owned()).into());
             }
             last = Some(after);
-            // The next page is on its way meanwhile.
+            // Downloads the next page meanwhile.
             let (taken, following) = tokio::join!(taken, self.remote.snapshot(known.epoch, Some(after), &marks));
             (anew, page) = (taken?.0, following?);
         }
     }
 
-    /// Sends what waits, oldest first.
+    /// Sends pending changes, oldest first.
     async fn push(&mut self) -> Result<(), SyncError> {
         let (mut most, mut cap) = (MOST_OPS, MOST_OPS);
         let mut before: Vec<Op> = Vec::new();
@@ -186,7 +186,7 @@ impl Round<'_> {
         for _ in 0..MOST_STEPS {
             let skip = skipped.clone();
             let ops = on(self.desk, move |store| store.ops_without(&skip, most)).await?;
-            // Ops that were answered and are still to be sent wait for the next exchange.
+            // Changes that are still pending after an answer wait for the next exchange.
             if ops.is_empty() || ops == before {
                 return failure.map_or(Ok(()), |error: RemoteError| Err(error.into()));
             }
@@ -200,12 +200,12 @@ impl Round<'_> {
                     most = (most * 2).min(cap);
                     on(self.desk, move |store| store.answered(epoch, &pushed)).await?;
                 }
-                // One of them is at fault: it is found by sending fewer.
+                // One of them is at fault; smaller batches find it.
                 Err(error) if ops.len() > 1 && error.may_be_of_one(timeouts + 1 < MOST_TIMEOUTS) => {
                     let is_late = matches!(error, RemoteError::TimedOut);
                     timeouts += usize::from(is_late);
                     most = (ops.len() / if is_late { QUARTER } else { 2 }).max(1);
-                    // A batch that the server has no time for stays as small.
+                    // The batch stays small after a timeout.
                     cap = if is_late { most } else { cap };
                     before.clear();
                 }
@@ -218,7 +218,7 @@ impl Round<'_> {
                     let Some(op) = ops.first() else { return Ok(()) };
                     failed += usize::from(!matches!(error, RemoteError::Full(_)));
                     timeouts += usize::from(matches!(error, RemoteError::TimedOut));
-                    // If this one change is what takes so long, the others go on in larger batches.
+                    // If this single change is slow, the others continue in larger batches.
                     cap = MOST_OPS / QUARTER;
                     skipped.insert(op.memory);
                     self.note_failing(op, &error).await?;
@@ -238,15 +238,14 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// Notes that the server did not process a change, which the next exchange sends last.
+    /// Records a change that the server failed to process; the next exchange sends it last.
     async fn note_failing(&mut self, op: &Op, error: &RemoteError) -> Result<(), SyncError> {
         let (memory, why) = (op.memory, error.to_string());
         self.done.failing += 1;
         on(self.desk, move |store| store.note_failing(memory, &why)).await
     }
 
-    /// Gives the server the values of secrets that it has not got yet. Only its own route takes them; where it is not
-    /// encrypted on its way there is no [`Remote`] at all.
+    /// Sends missing secrets to the server, through their own route. [`Remote`] exists only for encrypted connections.
     async fn give_secrets(&mut self) -> Result<(), SyncError> {
         let mut after: Option<(MemoryUuid, String)> = None;
         let (mut most, mut timeouts, mut failed, mut failure) = (MOST_SECRETS, 0, 0, None);
@@ -271,7 +270,7 @@ impl Round<'_> {
                     most = (count / QUARTER).max(1);
                     continue;
                 }
-                // One of them is at fault: the client finds it by sending fewer.
+                // One of them is at fault; smaller batches find it.
                 Err(
                     RemoteError::Failed(_) | RemoteError::Blocked(_) | RemoteError::Refused(_) | RemoteError::TooLarge,
                 ) if count > 1 => {
@@ -291,7 +290,7 @@ impl Round<'_> {
                     after = Some(to);
                     continue;
                 }
-                // The server has no place for secrets any more, or this key must not send them.
+                // The server stores no secrets any more, or this key may not send them.
                 Err(RemoteError::Refused(_) | RemoteError::Forbidden(_) | RemoteError::TooLarge) => return Ok(()),
                 Err(error) => return Err(SyncError::NotSent(error)),
             };
@@ -300,7 +299,7 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// Takes what changed. True where the server has a place for secrets.
+    /// Downloads changes. True if the server stores secrets.
     async fn pull(&mut self) -> Result<bool, SyncError> {
         let mut keeps_secrets = false;
         for _ in 0..MOST_STEPS {
@@ -308,7 +307,7 @@ impl Round<'_> {
             let page = self.remote.changes(epoch, cursor, PAGE, &self.known().await?).await?;
             let more = page.more;
             if more && (page.next <= cursor || page.news.is_empty()) {
-                return Err(RemoteError::Unreachable("its list of changes does not end".to_owned()).into());
+                return Err(RemoteError::Unreachable("the server's list of changes does not end".to_owned()).into());
             }
             keeps_secrets = page.keeps_secrets;
             self.done.received += page.news.len() as u64;

@@ -1,4 +1,4 @@
-//! Exchanges in the background: soon after a write, now and then anyway, and ever less often while nobody answers.
+//! Exchanges in the background: soon after a write, regularly, and less often while the server is down.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,20 +12,20 @@ use tokio_util::sync::CancellationToken;
 use super::{Remote, RemoteError, SyncError, round};
 use crate::shared::SharedStore;
 
-/// How often changes of others are asked for, where nobody says otherwise.
+/// The default interval of downloads.
 pub const EVERY: Duration = Duration::from_mins(1);
-/// How old an exchange may be before a call has another one made in the background: whoever is at work sees soon what
-/// their other machines stored.
+/// The maximum age of the last exchange when a call arrives; an older one triggers an exchange, so active users see
+/// other machines' changes soon.
 const FRESH: Duration = Duration::from_secs(5);
-/// How long a server that did not answer is left alone, whatever is done here.
+/// The minimum pause after a failed exchange.
 const PATIENT: Duration = Duration::from_secs(30);
-/// How long after a call it is looked whether something is to be sent: calls come in groups.
+/// The delay between a call and the check for unsent changes, because calls come in groups.
 const SOON: Duration = Duration::from_millis(300);
-/// How often another process's turn is looked at.
+/// The interval of checks whether another process released its turn.
 const TURN: Duration = Duration::from_secs(5);
-/// The longest wait for a server that does not answer, and for one that refuses the key.
+/// The longest pause while a server is down, and while it rejects the key.
 const LONGEST: Duration = Duration::from_mins(5);
-/// How long the end of a process waits for what is to be sent.
+/// How long the end of a process waits for unsent changes.
 const AT_THE_END: Duration = Duration::from_secs(1);
 
 /// The background client of one process.
@@ -37,8 +37,7 @@ pub struct Worker {
     every: Duration,
 }
 
-/// What the server said last, if it was no answer: also before the store belongs to it, when there is no row to note
-/// it in.
+/// The server's last error, also before the store joined, when no row can record it.
 #[derive(Debug, Clone, Default)]
 pub struct SyncProblem(Arc<Mutex<Option<String>>>);
 
@@ -66,7 +65,7 @@ impl Worker {
         Self { desk, remote, trouble, every: EVERY }
     }
 
-    /// With another time between two exchanges.
+    /// Sets the interval between exchanges.
     #[must_use]
     pub fn exchanging_every(self, every: Duration) -> Self {
         Self { every, ..self }
@@ -77,7 +76,7 @@ impl Worker {
         let mut backoff = backoff();
         let (mut next, mut last, mut hurry_from) = (Instant::now(), None::<Instant>, Instant::now());
         loop {
-            // A server that does not answer, or refuses the key, is asked again sooner where somebody works, but not each time.
+            // During activity, a failing server is tried sooner, but not each time.
             let may_hurry = || Instant::now() >= hurry_from;
             tokio::select! {
                 () = sleep_until(next) => {}
@@ -110,7 +109,7 @@ impl Worker {
                     backoff = self::backoff();
                     self.every
                 }
-                // Changes still arrive: a key may only read, or the server fails on a single change.
+                // Changes still arrive: a key may be read-only, or the server fails on one change.
                 Err(SyncError::NotSent(RemoteError::Failed(_))) => self.every,
                 Err(SyncError::NotSent(error)) if !error.is_transient() => self.every,
                 Err(SyncError::Busy) => TURN,
@@ -128,8 +127,8 @@ impl Worker {
         }
     }
 
-    /// Exchanges once; a store that belongs to no server joins this one. Of memories that are here already it is told those
-    /// alone that it has word for word: nobody was asked about the others.
+    /// Syncs once. A store without a server joins this one. Of existing memories, only those that the server has word
+    /// for word are synced, because nobody was asked about the others.
     pub async fn round(&self) -> Result<round::Exchanged, SyncError> {
         let result = self.round_or_join().await;
         self.trouble.note(&result);
@@ -164,10 +163,10 @@ impl Worker {
         self.desk.run(&CancellationToken::new(), work).await
     }
 
-    /// Sends what waits before the process ends, if the server is quick.
+    /// Sends waiting changes before the process ends, if the server is fast.
     pub async fn finish(&self) {
         if self.has_something_to_send().await {
-            // Whatever is not sent now is sent by the next process.
+            // Unsent changes are sent by the next process.
             let _ = timeout(AT_THE_END, self.round()).await;
         }
     }

@@ -1,5 +1,5 @@
-//! What a session is given unasked, and the receipts of it: only of projects that are believed, only the person's own,
-//! nothing twice.
+//! Automatic recall for a session, and its deliveries. It uses only confirmed projects and the user's own memories, and
+//! returns nothing twice.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -17,28 +17,28 @@ use crate::desk::{Effect, UseCase};
 use crate::project::Claim;
 use crate::use_cases::find::shown;
 
-/// Memories given to one prompt, at most.
+/// Maximum memories for one prompt.
 const MOST_GIVEN: u32 = 8;
-/// Memories of a brief, at most.
+/// Maximum memories of a session summary.
 const MOST_BRIEFED: u32 = 20;
-/// Memories of a session itself that are set aside, at most.
+/// Maximum saved memories of a session.
 const MOST_SAVED: u32 = 20;
 
-/// An event of a client's session, which is the caller's.
+/// An event of the caller's session.
 #[derive(Debug, Clone)]
 pub struct Event {
     /// The event, as the client names it.
     pub name: &'static str,
-    /// What the session's directory says that it is.
+    /// The project that the session's directory claims to be.
     pub claim: Claim,
-    /// When it came.
+    /// When it arrived.
     pub started: Instant,
-    /// The longest text that the client shows a model whole, in UTF-16 units as it counts them.
+    /// Maximum text that the client shows a model directly, in UTF-16 units.
     pub most_characters: usize,
 }
 
 impl Event {
-    /// A receipt that says that nothing was given yet.
+    /// A delivery without memories so far.
     fn delivery(&self, store: &Store, caller: &Caller) -> Result<Delivery, StoreError> {
         Ok(Delivery {
             session: caller.session.clone().unwrap_or_default(),
@@ -57,13 +57,13 @@ impl Event {
         })
     }
 
-    /// Keeps a receipt.
+    /// Stores a delivery.
     fn keep(&self, store: &Store, delivery: Delivery) {
         let took_micros = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
         store.keep_delivery(&Delivery { took_micros, ..delivery });
     }
 
-    /// Keeps the receipt of a reply.
+    /// Stores the delivery of a reply.
     fn keep_given(&self, store: &Store, delivery: Delivery, reply: &Reply) {
         let delivery = Delivery {
             tokens: reply.tokens_used,
@@ -74,7 +74,7 @@ impl Event {
         self.keep(store, delivery);
     }
 
-    /// A reply that the client will show whole: with less budget, as long as it has too many characters.
+    /// A reply within the character limit. While it is too long, the budget is reduced.
     fn bounded(
         &self,
         mut request: RecallRequest,
@@ -82,7 +82,7 @@ impl Event {
     ) -> Result<Option<Reply>, StoreError> {
         loop {
             let found = match recall(&request) {
-                // No room for any reply: then nothing is said.
+                // The budget is too small for any reply, so there is none.
                 Err(StoreError::Domain(_)) => return Ok(None),
                 other => other?,
             };
@@ -100,12 +100,12 @@ impl Event {
     }
 }
 
-/// Characters as the client counts them: UTF-16 units.
+/// The client's count of characters: UTF-16 units.
 fn characters(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// What may be shown in a project unasked: its own, and what holds everywhere.
+/// The scopes for automatic recall in a project: its own, and global.
 fn visible(scope: &Scope) -> Vec<Scope> {
     match scope {
         Scope::Global => vec![Scope::Global],
@@ -113,7 +113,7 @@ fn visible(scope: &Scope) -> Vec<Scope> {
     }
 }
 
-/// A request that nobody made.
+/// The request of automatic recall.
 fn automatic(caller: &Caller, budget: TokenBudget, scope: &Scope) -> RecallRequest {
     RecallRequest {
         budget,
@@ -126,27 +126,27 @@ fn automatic(caller: &Caller, budget: TokenBudget, scope: &Scope) -> RecallReque
     }
 }
 
-/// What the memory knows of a prompt, before a model sees it; nothing when it knows nothing.
+/// Recalls memories for a prompt before a model sees it, or returns nothing.
 #[derive(Debug, Clone)]
 pub struct Prompted {
     /// The event.
     pub event: Event,
-    /// What the prompt asks.
+    /// The query of the prompt.
     pub question: Question,
-    /// What the reply may cost.
+    /// The budget of the reply.
     pub budget: TokenBudget,
 }
 
-/// What a prompt asks of the memory.
+/// The query of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
-    /// Nothing, and why.
+    /// None, with the reason.
     None(String),
-    /// This, with further words of a lower weight.
+    /// A query, with additional words of a lower weight.
     Of {
-        /// The question.
+        /// The query.
         query: String,
-        /// The further words.
+        /// The additional words.
         expanded: Option<String>,
     },
 }
@@ -197,25 +197,25 @@ impl UseCase for Prompted {
     }
 }
 
-/// What a session's context holds when it begins.
+/// The session's context at its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Context {
-    /// Nothing.
+    /// Empty.
     New,
-    /// What it held before: the session goes on.
+    /// Unchanged, because the session continues.
     Kept,
-    /// Less than it held before: it was compacted.
+    /// Compacted, so that memories are missing.
     Compacted,
 }
 
-/// What holds here, for a session that begins; for one that was compacted, what it lost.
+/// A summary for a new session; for a compacted one, its lost memories.
 #[derive(Debug, Clone)]
 pub struct SessionSummary {
     /// The event.
     pub event: Event,
-    /// What the session still has.
+    /// The session's context.
     pub context: Context,
-    /// What the reply may cost.
+    /// The budget of the reply.
     pub budget: TokenBudget,
 }
 
@@ -240,12 +240,12 @@ impl UseCase for SessionSummary {
     }
 }
 
-/// What a session was given already. Sessions without a name are not one session: to each of them anything may be new.
+/// The memories that a session already received. For sessions without an ID, all memories are new.
 fn given_in(store: &Store, session: &str) -> Result<BTreeSet<ShortId>, StoreError> {
     if session.is_empty() { Ok(BTreeSet::new()) } else { store.given_in(session) }
 }
 
-/// What a compaction took away, as far as it may be shown here.
+/// The memories removed by a compaction, as far as they may be shown here.
 fn lost(store: &Store, delivery: &Delivery) -> Result<Vec<ShortId>, StoreError> {
     if delivery.session.is_empty() {
         return Ok(Vec::new());
@@ -259,7 +259,7 @@ fn lost(store: &Store, delivery: &Delivery) -> Result<Vec<ShortId>, StoreError> 
     Ok(kept)
 }
 
-/// Sets the memories that came from a session aside, for the brief that follows a compaction.
+/// Saves the memories of a session for the summary after a compaction.
 #[derive(Debug, Clone)]
 pub struct SetAside {
     /// The event.
@@ -281,25 +281,25 @@ impl UseCase for SetAside {
     }
 }
 
-/// What a person should know when a session begins: only what will not mend itself.
+/// Problems that need the user at the beginning of a session.
 #[derive(Debug, Clone)]
 pub struct SessionNotice {
-    /// What the session's directory says that it is.
+    /// The project that the session's directory claims to be.
     pub claim: Claim,
 }
 
-/// What [`SessionNotice`] finds.
+/// The result of [`SessionNotice`].
 #[derive(Debug, Clone, Default)]
 pub struct Notice {
-    /// Changes that the team server refuses.
+    /// Changes that the team server rejected.
     pub refused: u64,
-    /// Memories that were changed on two machines at once.
+    /// Memories with conflicts.
     pub conflicts: u64,
-    /// Memories that stay here because nobody was asked whether the server may have them.
+    /// Local memories whose upload is undecided.
     pub undecided: u64,
-    /// What others want to share, and nobody answered.
+    /// Unanswered offers of others.
     pub offers: Vec<Invitation>,
-    /// True when the directory says it is a project with memories, and is not believed.
+    /// True if the directory claims to be a project with memories, but is not confirmed.
     pub is_doubted: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Changing, forgetting and bringing back.
+//! Changes, deletes and restores memories.
 
 use std::collections::BTreeMap;
 
@@ -11,35 +11,35 @@ use crate::chain::Asked;
 use crate::desk::{Effect, UseCase};
 use crate::folders::{forget_files, forget_parts, restore_file, update_file, update_part};
 
-/// Memories that are changed in one transaction: all of them, or none.
+/// Memories changed in one transaction: all of them, or none.
 const AT_ONCE: usize = 500;
 
-/// Which memories.
+/// The memories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Which {
-    /// Those that are named.
+    /// Named ones.
     Named(Vec<MemoryRef>),
-    /// All that came from elsewhere and that nobody vouches for.
+    /// All foreign memories that nobody has confirmed.
     Imported,
 }
 
 /// Changes fields of memories.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Update {
-    /// Which.
+    /// The memories.
     pub which: Which,
     /// The fields.
     pub patch: Patch,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
 }
 
-/// What was changed.
+/// The result of an update.
 #[derive(Debug, Clone)]
 pub struct Updated {
-    /// How many memories.
+    /// The number of memories.
     pub count: usize,
-    /// The memory as it is now, where it was one.
+    /// The present state, if it was one memory.
     pub only: Option<Stored>,
 }
 
@@ -48,14 +48,14 @@ impl UseCase for Update {
     const EFFECT: Effect = Effect::Changes;
 
     fn asked(&mut self) -> Option<Asked<'_>> {
-        // What is imported passes no plugin, nor what is done to all of it at once.
+        // Imports and changes of all imported memories do not call plugins.
         matches!(self.which, Which::Named(_)).then_some(Asked::Update(self))
     }
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Updated, StoreError> {
         if self.patch.is_empty() {
-            let fix = "give content, tags, importance, category or another field to change";
-            return Err(DomainError::invalid("content", "and every other field is missing", fix).into());
+            let fix = "pass content, tags, importance, category or another field to change";
+            return Err(DomainError::invalid("content", "and all other fields are missing", fix).into());
         }
         let ids = match self.which {
             Which::Named(ids) => ids,
@@ -78,7 +78,7 @@ impl UseCase for Update {
     }
 }
 
-/// Changes what a file says, and how far that is believed; `None` for a memory of no file.
+/// Changes the text and trust of a file; `None` for a memory without a file.
 fn in_file(
     store: &mut Store,
     caller: &Caller,
@@ -87,14 +87,14 @@ fn in_file(
     reason: Option<&String>,
 ) -> Result<Option<Updated>, StoreError> {
     let memory = store.get(id)?.ok_or(StoreError::NotFound(id))?;
-    // Another's file is here a memory like any other.
+    // Another user's file is an ordinary memory here.
     let Some(file) = memory.file.as_ref().filter(|_| memory.share.is_none()) else { return Ok(None) };
     if memory.deleted.is_some() {
         return Err(StoreError::Conflict { memory: id, problem: "is deleted; restore it first" });
     }
     let is_plain = (Patch { content: None, vouched: None, ..patch.clone() }).is_empty();
     if !is_plain {
-        // The store says what is to be done instead.
+        // The store returns an error with the alternative.
         return Ok(None);
     }
     if file.is_whole && patch.content.is_some() && patch.vouched.is_none() {
@@ -116,35 +116,35 @@ fn in_file(
     Ok(Some(Updated { count: 1, only: Some(store.stored(id)?) }))
 }
 
-/// Forgets memories: all of them, or none when one does not exist. What stands in a file is taken out of it, and a file is
+/// Deletes memories: all of them, or none if one does not exist. A part is removed from its file, and a whole file is
 /// deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forget {
-    /// Which.
+    /// The memories.
     pub ids: Vec<MemoryRef>,
-    /// How far.
+    /// The kind of deletion.
     pub erase: Erase,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
 }
 
-/// What is gone.
+/// The result of a deletion.
 #[derive(Debug, Clone, Default)]
 pub struct Gone {
     /// The memories.
     pub forgotten: Vec<Forgotten>,
-    /// Where words of memories that went for good may still stand; nowhere for those that can be restored.
+    /// Places with remaining words of permanently deleted memories; none for other deletions.
     pub left: Traces,
-    /// Those whose lines were taken out of a file, and how they come back.
+    /// Parts that were removed from files, and how to restore them.
     pub taken_out: BTreeMap<MemoryUuid, RemovedSection>,
 }
 
-/// A part that was taken out of its file.
+/// A part that was removed from its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemovedSection {
     /// The file.
     pub path: FilePath,
-    /// The change of the file that took it out; `None` where the file is not kept whole, so that it cannot be undone.
+    /// The change that removed it; `None` if the file is not stored completely, so that the removal cannot be undone.
     pub rev: Option<u64>,
 }
 
@@ -172,7 +172,7 @@ impl UseCase for Forget {
             of.files.dedup_by_key(|file| file.id);
             forgotten.extend(forget_files(store, caller, &of.files, self.erase, self.reason)?);
         }
-        // Last, as these go all or none: a file that cannot be written keeps them too.
+        // Last, because these succeed or fail together: if a file cannot be written, they stay too.
         if !of.plain.is_empty() || self.ids.is_empty() {
             forgotten.splice(0..0, store.forget(&of.plain, self.erase, &actor)?);
         }
@@ -184,7 +184,7 @@ impl UseCase for Forget {
     }
 }
 
-/// Memories by where they stand.
+/// Memories by the place of their text.
 struct Sorted {
     plain: Vec<MemoryRef>,
     parts: Vec<Memory>,
@@ -192,12 +192,12 @@ struct Sorted {
 }
 
 impl Sorted {
-    /// Looks at all of them before any is touched.
+    /// Checks all of them before any is changed.
     fn of(store: &Store, ids: &[MemoryRef]) -> Result<Self, StoreError> {
         let mut of = Self { plain: Vec::new(), parts: Vec::new(), files: Vec::new() };
         for id in ids {
             let memory = store.get(*id)?.ok_or(StoreError::NotFound(*id))?;
-            // What another user shares is in no file of this machine.
+            // Another user's memory is in no local file.
             if memory.file.is_none() || memory.share.is_some() {
                 of.plain.push(*id);
             } else if memory.is_whole_file() {
@@ -210,7 +210,7 @@ impl Sorted {
     }
 }
 
-/// Takes the lines of parts out of their files; those that are out of them already only go from what is known of before.
+/// Removes the lines of parts from their files. Parts that are already removed are only erased from earlier versions.
 fn forget_in_files(
     store: &mut Store,
     caller: &Caller,
@@ -233,7 +233,7 @@ fn forget_in_files(
     }
 }
 
-/// How parts come back that were in their files until now.
+/// How to restore parts that were in their files until now.
 fn taken_out_of(store: &Store, parts: &[Memory]) -> Result<BTreeMap<MemoryUuid, RemovedSection>, StoreError> {
     let mut taken_out = BTreeMap::new();
     for part in parts.iter().filter(|part| part.deleted.is_none()) {
@@ -245,10 +245,10 @@ fn taken_out_of(store: &Store, parts: &[Memory]) -> Result<BTreeMap<MemoryUuid, 
     Ok(taken_out)
 }
 
-/// Brings back a forgotten memory, or an earlier text of one.
+/// Restores a deleted memory, or an earlier text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Restore {
-    /// Which.
+    /// The memory.
     pub id: MemoryRef,
     /// The change to undo, by its number in the history.
     pub before: Option<u64>,
@@ -269,7 +269,7 @@ impl UseCase for Restore {
     }
 }
 
-/// A part comes back with its file. Where that is there, it is for its person to say where in it the lines belong.
+/// A part is restored with its file. If the file exists, the user must decide where the lines belong.
 fn restore_part(
     store: &mut Store,
     caller: &Caller,
@@ -280,34 +280,35 @@ fn restore_part(
     let refused = |problem: String| StoreError::InFile { path: path.clone(), problem };
     if before.is_some() {
         return Err(refused(format!(
-            "keeps the earlier texts of its parts: `tessera history {path}` lists them, `tessera restore {path} --before REV` \
-             brings one back"
+            "stores the earlier texts of its sections: `tessera history {path}` lists them, `tessera restore {path} \
+            --before REV` restores one"
         )));
     }
     if part.deleted.is_none() {
-        let problem = "is not deleted, nor is it over";
+        let problem = "is not deleted and has not expired";
         return Err(StoreError::Conflict { memory: MemoryRef::ShortId(part.short_id), problem });
     }
     let file = store.file_of_part(part.id)?.map(|file| store.get(MemoryRef::Id(file))).transpose()?.flatten();
-    let file = file.ok_or_else(|| refused("was removed for good".to_owned()))?;
+    let file = file.ok_or_else(|| refused("was deleted permanently".to_owned()))?;
     if file.deleted.is_none() {
         return Err(refused(format!(
-            "is there, without these lines: write them into it again, or bring back an earlier text of it with \
-             `tessera restore {path} --before REV` (`tessera history {path}` lists them)"
+            "exists without these lines: write them into it again, or restore an earlier text with `tessera restore \
+            {path} --before REV` (`tessera history {path}` lists them)"
         )));
     }
     if says_all_of_file(&file.content) && !file.content.contains(&part.content) {
         return Err(refused(format!(
-            "was deleted after these lines were taken out of it: `tessera restore {path}` brings it back without them, then \
-             `tessera restore {path} --before REV` an earlier text of it (`tessera history {path}` lists them)"
+            "was deleted after these lines were removed: `tessera restore {path}` restores it without them; then \
+            `tessera restore {path} --before REV` restores an earlier text (`tessera history {path}` lists \
+            them)"
         )));
     }
     restore_file(store, caller, &file, None)?;
     let stored = store.stored(MemoryRef::Id(part.id))?;
     if stored.memory.deleted.is_some() {
         return Err(refused(format!(
-            "is back, but without these lines: `tessera restore {path} --before REV` brings an earlier text of it back \
-             (`tessera history {path}` lists them)"
+            "was restored without these lines; `tessera restore {path} --before REV` restores an earlier text \
+            (`tessera history {path}` lists them)"
         )));
     }
     Ok(stored)

@@ -1,6 +1,6 @@
-//! Finding: by question, by name, by time.
+//! Finds memories by question, by name, or by time.
 //!
-//! Memories that say nearly what another says.
+//! Also finds memories similar to another.
 
 use tessera_engine::Store;
 use tessera_engine::domain::{Filters, Memory, MemoryRef, RecallRequest, Scope};
@@ -13,35 +13,35 @@ use crate::chain::{self, Asked};
 use crate::desk::{Effect, UseCase};
 use crate::folders::FolderSnapshot;
 
-/// In which form a reply is packed; its budget is kept in that form.
+/// The form of a reply, for which its budget applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// Lines of text.
     Text,
-    /// One JSON payload.
+    /// One JSON document.
     Json(JsonRows),
 }
 
-/// Answers a question. Tokens are counted as the caller counts, and the caller's project comes first unless the
-/// request names another. A question that nothing answers strongly is noted for [`super::ListUnanswered`].
+/// Answers a question. Tokens are counted in the caller's unit, and the caller's project comes first unless the request
+/// names another. A question without a clear answer is recorded for [`super::ListUnanswered`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recall {
-    /// The question and its bounds.
+    /// The question and its limits.
     pub request: RecallRequest,
     /// The form.
     pub form: Form,
 }
 
-/// What comes of a question.
+/// The answer to a question.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// The reply, within its budget.
+    /// The reply within its budget.
     pub reply: Reply,
-    /// The request as it was carried out.
+    /// The request as performed.
     pub request: RecallRequest,
-    /// Where the scopes that were asked for hold nothing of it: scopes that do, with their matches, the most first.
+    /// Other scopes with matches, if the requested scopes have none: the most matches first.
     pub near: Vec<(Scope, u32)>,
-    /// Memories that were searched; for a request that asks for an explanation alone.
+    /// The number of searched memories, if an explanation was requested.
     pub searched: Option<u32>,
 }
 
@@ -63,7 +63,8 @@ impl UseCase for Recall {
         asked.answer(store, caller, reply)
     }
 
-    /// It is looked at the folders while the question is answered, and asked again where something changed.
+    /// The folders are checked for changes while the question is answered. If something changed, the question is asked
+    /// again.
     fn run_looking(self, store: &mut Store, caller: &Caller, glance: FolderSnapshot) -> Result<Answer, StoreError> {
         let asked = Question::by(caller, self);
         let reply = glance.beside(store, |store| asked.reply(store))?;
@@ -71,7 +72,7 @@ impl UseCase for Recall {
     }
 }
 
-/// A question as it is asked.
+/// A prepared question.
 struct Question {
     request: RecallRequest,
     form: Form,
@@ -84,7 +85,7 @@ impl Question {
         Self { request: as_asked_by(caller, recall.request), form: recall.form, is_clean }
     }
 
-    /// The reply; nothing is noted of it yet.
+    /// The reply; nothing is recorded yet.
     fn reply(&self, store: &mut Store) -> Result<Reply, StoreError> {
         let ranking = store.rank(&self.request)?;
         match self.form {
@@ -93,7 +94,7 @@ impl Question {
         }
     }
 
-    /// What is noted of a reply, and said beside it.
+    /// Records the reply, and adds the remarks.
     fn answer(self, store: &mut Store, caller: &Caller, reply: Reply) -> Result<Answer, StoreError> {
         let Self { request, is_clean, .. } = self;
         store.note_delivery(&reply);
@@ -107,39 +108,38 @@ impl Question {
     }
 }
 
-/// The memories that a reply shows.
+/// The memories in a reply.
 pub(super) fn shown(reply: &Reply) -> Vec<MemoryRef> {
     let details = reply.details.iter().map(|detail| detail.ranked.short_id);
     details.chain(reply.index.iter().map(|entry| entry.ranked.short_id)).map(MemoryRef::ShortId).collect()
 }
 
-/// True where nothing answers strongly. The second page of an answer is no question, and one that only memories of some
-/// kind may answer says nothing of the others.
+/// True if there is no clear answer. Further pages and filtered requests do not count.
 fn is_in_vain(request: &RecallRequest, reply: &Reply) -> bool {
     let asks_all = Filters { scopes: request.filters.scopes.clone(), ..Filters::default() } == request.filters;
     reply.total_count == 0 && request.cursor.is_none() && asks_all && !request.query.trim().is_empty()
 }
 
-/// What is noted of a question; of one that holds a credential, that it was asked.
+/// How much of a question is recorded. Of one with a credential, only the fact.
 fn noted(caller: &Caller) -> Noted {
     if caller.keeps_questions { Noted::Text } else { Noted::Words }
 }
 
 fn as_asked_by(caller: &Caller, request: RecallRequest) -> RecallRequest {
-    // "global" is no project: then none comes first.
+    // "global" is not a project, so no project comes first.
     let scope = request.scope.or_else(|| caller.scope()).filter(|scope| *scope != Scope::Global);
-    // No memory says a credential in clear, and the reply repeats the question.
+    // The reply contains the question, so credentials in it are redacted.
     let query = dropped(&request.query).into_owned();
     let expanded_query = request.expanded_query.as_ref().map(|query| dropped(query).into_owned());
     RecallRequest { profile: caller.profile, scope, query, expanded_query, ..request }
 }
 
-/// Full texts by name, within the budget of a request.
+/// Full texts by name, within the budget.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fetch {
-    /// Which.
+    /// The memories.
     pub ids: Vec<MemoryRef>,
-    /// The bounds; it has no question.
+    /// The limits, without a question.
     pub request: RecallRequest,
     /// The form.
     pub form: Form,
@@ -158,10 +158,10 @@ impl UseCase for Fetch {
     }
 }
 
-/// Memories by name with everything known of them, forgotten ones too.
+/// Memories by name with all fields, including deleted ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Get {
-    /// Which.
+    /// The memories.
     pub ids: Vec<MemoryRef>,
 }
 
@@ -172,7 +172,7 @@ impl UseCase for Get {
     fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<Memory>, StoreError> {
         let memories: Vec<Memory> =
             self.ids.into_iter().map(|id| store.get(id)?.ok_or(StoreError::NotFound(id))).collect::<Result<_, _>>()?;
-        // It counts for no rank, but a file of which somebody saw a part was read.
+        // This does not count as use for ranking, but the file of a shown part counts as read.
         for file in memories.iter().filter_map(|memory| memory.file.as_ref()) {
             store.note_file_shown(&file.path)?;
         }
@@ -183,17 +183,17 @@ impl UseCase for Get {
 /// Lists memories, newest first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct List {
-    /// What they must be.
+    /// The filters.
     pub filters: Filters,
     /// Rows, 1 to 200.
     pub limit: u32,
-    /// Forgotten memories instead of live ones.
+    /// Deleted memories instead of live ones.
     pub deleted: bool,
-    /// Those whose lifetime has ended instead of those that are shown.
+    /// Expired memories instead of visible ones.
     pub expired: bool,
-    /// What other users share alone.
+    /// Only memories of other users.
     pub shared: bool,
-    /// Where to go on: the last memory of the page before.
+    /// Where to continue: the last memory of the previous page.
     pub after: Option<MemoryRef>,
 }
 
@@ -212,10 +212,10 @@ impl UseCase for List {
     }
 }
 
-/// What was done to a memory, latest first.
+/// The changes of a memory, latest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct History {
-    /// Which.
+    /// The memory.
     pub id: MemoryRef,
 }
 
@@ -228,11 +228,11 @@ impl UseCase for History {
     }
 }
 
-/// Which memories of its scope say nearly what a memory says, or something else of the same thing. Asked once a new one
-/// is on disk: it is kept in any case.
+/// Finds memories of the same scope with nearly equal content, or about the same thing. It is called after a new memory
+/// was stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alike {
-    /// Which.
+    /// The memory.
     pub id: MemoryRef,
 }
 
@@ -246,10 +246,10 @@ impl UseCase for Alike {
     }
 }
 
-/// What to say of a memory that is near another one, in words.
+/// Describes a similar memory in words.
 pub fn told_near(near: &Near) -> String {
     match near.likeness {
-        SimilarityKind::Same => format!("{} says nearly the same: {}", near.short_id, near.summary),
-        SimilarityKind::Other => format!("{} is close, and may say otherwise: {}", near.short_id, near.summary),
+        SimilarityKind::Same => format!("{} is nearly the same: {}", near.short_id, near.summary),
+        SimilarityKind::Other => format!("{} is similar, and may contradict it: {}", near.short_id, near.summary),
     }
 }

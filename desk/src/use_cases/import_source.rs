@@ -1,4 +1,4 @@
-//! What older systems kept, taken over: looked at first, then stored in batches, and taken back as one.
+//! Imports data of other memory systems: a preview, then batches, and an undo of the whole import.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -14,87 +14,87 @@ use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 use crate::older_rows::{Coming, sample, without_values};
 
-/// Rows of one transaction: a crash loses at most this many, and the next run takes them up again.
+/// Rows per transaction. A crash loses at most this many, and the next run stores them.
 const BATCH: usize = 500;
-/// Memories that are shown before anything is stored.
+/// The number of sample memories in a preview.
 const SAMPLES: usize = 3;
 
-/// What a source holds, and what would become of it. Nothing is changed.
+/// A preview of an import. Nothing is changed.
 pub struct PreviewImport<'a> {
     /// The source.
     pub source: &'a Source,
-    /// Whose it is said to be.
+    /// The trust.
     pub whose: ImportAs,
-    /// Where it belongs.
+    /// The scope.
     pub scope: Scope,
 }
 
-/// What [`PreviewImport`] finds.
+/// The result of [`PreviewImport`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Preview {
-    /// Rows that can be read.
+    /// Readable rows.
     pub rows: u64,
-    /// What they are here, and how many of each.
+    /// The number of rows by status.
     pub standings: BTreeMap<Standing, u64>,
-    /// How some that are new begin.
+    /// The beginnings of some new rows.
     pub samples: Vec<String>,
-    /// Rows that cannot be taken, and why.
+    /// Skipped rows with reasons.
     pub skipped: Vec<Skipped>,
-    /// What could not be kept of rows as it was: which, and what.
+    /// Rows that are imported with changes: which, and what.
     pub remarks: Vec<(String, String)>,
-    /// Credentials that are taken out of the texts of what is new.
+    /// Credentials removed from new texts.
     pub aside: u64,
-    /// Rows that are there, and not yet known by all that names them in their system: taking them over notes that alone.
+    /// Existing rows that are not known under all their keys. Importing them only adds the keys.
     pub unknown: u64,
-    /// Memories that came from there before, and are there no more: they stay.
+    /// Memories of an earlier import that no longer exist in the source; they stay.
     pub gone_there: u64,
 }
 
-/// Takes over what a source holds.
+/// Imports a source.
 pub struct ImportSource<'a> {
     /// The source.
     pub source: &'a Source,
-    /// Whose it is said to be.
+    /// The trust.
     pub whose: ImportAs,
-    /// Where it belongs.
+    /// The scope.
     pub scope: Scope,
-    /// Told how many rows are done.
+    /// Receives the number of processed rows.
     pub progress: &'a mut dyn FnMut(u64),
 }
 
-/// What [`ImportSource`] did.
+/// The result of [`ImportSource`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TakenOver {
-    /// The import's number in the list; none where it changed nothing.
+    /// The number of the import in the list; none if nothing changed.
     pub number: Option<u32>,
-    /// What was found, and became of it.
+    /// The status of the rows.
     pub done: Preview,
 }
 
-/// The list of imports, the latest first.
+/// The list of imports, latest first.
 #[derive(Debug, Clone, Copy)]
 pub struct Imports;
 
-/// Whether data of a system came over from a place.
+/// Whether data of a system was imported from a path.
 #[derive(Debug, Clone)]
 pub struct HasImported {
     /// The system.
     pub system: System,
-    /// The place.
+    /// The path.
     pub path: PathBuf,
 }
 
-/// Undoes an import, or says what that would do.
+/// Undoes an import, or shows the effect.
 #[derive(Debug, Clone, Copy)]
 pub struct UndoImport {
     /// Its number.
     pub n: u32,
-    /// True where it is only to be said.
+    /// True for only showing the effect.
     pub is_preview: bool,
 }
 
 impl Preview {
-    /// True where taking it over would do nothing.
+    /// True if importing would change nothing.
     pub fn is_idle(&self) -> bool {
         let left = [Standing::There, Standing::Kept, Standing::Forgotten];
         self.standings.keys().all(|standing| left.contains(standing))
@@ -166,7 +166,7 @@ impl ImportSource<'_> {
         if let Err(unread) = seeing.each(take)? {
             return Ok(Err(unread));
         }
-        // A link is made where one of its ends is new: one that was taken away here does not come again.
+        // A link is made only if one of its memories is new, so that removed links do not come back.
         links.retain(|(source, _, target)| fresh.contains(source) || fresh.contains(target));
         for batch in links.chunks(BATCH) {
             seeing.store.link_over(batch)?;
@@ -211,14 +211,14 @@ impl UseCase for UndoImport {
     }
 }
 
-/// A source that is read to its end, in batches.
+/// Reads a source to its end, in batches.
 struct Seeing<'a> {
     store: &'a mut Store,
     source: &'a Source,
     scope: Scope,
     run: ImportRun,
     done: Preview,
-    /// What names rows that were told, and a digest of what each said.
+    /// The keys of visited rows, with digests of their content.
     seen: HashMap<MemoryUuid, u64>,
     is_preview: bool,
 }
@@ -229,7 +229,7 @@ impl<'a> Seeing<'a> {
         Self { store, source, scope, run, done: Preview::default(), seen: HashMap::new(), is_preview: false }
     }
 
-    /// Reads all of it. What the store fails at ends it; what the source fails at is told.
+    /// Reads all rows. An error of the store ends it; an error of the source is reported.
     fn each(
         &mut self,
         mut work: impl FnMut(&mut Self, &[Coming]) -> Result<(), StoreError>,
@@ -286,17 +286,17 @@ impl<'a> Seeing<'a> {
         Ok(Ok(()))
     }
 
-    /// True for a row that was told before under one of its names: the first stands.
+    /// True for a row that was already visited under one of its keys. The first one counts.
     fn is_again(&mut self, row: &Coming) -> bool {
         let said = row.row.said();
         let before = row.row.ids.iter().find_map(|id| self.seen.get(id)).copied();
         self.seen.extend(row.row.ids.iter().chain(&row.row.gone_as).map(|id| (*id, before.unwrap_or(said))));
         match before {
             Some(before) if before == said => {
-                self.done.remarks.push((row.name.clone(), "is there twice, and taken once".to_owned()));
+                self.done.remarks.push((row.name.clone(), "occurs twice and is imported once".to_owned()));
             }
             Some(_) => {
-                let problem = "is another row before it too, by all that names it, and that one is taken".to_owned();
+                let problem = "is the same as an earlier row, which is imported".to_owned();
                 self.done.skipped.push(without_values(Skipped { at: row.name.clone(), problem }));
             }
             None => {}

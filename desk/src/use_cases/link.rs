@@ -1,6 +1,6 @@
-//! Links.
+//! Links between memories.
 //!
-//! Two texts of one memory.
+//! Also resolves conflicts.
 
 use tessera_engine::Store;
 use tessera_engine::domain::{LinkKind, Memory, MemoryRef};
@@ -10,16 +10,16 @@ use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 use crate::folders::refresh;
 
-/// Says what one memory is to another, or that it is so no longer.
+/// Adds or removes a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetLink {
-    /// The memory that carries the link.
+    /// The memory with the link.
     pub id: MemoryRef,
-    /// What it is to the other.
+    /// The type.
     pub kind: LinkKind,
     /// The other memory.
     pub to: MemoryRef,
-    /// False to take the link away.
+    /// False to remove the link.
     pub holds: bool,
 }
 
@@ -37,7 +37,7 @@ impl UseCase for SetLink {
     }
 }
 
-/// Lists the memories that were changed on two machines at once, and that nobody decided.
+/// Lists unresolved conflicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Conflicts;
 
@@ -50,12 +50,12 @@ impl UseCase for Conflicts {
     }
 }
 
-/// Decides one.
+/// Resolves a conflict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolve {
-    /// The memory, or its other text.
+    /// The memory, or its conflict copy.
     pub id: MemoryRef,
-    /// What it shall be.
+    /// The resolution.
     pub resolution: Resolution,
 }
 
@@ -65,7 +65,7 @@ impl UseCase for Resolve {
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Memory, StoreError> {
         let memory = store.resolve(self.id, &self.resolution, &caller.actor(None))?;
-        // Of a file, what was decided is written, and what was not taken is removed.
+        // For a file, the chosen text is written, and the other file is deleted.
         refresh(store)?;
         Ok(memory)
     }

@@ -1,4 +1,5 @@
-//! The verbs: what every face can ask of a store, each a typed request with its rule and a typed outcome.
+//! The use cases: all operations that entry points can perform on a store, each with a typed request, a rule, and a
+//! typed outcome.
 
 mod automatic;
 mod change;

@@ -1,4 +1,4 @@
-//! Memories as a person names them: by number, by id, or by the path of a file.
+//! Memories as a person names them: by ID, by UUID, or by the path of a file.
 
 use std::str::FromStr;
 
@@ -12,11 +12,11 @@ use crate::desk::{Effect, UseCase};
 /// A memory, or a file by its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Named {
-    /// By its number or id.
+    /// By its ID or UUID.
     Memory(MemoryRef),
-    /// What stands for the file at a path.
+    /// The memory of the file at a path.
     File(FilePath),
-    /// What came over from an older system, by what that calls it.
+    /// A memory imported from another system, by its ID there.
     Older(String),
 }
 
@@ -25,7 +25,7 @@ impl FromStr for Named {
 
     fn from_str(text: &str) -> Result<Self, DomainError> {
         let text = text.trim();
-        // Neither numbers nor ids have a slash, and no path begins with a point.
+        // IDs and UUIDs contain no slash, and paths do not begin with a dot.
         if !text.contains('/') || text.starts_with('.') {
             let older = MemoryUuid::of_older(text).map(|_| Ok(Self::Older(text.to_owned())));
             return older.unwrap_or_else(|| text.parse().map(Self::Memory));
@@ -41,10 +41,10 @@ impl From<MemoryRef> for Named {
     }
 }
 
-/// Finds out which memories are meant.
+/// Resolves names to memories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meant {
-    /// As they are named.
+    /// The names.
     pub named: Vec<Named>,
 }
 
@@ -58,7 +58,7 @@ impl UseCase for Meant {
             Named::Older(name) => came_over(store, name),
             Named::File(path) => match store.file_standing(&path)? {
                 Some(id) => Ok(MemoryRef::Id(id)),
-                None => Err(StoreError::InFile { path, problem: "is no file that is known".to_owned() }),
+                None => Err(StoreError::InFile { path, problem: "is not a known file".to_owned() }),
             },
         };
         self.named.into_iter().map(meant).collect()
@@ -73,21 +73,22 @@ fn came_over(store: &Store, name: String) -> Result<MemoryRef, StoreError> {
     }
 }
 
-/// Finds out where memories stand in files.
+/// Finds the positions of memories in files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WhereInFiles {
     /// The memories.
     pub ids: Vec<MemoryUuid>,
 }
 
-/// Where a memory stands in a file.
+/// The position of a memory in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
     /// The file, and the heading above it.
     pub file: InFile,
-    /// Its lines, from 1; `None` for a whole file, and for a part that does not stand there any more.
+    /// Its lines, from 1; `None` for a whole file, and for a part that is no longer there.
     pub lines: Option<(u32, u32)>,
-    /// True for a whole file of which the memory does not hold all: it is too long, or a credential stands in it.
+    /// True for a whole file that its memory does not contain completely, because it is too long or contains a
+    /// credential.
     pub lacks_some: bool,
 }
 
@@ -98,7 +99,7 @@ impl std::fmt::Display for Standing {
             Some((first, last)) if first == last => write!(f, ", line {first}")?,
             Some((first, last)) => write!(f, ", lines {first} to {last}")?,
             None if self.file.is_whole => {}
-            None => f.write_str(", not there any more")?,
+            None => f.write_str(", deleted")?,
         }
         match &self.file.heading {
             Some(heading) => write!(f, ", under {heading}"),

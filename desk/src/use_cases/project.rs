@@ -1,6 +1,6 @@
-//! Which directories are believed to be of the project that they say.
+//! The confirmation of directories as projects.
 //!
-//! What should not be there any more: credentials in clear from before they were taken out, and what was removed for good.
+//! Also finds data that should be gone: credentials in clear text, and permanently deleted memories.
 
 use tessera_engine::Store;
 use tessera_engine::domain::MemoryRef;
@@ -10,7 +10,7 @@ use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 use crate::project::Claim;
 
-/// Whether what a directory says of itself is believed.
+/// Whether a directory's claim is confirmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IsBelieved(pub Claim);
 
@@ -23,7 +23,7 @@ impl UseCase for IsBelieved {
     }
 }
 
-/// The person's word that a directory is what it says.
+/// Confirms a directory's claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustProject(pub Claim);
 
@@ -36,7 +36,7 @@ impl UseCase for TrustProject {
     }
 }
 
-/// Takes back what is known of a directory and of those below it.
+/// Withdraws the confirmation of a directory and those below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UntrustProject(pub Claim);
 
@@ -52,7 +52,7 @@ impl UseCase for UntrustProject {
     }
 }
 
-/// Every directory that is known to be of a project.
+/// All directories of known projects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Places;
 
@@ -65,11 +65,11 @@ impl UseCase for Places {
     }
 }
 
-/// Looks for credentials in clear in everything that the home holds, and takes them out where that is wanted.
+/// Finds credentials in clear text in the home directory, and removes them on request.
 pub struct ScanSecrets<'a> {
     /// Whether they are only counted.
     pub scanning: Scanning,
-    /// Told how far it is.
+    /// Receives the progress.
     pub progress: ScanProgress<'a>,
 }
 
@@ -82,15 +82,15 @@ impl UseCase for ScanSecrets<'_> {
     }
 }
 
-/// What was done about a memory that was removed for good, after what is left of it was tried again.
+/// The state of a permanent deletion, after pending steps were tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Purged {
-    /// Which.
+    /// The memory.
     pub id: MemoryRef,
 }
 
 impl UseCase for Purged {
-    /// `None` for a memory that was not removed.
+    /// `None` for a memory that was not permanently deleted.
     type Outcome = Option<Removal>;
     const EFFECT: Effect = Effect::Reads;
 

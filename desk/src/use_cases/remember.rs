@@ -1,4 +1,4 @@
-//! Storing.
+//! Storing memories.
 
 use tessera_engine::Store;
 use tessera_engine::domain::{
@@ -10,44 +10,44 @@ use crate::caller::Caller;
 use crate::chain::Asked;
 use crate::desk::{Effect, UseCase};
 
-/// Stores a memory. What is left out is derived from the text, or from who asks.
+/// Stores a memory. Missing fields are derived from the text or the caller.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Remember {
     /// The text.
     pub content: String,
-    /// Category; derived if absent.
+    /// Category; derived, if absent.
     pub category: Option<Category>,
-    /// Type; derived if absent.
+    /// Type; derived, if absent.
     pub kind: Option<MemoryType>,
-    /// Importance; derived if absent.
+    /// Importance; derived, if absent.
     pub importance: Option<Importance>,
     /// Tags.
     pub tags: Vec<Tag>,
-    /// Further words under which to find it.
+    /// Additional search words.
     pub keywords: Vec<String>,
-    /// Named things; derived if there are none.
+    /// Named things; derived, if empty.
     pub entities: Vec<String>,
-    /// Where it belongs; if absent, to the caller's project, or everywhere for preferences and people.
+    /// Its scope; if absent, the caller's project, or global for preferences and people.
     pub scope: Option<Scope>,
     /// When it became true; now, if absent.
     pub created: Option<Timestamp>,
-    /// From when on it is hidden; never, if absent.
+    /// When it expires; never, if absent.
     pub expires: Option<Timestamp>,
-    /// What a client keeps beside it.
+    /// The client's metadata.
     pub metadata: Option<Metadata>,
-    /// Where it was heard, in words for its history.
+    /// Its source, in words for its history.
     pub reason: Option<String>,
-    /// The session it comes from; the caller's, if absent.
+    /// Its session; the caller's, if absent.
     pub session: Option<String>,
     /// The memory that it replaces.
     pub supersedes: Option<MemoryRef>,
-    /// Whether the owner vouches for it; what its origin earns, if absent.
+    /// The trust that the owner sets; that of its origin, if absent.
     pub vouched: Option<Trust>,
-    /// True where the whole text is one secret, and what the memory says of it: see [`described`].
+    /// The description of a text that is secret as a whole; see [`described`].
     pub sensitive: Option<String>,
 }
 
-/// What a memory says of a text that is one secret as a whole: what somebody said of it, or what kind of note it is.
+/// The description of a text that is secret as a whole: the given one, or its category.
 pub fn described(said: Option<String>, category: Option<&Category>) -> String {
     let said = said.map(|said| said.trim().to_owned()).filter(|said| !said.is_empty());
     said.unwrap_or_else(|| match category {
@@ -65,14 +65,14 @@ impl UseCase for Remember {
     }
 
     fn touched(stored: &Stored) -> Vec<MemoryRef> {
-        // What was there already was not stored.
+        // An existing memory was not stored again.
         if stored.existed { Vec::new() } else { vec![MemoryRef::Id(stored.memory.id)] }
     }
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Stored, StoreError> {
         let replaced = self.supersedes.map(|old| Ok(store.get(old)?.ok_or(StoreError::NotFound(old))?.id));
         let replaced = replaced.transpose().map_err(|error: StoreError| error)?;
-        // Nothing is read off a text that is a secret.
+        // Nothing is derived from a secret text.
         let category = self.category.or_else(|| self.sensitive.is_some().then(Category::default));
         let scope = self.scope.unwrap_or_else(|| caller.default_scope(&self.content, category.as_ref()));
         store.remember(Draft {

@@ -1,4 +1,4 @@
-//! Secrets that were taken out of texts: given back on purpose, listed, let go of, sealed anew.
+//! Secrets: showing, listing, deleting, and rotating the key.
 
 use tessera_engine::Store;
 use tessera_engine::domain::MemoryRef;
@@ -7,10 +7,10 @@ use tessera_engine::store::{KeyPlace, Revealed, Rotated, SecretRef, SecretRow, S
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 
-/// Gives back the value of a secret, or of all secrets of a memory. Who asked is noted first.
+/// Shows the value of a secret, or of all secrets of a memory. The request is recorded before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reveal {
-    /// Which.
+    /// The secret.
     pub which: SecretRef,
 }
 
@@ -23,19 +23,19 @@ impl UseCase for Reveal {
     }
 }
 
-/// The secrets that are kept, without their values: of all memories, or of one.
+/// The secrets of all memories or of one, without values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListSecrets {
-    /// Of this memory alone.
+    /// Only of this memory.
     pub of: Option<MemoryRef>,
 }
 
-/// What [`ListSecrets`] finds.
+/// The result of [`ListSecrets`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretsListed {
-    /// The secrets, the latest first.
+    /// The secrets, latest first.
     pub secrets: Vec<SecretRow>,
-    /// Where their key lies, where there is one.
+    /// The place of their key, if there is one.
     pub key: Option<KeyPlace>,
 }
 
@@ -50,10 +50,10 @@ impl UseCase for ListSecrets {
     }
 }
 
-/// Lets go of the value of a secret, or of all secrets of a memory, for good. The texts keep their places.
+/// Deletes the value of a secret, or of all secrets of a memory, permanently. The texts keep the names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForgetSecret {
-    /// Which.
+    /// The secret.
     pub which: SecretRef,
 }
 
@@ -66,10 +66,10 @@ impl UseCase for ForgetSecret {
     }
 }
 
-/// What was done with secrets, when, and by whom.
+/// The operations on secrets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SecretUses {
-    /// Only of secrets whose names begin so.
+    /// Only of secrets whose names begin like this.
     pub name: Option<String>,
 }
 
@@ -82,9 +82,9 @@ impl UseCase for SecretUses {
     }
 }
 
-/// Seals every secret with another key.
+/// Encrypts all secrets with another key.
 pub struct RotateKey<'a> {
-    /// Told how many are sealed anew.
+    /// Receives the number of processed secrets.
     pub progress: &'a mut dyn FnMut(usize),
 }
 

@@ -1,4 +1,4 @@
-//! In from files, and out to them.
+//! Import from files, and export to files.
 
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
@@ -14,13 +14,13 @@ pub use crate::claude_md::NoteFile;
 use crate::claude_md::notes;
 use crate::desk::{Desk, Effect, UseCase};
 
-/// Stores every line of JSON lines that is new.
+/// Stores every new line of a JSON lines file.
 pub struct Import<'a> {
     /// The lines.
     pub input: &'a mut dyn BufRead,
-    /// Where they come from, and whose they are.
+    /// The source and the trust.
     pub run: ImportRun,
-    /// Told how far it is.
+    /// Receives the progress.
     pub progress: &'a mut dyn FnMut(ImportProgress),
 }
 
@@ -34,29 +34,29 @@ impl UseCase for Import<'_> {
     }
 }
 
-/// Stores the notes of a client's memory files; those that are there already are kept as they are.
+/// Stores the notes of a client's memory files. Existing ones stay unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportNotes {
-    /// The files, of one directory.
+    /// The files of one directory.
     pub files: Vec<NoteFile>,
-    /// The project they belong to.
+    /// The project of the memories.
     pub scope: Scope,
-    /// True if the user says that they wrote the notes, or had them written: also of those that are there already.
+    /// True if the user confirms that the notes are their own, including existing ones.
     pub is_mine: bool,
 }
 
-/// What became of notes.
+/// The result of importing notes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NotesImported {
-    /// Notes stored.
+    /// Stored notes.
     pub stored: usize,
-    /// Notes that were there already.
+    /// Existing notes.
     pub skipped: usize,
-    /// Notes of those that are the user's own now.
+    /// Existing notes that became the user's own.
     pub vouched: usize,
-    /// Credentials that were taken out of their texts.
+    /// Credentials removed from their texts.
     pub aside: usize,
-    /// Notes that were refused: how they begin, and why.
+    /// Rejected notes: how they begin, and why.
     pub rejected: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ impl UseCase for ImportNotes {
         let notes = notes(&self.files, &self.scope, (!self.is_mine).then_some(Trust::Foreign));
         let tags = notes.first().map_or_else(Vec::new, |note| note.tags.clone());
         let known = listed(store, &self.scope, &tags)?;
-        // The file speaks, whoever had it read.
+        // The author is the file, whoever imports it.
         let plugins = PluginRules { are_off: true, ..caller.plugins };
         let file = Caller { plugins, ..Caller::new(Origin::File) };
         let mut desk = Desk::new(store, &file);
@@ -86,7 +86,7 @@ impl UseCase for ImportNotes {
             }
             let head: String = dropped(&note.content).chars().take(40).collect();
             match desk.perform(note) {
-                // A credential in it is known by its mark alone, once it was taken out.
+                // A note with a credential is recognised only by its keyed hash.
                 Ok(known) if known.existed => done.skipped += 1,
                 Ok(stored) => {
                     done.stored += 1;
@@ -102,7 +102,7 @@ impl UseCase for ImportNotes {
     }
 }
 
-/// Texts of a scope and of tags that are there.
+/// Existing texts of a scope with these tags.
 fn listed(store: &Store, scope: &Scope, tags: &[Tag]) -> Result<HashMap<String, (MemoryUuid, Trust)>, StoreError> {
     let mut known = HashMap::new();
     let filters = Filters { scopes: vec![scope.clone()], tags: tags.to_vec(), ..Filters::default() };
@@ -120,9 +120,9 @@ fn listed(store: &Store, scope: &Scope, tags: &[Tag]) -> Result<HashMap<String, 
     }
 }
 
-/// Writes all memories as JSON lines. Gives their number.
+/// Writes all memories as JSON lines. Returns their number.
 pub struct Export<'a> {
-    /// Where to.
+    /// The output.
     pub out: &'a mut dyn Write,
 }
 

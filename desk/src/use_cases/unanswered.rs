@@ -1,4 +1,4 @@
-//! What was asked often and never answered.
+//! Frequent questions without an answer.
 
 mod topics;
 
@@ -11,46 +11,46 @@ use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 use topics::{Topic, topics_of};
 
-/// Topics that were asked about and that nothing answers strongly, the one asked most often first.
+/// Topics of questions without a clear answer, most frequent first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListUnanswered {
-    /// Questions asked at or after.
+    /// Questions asked at or after this time.
     pub since: Option<Timestamp>,
-    /// Topics, at most.
+    /// Maximum topics.
     pub limit: usize,
-    /// Those too that something answers by now.
+    /// Also topics that a memory answers by now.
     pub answered: bool,
 }
 
-/// A topic that was asked about.
+/// A topic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnansweredTopic {
-    /// Its question asked most often, where questions are kept; else the words of it that memories hold.
+    /// Its most frequent question, if questions are stored; otherwise its known words.
     pub topic: String,
-    /// Times that it was asked.
+    /// How often it was asked.
     pub times: u32,
-    /// First.
+    /// First time.
     pub first: Timestamp,
-    /// Last.
+    /// Last time.
     pub last: Timestamp,
-    /// The projects it was asked in.
+    /// The projects in which it was asked.
     pub scopes: Vec<Scope>,
-    /// The other ways in which it was asked, the most frequent first.
+    /// Other forms of the question, most frequent first.
     pub also: Vec<String>,
-    /// What answers it by now.
+    /// The memory that answers it by now.
     pub answered_by: Option<ShortId>,
 }
 
-/// What [`ListUnanswered`] finds.
+/// The result of [`ListUnanswered`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct UnansweredTopics {
     /// The topics.
     pub topics: Vec<UnansweredTopic>,
-    /// Questions that nothing answered strongly when they were asked.
+    /// All questions without a clear answer.
     pub asked: usize,
-    /// Of these, those of which nothing is known but that they were asked: no word of them was known here.
+    /// Those of which only the fact is known, because no word of them was known here.
     pub unnamed: usize,
-    /// Topics that something answers by now.
+    /// Topics that a memory answers by now.
     pub answered: usize,
 }
 
@@ -88,8 +88,8 @@ fn gap(topic: Topic, answered_by: Option<ShortId>) -> UnansweredTopic {
     }
 }
 
-/// What answers every way in which a topic was asked: for the one asked most often. A question that is kept is asked
-/// again; known words alone are answered by what was written or changed since they were asked about.
+/// The memory that answers all forms of a topic. A stored question is asked again. Known words count as answered by a
+/// memory written or changed since.
 fn answer_of(store: &mut Store, topic: &Topic) -> Result<Option<ShortId>, StoreError> {
     let mut answers = Vec::new();
     for way in &topic.ways {
@@ -118,7 +118,7 @@ fn first_since(
     Ok(None)
 }
 
-/// Forgets every question that was noted for [`ListUnanswered`]. The memories stay as they are.
+/// Deletes all questions recorded for [`ListUnanswered`]. Memories stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForgetQuestions;
 

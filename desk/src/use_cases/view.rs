@@ -1,4 +1,4 @@
-//! Views: how much there is, what was given when and why, what it cost.
+//! Views: counts, deliveries, and token usage.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use crate::desk::{Effect, UseCase};
 
 const DAY_MICROS: i64 = 86_400_000_000;
 
-/// How much there is, and how things stand with the team server.
+/// Counts the content, with the state of sync.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Count;
 
-/// What [`Count`] finds.
+/// The result of [`Count`].
 #[derive(Debug, Clone)]
 pub struct Counts {
-    /// Memories by what they are.
+    /// Counts of memories.
     pub stats: Stats,
-    /// Changes that wait, and the server they wait for.
+    /// The state of sync.
     pub sync: SyncStatus,
 }
 
@@ -39,17 +39,17 @@ impl UseCase for Count {
 pub struct Log {
     /// Only of this session.
     pub session: Option<String>,
-    /// Events, at most.
+    /// Maximum events.
     pub limit: usize,
 }
 
-/// An event, and what was given at it.
+/// An event with its memories.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Logged {
-    /// The event. As JSON it stands alone.
+    /// The delivery. In JSON it stands alone.
     #[serde(flatten)]
     pub delivery: Delivery,
-    /// The summaries of what was given, in the order of the receipt; empty for what is gone.
+    /// The summaries of its memories, in the same order; empty for deleted ones.
     #[serde(skip)]
     pub summaries: Vec<String>,
 }
@@ -75,21 +75,21 @@ impl UseCase for Log {
     }
 }
 
-/// Where a memory comes from, and when and why it was given.
+/// The origin of a memory, and when and why it was recalled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Why {
-    /// Which.
+    /// The memory.
     pub id: MemoryRef,
 }
 
-/// What [`Why`] finds.
+/// The result of [`Why`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Reason {
     /// The memory.
     pub memory: Memory,
-    /// Events that gave it, oldest first.
+    /// Deliveries with it, oldest first.
     pub given: Vec<Delivery>,
-    /// True when its lifetime has ended.
+    /// True if it has expired.
     #[serde(skip)]
     pub is_over: bool,
 }
@@ -106,25 +106,25 @@ impl UseCase for Why {
     }
 }
 
-/// Tokens day by day, the latest day first.
+/// Tokens day by day, latest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenUsage {
-    /// Days, today included.
+    /// Days, including today.
     pub days: u32,
 }
 
-/// One day: what was given, and what judges spent.
+/// One day: returned tokens, and usage of extractors.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Day {
     /// The date.
     pub day: String,
     /// Events of clients.
     pub events: u64,
-    /// Of these, those that gave nothing.
+    /// Events without memories.
     pub silent: u64,
-    /// Tokens given.
+    /// Returned tokens.
     pub given_tokens: u64,
-    /// What judges read and wrote, each for itself.
+    /// The usage of each extractor.
     pub extractors: Vec<ExtractorUsage>,
 }
 

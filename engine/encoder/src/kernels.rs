@@ -1,9 +1,8 @@
-//! The inner loops of the encoder, once for each kind of processor, and the choice between them.
+//! The inner loops of the encoder for each kind of processor, and the choice between them.
 //!
-//! All of them multiply small whole numbers and add up exactly, so that each gives the same bits as every other; the
-//! steps in between are ordinary Rust (see `net`), compiled for each kind by [`run`]. Beside the map of the snapshot
-//! this is the only place with `unsafe` in it: loads of whole arrays into registers, and calls of code for a processor
-//! that was found to be there.
+//! All of them multiply small integers and add exactly, so their results are equal bit by bit. The steps between are
+//! ordinary Rust (see `net`), compiled for each kind by [`run`]. Besides the snapshot map, this is the only module with
+//! `unsafe`: loads of whole arrays into registers, and calls of code for a detected processor.
 
 use super::vector::DIMENSIONS;
 
@@ -13,7 +12,7 @@ pub(super) const BLOCK: usize = 16;
 pub(super) type Pair = [u8; 2 * BLOCK];
 /// Sums of the rows of two blocks.
 pub(super) type Sums = [i32; 2 * BLOCK];
-/// Inputs that are multiplied at once, at most.
+/// Maximum inputs multiplied at once.
 pub(super) const WIDEST: usize = 8;
 /// A vector as bytes.
 pub(super) type Values = [u8; DIMENSIONS];
@@ -29,10 +28,10 @@ pub enum Kernel {
     /// x86-64 since 2013.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// x86-64 with sums of products of small numbers, in registers of 256 bits.
+    /// x86-64 with dot products of small integers in 256-bit registers.
     #[cfg(target_arch = "x86_64")]
     AvxVnni,
-    /// The same in registers of 512 bits.
+    /// The same in 512-bit registers.
     #[cfg(target_arch = "x86_64")]
     Avx512,
     /// arm64.
@@ -41,7 +40,7 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// Those that this machine can run, the fastest last.
+    /// The kinds that this machine supports, fastest last.
     pub fn here() -> Vec<Self> {
         let mut here = vec![Self::Plain];
         #[cfg(target_arch = "x86_64")]
@@ -63,23 +62,23 @@ impl Kernel {
         here
     }
 
-    /// The fastest that this machine can run.
+    /// The fastest kind that this machine supports.
     pub fn best() -> Self {
         static BEST: std::sync::OnceLock<Kernel> = std::sync::OnceLock::new();
         *BEST.get_or_init(|| Self::here().last().copied().unwrap_or(Self::Plain))
     }
 }
 
-/// What kinds of processors do differently.
+/// The operations that differ between processors.
 pub(super) trait Kernels {
-    /// Inputs that are multiplied at once; at most [`WIDEST`].
+    /// Inputs multiplied at once, at most [`WIDEST`].
     const TILE: usize;
 
-    /// Adds up, for `T` inputs and the rows of two blocks, the products of weights and inputs. An input is one number
-    /// for two columns: the lower half and the upper half are 14 bits and a sign each.
+    /// Adds, for `T` inputs and the rows of two blocks, the products of weights and inputs. An input is one number for
+    /// two columns: its lower and upper half have 14 bits and a sign each.
     fn products<const T: usize>(blocks: [&[Pair]; 2], inputs: &[[i32; T]], sums: &mut [Sums]);
 
-    /// Multiplies a vector with many; a number each.
+    /// Multiplies a vector with many, one number each.
     fn dots(query: &Query, vectors: &[Values], dots: &mut [i32]);
 }
 
@@ -103,17 +102,17 @@ pub(super) trait Job {
     fn run<K: Kernels>(self) -> Self::Output;
 }
 
-/// Does a job as a kind of processor does it.
+/// Performs a job with a kind of processor.
 #[cfg_attr(
     target_arch = "x86_64",
-    expect(unsafe_code, reason = "a kernel is only ever named after its processor was found to be there")
+    expect(unsafe_code, reason = "a kernel is named only after its processor was detected")
 )]
 pub(super) fn run<J: Job>(kernel: Kernel, job: J) -> J::Output {
     match kernel {
         Kernel::Plain => job.run::<Plain>(),
         #[cfg(target_arch = "x86_64")]
         Kernel::Sse2 => job.run::<x86::Sse2>(),
-        // SAFETY: `Kernel::here` has asked for each of these features.
+        // SAFETY: `Kernel::here` has detected each of these features.
         #[cfg(target_arch = "x86_64")]
         Kernel::Avx2 => unsafe { x86::on_avx2(job) },
         #[cfg(target_arch = "x86_64")]
@@ -125,7 +124,7 @@ pub(super) fn run<J: Job>(kernel: Kernel, job: J) -> J::Output {
     }
 }
 
-/// What any processor does; the others are measured by it.
+/// The code for any processor; the others are tested against it.
 struct Plain;
 
 impl Kernels for Plain {
@@ -164,7 +163,7 @@ impl Kernels for Plain {
 
 #[cfg(target_arch = "x86_64")]
 #[cfg_attr(not(test), expect(clippy::wildcard_imports, reason = "instructions"))]
-#[expect(unsafe_code, reason = "loads of whole arrays; and code for a processor is only reached on that processor")]
+#[expect(unsafe_code, reason = "loads of whole arrays; code for a processor runs only on that processor")]
 mod x86 {
     use std::arch::x86_64::*;
 
@@ -190,7 +189,7 @@ mod x86 {
         job.run::<Avx512>()
     }
 
-    // SAFETY, of all loads and stores here: each reads or writes one whole array, and none asks for an alignment.
+    // SAFETY, for all loads and stores here: each reads or writes one whole array, and none requires an alignment.
     #[inline(always)]
     fn load128<T>(from: &[T; 16]) -> __m128i {
         const { assert!(size_of::<T>() == 1) };
@@ -264,7 +263,7 @@ mod x86 {
         sum128(_mm_add_epi32(_mm256_castsi256_si128(total), _mm256_extracti128_si256(total, 1)))
     }
 
-    /// The 256 bit kernels differ in how they multiply two pairs and add them up.
+    /// The 256-bit kernels differ in how they multiply and add two pairs.
     macro_rules! kernels_of_256_bits {
         ($name:ident, $features:literal, $tile:literal, $add:expr) => {
             impl Kernels for $name {
@@ -350,8 +349,8 @@ mod x86 {
             }
         }
 
-        /// The instruction multiplies numbers without a sign by such with one: 128 is added to the former by turning
-        /// their highest bit, and its part of the sum taken away again.
+        /// The instruction multiplies unsigned by signed numbers. So 128 is added to the former by flipping the highest
+        /// bit, and its share of the sum is subtracted afterwards.
         #[inline(always)]
         fn dots(query: &Query, vectors: &[Values], dots: &mut [i32]) {
             #[inline]
@@ -393,7 +392,7 @@ mod arm {
         #[inline(always)]
         fn products<const T: usize>(blocks: [&[Pair]; 2], inputs: &[[i32; T]], sums: &mut [Sums]) {
             for (half, block) in blocks.into_iter().enumerate() {
-                // Of four rows each: the products of even columns and odd ones lie side by side until the end.
+                // Four rows each: the products of even and odd columns stay separate until the end.
                 let mut totals = [[[unsafe { vdupq_n_s32(0) }; 2]; 4]; T];
                 for (pair, inputs) in block.iter().zip(inputs) {
                     let inputs = inputs.map(|input| unsafe { vreinterpretq_s16_s32(vdupq_n_s32(input)) });

@@ -1,14 +1,11 @@
-//! What a text means, as a vector: two texts that say the same in other words are near.
+//! The sentence encoder: texts with similar meaning get similar vectors.
 //!
-//! Pure: texts in, vectors out, the same bits on every machine.
+//! It is pure and deterministic: the same text gives the same bits on every machine.
 //!
-//! `vector`, `scan` and `kernels` use each other: the kernels are compiled for the length of a vector, and comparing two
-//! vectors is a scan of one.
+//! `vector`, `scan` and `kernels` use each other: the kernels are compiled for the length of a vector, and comparing
+//! two vectors is a scan of one.
 
-#![expect(
-    clippy::inline_always,
-    reason = "the steps are compiled anew for each kind of processor, which inlining does"
-)]
+#![expect(clippy::inline_always, reason = "inlining compiles the steps again for each kind of processor")]
 
 mod encoder;
 mod kernels;

@@ -1,16 +1,16 @@
-//! The net: all-MiniLM-L6-v2, rows of word pieces in, a vector for each text out.
+//! The network all-MiniLM-L6-v2: rows of word pieces in, one vector per text out.
 //!
-//! Matrices are whole numbers of 8 bits, what they are multiplied with is rounded to 14 bits and a sign, and sums are
-//! exact. So a text has the same vector alone and among others, and on every kind of processor.
+//! Matrices are 8-bit integers, inputs are rounded to 14 bits and a sign, and sums are exact. So a text has the same
+//! vector alone and among others, on every kind of processor.
 
 use super::kernels::{BLOCK, Job, Kernels, Pair, Sums, WIDEST};
 use super::steps::{Attention, HEAD, add, gelu, norm, rounded, scaled};
 use super::weights::{INNER, Layer, Linear, PLACES, WIDTH, Weights, numbers_of};
 
-/// Heads of the attention of a layer.
+/// Attention heads of a layer.
 const HEADS: usize = WIDTH / HEAD;
 
-/// Texts to be encoded: each as rows of the table of words, at most [`PLACES`] of them.
+/// Texts to encode, each as rows of the word table, at most [`PLACES`] of them.
 pub(super) struct Encode<'a> {
     pub(super) weights: &'a Weights,
     pub(super) texts: &'a [Vec<u16>],
@@ -39,7 +39,7 @@ impl Job for Encode<'_> {
 }
 
 impl Encode<'_> {
-    /// The words and their places.
+    /// The words and their positions.
     #[inline(always)]
     fn look_up(&self, rows: &mut [f32]) {
         let pieces = self.texts.iter().flat_map(|text| text.iter().zip(self.weights.places));
@@ -54,12 +54,12 @@ impl Encode<'_> {
     }
 }
 
-/// What goes through the layers: for every piece of every text, one after another, a row.
+/// The state between layers: one row per word piece of all texts.
 struct State<K> {
     rows: Vec<f32>,
     /// The results of the wider steps.
     wide: Vec<f32>,
-    /// The results of the others.
+    /// The results of the other steps.
     narrow: Vec<f32>,
     inputs: Inputs,
     attention: Attention,
@@ -101,19 +101,19 @@ impl<K: Kernels> State<K> {
     }
 }
 
-/// Rows of numbers, rounded, in the order in which a kernel reads them: tile by tile, and in it column by column.
+/// Rounded rows in the order in which a kernel reads them: tile by tile, column by column.
 struct Inputs {
     /// The rows of each tile.
     tiles: Vec<usize>,
-    /// Every two columns of a row in one.
+    /// Two columns of a row in each number.
     values: Vec<i32>,
-    /// What one is worth in each row.
+    /// The value of one unit in each row.
     worth: Vec<f32>,
     row: Vec<i32>,
 }
 
 impl Inputs {
-    /// Tiles that are nearly of one size, and none larger than `most`.
+    /// Tiles of nearly equal size, none larger than `most`.
     fn of(rows: usize, most: usize) -> Self {
         let count = rows.div_ceil(most).max(1);
         let tiles = (0..count).map(|tile| rows * (tile + 1) / count - rows * tile / count).collect();
@@ -162,7 +162,7 @@ fn multiply<K: Kernels>(step: &Linear, inputs: &Inputs, results: &mut [f32]) {
     }
 }
 
-/// The same kernel for every width that a tile may have.
+/// The same kernel for every possible width of a tile.
 #[inline(always)]
 fn products<K: Kernels>(tile: usize, blocks: [&[Pair]; 2], values: &[i32], sums: &mut [Sums]) {
     match tile {
@@ -178,7 +178,7 @@ fn products<K: Kernels>(tile: usize, blocks: [&[Pair]; 2], values: &[i32], sums:
     }
 }
 
-/// Lets every piece of a text look at all others of it: queries, keys and values in, what was found out.
+/// Attention of each piece to all pieces of its text: queries, keys and values in, results out.
 #[inline(always)]
 fn attend(attention: &mut Attention, attending: &[f32], lengths: &[usize], found: &mut [f32]) {
     let (all, found) = (attending.as_chunks::<HEAD>().0, found.as_chunks_mut::<HEAD>().0);

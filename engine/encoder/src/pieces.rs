@@ -1,26 +1,26 @@
-//! Word pieces, as the reference tokenizer of uncased BERT cuts them.
+//! Word pieces, like the reference tokenizer of uncased BERT.
 //!
-//! Letters lose their case and their accents; punctuation and Chinese characters stand alone; then each word is cut
-//! into the longest pieces that are known, or is unknown as a whole. What looks like a special piece (`[SEP]`) is text
-//! like any other: nobody can end a text from within.
+//! Letters lose case and accents; punctuation and Chinese characters stand alone. Then each word is cut into the
+//! longest known pieces, or is unknown as a whole. A text such as `[SEP]` is ordinary text, so no text can contain a
+//! special piece.
 
 use super::weights::{Bytes4, CharacterTable, PieceTable};
 
-/// The rows of the special pieces in the table of words.
+/// The rows of the special pieces in the word table.
 const UNKNOWN: u16 = 0;
 /// Before every text.
 const BEGIN: u16 = 1;
 /// After every text.
 const END: u16 = 2;
-/// A word with more characters is not looked up.
+/// A longer word counts as unknown.
 const LONGEST_WORD: usize = 100;
 
-/// How characters are treated that do not become others.
+/// The treatment of characters that are not replaced by others.
 const LEFT_OUT: u32 = 1;
 const SPACE: u32 = 2;
 const ALONE: u32 = 3;
 
-/// The pieces of one text, cut as far as they are needed.
+/// The pieces of one text, cut as far as needed.
 pub(super) struct Cutter<'a> {
     pieces: &'a PieceTable,
     characters: &'a CharacterTable,
@@ -33,7 +33,7 @@ impl<'a> Cutter<'a> {
         Self { pieces, characters, word: String::new(), found: Vec::new() }
     }
 
-    /// The first pieces of a text, `most` of them at most, as rows of the table of words.
+    /// The first `most` pieces of a text, as rows of the word table.
     pub(super) fn cut(mut self, text: &str, most: usize) -> Vec<u16> {
         for char in text.chars() {
             if self.found.len() >= most {
@@ -73,7 +73,7 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Of a character that does not become another.
+    /// Handles a character that is not replaced by another.
     fn take_final(&mut self, char: char) {
         if char.is_ascii_punctuation() || self.characters.is_mark(char) {
             self.stand_alone(char);
@@ -108,7 +108,7 @@ impl<'a> Cutter<'a> {
     }
 }
 
-/// Puts the marks of beginning and end around pieces.
+/// Adds the begin and end marks.
 pub(super) fn framed(pieces: &[u16]) -> Vec<u16> {
     let mut framed = Vec::with_capacity(pieces.len() + 2);
     framed.push(BEGIN);
@@ -117,7 +117,7 @@ pub(super) fn framed(pieces: &[u16]) -> Vec<u16> {
     framed
 }
 
-/// The letters of a Korean syllable: the two or three of which Unicode composes it.
+/// The two or three letters of which a Korean syllable is composed in Unicode.
 fn letters(syllable: char) -> impl Iterator<Item = char> {
     let at = u32::from(syllable) - 0xAC00;
     let last = (at % 28 > 0).then_some(0x11A7 + at % 28);
@@ -125,7 +125,7 @@ fn letters(syllable: char) -> impl Iterator<Item = char> {
 }
 
 impl PieceTable {
-    /// The longest piece with which a word begins, or goes on: its bytes in the word and its row.
+    /// The longest piece at the beginning, or in the middle, of a word: its bytes and its row.
     fn longest(&self, word: &[u8], goes_on: bool) -> Option<(usize, u16)> {
         let mut among = 0..self.rows.len();
         let prefix: &[u8] = if goes_on { b"##" } else { b"" };
@@ -151,7 +151,7 @@ impl PieceTable {
     }
 }
 
-/// The first of a range that passes a test which all later ones pass too.
+/// The first element of a range that passes a monotone test.
 fn first(among: std::ops::Range<usize>, passes: impl Fn(&usize) -> bool) -> usize {
     let (mut low, mut high) = (among.start, among.end);
     while low < high {

@@ -1,35 +1,35 @@
-//! How near a vector is to many others: all of them exactly, or, where there are very many, first by their signs.
+//! The similarity of a vector to many others: of all exactly, or, if there are very many, first by signs.
 
 use super::kernels::{Job, Kernel, Kernels, run};
 use super::vector::{DIMENSIONS, Vector};
 
-/// Vectors that are compared before their results are put away.
+/// Vectors compared before their results are stored.
 const STEP: usize = 64;
 
-/// The signs of a vector's numbers, a bit each.
+/// The signs of a vector's numbers, one bit each.
 pub const SIGN_BYTES: usize = DIMENSIONS / 8;
 
-/// Vectors of passages, laid out to be read from one end to the other.
+/// Vectors of passages in an order for sequential reading.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Passages<'a> {
-    /// [`DIMENSIONS`] bytes each: the numbers.
+    /// The numbers, [`DIMENSIONS`] bytes each.
     pub values: &'a [u8],
-    /// Four bytes each, little endian: the sums of their squares.
+    /// The sums of their squares, four bytes each, little-endian.
     pub squares: &'a [u8],
 }
 
 impl<'a> Passages<'a> {
-    /// How many there are.
+    /// Their number.
     pub fn len(&self) -> usize {
         (self.values.len() / DIMENSIONS).min(self.squares.len() / 4)
     }
 
-    /// True where there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Those from one on, up to another.
+    /// A range of them.
     pub fn part(&self, range: std::ops::Range<usize>) -> Self {
         Self {
             values: self.values.get(range.start * DIMENSIONS..range.end * DIMENSIONS).unwrap_or_default(),
@@ -43,7 +43,7 @@ impl<'a> Passages<'a> {
     }
 }
 
-/// Puts down how near each passage is to `to`: -1 to 1, 0 where one of the two is nothing.
+/// Computes the similarity of each passage to `to`: -1 to 1, or 0 if one of the two is zero.
 pub(crate) fn similarities(kernel: Kernel, to: &Vector, passages: Passages<'_>, near: &mut [f32]) {
     run(kernel, Compare { to, passages, near });
 }
@@ -57,7 +57,7 @@ struct Compare<'a> {
 impl Job for Compare<'_> {
     type Output = ();
 
-    /// Sums are below 2^24, where an f32 is exact; a root and a quotient are rounded alike everywhere.
+    /// Sums are below 2^24, where an f32 is exact. A root and a quotient are rounded equally on all machines.
     #[inline(always)]
     fn run<K: Kernels>(self) {
         let (query, own) = (self.to.query(), (self.to.squares() as f32).sqrt());
@@ -73,7 +73,7 @@ impl Job for Compare<'_> {
     }
 }
 
-/// The signs of a vector: 1 where a number is negative.
+/// The signs of a vector: 1 for a negative number.
 pub fn signs_of(values: &[u8; DIMENSIONS]) -> [u8; SIGN_BYTES] {
     let mut signs = [0; SIGN_BYTES];
     for (byte, values) in signs.iter_mut().zip(values.as_chunks::<8>().0) {
@@ -82,7 +82,7 @@ pub fn signs_of(values: &[u8; DIMENSIONS]) -> [u8; SIGN_BYTES] {
     signs
 }
 
-/// In how many signs each of many differs from a vector: 0 to [`DIMENSIONS`].
+/// The number of signs of each vector that differ from another: 0 to [`DIMENSIONS`].
 pub fn differing_signs(from: &Vector, signs: &[u8]) -> Vec<u16> {
     let signs = signs.as_chunks::<SIGN_BYTES>().0;
     let mut differing = vec![0; signs.len()];

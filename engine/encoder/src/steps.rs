@@ -1,17 +1,17 @@
-//! The steps of the net that work on fractions: each number alone, or sums in a fixed order, so that every machine
-//! comes to the same bits. Nothing is multiplied and added in one instruction, and the powers of e are our own.
+//! The floating-point steps of the network. They compute each number alone, or sums in a fixed order, so that all
+//! machines get the same bits. No fused multiply-add is used, and the exponential function is our own.
 //!
 //! Everything here is inlined into the code of each kind of processor (see `kernels`).
 
 use super::weights::{Bytes4, Norm, WIDTH};
 
-/// Partial sums that are kept side by side.
+/// Partial sums computed side by side.
 pub(super) const LANES: usize = 16;
 
 /// Numbers of an attention head.
 pub(super) const HEAD: usize = 32;
 
-/// What a whole number adds to a fraction so that the fraction's last bits are the number: 1.5 · 2^23.
+/// Adding this to a fraction rounds it to an integer in its lowest bits: 1.5 · 2^23.
 const WHOLE: f32 = 12_582_912.0;
 
 #[inline(always)]
@@ -21,7 +21,7 @@ fn added_up(lanes: [f32; LANES]) -> f32 {
     quarter(quarter(a, e, i, m), quarter(b, f, j, n), quarter(c, g, k, o), quarter(d, h, l, p))
 }
 
-/// The sum of numbers, of which there are a multiple of [`LANES`].
+/// The sum of numbers, whose count is a multiple of [`LANES`].
 #[inline(always)]
 fn sum(numbers: &[f32]) -> f32 {
     let mut lanes = [0.0; LANES];
@@ -40,7 +40,7 @@ fn sum_of_squares(numbers: &[f32]) -> f32 {
     added_up(lanes)
 }
 
-/// The largest of numbers, of which there are a multiple of [`LANES`], and `least`.
+/// The largest of `least` and numbers, whose count is a multiple of [`LANES`].
 #[inline(always)]
 fn largest(numbers: &[f32], least: f32) -> f32 {
     let mut lanes = [least; LANES];
@@ -50,7 +50,7 @@ fn largest(numbers: &[f32], least: f32) -> f32 {
     lanes.into_iter().fold(least, |largest, lane| if lane > largest { lane } else { largest })
 }
 
-/// e to the power of a number that is not above 88; below -87 as at -87. Cephes' polynomial.
+/// The exponential function for numbers up to 88; below -87 it is constant. The polynomial is from Cephes.
 #[inline(always)]
 #[expect(clippy::excessive_precision, reason = "as they were published")]
 fn power(of: f32) -> f32 {
@@ -69,7 +69,7 @@ fn power(of: f32) -> f32 {
     series * f32::from_bits(shifted.to_bits().wrapping_sub(WHOLE.to_bits()).wrapping_add(127) << 23)
 }
 
-/// The step between the two matrices of a layer: x · Φ(x), with Abramowitz and Stegun's 7.1.26 for Φ.
+/// The step between the two matrices of a layer: x · Φ(x), with formula 7.1.26 of Abramowitz and Stegun for Φ.
 #[inline(always)]
 #[expect(clippy::excessive_precision, reason = "as they were published")]
 pub(super) fn gelu(numbers: &mut [f32]) {
@@ -84,7 +84,7 @@ pub(super) fn gelu(numbers: &mut [f32]) {
     }
 }
 
-/// Brings each row to the mean 0 and the variance 1, then to the size that was learned.
+/// Normalises each row to mean 0 and variance 1, then scales it with learned factors.
 #[inline(always)]
 pub(super) fn norm(rows: &mut [f32], norm: &Norm) {
     for row in rows.as_chunks_mut::<WIDTH>().0 {
@@ -103,7 +103,7 @@ pub(super) fn add(to: &mut [f32], numbers: &[f32]) {
     to.iter_mut().zip(numbers).for_each(|(to, number)| *to += number);
 }
 
-/// Numbers of one input as whole ones of 13 bits and a sign, every two in one. Returns what one is worth.
+/// Rounds the numbers of one input to 13 bits and a sign, two in each number. Returns the value of one unit.
 #[inline(always)]
 pub(super) fn rounded(numbers: &[f32], halves: &mut Vec<i32>) -> f32 {
     const MOST: f32 = 8191.0;
@@ -124,7 +124,7 @@ pub(super) fn rounded(numbers: &[f32], halves: &mut Vec<i32>) -> f32 {
     most / MOST
 }
 
-/// A row of results out of exact sums.
+/// A row of results from exact sums.
 #[inline(always)]
 pub(super) fn scaled<const N: usize>(
     sums: &[i32; N],
@@ -138,19 +138,19 @@ pub(super) fn scaled<const N: usize>(
     }
 }
 
-/// A text's keys and values in one head, and room for how much each of them counts.
+/// A text's keys and values in one head, and space for the attention weights.
 #[derive(Default)]
 pub(super) struct Attention {
-    /// Pieces of the text.
+    /// Word pieces of the text.
     length: usize,
-    /// For every [`LANES`] pieces, the first number of each, the second of each …
+    /// For each group of [`LANES`] pieces: the first number of each, the second of each …
     keys: Vec<[[f32; LANES]; HEAD]>,
     values: Vec<[f32; HEAD]>,
     weights: Vec<[f32; LANES]>,
 }
 
 impl Attention {
-    /// Takes the keys and the values of a text.
+    /// Reads the keys and the values of a text.
     #[inline(always)]
     pub(super) fn look_at<'a>(
         &mut self,
@@ -174,10 +174,10 @@ impl Attention {
         }
     }
 
-    /// What a query finds among the values, the more of each the nearer its key is.
+    /// The weighted sum of the values; a value counts more, the more similar its key is to the query.
     #[inline(always)]
     pub(super) fn find(&mut self, query: &[f32; HEAD]) -> [f32; HEAD] {
-        /// One over the root of the numbers of a head.
+        /// One over the square root of the numbers of a head.
         const SHRINK: f32 = 0.176_776_7;
         for (weights, keys) in self.weights.iter_mut().zip(&self.keys) {
             let mut near = [0.0; LANES];
@@ -187,7 +187,7 @@ impl Attention {
             }
             *weights = near;
         }
-        // Beyond the end of the text nothing is near.
+        // Positions after the end of the text have no weight.
         self.weights.as_flattened_mut().iter_mut().skip(self.length).for_each(|weight| *weight = f32::MIN);
         let most = largest(self.weights.as_flattened(), f32::MIN);
         for weight in self.weights.as_flattened_mut() {

@@ -1,4 +1,4 @@
-//! A vector of small whole numbers, and how near two are.
+//! A vector of small integers, and the similarity of two.
 
 use super::kernels::{Kernel, Query, Values};
 use super::scan::{Passages, similarities};
@@ -6,13 +6,13 @@ use super::scan::{Passages, similarities};
 /// Numbers of a vector.
 pub const DIMENSIONS: usize = 384;
 
-/// Which encoder made a vector: those of different ones cannot be compared.
+/// The version of the encoder. Vectors of different versions cannot be compared.
 pub const ENCODER_VERSION: u8 = 1;
 
 /// Bytes of a vector: the sum of its squares, then its numbers.
 pub const VECTOR_BYTES: usize = 4 + DIMENSIONS;
 
-/// What a passage means: a direction, as whole numbers from -127 to 127.
+/// The embedding of a passage: a direction, as integers from -127 to 127.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vector {
     values: [i8; DIMENSIONS],
@@ -20,14 +20,14 @@ pub struct Vector {
 }
 
 impl Default for Vector {
-    /// Of no direction: it is near to nothing.
+    /// The zero vector, which is similar to nothing.
     fn default() -> Self {
         Self { values: [0; DIMENSIONS], squares: 0 }
     }
 }
 
 impl Vector {
-    /// The nearest whole numbers, so scaled that the largest is 127.
+    /// Rounds to integers, scaled so that the largest is 127.
     #[expect(clippy::cast_possible_truncation, reason = "at most 127")]
     pub(crate) fn of(values: &[f32; DIMENSIONS]) -> Self {
         let largest = values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
@@ -38,12 +38,12 @@ impl Vector {
         Self { values, squares: values.iter().map(|value| u32::from(value.unsigned_abs()).pow(2)).sum() }
     }
 
-    /// The cosine of the angle between two: -1 to 1, 0 where one is nothing.
+    /// The cosine similarity: -1 to 1, or 0 if one is zero.
     pub fn similarities(&self, other: &Self) -> f64 {
         f64::from(self.similarities_to_bytes(&other.to_bytes()))
     }
 
-    /// The same against a stored vector (see [`Meaning::vectors`]); 0 for bytes that are none.
+    /// The similarity to a stored vector (see [`Meaning::vectors`]); 0 for invalid bytes.
     pub fn similarities_to_bytes(&self, bytes: &[u8]) -> f32 {
         let mut near = [0.0];
         if let Some((squares, values)) = bytes.split_first_chunk::<4>() {
@@ -52,21 +52,21 @@ impl Vector {
         near[0]
     }
 
-    /// How near each of many passages is, exactly as [`Vector::similarities_to_bytes`] would say of each alone.
+    /// The similarity of many passages, exactly equal to [`Vector::similarities_to_bytes`] of each.
     pub fn similarities_to_all(&self, passages: Passages<'_>) -> Vec<f32> {
         let mut near = vec![0.0; passages.len()];
         similarities(Kernel::best(), self, passages, &mut near);
         near
     }
 
-    /// A stored one (see [`Meaning::vectors`]); `None` for bytes of another length.
+    /// A stored vector (see [`Meaning::vectors`]); `None` for bytes of another length.
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let (squares, values) = bytes.split_first_chunk::<4>()?;
         let values = <&[u8; DIMENSIONS]>::try_from(values).ok()?.map(u8::cast_signed);
         Some(Self { values, squares: u32::from_le_bytes(*squares) })
     }
 
-    /// As it is stored: the sum of its squares, then its numbers.
+    /// The stored form: the sum of its squares, then its numbers.
     pub fn to_bytes(&self) -> [u8; VECTOR_BYTES] {
         let mut bytes = [0; VECTOR_BYTES];
         let (squares, values) = bytes.split_at_mut(4);
@@ -88,35 +88,35 @@ impl Vector {
     }
 }
 
-/// The vectors of a memory, as they are stored: the version of the encoder, then one for each passage.
+/// The stored embeddings of a memory: the version of the encoder, then one vector per passage.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Meaning(Vec<u8>);
 
 impl Meaning {
-    /// Of these vectors.
+    /// The stored form of these vectors.
     pub fn of(vectors: &[Vector]) -> Self {
         let mut bytes = vec![ENCODER_VERSION];
         vectors.iter().for_each(|vector| bytes.extend(vector.to_bytes()));
         Self(bytes)
     }
 
-    /// Of bytes that were looked at.
+    /// From checked bytes.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
         Self(bytes.to_vec())
     }
 
-    /// As bytes; never empty.
+    /// As bytes, never empty.
     pub fn into_bytes(self) -> Vec<u8> {
         self.0
     }
 
-    /// The vectors of a stored meaning, as bytes; none where another encoder made it, or it is damaged.
+    /// The vectors of stored embeddings, as bytes; none if they are damaged or from another encoder.
     pub fn vectors(bytes: &[u8]) -> std::slice::ChunksExact<'_, u8> {
         let vectors = bytes.get(1..).filter(|_| Self::is_current(bytes)).unwrap_or_default();
         vectors.chunks_exact(VECTOR_BYTES)
     }
 
-    /// True for bytes that this program's encoder made.
+    /// True for bytes of this encoder version.
     pub fn is_current(bytes: &[u8]) -> bool {
         bytes.first() == Some(&ENCODER_VERSION) && (bytes.len() - 1).is_multiple_of(VECTOR_BYTES)
     }

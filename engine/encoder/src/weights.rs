@@ -1,25 +1,25 @@
-//! The file of the weights, read in place: `engine/weights/make.py` says what is in it.
+//! The file of weights, read in place. `engine/weights/make.py` documents its format.
 
 use super::kernels::{BLOCK, Pair};
 
-/// Numbers between the steps of the net.
+/// Numbers between the steps of the network.
 pub(super) const WIDTH: usize = 384;
 /// Numbers in the middle of a layer.
 pub(super) const INNER: usize = 1536;
-/// Layers of the net.
+/// Layers of the network.
 pub(super) const LAYERS: usize = 6;
-/// Places in a text that the net can tell apart.
+/// Maximum positions in a text.
 pub(super) const PLACES: usize = 128;
 
 const VERSION: u32 = 1;
 const SECTIONS: usize = 11;
 
-/// A number as it stands in the file.
+/// A number as stored in the file.
 pub(super) type Bytes4 = [u8; 4];
-/// A row of the table of words: what one is worth in it, then its numbers.
+/// A row of the word table: the value of one unit, then its numbers.
 pub(super) type Word = [u8; 4 + WIDTH];
 
-/// What the file holds.
+/// The content of the file.
 #[derive(Debug)]
 pub(super) struct Weights {
     pub(super) pieces: PieceTable,
@@ -33,14 +33,14 @@ pub(super) struct Weights {
 /// The word pieces, sorted by their bytes.
 #[derive(Debug)]
 pub(super) struct PieceTable {
-    /// Where each begins, and the end of the last.
+    /// The start of each, and the end of the last.
     pub(super) offsets: &'static [Bytes4],
-    /// The row of each in the table of words.
+    /// The row of each in the word table.
     pub(super) rows: &'static [[u8; 2]],
     pub(super) text: &'static [u8],
 }
 
-/// What becomes of characters beyond ASCII.
+/// The treatment of characters outside of ASCII.
 #[derive(Debug)]
 pub(super) struct CharacterTable {
     pub(super) changed: &'static [Bytes4],
@@ -52,27 +52,27 @@ pub(super) struct CharacterTable {
     pub(super) marks: &'static [[Bytes4; 2]],
 }
 
-/// A step that brings numbers to one size.
+/// A normalisation step.
 #[derive(Debug)]
 pub(super) struct Norm {
     pub(super) factors: &'static [Bytes4; WIDTH],
     pub(super) addends: &'static [Bytes4; WIDTH],
 }
 
-/// A step that multiplies with a matrix.
+/// A matrix multiplication.
 #[derive(Debug)]
 pub(super) struct Linear {
-    /// Numbers that go in.
+    /// The number of inputs.
     pub(super) inputs: usize,
-    /// What one is worth in each row.
+    /// The value of one unit in each row.
     pub(super) scales: &'static [Bytes4],
-    /// What is added to each row.
+    /// The addend of each row.
     pub(super) addends: &'static [Bytes4],
-    /// Block by block of rows, the weights of every two columns.
+    /// The weights of every two columns, block by block of rows.
     pub(super) blocks: &'static [Pair],
 }
 
-/// A layer of the net.
+/// A layer of the network.
 #[derive(Debug)]
 pub(super) struct Layer {
     pub(super) attend: Linear,
@@ -84,7 +84,7 @@ pub(super) struct Layer {
 }
 
 impl Weights {
-    /// Reads the file that was built into the program; none of it is copied.
+    /// Reads the built-in file without copying it.
     pub(super) fn of(file: &'static [u8]) -> Option<Self> {
         let (head, mut rest) = file.split_first_chunk::<8>()?;
         let (version, count) = (number(&mut rest)?, number(&mut rest)?);

@@ -1,20 +1,20 @@
-//! Whether the stored vectors of a memory can be true.
+//! Whether the stored embeddings of a memory are valid.
 
 use super::vector::{DIMENSIONS, ENCODER_VERSION, Meaning, VECTOR_BYTES};
 
-/// How stored vectors stand to this program's encoder.
+/// The relation of stored embeddings to this encoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Made {
-    /// None were made yet, or an older encoder made them: they wait to be made.
+    /// There are none, or an older encoder made them; they must be computed.
     Waits,
-    /// This program's encoder made them.
+    /// This encoder made them.
     Here,
-    /// A newer encoder made them: they are left as they are, and not used.
+    /// A newer encoder made them; they stay but are not used.
     Later,
 }
 
 impl Meaning {
-    /// Who made stored bytes.
+    /// The encoder of stored bytes.
     pub fn made(bytes: &[u8]) -> Made {
         match bytes.first() {
             Some(&version) if version == ENCODER_VERSION => Made::Here,
@@ -23,14 +23,14 @@ impl Meaning {
         }
     }
 
-    /// What came from elsewhere as bytes, if it can be the work of this program's encoder on so many passages: its
-    /// version, so many vectors, and each with the sum of its own squares, so that no nearness is beyond 1.
+    /// Checks bytes from elsewhere: `None` unless this encoder could have made them for this number of passages. The
+    /// version, the number of vectors and the sums of squares must be right, so that no similarity exceeds 1.
     pub fn read(bytes: &[u8], passages: usize) -> Option<Self> {
         (Self::made(bytes) == Made::Here && Self::is_whole(bytes, passages)).then(|| Self::of_bytes(bytes))
     }
 
-    /// False for bytes of this program's encoder that it did not write so: not a vector for each of so many passages,
-    /// or numbers that do not belong together.
+    /// False for bytes with this encoder's version that it cannot have written: a wrong number of vectors, or
+    /// inconsistent numbers.
     pub fn is_whole(bytes: &[u8], passages: usize) -> bool {
         let Some((_, vectors)) = bytes.split_first().filter(|_| Self::made(bytes) == Made::Here) else { return true };
         let is_vector = |vector: &[u8]| {

@@ -1,27 +1,27 @@
-//! The blocks of a body, as `pulldown-cmark` finds them, flat and in order: what may become a part, and where code is.
+//! The blocks of a body from `pulldown-cmark`, flat and in order: possible parts, and code.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 
-/// The word that makes a fenced block one memory, word for word: `~~~memory [category] #tag (context)`.
+/// The info word that makes a fenced block one verbatim memory: `~~~memory [category] #tag (context)`.
 pub(crate) const MEMORY: &str = "memory";
 
-/// What a block is.
+/// The kind of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A paragraph, a quote, a definition.
     Prose,
-    /// An item of a list with what it says itself, below its marker and above its items.
+    /// A list item with its own text, after its marker and before its sub-items.
     Item(Range<usize>),
-    /// Code: cut at lines, and nothing in it is looked at.
+    /// Code: cut at lines, and not analysed.
     Code,
     /// A table: cut at lines.
     Table,
-    /// A fenced block that is one memory: what it says about itself, and its text.
+    /// A fenced block that is one memory: its attributes, and its text.
     Memory(Range<usize>, Range<usize>),
-    /// A comment: parts what is around it.
+    /// A comment, which separates the blocks around it.
     Comment,
     /// A heading.
     Heading,
@@ -34,30 +34,30 @@ pub(crate) struct Block {
     pub(crate) span: Range<usize>,
 }
 
-/// Headings that hold from a byte on.
+/// The headings that apply from a byte on.
 #[derive(Debug)]
 pub(crate) struct Section {
     pub(crate) start: usize,
     pub(crate) headings: Arc<[String]>,
 }
 
-/// A body, cut up.
+/// A body, split into blocks.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     pub(crate) list: Vec<Block>,
     pub(crate) sections: Vec<Section>,
-    /// Code and tags of HTML, in order: nothing in them is a link or a tag.
+    /// Code and HTML tags, in order. They contain no links or tags.
     pub(crate) code: Vec<Range<usize>>,
-    /// Where links begin whose address stands elsewhere: `[name]`, with `[name]: address` below.
+    /// The starts of reference links: `[name]`, with `[name]: address` below.
     pub(crate) references: Vec<usize>,
 }
 
-/// Cuts a body up. Spans are moved by `base`.
+/// Splits a body. Positions are shifted by `base`.
 pub(crate) fn of(text: &str, base: usize) -> Blocks {
     let body = text.get(base..).unwrap_or_default();
     let parser = Parser::new_ext(body, Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES);
     let events = parser.into_offset_iter();
-    // What only links refer to makes no event, and is said all the same.
+    // Link definitions produce no event, but their text must stay.
     let definitions: Vec<Range<usize>> =
         events.reference_definitions().iter().map(|(_, made)| made.span.start + base..made.span.end + base).collect();
     let mut walk = Walk {
@@ -76,15 +76,15 @@ pub(crate) fn of(text: &str, base: usize) -> Blocks {
     walk.finish(definitions)
 }
 
-/// An item that is being read.
+/// An open list item.
 struct Open {
-    /// Where its marker stands.
+    /// The start of its marker.
     start: usize,
-    /// Where what it says itself begins; nothing once that was read or something else came first.
+    /// The start of its own text; nothing after that was read or something else came first.
     own: Option<usize>,
 }
 
-/// Text that stands in an item without being a paragraph.
+/// Text in an item that is not a paragraph.
 struct Line {
     start: usize,
     end: usize,
@@ -96,7 +96,7 @@ struct Walk<'a> {
     base: usize,
     out: Blocks,
     items: Vec<Open>,
-    /// How deep within a block that is taken whole.
+    /// Nesting depth in a block that is taken as a whole.
     depth: usize,
     line: Option<Line>,
     heading: Option<String>,
@@ -163,7 +163,7 @@ impl Walk<'_> {
         self.items.push(Open { start, own: Some(start + marker.len() - after.len()) });
     }
 
-    /// Text of an item that is no paragraph of its own.
+    /// Adds text of an item that is not a paragraph.
     fn inline(&mut self, range: Range<usize>) {
         if let Some(line) = &mut self.line {
             line.end = line.end.max(range.end);
@@ -174,7 +174,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Ends such a text: where its last line does, for an escaped letter at its end is no event.
+    /// Ends such a text at the end of its last line, because an escaped letter at its end produces no event.
     fn end_line(&mut self, boundary: usize) {
         let Some(line) = self.line.take() else { return };
         let rest = self.text.get(line.end..).unwrap_or_default();
@@ -251,7 +251,7 @@ impl Walk<'_> {
         self.out
     }
 
-    /// Adds definitions of a name that is defined above: the parser drops them, and they are text all the same.
+    /// Adds definitions of an already defined name, which the parser drops, as text.
     fn add_repeated(&mut self) {
         let mut repeated = Vec::new();
         let mut from = self.base;
@@ -273,12 +273,12 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a line says what a link refers to.
+/// True if a line is a link definition.
 fn is_definition(line: &str) -> bool {
     line.trim_start().starts_with('[') && line.contains("]:")
 }
 
-/// Whether a tag begins a block that is taken whole, rather than something inside a line.
+/// True if a tag begins a block that is taken as a whole, instead of inline content.
 fn is_block(tag: &Tag<'_>) -> bool {
     matches!(
         tag,
@@ -292,7 +292,7 @@ fn is_block(tag: &Tag<'_>) -> bool {
     )
 }
 
-/// A span without white space around; spaces before its first line stay where they make it code.
+/// A range without surrounding white space. Spaces before its first line stay if they make it code.
 pub(crate) fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
     let inside = text.get(span.clone()).unwrap_or_default();
     let end = span.start + inside.trim_end().len();
@@ -301,7 +301,7 @@ pub(crate) fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
     (span.start + blank).min(end)..end
 }
 
-/// Whether a block of HTML is comments and nothing else. One that does not end is not hidden.
+/// True if an HTML block consists only of comments. An unclosed comment does not hide its text.
 fn is_comment(html: &str) -> bool {
     let mut rest = html.trim();
     while let Some((_, after)) = rest.strip_prefix("<!--").and_then(|inside| inside.split_once("-->")) {
@@ -313,7 +313,7 @@ fn is_comment(html: &str) -> bool {
     false
 }
 
-/// Reads a fenced block as one memory, if it says that it is one and ends.
+/// Parses a fenced block as one memory, if it is marked as one and closed.
 fn memory(text: &str, span: &Range<usize>) -> Option<Kind> {
     let block = text.get(span.clone())?;
     let (first, rest) = block.split_once('\n')?;

@@ -1,13 +1,14 @@
-//! `%%comments%%` of Obsidian, which no parser of Markdown knows: they are found, and painted over before it reads.
+//! `%%comments%%` of Obsidian, which no Markdown parser knows. They are found and overwritten before parsing.
 //!
-//! Which line a byte is in. Lines end with `\n` and nothing else, as in every view of a file.
+//! Also finds the line of a byte. Lines end only with `\n`, as everywhere in file views.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 const MARK: &str = "%%";
 
-/// Finds the comments of a text outside its code: one that begins a line may go over several, another ends in its line.
+/// Finds the comments of a text outside of code. A comment at the beginning of a line may span several lines; any other
+/// ends in its line.
 pub(crate) fn find(text: &str, base: usize, code: &[Range<usize>]) -> Vec<Range<usize>> {
     let is_code = |at: usize| {
         let next = code.partition_point(|range| range.end <= at);
@@ -30,8 +31,8 @@ pub(crate) fn find(text: &str, base: usize, code: &[Range<usize>]) -> Vec<Range<
     found
 }
 
-/// Paints comments over, byte for byte: blank where they fill their lines, so that they part what is around them, and a
-/// letter where text follows, so that a line is not moved to the right and taken for code.
+/// Overwrites comments with the same number of bytes: spaces if they fill their lines, so that they separate the text
+/// around; a letter if text follows, so that the line does not become code.
 pub(crate) fn painted<'a>(text: &'a str, comments: &[Range<usize>]) -> Cow<'a, str> {
     if comments.is_empty() {
         return Cow::Borrowed(text);
@@ -56,7 +57,7 @@ pub(crate) fn painted<'a>(text: &'a str, comments: &[Range<usize>]) -> Cow<'a, s
     Cow::Owned(out)
 }
 
-/// Says of each comment whether text follows it in its line, other comments being none.
+/// True for each comment that is followed by text in its line, not counting other comments.
 fn followed(text: &str, comments: &[Range<usize>]) -> Vec<bool> {
     let mut follows = vec![false; comments.len()];
     let mut next: Option<(usize, bool)> = None;
@@ -72,7 +73,7 @@ fn followed(text: &str, comments: &[Range<usize>]) -> Vec<bool> {
     follows
 }
 
-/// Where the lines of a text begin.
+/// The starts of the lines of a text.
 pub(crate) struct Lines {
     starts: Vec<usize>,
 }
@@ -84,12 +85,12 @@ impl Lines {
         Self { starts: std::iter::once(0).chain(after).collect() }
     }
 
-    /// The number of the line that holds the byte, from 1.
+    /// The line number of a byte, from 1.
     pub(crate) fn number(&self, at: usize) -> u32 {
         u32::try_from(self.starts.partition_point(|start| *start <= at)).unwrap_or(u32::MAX).max(1)
     }
 
-    /// The first and the last line of a span.
+    /// The first and the last line of a range.
     pub(crate) fn span(&self, span: &Range<usize>) -> (u32, u32) {
         (self.number(span.start), self.number(span.end.saturating_sub(1).max(span.start)))
     }

@@ -1,4 +1,4 @@
-//! Front matter: YAML between two lines of `---` at the very top. What is malformed is no front matter.
+//! Front matter: YAML between two lines of `---` at the very beginning. Malformed front matter counts as body.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -10,21 +10,21 @@ use serde_json::Value;
 use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
 
 const FENCE: &str = "---";
-/// Keys of the time when a note was made, the first that holds one being believed.
+/// Keys for the time of creation; the first with a valid time counts.
 pub(crate) const CREATED: [&str; 2] = ["created", "created_at"];
-/// Keys of the time when it was changed.
+/// Keys for the time of change.
 pub(crate) const MODIFIED: [&str; 4] = ["modified", "modified_at", "updated", "updated_at"];
 
-/// What stands above the body.
+/// The front matter.
 #[derive(Debug, Default)]
 pub(crate) struct Front {
     /// Its keys.
     pub(crate) fields: BTreeMap<String, Value>,
-    /// Where the body begins.
+    /// The start of the body.
     pub(crate) body: usize,
-    /// The lines that were meant as front matter, and are body.
+    /// Malformed lines, which count as body.
     pub(crate) broken: Option<Range<usize>>,
-    /// What is wrong with them.
+    /// The error in them.
     pub(crate) problem: Option<String>,
 }
 
@@ -47,9 +47,9 @@ pub(crate) fn read(text: &str) -> Front {
         }
         at += line.len();
     }
-    // A line across the page at the top of a text is no fault, unless keys follow it.
+    // A horizontal line at the beginning is not an error, unless keys follow.
     let meant = rest.lines().nth(1).is_some_and(|line| line.split_once(':').is_some_and(|(key, _)| !key.contains(' ')));
-    Front { problem: meant.then(|| "front matter: no line `---` ends it".to_owned()), ..none }
+    Front { problem: meant.then(|| "front matter: has no closing line `---`".to_owned()), ..none }
 }
 
 fn fields(yaml: &str) -> Result<BTreeMap<String, Value>, String> {
@@ -73,7 +73,7 @@ fn fields(yaml: &str) -> Result<BTreeMap<String, Value>, String> {
     match serde_saphyr::from_str_with_options::<Value>(yaml, options) {
         Ok(Value::Object(fields)) => Ok(fields.into_iter().collect()),
         Ok(_) => Err("front matter: is not a list of keys and values".to_owned()),
-        // What the parser says quotes the text, and what a note says is not repeated in messages.
+        // The parser's message quotes the text, so it is replaced by the position.
         Err(error) => Err(error.location().map_or_else(
             || "front matter: is not valid YAML".to_owned(),
             |location| format!("front matter: is not valid YAML at line {}", location.line() + 1),
@@ -81,14 +81,15 @@ fn fields(yaml: &str) -> Result<BTreeMap<String, Value>, String> {
     }
 }
 
-/// Takes a key's value as one text: numbers and truths are spelled, a list is joined by commas.
+/// Takes the value of a key as text. Numbers and booleans are converted, and a list is joined by commas.
 pub(crate) fn take_text(fields: &mut BTreeMap<String, Value>, key: &str) -> Option<String> {
     let text = scalar(&fields.remove(key)?)?;
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Takes a key's value as a list: of YAML, of JSON in a text, or of a text with commas. Each once, without `#` before it.
+/// Takes the value of a key as a list: from YAML, from JSON in a text, or from text with commas; without duplicates and
+/// leading `#`.
 pub(crate) fn take_list(fields: &mut BTreeMap<String, Value>, key: &str) -> Vec<String> {
     let Some(value) = fields.remove(key) else { return Vec::new() };
     let texts: Vec<String> = match value {
@@ -106,7 +107,7 @@ pub(crate) fn take_list(fields: &mut BTreeMap<String, Value>, key: &str) -> Vec<
     list.into_list()
 }
 
-/// Names in the order in which they were added, each once.
+/// Names in order of addition, without duplicates.
 #[derive(Debug, Default)]
 pub(crate) struct Distinct {
     list: Vec<String>,
@@ -114,7 +115,7 @@ pub(crate) struct Distinct {
 }
 
 impl Distinct {
-    /// Adds a name, if it is one and not there.
+    /// Adds a valid new name.
     pub(crate) fn add(&mut self, name: &str) {
         if !name.is_empty() && !self.seen.contains(name) {
             self.seen.insert(name.to_owned());
@@ -128,7 +129,7 @@ impl Distinct {
     }
 }
 
-/// Takes the times that a note gives for itself: when it was made and when it was changed. What is no time stays.
+/// Takes the times of creation and change. Values that are not times stay.
 pub(crate) fn take_times(fields: &mut BTreeMap<String, Value>) -> (Option<Timestamp>, Option<Timestamp>) {
     let mut take = |keys: &[&str]| {
         let (key, time) = keys.iter().find_map(|key| Some((*key, time(fields.get(*key)?.as_str()?)?)))?;
@@ -138,7 +139,7 @@ pub(crate) fn take_times(fields: &mut BTreeMap<String, Value>) -> (Option<Timest
     (take(&CREATED), take(&MODIFIED))
 }
 
-/// Reads ISO 8601. A time without an offset is UTC's: a text says the same wherever it is read.
+/// Parses ISO 8601. A time without an offset is in UTC, so that a text has the same meaning everywhere.
 pub(crate) fn time(text: &str) -> Option<Timestamp> {
     let text = text.trim();
     text.parse::<Timestamp>().ok().or_else(|| {

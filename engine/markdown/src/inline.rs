@@ -1,7 +1,7 @@
-//! What stands inside a line: `[[links]]`, which nest, and `#tags`. One pass over the bytes, whatever they are.
+//! Inline elements: `[[links]]`, which may be nested, and `#tags`, in one pass over the bytes.
 //!
-//! The parser of Markdown knows links in double brackets too, but not nested ones, and none whose alias stands in a table;
-//! so it tells where code is, and links are found here.
+//! The Markdown parser also knows links in double brackets, but not nested ones or those with an alias in a table. So
+//! it only provides the code ranges.
 
 use std::ops::Range;
 
@@ -15,16 +15,16 @@ pub(crate) struct Link {
     pub(crate) at: Range<usize>,
     /// Without its brackets.
     pub(crate) inner: Range<usize>,
-    /// Whether the note is shown where the link stands.
+    /// True if the note is embedded.
     pub(crate) is_embed: bool,
 }
 
-/// The first range that ends after the byte, if it holds it.
+/// The first range that ends after the byte, if it contains the byte.
 fn hiding(hidden: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
     hidden.get(hidden.partition_point(|range| range.end <= at)).filter(|range| range.start <= at)
 }
 
-/// Code and links as one list, in which no range lies in another.
+/// Code and links as one list without nested ranges.
 pub(crate) fn code_and_links(code: &[Range<usize>], links: &[Link]) -> Vec<Range<usize>> {
     let mut all: Vec<Range<usize>> = code.iter().cloned().chain(links.iter().map(|link| link.at.clone())).collect();
     all.sort_unstable_by_key(|range| (range.start, range.end));
@@ -38,7 +38,7 @@ pub(crate) fn code_and_links(code: &[Range<usize>], links: &[Link]) -> Vec<Range
     merged
 }
 
-/// Finds the outermost links of a span that end in their lines and are not in what is hidden.
+/// Finds the outermost links of a range that end in their lines and are not hidden.
 pub(crate) fn links(text: &str, span: Range<usize>, hidden: &[Range<usize>]) -> Vec<Link> {
     let bytes = text.as_bytes();
     let byte = |at: usize| if at < span.end { bytes.get(at).copied() } else { None };
@@ -85,7 +85,7 @@ pub(crate) fn links(text: &str, span: Range<usize>, hidden: &[Range<usize>]) -> 
         .collect()
 }
 
-/// Reads what stands between the brackets; nothing where no other note is named.
+/// Parses the text between the brackets; nothing if it names no note.
 pub(crate) fn target(inner: &str) -> Option<Target> {
     let mut inner = inner.trim();
     while let Some(within) = inner.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")) {
@@ -94,7 +94,7 @@ pub(crate) fn target(inner: &str) -> Option<Target> {
     let (name, alias) = split_alias(inner);
     let name = name.trim();
     let anchor = name.match_indices('#').map(|(at, _)| at).find(|at| {
-        // `C#` and `C# notes` are names: what points to a heading says which.
+        // `C#` and `C# notes` are names; a reference to a heading names it.
         name.get(at + 1..).and_then(|rest| rest.chars().next()).is_some_and(|next| !next.is_whitespace())
     });
     let (name, heading) = match anchor {
@@ -117,7 +117,7 @@ pub(crate) fn target(inner: &str) -> Option<Target> {
     })
 }
 
-/// Cuts at the first bar outside inner links. In a table it is written `\|`.
+/// Splits at the first bar outside of inner links; in a table, the bar is escaped.
 fn split_alias(inner: &str) -> (&str, Option<&str>) {
     let mut depth = 0_usize;
     for (at, letter) in inner.char_indices() {
@@ -134,7 +134,7 @@ fn split_alias(inner: &str) -> (&str, Option<&str>) {
     (inner, None)
 }
 
-/// Finds the tags of a span that are not in what is hidden: words that begin with `#`, `#a#b` being two.
+/// Finds the visible tags of a range: words that begin with `#`; `#a#b` is two.
 pub(crate) fn tags(text: &str, span: Range<usize>, hidden: &[Range<usize>], list: &mut Distinct) {
     for (at, word) in words(text, span) {
         if word.starts_with('#') && hiding(hidden, at).is_none() {
@@ -145,7 +145,7 @@ pub(crate) fn tags(text: &str, span: Range<usize>, hidden: &[Range<usize>], list
     }
 }
 
-/// The words of a span and where they begin.
+/// The words of a range with their positions.
 fn words(text: &str, span: Range<usize>) -> impl Iterator<Item = (usize, &str)> {
     let start = span.start;
     let mut at = start;
@@ -156,8 +156,8 @@ fn words(text: &str, span: Range<usize>) -> impl Iterator<Item = (usize, &str)> 
     })
 }
 
-/// What a word says as a tag: without the punctuation after it; a number alone is none, as `#12` is an issue's, and code
-/// is none, as `#[test]` is.
+/// The tag in a word, without following punctuation. A number alone is not a tag (`#12` is an issue), and neither is
+/// code (`#[test]`).
 pub(crate) fn tag(word: &str) -> Option<&str> {
     const AFTER: [char; 13] = ['.', ',', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '。', '，'];
     const NEVER: [char; 11] = ['[', ']', '(', ')', '{', '}', '<', '>', '"', '`', '\\'];
@@ -166,7 +166,7 @@ pub(crate) fn tag(word: &str) -> Option<&str> {
     (says && !tag.contains(NEVER)).then_some(tag)
 }
 
-/// The tags of running text, where fewer letters belong to one: `#tag's` says `tag`.
+/// The tags of running text, in which fewer characters belong to a tag: `#tag's` is `tag`.
 pub(crate) fn running_tags(text: &str, span: Range<usize>, hidden: &[Range<usize>], list: &mut Distinct) {
     for (at, word) in words(text, span) {
         let Some(rest) = word.strip_prefix('#').filter(|_| hiding(hidden, at).is_none()) else { continue };

@@ -1,4 +1,4 @@
-//! What an item of a list says: an observation, a relation, or prose.
+//! The meaning of a list item: an observation, a relation, or prose.
 
 use std::ops::Range;
 
@@ -6,15 +6,15 @@ use crate::front::Distinct;
 use crate::inline::{self, Link};
 use crate::note::Target;
 
-/// The category of what has tags and names none.
+/// The default category of an item with tags.
 const CATEGORY: &str = "note";
 
-/// The type of a link that names none.
+/// The default type of a link.
 pub(crate) const LINKS_TO: &str = "links_to";
-/// The type of a link to what is shown in its place.
+/// The type of an embedded note.
 pub(crate) const EMBEDS: &str = "embeds";
 
-/// An item as read.
+/// A parsed item.
 #[derive(Debug)]
 pub(crate) enum Item {
     Observation(Observation),
@@ -22,7 +22,7 @@ pub(crate) enum Item {
     Prose,
 }
 
-/// What an observation says, and where.
+/// An observation with its position.
 #[derive(Debug)]
 pub(crate) struct Observation {
     pub(crate) category: String,
@@ -32,18 +32,18 @@ pub(crate) struct Observation {
     pub(crate) bare: Range<usize>,
 }
 
-/// An item's own text and what was found in it.
+/// An item's own text with its inline elements.
 #[derive(Clone, Copy)]
 pub(crate) struct Found<'a> {
     /// Code in it.
     pub(crate) hidden: &'a [Range<usize>],
     /// Links in double brackets in it.
     pub(crate) links: &'a [Link],
-    /// Whether the brackets at its beginning are a link to an address that stands elsewhere: they name no category.
+    /// True if the brackets at its beginning are a reference link, and not a category.
     pub(crate) is_reference: bool,
 }
 
-/// Reads an item whose own text is the span.
+/// Parses an item with this text.
 pub(crate) fn read(text: &str, span: Range<usize>, found: Found<'_>) -> Item {
     let Found { hidden, links, is_reference } = found;
     let own = text.get(span.clone()).unwrap_or_default();
@@ -65,11 +65,11 @@ pub(crate) fn read(text: &str, span: Range<usize>, found: Found<'_>) -> Item {
     }
 }
 
-/// What the brackets at an item's beginning make of it.
+/// The brackets at an item's beginning.
 enum Head<'a> {
-    /// A category, and where what it is said of begins.
+    /// A category, and the start of the text.
     Category(&'a str, usize),
-    /// A box of a task or a time of day: no observation, whatever follows.
+    /// A task box or a time: never an observation.
     Barred,
     None,
 }
@@ -91,7 +91,7 @@ fn head(own: &str) -> Head<'_> {
     Head::Category(if category.is_empty() { CATEGORY } else { category }, own.len() - text.len())
 }
 
-/// Whether brackets hold what a task has in them: nothing but space, an `x`, or one sign.
+/// True if the brackets contain a task mark: only spaces, an `x`, or one character.
 fn is_box(inside: &str) -> bool {
     let mut letters = inside.trim().chars();
     match (letters.next(), letters.next()) {
@@ -101,7 +101,7 @@ fn is_box(inside: &str) -> bool {
     }
 }
 
-/// Whether it is a time of day or a time span and nothing else: `00:11`, `1:02:03.5 - 1:02:09`.
+/// True for only a time or a time span: `00:11`, `1:02:03.5 - 1:02:09`.
 fn is_clock(category: &str) -> bool {
     category.split(['-', '–', '—']).map(str::trim).all(is_time)
 }
@@ -118,13 +118,13 @@ fn is_time(text: &str) -> bool {
         && is_number(fraction)
 }
 
-/// Whether the whole item is one link of Markdown, `[text](address)`.
+/// True if the whole item is one Markdown link, `[text](address)`.
 fn is_link(own: &str) -> bool {
     let Some(middle) = own.find("](").filter(|_| own.starts_with('[') && own.ends_with(')')) else { return false };
     context_start(own) == Some(middle + 1)
 }
 
-/// Where the parenthesis opens that a text's last letter closes.
+/// The opening parenthesis that the last character of a text closes.
 fn context_start(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, byte) in text.bytes().enumerate().rev() {
@@ -160,7 +160,7 @@ fn relation(text: &str, span: &Range<usize>, links: &[Link]) -> Option<Item> {
     Some(Item::Relation { kind: kind.to_owned(), target, context: context.map(str::to_owned) })
 }
 
-/// What stands before a link as the type of a relation: nothing, one word, or several in quotes.
+/// The type of a relation before a link: nothing, one word, or several in quotes.
 fn kind_of(label: &str) -> Option<&str> {
     let trimmed = label.trim();
     if trimmed.is_empty() {
@@ -184,7 +184,7 @@ fn observation(text: &str, span: Range<usize>, category: &str, hidden: &[Range<u
     let hidden = inline::code_and_links(within(hidden, &span), links);
     let mut tags = Distinct::default();
     inline::tags(text, span.clone(), &hidden, &mut tags);
-    // What a call ends with, `f(x)`, is no context.
+    // The parenthesis of a call, `f(x)`, is not a context.
     let opens =
         context_start(own).filter(|at| own.get(..*at).is_some_and(|before| before.ends_with(char::is_whitespace)));
     let context = opens.and_then(|at| own.get(at + 1..own.len() - 1)).map(str::trim).filter(|said| !said.is_empty());
@@ -205,14 +205,14 @@ fn observation(text: &str, span: Range<usize>, category: &str, hidden: &[Range<u
     }
 }
 
-/// Those ranges of a sorted list that touch a span.
+/// The ranges of a sorted list that touch a range.
 pub(crate) fn within<'a>(ranges: &'a [Range<usize>], span: &Range<usize>) -> &'a [Range<usize>] {
     let from = ranges.partition_point(|range| range.end <= span.start);
     let to = ranges.partition_point(|range| range.start < span.end);
     ranges.get(from..to.max(from)).unwrap_or_default()
 }
 
-/// Reads what a block of memory says about itself after its first word: `[category] #tag #tag (context)`.
+/// Parses the attributes of a memory block after its first word: `[category] #tag #tag (context)`.
 pub(crate) fn memory_head(info: &str) -> (Option<String>, Vec<String>, Option<String>) {
     let mut rest = info.trim();
     let mut category = None;

@@ -1,8 +1,8 @@
-//! The form in which names are compared where they need not be spelled the same.
+//! The normalised form of names for comparison.
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Folds a name: case, composed and decomposed letters, and `_`, `-` and white space are the same in it.
+/// Folds a name: case, composition of letters, and `_`, `-` and white space make no difference.
 ///
 /// ```
 /// assert_eq!(tessera_markdown::key::folded("Staging_Data-base"), "staging data base");

@@ -1,11 +1,11 @@
-//! Notes in Markdown: what a text says, and where in it each part stands.
+//! Markdown notes: their content and the positions of their parts.
 //!
-//! Pure values in, values out: no clock, no file, nothing of the engine. A text is read with [`parse`] (or
-//! [`parse_plain`], where it is no Markdown) and written with [`write::note`]; names are made with [`permalink`],
-//! compared with [`key`] and found with [`resolve`]; [`url`] and [`timeframe`] read what a person or a model asks with.
+//! It is pure: no clock, no file, and no dependency on the engine. A text is parsed with [`parse`] (or [`parse_plain`],
+//! if it is not Markdown) and written with [`write::note`]. Names are created with [`permalink`], compared with [`key`]
+//! and found with [`resolve`]. [`url`] and [`timeframe`] parse the arguments of people and models.
 //!
-//! Every text has a reading: what is malformed is prose. Spans are bytes of the text as it was given, on character
-//! boundaries, and lines are counted by `\n` alone, as whoever shows the file counts them.
+//! Every text can be parsed; malformed syntax is prose. Ranges are byte positions in the original text, on character
+//! boundaries. Lines are counted only by `\n`, like in file views.
 
 mod blocks;
 mod comment;

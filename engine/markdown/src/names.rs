@@ -1,41 +1,41 @@
-//! Names of files that other programs run or obey. A text that a model, another machine or a server writes under such a
-//! name could start a program or instruct an agent, so nothing of Tessera writes there. This is the one rule for all of
-//! them: the memory tool, watched folders, the sync, restoring, imports and exports, on machines and on the server.
+//! Names of files that other programs run or follow. A text under such a name could start a program or instruct an
+//! agent, so Tessera never writes there. This is the only rule for the memory tool, indexed folders, sync, restoring,
+//! imports and exports, on machines and on the server.
 
 use tessera_tables::{section, words};
 use unicode_normalization::UnicodeNormalization;
 
 const NAMES: &str = include_str!("names.txt");
 
-/// Names that turn the directory around them into a bare Git repository, whose `config` names programs that `git status`
-/// runs. Git looks for them in every directory above the current one.
+/// Names that turn their directory into a bare Git repository, whose `config` names programs that `git status` runs.
+/// Git searches for them in all parent directories.
 const REPOSITORY: &[&str] = words!(section(NAMES, "repository"));
 
-/// Files without a leading dot that a shell, an agent or a desktop reads without being asked.
+/// Files without a leading dot that a shell, an agent or a desktop reads automatically.
 const OBEYED: &[&str] = words!(section(NAMES, "files"));
 
-/// Endings of programs, of settings that programs read by themselves, and of files that a desktop follows when it only looks at
-/// their directory.
+/// Extensions of programs, of settings that programs read automatically, and of files that a desktop follows when it
+/// shows their directory.
 const FOLLOWED: &[&str] = words!(section(NAMES, "endings"));
 
-/// Why nothing may be written at a path, which is relative to its folder; `None` where it may.
+/// Why nothing may be written at a path relative to its folder; `None` if it may.
 ///
-/// Names are compared as the most lenient file system compares them: without regard to case, to characters that nobody
-/// sees, to a stream behind a colon, and to dots and spaces at the end.
+/// Names are compared like in the most lenient file system: case, invisible characters, a stream after a colon, and
+/// trailing dots and spaces are ignored.
 pub fn why_refused(relative: &str) -> Option<&'static str> {
     let mut names = relative.split('/').filter(|name| !name.is_empty()).map(folded).peekable();
     while let Some(name) = names.next() {
         if name.starts_with('.') {
-            return Some("a name in it begins with a dot, and other programs run or obey such files");
+            return Some("a component begins with a dot; other programs run or obey such files");
         }
-        // Windows also calls `.git` by this name.
+        // Windows also has this short name for `.git`.
         let is_short = name.strip_prefix("git~").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
         if is_short || REPOSITORY.contains(&name.as_str()) {
-            return Some("a name in it belongs to a Git repository, and Git runs what such files name");
+            return Some("a component belongs to a Git repository; Git runs what such files name");
         }
         let is_followed = FOLLOWED.iter().any(|ending| name.ends_with(ending));
         if names.peek().is_none() && (is_followed || OBEYED.contains(&name.as_str())) {
-            return Some("other programs run or obey a file of this name");
+            return Some("other programs run or obey a file with this name");
         }
     }
     None
@@ -47,7 +47,7 @@ fn folded(name: &str) -> String {
     stem.trim_end_matches(['.', ' ']).to_owned()
 }
 
-/// Characters that some file systems leave out of names when they compare them.
+/// Characters that some file systems ignore in names.
 fn is_ignored(letter: char) -> bool {
     matches!(letter, '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
         | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}')

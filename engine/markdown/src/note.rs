@@ -1,4 +1,4 @@
-//! What a note says, as values: its fields, its parts and its relations. Nothing here reads a text.
+//! The values of a parsed note: its fields, parts and relations. This module parses nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -7,11 +7,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// How long a part may be.
+/// The maximum length of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound {
-    /// Bytes that a group of paragraphs holds at most. A single block that is longer is cut, into pieces of at most four
-    /// times as much; an observation and a block of memory are what they are.
+    /// Maximum bytes of a group of paragraphs. A single longer block is cut into pieces of at most four times as much.
+    /// Observations and memory blocks are not cut.
     pub most_bytes: usize,
 }
 
@@ -24,36 +24,36 @@ impl Default for Bound {
 /// A file as a note.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Note {
-    /// What it calls itself, else the stem of its file's name.
+    /// Its title, otherwise the file name without its extension.
     pub title: String,
-    /// Its type in snake case, `note` where it says none.
+    /// Its type in snake case, by default `note`.
     pub kind: String,
-    /// True where it says its type itself.
+    /// True if the note itself has a type.
     pub is_kind_said: bool,
-    /// Its permalink, as it says it.
+    /// Its permalink, if given.
     pub permalink: Option<String>,
-    /// Its tags without `#`, and those in its running text; each once, in order.
+    /// Its tags without `#`, including those in its text; in order, without duplicates.
     pub tags: Vec<String>,
-    /// Other names of it.
+    /// Its aliases.
     pub aliases: Vec<String>,
-    /// Every other key of its front matter. Dates are text.
+    /// All other keys of its front matter. Dates are text.
     pub fields: BTreeMap<String, Value>,
-    /// When it says that it was made. A time without an offset is taken for UTC.
+    /// Its time of creation, if given. A time without an offset is in UTC.
     pub created: Option<Timestamp>,
-    /// When it says that it was changed.
+    /// Its time of change, if given.
     pub modified: Option<Timestamp>,
-    /// The byte where its body begins.
+    /// The start of its body in bytes.
     pub body: usize,
-    /// What becomes a memory of its own, in order.
+    /// The parts that become memories, in order.
     pub parts: Vec<Part>,
-    /// What it says of other notes, in order; of one part each (type, project, name) once.
+    /// Its relations, in order; in one part each (type, project, name) once.
     pub relations: Vec<Relation>,
-    /// What is wrong with its front matter, which is body then.
+    /// The error in its front matter, which then counts as body.
     pub problem: Option<String>,
 }
 
 impl Note {
-    /// Says each (type, project, name) once, whichever parts say it.
+    /// Each (type, project, name) once, over all parts.
     pub fn edges(&self) -> Vec<&Relation> {
         let mut seen = BTreeSet::new();
         self.relations
@@ -63,71 +63,71 @@ impl Note {
     }
 }
 
-/// What a part is.
+/// The kind of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartKind {
-    /// An item of a list in the grammar of observations, or a block of memory that names a category or tags.
+    /// A list item in the syntax of observations, or a memory block with a category or tags.
     Observation,
-    /// Paragraphs, items, code and tables that stand together.
+    /// Adjacent paragraphs, items, code and tables.
     Text,
 }
 
 /// An observation or a group of paragraphs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// What it is.
+    /// Its kind.
     pub kind: PartKind,
-    /// An observation's category; `note` where it has tags alone.
+    /// The category of an observation; `note` if it only has tags.
     pub category: Option<String>,
-    /// An observation's tags, each once, without `#`.
+    /// The tags of an observation, without duplicates and `#`.
     pub tags: Vec<String>,
-    /// What an observation says in parentheses at its end.
+    /// The context of an observation, in parentheses at its end.
     pub context: Option<String>,
-    /// The headings above it, the outermost first.
+    /// The headings above it, outermost first.
     pub headings: Arc<[String]>,
-    /// The whole item (without items below it) or group.
+    /// The whole item (without sub-items) or group.
     pub block: Range<usize>,
-    /// What it says, word for word: of an observation all after its category.
+    /// Its text, verbatim: for an observation, everything after the category.
     pub text: Range<usize>,
-    /// That without the tags and the context at its end.
+    /// Its text without the tags and the context at its end.
     pub bare: Range<usize>,
-    /// The lines of the block, from 1, both included.
+    /// The lines of the block, from 1, inclusive.
     pub lines: (u32, u32),
 }
 
 /// The note that a relation names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Target {
-    /// Its name, alone.
+    /// Its name.
     pub name: String,
-    /// The folder it is said to be in, of `project::name`.
+    /// The folder in `project::name`.
     pub project: Option<String>,
-    /// What is shown for it, of `name|alias`.
+    /// The displayed text in `name|alias`.
     pub alias: Option<String>,
-    /// The heading or block it points to, of `name#heading`.
+    /// The heading or block in `name#heading`.
     pub heading: Option<String>,
 }
 
 impl Target {
-    /// A target that is a name and nothing else.
+    /// A target with only a name.
     pub fn named(name: impl Into<String>) -> Self {
         Self { name: name.into(), project: None, alias: None, heading: None }
     }
 }
 
-/// What a note says of another.
+/// A relation of a note to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relation {
-    /// Its type as written; `links_to` for a bare link, `embeds` for an embedded note.
+    /// Its type as written; `links_to` for a plain link, `embeds` for an embedded note.
     pub kind: String,
-    /// The note it points to.
+    /// The target.
     pub target: Target,
-    /// What is said in parentheses after it.
+    /// The context, in parentheses after it.
     pub context: Option<String>,
-    /// Where it stands: the item, or the link.
+    /// The position of the item or the link.
     pub at: Range<usize>,
-    /// The line it begins in, from 1.
+    /// The line of its start, from 1.
     pub line: u32,
-    /// The part it stands in; an item that is a relation and nothing else is in none.
+    /// The part that contains it; none for an item that is only a relation.
     pub part: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! Reads a text as a note: cuts it into blocks, reads items, and groups the rest into parts within the bound.
+//! Parses a text as a note: splits it into blocks, parses items, and groups the rest into parts within the limit.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,10 +11,10 @@ use crate::item::{Found, Item};
 use crate::note::{Bound, Note, Part, PartKind, Relation};
 use crate::{blocks, comment, front, inline, item};
 
-/// Bytes above which an observation or a block of memory is cut like other text: no memory is longer.
+/// Longer observations and memory blocks are cut like other text, because no memory may be longer.
 const LONGEST: usize = 32 * 1024;
 
-/// Reads a text as a note in Markdown. `stem` is the name of its file without its ending.
+/// Parses a text as a Markdown note. `stem` is the file name without its extension.
 ///
 /// ```
 /// let text = "---\ntags: [ports]\n---\n- [fact] staging listens on 7433 #staging\n- part_of [[Network]]\n";
@@ -56,7 +56,7 @@ pub fn parse(text: &str, stem: &str, bound: Bound) -> Note {
     note
 }
 
-/// Reads a text that is no Markdown: paragraphs, and nothing else is looked for.
+/// Parses a text that is not Markdown: only paragraphs.
 pub fn parse_plain(text: &str, stem: &str, bound: Bound) -> Note {
     let body = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut note = note(Front { body, ..Front::default() }, stem);
@@ -120,7 +120,7 @@ fn note(front: Front, stem: &str) -> Note {
     }
 }
 
-/// Spells a type: `Meeting Note` and `MeetingNote` are `meeting_note`.
+/// Normalises a type: `Meeting Note` and `MeetingNote` become `meeting_note`.
 pub(crate) fn snake_case(kind: &str) -> String {
     let mut out = String::new();
     let mut last = ' ';
@@ -138,7 +138,7 @@ pub(crate) fn snake_case(kind: &str) -> String {
     out.split('_').filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_")
 }
 
-/// The text with its comments painted over, where they are, and its blocks.
+/// The text with overwritten comments, and its blocks.
 fn cut_up(text: &str, base: usize) -> (std::borrow::Cow<'_, str>, Vec<Range<usize>>, Blocks) {
     let blocks = blocks::of(text, base);
     let has_marks = text.get(base..).is_some_and(|body| body.contains("%%"));
@@ -149,19 +149,19 @@ fn cut_up(text: &str, base: usize) -> (std::borrow::Cow<'_, str>, Vec<Range<usiz
 }
 
 struct Reader<'a> {
-    /// The text with its comments painted over, in which everything is looked for.
+    /// The text with overwritten comments, which is analysed.
     text: &'a str,
-    /// The text itself, which alone says where letters begin in a comment.
+    /// The original text, which has the right character boundaries inside comments.
     original: &'a str,
     lines: Lines,
     bound: usize,
     blocks: &'a Blocks,
     comments: &'a [Range<usize>],
-    /// How many sections began.
+    /// The number of begun sections.
     section: usize,
-    /// What was grouped and is no part yet.
+    /// The open group, which is not a part yet.
     group: Option<Range<usize>>,
-    /// The note's tags, those of its running text with them.
+    /// The note's tags, including those of its text.
     tags: Distinct,
     note: &'a mut Note,
 }
@@ -234,7 +234,7 @@ impl Reader<'_> {
         self.note.parts.push(part);
     }
 
-    /// Notes the links and tags of running text.
+    /// Records the links and tags of running text.
     fn scan(&mut self, span: Range<usize>) {
         let hidden = item::within(&self.blocks.code, &span);
         let links = inline::links(self.text, span.clone(), hidden);
@@ -254,7 +254,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds a block to the group, or begins a new one where it does not fit or a comment lies between.
+    /// Adds a block to the group, or begins a new one if it does not fit or a comment is between.
     fn add_text(&mut self, span: Range<usize>, at_lines: bool) {
         if span.is_empty() {
             return;
@@ -285,7 +285,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A part of text under the headings that hold here.
+    /// A part with the present headings.
     fn part(&self, block: Range<usize>, text: Range<usize>, bare: Range<usize>) -> Part {
         let held = self.blocks.sections.partition_point(|section| section.start <= block.start);
         let section = held.checked_sub(1).and_then(|at| self.blocks.sections.get(at));
@@ -305,8 +305,8 @@ impl Reader<'_> {
     }
 }
 
-/// Cuts a block into pieces: at lines, or where a sentence ends; within the bound where that is possible, and within four
-/// times the bound wherever.
+/// Cuts a block into pieces, at lines or at sentence ends; within the limit if possible, and always within four times
+/// the limit.
 fn cut(text: &str, span: Range<usize>, bound: usize, at_lines: bool) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();
     let mut start = span.start;
@@ -319,7 +319,7 @@ fn cut(text: &str, span: Range<usize>, bound: usize, at_lines: bool) -> Vec<Rang
             .or_else(|| first_end(inside, near.len(), at_lines))
             .or_else(|| inside.rfind(char::is_whitespace).filter(|at| *at > 0))
             .unwrap_or(inside.len());
-        // A bound below one letter's length is one letter.
+        // A limit below the length of one character means one character.
         let end = if end == 0 { text.ceil_char_boundary(start + 1) - start } else { end };
         pieces.push(start..start + end);
         start += end;
@@ -329,7 +329,7 @@ fn cut(text: &str, span: Range<usize>, bound: usize, at_lines: bool) -> Vec<Rang
     pieces.filter(|piece| !piece.is_empty()).collect()
 }
 
-/// Whether a sentence, or at least a line, ends with this letter, `next` following it.
+/// True if a sentence, or with `at_lines` a line, ends with this character before `next`.
 fn ends(letter: char, next: Option<char>, at_lines: bool) -> bool {
     match letter {
         '\n' => true,
@@ -351,7 +351,7 @@ fn last_end(text: &str, at_lines: bool) -> Option<usize> {
     None
 }
 
-/// The byte after the first end of a text from a byte on.
+/// The byte after the first end of a text from a position.
 fn first_end(text: &str, from: usize, at_lines: bool) -> Option<usize> {
     let rest = text.get(from..)?;
     let mut letters = rest.char_indices().peekable();
@@ -363,7 +363,7 @@ fn first_end(text: &str, from: usize, at_lines: bool) -> Option<usize> {
     None
 }
 
-/// Says of each relation in which part it stands, and keeps of one part each (type, project, name) once.
+/// Assigns each relation to its part, and removes duplicates of (type, project, name) in one part.
 fn place(note: &mut Note) {
     let mut seen = BTreeSet::new();
     let parts = &note.parts;

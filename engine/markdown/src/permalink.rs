@@ -1,15 +1,15 @@
-//! Permalinks: short names of notes, made of their paths, each of one note alone.
+//! Permalinks: short unique names of notes, derived from their paths.
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Endings that say what a file is, and are no part of its name. `.2` of `notes v1.2` is not one of them.
+/// File extensions, which do not belong to the name. The `.2` of `notes v1.2` is not one.
 const ENDINGS: [&str; 36] = [
     "md", "markdown", "mdx", "mdown", "txt", "text", "rst", "adoc", "org", "html", "htm", "xml", "json", "jsonl",
     "yaml", "yml", "toml", "csv", "tsv", "pdf", "png", "jpg", "jpeg", "gif", "svg", "webp", "canvas", "base", "docx",
     "py", "rs", "js", "ts", "sh", "log", "ini",
 ];
 
-/// Makes a permalink of a path: lower case, words joined by `-`, letters as ASCII but for those of Chinese, Japanese and
+/// Derives a permalink from a path: lower case, words joined by `-`, letters in ASCII except for Chinese, Japanese and
 /// Korean.
 ///
 /// ```
@@ -31,7 +31,7 @@ pub fn of_path(path: &str) -> String {
     if made.is_empty() { "note".to_owned() } else { made.join("/") }
 }
 
-/// The first of `wanted`, `wanted-1`, `wanted-2` … that is not taken.
+/// The first unused one of `wanted`, `wanted-1`, `wanted-2` …
 pub fn free(wanted: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let mut made = wanted.to_owned();
     let mut next = 1_u64;
@@ -42,7 +42,7 @@ pub fn free(wanted: &str, is_taken: impl Fn(&str) -> bool) -> String {
     made
 }
 
-/// A file's name without an ending that says what it is.
+/// A file name without a known extension.
 pub(crate) fn without_ending(name: &str) -> &str {
     match name.rsplit_once('.') {
         Some((stem, ending)) if !stem.is_empty() && ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending)) => {
@@ -52,7 +52,7 @@ pub(crate) fn without_ending(name: &str) -> &str {
     }
 }
 
-/// What a letter is to a permalink.
+/// The role of a character in a permalink.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Letter {
     Wide,
@@ -101,7 +101,7 @@ fn segment(text: &str) -> String {
     out.split('-').filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
 }
 
-/// Whether a letter is of a script that is kept as it is: Chinese, Japanese or Korean.
+/// True for Chinese, Japanese and Korean characters, which are kept.
 fn is_wide(letter: char) -> bool {
     matches!(letter,
         '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'

@@ -1,64 +1,64 @@
-//! Which note a name means: id, permalink, title, alias, path, and a looser spelling at last.
+//! Resolves a name to a note: by ID, permalink, title, alias, path, and finally by normalised spelling.
 //!
-//! Every step is tried before the next one. Where several notes have a name, the nearest to the note that asks is meant
-//! for reading; whoever changes something is told that the name is ambiguous.
+//! The steps are tried in order. If several notes match, reading uses the nearest to the asking note; changing fails as
+//! ambiguous.
 
 use std::collections::BTreeMap;
 
 use crate::key::folded;
 use crate::permalink::without_ending;
 
-/// A note that may be meant.
+/// A note that a name may mean.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// What it is known by: any text, compared without case.
+    /// Its ID: any text, compared without case.
     pub id: String,
-    /// Its permalink, with or without the folder's name before it.
+    /// Its permalink, with or without the folder's name.
     pub permalink: Option<String>,
     /// Its title.
     pub title: String,
-    /// Other names of it.
+    /// Its aliases.
     pub aliases: Vec<String>,
-    /// Its path, the folder's name first: `memories/user/preferences.md`; a slash before it is as good.
+    /// Its path with the folder's name: `memories/user/preferences.md`. A leading slash is allowed.
     pub path: String,
 }
 
-/// A name and who asks for it.
+/// A name with its context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked<'a> {
-    /// The name: of a [`crate::Target`], or as a person or model gave it. Brackets around it are dropped.
+    /// The name: of a [`crate::Target`], or from a person or model. Surrounding brackets are removed.
     pub name: &'a str,
-    /// The folder that it must be in.
+    /// The required folder.
     pub project: Option<&'a str>,
-    /// The path of the note in which the name stands.
+    /// The path of the note that contains the name.
     pub from: Option<&'a str>,
-    /// What the answer is for.
+    /// The purpose.
     pub purpose: Purpose,
 }
 
-/// What a note is asked for.
+/// Why a note is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// To follow a link or show a note: of several the nearest.
+    /// To follow a link or show a note: the nearest of several.
     Read,
-    /// To change, move or delete it: of several none.
+    /// To change, move or delete it: none of several.
     Change,
 }
 
-/// What a name means.
+/// The result of resolving a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolution {
-    /// The note that is called so.
+    /// The note with exactly this name.
     Exact(String),
-    /// The note whose name is spelled alike.
+    /// The note with a similar spelling.
     Loose(String),
-    /// Several notes, in order of their paths.
+    /// Several notes, sorted by path.
     Ambiguous(Vec<String>),
-    /// No note yet.
+    /// No note.
     Unknown,
 }
 
-/// The steps in their order.
+/// The steps in order.
 const STEPS: [Step; 7] =
     [Step::Id, Step::Permalink, Step::Title, Step::Alias, Step::Path, Step::PathWithoutEnding, Step::Loose];
 
@@ -81,7 +81,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Notes the names of all candidates.
+    /// Adds the names of all candidates.
     pub fn of(candidates: impl IntoIterator<Item = Candidate>) -> Self {
         let mut names = Self::default();
         for candidate in candidates {
@@ -90,7 +90,7 @@ impl Names {
         names
     }
 
-    /// Notes the names of one more.
+    /// Adds the names of one candidate.
     pub fn add(&mut self, mut candidate: Candidate) {
         candidate.path = bare(&candidate.path).into();
         let (folder, rest) = candidate.path.split_once('/').unwrap_or(("", &candidate.path));
@@ -116,7 +116,7 @@ impl Names {
             found.push((Step::PathWithoutEnding, without_ending(path).to_owned()));
             found.push((Step::Loose, folded(without_ending(path))));
         }
-        // A vault's links are names of files, wherever they are.
+        // Links in a vault are file names, in any folder.
         let name = rest.rsplit('/').next().unwrap_or(rest);
         found.push((Step::Loose, folded(without_ending(name))));
         found.push((Step::Loose, folded(name)));
@@ -130,7 +130,7 @@ impl Names {
         self.candidates.push(candidate);
     }
 
-    /// Finds what a name means.
+    /// Resolves a name.
     pub fn resolve(&self, asked: Asked<'_>) -> Resolution {
         let name = asked.name.trim();
         let name = name.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")).unwrap_or(name).trim();
@@ -155,7 +155,7 @@ impl Names {
     }
 }
 
-/// The forms in which a step knows a name; a path is looked for from the asking note's folder first.
+/// The forms of a name in a step; a path is first searched relative to the asking note's folder.
 fn spellings(step: Step, name: &str, from: Option<&str>) -> Vec<String> {
     match step {
         Step::Id => vec![name.to_lowercase()],
@@ -188,7 +188,7 @@ fn choose(mut found: Vec<&Candidate>, step: Step, asked: Asked<'_>) -> Resolutio
     }
 }
 
-/// How far a folder is: here, above (a step each), below, elsewhere.
+/// The distance of a folder: the same, above (one per level), below, elsewhere.
 fn distance(from: &str, to: &str) -> usize {
     const BELOW: usize = 100;
     const ELSEWHERE: usize = 1_000;
@@ -206,7 +206,7 @@ fn distance(from: &str, to: &str) -> usize {
     }
 }
 
-/// A path without what begins it as a path.
+/// A path without a leading path mark.
 fn bare(path: &str) -> &str {
     path.trim_start_matches("./").trim_matches('/')
 }
@@ -215,7 +215,7 @@ fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
 
-/// A path from a folder; nothing where it leads out of all folders.
+/// A path relative to a folder; nothing if it leaves all folders.
 fn joined(folder: &str, name: &str) -> Option<String> {
     if name.starts_with('/') {
         return None;

@@ -1,27 +1,25 @@
-//! Since when: `today`, `2 days ago`, `1h`, `last week`, `2026-11-01`. An hour is an hour, and not a day.
+//! Parses periods: `today`, `2 days ago`, `1h`, `last week`, `2026-11-01`. `1h` means one hour, not one day.
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan as _, Zoned};
 
-/// A text that says no time.
+/// A text that is not a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TimeframeError {
     /// It is not understood.
-    #[error(
-        "timeframe: is not understood; give today, yesterday, 2 days ago, 1h, 7d, 2w, last week, 3 months or 2026-11-01"
-    )]
+    #[error("timeframe: is not valid; use today, yesterday, 2 days ago, 1h, 7d, 2w, last week, 3 months or 2026-11-01")]
     Unknown,
-    /// It leads out of the calendar.
-    #[error("timeframe: leads out of the calendar; give a shorter one")]
+    /// It is outside of the calendar.
+    #[error("timeframe: is outside the calendar; use a shorter one")]
     OutOfRange,
 }
 
-/// Reads since when something is asked for, seen from `now` in a time zone: days begin there.
+/// Parses the start of a period, calculated from `now` in a time zone, in which days begin.
 ///
 /// # Errors
-/// Where the text says no time, or one outside the calendar.
+/// If the text is not a period, or is outside of the calendar.
 pub fn parse(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, TimeframeError> {
     let text = text.trim();
     let here = now.to_zoned(zone.clone());
@@ -33,7 +31,7 @@ pub fn parse(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, T
     if let Some(since) = named(&words, &here) {
         return since;
     }
-    // `last 7 days` and `past week` are spans; so are `a day ago` and `one week`.
+    // `last 7 days` and `past week` are periods; so are `a day ago` and `one week`.
     let words = match words.as_slice() {
         ["last" | "past" | "previous", rest @ ..] if !rest.is_empty() => rest,
         ["in", "the", "last" | "past", rest @ ..] | ["the", "last" | "past", rest @ ..] if !rest.is_empty() => rest,
@@ -48,7 +46,7 @@ pub fn parse(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, T
     before(&here, span)
 }
 
-/// A day, a time of a day, or a moment.
+/// A day, a time of day, or a moment.
 fn date(text: &str, zone: &TimeZone) -> Option<Result<Timestamp, TimeframeError>> {
     if !text.as_bytes().first().is_some_and(u8::is_ascii_digit) || !text.contains('-') {
         return None;
@@ -61,7 +59,7 @@ fn date(text: &str, zone: &TimeZone) -> Option<Result<Timestamp, TimeframeError>
     Some(zone.to_timestamp(time).map_err(|_| TimeframeError::OutOfRange))
 }
 
-/// What has a name: days and weeks that begin with a day.
+/// Named days and weeks, which begin at midnight.
 fn named(words: &[&str], here: &Zoned) -> Option<Result<Timestamp, TimeframeError>> {
     let start = |day: Result<Zoned, jiff::Error>| {
         day.and_then(|day| day.start_of_day()).map(|day| day.timestamp()).map_err(|_| TimeframeError::OutOfRange)

@@ -1,40 +1,40 @@
-//! `memory://` addresses of notes: a permalink or a path, or a pattern of several.
+//! `memory://` addresses of notes: a permalink or a path, or a pattern for several.
 //!
-//! `*` stands for any letters within one segment, `**` for any number of segments. The folder's name may stand first.
+//! `*` matches any characters within one segment, `**` any number of segments. The folder's name may come first.
 
 use crate::key::folded;
 use crate::permalink::without_ending;
 
 const SCHEME: &str = "memory://";
-/// Characters that an address holds at most.
+/// Maximum characters of an address.
 const MOST: usize = 2_028;
 const FORBIDDEN: [char; 6] = ['<', '>', '"', '|', '?', '\0'];
 
-/// What is wrong with an address. Each names the field and says what to do.
+/// An invalid address. Each message names the field and the fix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UrlError {
-    /// Nothing stands behind the scheme.
-    #[error("url: is empty; give a note, as in memory://user/preferences")]
+    /// Nothing after the scheme.
+    #[error("url: is empty; use a note, such as memory://user/preferences")]
     Empty,
-    /// It begins with another scheme.
-    #[error("url: begins with another scheme; it must be memory://")]
+    /// Another scheme.
+    #[error("url: has another scheme; it must begin with memory://")]
     Scheme,
-    /// Two slashes stand together.
-    #[error("url: two slashes stand together; leave one out")]
+    /// Two slashes in a row.
+    #[error("url: contains two adjacent slashes; remove one")]
     Slashes,
-    /// A character that no address holds.
-    #[error("url: holds the character {0:?}; leave it out")]
+    /// An invalid character.
+    #[error("url: contains the character {0:?}; remove it")]
     Character(char),
-    /// It is longer than any address.
-    #[error("url: is longer than {MOST} characters; name fewer segments, or use *")]
+    /// It is too long.
+    #[error("url: is longer than {MOST} characters; use fewer segments, or *")]
     Long,
-    /// It leads out of where it points.
-    #[error("url: holds the segment {0:?}; write the whole path of the note")]
+    /// It leaves its folder.
+    #[error("url: contains the segment {0:?}; write the whole path of the note")]
     Dots(&'static str),
 }
 
-/// An address of one note or of several.
+/// An address of one or more notes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteUrl {
     path: String,
@@ -42,10 +42,10 @@ pub struct NoteUrl {
 }
 
 impl NoteUrl {
-    /// Reads `memory://user/preferences`, or `user/preferences` alone.
+    /// Parses `memory://user/preferences`, or only `user/preferences`.
     ///
     /// # Errors
-    /// Where a character, a segment, the scheme or the length is none of an address.
+    /// If a character, a segment, the scheme or the length is not valid.
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         let text = text.trim();
         let has_scheme = text.get(..SCHEME.len()).is_some_and(|scheme| scheme.eq_ignore_ascii_case(SCHEME));
@@ -76,18 +76,17 @@ impl NoteUrl {
         Ok(Self { path: path.to_owned(), segments: segments(without_ending(path)) })
     }
 
-    /// What stands behind the scheme, as written: a name to resolve where it is no pattern.
+    /// The part after the scheme, as written: a name, unless it is a pattern.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Whether it may mean several notes.
+    /// True if it may match several notes.
     pub fn is_pattern(&self) -> bool {
         self.path.contains('*')
     }
 
-    /// Whether a note is meant, by its permalink or its path (the folder's name first), each with the folder's name or
-    /// without it, spelled as loosely as names are.
+    /// True if it matches a note by permalink or path, with or without the folder's name, in normalised spelling.
     pub fn matches(&self, permalink: Option<&str>, path: &str) -> bool {
         let path = segments(without_ending(path.trim_matches('/')));
         let permalink = permalink.map(|permalink| segments(permalink.trim_matches('/')));
@@ -113,7 +112,7 @@ fn segments(path: &str) -> Vec<String> {
     path.split('/').map(folded).collect()
 }
 
-/// Whether a pattern reaches a name, segment by segment.
+/// True if a pattern matches a name, segment by segment.
 fn reaches(pattern: &[String], name: &[String]) -> bool {
     wild(
         pattern,
@@ -127,7 +126,7 @@ fn reaches(pattern: &[String], name: &[String]) -> bool {
     )
 }
 
-/// Matches with one sign that stands for any number of things, going back to the last such sign alone.
+/// Matches with one wildcard for any number of elements, and backtracks only to the last wildcard.
 fn wild<T>(pattern: &[T], given: &[T], is_any: impl Fn(&T) -> bool, fits: impl Fn(&T, &T) -> bool) -> bool {
     let (mut at, mut here) = (0, 0);
     let mut back: Option<(usize, usize)> = None;

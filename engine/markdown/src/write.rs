@@ -1,8 +1,8 @@
-//! Writes notes in the grammar that [`crate::parse`] reads, so that what was written is read again.
+//! Writes notes in the syntax that [`crate::parse`] reads, so that they are read back unchanged.
 //!
-//! What can be said as an item or a paragraph is; whether it can, the parser itself is asked. Any other text becomes a
-//! fenced block, `~~~memory [category] #tag (context)`, which holds it word for word. A link has no such form: what no
-//! link can hold (brackets, bars, ends of lines) is left out of its name.
+//! A text becomes an item or a paragraph if the parser reads it back. Otherwise it becomes a fenced block, `~~~memory
+//! [category] #tag (context)`, which contains it verbatim. A link has no such form, so invalid characters (brackets,
+//! bars, line ends) are removed from its name.
 
 mod yaml;
 
@@ -17,58 +17,58 @@ use crate::item::LINKS_TO;
 use crate::note::{Bound, Note, Part, PartKind, Target};
 use crate::parse;
 
-/// What stands between two paragraphs that are two parts, and is not seen where the note is shown.
+/// The invisible separator between two paragraphs that are separate parts.
 const PARTED: &str = "<!-- part -->";
-/// A paragraph that shows, after a text that is tried, that the text has ended.
+/// A paragraph after a tested text, to check that the text has ended.
 const AFTER: &str = "after";
 const NAMED: [&str; 6] = ["title", "type", "permalink", "tags", "aliases", "alias"];
 
-/// A note to be written.
+/// A note to write.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Written {
-    /// Its title; none where it is empty or `None`.
+    /// Its title; none if empty or `None`.
     pub title: String,
-    /// Its type, in snake case; none where it is empty.
+    /// Its type, in snake case; none if empty.
     pub kind: String,
     /// Its permalink.
     pub permalink: Option<String>,
     /// Its tags, without `#`.
     pub tags: Vec<String>,
-    /// Other names of it.
+    /// Its aliases.
     pub aliases: Vec<String>,
-    /// When it was made.
+    /// Its time of creation.
     pub created: Option<Timestamp>,
-    /// When it was changed.
+    /// Its time of change.
     pub modified: Option<Timestamp>,
-    /// Other keys of its front matter; those that have a place of their own above are left out.
+    /// Other keys of its front matter. Keys of the fields above are ignored.
     pub fields: BTreeMap<String, Value>,
-    /// Texts that become a part each. An empty one is left out.
+    /// Texts that become one part each. Empty ones are skipped.
     pub paragraphs: Vec<String>,
-    /// What it observes.
+    /// Its observations.
     pub observations: Vec<Observation>,
-    /// What it says of others.
+    /// Its relations.
     pub relations: Vec<Link>,
 }
 
-/// An observation to be written. One without a text is left out.
+/// An observation to write. One without a text is skipped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Observation {
-    /// Its category, without brackets; `note` where it is empty.
+    /// Its category, without brackets; `note` if empty.
     pub category: String,
-    /// What it says, without its tags and context: what [`Part::bare`] is again.
+    /// Its text without tags and context, which is later [`Part::bare`].
     pub text: String,
-    /// Its tags: words, without `#`.
+    /// Its tags: words without `#`.
     pub tags: Vec<String>,
     /// Its context.
     pub context: Option<String>,
 }
 
-/// A relation to be written. One without a name is left out.
+/// A relation to write. One without a name is skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     /// Its type.
     pub kind: String,
-    /// The note it points to.
+    /// The target.
     pub target: Target,
     /// Its context.
     pub context: Option<String>,
@@ -78,13 +78,14 @@ pub struct Link {
 ///
 /// ```
 /// use tessera_markdown::write::{self, Observation, Written};
-/// let said = Observation { category: "fact".into(), text: "port 7433".into(), tags: vec!["ports".into()], context: None };
+/// let said = Observation { category: "fact".into(), text: "port 7433".into(), tags: vec!["ports".into()], context:
+/// None };
 /// let note = Written { title: "Staging".into(), observations: vec![said], ..Written::default() };
 /// assert!(write::note(&note).ends_with("# Staging\n\n## Observations\n\n- [fact] port 7433 #ports\n"));
 /// ```
 pub fn note(note: &Written) -> String {
     let mut blocks = Vec::new();
-    // Where the text says it anyway, the front matter is enough.
+    // If the text contains the title anyway, the front matter is enough.
     let is_said = note.paragraphs.first().is_some_and(|text| text.starts_with(&note.title));
     if is_plain_heading(&note.title) && !is_said {
         blocks.push(format!("# {}", note.title));
@@ -110,7 +111,7 @@ pub fn note(note: &Written) -> String {
     }
 }
 
-/// Adds a heading and what stands below it: items one under another, blocks parted by empty lines.
+/// Adds a heading and its content: items in a list, blocks separated by empty lines.
 fn section(blocks: &mut Vec<String>, heading: &str, said: impl Iterator<Item = (String, bool)>) {
     let mut list: Option<String> = None;
     let mut has_heading = false;
@@ -160,14 +161,14 @@ fn front_matter(note: &Written) -> String {
     out
 }
 
-/// Whether a title is a heading as it stands, and no link, tag or mark of Markdown in it is taken for one.
+/// True if a title is a valid heading without a link, tag or mark of Markdown in it.
 fn is_plain_heading(title: &str) -> bool {
     let is_plain =
         |letter: char| letter.is_alphanumeric() || matches!(letter, ' ' | ',' | '.' | ':' | '-' | '(' | ')' | '\'');
     title.trim() == title && title.chars().all(is_plain) && title.starts_with(char::is_alphanumeric)
 }
 
-/// Reads a text with something after it, and says what became of it if it was one part and then ended.
+/// Parses a text followed by another, and returns the result if it was exactly one part.
 fn tried(text: &str) -> Option<(Note, Part, String)> {
     let whole = format!("{text}\n\n{PARTED}\n\n{AFTER}\n");
     let mut note = parse(&whole, "", Bound { most_bytes: Bound::default().most_bytes.max(whole.len()) });
@@ -179,7 +180,7 @@ fn tried(text: &str) -> Option<(Note, Part, String)> {
     Some((note, part, whole))
 }
 
-/// Whether all that a reading found beside its part is said by the note anyway.
+/// True if everything found beside the part also belongs to the note anyway.
 fn is_said(found: &Note, by: &Written) -> bool {
     let is_known = |kind: &str, target: &Target| {
         by.relations
@@ -191,7 +192,7 @@ fn is_said(found: &Note, by: &Written) -> bool {
 }
 
 fn can_be_paragraph(text: &str, note: &Written) -> bool {
-    // What such a line begins may end, or be said again, in another text of the note.
+    // Such a line may end, or be repeated, in another text of the note.
     let reaches_out = |line: &str| {
         let line = line.trim_start();
         line.starts_with('<') || line.starts_with('[') && line.contains("]:")
@@ -208,7 +209,7 @@ fn can_be_paragraph(text: &str, note: &Written) -> bool {
     })
 }
 
-/// An observation as an item, or as a block where it cannot be one; and whether it is an item.
+/// An observation as an item, or as a block if that is impossible; and whether it is an item.
 fn observation(said: &Observation, note: &Written) -> Option<(String, bool)> {
     if said.text.is_empty() {
         return None;
@@ -240,7 +241,7 @@ fn observation(said: &Observation, note: &Written) -> Option<(String, bool)> {
     Some(if is_item { (line, true) } else { (fenced(&ending(format!("[{category}]")), &said.text), false) })
 }
 
-/// A block that holds a text word for word.
+/// A block with a verbatim text.
 fn fenced(about: &str, text: &str) -> String {
     let longest = text.split(|letter| letter != '~').map(str::len).max().unwrap_or(0);
     let fence = "~".repeat(longest.max(2) + 1);
@@ -252,7 +253,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A relation as an item: as it is where that can be read again, else without what no link can hold.
+/// A relation as an item: unchanged if it can be read back, otherwise without invalid characters.
 fn relation(link: &Link) -> Option<String> {
     let loosened = || {
         let held = |text: &str| {
@@ -275,7 +276,7 @@ fn relation(link: &Link) -> Option<String> {
         .or_else(|| item(&Link { kind: LINKS_TO.to_owned(), context: None, ..loosened() }))
 }
 
-/// A relation as an item, if it is read again as the same.
+/// A relation as an item, if it is read back unchanged.
 fn item(link: &Link) -> Option<String> {
     let Target { name, project, alias, heading } = &link.target;
     let project = project.as_ref().map(|project| format!("{project}::")).unwrap_or_default();

@@ -83,7 +83,7 @@ impl Mark {
     }
 
     /// Counts the marks, and writes them where there is room.
-    #[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
+    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
     const fn fill(into: &mut [(&'static str, Self)]) -> usize {
         const MARKS: &str = include_str!("context/marks.txt");
         assert!(count_sections(MARKS) == Self::ALL.len(), "each section of marks.txt has the name of a mark");

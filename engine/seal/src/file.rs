@@ -1,7 +1,8 @@
-//! Keys in a file of their own, for the owner's eyes alone: a line each, the one that seals first.
+//! Keys in a separate file that only the owner can read: one per line, the encryption key first.
 //!
-//! It guards against whoever gets the database without it: a backup, a copied or synchronised file, a disk image of the
-//! data alone. It does not guard against a program that runs as the same user, or who reads the whole home.
+//! It protects against a person who gets the database without it: in a backup, a copied or synchronised file, or a disk
+//! image of the data. It does not protect against a program of the same user, or a person who reads the whole home
+//! directory.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -11,7 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::key::{Key, KeyError, Keys};
 
-/// Why a file gives no key.
+/// An error of a key file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
@@ -20,31 +21,31 @@ pub enum FileError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// It holds something else.
+    /// It contains something else.
     #[error("{}: {source}", path.display())]
     NoKey {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: KeyError,
     },
 }
 
-/// The size of the largest file of keys, in bytes.
+/// Maximum size of a key file in bytes.
 const MOST_BYTES: u64 = 64 * 1024;
 
-/// The keys in a file; `None` where there is no such file.
+/// The keys in a file; `None` if it does not exist.
 ///
 /// # Errors
-/// When the file cannot be read, or holds something else.
+/// If the file cannot be read, or contains something else.
 pub fn keys_in(path: &Path) -> Result<Option<Keys>, FileError> {
     let named = |source| FileError::Io { path: path.to_owned(), source };
-    // A pipe or a device would never end.
+    // Reading a pipe or a device would never end.
     if fs::metadata(path).is_ok_and(|found| !found.is_file() || found.len() > MOST_BYTES) {
-        return Err(named(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file of keys")));
+        return Err(named(io::Error::new(io::ErrorKind::InvalidInput, "it is not a key file")));
     }
     let text = match fs::read_to_string(path) {
         Ok(text) => Zeroizing::new(text),
@@ -58,11 +59,11 @@ pub fn keys_in(path: &Path) -> Result<Option<Keys>, FileError> {
     Ok(Some(Keys { current, before: keys.collect() }))
 }
 
-/// Writes keys to a file, whole or not at all. Of many who do so at once where there is no file, one wins: what is in
-/// the file then is given back. `replacing` puts them in the place of those that are there.
+/// Writes keys to a file atomically. If several processes create it at once, one wins, and the content of the file is
+/// returned. `replacing` replaces existing keys.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If it cannot be written.
 pub fn write_keys(path: &Path, keys: &Keys, replacing: bool) -> Result<Keys, FileError> {
     let named = |source| FileError::Io { path: path.to_owned(), source };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -73,7 +74,7 @@ pub fn write_keys(path: &Path, keys: &Keys, replacing: bool) -> Result<Keys, Fil
         if replacing {
             return fs::rename(&fresh, path);
         }
-        // A link is made only where there is no file: whoever comes second reads what the first one wrote.
+        // A link fails if the file exists. Then the other process's keys are read.
         let linked = fs::hard_link(&fresh, path);
         fs::remove_file(&fresh)?;
         linked.or_else(|error| if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) })
@@ -128,7 +129,7 @@ mod tests {
             use std::os::unix::fs::PermissionsExt as _;
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         }
-        for (text, told) in [("no key", "not 64 hexadecimal digits"), ("", "is empty")] {
+        for (text, told) in [("no key", "64 hexadecimal digits"), ("", "is empty")] {
             fs::write(&path, text).unwrap();
             assert!(keys_in(&path).unwrap_err().to_string().contains(told), "{text}");
         }

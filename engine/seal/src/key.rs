@@ -1,4 +1,4 @@
-//! The key that secrets are sealed with.
+//! The key with which secrets are encrypted.
 
 use std::fmt;
 
@@ -9,21 +9,22 @@ use zeroize::Zeroizing;
 
 /// Bytes of a key.
 pub(crate) const KEY_BYTES: usize = 32;
-/// What a passphrase costs to try: 19 MiB, twice through, as OWASP's password storage cheat sheet asks of Argon2id.
+/// The cost of testing a passphrase: 19 MiB, two passes, as OWASP's password storage cheat sheet recommends for
+/// Argon2id.
 const MEMORY_KIB: u32 = 19 * 1024;
 const PASSES: u32 = 2;
-/// The shortest salt that Argon2 takes.
+/// Minimum salt length of Argon2.
 const LEAST_SALT: usize = 8;
 
 /// Fills bytes with random ones.
 ///
 /// # Errors
-/// When the system has none.
+/// If the system has none.
 pub fn random(bytes: &mut [u8]) -> Result<(), KeyError> {
     SystemRandom::new().fill(bytes).map_err(|_| KeyError::NoRandom)
 }
 
-/// Which key something was sealed with: four bytes of its digest.
+/// The number of a key: four bytes of its digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyId(pub(crate) [u8; 4]);
 
@@ -33,7 +34,7 @@ impl fmt::Display for KeyId {
     }
 }
 
-/// 32 bytes, wiped when they are let go.
+/// 32 bytes, wiped when dropped.
 #[derive(Clone)]
 pub struct Key(pub(crate) Zeroizing<[u8; KEY_BYTES]>);
 
@@ -43,21 +44,21 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Why there is no key.
+/// The reason why there is no key.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyError {
     /// The system has no random numbers.
-    #[error("the system gives no random numbers")]
+    #[error("the system returned no random numbers")]
     NoRandom,
-    /// What was given as a key is none.
-    #[error("what is given as a key is empty; give 64 hexadecimal digits, or a passphrase")]
+    /// The given key is empty.
+    #[error("the key is empty; use 64 hexadecimal digits or a passphrase")]
     Empty,
-    /// What stands where a key is kept is none.
-    #[error("what is kept there is no key: not 64 hexadecimal digits")]
+    /// The stored key is invalid.
+    #[error("the stored key is not valid: it does not have 64 hexadecimal digits")]
     NotHex,
-    /// Argon2 refuses.
-    #[error("no key can be made of the passphrase")]
+    /// Argon2 failed.
+    #[error("no key can be derived from the passphrase")]
     Passphrase,
 }
 
@@ -65,18 +66,18 @@ impl Key {
     /// A new key.
     ///
     /// # Errors
-    /// When the system has no random numbers.
+    /// If the system has no random numbers.
     pub fn generate() -> Result<Self, KeyError> {
         let mut bytes = Zeroizing::new([0; KEY_BYTES]);
         SystemRandom::new().fill(bytes.as_mut()).map_err(|_| KeyError::NoRandom)?;
         Ok(Self(bytes))
     }
 
-    /// The key that a person gives: 64 hexadecimal digits are its bytes, anything else is a passphrase, made a key by
-    /// Argon2id with a salt of at least 8 bytes that is the store's own.
+    /// The user's key: 64 hexadecimal digits are its bytes. Anything else is a passphrase, from which Argon2id derives
+    /// a key with the store's own salt of at least 8 bytes.
     ///
     /// # Errors
-    /// When nothing is given.
+    /// If it is empty.
     pub fn given(text: &str, salt: &[u8]) -> Result<Self, KeyError> {
         let text = text.trim();
         if text.is_empty() {
@@ -95,10 +96,10 @@ impl Key {
         Ok(Self(bytes))
     }
 
-    /// A key by its 64 hexadecimal digits.
+    /// A key from 64 hexadecimal digits.
     ///
     /// # Errors
-    /// When they are something else.
+    /// If they are something else.
     pub fn from_hex(text: &str) -> Result<Self, KeyError> {
         let digits = Zeroizing::new(text.trim().as_bytes().to_vec());
         if digits.len() != 2 * KEY_BYTES {
@@ -118,7 +119,7 @@ impl Key {
         Zeroizing::new(self.0.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// Which key it is. Says nothing of its bytes.
+    /// Its number, which reveals nothing about its bytes.
     pub fn id(&self) -> KeyId {
         let named = Zeroizing::new([b"tessera key id ".as_slice(), self.0.as_slice()].concat());
         let mut id = [0; 4];
@@ -126,7 +127,7 @@ impl Key {
         KeyId(id)
     }
 
-    /// A number that only who has the key can tell of a value: equal for equal values, and of no use without the key.
+    /// A keyed hash of a value: equal for equal values, and useless without the key.
     pub fn mark(&self, value: &str) -> Vec<u8> {
         let derived = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, self.0.as_slice());
         let derived = ring::hmac::sign(&derived, b"tessera mark");
@@ -135,27 +136,27 @@ impl Key {
     }
 }
 
-/// The key that seals, and those that sealed before it and still open what they sealed.
+/// The encryption key, and earlier keys that still decrypt.
 #[derive(Debug, Clone)]
 pub struct Keys {
-    /// The key that seals.
+    /// The encryption key.
     pub current: Key,
-    /// Those of before, the latest first.
+    /// Earlier keys, latest first.
     pub before: Vec<Key>,
 }
 
 impl Keys {
-    /// One key alone.
+    /// Only one key.
     pub fn of(current: Key) -> Self {
         Self { current, before: Vec::new() }
     }
 
-    /// The key of an id; the one that seals where none has it.
+    /// The key with a number; otherwise the encryption key.
     pub fn of_id(&self, id: KeyId) -> &Key {
         self.before.iter().find(|key| key.id() == id).unwrap_or(&self.current)
     }
 
-    /// The same with another key that seals from now on.
+    /// The keys with a new encryption key.
     #[must_use]
     pub fn followed_by(self, current: Key) -> Self {
         let before = std::iter::once(self.current).chain(self.before).collect();

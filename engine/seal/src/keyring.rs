@@ -1,10 +1,10 @@
-//! Keys in the system's keyring: GNOME's, KDE's or another that answers as `org.freedesktop.secrets`, the keychain of macOS,
-//! or the credential manager of Windows. How each is spoken to is left to crates; here is what is kept, and for how long
-//! one waits.
+//! Keys in the system's keyring: GNOME's, KDE's or another with the interface `org.freedesktop.secrets`, the keychain
+//! of macOS, or the credential manager of Windows. Crates implement the protocols; this module defines the stored form
+//! and the time limit.
 //!
-//! It is locked with the session, and so guards against who gets the whole home as well. It does not guard against a
-//! program that runs as the same user while the session is open. Nobody is ever asked for a password: what is locked stays
-//! locked.
+//! The keyring is locked with the session, so it also protects against a person who gets the whole home directory. It
+//! does not protect against a program of the same user while the session is open. It never asks for a password: a
+//! locked keyring stays locked.
 
 #[cfg(any(target_os = "macos", windows))]
 #[path = "keyring/native.rs"]
@@ -22,17 +22,17 @@ use zeroize::Zeroizing;
 use self::system::Place;
 use crate::key::{Key, KeyError, Keys};
 
-/// How long a keyring may take, whatever it does.
+/// Time limit of a keyring.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Under which name a keyring keeps what is ours.
+/// The service name of our entries.
 const SERVICE: &str = "tessera";
 
-/// Why a keyring gives or takes no key.
+/// An error of the keyring.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyringError {
-    /// There is none: nobody listens on the bus, or nobody there keeps secrets.
+    /// There is none: nothing listens on the bus, or nothing stores secrets.
     #[error("no keyring answers: {why}")]
     Absent {
         /// What was tried.
@@ -41,73 +41,71 @@ pub enum KeyringError {
     /// It is locked, and only a person can unlock it.
     #[error("the keyring is locked")]
     Locked,
-    /// It takes too long.
+    /// It does not respond in time.
     #[error("the keyring does not answer within {after:?}")]
     Silent {
-        /// How long it was waited for.
+        /// The time limit.
         after: Duration,
     },
-    /// It will not.
-    #[error("the keyring refuses: {why}")]
+    /// It rejected the request.
+    #[error("the keyring rejects the request: {why}")]
     Refused {
-        /// What the system calls it.
+        /// The system's message.
         why: String,
     },
-    /// What answers is no keyring.
-    #[error("what answers as the keyring answers as none does")]
+    /// The answer does not come from a keyring.
+    #[error("the keyring's answer is not valid")]
     BadAnswer,
-    /// It keeps something else where the key should be.
-    #[error("the keyring holds something else where the key should be: {source}")]
+    /// It contains something else instead of the key.
+    #[error("the keyring contains something else instead of the key: {source}")]
     NoKey {
-        /// Why.
+        /// The reason.
         #[from]
         source: KeyError,
     },
 }
 
-/// The keyring of a session. Nothing is asked of it before it is used.
+/// The keyring of a session. It is contacted only when used.
 #[derive(Debug, Clone)]
 pub struct Keyring {
     place: Place,
 }
 
 impl Keyring {
-    /// The keyring of the session whose variables these are; `None` at once where the session has none: on Linux, one
-    /// without a bus.
+    /// The keyring of the session with these variables; `None` immediately if the session has none (on Linux: no bus).
     pub fn of_session(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         Place::of_session(variable).map(|place| Self { place })
     }
 
-    /// The keys of an account, `None` where the keyring has none.
+    /// The keys of an account; `None` if the keyring has none.
     ///
     /// # Errors
-    /// When no keyring answers, or one that is locked.
+    /// If no keyring responds, or it is locked.
     pub fn load(&self, account: &str) -> Result<Option<Keys>, KeyringError> {
         let account = account.to_owned();
         let text = self.ask(move |place| place.read(&account))?;
         text.map(|text| keys(str::from_utf8(&text).map_err(|_| KeyError::NotHex)?)).transpose()
     }
 
-    /// Keeps the keys of an account, in the place of those it had.
+    /// Stores the keys of an account, in place of previous ones.
     ///
     /// # Errors
-    /// When no keyring answers, or one that is locked.
+    /// If no keyring responds, or it is locked.
     pub fn save(&self, account: &str, keys: &Keys) -> Result<(), KeyringError> {
         let (account, text) = (account.to_owned(), text(keys));
         self.ask(move |place| place.write(&account, text.as_bytes()))
     }
 
-    /// Removes the keys of an account. None there is no error.
+    /// Deletes the keys of an account. Missing keys are not an error.
     ///
     /// # Errors
-    /// When no keyring answers, or one that is locked.
+    /// If no keyring responds, or it is locked.
     pub fn remove(&self, account: &str) -> Result<(), KeyringError> {
         let account = account.to_owned();
         self.ask(move |place| place.erase(&account))
     }
 
-    /// Does something with the keyring, on a thread of its own: it may take forever, and may wait as an asynchronous task
-    /// must not.
+    /// Uses the keyring on a separate thread, because it may block for ever.
     fn ask<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Place) -> Result<T, KeyringError> + Send + 'static,
@@ -115,7 +113,7 @@ impl Keyring {
         let place = self.place.clone();
         let (done, wait) = sync_channel(1);
         let worker = thread::Builder::new().name("keyring".into()).spawn(move || {
-            // Whoever does not wait any more wants no answer.
+            // The caller may no longer wait for the answer.
             let _ = done.send(work(&place));
         });
         worker.map_err(|error| KeyringError::Absent { why: error.to_string() })?;
@@ -127,7 +125,7 @@ impl Keyring {
     }
 }
 
-/// A line for each key, the one that seals first: as in a file.
+/// One line per key, the encryption key first, as in a file.
 fn text(keys: &Keys) -> Zeroizing<String> {
     let lines: Vec<Zeroizing<String>> = std::iter::once(&keys.current).chain(&keys.before).map(Key::to_hex).collect();
     let mut text = Zeroizing::new(String::with_capacity(lines.iter().map(|line| line.len() + 1).sum()));

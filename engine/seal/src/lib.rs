@@ -1,7 +1,8 @@
-//! Encrypts what was taken out of texts, and knows where its key is kept.
+//! Encrypts values that were removed from texts, and stores the keys.
 //!
-//! AES-256-GCM through `ring`, a fresh nonce for each value, and whose value it is bound to it: what is moved to another
-//! memory, user or name does not open. No value and no key shows in an error or a debug print.
+//! It uses AES-256-GCM from `ring` with a fresh nonce per value, and binds each value to its user, memory and name. A
+//! value that was moved to another place cannot be decrypted. No value and no key appears in an error or in debug
+//! output.
 
 mod file;
 mod key;

@@ -1,7 +1,8 @@
-//! A sealed value: one byte of version, four that name the key, twelve of nonce, the value, sixteen of tag.
+//! An encrypted value: one version byte, four bytes for the key number, twelve for the nonce, the value, and sixteen
+//! for the tag.
 //!
-//! Ciphertexts of the older system: nonce, value and tag, bound to nothing, under a key that was hexadecimal digits or
-//! the bare SHA-256 of a passphrase. They are read, and never written.
+//! Also ciphertexts of the older system: nonce, value and tag, without binding, with a key of hexadecimal digits or the
+//! plain SHA-256 of a passphrase. They are read, and never written.
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::digest::{SHA256, digest};
@@ -13,22 +14,22 @@ use crate::key::{KEY_BYTES, Key, KeyId, Keys};
 const VERSION: u8 = 1;
 const HEADER: usize = 5;
 
-/// A value in clear: wiped when it is let go.
+/// A value in clear text, wiped when dropped.
 pub type Value = Zeroizing<String>;
 
-/// Whose value it is. A sealed value opens for the very same alone.
+/// The place to which a value is bound. It is decrypted only for exactly this place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound<'a> {
-    /// The user, or the store where there are no users.
+    /// The user, or the store if there are no users.
     pub user: &'a str,
     /// The memory.
     pub memory: &'a str,
-    /// The secret's name in it.
+    /// The name of the secret.
     pub name: &'a str,
 }
 
 impl Bound<'_> {
-    /// Each part behind its length: no two bounds give the same bytes.
+    /// Each part with its length, so that different places have different bytes.
     fn bytes(self) -> Vec<u8> {
         let mut bytes = Vec::from(b"tessera secret 1".as_slice());
         for part in [self.user, self.memory, self.name] {
@@ -39,26 +40,26 @@ impl Bound<'_> {
     }
 }
 
-/// Why a value is not sealed or opened.
+/// An error of encryption or decryption.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SealError {
     /// It cannot be encrypted, or the system has no random numbers.
-    #[error("it cannot be encrypted: the system gives no random numbers")]
+    #[error("the system returned no random numbers, so it cannot be encrypted")]
     NotSealed,
-    /// A newer program sealed it.
-    #[error("it was sealed by a newer program; update this one")]
+    /// A newer program encrypted it.
+    #[error("a newer program encrypted it; update this program")]
     Newer,
-    /// Another key sealed it.
-    #[error("it was sealed with key #{needed}, and the key at hand is #{at_hand}; give back the key of then")]
+    /// Another key encrypted it.
+    #[error("it is encrypted with key #{needed}, but the present key is #{at_hand}; provide the earlier key")]
     OtherKey {
-        /// The key that sealed it.
+        /// The necessary key.
         needed: KeyId,
-        /// The key that was tried.
+        /// The available key.
         at_hand: KeyId,
     },
-    /// It was changed, cut, or is another memory's.
-    #[error("what is kept of it was damaged, or belongs to another memory")]
+    /// It was changed, truncated, or belongs to another memory.
+    #[error("the stored value is damaged, or belongs to another memory")]
     Damaged,
 }
 
@@ -66,10 +67,10 @@ fn cipher(key: &Key) -> Result<LessSafeKey, SealError> {
     Ok(LessSafeKey::new(UnboundKey::new(&AES_256_GCM, key.0.as_slice()).map_err(|_| SealError::NotSealed)?))
 }
 
-/// Seals a value for whoever it is bound to.
+/// Encrypts a value for a place.
 ///
 /// # Errors
-/// When the system has no random numbers.
+/// If the system has no random numbers.
 pub fn seal(key: &Key, bound: Bound<'_>, value: &str) -> Result<Vec<u8>, SealError> {
     let mut nonce = [0; NONCE_LEN];
     SystemRandom::new().fill(&mut nonce).map_err(|_| SealError::NotSealed)?;
@@ -85,10 +86,10 @@ pub fn seal(key: &Key, bound: Bound<'_>, value: &str) -> Result<Vec<u8>, SealErr
     Ok(sealed)
 }
 
-/// Opens what [`seal`] made, with the key that made it.
+/// Decrypts a value from [`seal`] with its key.
 ///
 /// # Errors
-/// Told apart: another key, a newer program, damage.
+/// Another key, a newer program, or damage.
 pub fn open(keys: &Keys, bound: Bound<'_>, sealed: &[u8]) -> Result<Value, SealError> {
     let needed = key_of(sealed)?;
     let key = keys.of_id(needed);
@@ -101,10 +102,10 @@ pub fn open(keys: &Keys, bound: Bound<'_>, sealed: &[u8]) -> Result<Value, SealE
     opened(key, nonce, aad, rest)
 }
 
-/// The key that sealed a value.
+/// The key of an encrypted value.
 ///
 /// # Errors
-/// When a newer program made it, or it is no sealed value.
+/// If a newer program made it, or it is not an encrypted value.
 pub fn key_of(sealed: &[u8]) -> Result<KeyId, SealError> {
     match sealed {
         [VERSION, a, b, c, d, ..] => Ok(KeyId([*a, *b, *c, *d])),
@@ -120,10 +121,10 @@ pub(crate) fn opened<A: AsRef<[u8]>>(key: &Key, nonce: &[u8], aad: Aad<A>, rest:
     std::str::from_utf8(text).map(|text| Zeroizing::new(text.to_owned())).map_err(|_| SealError::Damaged)
 }
 
-/// Opens a ciphertext of the older system with its `MEMORY_ENCRYPTION_KEY`.
+/// Decrypts a ciphertext of the older system with its `MEMORY_ENCRYPTION_KEY`.
 ///
 /// # Errors
-/// When the key is another one, or the ciphertext was changed.
+/// If the key is another one, or the ciphertext was changed.
 pub fn open_older(given: &str, ciphertext: &[u8]) -> Result<Value, SealError> {
     let key = Key::from_hex(given).unwrap_or_else(|_| {
         let mut bytes = Zeroizing::new([0; KEY_BYTES]);

@@ -1,4 +1,4 @@
-//! A memory with everything that a store keeps beside it, by what happened to it.
+//! Composes a memory with all its derived data, for each operation that creates or changes one.
 
 use super::fields::{self, Beside, memory_of};
 use crate::domain::{DomainError, Draft, Memory, MemoryUuid, Metadata, Patch, Share, ShortId, Timestamp};
@@ -10,7 +10,7 @@ use crate::screen::{Screened, Secret, places};
 use crate::sync::Document;
 use crate::text::TokenCounter;
 
-/// A memory as it is to be written, with what is derived from it. Only this room makes one.
+/// A memory that is ready to be written, with its derived data. Only this module creates one.
 #[derive(Debug, Clone)]
 pub struct Composed {
     memory: Memory,
@@ -26,53 +26,53 @@ pub struct Composed {
 }
 
 impl Composed {
-    /// What was taken out of its texts, to be kept beside it.
+    /// The secrets that were removed from its texts.
     pub fn secrets(&self) -> &[Secret] {
         &self.secrets
     }
 
-    /// The same with what was taken out of its texts.
+    /// Adds the secrets that were removed from its texts.
     pub(super) fn beside_secrets(mut self, secrets: &[Secret]) -> Self {
         self.secrets.extend_from_slice(secrets);
         self
     }
 
-    /// What it says.
+    /// The memory.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    /// The same, where nothing else of it is asked for any more.
+    /// Returns only the memory.
     pub fn into_memory(self) -> Memory {
         self.memory
     }
 
-    /// True for a lasting wish or rule.
+    /// True for a lasting preference or rule.
     pub fn is_standing(&self) -> bool {
         self.is_standing
     }
 
-    /// Words of the text.
+    /// The number of words of the text.
     pub fn length(&self) -> u16 {
         self.length
     }
 
-    /// Equal for two texts of the same words.
+    /// A hash that is equal for two texts with the same words.
     pub fn signature(&self) -> u64 {
         self.signature
     }
 
-    /// The forward blob, without the words around it; empty for a deleted memory.
+    /// The forward blob, without the words of neighbours; empty for a deleted memory.
     pub fn forward(&self) -> &[u8] {
         &self.forward
     }
 
-    /// What it means, as vectors; empty where that has to be found out.
+    /// The embedding; empty if it must still be computed.
     pub fn meaning(&self) -> &[u8] {
         &self.meaning
     }
 
-    /// The same with what somebody found its text to mean, where that has to be found out.
+    /// Adds an embedding, if it must still be computed.
     #[must_use]
     pub fn meant(mut self, meaning: Meaning) -> Self {
         if self.meaning.is_empty() && self.memory.deleted.is_none() && !self.memory.content.is_empty() {
@@ -82,22 +82,22 @@ impl Composed {
         self
     }
 
-    /// What its lines cost.
+    /// The token counts of its lines.
     pub fn costs(&self) -> &LineCosts {
         &self.costs
     }
 
-    /// False where what the analysis gives is what the store holds: it need not be written.
+    /// False if the store already has the terms.
     pub fn has_new_terms(&self) -> bool {
         self.has_new_terms
     }
 
-    /// False where what the lines cost is what the store holds.
+    /// False if the store already has the token counts.
     pub fn has_new_costs(&self) -> bool {
         self.has_new_costs
     }
 
-    /// Notes what of it a store holds already.
+    /// Compares with the stored version, so that unchanged parts are not written.
     fn beside(mut self, known: Option<&Known>) -> Self {
         let has_terms = |known: &Known| {
             (known.is_standing, known.length, known.signature) == (self.is_standing, self.length, self.signature)
@@ -110,7 +110,7 @@ impl Composed {
         self
     }
 
-    /// The same under another id: of one that is new, where its own is somebody else's.
+    /// The same memory under another UUID, for a new one whose UUID is taken.
     #[must_use]
     pub fn under(&self, id: MemoryUuid) -> Self {
         let mut other = self.clone();
@@ -118,7 +118,7 @@ impl Composed {
         other
     }
 
-    /// The same at its place in a store: lines that name the ID cost what it costs.
+    /// The same memory with its ID and revision in a store. The token counts of lines with the ID are adapted.
     #[must_use]
     pub fn placed(&self, short_id: ShortId, rev: u64) -> Self {
         let mut placed = self.clone();
@@ -128,27 +128,27 @@ impl Composed {
     }
 }
 
-/// A memory as a store holds it. What was derived is taken over where nothing that it follows from changes.
+/// A stored memory. Its derived data is reused if nothing changes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Known {
-    /// What it says.
+    /// The memory.
     pub memory: Memory,
-    /// True for a lasting wish or rule.
+    /// True for a lasting preference or rule.
     pub is_standing: bool,
-    /// Words of the text.
+    /// The number of words of the text.
     pub length: u16,
-    /// Equal for two texts of the same words.
+    /// A hash that is equal for two texts with the same words.
     pub signature: u64,
     /// The forward blob; empty for a deleted memory.
     pub forward: Vec<u8>,
-    /// What it means, as vectors; empty where that is not known.
+    /// The embedding; empty if unknown.
     pub meaning: Vec<u8>,
-    /// What its lines cost; `None` where they were counted as they are not shown any more.
+    /// The token counts of its lines; `None` if they were counted for an older form of the lines.
     pub costs: Option<LineCosts>,
 }
 
 impl Known {
-    /// True when the analysis follows from what another memory says as well.
+    /// True if another memory has the same analysis.
     fn has_terms_of(&self, other: &Memory) -> bool {
         fn terms(of: &Memory) -> impl PartialEq {
             let by = of.share.as_ref().map(|share| &share.by);
@@ -157,7 +157,7 @@ impl Known {
         self.memory.content == other.content && terms(&self.memory) == terms(other)
     }
 
-    /// True when another memory means the same: it has the same text, and where a file says it, it stands below the same.
+    /// True if another memory has the same embedding: the same text and, in a file, the same heading.
     fn means_as(&self, other: &Memory) -> bool {
         fn below(of: &Memory) -> impl PartialEq {
             of.file.as_ref().map(|file| (file.path.stem(), &file.heading, &of.keywords))
@@ -165,7 +165,7 @@ impl Known {
         self.memory.content == other.content && below(&self.memory) == below(other)
     }
 
-    /// True when another memory is shown in the same lines, but for its number.
+    /// True if another memory has the same lines, except for its ID.
     fn has_lines_of(&self, other: &Memory) -> bool {
         fn shown(of: &Memory) -> impl PartialEq {
             let words = (&of.tags, &of.entities, &of.category, &of.summary);
@@ -175,10 +175,10 @@ impl Known {
     }
 }
 
-/// Standing, length, signature and forward blob, as an analysis gives them.
+/// The results of an analysis: standing, length, signature and forward blob.
 type Terms = (bool, u16, u64, Vec<u8>);
 
-/// The way to a composed memory: summary, analysis and counts, each taken over or made.
+/// Composes a memory: summary, analysis and token counts are reused or computed.
 pub(super) fn compose(memory: Memory, known: Option<&Known>, counter: &impl TokenCounter) -> Composed {
     if memory.is_whole_file() {
         return whole_file(memory);
@@ -194,7 +194,7 @@ pub(super) fn compose(memory: Memory, known: Option<&Known>, counter: &impl Toke
     compose_of(terms, memory, known, counter)
 }
 
-/// The same where the analysis is at hand.
+/// Composes a memory with an existing analysis.
 fn compose_of(terms: Terms, mut memory: Memory, known: Option<&Known>, counter: &impl TokenCounter) -> Composed {
     let (is_standing, length, signature, forward) = terms;
     memory.sensitive = !places(&memory.content).is_empty();
@@ -224,7 +224,8 @@ fn compose_of(terms: Terms, mut memory: Memory, known: Option<&Known>, counter: 
     .beside(known)
 }
 
-/// What stands for a file: nobody finds it, and no line of a reply shows it. Its parts are memories of their own.
+/// Composes the memory of a whole file. Recall never finds it and no reply shows it, because its parts are memories of
+/// their own.
 fn whole_file(memory: Memory) -> Composed {
     let summary = memory.file.as_ref().map(|file| file.path.to_string()).unwrap_or_default();
     let sensitive = !places(&memory.content).is_empty();
@@ -243,28 +244,28 @@ fn analysed(memory: &Memory, replaced: &[u8]) -> Terms {
 /// A new memory.
 ///
 /// # Errors
-/// Naming the field that is refused, and the fix.
+/// If a field is rejected. The error names the field and the fix.
 pub fn created(draft: &Screened<Draft>, now: Timestamp, counter: &impl TokenCounter) -> Result<Composed, DomainError> {
     Ok(compose(fields::new(draft, now)?, None, counter).beside_secrets(draft.secrets()))
 }
 
-/// What only an export of ours knows of a memory.
+/// Fields of a memory that only an export from Tessera contains.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stamps {
     /// When it was last changed.
     pub updated: Option<Timestamp>,
-    /// When it was last delivered in full.
+    /// When it was last returned in full.
     pub last_accessed: Option<Timestamp>,
-    /// How often it was.
+    /// How often it was returned in full.
     pub access_count: u32,
     /// When it was deleted.
     pub deleted: Option<Timestamp>,
 }
 
-/// A memory of an import.
+/// An imported memory.
 ///
 /// # Errors
-/// As [`created`].
+/// Like [`created`].
 pub fn imported(
     draft: &Screened<Draft>,
     stamps: Stamps,
@@ -278,10 +279,10 @@ pub fn imported(
     Ok(compose(memory, None, counter).beside_secrets(draft.secrets()))
 }
 
-/// A memory with fields changed.
+/// A memory with changed fields.
 ///
 /// # Errors
-/// As [`created`].
+/// Like [`created`].
 pub fn edited(
     known: &Known,
     patch: &Screened<Patch>,
@@ -292,27 +293,26 @@ pub fn edited(
     Ok(compose(memory, Some(known), counter).beside_secrets(patch.secrets()))
 }
 
-/// The other text of a conflict, as a memory like any other.
+/// A conflict copy as an ordinary memory.
 pub fn settled_apart(known: &Known, now: Timestamp, counter: &impl TokenCounter) -> Composed {
     compose(Memory { updated: now, ..fields::apart(&known.memory) }, Some(known), counter)
 }
 
-/// A memory out of recall.
+/// A deleted memory.
 pub fn deleted(known: &Known, now: Timestamp, counter: &impl TokenCounter) -> Composed {
     let deleted = Some(known.memory.deleted.unwrap_or(now));
     compose(Memory { deleted, updated: now, ..known.memory.clone() }, Some(known), counter)
 }
 
-/// What an earlier row said, as the memory that it is by now: where it stands, whose it is and how it was used are no part of what
-/// it says.
+/// The content of an earlier version, with the present scope, owner and usage of the memory.
 fn as_it_was(earlier: Memory, now: &Memory) -> Memory {
     let Memory { id, short_id, last_accessed, access_count, conflict_of, .. } = *now;
     let (share, file, links) = (now.share.clone(), now.file.clone(), now.links.clone());
     Memory { id, short_id, last_accessed, access_count, share, conflict_of, file, links, ..earlier }
 }
 
-/// A memory that was brought back: as it was before some change, or before it was deleted. Whoever does so wants it: it does not go
-/// by itself again, unless it was to end at a time that is still to come.
+/// A memory that was restored: from an earlier version, or after its deletion. Its expiry is removed unless it is in
+/// the future, because the user wants to keep the memory.
 pub fn restored(
     known: &Known,
     earlier: Option<Screened<Memory>>,
@@ -323,19 +323,19 @@ pub fn restored(
     let expires = earlier.as_ref().and_then(|earlier| earlier.expires).filter(|end| *end > now);
     let earlier = earlier.map_or_else(|| known.memory.clone(), |earlier| as_it_was(earlier, &known.memory));
     let memory = Memory { deleted: None, expires, updated: now, ..earlier };
-    // Silence takes nothing away elsewhere: that there was none is said.
+    // Removed metadata must be an explicit empty object, because other devices ignore an absent field.
     let metadata = memory.metadata.or_else(|| known.memory.metadata.as_ref().map(|_| Metadata::default()));
     let memory = Memory { metadata, ..memory };
     compose(memory, Some(known), counter).beside_secrets(&secrets.unwrap_or_default())
 }
 
-/// A memory as it was before an import changed it, down to when that was: as if nobody had touched it.
+/// A memory as it was before an import changed it, including the time of its last change.
 pub fn undone(known: &Known, earlier: Screened<Memory>, counter: &impl TokenCounter) -> Composed {
     let (earlier, secrets) = earlier.into_parts();
     compose(as_it_was(earlier, &known.memory), Some(known), counter).beside_secrets(&secrets)
 }
 
-/// The same memory, analysed by this program. What else is in its blob stays.
+/// The same memory, analysed by this version of the program. Unknown sections of its blob stay.
 pub fn reanalysed(known: &Known, counter: &impl TokenCounter) -> Composed {
     again(known, known.memory.clone(), counter)
 }
@@ -345,7 +345,7 @@ fn again(known: &Known, memory: Memory, counter: &impl TokenCounter) -> Composed
     compose_of(analysed(&memory, replaced), memory, Some(known), counter)
 }
 
-/// A memory of which only what it says could be read.
+/// A memory of which only the content could be read.
 pub fn carried(memory: Memory, counter: &impl TokenCounter) -> Composed {
     if memory.content.is_empty() {
         return emptied(memory);
@@ -353,22 +353,22 @@ pub fn carried(memory: Memory, counter: &impl TokenCounter) -> Composed {
     compose(memory, None, counter)
 }
 
-/// News of a memory, as the sync decided it.
+/// A memory that arrived through sync.
 #[derive(Debug, Clone)]
 pub struct Arrived<'a> {
-    /// The memory.
+    /// Its UUID.
     pub id: MemoryUuid,
-    /// What it says.
+    /// Its content.
     pub document: &'a Screened<Document>,
-    /// Whose it is, if another user shares it.
+    /// Its owner, if another user shares it.
     pub share: Option<Share>,
-    /// Who wrote the text as it is, if not the owner.
+    /// The author of the present text, if not the owner.
     pub edited_by: Option<String>,
-    /// True when it is out of recall.
+    /// True if it is deleted.
     pub is_deleted: bool,
 }
 
-/// A memory that arrived; what only this machine knows of it stays.
+/// Composes a memory that arrived. Data that only this machine has stays.
 pub fn arrived(news: Arrived<'_>, known: Option<&Known>, now: Timestamp, counter: &impl TokenCounter) -> Composed {
     let Arrived { id, document, share, edited_by, is_deleted } = news;
     let here = known.map(|known| &known.memory);
@@ -386,12 +386,12 @@ pub fn arrived(news: Arrived<'_>, known: Option<&Known>, now: Timestamp, counter
     compose(memory, known, counter).beside_secrets(document.secrets())
 }
 
-/// What is left of a memory that is removed for good: its identity.
+/// The identity that remains of a permanently deleted memory.
 pub fn purged(before: &Memory, now: Timestamp) -> Composed {
     emptied(Memory { deleted: Some(before.deleted.unwrap_or(now)), updated: now, ..before.clone() })
 }
 
-/// Whatever is not named here is gone: a field that comes later too.
+/// Removes every field that is not listed here, including future fields.
 fn emptied(memory: Memory) -> Composed {
     let memory = Memory {
         short_id: memory.short_id,
@@ -408,7 +408,7 @@ fn emptied(memory: Memory) -> Composed {
     empty(memory)
 }
 
-/// A memory beside which nothing is kept.
+/// A memory without derived data.
 fn empty(memory: Memory) -> Composed {
     let (forward, meaning, costs) = (Vec::new(), Vec::new(), LineCosts::default());
     let (has_new_terms, has_new_costs) = (true, true);

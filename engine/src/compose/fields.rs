@@ -1,13 +1,13 @@
-//! What a memory says: the fields that are given, those that are derived where they are not, and how far it is believed.
+//! The fields of a memory: given ones, derived ones, and its trust.
 
 use crate::domain::{DomainError, Draft, InFile, Memory, MemoryUuid, Origin, Patch, Share, ShortId, Timestamp, Trust};
 use crate::enrich;
 use crate::sync::Document;
 
-/// The tag of the other text of a conflict.
+/// The tag of a conflict copy.
 const CONFLICT: &str = "conflict";
 
-/// A new memory: what the draft leaves out follows from its text. It has no place in a store yet.
+/// A new memory. Missing fields of the draft are derived from its text. It has no ID yet.
 pub(super) fn new(draft: &Draft, now: Timestamp) -> Result<Memory, DomainError> {
     let content = draft.check()?.as_str().to_owned();
     let is_whole = draft.file.as_ref().is_some_and(|file| file.is_whole);
@@ -35,20 +35,21 @@ pub(super) fn new(draft: &Draft, now: Timestamp) -> Result<Memory, DomainError> 
     })
 }
 
-/// A memory with fields changed. What was derived from the old text follows the new one; what somebody set stays.
+/// A memory with changed fields. Values that were derived from the old text are derived again; values that somebody set
+/// stay.
 pub(super) fn patched(before: &Memory, patch: &Patch) -> Result<Memory, DomainError> {
     patch.check()?;
     let mut memory = before.clone();
     set(&mut memory.entities, patch.entities.as_ref());
     if let Some(content) = &patch.content {
         memory.content.clone_from(content);
-        // Whoever writes a text here writes it as themselves.
+        // The user who changes the text becomes its author.
         memory.edited_by = None;
-        // A word of mistrust was of the text before. Of what was learned it stays: a model that rewrites the text accepts
-        // nothing for the user.
+        // A `foreign` mark applied to the old text, so it is removed. It stays on a learned memory, because a model
+        // that rewrites the text cannot accept it for the user.
         let stays = before.origin == Origin::AutoLearn;
         memory.vouched = memory.vouched.filter(|vouched| *vouched != Trust::Foreign || stays);
-        // Of another user's memory the text alone may be changed.
+        // In another user's memory, only the text may be changed.
         if memory.share.is_none() {
             follow(&mut memory, before, patch.entities.is_some());
         }
@@ -72,7 +73,7 @@ fn set<T: Clone>(field: &mut T, value: Option<&T>) {
     }
 }
 
-/// What was derived from the text before is derived from the text that it has now.
+/// Derives again what was derived from the old text.
 fn follow(memory: &mut Memory, before: &Memory, are_entities_given: bool) {
     if !are_entities_given && before.entities == enrich::entities(&before.content) {
         memory.entities = enrich::entities(&memory.content);
@@ -82,24 +83,24 @@ fn follow(memory: &mut Memory, before: &Memory, are_entities_given: bool) {
     }
 }
 
-/// What stands beside a document that travels.
+/// The data beside a synced document.
 #[derive(Debug, Clone)]
 pub struct Beside {
-    /// The memory's identity.
+    /// The UUID of the memory.
     pub id: MemoryUuid,
-    /// Its number for whoever reads it.
+    /// Its ID for the reader.
     pub short_id: ShortId,
-    /// The line that stands for it, as it is kept; empty where none is.
+    /// The stored summary; empty if there is none.
     pub summary: String,
-    /// Whose it is, if not the reader's.
+    /// Its owner, if not the reader.
     pub share: Option<Share>,
-    /// Who wrote the text as it is, if not the owner.
+    /// The author of the present text, if not the owner.
     pub edited_by: Option<String>,
-    /// True where a document of a file stands for it, and its parts are memories of their own.
+    /// True if it is a whole file, whose parts are memories of their own.
     pub stands_for_file: bool,
 }
 
-/// A memory that says what a document says, never used yet. What another user shares is not believed as one's own is.
+/// A memory with the content of a document, without usage. Memories of other users get lower trust.
 pub fn memory_of(document: &Document, beside: Beside) -> Memory {
     let (content, details) = (document.content.as_str().to_owned(), document.details.clone());
     let Beside { id, short_id, summary, share, edited_by, stands_for_file } = beside;
@@ -128,7 +129,7 @@ pub fn memory_of(document: &Document, beside: Beside) -> Memory {
     }
 }
 
-/// The other text of a conflict as a memory like any other.
+/// A conflict copy as an ordinary memory.
 pub(super) fn apart(copy: &Memory) -> Memory {
     let mut memory = Memory { conflict_of: None, ..copy.clone() };
     memory.tags.retain(|tag| tag.as_str() != CONFLICT);

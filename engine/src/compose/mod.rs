@@ -1,8 +1,7 @@
-//! The composer: what becomes of a text, whoever stores it. New, edited, imported and arrived text becomes one
-//! [`Composed`] value here, and a store writes nothing else: what is derived, what follows an edit, what is
-//! believed, what is refused and what lines cost is decided in this room alone.
+//! The composer turns every new, edited, imported or synced text into a [`Composed`] value. A store writes nothing
+//! else, so all decisions about derived data, trust, rejection and token counts are made here.
 //!
-//! Pure: no clock, no storage. The work is done before a store takes its lock; what nothing changed is taken over.
+//! It is pure: it uses no clock and no storage. It runs before a store takes its lock, and reuses what did not change.
 
 mod composed;
 mod fields;

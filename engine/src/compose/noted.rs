@@ -1,5 +1,4 @@
-//! A memory as a note of its own, and what such a note tells of the memory that it was written from: both ends of an export
-//! that comes back as it went.
+//! Writes a memory as a note, and reads such a note back without loss.
 
 use std::collections::BTreeMap;
 
@@ -15,29 +14,29 @@ use crate::enrich;
 
 /// The type of such notes.
 const KIND: &str = "memory";
-/// The longest title, in characters.
+/// Maximum length of a title in characters.
 const MOST_TITLE: usize = 60;
-/// The longest name of a file or a directory, without what tells it apart.
+/// Maximum length of a file or directory name in characters, without the part that makes it unique.
 const MOST_NAME: usize = 48;
 
-/// What a file of this path says: read as Markdown, or as paragraphs alone.
+/// Parses a file, as Markdown or as plain paragraphs.
 pub fn read_note(path: &FilePath, text: &str) -> Note {
     let read = if path.is_markdown() { parse } else { parse_plain };
     read(text, path.stem(), Bound::default())
 }
 
-/// Who wrote what a file says, and where it belongs.
+/// The author and the scope of a file.
 #[derive(Debug, Clone)]
 pub struct Filed {
     /// The file.
     pub path: FilePath,
-    /// Where its parts belong.
+    /// The scope of its parts.
     pub scope: Scope,
-    /// Who wrote what is new in it.
+    /// The author of new parts.
     pub origin: Origin,
-    /// How far that is believed, where that does not follow from who wrote it.
+    /// The trust, if it does not follow from the author.
     pub vouched: Option<Trust>,
-    /// When it came to be.
+    /// When the file was created.
     pub created: Timestamp,
     /// The session.
     pub session: Option<String>,
@@ -45,13 +44,13 @@ pub struct Filed {
     pub client: Option<String>,
 }
 
-/// What a note tells of the memory that it was written from. A note is believed in none of it that would make more of the
-/// memory than its folder allows: see [`Told::narrowed`].
+/// The data in a note about the memory from which it was written. A note can never raise the trust above that of its
+/// folder; see [`Told::narrowed`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Told {
-    /// The memory's identity, if nobody has it here.
+    /// The memory's UUID, if it is free here.
     pub id: MemoryUuid,
-    /// When it was last changed.
+    /// When the memory was last changed.
     pub changed: Option<Timestamp>,
     pub(super) category: Option<Category>,
     pub(super) kind: Option<MemoryType>,
@@ -66,7 +65,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// What a note tells; `None` of one that was written from no memory.
+    /// The data in a note; `None` if the note was not written from a memory.
     pub fn of(note: &Note) -> Option<Self> {
         if note.kind != KIND || !note.is_kind_said {
             return None;
@@ -96,9 +95,8 @@ impl Told {
         })
     }
 
-    /// Who wrote it and where it belongs, as far as a note may say so: in a folder that belongs everywhere it may belong to
-    /// one project alone, and it may be believed less than what else stands there. Who brought it in is told by the
-    /// person's `own` notes only.
+    /// The author and the scope, as far as a note may set them. In a global folder, a note may belong to one project.
+    /// It may lower the trust, but not raise it. Only the user's `own` notes may set the author.
     #[must_use]
     pub fn narrowed(&self, filed: &Filed, is_own: bool) -> Filed {
         let origin = if is_own { self.origin.clone() } else { filed.origin.clone() };
@@ -112,18 +110,18 @@ impl Told {
     }
 }
 
-/// Another memory that a memory is linked to, and the note that says it.
+/// A linked memory, and its note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkedNote {
-    /// What the memory is to the other.
+    /// The type of the link.
     pub kind: LinkKind,
-    /// The other.
+    /// The linked memory.
     pub to: MemoryUuid,
-    /// The name of the other's note, and its title; `None` where there is none.
+    /// The file name and the title of the linked note; `None` if there is none.
     pub note: Option<(String, String)>,
 }
 
-/// What a memory's note is called: how its text begins.
+/// The title of a memory's note: the beginning of its text.
 pub fn title_of(memory: &Memory) -> String {
     let is_hidden = |letter: char| {
         letter.is_control()
@@ -145,8 +143,8 @@ pub fn title_of(memory: &Memory) -> String {
     }
 }
 
-/// Where a memory's note belongs: a directory for where it belongs, one for its category, and its name without an ending
-/// and without what tells it apart from others.
+/// The place of a memory's note: a directory for the scope, one for the category, and a file name without extension and
+/// without the part that makes it unique.
 pub fn place_of(memory: &Memory, title: &str) -> (String, String) {
     let scope = name_of(memory.scope.as_str(), "project");
     let category = name_of(memory.category.as_str(), "facts");
@@ -160,8 +158,8 @@ fn name_of(text: &str, otherwise: &str) -> String {
     if name.is_empty() { otherwise.to_owned() } else { name.to_owned() }
 }
 
-/// Writes a memory as a note. What follows from its text or is as usual is left out, so that it reads well; how often it
-/// was used and where it was said is not told.
+/// Writes a memory as a note. Derived values and defaults are left out for readability. Usage and source are not
+/// written.
 pub fn noted(memory: &Memory, title: &str, links: &[LinkedNote]) -> String {
     let origin = memory.share.as_ref().map_or_else(|| memory.origin.clone(), |share| Origin::Shared(share.by.clone()));
     let mut fields = BTreeMap::new();
@@ -183,7 +181,7 @@ pub fn noted(memory: &Memory, title: &str, links: &[LinkedNote]) -> String {
         tell("expires", expires.to_string().into());
     }
     if let Some(metadata) = &memory.metadata {
-        // As the text of a JSON object: what is a date or a number to YAML stays what it is to whoever keeps it here.
+        // Metadata is written as the text of a JSON object, because YAML would change dates and numbers.
         tell("metadata", Value::Object(metadata.fields().clone()).to_string().into());
     }
     if origin != Origin::User {
@@ -206,7 +204,7 @@ pub fn noted(memory: &Memory, title: &str, links: &[LinkedNote]) -> String {
     })
 }
 
-/// A link as a relation: the other's note as people and programs know it, and its id, by which the link is known again.
+/// A link as a relation: the name of the other note, and the UUID, by which an import recognises the link.
 fn relation(link: &LinkedNote) -> Relation {
     let kind = link.kind.as_str().to_owned();
     let Some((name, title)) = &link.note else {

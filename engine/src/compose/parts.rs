@@ -1,4 +1,4 @@
-//! What a file says, as memories: one for each part of it, and which of them are those that were there before.
+//! Splits a file into memories, one per part, and matches the parts with the existing memories.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -13,16 +13,15 @@ use crate::domain::{
 use crate::screen::Screened;
 use crate::text::TokenCounter;
 
-/// Two texts of at least this share of common words are one text that was edited, where they stand in the same place.
+/// Minimum share of common words for a changed text in the same place.
 const LIKE_IN_PLACE: f64 = 0.25;
-/// And this share where they do not.
+/// Minimum share of common words for a changed text in another place.
 const LIKE_ANYWHERE: f64 = 0.6;
-/// Pairs of texts that are compared, at most: where nearly everything in a long file is another text, each new one is compared
-/// with those that stood nearest.
+/// Maximum number of compared pairs of texts. Above that, in a long and almost completely changed file, each new text
+/// is compared only with the old texts near it.
 const MOST_PAIRS: usize = 20_000;
 
-/// The memory that a part of a file is to be. What a note tells of the memory that it was written from holds of its first
-/// part alone.
+/// The memory for a part of a file. The data of an exported memory belongs only to the first part.
 pub fn part_draft(filed: &Filed, note: &Note, part: &Part, text: &str, told: Option<&Told>) -> Draft {
     let draft = drafted(filed, note, part, text);
     let Some(told) = told else { return draft };
@@ -41,7 +40,7 @@ pub fn part_draft(filed: &Filed, note: &Note, part: &Part, text: &str, told: Opt
 
 fn drafted(filed: &Filed, note: &Note, part: &Part, text: &str) -> Draft {
     let content = text.get(part.text.clone()).unwrap_or_default().to_owned();
-    // What every note has above its lists says nothing.
+    // Headings that every note has say nothing about the content.
     let is_telling = |heading: &&String| {
         **heading != note.title && !["observations", "relations"].contains(&heading.to_lowercase().as_str())
     };
@@ -61,7 +60,7 @@ fn drafted(filed: &Filed, note: &Note, part: &Part, text: &str) -> Draft {
     }
 }
 
-/// The memory that stands for a file as a whole.
+/// The memory for a whole file.
 pub fn file_draft(filed: &Filed, id: MemoryUuid, note: &Note, content: String) -> Draft {
     Draft {
         id: Some(id),
@@ -86,7 +85,7 @@ fn draft_of(filed: &Filed, content: String) -> Draft {
     }
 }
 
-/// Those that are tags: a file may say what it likes.
+/// The valid tags; a file may contain any text.
 fn tags_of<'a>(said: impl Iterator<Item = &'a String>) -> Vec<Tag> {
     let mut seen = BTreeSet::new();
     let tags = said.filter_map(|tag| tag.parse::<Tag>().ok()).filter(|tag| seen.insert(tag.clone()));
@@ -103,11 +102,11 @@ fn clipped(name: &str) -> String {
     name.chars().filter(|character| *character != '\0').take(MAX_NAME_CHARS).collect()
 }
 
-/// A part, or a whole file, as it is to be written: new, or in the place of a memory that was there. Whose text stayed
-/// as it was stays theirs. `changed` is when a new one was last changed, where the file says so.
+/// Composes a part, or a whole file: as a new memory, or in place of an existing one. An unchanged text keeps its
+/// author. `changed` is the time of the last change of a new one, if the file says so.
 ///
 /// # Errors
-/// Naming the field that is refused.
+/// If a field is rejected. The error names the field.
 pub fn filed(
     known: Option<&Known>,
     draft: &Screened<Draft>,
@@ -144,37 +143,36 @@ pub fn filed(
     Ok(compose(memory, known, counter).beside_secrets(draft.secrets()))
 }
 
-/// A memory of a file that is under another name now.
+/// The memory of a file after the file was renamed.
 pub fn moved(known: &Known, memory: Memory, now: Timestamp, counter: &impl TokenCounter) -> Composed {
     compose(Memory { updated: now, ..memory }, Some(known), counter)
 }
 
-/// True when a memory says what it said: nothing of it need be written.
+/// True if nothing changed, so that nothing needs to be written.
 pub fn is_as_it_was(before: &Memory, now: &Memory) -> bool {
     let told = Memory { updated: before.updated, summary: before.summary.clone(), ..now.clone() };
     *before == Memory { rev: before.rev, ..told }
 }
 
-/// A part as far as it takes to know it again.
+/// The features by which a part is recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartText<'a> {
-    /// Whether it is an observation.
+    /// True for an observation.
     pub is_observation: bool,
-    /// What it says.
+    /// Its text.
     pub text: &'a str,
 }
 
 impl<'a> PartText<'a> {
-    /// A part of a text.
+    /// The features of a part.
     pub fn of(part: &Part, text: &'a str) -> Self {
         let is_observation = part.kind == PartKind::Observation;
         Self { is_observation, text: text.get(part.text.clone()).unwrap_or_default() }
     }
 }
 
-/// For each part that a file has now, which of those before it is, in their order: the same text; else what stands in
-/// the same place between two that stayed, and says much the same or is alone there; else what says nearly the same
-/// elsewhere. None is taken twice.
+/// Matches each new part with an old one, in their order: a part with the same text; otherwise a similar part, or the
+/// only one, between two unchanged parts; otherwise a very similar part in another place. No old part is used twice.
 pub fn known_again(before: &[PartText<'_>], now: &[PartText<'_>]) -> Vec<Option<usize>> {
     let mut found = same_texts(before, now);
     let mut taken: Vec<bool> = vec![false; before.len()];
@@ -205,7 +203,7 @@ fn same_texts(before: &[PartText<'_>], now: &[PartText<'_>]) -> Vec<Option<usize
     now.iter().map(|part| there.get_mut(&(part.is_observation, part.text))?.pop_front()).collect()
 }
 
-/// Runs of parts that were not found, each with the places before in which they may have stood.
+/// Runs of unmatched new parts, each with the old positions that are possible for them.
 fn gaps(found: &[Option<usize>], most: usize) -> Vec<(std::ops::Range<usize>, std::ops::Range<usize>)> {
     let mut gaps = Vec::new();
     let mut at = 0;
@@ -225,7 +223,7 @@ fn gaps(found: &[Option<usize>], most: usize) -> Vec<(std::ops::Range<usize>, st
     gaps
 }
 
-/// Pairs the likest first.
+/// Matches pairs in the order of similarity.
 fn pair(
     found: &mut [Option<usize>],
     taken: &mut [bool],
@@ -246,7 +244,7 @@ fn pair(
     }
     let old_words: Vec<_> = olds.iter().map(|at| words(before, *at)).collect();
     let mut pairs = Vec::new();
-    // All, or a window of those before that keeps pace with those that are there now.
+    // All old parts, or a window of them that moves along with the new ones.
     let window = (MOST_PAIRS / news.len()).max(1);
     for (at, new) in news.iter().enumerate() {
         let new_words = words(now, *new);
@@ -274,7 +272,7 @@ fn pair(
     }
 }
 
-/// The words that two texts have in common, of all that either has.
+/// The share of words that two texts have in common.
 fn shared(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f64 {
     let all = one.union(other).count();
     if all == 0 { 0.0 } else { one.intersection(other).count() as f64 / all as f64 }

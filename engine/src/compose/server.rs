@@ -1,5 +1,4 @@
-//! What a team server writes: a row that the sync decided, with what is derived from it; and what a request asks for,
-//! as the sync says it.
+//! Composes rows of the team server: the result of a sync decision, and the content of a request.
 
 use super::composed::{Composed, Known, compose};
 use super::fields::{self, Beside, memory_of};
@@ -9,7 +8,7 @@ use crate::screen::{Screened, Secret};
 use crate::sync::{Author, Decision, Document, Edit, Op, Refusal, Row, State, decide};
 use crate::text::TokenCounter;
 
-/// A row as it is to be written. Only this room makes one, of what was looked through.
+/// A row that is ready to be written. Only this module creates one, from screened texts.
 #[derive(Debug, Clone)]
 pub struct Decided {
     row: Row,
@@ -17,54 +16,54 @@ pub struct Decided {
     secrets: Vec<Secret>,
 }
 
-/// What a server does with an op.
+/// The result of a change on the server.
 #[derive(Debug, Clone)]
 pub enum Outcome {
-    /// The row becomes this one; where both texts are kept, the other becomes a memory of whoever wrote it. What was taken
-    /// out of either stays beside the row.
+    /// The row gets a new version. If both texts are kept, the other one becomes a memory of its author. Secrets of
+    /// both are stored beside the row.
     Write {
         /// The row.
         row: Box<Decided>,
-        /// The copy.
+        /// The conflict copy.
         copy: Option<Box<Decided>>,
     },
     /// Nothing changes.
     Keep,
-    /// It may not be done.
+    /// The change is not allowed.
     Refuse(Refusal),
 }
 
 impl Decided {
-    /// What was decided.
+    /// The row.
     pub fn row(&self) -> &Row {
         &self.row
     }
 
-    /// Takes what was decided.
+    /// Returns the row.
     pub fn into_row(self) -> Row {
         self.row
     }
 
-    /// The same with what somebody found its text to mean, where that has to be found out.
+    /// Adds an embedding, if it must still be computed.
     #[must_use]
     pub fn meant(mut self, meaning: Meaning) -> Self {
         self.composed = self.composed.map(|composed| composed.meant(meaning));
         self
     }
 
-    /// What was taken out of it, to be kept in the transaction of its row.
+    /// The removed secrets, which are stored in the transaction of the row.
     pub fn secrets(&self) -> &[Secret] {
         &self.secrets
     }
 
-    /// What is derived from it, as its owner sees it under the first ID; nothing of one that was removed for good.
+    /// The derived data as its owner would see it under ID 1; nothing for a permanently deleted memory.
     pub fn composed(&self) -> Option<&Composed> {
         self.composed.as_ref()
     }
 }
 
-/// What becomes of a row by an op. `known` is how the server held the memory: ID and owner are the reader's, so that
-/// nothing of it depends on them.
+/// Applies a change to a row. `known` is the server's stored memory. ID and owner depend on the reader, so they do not
+/// affect the result.
 pub fn outcome(
     current: Option<(&Row, Option<&Known>)>,
     op: &Screened<Op>,
@@ -83,8 +82,8 @@ pub fn outcome(
     }
 }
 
-/// A row of which what stood there in clear is taken out: a change like any other, that everybody hears of. A deleted one
-/// stays deleted, and whoever wrote the text goes on having written it.
+/// A row from which clear-text secrets are removed. It is a change that syncs like any other. A deleted row stays
+/// deleted, and the author of the text stays the same.
 pub fn cleaned(row: &Row, known: Option<&Known>, document: Screened<Document>, counter: &impl TokenCounter) -> Decided {
     let (document, secrets) = document.into_parts();
     let rev = row.rev + 1;
@@ -108,7 +107,7 @@ fn decided(row: Row, known: Option<&Known>, counter: &impl TokenCounter) -> Deci
 }
 
 impl Beside {
-    /// What stands beside a document on a server: nothing that depends on who reads it.
+    /// The data beside a document on a server, which does not depend on the reader.
     pub fn of(id: MemoryUuid) -> Self {
         Self {
             id,
@@ -121,24 +120,24 @@ impl Beside {
     }
 }
 
-/// What a draft says, as it travels.
+/// A draft as a document for sync.
 ///
 /// # Errors
-/// Naming the field that is refused, and the fix.
+/// If a field is rejected. The error names the field and the fix.
 pub fn document(draft: &Screened<Draft>, now: Timestamp) -> Result<Screened<Document>, DomainError> {
     let document = Document::of(&fields::new(draft, now)?)?;
     document.check()?;
     Ok(draft.follow(document))
 }
 
-/// The change that leads from a document to what a patch wants of it, by its owner or by somebody with whom it is
-/// shared for writing. The document may be older than the looking through of texts: so the change is to be looked through.
+/// The change from a document to a patched one, by its owner or by a user with write permission. The document may be
+/// older than secret detection, so the change must be screened.
 ///
 /// # Errors
-/// As [`document`].
+/// Like [`document`].
 pub fn edit(base: &Document, owner: Option<&str>, patch: &Screened<Patch>) -> Result<Edit, DomainError> {
     let share = owner.map(|owner| Share { by: owner.to_owned(), permission: Permission::Write });
-    // Identity is no part of what an edit says.
+    // The UUID has no effect on the edit.
     let beside = Beside { share, ..Beside::of(MemoryUuid::from_key("")) };
     let wanted = Document::of(&fields::patched(&memory_of(base, beside), patch)?)?;
     wanted.check()?;

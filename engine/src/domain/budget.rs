@@ -1,4 +1,4 @@
-//! Token budgets, and the profile that says whose tokens they are.
+//! Token budgets and token profiles.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,14 +12,14 @@ use super::DomainError;
 #[serde(transparent)]
 pub struct TokenCount(pub u32);
 
-/// The most tokens a reply may cost, envelope included: 1 to 100 000, in the profile's unit.
+/// Maximum tokens of a reply, envelope included: 1 to 100 000, in the profile's unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TokenBudget(u32);
 
 impl TokenBudget {
-    /// What a recall may cost when the caller does not say.
+    /// The default budget of a recall.
     pub const DEFAULT: Self = Self(1000);
-    /// The largest budget that is accepted.
+    /// The largest valid budget.
     pub const MAX: u32 = 100_000;
 
     /// The number of tokens.
@@ -39,13 +39,13 @@ impl TryFrom<u32> for TokenBudget {
     }
 }
 
-/// Whose tokens a budget counts: exact o200k_base, or an estimate of Claude's.
+/// The tokenizer of a budget: exact o200k_base, or an estimate of Claude's.
 ///
-/// Claude's tokenizer is not public; third parties measured 1.2 to 1.5 × o200k_base on current
-/// models, so `claude` divides the budget by a factor (1.6 unless set) and says so.
+/// Claude's tokenizer is not public. Third parties measured 1.2 to 1.5 × o200k_base on current models, so `claude`
+/// divides the budget by a factor (default 1.6), and replies say that the number is an estimate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TokenProfile {
-    /// Hundredths: 100 for o200k_base, 160 for the default Claude estimate.
+    /// The factor in hundredths: 100 for o200k_base, 160 for the default Claude estimate.
     factor_percent: u32,
 }
 
@@ -55,21 +55,22 @@ impl TokenProfile {
     /// Estimated tokens of current Claude models.
     pub const CLAUDE: Self = Self { factor_percent: 160 };
 
-    /// How many o200k_base tokens fit in a budget of this profile.
+    /// The number of o200k_base tokens that fit into a budget of this profile.
     pub fn to_o200k(self, budget: TokenBudget) -> TokenCount {
         let tokens = u64::from(budget.get()) * 100 / u64::from(self.factor_percent);
         TokenCount(u32::try_from(tokens).unwrap_or(u32::MAX))
     }
 
-    /// What a count of o200k_base tokens is in this profile, rounded up.
+    /// Converts a count of o200k_base tokens to this profile, rounded up.
     pub fn of_o200k(self, count: TokenCount) -> u32 {
         let tokens = (u64::from(count.0) * u64::from(self.factor_percent)).div_ceil(100);
         u32::try_from(tokens).unwrap_or(u32::MAX)
     }
 
-    /// What a reply costs that states its own cost: the number that `tokens`, given it, comes back to.
+    /// The cost of a reply that states its own cost. `tokens` returns the cost for a stated number; the result is its
+    /// fixed point.
     pub fn stated(self, tokens: impl Fn(u32) -> u32) -> u32 {
-        // A number of more digits costs more, so that this only grows, and stops after a step or two.
+        // A number with more digits costs more, so the value only grows, and the loop ends after one or two steps.
         let mut used = 0;
         loop {
             let next = self.of_o200k(TokenCount(tokens(used)));
@@ -80,12 +81,12 @@ impl TokenProfile {
         }
     }
 
-    /// How JSON replies name what they count in.
+    /// The name of the unit in JSON replies.
     pub fn unit(self) -> &'static str {
         if self.is_exact() { "o200k_base" } else { "claude_estimate" }
     }
 
-    /// True when the counts are exact.
+    /// True if the counts are exact.
     pub fn is_exact(self) -> bool {
         self == Self::O200K
     }
@@ -103,9 +104,9 @@ impl fmt::Display for TokenProfile {
 impl FromStr for TokenProfile {
     type Err = DomainError;
 
-    /// Reads `o200k`, `claude`, or `claude:1.45`.
+    /// Parses `o200k`, `claude`, or `claude:1.45`.
     fn from_str(text: &str) -> Result<Self, DomainError> {
-        let bad = || DomainError::invalid("token_profile", "is unknown", "give o200k, claude or claude:1.45");
+        let bad = || DomainError::invalid("token_profile", "is unknown", "use o200k, claude or claude:1.45");
         match text.trim().to_ascii_lowercase().as_str() {
             "o200k" | "o200k_base" => Ok(Self::O200K),
             "claude" => Ok(Self::CLAUDE),

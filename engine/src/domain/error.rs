@@ -1,25 +1,25 @@
-//! What can be wrong with a value before it becomes a noun.
+//! Errors of invalid values.
 
-/// A value that the domain refuses, with the field it was meant for and how to mend it.
+/// An invalid value, with its field and the fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DomainError {
-    /// A field holds something that the field cannot hold. The user mends it.
+    /// The value is not valid for the field.
     #[error("{field}: {problem}; {fix}")]
     Invalid {
         /// The field, as the user named it.
         field: &'static str,
-        /// What is wrong with the value, without repeating private text.
+        /// The problem, without private text.
         problem: String,
-        /// What to do instead.
+        /// The fix.
         fix: &'static str,
     },
-    /// The token budget cannot hold even an empty reply.
-    #[error("max_tokens: {budget} cannot hold a reply; the minimum here is {minimum}")]
+    /// The token budget is too small even for an empty reply.
+    #[error("max_tokens: {budget} is too small for a reply; the minimum here is {minimum}")]
     BudgetTooSmall {
-        /// The budget asked for, in the unit of the token profile.
+        /// The requested budget, in the unit of the token profile.
         budget: u32,
-        /// The smallest budget that works for this request, in the same unit.
+        /// The smallest possible budget for this request, in the same unit.
         minimum: u32,
     },
 }
@@ -31,7 +31,7 @@ impl DomainError {
     }
 }
 
-/// Implements `FromStr` for enums whose variants have names: the type, its field, and how to fix an unknown name.
+/// Implements `FromStr` for enums with named variants. Arguments: the type, its field, and the fix for an unknown name.
 macro_rules! by_name {
     ($Type:ty, $field:literal, $fix:literal) => {
         impl ::std::str::FromStr for $Type {

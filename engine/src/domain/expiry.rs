@@ -1,27 +1,27 @@
-//! When a memory is to leave recall, as a person or a caller says it.
+//! The expiry of a memory, as given by a person or a caller.
 
 use std::str::FromStr;
 
 use super::{DomainError, Timestamp};
 
-/// A wish about the end of a memory.
+/// A requested expiry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expiry {
-    /// It never ends.
+    /// Never.
     Never,
     /// At this time.
     At(Timestamp),
-    /// After so many days.
+    /// After this number of days.
     After(u32),
 }
 
-const FIX: &str = "give a date such as 2027-03-02, a number of days such as 30d, or never";
+const FIX: &str = "use a date such as 2027-03-02, a number of days such as 30d, or never";
 
 impl Expiry {
-    /// The time that is meant, seen from `now`; `None` for never.
+    /// The time of expiry, calculated from `now`; `None` for never.
     ///
     /// # Errors
-    /// When it is over already.
+    /// If the time is in the past.
     pub fn seen_from(self, now: Timestamp) -> Result<Option<Timestamp>, DomainError> {
         let time = match self {
             Self::Never => return Ok(None),
@@ -29,7 +29,7 @@ impl Expiry {
             Self::After(days) => now.plus_days(i64::from(days)),
         };
         if time <= now {
-            return Err(DomainError::invalid("expires_at", "is over already", "give a time to come, or never"));
+            return Err(DomainError::invalid("expires_at", "is in the past", "use a time in the future, or never"));
         }
         Ok(Some(time))
     }
@@ -38,7 +38,8 @@ impl Expiry {
 impl FromStr for Expiry {
     type Err = DomainError;
 
-    /// Reads `never`, whole days (`30d`), a date, a time, or the milliseconds since 1970 that memory-mcp gives (13 digits).
+    /// Parses `never`, whole days (`30d`), a date, a time, or milliseconds since 1970 (13 digits), which memory-mcp
+    /// writes.
     fn from_str(text: &str) -> Result<Self, DomainError> {
         let text = text.trim();
         if text.eq_ignore_ascii_case("never") {
@@ -51,7 +52,7 @@ impl FromStr for Expiry {
         if let Some(milliseconds) = text.parse::<i64>().ok().filter(|_| is_milliseconds) {
             return Ok(Self::At(Timestamp::from_micros(milliseconds * 1_000)));
         }
-        text.parse().map(Self::At).map_err(|_| DomainError::invalid("expires_at", "is no time", FIX))
+        text.parse().map(Self::At).map_err(|_| DomainError::invalid("expires_at", "is not a valid time", FIX))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where in a file a memory stands: files are texts in folders that recall knows, and their parts are memories.
+//! The position of a memory in a file. Files are texts in indexed folders, and their parts are memories.
 
 use std::str::FromStr;
 
@@ -9,22 +9,22 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::DomainError;
 
-/// The longest path of a file, in bytes.
+/// Maximum length of a path in bytes.
 const MAX_PATH_BYTES: usize = 1_024;
-/// The longest name of a file that file systems take, in bytes.
+/// Maximum length of a file name in bytes, as in common file systems.
 const MAX_NAME_BYTES: usize = 255;
 
-/// The path of a file as everybody sees it: `/memories/user/preferences.md`, the name of its folder first. It says
-/// nothing of where the folder lies on a machine.
+/// The visible path of a file, which begins with the name of its folder: `/memories/user/preferences.md`. It does not
+/// reveal where the folder is on a machine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct FilePath(String);
 
 impl FilePath {
-    /// The path of a file by its folder and its path in there, both without a slash at either end.
+    /// The path of a file from the folder's name and the path in the folder, both without a slash at either end.
     ///
     /// # Errors
-    /// When either cannot be part of a path.
+    /// If one of them is not valid in a path.
     pub fn new(folder: &str, inside: &str) -> Result<Self, DomainError> {
         format!("/{folder}/{inside}").parse()
     }
@@ -49,19 +49,19 @@ impl FilePath {
         self.0.rsplit('/').next().unwrap_or_default()
     }
 
-    /// The name without what follows its last point: `preferences`.
+    /// The name without its extension: `preferences`.
     pub fn stem(&self) -> &str {
         let name = self.name();
         name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem })
     }
 
-    /// True for a file that is read as Markdown.
+    /// True for a Markdown file.
     pub fn is_markdown(&self) -> bool {
         let ending = self.name().rsplit_once('.').map(|(_, ending)| ending.to_lowercase());
         ending.is_some_and(|ending| matches!(ending.as_str(), "md" | "markdown" | "mdx" | "mkd"))
     }
 
-    /// The path of another text of the file: `/memories/notes.conflict-3fa9c1.md`. It follows from `key`.
+    /// The path of a conflict copy of the file: `/memories/notes.conflict-3fa9c1.md`. It depends on `key`.
     #[must_use]
     pub fn conflicting(&self, key: &str) -> Self {
         let (name, stem) = (self.name(), self.stem());
@@ -76,7 +76,8 @@ impl FilePath {
         Self(format!("{before}{}{mark}{ending}", stem.get(..end).unwrap_or_default()))
     }
 
-    /// True when other programs would run or obey what is written here: no machine writes it, and no server takes it.
+    /// True if other programs run this file or follow its instructions. Such files are never written by sync and never
+    /// sent to a server.
     pub fn is_obeyed(&self) -> bool {
         why_refused(self.inside()).is_some()
     }
@@ -91,7 +92,7 @@ impl FromStr for FilePath {
 
     fn from_str(text: &str) -> Result<Self, DomainError> {
         let refused = |problem: &str| {
-            let fix = "give the folder's name and the path in it, for example /memories/user/preferences.md";
+            let fix = "use the folder's name and a path in it, for example /memories/user/preferences.md";
             Err(DomainError::invalid("file", problem.to_owned(), fix))
         };
         if text.len() > MAX_PATH_BYTES {
@@ -103,7 +104,7 @@ impl FromStr for FilePath {
             return refused("is not the path of a file in a folder");
         }
         if inside.chars().any(|character| character.is_control() || character == '\\') {
-            return refused("holds a character that no path may have");
+            return refused("contains a character that paths may not have");
         }
         Ok(Self(text.to_owned()))
     }
@@ -112,35 +113,35 @@ impl FromStr for FilePath {
 text_types! { FilePath: DomainError }
 displays! { FilePath }
 
-/// Where a memory stands that a file gave.
+/// The position of a memory in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InFile {
     /// The file.
     pub path: FilePath,
-    /// The heading above it, if there is one.
+    /// The heading above it, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heading: Option<String>,
-    /// True for what stands for the file as a whole: it travels, and its parts are found.
+    /// True for the memory of the whole file. It syncs, and recall finds its parts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_whole: bool,
 }
 
 impl InFile {
-    /// A file as a whole.
+    /// A whole file.
     pub fn whole(path: FilePath) -> Self {
         Self { path, heading: None, is_whole: true }
     }
 }
 
-/// What stands for a text without any word, which no memory may have: a character that nobody sees.
+/// The invisible character that represents a file without words, because no memory may be empty.
 const BLANK: char = '\u{2060}';
 
-/// The text of a file as the content of a memory.
+/// Converts the text of a file to the content of a memory.
 pub fn content_of_file(text: &str) -> String {
     if text.trim().is_empty() { format!("{BLANK}{text}") } else { text.to_owned() }
 }
 
-/// The text of a file, from the content of the memory that stands for it.
+/// Converts the content of a memory to the text of its file.
 pub fn file_of_content(content: &str) -> &str {
     content.strip_prefix(BLANK).filter(|rest| rest.trim().is_empty()).unwrap_or(content)
 }

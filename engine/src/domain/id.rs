@@ -1,4 +1,4 @@
-//! Identities: the UUIDv7 that a memory has everywhere, and the short ID it has in one store.
+//! The UUID of a memory, which is the same on all machines, and its ID in one store.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,33 +8,33 @@ use uuid::{NoContext, Uuid};
 
 use super::{DomainError, Timestamp};
 
-/// The identity of a memory on every machine: a UUID, version 7 when made here.
+/// The identity of a memory on all machines: a UUID, version 7 if created here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MemoryUuid(Uuid);
 
-/// Namespace of ids that are derived from a foreign key (see [`MemoryUuid::from_key`]).
+/// The namespace of UUIDs that are derived from another system's key (see [`MemoryUuid::from_key`]).
 const KEY_NAMESPACE: Uuid = Uuid::from_u128(0x7e55_e7a0_6b65_7973_8000_6d65_6d6f_7279);
 
 impl MemoryUuid {
-    /// Makes a new time-ordered id for a memory born at `now`.
+    /// Creates a time-ordered UUID for a memory created at `now`.
     pub fn generate(now: Timestamp) -> Self {
         let micros = now.as_micros().max(0).unsigned_abs();
         let nanos = u32::try_from(micros % 1_000_000 * 1_000).unwrap_or(0);
         Self(Uuid::new_v7(uuid::Timestamp::from_unix(NoContext, micros / 1_000_000, nanos)))
     }
 
-    /// Derives a stable id from another system's key, so that importing twice stores once.
+    /// Derives a UUID from another system's key, so that importing twice stores once.
     pub fn from_key(key: &str) -> Self {
         Self(Uuid::new_v5(&KEY_NAMESPACE, key.as_bytes()))
     }
 
-    /// Wraps a UUID that comes from a store or a peer.
+    /// Wraps a UUID from a store or another machine.
     pub const fn from_uuid(uuid: Uuid) -> Self {
         Self(uuid)
     }
 
-    /// True for the nil and the max UUID, which name nothing.
+    /// True for the nil and the max UUID, which identify nothing.
     pub const fn is_reserved(&self) -> bool {
         self.0.is_nil() || self.0.is_max()
     }
@@ -55,8 +55,8 @@ impl FromStr for MemoryUuid {
     type Err = DomainError;
 
     fn from_str(text: &str) -> Result<Self, DomainError> {
-        let fix = "give an ID such as 42 or #42, or a full UUID";
-        let uuid = Uuid::try_parse(text.trim()).map_err(|_| DomainError::invalid("id", "is not an id", fix))?;
+        let fix = "use an ID such as 42 or #42, or a full UUID";
+        let uuid = Uuid::try_parse(text.trim()).map_err(|_| DomainError::invalid("id", "is not a valid ID", fix))?;
         if uuid.is_nil() || uuid.is_max() {
             return Err(DomainError::invalid("id", "is a reserved UUID", fix));
         }
@@ -65,7 +65,8 @@ impl FromStr for MemoryUuid {
 }
 
 impl MemoryUuid {
-    /// The id under which a memory came over that an older system calls `mem_abc123`; `None` for any other name.
+    /// The UUID of a memory that was imported from memory-mcp under an ID such as `mem_abc123`; `None` for any other
+    /// text.
     pub fn of_older(name: &str) -> Option<Self> {
         let name = name.trim();
         let rest = name.strip_prefix("mem_")?;
@@ -75,7 +76,7 @@ impl MemoryUuid {
     }
 }
 
-/// The short number of a memory in one store, shown as `#42`; from 1, never reused.
+/// The number of a memory in one store, displayed as `#42`. IDs begin at 1 and are never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct ShortId(u32);
@@ -84,7 +85,7 @@ impl ShortId {
     /// The first ID of a store.
     pub const FIRST: Self = Self(1);
 
-    /// The number itself.
+    /// The number.
     pub const fn get(self) -> u32 {
         self.0
     }
@@ -95,7 +96,7 @@ impl TryFrom<u32> for ShortId {
 
     fn try_from(number: u32) -> Result<Self, DomainError> {
         if number == 0 {
-            return Err(DomainError::invalid("id", "0 is not an ID", "IDs start at 1"));
+            return Err(DomainError::invalid("id", "0 is not a valid ID", "IDs start at 1"));
         }
         Ok(Self(number))
     }
@@ -113,12 +114,12 @@ impl fmt::Display for ShortId {
     }
 }
 
-/// Either way of naming a memory, as people and models type it: `42`, `#42` or a UUID.
+/// A reference to a memory, as people and models write it: `42`, `#42` or a UUID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MemoryRef {
-    /// By its ID in this store.
+    /// Its ID in this store.
     ShortId(ShortId),
-    /// By its global id.
+    /// Its UUID.
     Id(MemoryUuid),
 }
 
@@ -131,7 +132,7 @@ impl FromStr for MemoryRef {
         if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
             let number = digits
                 .parse::<u32>()
-                .map_err(|_| DomainError::invalid("id", "is too large for an ID", "give a number such as 42"))?;
+                .map_err(|_| DomainError::invalid("id", "is too large for an ID", "use a number such as 42"))?;
             return ShortId::try_from(number).map(Self::ShortId);
         }
         if let Some(id) = MemoryUuid::of_older(bare) {

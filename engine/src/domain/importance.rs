@@ -1,10 +1,10 @@
-//! How much a memory matters.
+//! The importance of a memory.
 
 use serde::{Deserialize, Serialize};
 
 use super::DomainError;
 
-/// How much a memory matters, from 0 to 1, kept to six digits.
+/// The importance of a memory, from 0 to 1, with six decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Importance(u32);
@@ -13,12 +13,12 @@ impl Importance {
     const WHOLE: u32 = 1_000_000;
     const HUNDREDTH: u32 = Self::WHOLE / 100;
 
-    /// From hundredths; more than 100 counts as 100.
+    /// Creates one from hundredths; more than 100 counts as 100.
     pub const fn from_percent(percent: u8) -> Self {
         Self(if percent > 100 { Self::WHOLE } else { percent as u32 * Self::HUNDREDTH })
     }
 
-    /// From what [`Self::percent`] and [`Self::beyond_percent`] gave.
+    /// Creates one from the results of [`Self::percent`] and [`Self::beyond_percent`].
     pub const fn kept(percent: u8, beyond: Option<u32>) -> Self {
         match beyond {
             Some(millionths) if millionths <= Self::WHOLE => Self(millionths),
@@ -26,29 +26,34 @@ impl Importance {
         }
     }
 
-    /// From a number that a person or a client gives: 0 to 1, or above 1 on the scale to 10 of older clients. Exactly 1 is
-    /// the whole of ours.
+    /// Creates one from a person's or a client's number: 0 to 1, or above 1 on the scale to 10 of older clients.
+    /// Exactly 1 means 1.0.
     ///
     /// # Errors
-    /// When it is on neither scale.
+    /// If it is on neither scale.
     pub fn on_either_scale(value: f64) -> Result<Self, DomainError> {
         if value > 1.0 && value <= 10.0 {
             return Self::try_from(value / 10.0);
         }
         Self::try_from(value).map_err(|_| {
             let problem = format!("{value} is out of range");
-            DomainError::invalid("importance", problem, "give 0 to 1, for example 0.8, or above 1 a number up to 10")
+            DomainError::invalid(
+                "importance",
+                problem,
+                "use 0 to 1, for example 0.8; values from 1 to 10 count as \
+                tenths",
+            )
         })
     }
 
-    /// In hundredths, 0 to 100, rounded: what ranks.
+    /// In hundredths, 0 to 100, rounded. Ranking uses this value.
     pub const fn percent(self) -> u8 {
         #[expect(clippy::cast_possible_truncation, reason = "0 to 100")]
         let percent = ((self.0 + Self::HUNDREDTH / 2) / Self::HUNDREDTH) as u8;
         percent
     }
 
-    /// In millionths, where hundredths do not say it all.
+    /// In millionths, if hundredths are not exact.
     pub const fn beyond_percent(self) -> Option<u32> {
         if self.0.is_multiple_of(Self::HUNDREDTH) { None } else { Some(self.0) }
     }
@@ -60,7 +65,7 @@ impl TryFrom<f64> for Importance {
     fn try_from(value: f64) -> Result<Self, DomainError> {
         if !(0.0..=1.0).contains(&value) {
             let problem = format!("{value} is out of range");
-            return Err(DomainError::invalid("importance", problem, "give 0 to 1, for example 0.8"));
+            return Err(DomainError::invalid("importance", problem, "use 0 to 1, for example 0.8"));
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 1,000,000")]
         let millionths = (value * f64::from(Self::WHOLE)).round() as u32;

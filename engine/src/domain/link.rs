@@ -8,31 +8,31 @@ use tessera_tables::{displays, text_types};
 
 use super::{DomainError, MemoryUuid};
 
-/// The longest type of a link, in characters.
+/// Maximum length of a link type in characters.
 const MAX_KIND_CHARS: usize = 64;
 
-/// What one memory is to another: one of four known types, or any other in one word (`depends_on`).
+/// The type of a link: one of four known types, or any other single word (`depends_on`).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum LinkKind {
-    /// The source replaces the target: recall answers with the source. No other type does.
+    /// The source replaces the target, so recall returns the source. No other type has this effect.
     Supersedes,
-    /// The source (a question, an incident) was settled by the target.
+    /// The target settles the source, which is a question or an incident.
     ResolvedBy,
     /// The source is a part of the target.
     PartOf,
-    /// The two belong beside one another.
+    /// The two are related.
     SeeAlso,
-    /// Whatever somebody calls it.
+    /// Any other type.
     Other(OtherKind),
 }
 
-/// A type that is none of the known ones: small letters and digits, words joined by `_`.
+/// A custom link type: lowercase letters and digits, words joined by `_`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OtherKind(Box<str>);
 
 impl LinkKind {
-    /// The known types, in the order they are documented.
+    /// The known types, in the order of the documentation.
     pub const KNOWN: [Self; 4] = [Self::Supersedes, Self::ResolvedBy, Self::PartOf, Self::SeeAlso];
 
     /// The name as stored and typed.
@@ -51,10 +51,10 @@ impl LinkKind {
         !matches!(self, Self::Other(_))
     }
 
-    /// A type as a store kept it, whose text was looked through when it came.
+    /// A stored type, whose text was screened before.
     ///
     /// # Errors
-    /// When it cannot be one.
+    /// If it is not valid.
     pub fn kept(text: &str) -> Result<Self, DomainError> {
         let words: Vec<String> = text
             .split(|letter: char| letter.is_whitespace() || matches!(letter, '_' | '-'))
@@ -66,7 +66,7 @@ impl LinkKind {
             return Ok(known);
         }
         let refused = |problem: &'static str| {
-            let fix = "give supersedes, resolved_by, part_of, see_also, or a short name such as depends_on";
+            let fix = "use supersedes, resolved_by, part_of, see_also, or a short name such as depends_on";
             Err(DomainError::invalid("type", problem, fix))
         };
         if !name.chars().any(char::is_alphanumeric) {
@@ -75,16 +75,16 @@ impl LinkKind {
         if name.chars().count() > MAX_KIND_CHARS {
             return refused("is longer than 64 characters");
         }
-        // A combining mark is part of the letter before it.
+        // A combining mark belongs to the letter before it.
         let is_word = |letter: char| letter.is_alphanumeric() || letter == '_' || !letter.is_ascii() && !is_odd(letter);
         if !name.chars().all(is_word) {
-            return refused("holds a character that no link type has");
+            return refused("contains a character that link types may not have");
         }
         Ok(Self::Other(OtherKind(name.into())))
     }
 }
 
-/// A sign that is no part of a word in any script: what separates, what is drawn, what nobody sees.
+/// A character that belongs to no word in any script: separators, symbols and invisible characters.
 fn is_odd(letter: char) -> bool {
     letter.is_control()
         || letter.is_whitespace()
@@ -98,10 +98,10 @@ impl FromStr for LinkKind {
 
     fn from_str(text: &str) -> Result<Self, DomainError> {
         let kind = Self::kept(text)?;
-        // Of a credential that was folded nothing would be known any more.
+        // A credential could no longer be recognised after case folding, so the original text is checked too.
         let is_clean = kind.is_known() || is_clean(text) && is_clean(kind.as_str());
         if !is_clean {
-            let fix = "give what one memory is to the other, such as depends_on";
+            let fix = "describe the relation in a short name, such as depends_on";
             return Err(DomainError::invalid("type", "looks like a credential", fix));
         }
         Ok(kind)
@@ -111,21 +111,21 @@ impl FromStr for LinkKind {
 text_types! { LinkKind: DomainError }
 displays! { LinkKind }
 
-/// A link from the memory that carries it to another.
+/// A link from the memory that holds it to another one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Link {
-    /// What the carrier is to the other.
+    /// The type.
     #[serde(rename = "type")]
     pub kind: LinkKind,
     /// The other memory.
     pub to: MemoryUuid,
 }
 
-/// Reads links that came from elsewhere: one whose type can be none, or holds a credential, is left out, and holds up
-/// nothing that stands beside it.
+/// Parses links from other sources. A link with an invalid type, or with a credential in it, is skipped; the others are
+/// kept.
 ///
 /// # Errors
-/// When they are no list of links.
+/// If the value is not a list of links.
 pub fn readable_links<'de, D: Deserializer<'de>, C: FromIterator<Link>>(from: D) -> Result<C, D::Error> {
     #[derive(Deserialize)]
     struct Said {

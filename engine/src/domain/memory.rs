@@ -1,4 +1,4 @@
-//! The memory itself, what it takes to make one, and what can be changed about it.
+//! The memory, the draft of a new one, and the patch of an existing one.
 
 use serde::{Deserialize, Serialize};
 use tessera_tables::names;
@@ -9,14 +9,14 @@ use super::{
     Tag, Timestamp, Trust,
 };
 
-/// The longest content that is stored, in bytes of UTF-8.
+/// Maximum content in bytes of UTF-8.
 pub const MAX_CONTENT_BYTES: usize = 32 * 1024;
-/// The longest named thing, keyword, session or client, in characters.
+/// Maximum length of an entity, keyword, session or client in characters.
 pub const MAX_NAME_CHARS: usize = 200;
-/// Keywords or named things of one memory, at most.
+/// Maximum number of keywords, and of entities, of one memory.
 pub(crate) const MAX_WORDS: usize = 128;
 
-/// The text of a memory, kept exactly as given: not blank, at most 32 KiB, no NUL.
+/// The text of a memory, exactly as given: not blank, at most 32 KiB, no NUL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Content(String);
@@ -33,7 +33,7 @@ impl TryFrom<String> for Content {
 
     fn try_from(text: String) -> Result<Self, DomainError> {
         if text.trim().is_empty() {
-            return Err(DomainError::invalid("content", "is empty", "say what to remember"));
+            return Err(DomainError::invalid("content", "is empty", "pass the text to remember"));
         }
         if text.len() > MAX_CONTENT_BYTES {
             // The name of a secret may be longer than the credential that it replaces.
@@ -42,11 +42,11 @@ impl TryFrom<String> for Content {
             return Err(DomainError::invalid(
                 "content",
                 problem,
-                "split it, or keep it in a file and store where it is",
+                "split it, or store it in a file and remember the path",
             ));
         }
         if let Some(at) = text.find('\0') {
-            let problem = format!("holds a NUL character at byte {at}");
+            let problem = format!("contains a NUL character at byte {at}");
             return Err(DomainError::invalid("content", problem, "remove it"));
         }
         Ok(Self(text))
@@ -60,96 +60,96 @@ impl From<Content> for String {
 }
 
 names! {
-/// What a memory is about: a fact, a thing, how two things relate, or the person themselves.
+/// The subject of a memory: a fact, a thing, a relation of things, or the person.
 #[derive(PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryType {
-    /// Something that holds.
+    /// A fact.
     #[default]
     Fact = "fact",
-    /// What one named thing is.
+    /// The nature of one named thing.
     Entity = "entity",
-    /// How two or more named things relate.
+    /// The relation of two or more named things.
     Relationship = "relationship",
-    /// About the person who remembers: taste, habits, circumstances.
+    /// About the user: taste, habits, circumstances.
     #[serde(rename = "self")]
     Person = "self",
 }
 }
 
-by_name! { MemoryType, "type", "give fact, entity, relationship or self" }
+by_name! { MemoryType, "type", "use fact, entity, relationship or self" }
 
-/// A memory as the store holds it.
+/// A stored memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
-    /// Identity everywhere.
+    /// Its UUID on all machines.
     #[serde(rename = "uuid")]
     pub id: MemoryUuid,
-    /// Short number in this store.
+    /// Its ID in this store.
     #[serde(rename = "id")]
     pub short_id: ShortId,
     /// The text, verbatim.
     pub content: String,
-    /// At most 20 words that stand for the text in an index.
+    /// At most 20 words that represent the text in an index.
     pub summary: String,
-    /// What kind of knowledge it is.
+    /// Its category.
     pub category: Category,
-    /// What it is about.
+    /// Its subject.
     #[serde(rename = "type")]
     pub kind: MemoryType,
-    /// How much it matters, 0 to 1.
+    /// Its importance, 0 to 1.
     pub importance: Importance,
-    /// Tags, folded, without repeats.
+    /// Tags, normalised and without duplicates.
     pub tags: Vec<Tag>,
-    /// Further words under which the caller wants it found.
+    /// Additional search words from the caller.
     pub keywords: Vec<String>,
-    /// Named things in it.
+    /// Named things in the text.
     pub entities: Vec<String>,
-    /// Where it belongs.
+    /// Its scope.
     pub scope: Scope,
     /// When it became true or was said.
     pub created: Timestamp,
     /// When a field was last changed.
     pub updated: Timestamp,
-    /// When it was last delivered in full.
+    /// When it was last returned in full.
     pub last_accessed: Option<Timestamp>,
-    /// How often it was delivered in full.
+    /// How often it was returned in full.
     pub access_count: u32,
-    /// From when on it is hidden here, because somebody asked for that; never, if absent.
+    /// When it expires, which hides it; never, if absent. Only a request sets this.
     #[serde(default, rename = "expires_at")]
     pub expires: Option<Timestamp>,
-    /// Who brought it in.
+    /// Who created it.
     pub origin: Origin,
-    /// How far it may be believed: see [`Memory::earned_trust`].
+    /// Its trust; see [`Memory::earned_trust`].
     pub trust: Trust,
-    /// The owner's own word on how far it may be believed, whatever brought it in.
+    /// The trust that the owner set, whatever the origin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vouched: Option<Trust>,
-    /// The session it was stored in.
+    /// The session in which it was stored.
     pub session: Option<String>,
-    /// The working directory it was stored from.
+    /// The working directory from which it was stored.
     pub cwd: Option<String>,
-    /// The client program it was stored by.
+    /// The client program that stored it.
     pub client: Option<String>,
-    /// True when it stands for a secret whose value is kept elsewhere.
+    /// True if its whole text is a secret that is stored separately.
     pub sensitive: bool,
     /// The store's change counter at its last change.
     pub rev: u64,
     /// When it was deleted, if it was.
     pub deleted: Option<Timestamp>,
-    /// Whose it is, if another user shares it.
+    /// Its owner and permissions, if another user shares it.
     #[serde(flatten)]
     pub share: Option<Share>,
-    /// Who wrote the text as it is, by their name on the team server, if that is not the owner.
+    /// The author of the present text, by their name on the team server, if not the owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited_by: Option<String>,
-    /// The memory of which it is the other text: both were changed apart.
+    /// The memory of which this one is a conflict copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict_of: Option<MemoryUuid>,
-    /// Where it stands, if a file gave it.
+    /// Its position, if it comes from a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<InFile>,
-    /// What a client keeps beside it.
+    /// The client's metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
     /// Typed links from it to others.
@@ -158,19 +158,18 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// True for what stands for a file as a whole: its parts are found, and not it.
+    /// True for the memory of a whole file, whose parts are found instead.
     pub fn is_whole_file(&self) -> bool {
         self.file.as_ref().is_some_and(|file| file.is_whole)
     }
 
-    /// True for what stands in a file: it is the file that says it, and no server is told of it. Another user's file is here
-    /// a memory like any other.
+    /// True for a part of a local file, which is not synced itself. A shared file of another user is an ordinary memory
+    /// here.
     pub fn is_part_of_file(&self) -> bool {
         self.share.is_none() && self.file.as_ref().is_some_and(|file| !file.is_whole)
     }
 
-    /// A memory of which nothing is said but its text: each other field is as it is where nobody gave it, and as a
-    /// removal for good leaves it.
+    /// A memory with only a text. All other fields have their defaults, as after a permanent deletion.
     pub fn blank(id: MemoryUuid, content: String, created: Timestamp) -> Self {
         Self {
             id,
@@ -207,67 +206,67 @@ impl Memory {
         }
     }
 
-    /// True when the lifetime that somebody asked for has ended: it is hidden then, and stays.
+    /// True if it has expired. It is then hidden, but not deleted.
     pub fn is_over(&self, now: Timestamp) -> bool {
         self.expires.is_some_and(|end| end <= now)
     }
 
-    /// Why it is given when it is asked for and never unasked, and what the owner can do about it. `None` for one
-    /// that is the person's own.
+    /// The reason why it is returned only on request, and what the owner can do about it. `None` for the user's own
+    /// memories.
     pub fn why_never_injected(&self) -> Option<String> {
         let short_id = self.short_id.get();
         if self.trust != Trust::Foreign {
             return None;
         }
         Some(match (&self.share, &self.edited_by, self.vouched, &self.origin) {
-            (Some(share), ..) => format!("it is {}'s; store it in your own words to make it yours", share.by),
+            (Some(share), ..) => format!("it belongs to {}; store it in your own words to make it yours", share.by),
             (None, _, Some(Trust::Foreign), _) => {
-                format!("its owner does not vouch for it; `tessera update {short_id} --trust user` does")
+                format!("its owner marked it as unverified; `tessera update {short_id} --trust user` trusts it")
             }
             (None, Some(name), ..) => {
-                format!("{name} wrote its text; `tessera update {short_id} --trust user` vouches for it")
+                format!("{name} wrote the text; `tessera update {short_id} --trust user` trusts it")
             }
             (None, None, _, origin) => {
-                format!("it came from elsewhere ({origin}); `tessera update {short_id} --trust user` makes it yours")
+                format!("it was imported ({origin}); `tessera update {short_id} --trust user` trusts it")
             }
         })
     }
 
-    /// The trust that a memory earns: none of what another user shares, else the owner's word, else none of a text
-    /// that somebody else wrote, else what its origin earns.
+    /// The trust of a memory: `foreign` for another user's memory; otherwise the trust that the owner set; otherwise
+    /// `foreign` for another author's text; otherwise the trust of its origin.
     pub fn earned_trust(&self) -> Trust {
         Trust::earned(self.share.is_some(), self.vouched, self.edited_by.is_some(), &self.origin)
     }
 }
 
-/// What is given to store a memory; what is left out is derived.
+/// The data for storing a memory. Missing fields are derived.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Draft {
-    /// Identity chosen by the caller (imports); made anew if absent.
+    /// A UUID chosen by the caller (imports); new, if absent.
     pub id: Option<MemoryUuid>,
     /// The text. Required.
     pub content: String,
-    /// Category; inferred from cues if absent.
+    /// Category; derived from phrases, if absent.
     pub category: Option<Category>,
-    /// Type; inferred if absent.
+    /// Type; derived, if absent.
     pub kind: Option<MemoryType>,
-    /// Importance; scored by rule if absent.
+    /// Importance; calculated by rules, if absent.
     pub importance: Option<Importance>,
     /// Tags.
     pub tags: Vec<Tag>,
-    /// Further words under which to find it.
+    /// Additional search words.
     pub keywords: Vec<String>,
-    /// Named things; extracted if empty.
+    /// Named things; extracted, if empty.
     pub entities: Vec<String>,
-    /// Where it belongs.
+    /// Its scope.
     pub scope: Scope,
     /// When it became true; now, if absent.
     pub created: Option<Timestamp>,
-    /// From when on it is hidden; never, if absent.
+    /// When it expires; never, if absent.
     pub expires: Option<Timestamp>,
-    /// Who brought it in.
+    /// Who created it.
     pub origin: Origin,
-    /// The owner's word on how far it may be believed; by its origin, if absent.
+    /// The trust that the owner sets; that of the origin, if absent.
     pub vouched: Option<Trust>,
     /// The session.
     pub session: Option<String>,
@@ -275,21 +274,21 @@ pub struct Draft {
     pub cwd: Option<String>,
     /// The client program.
     pub client: Option<String>,
-    /// Where it stands, if a file gives it.
+    /// Its position, if it comes from a file.
     pub file: Option<InFile>,
-    /// What a client keeps beside it.
+    /// The client's metadata.
     pub metadata: Option<Metadata>,
     /// Links from it.
     pub links: Vec<Link>,
-    /// Where it was heard, in words for its history.
+    /// Its source, in words for its history.
     pub reason: Option<String>,
-    /// Where the whole text is to be set aside as one secret: what is said of it in its place.
+    /// The description of a text that is secret as a whole.
     pub sensitive: Option<String>,
-    /// What plugins changed of it, for its history.
+    /// Changes by plugins, for its history.
     pub altered: Vec<Alteration>,
 }
 
-/// What a plugin changed of what was asked for, before it was done.
+/// A plugin's change to a request, before it was performed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alteration {
     /// The plugin.
@@ -299,12 +298,12 @@ pub struct Alteration {
 }
 
 impl Draft {
-    /// A draft of `content` with everything else derived.
+    /// A draft with this text, and everything else derived.
     pub fn new(content: impl Into<String>) -> Self {
         Self { content: content.into(), ..Self::default() }
     }
 
-    /// Checks the free-text fields that have no type of their own.
+    /// Checks the text fields that have no type of their own.
     pub fn check(&self) -> Result<Content, DomainError> {
         check_words("keywords", &self.keywords)?;
         check_words("entities", &self.entities)?;
@@ -316,10 +315,10 @@ impl Draft {
     }
 }
 
-/// Fields of a memory to change; `None` leaves a field as it is.
+/// Changes to a memory; `None` keeps a field.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Patch {
-    /// New text: summary, entities and counts are derived again.
+    /// New text. Summary, entities and token counts are derived again.
     pub content: Option<String>,
     /// New category.
     pub category: Option<Category>,
@@ -327,31 +326,31 @@ pub struct Patch {
     pub kind: Option<MemoryType>,
     /// New importance.
     pub importance: Option<Importance>,
-    /// New tags, replacing the old ones.
+    /// New tags, which replace the old ones.
     pub tags: Option<Vec<Tag>>,
-    /// New keywords, replacing the old ones.
+    /// New keywords, which replace the old ones.
     pub keywords: Option<Vec<String>>,
-    /// New entities, replacing the old ones.
+    /// New entities, which replace the old ones.
     pub entities: Option<Vec<String>>,
     /// New scope.
     pub scope: Option<Scope>,
     /// New expiry; `Some(None)` means never.
     pub expires: Option<Option<Timestamp>>,
-    /// What a client keeps beside it, replacing what was; an empty object for none.
+    /// New metadata, which replaces the old one; an empty object removes it.
     pub metadata: Option<Metadata>,
-    /// The owner's word on how far it may be believed.
+    /// The trust that the owner sets.
     pub vouched: Option<Trust>,
-    /// Where the whole new text is to be set aside as one secret: what is said of it in its place.
+    /// The description of a new text that is secret as a whole.
     pub sensitive: Option<String>,
 }
 
 impl Patch {
-    /// True when nothing would change.
+    /// True if nothing would change.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Checks the free-text fields that have no type of their own.
+    /// Checks the text fields that have no type of their own.
     pub fn check(&self) -> Result<(), DomainError> {
         check_words("keywords", self.keywords.as_deref().unwrap_or_default())?;
         check_words("entities", self.entities.as_deref().unwrap_or_default())?;
@@ -365,23 +364,23 @@ impl Patch {
 
 fn check_tags(tags: &[Tag]) -> Result<(), DomainError> {
     if tags.len() > MAX_TAGS {
-        return Err(DomainError::invalid("tags", format!("{} are too many", tags.len()), "give at most 32"));
+        return Err(DomainError::invalid("tags", format!("{} are too many", tags.len()), "use at most 32"));
     }
     Ok(())
 }
 
-/// True when one of these is longer than any name: no store of a team takes it.
+/// True if one of these is longer than a name may be. A team server would reject it.
 pub(crate) fn has_long_name(words: &[String]) -> bool {
     words.iter().any(|word| word.chars().count() > MAX_NAME_CHARS)
 }
 
 pub(crate) fn check_words(field: &'static str, words: &[String]) -> Result<(), DomainError> {
     if words.len() > MAX_WORDS {
-        return Err(DomainError::invalid(field, "holds too many items", "give at most 128"));
+        return Err(DomainError::invalid(field, "contains too many items", "use at most 128"));
     }
     if has_long_name(words) || words.iter().any(|word| word.contains('\0')) {
-        let fix = "give items of at most 200 characters, without NUL";
-        return Err(DomainError::invalid(field, "holds an item that cannot be stored", fix));
+        let fix = "use items of at most 200 characters, without NUL";
+        return Err(DomainError::invalid(field, "contains an item that cannot be stored", fix));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What a client keeps beside a text: a JSON object that is given back as it came, and means nothing here.
+//! A client's metadata: a JSON object that is stored and returned unchanged.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,13 +10,12 @@ use serde_json::{Map, Value};
 
 use super::DomainError;
 
-/// The longest metadata of a memory, in bytes of its JSON.
+/// Maximum metadata of a memory, in bytes of JSON.
 pub const MAX_METADATA_BYTES: usize = 8 * 1024;
-/// Objects and lists within each other, at most.
+/// Maximum nesting depth of objects and lists.
 const MAX_DEPTH: usize = 8;
 
-/// A JSON object of at most 8 KiB, whose objects and lists stand at most eight deep. An empty one says that there is
-/// none any more.
+/// A JSON object of at most 8 KiB and at most eight levels. An empty one means that there is no metadata any more.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
 pub struct Metadata(Map<String, Value>);
@@ -27,33 +26,33 @@ impl Metadata {
         &self.0
     }
 
-    /// Reads a field that holds metadata from JSON, as [`Self::from_str`] does: for `deserialize_with`.
+    /// Parses metadata for `deserialize_with`, like [`Self::from_str`].
     ///
     /// # Errors
-    /// When they are none.
+    /// If it is not valid metadata.
     pub fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Self>, D::Error> {
         let text: Option<Box<RawValue>> = Option::deserialize(from)?;
         text.filter(|text| text.get() != "null").map(|text| text.get().parse().map_err(D::Error::custom)).transpose()
     }
 
-    /// True where nothing is kept.
+    /// True if it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Shows each text of it: names of fields, and values that are texts with the name of the nearest field.
+    /// Visits each text: the names of fields, and text values with the name of the nearest field.
     pub(crate) fn each_text(&self, see: &mut dyn FnMut(Option<&str>, &str)) {
         each_in_fields(&self.0, None, see);
     }
 
-    /// Lets each text of it be changed, shown as above: what `change` gives takes its place. Two names that become one keep both values:
-    /// the later gets a number.
+    /// Replaces each text by the result of `change`. If two field names become equal, both values are kept, and the
+    /// second name gets a number.
     pub(crate) fn change_texts(&mut self, change: &mut dyn FnMut(Option<&str>, &str) -> Option<String>) {
         self.0 = changed_fields(std::mem::take(&mut self.0), None, change);
     }
 }
 
-/// Reads JSON, with whole numbers of more than 64 bits as texts.
+/// Parses JSON, and keeps integers of more than 64 bits as texts.
 fn exact(text: &str) -> serde_json::Result<Value> {
     let text = text.trim();
     match text.as_bytes().first() {
@@ -74,11 +73,11 @@ fn exact(text: &str) -> serde_json::Result<Value> {
     }
 }
 
-/// Fields that hold what another field of the same object, or the object's own name, says the name of.
+/// Field names for a value whose meaning another field, or the object's own name, gives.
 const VALUES: [&str; 4] = ["value", "val", "content", "data"];
 const NAMES: [&str; 3] = ["name", "key", "label"];
 
-/// What a field is called: `{"name": "password", "value": …}` and `{"password": {"value": …}}` speak of a password.
+/// The meaning of a value: `{"name": "password", "value": …}` and `{"password": {"value": …}}` both contain a password.
 fn called(fields: &Map<String, Value>, name: &str, outer: Option<&str>) -> String {
     if !VALUES.contains(&name) {
         return name.to_owned();
@@ -139,7 +138,7 @@ fn change_in(name: &str, value: &mut Value, change: &mut dyn FnMut(Option<&str>,
     }
 }
 
-/// How many objects and lists stand within each other.
+/// The nesting depth of objects and lists.
 fn depth(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
@@ -157,16 +156,16 @@ impl TryFrom<Value> for Metadata {
 
     fn try_from(value: Value) -> Result<Self, DomainError> {
         if depth(&value) > MAX_DEPTH {
-            return Err(refused(format!("stands more than {MAX_DEPTH} deep"), "give flatter objects"));
+            return Err(refused(format!("is nested more than {MAX_DEPTH} levels deep"), "use flatter objects"));
         }
         let Value::Object(fields) = value else {
-            return Err(refused("is not a JSON object", "give an object such as {\"ticket\":\"A-1\"}"));
+            return Err(refused("is not a JSON object", "use an object such as {\"ticket\":\"A-1\"}"));
         };
         let metadata = Self(fields);
         let bytes = metadata.to_string().len();
         if bytes > MAX_METADATA_BYTES {
             let problem = format!("is {bytes} bytes long, more than {MAX_METADATA_BYTES}");
-            return Err(refused(problem, "keep what is long in the text, or in a file"));
+            return Err(refused(problem, "put long values into the text, or into a file"));
         }
         Ok(metadata)
     }
@@ -181,11 +180,11 @@ impl From<Metadata> for Value {
 impl FromStr for Metadata {
     type Err = DomainError;
 
-    /// From JSON. A whole number of more than 64 bits is kept as text, so that it keeps its digits.
+    /// Parses JSON. An integer of more than 64 bits is kept as text, so that no digit is lost.
     fn from_str(text: &str) -> Result<Self, DomainError> {
-        // The first reading bounds how deep it stands.
+        // The first parse limits the depth.
         let value = serde_json::from_str::<Value>(text).and_then(|_| exact(text));
-        let problem = |_| refused("is not a JSON object", "give an object such as {\"ticket\":\"A-1\"}");
+        let problem = |_| refused("is not a JSON object", "use an object such as {\"ticket\":\"A-1\"}");
         Self::try_from(value.map_err(problem)?)
     }
 }

@@ -1,4 +1,4 @@
-//! The nouns of the engine. They know nothing of text analysis, SQL, JSON-RPC or HTTP.
+//! The types of the engine. They depend neither on text analysis nor on SQL, JSON-RPC or HTTP.
 
 mod budget;
 mod error;

@@ -1,4 +1,4 @@
-//! Who brought a memory in, and how far it may be believed for that.
+//! The origin of a memory, and its trust.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,34 +9,34 @@ use tessera_tables::{names, text_types};
 use super::DomainError;
 use super::error::by_name;
 
-/// Who or what brought a memory in. Set by code, never by a model.
+/// Who created a memory. Code sets it, never a model.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Origin {
-    /// The person, at the command line.
+    /// The user, on the command line.
     #[default]
     User,
     /// An agent, through a tool call.
     Agent,
     /// Learned from a session.
     AutoLearn,
-    /// A turn of a captured conversation: its neighbours in the session give it context.
+    /// A turn of a captured conversation. Its neighbours in the session give it context.
     Conversation,
     /// Another system's data.
     Import,
-    /// A memory file.
+    /// A file.
     File,
     /// Another person, by their name on the team server.
     Shared(String),
 }
 
 impl Origin {
-    /// True when the memories before and after it in its session belong to its meaning.
+    /// True if the memories before and after it in its session give it context.
     pub fn is_captured(&self) -> bool {
         matches!(self, Self::Conversation)
     }
 
-    /// The trust that this origin earns by itself.
+    /// The trust of this origin.
     pub fn trust(&self) -> Trust {
         match self {
             Self::User | Self::File => Trust::User,
@@ -74,7 +74,7 @@ impl FromStr for Origin {
             other => match other.strip_prefix("shared:") {
                 Some(user) if !user.is_empty() => Self::Shared(user.to_owned()),
                 _ => {
-                    let fix = "give user, agent, auto_learn, conversation, import, file or shared:<user>";
+                    let fix = "use user, agent, auto_learn, conversation, import, file or shared:<user>";
                     return Err(DomainError::invalid("origin", "is unknown", fix));
                 }
             },
@@ -85,23 +85,23 @@ impl FromStr for Origin {
 text_types! { Origin: DomainError }
 
 names! {
-/// How far a memory may be believed without a look: the person's own, a model's, or a stranger's.
+/// The trust of a memory: the user's own, a model's, or a stranger's.
 #[derive(PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    /// The person said it.
+    /// The user said it.
     #[default]
     User = "user",
-    /// A model said it in the person's session.
+    /// A model said it in the user's session.
     Model = "model",
-    /// It came from elsewhere: never injected unasked.
+    /// It comes from others and is never injected automatically.
     Foreign = "foreign",
 }
 }
 
 impl Trust {
-    /// The trust that a memory earns, by whether another user shares it, the owner's word on it, whether somebody else
-    /// wrote its text, and what brought it in: see [`super::Memory::earned_trust`].
+    /// The trust of a memory. It depends on whether another user shares it, the trust that the owner set, whether
+    /// somebody else wrote its text, and its origin; see [`super::Memory::earned_trust`].
     pub fn earned(is_shared: bool, vouched: Option<Self>, is_edited: bool, origin: &Origin) -> Self {
         match (is_shared, vouched, is_edited) {
             (true, ..) => Self::Foreign,
@@ -112,7 +112,7 @@ impl Trust {
     }
 }
 
-by_name! { Trust, "trust", "give user, model or foreign" }
+by_name! { Trust, "trust", "use user, model or foreign" }
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! What is asked of recall.
+//! The request of a recall.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,47 +9,47 @@ use tessera_tables::names;
 use super::error::by_name;
 use super::{Category, DomainError, MemoryType, Scope, ShortId, Tag, Timestamp, TokenBudget, TokenProfile};
 
-/// The most rows one recall may return.
+/// Maximum rows of one recall.
 pub const MAX_LIMIT: u32 = 200;
 
 names! {
-/// In which order matches come back.
+/// The order of matches.
 #[derive(Default)]
 pub enum Sort {
-    /// Relevance, with importance, recency and use reordering what is about equally relevant.
+    /// By relevance; importance, recency and use order memories of about equal relevance.
     #[default]
     Hybrid = "hybrid",
-    /// Relevance alone.
+    /// By relevance only.
     Relevance = "relevance",
-    /// The most important first, among what is relevant.
+    /// The most important relevant memories first.
     Importance = "importance",
-    /// The newest first, among what is relevant.
+    /// The newest relevant memories first.
     Recency = "recency",
 }
 }
 
-by_name! { Sort, "sort", "give hybrid, relevance, importance or recency" }
+by_name! { Sort, "sort", "use hybrid, relevance, importance or recency" }
 
 names! {
-/// How the budget is spent.
+/// How the budget is used.
 #[derive(Default)]
 pub enum Packing {
-    /// Details first, then an index of what was not given in full.
+    /// Details first, then an index of the other matches.
     #[default]
     Dual = "dual",
     /// Details only.
     Details = "details",
-    /// Details, and an index of everything: also of what was given in full.
+    /// Details, and an index of all matches, including the details.
     All = "all",
 }
 }
 
-by_name! { Packing, "packing", "give dual, details or all" }
+by_name! { Packing, "packing", "use dual, details or all" }
 
-/// Whether the reply has many rows as short lines in order of time, rather than the best in full.
+/// Whether the reply has many short rows in order of time, instead of the best memories in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Breadth {
-    /// Where the question has the form of one over many memories.
+    /// If the question asks for many memories.
     #[default]
     Auto,
     /// Always.
@@ -66,22 +66,22 @@ impl FromStr for Breadth {
             "auto" => Ok(Self::Auto),
             "on" | "true" => Ok(Self::On),
             "off" | "false" => Ok(Self::Off),
-            _ => Err(DomainError::invalid("breadth", "is unknown", "give auto, on or off")),
+            _ => Err(DomainError::invalid("breadth", "is unknown", "use auto, on or off")),
         }
     }
 }
 
-/// Whether somebody asked for the reply.
+/// Whether somebody requested the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Purpose {
-    /// A person or a model asked: what may help is shown, and further pages are offered.
+    /// A person or a model requested it: possibly helpful memories are included, and further pages offered.
     #[default]
     Asked,
-    /// Nobody asked: what is not clearly to the point is not shown, and nothing of foreign trust is.
+    /// Automatic recall: only clearly relevant memories are included, and none of trust `foreign`.
     Unasked,
 }
 
-/// What a match must be, beside relevant. Items of one list are alternatives; lists combine.
+/// Conditions for matches. Items of one list are alternatives; different lists are combined.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filters {
     /// Any of these categories.
@@ -90,42 +90,43 @@ pub struct Filters {
     pub types: Vec<MemoryType>,
     /// Any of these tags.
     pub tags: Vec<Tag>,
-    /// Any of these named things, case ignored.
+    /// Any of these entities, case-insensitive.
     pub entities: Vec<String>,
-    /// Any of these scopes, and no other.
+    /// Only these scopes.
     pub scopes: Vec<Scope>,
-    /// Created at or after.
+    /// Created at or after this time.
     pub since: Option<Timestamp>,
-    /// Created before.
+    /// Created before this time.
     pub until: Option<Timestamp>,
     /// Shared by this user.
     pub shared_by: Option<String>,
-    /// Leave out what came from elsewhere (trust `foreign`).
+    /// Without memories of trust `foreign`.
     pub own_only: bool,
 }
 
 impl Filters {
-    /// True when every memory passes.
+    /// True if every memory passes.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Where the next page of a recall begins. It names memories, not ranks: those may change while others write.
+/// Where the next page of a recall begins. It names memories instead of ranks, because ranks may change while others
+/// write.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cursor {
-    /// The first match after all that were shown, by its ID; 0 where there is none.
+    /// The ID of the next match after all shown ones; 0 if there is none.
     pub next: u32,
-    /// The match after that one, for when that one is gone; 0 where there is none.
+    /// The ID of the match after that, in case `next` is deleted; 0 if there is none.
     pub then: u32,
-    /// Matches before `next` that had no room, by their IDs: at most [`Cursor::MAX_PASSED`].
+    /// The IDs of matches before `next` that did not fit: at most [`Cursor::MAX_PASSED`].
     pub passed: Vec<u32>,
-    /// Three digits that tie the cursor to its question.
+    /// A three-digit check sum of the question.
     pub check: u16,
 }
 
 impl fmt::Display for Cursor {
-    /// Digits and hyphens only, so that its tokens are counted by rule.
+    /// Digits and hyphens only, so that its tokens can be counted by a rule.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.check)?;
         self.numbers().try_for_each(|number| write!(f, "-{number}"))
@@ -136,7 +137,7 @@ impl FromStr for Cursor {
     type Err = DomainError;
 
     fn from_str(text: &str) -> Result<Self, DomainError> {
-        let bad = || DomainError::invalid("cursor", "is not one of ours", "pass next_cursor back unchanged");
+        let bad = || DomainError::invalid("cursor", "is not a cursor of Tessera", "pass next_cursor unchanged");
         let (check, numbers) = text.trim().split_once('-').ok_or_else(bad)?;
         let check = check.parse().map_err(|_| bad())?;
         let numbers: Vec<u32> =
@@ -151,62 +152,62 @@ impl FromStr for Cursor {
 }
 
 impl Cursor {
-    /// Matches that a page may pass over.
+    /// Maximum number of matches that a page may skip.
     pub const MAX_PASSED: usize = 2;
 
-    /// The numbers that stand after its check, each after a hyphen.
+    /// The numbers after the check sum, each after a hyphen.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
         [self.next, self.then].into_iter().chain(self.passed.iter().copied())
     }
 
-    /// The dearest cursor where no match has a higher ID, in tokens.
+    /// The cursor with the most tokens if no match has a higher ID.
     pub(crate) fn dearest(highest: u32) -> Self {
         Self { next: highest, then: highest, passed: vec![highest; Self::MAX_PASSED], check: 100 }
     }
 }
 
-/// One question to the memory.
+/// One question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecallRequest {
     /// The question, in any words and any language.
     pub query: String,
-    /// Further words for it, at a lower weight.
+    /// Additional search words with a lower weight.
     pub expanded_query: Option<String>,
-    /// What the reply may cost.
+    /// The budget of the reply.
     pub budget: TokenBudget,
-    /// Whose tokens the budget counts.
+    /// The token profile of the budget.
     pub profile: TokenProfile,
-    /// Rows of index and details together, 1 to 200.
+    /// Maximum rows of index and details together, 1 to 200.
     pub limit: u32,
-    /// More rows were asked for than one page may have: the reply says where it ends.
+    /// True if more rows were requested than one page may have. The reply says so.
     pub is_limited: bool,
-    /// What a match must be.
+    /// Conditions for matches.
     pub filters: Filters,
-    /// The current project: its memories and global ones come first.
+    /// The current project. Its memories and global ones rank first.
     pub scope: Option<Scope>,
-    /// In which order.
+    /// The order.
     pub sort: Sort,
-    /// How the budget is spent.
+    /// How the budget is used.
     pub packing: Packing,
     /// Whether many short rows are wanted.
     pub breadth: Breadth,
-    /// Where to go on.
+    /// Where to continue.
     pub cursor: Option<Cursor>,
-    /// Return the score parts and what was left out.
+    /// Return the score parts and the omitted matches.
     pub explain: bool,
-    /// Where nothing matches: show all that is below the relevance floor, not only the best of it.
+    /// If nothing matches: show all low-confidence matches, not only the best.
     pub weak: bool,
-    /// Whether somebody asked.
+    /// Whether somebody requested the reply.
     pub purpose: Purpose,
-    /// Memories that are not to be shown: those a session was given before.
+    /// Memories to skip, because the session already received them.
     pub exclude: BTreeSet<ShortId>,
 }
 
 impl RecallRequest {
-    /// Rows of a page where nobody says how many.
+    /// The default number of rows per page.
     pub const DEFAULT_LIMIT: u32 = 20;
 
-    /// A question with every setting at its default: 1000 tokens, 20 rows, hybrid order.
+    /// A question with defaults: 1000 tokens, 20 rows, hybrid order.
     pub fn new(query: impl Into<String>) -> Self {
         Self {
             query: query.into(),
@@ -228,15 +229,16 @@ impl RecallRequest {
         }
     }
 
-    /// The limit of a client that may ask for more than one page has: what it gets, and whether that is less.
+    /// The limit for a client that may request more than one page has. Returns the effective limit, and whether it is
+    /// lower than requested.
     ///
     /// # Errors
-    /// When it is 0.
+    /// If it is 0.
     pub fn bounded_limit(limit: u32) -> Result<(u32, bool), DomainError> {
         Self::checked_limit(limit.min(MAX_LIMIT)).map(|bounded| (bounded, bounded < limit))
     }
 
-    /// The limit, checked.
+    /// A checked limit.
     pub fn checked_limit(limit: u32) -> Result<u32, DomainError> {
         if (1..=MAX_LIMIT).contains(&limit) {
             return Ok(limit);

@@ -1,4 +1,4 @@
-//! Where a memory belongs: everywhere, or to one project.
+//! The scope of a memory: global, or one project.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -8,14 +8,14 @@ use tessera_tables::{displays, text_types};
 
 use super::DomainError;
 
-/// A project's identity (a remote, a path, or a declared name), or global.
+/// Global, or the identity of a project: a git remote, a path, or a declared name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Scope {
-    /// Holds in every project.
+    /// Valid in every project.
     #[default]
     Global,
-    /// Holds in the project of this identity.
+    /// Valid in this project.
     Project(String),
 }
 
@@ -23,7 +23,7 @@ const GLOBAL: &str = "global";
 const MAX_SCOPE_CHARS: usize = 300;
 
 impl Scope {
-    /// The identity as stored: `global`, or the project's.
+    /// The scope as stored: `global`, or the project's identity.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Global => GLOBAL,
@@ -41,14 +41,14 @@ impl FromStr for Scope {
             return Ok(Self::Global);
         }
         if identity.chars().count() > MAX_SCOPE_CHARS || identity.chars().any(char::is_control) {
-            let fix = "give a project name or path of at most 300 characters";
-            return Err(DomainError::invalid("scope", "is not a project identity", fix));
+            let fix = "use a project name or path of at most 300 characters";
+            return Err(DomainError::invalid("scope", "is not a valid project name", fix));
         }
         Ok(Self::Project(identity.into_owned()))
     }
 }
 
-/// An address without the user and the password that stand in it: they are nobody's project.
+/// An address without its user and password, which do not identify a project.
 fn without_user(identity: &str) -> Cow<'_, str> {
     let parts = identity.split_once("://").and_then(|(scheme, rest)| {
         let end = rest.find('/').unwrap_or(rest.len());

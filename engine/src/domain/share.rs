@@ -1,4 +1,4 @@
-//! What another user allows.
+//! The permissions that another user gives.
 
 use serde::{Deserialize, Serialize};
 use tessera_tables::names;
@@ -6,26 +6,26 @@ use tessera_tables::names;
 use super::error::by_name;
 
 names! {
-/// What may be done with a memory that another user shares.
+/// What may be done with another user's shared memory.
 #[derive(PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
     /// Read it.
     Read = "read",
-    /// Change its text and details too, but neither its tags nor its being there.
+    /// Also change its text and details, but not its tags, and not delete it.
     Write = "write",
 }
 }
 
-by_name! { Permission, "permission", "give read or write" }
+by_name! { Permission, "permission", "use read or write" }
 
-/// Whose a memory of another user is, and what they allow.
+/// The owner of another user's memory, and the permission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
     /// The owner, by their name on the team server.
     #[serde(rename = "shared_by")]
     pub by: String,
-    /// What they allow.
+    /// The permission.
     #[serde(rename = "share_permission")]
     pub permission: Permission,
 }

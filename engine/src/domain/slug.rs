@@ -1,4 +1,4 @@
-//! Categories and tags: short names that fold case and spelling, so that one thing has one name.
+//! Categories and tags: short names in normalised case and spelling, so that one thing has one name.
 
 use std::str::FromStr;
 
@@ -9,23 +9,23 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::DomainError;
 
-/// Tags of one memory, at most.
+/// Maximum number of tags of one memory.
 pub const MAX_TAGS: usize = 32;
 const MAX_SLUG_CHARS: usize = 64;
 
-/// What kind of knowledge a memory is: one of the five known categories, or any slug.
+/// The category of a memory: one of the five known ones, or any slug.
 ///
-/// Case and singular or plural are folded for the known ones (`Preference` is `preferences`).
+/// Known ones are recognised in any case, singular or plural (`Preference` is `preferences`).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Category(String);
 
 impl Category {
-    /// Plain facts: the default.
+    /// Facts, the default.
     pub const FACTS: &str = "facts";
-    /// What the person likes and how they want things done.
+    /// What the user likes and how they want things done.
     pub const PREFERENCES: &str = "preferences";
-    /// What was decided, and why.
+    /// Decisions with their reasons.
     pub const DECISIONS: &str = "decisions";
 
     /// The slug.
@@ -68,19 +68,19 @@ impl Tag {
         &self.0
     }
 
-    /// Reads a comma-separated list, ignoring empty items and repeats.
+    /// Parses a comma-separated list. Empty items and duplicates are skipped.
     pub fn list(text: &str) -> Result<Vec<Self>, DomainError> {
         let tags = text.split(',').filter(|item| !item.trim().is_empty()).map(str::parse);
         Self::unique(tags.collect::<Result<Vec<_>, _>>()?)
     }
 
-    /// Drops repeats, keeps the order, and refuses more than [`MAX_TAGS`].
+    /// Removes duplicates, keeps the order, and rejects more than [`MAX_TAGS`].
     pub fn unique(tags: Vec<Self>) -> Result<Vec<Self>, DomainError> {
         let mut seen = std::collections::BTreeSet::new();
         let unique: Vec<Self> = tags.into_iter().filter(|tag| seen.insert(tag.clone())).collect();
         if unique.len() > MAX_TAGS {
             let problem = format!("{} tags are too many", unique.len());
-            return Err(DomainError::invalid("tags", problem, "give at most 32"));
+            return Err(DomainError::invalid("tags", problem, "use at most 32"));
         }
         Ok(unique)
     }
@@ -100,17 +100,18 @@ displays! { Category, Tag }
 fn slug(field: &'static str, text: &str) -> Result<String, DomainError> {
     let folded: String = text.trim().to_lowercase().nfc().collect();
     let slug = folded.split([' ', '\t']).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");
-    // A credential is known by its letters and the words before it: it stays as it was said until it is taken out.
+    // Normalising would make a credential unrecognisable, so such a text stays unchanged until the credential is
+    // removed.
     let slug = if slug == text.trim() || is_clean(text) { slug } else { text.trim().to_owned() };
     if slug.is_empty() {
-        return Err(DomainError::invalid(field, "is empty", "give a short name"));
+        return Err(DomainError::invalid(field, "is empty", "use a short name"));
     }
     if slug.chars().count() > MAX_SLUG_CHARS {
-        return Err(DomainError::invalid(field, "is too long", "give at most 64 characters"));
+        return Err(DomainError::invalid(field, "is too long", "use at most 64 characters"));
     }
     if slug.chars().any(|c| c.is_control() || matches!(c, ',' | '"')) {
-        let fix = "leave out commas, double quotes and control characters";
-        return Err(DomainError::invalid(field, "holds a character it cannot hold", fix));
+        let fix = "remove commas, double quotes and control characters";
+        return Err(DomainError::invalid(field, "contains a character that is not allowed", fix));
     }
     Ok(slug)
 }

@@ -1,4 +1,4 @@
-//! Points in time, and clocks that are passed in rather than read.
+//! Points in time, and clocks that are passed as arguments.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use tessera_tables::text_types;
 
 use super::DomainError;
 
-/// A point in time: microseconds since 1970-01-01 UTC. Shown as RFC 3339.
+/// A point in time: microseconds since 1970-01-01 UTC. Displayed in RFC 3339.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Timestamp(i64);
@@ -16,7 +16,7 @@ pub struct Timestamp(i64);
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 impl Timestamp {
-    /// Wraps microseconds since the epoch; times before 1970 or after 9999 are moved to the nearest of the two.
+    /// Wraps microseconds since the epoch. Times before 1970 or after 9999 are limited to this range.
     pub const fn from_micros(micros: i64) -> Self {
         const LAST: i64 = 253_402_207_200_000_000;
         if micros < 0 {
@@ -38,17 +38,17 @@ impl Timestamp {
         u32::try_from(self.0 / 60_000_000).unwrap_or(u32::MAX)
     }
 
-    /// This time moved by whole days (may be negative).
+    /// This time plus a number of days, which may be negative.
     pub const fn plus_days(self, days: i64) -> Self {
         Self::from_micros(self.0.saturating_add(days.saturating_mul(MICROS_PER_DAY)))
     }
 
-    /// Calendar date in UTC.
+    /// The date in UTC.
     pub fn date(self) -> jiff::civil::Date {
         self.date_in(jiff::tz::TimeZone::UTC)
     }
 
-    /// Calendar date in a time zone.
+    /// The date in a time zone.
     pub fn date_in(self, zone: jiff::tz::TimeZone) -> jiff::civil::Date {
         jiff::Timestamp::from_microsecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_zoned(zone).date()
     }
@@ -64,32 +64,33 @@ impl fmt::Display for Timestamp {
 impl FromStr for Timestamp {
     type Err = DomainError;
 
-    /// Reads RFC 3339 (`2026-03-02T09:15:00Z`), and in the time zone of this machine a time without a zone
-    /// (`2026-03-02T09:15`) or a bare date (`2026-03-02`, its midnight).
+    /// Parses RFC 3339 (`2026-03-02T09:15:00Z`). A time without a zone (`2026-03-02T09:15`) and a date (`2026-03-02`,
+    /// midnight) are in the time zone of this machine.
     fn from_str(text: &str) -> Result<Self, DomainError> {
         let text = text.trim();
         if let Ok(time) = text.parse::<jiff::Timestamp>() {
             return Ok(Self::from_micros(time.as_microsecond()));
         }
-        // How others write "for ever". There is no such time: somewhere on earth it would be the year 10000.
+        // Others use this date for "for ever". It is not valid here, because somewhere on earth it would be in the year
+        // 10000.
         if text.starts_with("9999-12-31") {
             return Ok(Self::from_micros(jiff::Timestamp::MAX.as_microsecond()));
         }
-        // The name of a zone without an offset would be read past.
+        // The parser would ignore the name of a zone without an offset.
         let is_named = text.contains('[');
         let read = if is_named { Err(()) } else { text.parse::<jiff::civil::DateTime>().map_err(drop) };
         read.and_then(|time| time.to_zoned(jiff::tz::TimeZone::system()).map_err(drop))
             .map(|zoned| Self::from_micros(zoned.timestamp().as_microsecond()))
             .map_err(|()| {
-                let fix = "write 2026-03-02, 2026-03-02T09:15 in your own time zone, or 2026-03-02T09:15:00Z";
-                DomainError::invalid("time", "is neither a date nor a time", fix)
+                let fix = "use 2026-03-02, 2026-03-02T09:15 in your own time zone, or 2026-03-02T09:15:00Z";
+                DomainError::invalid("time", "is not a valid date or time", fix)
             })
     }
 }
 
 text_types! { Timestamp: DomainError }
 
-/// Where the time comes from: passed in, so that tests and replays choose it.
+/// A source of the time, passed as an argument so that tests and replays can set it.
 pub trait Clock: Send + Sync {
     /// The time now.
     fn now(&self) -> Timestamp;
@@ -100,16 +101,16 @@ pub trait Clock: Send + Sync {
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's clock")]
+    #[expect(clippy::disallowed_methods, reason = "the only place that reads the machine's clock")]
     fn now(&self) -> Timestamp {
         Timestamp::from_micros(jiff::Timestamp::now().as_microsecond())
     }
 }
 
-/// A clock that stands still: for tests, demos and evaluations.
+/// A clock that stands still, for tests, demos and evaluations.
 #[derive(Debug, Clone, Copy)]
 pub struct FixedClock(
-    /// The time it always tells.
+    /// The time it returns.
     pub Timestamp,
 );
 

@@ -1,4 +1,4 @@
-//! Phrases that say what a note is: a standing wish, a decision, a person, a relation.
+//! Phrases that show what a text is: a lasting preference, a decision, a statement about a person, a relation.
 
 use tessera_tables::words;
 
@@ -6,7 +6,7 @@ use super::scan::{after, end_of, is_boundary, next, within, words};
 use crate::domain::{Category, MemoryType};
 use crate::text::{is_digit, is_letter, is_word};
 
-/// A phrase: its parts in order, of each one of several forms, in lower case. A form may be empty.
+/// A phrase: parts in order, each with alternative forms in lower case. A form may be empty.
 pub(super) type Phrase = &'static [&'static [&'static str]];
 
 const STANDING: &[Phrase] = &[
@@ -41,10 +41,10 @@ const RELATION: &[Phrase] = &[
     &[&["belongs to", "is part of", "talks to", "calls", "replaces", "written by", "uses"]],
 ];
 const SPEAKER: &[&str] = &["i", "my", "me", "user", "the user"];
-/// What a speaker says of themselves: words that begin so.
+/// Beginnings of phrases in which speakers describe themselves.
 const OF_SELF: &[&str] = words!(include_str!("of_self.txt"));
 
-/// True when one of the phrases stands in a text, in whole words.
+/// True if a text contains one of the phrases in whole words.
 pub(super) fn says(text: &str, phrases: &[Phrase]) -> bool {
     let phrases: Vec<(u32, Phrase)> = phrases.iter().map(|phrase| (letters(phrase), *phrase)).collect();
     words(text).any(|(at, word)| {
@@ -53,7 +53,8 @@ pub(super) fn says(text: &str, phrases: &[Phrase]) -> bool {
     })
 }
 
-/// A bit for the letter that a word begins with; all for a word that begins otherwise: some characters are forms of letters.
+/// A bit for the first letter of a word. All bits for a word that begins with another character, because some
+/// characters are forms of letters.
 fn letter(word: &str) -> u32 {
     match word.bytes().next().map(|byte| byte.to_ascii_lowercase()) {
         Some(byte @ b'a'..=b'z') => 1 << (byte - b'a'),
@@ -61,24 +62,24 @@ fn letter(word: &str) -> u32 {
     }
 }
 
-/// The letters that a phrase may begin with: most words of a text begin with others.
+/// The possible first letters of a phrase. Most words of a text begin with others, and are skipped quickly.
 fn letters(parts: &[&[&str]]) -> u32 {
     let Some((forms, rest)) = parts.split_first() else { return u32::MAX };
     forms.iter().map(|form| if form.is_empty() { letters(rest) } else { letter(form) }).fold(0, |all, one| all | one)
 }
 
-/// True when the parts of a phrase follow each other from a place on, in any of their forms, and end a word.
+/// True if the parts of a phrase follow one another from a position, and end at the end of a word.
 fn fits(text: &str, at: usize, parts: &[&[&str]]) -> bool {
     let Some((forms, rest)) = parts.split_first() else { return is_boundary(text, at) };
     forms.iter().any(|form| after(text, at, form).is_some_and(|end| fits(text, end, rest)))
 }
 
-/// True when a text states a lasting wish or rule (always, never, I prefer, from now on …).
+/// True if a text states a lasting preference or rule (always, never, I prefer, from now on …).
 pub fn is_standing(text: &str) -> bool {
     says(text, STANDING)
 }
 
-/// True when a text says what was decided.
+/// True if a text states a decision.
 pub(super) fn is_decision(text: &str) -> bool {
     says(text, DECISION) || words(text).any(|(at, _)| is_for_a_reason(text, at))
 }
@@ -90,7 +91,7 @@ fn is_for_a_reason(text: &str, at: usize) -> bool {
     places.any(|place| after(text, place, " because").is_some_and(|end| is_boundary(text, end)))
 }
 
-/// The category a text falls in when its author names none.
+/// The category of a text whose author named none.
 pub fn category(text: &str) -> Category {
     let slug = if is_decision(text) {
         Category::DECISIONS
@@ -104,8 +105,8 @@ pub fn category(text: &str) -> Category {
     slug.parse().unwrap_or_default()
 }
 
-/// The type of a text when its author names none: `self` for a statement about the speaker,
-/// `relationship` for a relation between two or more named things, `entity` for what one thing is.
+/// The type of a text whose author named none: `self` for a statement about the speaker, `relationship` for a relation
+/// of two or more named things, `entity` for the nature of one thing.
 pub fn kind(text: &str, entities: &[String]) -> MemoryType {
     if words(text).any(|(at, _)| is_about_self(text, at)) {
         MemoryType::Person
@@ -118,17 +119,17 @@ pub fn kind(text: &str, entities: &[String]) -> MemoryType {
     }
 }
 
-/// A speaker, and soon after in the same line what one says of oneself.
+/// A speaker, followed in the same line by a description of themselves.
 fn is_about_self(text: &str, at: usize) -> bool {
     let ends = SPEAKER.iter().filter_map(|speaker| after(text, at, speaker)).filter(|end| is_boundary(text, *end));
     let is_told = |place: usize| OF_SELF.iter().any(|words| after(text, place, words).is_some());
     ends.into_iter().any(|end| within(text, end, 40).any(|place| is_boundary(text, place) && is_told(place)))
 }
 
-/// A text that begins with a name and says what that is: `The exporter is a …`.
+/// A text that begins with a name and says what it is: `The exporter is a …`.
 fn defines(text: &str) -> bool {
     let start = end_of(text, 0, usize::MAX, |character| !is_word(character));
-    // The iota that is written below a letter is one of its forms, and so in the class of letters in any case.
+    // The iota subscript is a form of a letter, so it belongs to the class of letters in any case.
     let Some(first) = next(text, start).filter(|first| is_letter(*first) || is_digit(*first) || *first == '\u{345}')
     else {
         return false;

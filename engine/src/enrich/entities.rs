@@ -1,5 +1,4 @@
-//! Named things in a text: capitalised names, identifiers, acronyms, code spans, quoted terms,
-//! addresses and mentions.
+//! Named things in a text: capitalised names, identifiers, acronyms, code spans, quoted terms, addresses and mentions.
 
 use std::collections::BTreeSet;
 
@@ -7,13 +6,13 @@ use super::spans::{addresses, code_spans, identifiers, mentions, names, quoted};
 use crate::domain::MAX_NAME_CHARS;
 use crate::text::{fold, is_stop_word, sentences};
 
-/// Entities kept of one text, at most.
+/// Maximum number of entities of one text.
 pub const MAX_ENTITIES: usize = 12;
 
-/// The named things of a text, in the order they appear, without repeats (case ignored).
+/// The named things of a text in order of appearance, without duplicates (case-insensitive).
 ///
-/// A capitalised word that opens a sentence counts only when it is capitalised elsewhere too, or
-/// more words of a name follow.
+/// A capitalised word at the beginning of a sentence counts only if it is also capitalised elsewhere, or if it is part
+/// of a longer name.
 pub fn entities(text: &str) -> Vec<String> {
     let mut found = Found::default();
     for (at, name) in code_spans(text).chain(quoted(text)).chain(mentions(text)).chain(identifiers(text)) {
@@ -53,7 +52,7 @@ impl Found {
     fn add(&mut self, at: usize, name: &str) {
         let name = name.trim().trim_end_matches(['.', ',', ':', ';']).trim_end_matches("'s").trim_end_matches("’s");
         let words = name.split(' ').count();
-        // A heading in capitals is a run of many, and no name.
+        // A heading in capitals has many capitalised words in a row, and is not a name.
         let is_noise =
             !(2..=MAX_NAME_CHARS).contains(&name.chars().count()) || (words == 1 && is_stop_word(&fold(name)));
         if !is_noise && name.chars().any(char::is_alphanumeric) {

@@ -1,4 +1,4 @@
-//! How much a text matters, by rule, when its author does not say.
+//! Calculates the importance of a text by rules, if its author does not set it.
 
 use super::cues::{Phrase, is_decision, is_standing, says};
 use super::scan::{after, next, words};
@@ -12,10 +12,10 @@ const URGENT: &[Phrase] = &[
 const HEDGED: &[Phrase] =
     &[&[&["maybe", "perhaps", "might", "probably", "not sure", "i think", "could be", "possibly", "seem", "seems"]]];
 
-/// The importance of a text: 0.40, and
-/// +0.20 for a standing wish or rule, +0.15 for a decision, +0.15 for what is urgent or dangerous,
-/// +0.10 for something concrete (a number, path, identifier or code span),
-/// −0.15 when hedged, −0.10 when it is a question, −0.15 for fewer than four words; within 0.05 to 0.95.
+/// The importance of a text. It starts at 0.40. It gains 0.20 for a lasting preference or rule, 0.15 for a decision,
+/// 0.15 for something urgent or dangerous, and 0.10 for something concrete (a number, path, identifier or code span).
+/// It loses 0.15 for uncertain words, 0.10 for a question, and 0.15 for fewer than four words. It is limited to
+/// 0.05–0.95.
 pub fn importance(text: &str) -> Importance {
     let mut percent = 40_i32;
     let words = text.split_whitespace().count();
@@ -37,7 +37,7 @@ fn is_urgent(text: &str) -> bool {
     says(text, URGENT) || words(text).any(opens)
 }
 
-/// A number, a code span, a path, or a word that is written like an identifier.
+/// A number, a code span, a path, or a word written like an identifier.
 fn is_concrete(text: &str) -> bool {
     let has_path = || {
         let mut slashes = text.match_indices('/').map(|(at, _)| at);
@@ -56,14 +56,14 @@ fn is_concrete(text: &str) -> bool {
         || words(text).any(|(_, word)| has_joint(word) || has_hump(word))
 }
 
-/// True for a word with an underscore inside it: `max_tokens`.
+/// True for a word with an underscore inside: `max_tokens`.
 pub(super) fn has_joint(word: &str) -> bool {
     let mut inner = word.chars();
     let _outer = (inner.next(), inner.next_back());
     inner.any(|character| character == '_')
 }
 
-/// True for a word that begins in lower case and goes on in upper case: `parseRequest`.
+/// True for a word that begins in lower case and continues with upper case: `parseRequest`.
 pub(super) fn has_hump(word: &str) -> bool {
     let rest = word.trim_start_matches(is_lower);
     rest.len() < word.len() && rest.starts_with(is_upper)

@@ -1,5 +1,5 @@
-//! What is derived from a text once, when it is written: summary, entities, category, type and
-//! importance. Rules only: no model, no clock, no storage. A lifetime is never derived: somebody asks for one.
+//! Derives summary, entities, category, type and importance from a text, once per write. It uses rules only: no model,
+//! no clock, no storage. An expiry is never derived, only requested.
 
 mod cues;
 mod entities;

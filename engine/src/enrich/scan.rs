@@ -1,38 +1,37 @@
-//! Moving through a text by characters and words, as the patterns do that define what is derived from it.
+//! Moves through a text by characters and words, for the patterns in this module.
 //!
-//! The rules of this room were patterns of the crate `regex` once, and still mean what those say: the tests in
-//! `engine/tests/enrich` compare. Written out, they need no automata, which took longer to build than everything else
-//! that storing a memory does.
+//! These functions replace regular expressions of the crate `regex` with the same meaning; the tests in
+//! `engine/tests/enrich` compare them. Compiling the expressions took longer than everything else in storing a memory.
 
 use crate::text::is_word;
 
-/// The text from a place on.
+/// The text from a position.
 pub(super) fn tail(text: &str, at: usize) -> &str {
     text.get(at..).unwrap_or_default()
 }
 
-/// The character that begins at a place.
+/// The character that begins at a position.
 pub(super) fn next(text: &str, at: usize) -> Option<char> {
     tail(text, at).chars().next()
 }
 
-/// The character that ends at a place.
+/// The character that ends at a position.
 fn previous(text: &str, at: usize) -> Option<char> {
     text.get(..at)?.chars().next_back()
 }
 
-/// The end of the characters from a place on, `most` of them at most, that are `wanted`.
+/// The end of a run of `wanted` characters from a position, at most `most` characters.
 pub(super) fn end_of(text: &str, at: usize, most: usize, wanted: impl Fn(char) -> bool) -> usize {
     let run = tail(text, at).chars().take(most).take_while(|character| wanted(*character));
     at + run.map(char::len_utf8).sum::<usize>()
 }
 
-/// True where a word begins or ends: `\b`.
+/// True at the beginning or end of a word: `\b`.
 pub(super) fn is_boundary(text: &str, at: usize) -> bool {
     previous(text, at).is_some_and(is_word) != next(text, at).is_some_and(is_word)
 }
 
-/// The words of a text and where they begin: everything between two places where [`is_boundary`] holds.
+/// The words of a text with their positions: everything between two positions where [`is_boundary`] is true.
 pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -42,12 +41,12 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Where words end up that a place of a text begins with, in whatever case; they are given in lower case.
+/// The end of the given lower-case words, if the text has them in any case at a position.
 pub(super) fn after(text: &str, at: usize, words: &str) -> Option<usize> {
-    // No character has fewer bytes than the letter that it is a form of.
+    // No character has fewer bytes than the ASCII letter of which it is a form.
     let head = text.as_bytes().get(at..at + words.len())?;
     let differs = |(found, wanted): (&u8, u8)| found.is_ascii() && found.to_ascii_lowercase() != wanted;
-    // Most words differ in their first letter.
+    // Most words differ in their first letter, so this check is fast.
     if head.iter().zip(words.bytes()).any(differs) {
         return None;
     }
@@ -64,7 +63,7 @@ pub(super) fn after(text: &str, at: usize, words: &str) -> Option<usize> {
     Some(at + found.offset())
 }
 
-/// As an ASCII letter in lower case, if it is one in another form: ſ is an s and the Kelvin sign a k.
+/// The ASCII letter in lower case, also for its other forms: ſ is an s and the Kelvin sign is a k.
 fn in_lower_case(character: char) -> char {
     match character {
         'ſ' => 's',
@@ -73,7 +72,7 @@ fn in_lower_case(character: char) -> char {
     }
 }
 
-/// The places within `most` characters from `at` on, in the same line.
+/// The positions within `most` characters from `at`, in the same line.
 pub(super) fn within(text: &str, at: usize, most: usize) -> impl Iterator<Item = usize> {
     let line = tail(text, at).char_indices().take(most).take_while(|(_, character)| *character != '\n');
     std::iter::once(at).chain(line.map(move |(offset, character)| at + offset + character.len_utf8()))

@@ -1,15 +1,15 @@
-//! The spans of a text that name something, each kind by its own rule: where they begin, and what they are.
+//! The spans of a text that name something. Each kind has its own rule.
 
 use super::importance::{has_hump, has_joint};
 use super::scan::{end_of, next, tail, words};
 use crate::text::{is_digit, is_letter, is_lower, is_upper, is_word};
 
-/// What stands between backticks, of 2 to 60 characters of one line.
+/// Text between backticks, 2 to 60 characters in one line.
 pub(super) fn code_spans(text: &str) -> impl Iterator<Item = (usize, &str)> {
     enclosed(text, &['`'], &['`'], 2..=60)
 }
 
-/// What stands in double quotation marks, of 3 to 40 characters of one line.
+/// Text in double quotation marks, 3 to 40 characters in one line.
 pub(super) fn quoted(text: &str) -> impl Iterator<Item = (usize, &str)> {
     enclosed(text, &['"', '“'], &['"', '”'], 3..=40)
 }
@@ -39,7 +39,7 @@ fn enclosed<'a>(
     })
 }
 
-/// `@name` after white space or at the beginning: the name, of at most 40 characters.
+/// `@name` after white space or at the beginning: the name, at most 40 characters.
 pub(super) fn mentions(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.match_indices('@').filter_map(|(at, _)| {
         let is_apart = text.get(..at)?.chars().next_back().is_none_or(char::is_whitespace);
@@ -48,12 +48,12 @@ pub(super) fn mentions(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Words that are written like identifiers and acronyms.
+/// Words written like identifiers or acronyms.
 pub(super) fn identifiers(text: &str) -> impl Iterator<Item = (usize, &str)> {
     words(text).filter(|(_, word)| has_hump(word) || has_humps(word) || has_joint(word) || is_acronym(word))
 }
 
-/// Two or more parts, each of a letter in upper case and some in lower case: `TokenBudget`.
+/// Two or more parts, each an upper-case letter followed by lower-case letters: `TokenBudget`.
 fn has_humps(word: &str) -> bool {
     let (mut rest, mut parts) = (word, 0);
     while let Some(after) = rest.strip_prefix(is_upper) {
@@ -66,7 +66,7 @@ fn has_humps(word: &str) -> bool {
     parts >= 2 && rest.is_empty()
 }
 
-/// Two or more letters in upper case, and digits among or behind them.
+/// Two or more upper-case letters, with digits among or after them.
 fn is_acronym(word: &str) -> bool {
     let mut letters = word.chars();
     letters.next().is_some_and(is_upper)
@@ -74,9 +74,9 @@ fn is_acronym(word: &str) -> bool {
         && letters.all(|character| is_upper(character) || is_digit(character))
 }
 
-/// Addresses: of mail whole, of the web the host.
+/// Addresses: a mail address as a whole, and the host of a web address.
 pub(super) fn addresses(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    // Until there, no mail address begins: it would have to be what was looked at before.
+    // No mail address can begin before this position, because that part has already been checked.
     let (mut at, mut no_mail_before) = (0, 0);
     std::iter::from_fn(move || {
         loop {
@@ -109,7 +109,7 @@ fn is_of_host(character: char) -> bool {
     is_word(character) || ".-".contains(character)
 }
 
-/// The end of `@example.com`, which begins at a place.
+/// The end of `@example.com`, which begins at a position.
 fn domain_end(text: &str, at: usize) -> Option<usize> {
     let at = at + tail(text, at).starts_with('@').then_some(1)?;
     let dot = end_of(text, at, usize::MAX, |character| is_word(character) || character == '-');
@@ -117,7 +117,7 @@ fn domain_end(text: &str, at: usize) -> Option<usize> {
     Some(rest + last_word_end(text.get(rest..end_of(text, rest, usize::MAX, is_of_host))?)?)
 }
 
-/// The host of a web address that begins at a place.
+/// The host of a web address that begins at a position.
 fn host(text: &str, at: usize) -> Option<(usize, &str)> {
     let rest = tail(text, at).strip_prefix("http")?;
     let rest = rest.strip_prefix('s').unwrap_or(rest).strip_prefix("://")?;
@@ -128,13 +128,13 @@ fn host(text: &str, at: usize) -> Option<(usize, &str)> {
     run.get(..end).filter(|host| host.chars().nth(1).is_some()).map(|host| (start, host))
 }
 
-/// Where the last word of a run ends.
+/// The end of the last word of a run.
 fn last_word_end(run: &str) -> Option<usize> {
     let (at, last) = run.char_indices().rfind(|(_, character)| is_word(*character))?;
     Some(at + last.len_utf8())
 }
 
-/// Capitalised words in a row, with the numbers between and behind them: `Alice Smith`, `PostgreSQL 16.2`.
+/// Runs of capitalised words, with numbers between and after them: `Alice Smith`, `PostgreSQL 16.2`.
 pub(super) fn names(sentence: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     let mut is_in_word = false;
@@ -162,7 +162,7 @@ fn is_of_name(character: char) -> bool {
     is_letter(character) || is_digit(character) || "'’+#".contains(character)
 }
 
-/// The end of the next word of a name, or of a number behind it.
+/// The end of the next word of a name, or of a number after it.
 fn next_of_name(sentence: &str, at: usize) -> Option<usize> {
     let gap = next(sentence, at)?;
     let start = at + gap.len_utf8();
@@ -181,7 +181,7 @@ fn next_of_name(sentence: &str, at: usize) -> Option<usize> {
         before = Some(end);
         end = end_of(sentence, end + 1, usize::MAX, is_digit);
     }
-    // `16.2x` is no number, but its 16 may be one.
+    // `16.2x` is not a number, but its 16 may be one.
     if next(sentence, end).is_some_and(is_word) { before } else { Some(end) }
 }
 

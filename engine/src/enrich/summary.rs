@@ -1,4 +1,4 @@
-//! The line that stands for a memory in an index: its own words, at most twenty.
+//! The summary that represents a memory in an index: its own words, at most twenty.
 
 use std::borrow::Cow;
 
@@ -7,16 +7,16 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::scan::{end_of, next, tail};
 use crate::text::{is_digit, is_letter, is_upper, sentences};
 
-/// Words of a summary, at most. A code span, a URL or a number is one word and never cut.
+/// Maximum words of a summary. A code span, a URL or a number is one word and never cut.
 pub const MAX_SUMMARY_WORDS: usize = 20;
 const MAX_CHARS: usize = 160;
 const MIN_OPENING_WORDS: usize = 4;
 const FENCE: &str = "```";
-/// Characters of a code span that stays whole, at most.
+/// Maximum characters of a code span that is never cut.
 const MAX_CODE_CHARS: usize = 120;
 
-/// The summary of a text: from the first sentence of substance on, at most 20 words and 160
-/// characters, ending in `…` where it was cut. A speaker's name stays in front.
+/// The summary of a text: it begins at the first sentence of substance and has at most 20 words and 160 characters. It
+/// ends in `…` if it was cut. A speaker's name stays at the front.
 pub fn summary(text: &str) -> String {
     let prose = without_fences(text);
     let prose = if prose.trim().is_empty() { text.replace("```", " ").into() } else { prose };
@@ -25,7 +25,7 @@ pub fn summary(text: &str) -> String {
     shorten(speaker, opening(said))
 }
 
-/// A text without its fenced code, of which one that is not closed goes to the end.
+/// A text without fenced code. An open fence extends to the end.
 fn without_fences(text: &str) -> Cow<'_, str> {
     let Some((before, mut rest)) = text.split_once(FENCE) else { return text.into() };
     let mut prose = before.to_owned();
@@ -42,8 +42,7 @@ fn without_fences(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A text without the marks at the beginnings of its lines, of headings, quotes and lists, and the lines before those
-/// that are empty.
+/// A text without Markdown marks of headings, quotes and lists, and without empty lines.
 fn without_markup(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let (mut kept, mut line) = (0, Some(0));
@@ -61,7 +60,7 @@ fn without_markup(text: &str) -> String {
     plain
 }
 
-/// The end of a mark that a line begins with: `## `, `> `, `- [x] `, `3. `.
+/// The end of a Markdown mark at the beginning of a line: `## `, `> `, `- [x] `, `3. `.
 fn mark_end(text: &str, at: usize) -> Option<usize> {
     let spaces = |at: usize| {
         let end = end_of(text, at, usize::MAX, char::is_whitespace);
@@ -83,7 +82,7 @@ fn mark_end(text: &str, at: usize) -> Option<usize> {
     }
 }
 
-/// The end of a speaker's name, of one or two words, and what divides it from what was said: `Mara: `.
+/// The end of a speaker's name of one or two words, with its separator: `Mara: `.
 fn speaker_end(text: &str) -> Option<usize> {
     let name = |at: usize, most: usize, marks: &str, has_digits: bool| {
         let first = next(text, at).filter(|first| is_upper(*first))?;
@@ -98,7 +97,7 @@ fn speaker_end(text: &str) -> Option<usize> {
     tail(text, end).starts_with(": ").then_some(end + 2)
 }
 
-/// The words of a text; a code span is one, and what follows it without a space belongs to it.
+/// The words of a text. A code span is one word, together with directly following characters.
 fn units(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text.trim_start();
     std::iter::from_fn(move || {
@@ -115,7 +114,7 @@ fn units(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Skips greetings and other openers of fewer than four words when something longer follows.
+/// Skips greetings and other openings of fewer than four words if something longer follows.
 fn opening(text: &str) -> &str {
     let is_opening = |(at, sentence): &(usize, &str)| {
         let is_spaced = sentence.is_ascii() || sentence.contains(' ');
@@ -152,7 +151,7 @@ fn shorten(speaker: &str, text: &str) -> String {
     line
 }
 
-/// The beginning of a word that is longer than a summary: whole characters as people see them.
+/// The beginning of a word that is longer than a summary, cut between visible characters.
 fn head_of(unit: &str, room: usize) -> String {
     let mut head = String::new();
     for grapheme in unit.graphemes(true) {

@@ -1,4 +1,4 @@
-//! What a store keeps of a text beside it, made once for each write.
+//! The analysis of a text, which a store keeps with it. It is made once per write.
 
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -6,14 +6,14 @@ use super::forward::ForwardDoc;
 use crate::domain::{Category, Memory};
 use crate::enrich;
 
-/// What the analysis of a memory gives.
+/// The analysis of a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Analysis {
     /// Its terms.
     pub doc: ForwardDoc,
-    /// Equal for two texts of the same words, whatever their order, case and punctuation.
+    /// A hash that is equal for two texts with the same words in any order, case and punctuation.
     pub signature: u64,
-    /// True for a lasting wish or rule.
+    /// True for a lasting preference or rule.
     pub is_standing: bool,
 }
 

@@ -1,20 +1,20 @@
-//! The context field: in a captured conversation, the words around a turn are part of what it is about.
+//! The context field: in a captured conversation, the words around a turn belong to its meaning.
 //!
-//! Measured on dialogue, this field alone lifts the evidence found within 1000 tokens by 10 points;
-//! on self-contained notes it gives nothing, so only captured conversations have it.
+//! On dialogues, this field alone raises the evidence found within 1000 tokens by 10 points. On self-contained notes it
+//! has no effect, so only captured conversations have it.
 
 use std::collections::BTreeMap;
 
 use super::forward::ForwardDoc;
 
-/// How many turns before and after a turn give it context.
+/// The number of turns before and after that give a turn context.
 pub const CONTEXT_REACH: usize = 3;
 
-/// Weight of a neighbour one, two and three turns away, in 25ths: 0.6 to the power of the distance less one.
+/// The weights of the neighbours at distance one, two and three, in 25ths: 0.6 to the power of the distance minus one.
 const WEIGHTS: [u32; CONTEXT_REACH] = [25, 15, 9];
 
-/// The length of a turn whose words count in full, and how much of the weight depends on length:
-/// the words of a long neighbour say less about this turn.
+/// Up to this length, a neighbour's words count in full. The words of a longer one count less, because they say less
+/// about this turn.
 const PLAIN_LENGTH: f64 = 20.0;
 const LENGTH_SHARE: f64 = 0.75;
 
@@ -25,9 +25,9 @@ fn share_of(weight: u32, tf: u8, length: u16) -> u32 {
     share
 }
 
-/// Gives `turn` the words of its neighbours as context, replacing what it had.
+/// Gives `turn` the words of its neighbours as context, and replaces the previous context.
 ///
-/// `before` and `after` run away from the turn, nearest first; more than [`CONTEXT_REACH`] are ignored.
+/// `before` and `after` begin with the nearest neighbour. More than [`CONTEXT_REACH`] are ignored.
 pub fn context_of<'a>(
     turn: &mut ForwardDoc,
     before: impl IntoIterator<Item = &'a ForwardDoc>,

@@ -1,64 +1,64 @@
-//! What ranking needs to know of a row beside its terms.
+//! The data of a row that ranking needs in addition to its terms.
 
 use crate::domain::Timestamp;
 
-/// Properties of a row that are true or false.
+/// Boolean properties of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags(pub u8);
 
 impl Flags {
-    /// It states a lasting wish or rule.
+    /// It states a lasting preference or rule.
     pub const STANDING: Self = Self(1);
-    /// It came from elsewhere.
+    /// It has trust `foreign`.
     pub const FOREIGN: Self = Self(2);
     /// Another memory replaces it.
     pub const SUPERSEDED: Self = Self(4);
 
-    /// True when all of `other` are set.
+    /// True if all flags of `other` are set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// These and `other`, if `holds`.
+    /// Adds `other` if `holds` is true.
     pub const fn with(self, other: Self, holds: bool) -> Self {
         if holds { Self(self.0 | other.0) } else { self }
     }
 }
 
-/// The numbers of a row that ranking reads. 24 bytes in a snapshot.
+/// The numbers of a row for ranking, 24 bytes in a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Features {
-    /// ID of the row.
+    /// The ID of the row.
     pub short_id: u32,
-    /// When it was created, in minutes since 1970.
+    /// Time of creation, in minutes since 1970.
     pub created: u32,
-    /// When it was last delivered in full, or created, in minutes since 1970; 0 for a turn of a
-    /// conversation that never was delivered.
+    /// Last time returned in full, or time of creation, in minutes since 1970; 0 for a turn of a conversation that was
+    /// never returned.
     pub used: u32,
-    /// When it expires, in minutes since 1970; 0 for never.
+    /// Expiry, in minutes since 1970; 0 for never.
     pub expires: u32,
-    /// Deliveries in full, at most 255.
+    /// How often it was returned in full, at most 255.
     pub access_count: u8,
     /// Importance in hundredths.
     pub importance: u8,
     /// Words of the text.
     pub length: u16,
-    /// Properties.
+    /// Boolean properties.
     pub flags: Flags,
 }
 
-/// What a store knows of a row, wherever it is kept.
+/// The data of a row from any store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
-    /// ID of the row.
+    /// The ID of the row.
     pub short_id: u32,
-    /// When it was created.
+    /// Time of creation.
     pub created: Timestamp,
-    /// When it was last delivered in full.
+    /// Last time returned in full.
     pub last_accessed: Option<Timestamp>,
-    /// When it expires.
+    /// Expiry.
     pub expires: Option<Timestamp>,
-    /// Deliveries in full.
+    /// How often it was returned in full.
     pub access_count: u32,
     /// Importance in hundredths.
     pub importance: u8,
@@ -66,14 +66,14 @@ pub struct Facts {
     pub length: u16,
     /// True for a turn of a conversation.
     pub is_captured: bool,
-    /// What it is.
+    /// Boolean properties.
     pub flags: Flags,
 }
 
 impl Features {
-    /// What ranking reads of a row.
+    /// The data of a row for ranking.
     pub fn of(facts: &Facts) -> Self {
-        // A turn of a conversation says nothing of being current by having been said; using it does.
+        // A turn of a conversation is not current just because it was said, only if it was used.
         let made = if facts.is_captured { Timestamp::from_micros(0) } else { facts.created };
         Self {
             short_id: facts.short_id,

@@ -1,10 +1,10 @@
-//! What one row contributes to an index: its terms with their frequencies per field, as a section of the blob
-//! (see [`super::sections`]) that is stored beside the row and written in the row's own transaction.
+//! The forward blob: the terms of one row with their frequencies per field. It is a section of the blob (see
+//! [`super::sections`]) that is stored with the row, in the same transaction.
 //!
-//! Layout of the section: length (varint), number of terms (varint), then the terms in byte order,
-//! each as: bytes shared with the term before (u8), further bytes (u8), those bytes, and the
-//! frequencies (see [`FieldTf`]). Terms are kept as text, not as hashes, so that two terms can
-//! never be mistaken for one another and a misspelt query can be compared with them.
+//! Layout of the section: length (varint), number of terms (varint), then the terms in byte order. Each term has:
+//! number of bytes shared with the previous term (u8), number of further bytes (u8), those bytes, and the frequencies
+//! (see [`FieldTf`]). Terms are stored as text instead of hashes, so that no two terms can be confused and spelling
+//! correction can compare them.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ use super::sections::{BadBlob, Section, TERMS, TERMS_VERSION, blob_of, section, 
 use crate::domain::Memory;
 use crate::text::{TokenKind, tokenize};
 
-/// The terms of one row, sorted, and the length of its text.
+/// The sorted terms of one row, and the length of its text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ForwardDoc {
-    /// Words of the text, function words not counted; at most 65 535.
+    /// Words of the text without function words, at most 65 535.
     pub length: u16,
-    /// Terms in byte order with their frequencies; labels have none.
+    /// Terms in byte order with their frequencies. Labels have no frequencies.
     pub terms: BTreeMap<String, FieldTf>,
 }
 
 impl ForwardDoc {
-    /// Analyses a memory. The context field is empty: it needs the neighbours.
+    /// Analyses a memory. The context field stays empty, because it needs the neighbours.
     pub fn analyze(memory: &Memory) -> Self {
         let mut doc = Self::default();
         let mut length = 0_u32;
@@ -68,12 +68,12 @@ impl ForwardDoc {
         }
     }
 
-    /// The blob, of the terms alone.
+    /// The blob with only the terms.
     pub fn encode(&self) -> Vec<u8> {
         self.encode_into(&[])
     }
 
-    /// The blob, with what else is in the one that it replaces: of the same text.
+    /// The blob with the other sections of a replaced blob, which belongs to the same text.
     pub fn encode_into(&self, replaced: &[u8]) -> Vec<u8> {
         let terms = self.encode_terms();
         let mut all = sections(replaced).unwrap_or_default();
@@ -101,10 +101,10 @@ impl ForwardDoc {
         out
     }
 
-    /// Reads a blob back.
+    /// Decodes a blob.
     ///
     /// # Errors
-    /// [`BadBlob`] when it is damaged or was written by another analyzer.
+    /// [`BadBlob`] if it is damaged or was written by another analyzer.
     pub fn decode(blob: &[u8]) -> Result<Self, BadBlob> {
         let mut doc = Self::default();
         let mut is_text = true;
@@ -116,7 +116,7 @@ impl ForwardDoc {
     }
 }
 
-/// Visits the terms of a blob in order without building a document; returns its length.
+/// Visits the terms of a blob in order without building a document. Returns its length.
 pub(super) fn scan(blob: &[u8], mut visit: impl FnMut(&[u8], FieldTf)) -> Result<u16, BadBlob> {
     let terms = section(blob, TERMS)?.filter(|terms| terms.version == TERMS_VERSION).ok_or(BadBlob)?;
     let mut bytes = terms.bytes;

@@ -1,11 +1,11 @@
-//! Labels: what filters ask for, kept as terms that no text can contain.
+//! Labels: the values for filters, stored as terms that no text can contain.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::domain::{Category, MemoryType, Scope, Tag};
 use crate::text::fold;
 
-/// A property of a memory that a filter can ask for.
+/// A property of a memory that can be filtered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Label<'a> {
     /// Its category.
@@ -14,21 +14,21 @@ pub enum Label<'a> {
     Type(MemoryType),
     /// One of its tags.
     Tag(&'a Tag),
-    /// One of its named things; case and accents are folded.
+    /// One of its entities, without case and accents.
     Entity(&'a str),
-    /// Where it belongs.
+    /// Its scope.
     Scope(&'a Scope),
-    /// Who shared it.
+    /// The user who shared it.
     SharedBy(&'a str),
 }
 
-/// Tokenised terms never begin with this control character.
+/// Terms of a text never begin with this control character.
 const MARK: char = '\u{1}';
-/// A blob holds terms of one length byte.
+/// A blob stores the length of a term in one byte.
 const MOST_BYTES: usize = 255;
 
 impl Label<'_> {
-    /// The term that stands for the label in an index: at most as long as a blob can hold.
+    /// The term of the label in an index, limited to the maximum length of a term.
     pub fn term(&self) -> String {
         let mut term = self.whole();
         if term.len() > MOST_BYTES {
@@ -50,7 +50,7 @@ impl Label<'_> {
         }
     }
 
-    /// True for a term that is a label and not a word.
+    /// True for a term that is a label.
     pub(crate) fn is_label(term: &[u8]) -> bool {
         term.first() == Some(&1)
     }

@@ -1,6 +1,5 @@
-//! The inverted index: what a row contributes (forward blob), the immutable snapshot built from
-//! many rows, and the tail of rows changed since. Bytes in, values out: it opens no file, runs no
-//! SQL, and ranks nothing.
+//! The inverted index: the forward blob of each row, the immutable snapshot of many rows, and the tail of rows changed
+//! since. It is pure: it opens no file, runs no SQL, and does not rank.
 
 mod analysis;
 mod context;

@@ -1,10 +1,10 @@
-//! The vectors of a snapshot's passages, laid out to be read from one end to the other.
+//! The embeddings of a snapshot's passages, in an order for sequential reading.
 //!
 //! ```text
-//! values     DIMENSIONS bytes a passage, row by row
-//! squares    4 bytes a passage: the sum of the squares of its values
-//! signs      SIGN_BYTES a passage, where there are more than SIGNED
-//! ends       4 bytes a row: the number of passages up to its last one
+//! values     DIMENSIONS bytes per passage, row by row
+//! squares    4 bytes per passage: the sum of the squares of its values
+//! signs      SIGN_BYTES per passage, if there are more than SIGNED
+//! ends       4 bytes per row: the number of passages up to its last one
 //! count      4 bytes: the number of passages; 0 without any of the above
 //! ```
 
@@ -12,20 +12,20 @@ use std::ops::Range;
 
 use crate::meaning::{DIMENSIONS, Meaning, Passages, SIGN_BYTES, signs_of};
 
-/// With so many passages their signs are written down too: they are compared first.
+/// Above this number of passages, their signs are also stored and compared first.
 pub(super) const SIGNED: usize = if cfg!(test) { 400 } else { 100_000 };
 
-/// A readable section; the empty one has no passages.
+/// A readable section. The empty one has no passages.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PassageTable<'a> {
     pub(super) passages: Passages<'a>,
-    /// Empty where they are computed from the values.
+    /// Empty if the signs are computed from the values.
     pub(super) signs: &'a [u8],
     ends: &'a [[u8; 4]],
 }
 
 impl<'a> PassageTable<'a> {
-    /// Reads the section of a snapshot of so many rows. `None` when its parts do not fit together.
+    /// Reads the section of a snapshot with this number of rows. `None` if its parts do not fit together.
     pub(super) fn of(section: &'a [u8], rows: u32) -> Option<Self> {
         let (rest, count) = section.split_last_chunk::<4>()?;
         let count = u32::from_le_bytes(*count) as usize;

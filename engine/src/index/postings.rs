@@ -1,30 +1,30 @@
-//! Lists of the rows that hold a term.
+//! Lists of the rows that contain a term.
 //!
-//! Unsigned LEB128, the integer coding of blobs and snapshots.
+//! Also unsigned LEB128, the integer encoding of blobs and snapshots.
 
-/// How often a term stands in each field of a row; counts stop at 127.
+/// The frequency of a term in each field of a row, at most 127.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FieldTf {
     /// In the text.
     pub content: u8,
-    /// In the caller's keywords.
+    /// In the keywords.
     pub keywords: u8,
     /// In tags and entities.
     pub tags: u8,
     /// In the category.
     pub category: u8,
-    /// Around it, in the same captured conversation, in 25ths (see [`super::context_of`]).
+    /// In its neighbours in the same captured conversation, in 25ths (see [`super::context_of`]).
     pub context: u8,
 }
 
 impl FieldTf {
-    /// True when the row itself holds the term, not just its surroundings.
+    /// True if the row itself contains the term, not only its context.
     #[inline]
     pub fn is_own(self) -> bool {
         self.content | self.keywords | self.tags | self.category != 0
     }
 
-    /// One byte when the term stands in the text alone, else a mask and one byte per field.
+    /// One byte if the term occurs only in the text; otherwise a mask and one byte per field.
     pub(super) fn put(self, out: &mut Vec<u8>) {
         let fields = [self.content, self.keywords, self.tags, self.category, self.context];
         if fields.iter().skip(1).all(|tf| *tf == 0) && self.content < 0x80 {
@@ -52,16 +52,16 @@ impl FieldTf {
     }
 }
 
-/// One row that holds a term: its number within a segment, and where the term stands in it.
+/// A row that contains a term: its number in a segment, and the frequencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Posting {
-    /// Number of the row within its segment, from 0.
+    /// The number of the row in its segment, from 0.
     pub doc: u32,
-    /// How often and where.
+    /// The frequencies.
     pub tf: FieldTf,
 }
 
-/// A list under construction: rows must be pushed in ascending order.
+/// A list under construction. Rows must be added in ascending order.
 #[derive(Debug, Default)]
 pub(super) struct PostingsWriter {
     bytes: Vec<u8>,
@@ -79,7 +79,7 @@ impl PostingsWriter {
         self.own += u32::from(posting.tf.is_own());
     }
 
-    /// Appends count, own count and the list.
+    /// Appends the count, the own count and the list.
     pub(super) fn finish(&self, out: &mut Vec<u8>) {
         put(out, self.count);
         put(out, self.own);
@@ -87,7 +87,7 @@ impl PostingsWriter {
     }
 }
 
-/// Reads a list as [`PostingsWriter::finish`] wrote it. Ends early, never fails, on damaged bytes.
+/// Reads a list from [`PostingsWriter::finish`]. On damaged bytes, it ends early and never fails.
 #[derive(Debug, Clone)]
 pub(super) struct PostingsReader<'a> {
     bytes: &'a [u8],
@@ -103,12 +103,12 @@ impl<'a> PostingsReader<'a> {
         Some(Self { bytes, left, own, doc: 0 })
     }
 
-    /// Rows that hold the term themselves.
+    /// The number of rows that contain the term themselves.
     pub(super) fn own(&self) -> u32 {
         self.own
     }
 
-    /// Rows left to read, as far as the list says.
+    /// The number of rows left, according to the list.
     pub(super) fn left(&self) -> u32 {
         self.left
     }
@@ -134,7 +134,7 @@ pub(super) fn put(out: &mut Vec<u8>, mut value: u32) {
     out.push(value as u8);
 }
 
-/// Reads one value off the front; `None` at the end or on an overlong coding.
+/// Reads one value from the front; `None` at the end or for an overlong encoding.
 pub(super) fn take(bytes: &mut &[u8]) -> Option<u32> {
     let mut value = 0_u32;
     for shift in (0..35).step_by(7) {

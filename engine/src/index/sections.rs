@@ -1,24 +1,24 @@
-//! The blob beside a row: sections, each with a version of its own, so that one can be added or made anew without
-//! the others.
+//! The blob of a row consists of sections, each with its own version, so that one can be added or rebuilt without the
+//! others.
 //!
-//! Layout: format byte; number of sections; tag and version of each, a byte each, tags ascending; the length of each
-//! (varint); then the sections in the same order. So blobs that need no work begin alike, and a store can look for
-//! those that do not. A section that this program does not know is skipped, and kept when others are written.
+//! Layout: format byte; number of sections; tag and version of each, one byte each, tags ascending; the length of each
+//! (varint); then the sections in the same order. Current blobs have a common beginning, so a store can search for the
+//! others. Unknown sections are skipped, and kept when others are written.
 
 use super::postings;
 use crate::text::ANALYZER_VERSION;
 
-/// A blob that cannot be read: of another version, or damaged. It is made again from the row.
+/// An unreadable blob: from another version, or damaged. It is rebuilt from the row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the forward blob is damaged or of another version")]
+#[error("the forward blob is damaged, or has another version")]
 pub struct BadBlob;
 
-/// The layout that is written.
+/// The current layout.
 const FORMAT: u8 = 2;
 
 /// The section of the terms.
 pub(super) const TERMS: u8 = 1;
-/// The analyzer whose terms this program reads.
+/// The analyzer version that this program reads.
 pub(super) const TERMS_VERSION: u8 = ANALYZER_VERSION.to_le_bytes()[0];
 
 /// One part of a blob.
@@ -29,19 +29,19 @@ pub(super) struct Section<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-/// Whether a blob is what this program would write.
+/// Whether a blob is up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Freshness {
-    /// It is, or can be read as well.
+    /// It is current, or equally readable.
     Current,
-    /// An older program wrote it, or it is damaged: it is made anew from its row, and kept.
+    /// An older program wrote it, or it is damaged. It is rebuilt from its row and stored.
     Older,
-    /// A newer program wrote it: it is made anew to be read, and left as it is.
+    /// A newer program wrote it. It is rebuilt for reading, but stays unchanged in the store.
     Newer,
 }
 
 impl Freshness {
-    /// Looks at the beginning of the blob of a live row. Of a deleted row nothing is kept.
+    /// Checks the beginning of the blob of a live row. A deleted row has no blob.
     pub fn of(blob: &[u8]) -> Self {
         if blob.first().is_some_and(|format| *format > FORMAT) {
             return Self::Newer;
@@ -53,14 +53,14 @@ impl Freshness {
         }
     }
 
-    /// True for a blob that nothing has to be made of to read it.
+    /// True for a blob that can be read directly.
     pub fn is_current(self) -> bool {
         self == Self::Current
     }
 }
 
-/// How blobs begin that are current. One that begins otherwise may be so too, and holds a section that is not known:
-/// [`Freshness::of`] tells.
+/// The beginning of current blobs. A blob with another beginning may also be current, with an unknown section;
+/// [`Freshness::of`] decides.
 pub const CURRENT_HEAD: [u8; 4] = [FORMAT, 1, TERMS, TERMS_VERSION];
 
 /// The sections of a blob.
@@ -70,7 +70,7 @@ pub(super) fn sections(blob: &[u8]) -> Result<Vec<Section<'_>>, BadBlob> {
     Ok(found)
 }
 
-/// One section of a blob, if it is there.
+/// One section of a blob, if it exists.
 pub(super) fn section(blob: &[u8], tag: u8) -> Result<Option<Section<'_>>, BadBlob> {
     let mut found = None;
     visit(blob, |section| {
@@ -109,7 +109,7 @@ fn visit<'a>(blob: &'a [u8], mut see: impl FnMut(Section<'a>)) -> Result<(), Bad
     Ok(())
 }
 
-/// The blob of these sections; their tags are different.
+/// The blob of these sections, whose tags must differ.
 pub(super) fn blob_of(mut sections: Vec<Section<'_>>) -> Vec<u8> {
     sections.sort_by_key(|section| section.tag);
     let bytes = sections.iter().map(|section| section.bytes.len()).sum::<usize>();
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(with_version(3, TERMS_VERSION + 1), Freshness::Newer);
         assert_eq!(with_version(0, FORMAT + 1), Freshness::Newer);
         assert_eq!(with_version(0, 0), Freshness::Older);
-        // Without terms it is found by nothing.
+        // Without terms, no query finds it.
         assert_eq!(Freshness::of(&blob_of(vec![Section { tag: 9, version: 1, bytes: b"x" }])), Freshness::Older);
     }
 }

@@ -1,9 +1,9 @@
-//! How near the rows of a view are to a vector, by the nearest passage of each.
+//! The similarity of rows to a vector; the nearest passage of each row counts.
 //!
-//! Up to [`SIGNED`] passages all are compared. With more of them their signs are compared first, and the numbers only
-//! of an eighth: those that differ in the fewest signs. On the vectors of all development sets (10,731 passages, 600
-//! questions) an eighth holds 99.98 % of the ten nearest of each question, a sixteenth 99.75 %. Which passages are in
-//! the snapshot and which in the tail makes no difference: all of them compete for one place.
+//! Up to [`SIGNED`] passages, all are compared. Above that, their signs are compared first, and the values only of the
+//! eighth with the fewest different signs. On all development sets (10,731 passages, 600 questions), an eighth contains
+//! 99.98 % of the ten nearest passages of each question, a sixteenth 99.75 %. The passages of snapshot and tail compete
+//! together.
 
 use super::passages::{PassageTable, SIGNED};
 use super::postings::{FieldTf, Posting};
@@ -12,30 +12,30 @@ use super::tail::IndexRow;
 use super::view::{DocId, IndexView, TermPostings};
 use crate::meaning::{DIMENSIONS, Meaning, Vector, differing_signs, signs_of};
 
-/// Of very many passages, the share whose numbers are compared.
+/// The fraction of passages whose values are compared, if there are very many: one in this number.
 const COMPARED: usize = 8;
 
-/// How near each row of a view is to a vector, -1 to 1.
+/// The similarity of each row of a view to a vector, -1 to 1.
 #[derive(Debug, Clone, Default)]
 pub struct Similarities {
     snapshot: Vec<f32>,
     tail: Vec<f32>,
-    /// True where rows that differ in too many signs were not compared.
+    /// True if rows with too many different signs were skipped.
     is_partial: bool,
 }
 
-/// Where a row is hidden or has no vector.
+/// The value of a hidden row, or a row without an embedding.
 const UNKNOWN: f32 = f32::NEG_INFINITY;
-/// Where a row has vectors that were not compared, as others are nearer.
+/// The value of a row that was skipped because others are nearer.
 const FAR: f32 = 0.0;
 
 impl Similarities {
-    /// True when any row has a vector.
+    /// True if any row has an embedding.
     pub fn is_known(&self) -> bool {
         self.snapshot.iter().chain(&self.tail).any(|near| *near > UNKNOWN)
     }
 
-    /// Of a row; `None` where it has no vector.
+    /// The similarity of a row; `None` if it has no embedding.
     #[inline]
     pub fn of(&self, doc: DocId) -> Option<f64> {
         let (side, doc) = match doc {
@@ -45,7 +45,7 @@ impl Similarities {
         side.get(doc as usize).copied().filter(|near| *near > UNKNOWN).map(f64::from)
     }
 
-    /// The rows that are at least so near, as rows that hold a term nowhere.
+    /// The rows with at least this similarity, as postings without frequencies.
     pub fn from(&self, least: f64) -> TermPostings {
         let posting =
             |(doc, near): (u32, &f32)| (f64::from(*near) >= least).then_some(Posting { doc, tf: FieldTf::default() });
@@ -55,14 +55,14 @@ impl Similarities {
 }
 
 impl<B: AsRef<[u8]>> IndexView<'_, B> {
-    /// True when any row has a vector: where none has, no question needs one.
+    /// True if any row has an embedding. Otherwise, a question needs none.
     pub fn has_vectors(&self) -> bool {
         let table = self.snapshot.map(Snapshot::passages).unwrap_or_default();
         !table.passages.is_empty() || self.tail_passages().next().is_some()
     }
 
-    /// How near every row is to a vector, by its nearest passage. Where there are very many, rows that cannot be among
-    /// the nearest are left at 0: see [`IndexView::complete`].
+    /// The similarity of every row to a vector, by its nearest passage. If there are very many passages, rows that
+    /// cannot be among the nearest get 0; see [`IndexView::complete`].
     pub fn similarities(&self, to: &Vector) -> Similarities {
         let table = self.snapshot.map(Snapshot::passages).unwrap_or_default();
         if table.passages.len() + self.tail_passages().count() > SIGNED && self.live_passages(table) > SIGNED {
@@ -81,7 +81,7 @@ impl<B: AsRef<[u8]>> IndexView<'_, B> {
         }
     }
 
-    /// Compares the rows that hold a term too, whatever their signs say, so that each of them is judged alike.
+    /// Also compares the rows that contain a query term, whatever their signs, so that all of them are judged equally.
     pub fn complete(&self, similarities: &mut Similarities, to: &Vector, lists: &[TermPostings]) {
         if !similarities.is_partial {
             return;
@@ -128,7 +128,7 @@ impl<B: AsRef<[u8]>> IndexView<'_, B> {
             let Some(row) = row else { return UNKNOWN };
             let count = Meaning::vectors(&row.meaning).len();
             let passages = fresh.by_ref().take(count);
-            // All of them are taken, so that the next row begins with its own.
+            // The iterator must be consumed completely, so that the next row begins with its own passages.
             let least = passages.fold(u16::MAX, u16::min);
             match count {
                 0 => UNKNOWN,
@@ -145,7 +145,7 @@ impl<B: AsRef<[u8]>> IndexView<'_, B> {
         table.passages.len() - hidden + self.tail_passages().count()
     }
 
-    /// The rows of the tail, `None` for those that were replaced or deleted.
+    /// The rows of the tail; `None` for replaced or deleted ones.
     fn tail_rows(&self) -> impl Iterator<Item = Option<&IndexRow>> {
         let all = 0..u32::try_from(self.tail.pushed()).unwrap_or(u32::MAX);
         all.map(|doc| self.tail.row(doc).filter(|_| self.tail.is_current(doc)))
@@ -156,7 +156,7 @@ impl<B: AsRef<[u8]>> IndexView<'_, B> {
     }
 }
 
-/// A row that has vectors and may not have been compared.
+/// A row with an embedding that may have been skipped.
 fn left_out(rows: &mut [f32], doc: u32) -> Option<&mut f32> {
     rows.get_mut(doc as usize).filter(|near| **near > UNKNOWN && **near <= FAR)
 }
@@ -167,17 +167,18 @@ fn clear(rows: &mut [f32], doc: u32) {
     }
 }
 
-/// The nearest passage of a row of the tail.
+/// The nearest passage of a row in the tail.
 fn nearest(to: &Vector, row: &IndexRow) -> f32 {
     Meaning::vectors(&row.meaning).map(|vector| to.similarities_to_bytes(vector)).fold(UNKNOWN, f32::max)
 }
 
-/// The nearest passage of a row of the snapshot.
+/// The nearest passage of a row in the snapshot.
 fn nearest_of(to: &Vector, table: PassageTable<'_>, doc: u32) -> f32 {
     to.similarities_to_all(table.passages.part(table.of_row(doc))).into_iter().fold(UNKNOWN, f32::max)
 }
 
-/// In how many signs a passage may differ to be compared: the fewest that let through their share of all.
+/// The maximum number of different signs for a comparison. It is the lowest one that includes the required fraction of
+/// all passages.
 fn most_differing<'d>(all: impl Iterator<Item = &'d u16>) -> u16 {
     let mut counts = [0_usize; DIMENSIONS + 1];
     for differing in all {

@@ -1,17 +1,17 @@
-//! The snapshot: an immutable inverted index in one run of bytes, fit to be memory-mapped.
+//! The snapshot: an immutable inverted index in one byte sequence that can be memory-mapped.
 //!
 //! ```text
 //! header 128 bytes   magic, format, analyzer version, store, rev, stamp, counts, section lengths, checksums
-//! features           28 bytes a row, in order of IDs
+//! features           28 bytes per row, in order of IDs
 //! successors         8 bytes each: row number, ID of the row that replaces it
-//! scopes             length-prefixed names; a row holds the number of its scope
+//! scopes             length-prefixed names; a row has the number of its scope
 //! dictionary         an fst map from term to the offset of its postings
 //! postings           per term: rows, own rows, then gaps and frequencies
 //! passages           see [`PassageTable`]; begins at a multiple of 64
 //! ```
 //!
-//! A snapshot is a cache. It is trusted only when magic, versions, store identity and both checksums
-//! agree; anything else is an error that leads to a rebuild, never to a crash or a wrong answer.
+//! A snapshot is a cache. It is used only if magic, versions, store identity and both checksums are correct. Otherwise
+//! it is rebuilt; it never causes a crash or a wrong answer.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -26,46 +26,46 @@ use crate::meaning::ENCODER_VERSION;
 use crate::text::ANALYZER_VERSION;
 
 const MAGIC: &[u8; 8] = b"TESSNAP\x01";
-/// The layout, and which encoder's vectors are in it.
+/// The version of the layout, combined with the version of the encoder.
 const FORMAT: u32 = 3 | (ENCODER_VERSION as u32) << 16;
 const HEADER: usize = 128;
 const FEATURES: usize = 28;
-/// Where in a row's features its last use stands, and how often it was used.
+/// The position of the last use and the use count in a row's features.
 const USED: std::ops::Range<usize> = 8..12;
 const ACCESS_COUNT: usize = 18;
-/// Bytes that are read together begin at a multiple of this.
+/// Sections that are read together begin at a multiple of this.
 const ALIGNED: usize = 64;
 
-/// Which store a snapshot was built from, and at which point of its history.
+/// The store of a snapshot, and the point in its history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
-    /// The store's id.
+    /// The store's UUID.
     pub store: [u8; 16],
     /// The store's change counter when the snapshot was built.
     pub rev: u64,
-    /// The identity of the change that had this number: a restored store has another one there.
+    /// The identity of the change with this number. A restored store has another one.
     pub stamp: [u8; 16],
 }
 
-/// Why a snapshot is not used. Each leads to a rebuild.
+/// The reasons why a snapshot is rebuilt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
     /// There is none yet.
     #[error("there is no snapshot yet")]
     Missing,
-    /// Not a snapshot, or cut short, or changed since it was written.
+    /// It is not a snapshot, or truncated, or damaged.
     #[error("the snapshot is damaged")]
     Damaged,
-    /// Written by another version of the format or the analyzer.
-    #[error("the snapshot is of another version")]
+    /// It has another version of the format or the analyzer.
+    #[error("the snapshot has another version")]
     OtherVersion,
-    /// Built from another store.
+    /// It belongs to another store.
     #[error("the snapshot belongs to another store")]
     OtherStore,
 }
 
-/// A readable snapshot over bytes that the caller keeps: a map of a file, or memory.
+/// A readable snapshot over bytes of the caller: a memory-mapped file, or memory.
 #[derive(Debug)]
 pub struct Snapshot<B> {
     bytes: B,
@@ -87,10 +87,10 @@ struct Sections {
 }
 
 impl<B: AsRef<[u8]>> Snapshot<B> {
-    /// Checks bytes and makes them readable. Reads every byte once, for the checksum.
+    /// Checks the bytes and makes them readable. Reads every byte once for the checksum.
     ///
     /// # Errors
-    /// When the bytes are not a sound snapshot of this version.
+    /// If the bytes are not a valid snapshot of this version.
     pub fn open(bytes: B) -> Result<Self, SnapshotError> {
         let all = bytes.as_ref();
         let header = all.get(..HEADER).ok_or(SnapshotError::Damaged)?;
@@ -121,22 +121,22 @@ impl<B: AsRef<[u8]>> Snapshot<B> {
         Ok(Self { identity, rows, total_length, scopes: names, sections, bytes })
     }
 
-    /// Where it comes from.
+    /// Its store and point in history.
     pub fn identity(&self) -> Identity {
         self.identity
     }
 
-    /// Rows in it.
+    /// The number of rows.
     pub fn rows(&self) -> u32 {
         self.rows
     }
 
-    /// Sum of the lengths of all rows.
+    /// The sum of the lengths of all rows.
     pub fn total_length(&self) -> u64 {
         self.total_length
     }
 
-    /// Scope names; [`Snapshot::scope_number`] points into them.
+    /// Scope names, indexed by [`Snapshot::scope_number`].
     pub fn scopes(&self) -> &[String] {
         &self.scopes
     }
@@ -154,7 +154,7 @@ impl<B: AsRef<[u8]>> Snapshot<B> {
         self.bytes.as_ref().get(at..at + FEATURES)?.try_into().ok()
     }
 
-    /// The features of a row; zeroes for a number out of range.
+    /// The features of a row; zeros for a number out of range.
     #[inline]
     pub fn features(&self, doc: u32) -> Features {
         let Some(row) = self.row(doc) else { return Features::default() };
@@ -218,7 +218,7 @@ impl<B: AsRef<[u8]>> Snapshot<B> {
 
     /// The ID of the row that replaces a superseded one.
     pub fn successor(&self, doc: u32) -> Option<u32> {
-        // Pairs of a row and an ID, the rows in order.
+        // Pairs of a row and an ID, sorted by row.
         let table = self.bytes.as_ref().get(self.sections.successors..self.sections.scopes)?;
         let (mut low, mut high) = (0, table.len() / 8);
         while low < high {
@@ -232,18 +232,18 @@ impl<B: AsRef<[u8]>> Snapshot<B> {
         None
     }
 
-    /// The dictionary, for look-ups and for the search of near spellings.
+    /// The dictionary, for lookups and for spelling correction.
     pub(super) fn dictionary(&self) -> Option<fst::Map<&[u8]>> {
         fst::Map::new(self.bytes.as_ref().get(self.sections.dictionary..self.sections.postings)?).ok()
     }
 
-    /// The vectors of the passages of all rows.
+    /// The embeddings of the passages of all rows.
     pub(super) fn passages(&self) -> PassageTable<'_> {
         let section = self.bytes.as_ref().get(self.sections.passages..).unwrap_or_default();
         PassageTable::of(section, self.rows).unwrap_or_default()
     }
 
-    /// The rows that hold a term.
+    /// The rows that contain a term.
     pub(super) fn postings(&self, term: &[u8]) -> Option<PostingsReader<'_>> {
         let offset = usize::try_from(self.dictionary()?.get(term)?).ok()?;
         PostingsReader::new(self.bytes.as_ref().get(self.sections.postings + offset..)?)
@@ -251,7 +251,7 @@ impl<B: AsRef<[u8]>> Snapshot<B> {
 }
 
 impl Snapshot<Vec<u8>> {
-    /// Builds the bytes of a snapshot. Deleted rows are left out.
+    /// Builds the bytes of a snapshot without deleted rows.
     pub fn build(identity: Identity, rows: &[IndexRow]) -> Vec<u8> {
         let mut live: Vec<&IndexRow> = rows.iter().filter(|row| row.is_live()).collect();
         live.sort_by_key(|row| row.features.short_id);
@@ -261,7 +261,7 @@ impl Snapshot<Vec<u8>> {
     }
 }
 
-/// Terms that are being gathered. The hash is made in one go: terms are short, and all of a store pass through it.
+/// The terms under construction. The hash is computed in one step, because terms are short and there are very many.
 type Terms = HashMap<Box<[u8]>, PostingsWriter, BuildHasherDefault<TermHasher>>;
 
 #[derive(Default)]
@@ -362,7 +362,7 @@ impl Builder {
 }
 
 impl Snapshot<Vec<u8>> {
-    /// Notes of a row when it was last used, in minutes since 1970, and how often. A row out of range has no place for it.
+    /// Sets when a row was last used, in minutes since 1970, and how often. A row out of range is ignored.
     pub fn set_use(&mut self, doc: u32, used: u32, access_count: u8) {
         let at = HEADER + doc as usize * FEATURES;
         if doc < self.rows
@@ -376,7 +376,7 @@ impl Snapshot<Vec<u8>> {
         }
     }
 
-    /// The bytes for [`Snapshot::open`], with all uses that were noted.
+    /// The bytes for [`Snapshot::open`], with all updated uses.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         if let Some((header, body)) = bytes.split_at_mut_checked(HEADER) {

@@ -1,4 +1,4 @@
-//! The tail: rows that changed since the snapshot was built. They mask what they replace.
+//! The tail: rows that changed since the snapshot was built. They mask the rows that they replace.
 
 use std::collections::HashMap;
 
@@ -6,18 +6,18 @@ use super::features::Features;
 use super::forward::scan;
 use super::postings::{FieldTf, Posting};
 
-/// A row as the index sees it, wherever it is stored.
+/// A row for the index, from any store.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IndexRow {
-    /// What ranking reads.
+    /// Its data for ranking.
     pub features: Features,
-    /// The scope's identity.
+    /// The name of its scope.
     pub scope: String,
-    /// ID of the row that replaces this one.
+    /// The ID of the row that replaces this one.
     pub successor: Option<u32>,
     /// The forward blob; empty for a deleted row.
     pub blob: Vec<u8>,
-    /// What it means (see [`crate::meaning::Meaning`]); empty while it waits for that.
+    /// The embedding (see [`crate::meaning::Meaning`]); empty if it is not computed yet.
     pub meaning: Vec<u8>,
 }
 
@@ -27,7 +27,7 @@ impl IndexRow {
         !self.blob.is_empty()
     }
 
-    /// Visits the terms of a row in order; a damaged blob has none.
+    /// Visits the terms of a row in order. A damaged blob has none.
     pub(super) fn scan(&self, visit: impl FnMut(&[u8], FieldTf)) {
         if scan(&self.blob, |_, _| ()).is_ok() {
             let _ = scan(&self.blob, visit);
@@ -35,7 +35,7 @@ impl IndexRow {
     }
 }
 
-/// Changed rows, kept as they came. A later row of an ID replaces an earlier one.
+/// Changed rows in order of arrival. A later row replaces an earlier one with the same ID.
 #[derive(Debug, Default)]
 pub struct Tail {
     rows: Vec<IndexRow>,
@@ -44,12 +44,12 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// A tail that is read once: a query scans the blobs of all rows.
+    /// A tail that is read once. A query scans the blobs of all rows.
     pub fn scanned() -> Self {
         Self::default()
     }
 
-    /// A tail that is read often: rows are inverted as they are added.
+    /// A tail that is read often. Rows are inverted when they are added.
     pub fn inverted() -> Self {
         Self { inverted: Some(HashMap::new()), ..Self::default() }
     }
@@ -67,23 +67,23 @@ impl Tail {
         self.rows.push(row);
     }
 
-    /// What ranking reads of the row with an ID, to note when it was last used, and how often.
+    /// The ranking data of the row with an ID, to update its last use and use count.
     pub fn features_mut(&mut self, short_id: u32) -> Option<&mut Features> {
         let doc = *self.by_short_id.get(&short_id)?;
         self.rows.get_mut(doc as usize).map(|row| &mut row.features)
     }
 
-    /// IDs in it, deleted ones included.
+    /// The number of IDs, including deleted ones.
     pub fn len(&self) -> usize {
         self.by_short_id.len()
     }
 
-    /// True when nothing changed since the snapshot.
+    /// True if nothing changed since the snapshot.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Every row ever pushed, replaced ones included: a measure of what a rebuild would free.
+    /// The number of all added rows, including replaced ones. It shows how much a rebuild would free.
     pub fn pushed(&self) -> usize {
         self.rows.len()
     }
@@ -92,12 +92,12 @@ impl Tail {
         self.rows.get(doc as usize)
     }
 
-    /// The latest row of an ID.
+    /// The latest row with an ID.
     pub(super) fn find(&self, short_id: u32) -> Option<u32> {
         self.by_short_id.get(&short_id).copied()
     }
 
-    /// True for the latest row of its ID, unless deleted.
+    /// True for the latest row of its ID, unless it is deleted.
     pub(super) fn is_current(&self, doc: u32) -> bool {
         self.row(doc).is_some_and(|row| !row.blob.is_empty() && self.find(row.features.short_id) == Some(doc))
     }
@@ -111,7 +111,7 @@ impl Tail {
         self.rows.iter().enumerate().filter(is_current).map(|(_, row)| row)
     }
 
-    /// The current rows that hold each of `terms` (sorted, unique), in the order pushed.
+    /// The current rows that contain each of `terms` (sorted, unique), in the order of their addition.
     pub(super) fn postings(&self, terms: &[&[u8]]) -> Vec<Vec<Posting>> {
         let keep = |list: &Vec<Posting>| list.iter().filter(|p| self.is_current(p.doc)).copied().collect();
         if let Some(inverted) = &self.inverted {

@@ -1,4 +1,4 @@
-//! One index out of a snapshot and a tail: what every reader sees, cold or warm, local or server.
+//! One index, combined from a snapshot and a tail. Every reader uses this view.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::postings::{FieldTf, Posting};
 use super::snapshot::Snapshot;
 use super::tail::Tail;
 
-/// Words that a misspelt one is taken for, at most.
+/// Maximum number of corrections for a misspelt word.
 const MOST_NEAR: usize = 64;
 
 /// A row of a view.
@@ -22,10 +22,10 @@ pub enum DocId {
     Tail(u32),
 }
 
-/// The rows that hold one term, masked rows left out.
+/// The rows that contain one term, without masked rows.
 #[derive(Debug, Clone, Default)]
 pub struct TermPostings {
-    /// Live rows that hold the term themselves (their surroundings do not count).
+    /// The number of live rows that contain the term themselves, not only in their context.
     pub own: u32,
     /// Rows of the snapshot, ascending.
     pub snapshot: Vec<Posting>,
@@ -34,7 +34,7 @@ pub struct TermPostings {
 }
 
 impl TermPostings {
-    /// The rows that hold both terms themselves, as often as the rarer of the two.
+    /// The rows that contain both terms themselves, with the lower frequency of the two.
     pub fn and(&self, other: &Self) -> Self {
         let (snapshot, tail) = (both(&self.snapshot, &other.snapshot), both(&self.tail, &other.tail));
         Self { own: u32::try_from(snapshot.len() + tail.len()).unwrap_or(u32::MAX), snapshot, tail }
@@ -51,7 +51,7 @@ fn both(a: &[Posting], b: &[Posting]) -> Vec<Posting> {
     a.iter().filter_map(row).collect()
 }
 
-/// Which rows of a snapshot a tail replaces, and what is left: worth keeping between queries.
+/// The rows of a snapshot that a tail replaces. It can be kept between queries.
 #[derive(Debug, Clone, Default)]
 pub struct Mask {
     masked: Vec<u64>,
@@ -60,7 +60,7 @@ pub struct Mask {
 }
 
 impl Mask {
-    /// Rows of the tail mask those of the snapshot with the same ID.
+    /// Rows of the tail mask rows of the snapshot with the same ID.
     pub fn of<B: AsRef<[u8]>>(snapshot: Option<&Snapshot<B>>, tail: &Tail) -> Self {
         let mut mask = Self::default();
         if let Some(snapshot) = snapshot {
@@ -91,14 +91,14 @@ impl Mask {
         self.masked.get(doc as usize / 64).is_some_and(|word| word >> (doc % 64) & 1 == 1)
     }
 
-    /// The rows of the snapshot that are hidden, ascending.
+    /// The hidden rows of the snapshot, ascending.
     pub(super) fn hidden(&self) -> impl Iterator<Item = u32> {
         let words = (0_u32..).zip(&self.masked).filter(|(_, word)| **word != 0);
         words.flat_map(|(at, _)| at * 64..(at + 1) * 64).filter(|doc| self.hides(*doc))
     }
 }
 
-/// A snapshot and the changes since, seen as one.
+/// A snapshot and the later changes, as one index.
 #[derive(Debug)]
 pub struct IndexView<'a, B> {
     pub(super) snapshot: Option<&'a Snapshot<B>>,
@@ -107,17 +107,17 @@ pub struct IndexView<'a, B> {
 }
 
 impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
-    /// Puts the two together; `mask` is [`Mask::of`] them.
+    /// Combines the two; `mask` is the result of [`Mask::of`].
     pub fn new(snapshot: Option<&'a Snapshot<B>>, tail: &'a Tail, mask: &'a Mask) -> Self {
         Self { snapshot, tail, mask }
     }
 
-    /// Live rows.
+    /// The number of live rows.
     pub fn rows(&self) -> u32 {
         self.mask.rows
     }
 
-    /// Mean length of the live rows; 1 when there are none.
+    /// The mean length of live rows; 1 if there are none.
     pub fn mean_length(&self) -> f64 {
         if self.mask.rows == 0 || self.mask.total_length == 0 {
             return 1.0;
@@ -125,7 +125,7 @@ impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
         self.mask.total_length as f64 / f64::from(self.mask.rows)
     }
 
-    /// The rows that hold each of `terms`, which must be sorted and unique.
+    /// The rows that contain each of `terms`, which must be sorted and unique.
     pub fn postings(&self, terms: &[&[u8]]) -> Vec<TermPostings> {
         let tail = self.tail.postings(terms);
         let lists = terms.iter().zip(tail).map(|(term, tail)| {
@@ -145,7 +145,7 @@ impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
         lists.collect()
     }
 
-    /// The rows whose features pass a test, as rows that hold a term nowhere: reads every row.
+    /// The rows whose features pass a test, as postings without frequencies. Reads every row.
     pub fn rows_where(&self, passes: impl Fn(&Features) -> bool) -> TermPostings {
         let posting = |doc| Posting { doc, tf: FieldTf::default() };
         let rows = self.snapshot.map_or(0, Snapshot::rows);
@@ -180,12 +180,12 @@ impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
         }
     }
 
-    /// False when there are more scopes than a snapshot can number: then [`IndexView::scope_test`] misses some rows.
+    /// False if there are more scopes than a snapshot can number. Then [`IndexView::scope_test`] misses some rows.
     pub fn knows_every_scope(&self) -> bool {
         self.snapshot.is_none_or(|snapshot| snapshot.scopes().len() < usize::from(u16::MAX))
     }
 
-    /// Which scopes satisfy `wanted`, as a test of rows that is cheap to repeat.
+    /// A fast test whether the scope of a row satisfies `wanted`.
     pub fn scope_test<'v>(&'v self, wanted: impl Fn(&str) -> bool + 'v) -> impl Fn(DocId) -> bool + 'v {
         let known: Vec<bool> =
             self.snapshot.map(|s| s.scopes().iter().map(|name| wanted(name)).collect()).unwrap_or_default();
@@ -198,8 +198,8 @@ impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
         }
     }
 
-    /// Words of the index that a misspelt or shortened `word` may stand for, at most 64: those within `edits` insertions,
-    /// deletions or replacements, then those that begin with it, each in byte order.
+    /// Words of the index that a misspelt or shortened `word` may mean, at most 64. First those within `edits`
+    /// insertions, deletions or replacements, then those that begin with it, each in byte order.
     pub fn near_words(&self, word: &str, edits: u32) -> Vec<String> {
         let Ok(distance) = fst::automaton::Levenshtein::new(word, edits) else { return Vec::new() };
         let mut near = self.accepted(&distance);

@@ -1,8 +1,8 @@
-//! What a text means, as vectors: its passages, and the encoder that reads them.
+//! Embeddings of texts: their passages, and the encoder.
 //!
-//! The encoder is a crate of its own, so that it is fast in tests too, where the rest is not optimised.
+//! The encoder is a separate crate, so that it is optimised even in test builds.
 //!
-//! Pure: texts in, vectors out, the same bits on every machine.
+//! It is pure and deterministic: the same text gives the same bits on every machine.
 
 mod passages;
 

@@ -1,35 +1,36 @@
-//! The passages of a text that get a vector each: short enough to say one thing, and to be read whole by the encoder.
+//! The passages of a text that get one embedding each: short enough for one subject, and for the encoder to read
+//! completely.
 //!
-//! A short text is one passage, as it stands. A long one is cut between lines and sentences, at the bounds of the pieces
-//! that a reply shows of it; code in fences gets no vector there: it is found by its words.
+//! A short text is one passage. A long one is cut between lines and sentences, at the same positions as the pieces that
+//! a reply can show. Fenced code in it gets no embedding and is found only by its words.
 
 use tessera_encoder::{Encoder, Meaning};
 
 use crate::text::pieces;
 
-/// Word pieces of a text that is not cut, about.
+/// Approximate maximum word pieces of an uncut text.
 const SHORT: usize = 100;
-/// Word pieces of a passage, about; the encoder reads some more.
+/// Approximate maximum word pieces of a passage. The encoder can read more.
 const LONG: usize = 80;
-/// A passage of fewer goes on behind an empty line: a heading is of what it heads.
+/// A passage with fewer word pieces continues after an empty line, because a heading belongs to the following text.
 const SLIGHT: usize = 24;
-/// One of fewer goes on where a heading begins: it may be a heading itself.
+/// A passage with fewer word pieces continues at a heading, because it may be a heading itself.
 const BRIEF: usize = 10;
-/// Passages of one text. A text that has more has longer ones, of which the encoder reads the beginnings.
+/// Maximum passages of one text. Beyond this, passages become longer, and the encoder reads only their beginnings.
 const MOST: usize = 64;
-/// Passages that are encoded together, and their bytes: the encoder's memory grows with them, and its speed does not.
+/// The number of passages encoded together, and their bytes. More would need more memory without being faster.
 const AT_ONCE: usize = 16;
 const BYTES_AT_ONCE: usize = 1024;
 
-/// What texts mean, each by its passages. `pause` is called between steps of some tens of milliseconds; where it
-/// gives `false`, the texts that are not finished are left out at the end.
+/// The embeddings of texts. `pause` is called every few tens of milliseconds. If it returns `false`, unfinished texts
+/// are left out at the end.
 pub fn meanings(encoder: &Encoder, texts: &[&str], pause: impl FnMut() -> bool) -> Vec<Meaning> {
     let texts: Vec<(&str, &str)> = texts.iter().map(|text| ("", *text)).collect();
     embeddings_about(encoder, &texts, pause)
 }
 
-/// The same of texts that stand below something: each with what that is called, which each of its passages is read after.
-/// A text has as many passages as it has alone.
+/// The embeddings of texts with headings. Each passage is read together with its heading. A text has the same passages
+/// as without one.
 pub fn embeddings_about(encoder: &Encoder, texts: &[(&str, &str)], mut pause: impl FnMut() -> bool) -> Vec<Meaning> {
     let below = |about: &str, passage: &'_ str| match about {
         "" => passage.to_owned(),
@@ -62,8 +63,8 @@ pub fn embeddings_about(encoder: &Encoder, texts: &[(&str, &str)], mut pause: im
     meanings
 }
 
-/// Cuts a text into its passages, in their order; none of a text that says nothing or that nobody here understands (see
-/// [`is_understood`]): it is found by its words.
+/// Cuts a text into passages, in order. There are none for a text without words or in an unsupported language (see
+/// [`is_understood`]).
 pub fn passages_of(text: &str) -> Vec<&str> {
     let text = text.trim();
     if text.is_empty() {
@@ -73,7 +74,7 @@ pub fn passages_of(text: &str) -> Vec<&str> {
     if all <= SHORT {
         return if is_understood(text) { vec![text] } else { Vec::new() };
     }
-    // Passages end before they are full: a fifth of their room stays empty at most.
+    // Passages end before they are full, with at most a fifth of the room unused.
     let long = LONG.max(all * 5 / 4 / MOST);
     let without_code = cut(text, &fences(text), long);
     let mut passages = if without_code.is_empty() { cut(text, &[], long) } else { without_code };
@@ -81,10 +82,11 @@ pub fn passages_of(text: &str) -> Vec<&str> {
     passages
 }
 
-/// Runs of pieces of about so many word pieces, without what is in `left_out`: ranges of bytes, ascending.
+/// Cuts a text into ranges of about this number of word pieces, without the ranges in `left_out`. The ranges are byte
+/// positions, ascending.
 fn cut<'a>(text: &'a str, left_out: &[(usize, usize)], long: usize) -> Vec<&'a str> {
     let mut passages = Vec::new();
-    // Where the open passage begins, and its word pieces.
+    // The start of the open passage, and its word pieces.
     let (mut start, mut held) = (0, 0);
     let mut end = 0;
     let mut left_out = left_out.iter().peekable();
@@ -114,14 +116,14 @@ fn cut<'a>(text: &'a str, left_out: &[(usize, usize)], long: usize) -> Vec<&'a s
     passages
 }
 
-/// True for a heading as Markdown writes one.
+/// True for a Markdown heading.
 fn is_heading(line: &str) -> bool {
     let words = line.trim_start_matches('#');
     words.len() < line.len() && words.starts_with(' ')
 }
 
-/// True for a text that the encoder can make something of: it was taught English, and of other scripts than the Latin one it
-/// knows single characters alone, so that any two texts in one of them seem near.
+/// True for a text that the encoder supports. It was trained on English, and knows only single characters of other
+/// scripts than Latin, so all texts in such a script would seem similar.
 pub fn is_understood(text: &str) -> bool {
     let letters = || text.chars().filter(|character| character.is_alphabetic());
     let latin = letters().filter(|letter| *letter < '\u{250}').count();
@@ -132,7 +134,7 @@ fn says_something(passage: &str) -> bool {
     passage.chars().any(char::is_alphanumeric)
 }
 
-/// The bytes of code in fences, with the fences, ascending; one that is not closed ends with the text.
+/// The byte ranges of fenced code, with the fences, ascending. An open fence extends to the end of the text.
 fn fences(text: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut open: Option<(usize, &str)> = None;
@@ -154,12 +156,12 @@ fn fences(text: &str) -> Vec<(usize, usize)> {
     found
 }
 
-/// Word pieces of a text, about: what the encoder makes of it decides nothing here, and would take far longer.
+/// The approximate number of word pieces. The exact number would take much longer and is not needed here.
 fn word_pieces(text: &str) -> usize {
     let mut pieces = 0;
     let (mut letters, mut digits) = (0_usize, 0_usize);
     for character in text.chars().chain([' ']) {
-        // Latin letters, with or without marks; of other scripts nearly every character is a piece of its own.
+        // Latin letters with or without marks. In other scripts, nearly every character is a word piece.
         let is_letter = character.is_alphabetic() && character < '\u{370}';
         let is_digit = character.is_ascii_digit();
         if !is_letter && letters > 0 {
@@ -183,7 +185,7 @@ mod tests {
 
     use super::*;
 
-    /// Where passages stand in their text; each after the one before it.
+    /// The positions of passages in their text, each after the previous one.
     fn places(text: &str, passages: &[&str]) -> Vec<(usize, usize)> {
         let start = text.as_ptr().addr();
         let places: Vec<_> =

@@ -1,7 +1,7 @@
-//! The reply as one JSON payload, laid out in lines whose counts add.
+//! The reply as one JSON document, in lines whose token counts can be added.
 //!
-//! Line breaks between JSON tokens are free, so each part that holds a person's text stands on a
-//! line of its own, and what stands between is fixed or a number.
+//! Line breaks between JSON tokens have no meaning. So each text of a person gets its own line, and the parts between
+//! are fixed or numbers.
 
 use std::collections::BTreeMap;
 
@@ -12,39 +12,38 @@ use crate::domain::{Cursor, Memory, ShortId, TokenBudget, TokenCount, TokenProfi
 use crate::score::ScoreParts;
 use crate::text::{O200k, TokenCounter, number_tokens};
 
-/// What a row says beside `"id"` and `"score"`.
+/// The fields of a row in addition to `"id"` and `"score"`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JsonRows {
-    /// The parts of the score, and the memory that matched in its stead.
+    /// The score parts, and the superseded memory that matched.
     pub parts: bool,
-    /// Of what is given in full, its summary, when it was made, last used and ends, how often it was used, and what a
-    /// client keeps beside it.
+    /// For details: the summary, creation, last use, expiry, use count and metadata.
     pub full: bool,
 }
 
 /// The JSON form of one reply.
 #[derive(Debug, Clone)]
 pub struct JsonFrame {
-    /// Matches in all.
+    /// The number of all matches.
     pub total: u32,
-    /// The budget, as asked.
+    /// The requested budget.
     pub budget: TokenBudget,
-    /// Whose tokens it counts.
+    /// The token profile of the budget.
     pub profile: TokenProfile,
-    /// What rows say.
+    /// The fields of rows.
     rows: JsonRows,
-    /// The query as a JSON string and a line end; below it the words that were read as others.
+    /// The query as a JSON string with a line end, followed by spelling corrections.
     query: String,
     query_tokens: u32,
     /// The highest ID of the matches.
     highest: u32,
-    /// The question is one over many memories: the reply says so, and rows in short say when they are from.
+    /// True for a question about many memories. The reply says so, and short rows contain their dates.
     is_broad: bool,
-    /// More was asked for than a page may have.
+    /// True if more rows were requested than one page may have.
     is_limited: bool,
 }
 
-/// Tokens of `"weak":true,` in a row, more than a plain row has.
+/// Additional tokens of a row with `"weak":true,`.
 pub(super) const JSON_WEAK_TOKENS: u32 = 4;
 /// Tokens of `,"near":` in the counts, without the number.
 pub(super) const JSON_NEAR_TOKENS: u32 = 3;
@@ -56,31 +55,31 @@ const INDEX: &str = "],\"index\":[\n";
 const INDEX_TOKENS: u32 = 4;
 const CLOSE: &str = "]}\n";
 const CLOSE_TOKENS: u32 = 1;
-/// `,{"score":0.83,` and the line end, whatever the two decimals. A first row has no comma: one token less.
+/// Tokens of `,{"score":0.83,` and the line end, for any two decimals. A first row has no comma: one token less.
 const ROW_TOKENS: u32 = 8;
-/// `,{"id":}` and the line end, without the number. A first row has no comma: one token less.
+/// Tokens of `,{"id":}` and the line end, without the number. A first row has no comma: one token less.
 const BARE_TOKENS: u32 = 5;
-/// `"parts":{…},"`, whatever the three decimals of each part.
+/// Tokens of `"parts":{…},"`, for any three decimals of each part.
 const PARTS_TOKENS: u32 = 63;
-/// `"redirected_from":` and `,"`, without the number.
+/// Tokens of `"redirected_from":` and `,"`, without the number.
 const REDIRECTED_TOKENS: u32 = 5;
-/// What stands before the passages of an excerpt.
+/// The text before the passages of an excerpt.
 const EXCERPT: &str = "\"excerpt\":[\n";
 const EXCERPT_TOKENS: u32 = 4;
-/// What stands after them.
+/// The text after the passages of an excerpt.
 const EXCERPT_END: &str = "],\n";
 const EXCERPT_END_TOKENS: u32 = 1;
-/// `"created":"2026-11-20","id":}` and the line end, whatever the day, without the number.
+/// Tokens of `"created":"2026-11-20","id":}` and the line end, for any day, without the number.
 const CREATED_TOKENS: u32 = 13;
-/// `"created":"2026-11-20",` and the line end, before a summary in a broad reply.
+/// Tokens of `"created":"2026-11-20",` and the line end, before a summary in a broad reply.
 const DAY_TOKENS: u32 = 10;
-/// `,"limit":200` in the counts.
+/// Tokens of `,"limit":200` in the counts.
 const LIMIT_TOKENS: u32 = 4;
-/// `,"breadth":true` in the counts.
+/// Tokens of `,"breadth":true` in the counts.
 const BROAD_TOKENS: u32 = 5;
 
 impl JsonFrame {
-    /// A frame that echoes `query`, the one text of a reply that is not counted beforehand.
+    /// A frame that contains `query`, the only text of a reply that is not counted beforehand.
     pub fn new(total: u32, budget: TokenBudget, profile: TokenProfile, query: &str, rows: JsonRows) -> Self {
         let shown = super::neutral(query);
         let query = format!("{}\n", serde_json::Value::from(shown.as_ref()));
@@ -98,13 +97,13 @@ impl JsonFrame {
         }
     }
 
-    /// The frame of a reply of which no match has a higher ID: so much room a cursor needs.
+    /// Sets the highest ID of the matches, which determines the room for a cursor.
     #[must_use]
     pub fn up_to(self, highest: u32) -> Self {
         Self { highest, ..self }
     }
 
-    /// The frame of a reply that says that words were read as others.
+    /// Adds spelling corrections.
     #[must_use]
     pub fn reading(mut self, names: &[(String, String)]) -> Self {
         if !names.is_empty() {
@@ -120,13 +119,13 @@ impl JsonFrame {
         self
     }
 
-    /// The frame of a reply to a question over many memories.
+    /// Marks the reply to a question about many memories.
     #[must_use]
     pub fn broad(self) -> Self {
         Self { is_broad: true, ..self }
     }
 
-    /// The frame of a reply to who asked for more than a page may have.
+    /// Marks the reply to a request for more rows than one page may have.
     #[must_use]
     pub fn limited(self) -> Self {
         Self { is_limited: true, ..self }
@@ -153,14 +152,14 @@ impl JsonFrame {
         COUNTS_TOKENS + broad + limit + near + cursor + number_tokens(self.total) + number_tokens(used)
     }
 
-    /// What stands before the body of a row, without a comma.
+    /// The beginning of a row before its body, without a comma.
     fn head(&self, ranked: &Ranked) -> String {
         let mut head = "{".to_owned();
         head.push_str(&format!("\"score\":{:.2},", ranked.score));
         if self.rows.parts {
             let parts = ScoreParts::NAMES.iter().zip(ranked.parts.values());
             let parts: Vec<String> =
-                // Zero has no sign here: a `-` would cost a token that was not counted.
+                // Negative zero would print a `-`, which costs an uncounted token.
                 parts.map(|(name, part)| format!("\"{name}\":{:.3}", part.clamp(0.0, 1.0) + 0.0)).collect();
             head.push_str(&format!("\"parts\":{{{}}},", parts.join(",")));
             if let Some(old) = ranked.redirected_from {
@@ -174,7 +173,7 @@ impl JsonFrame {
         head
     }
 
-    /// Tokens of a row that is not the first; the count of its own line is stored with the memory.
+    /// Tokens of a row that is not the first. The count of its own line is stored with the memory.
     pub fn row(&self, ranked: &Ranked, body: u32) -> u32 {
         let mut tokens = ROW_TOKENS + body;
         if ranked.is_weak {
@@ -187,7 +186,7 @@ impl JsonFrame {
         tokens
     }
 
-    /// Tokens of a row that names a memory and says nothing of it; it is not the first.
+    /// Tokens of a row with only an ID that is not the first.
     pub fn bare(&self, short_id: ShortId) -> u32 {
         BARE_TOKENS + number_tokens(short_id.get())
     }
@@ -200,12 +199,12 @@ impl JsonFrame {
         )
     }
 
-    /// Tokens of a row in full that is not the first.
+    /// Tokens of a detail row that is not the first.
     pub fn detail(&self, ranked: &Ranked, row: &Row) -> u32 {
         self.row(ranked, row.costs.json_detail) + self.beside_tokens(&row.memory)
     }
 
-    /// The line that full rows have more. It is short, and counted where somebody asks for it.
+    /// The additional line of full rows. It is short, and counted only on request.
     fn beside(&self, memory: &Memory) -> String {
         if self.rows.full { json_beside(memory) } else { String::new() }
     }
@@ -214,20 +213,20 @@ impl JsonFrame {
         if self.rows.full { O200k.count(&json_beside(memory)) } else { 0 }
     }
 
-    /// Tokens of a row in short that is not the first, with those of its own line.
+    /// Tokens of a short row that is not the first, including its own line.
     pub fn short(&self, ranked: &Ranked, body: u32) -> u32 {
         self.row(ranked, if self.is_broad { DAY_TOKENS + body } else { body })
     }
 
-    /// Tokens of a row that shows passages, without them; it is not the first.
+    /// Tokens of an excerpt row that is not the first, without its passages.
     pub fn excerpt(&self, ranked: &Ranked, memory: &Memory) -> u32 {
-        // Names are short, and where there are none nothing is counted.
+        // Names are short, and without names nothing is counted.
         let attribution = json_attribution(memory).map_or(0, |line| O200k.count(&line));
         let tail = EXCERPT_END_TOKENS + CREATED_TOKENS + number_tokens(memory.short_id.get());
         self.row(ranked, EXCERPT_TOKENS + attribution + tail) + self.beside_tokens(memory)
     }
 
-    /// Renders the reply and counts it: (body, tokens in the unit of the profile).
+    /// Renders the reply. Returns the body and its tokens in the unit of the profile.
     pub fn render(
         &self,
         details: &[Detail],
@@ -238,7 +237,7 @@ impl JsonFrame {
         self.render_near(details, index, more, has_more, None)
     }
 
-    /// [`JsonFrame::render`] with the number of near memories that are not shown.
+    /// [`JsonFrame::render`] with the number of low-confidence matches that are not shown.
     pub(super) fn render_near(
         &self,
         details: &[Detail],
@@ -270,7 +269,7 @@ impl JsonFrame {
         (format!("{OPEN}{}{counts}{DETAILS}{full}{INDEX}{short}{CLOSE}", self.query), used)
     }
 
-    /// What follows the head of a row in short.
+    /// The text after the head of a short row.
     fn index_row(&self, entry: &IndexEntry) -> String {
         let IndexEntry { memory, excerpt, .. } = entry;
         match excerpt {
@@ -284,13 +283,13 @@ impl JsonFrame {
         OPEN_TOKENS + self.query_tokens + DETAILS_TOKENS + INDEX_TOKENS + CLOSE_TOKENS
     }
 
-    /// The smallest budget, in the unit of the profile, that holds a reply to this request.
+    /// The smallest budget for a reply to this request, in the unit of the profile.
     pub fn minimum(&self) -> u32 {
         self.profile.of_o200k(TokenCount(self.envelope()))
     }
 }
 
-/// The words between query and details, without numbers and cursor.
+/// Tokens between query and details, without numbers and cursor.
 const COUNTS_TOKENS: u32 = 24;
 
 impl Frame for JsonFrame {
@@ -304,7 +303,7 @@ impl Frame for JsonFrame {
     }
 }
 
-/// What follows the head of a row that shows passages.
+/// The text after the head of an excerpt row.
 fn excerpt_row(lines: &str, memory: &Memory) -> String {
     let attribution = json_attribution(memory).unwrap_or_default();
     let (created, short_id) = (memory.created.date(), memory.short_id.get());

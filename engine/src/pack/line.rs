@@ -1,4 +1,4 @@
-//! The lines a memory can appear as, and what each costs: counted once, when it is written.
+//! The lines in which a memory can be shown, with their token counts, which are computed once at write time.
 
 use std::borrow::Cow;
 
@@ -9,10 +9,10 @@ use super::passage::{CUT_TOKENS, Passage, cut};
 use crate::domain::{Importance, Memory, MemoryType, Metadata, Permission, ShortId, Tag, Timestamp};
 use crate::text::{TokenCounter, number_tokens};
 
-/// What each way of showing a memory costs, in o200k_base tokens, without numbers that are counted by rule.
+/// The tokens of each way to show a memory, in o200k_base, without numbers, which are counted by rules.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LineCosts {
-    /// Whose it is and who wrote it, where that is said apart from a line: on an excerpt.
+    /// Its attribution on an excerpt: owner, author and file.
     pub attribution: u32,
     /// The full text.
     pub detail: u32,
@@ -22,45 +22,44 @@ pub struct LineCosts {
     pub json_detail: u32,
     /// The summary as JSON.
     pub json_index: u32,
-    /// The pieces of a long text.
+    /// The passages of a long text.
     pub passages: Vec<Passage>,
 }
 
 impl LineCosts {
-    /// The form of the lines that are counted. Whoever changes a line, or what [`neutral`] does, raises it:
-    /// costs that were kept under another form are counted again before they are used.
+    /// The version of the lines. A change of a line, or of [`neutral`], must increase it. Then stored counts of other
+    /// versions are computed again before use.
     pub const FORM: u32 = 4;
 
-    /// Texts of fewer tokens than this are given whole or not at all, but for short lines of a broad reply.
+    /// Texts with fewer tokens are shown in full or not at all, except as short lines of a broad reply.
     const LONG_TOKENS: u32 = 120;
 
-    /// True for a text that is long enough to be cut where a whole one is wanted.
+    /// True for a text that is long enough to be shown as an excerpt.
     pub fn can_be_cut(&self) -> bool {
         self.detail >= Self::LONG_TOKENS && !self.passages.is_empty()
     }
 
-    /// True when what was counted under a form of the lines is still what the lines of a memory cost, of which
-    /// the whole text costs `detail`.
+    /// True if counts from this version of the lines are still correct for a memory whose full text costs `detail`.
     pub fn hold(form: u32, detail: u32, memory: &Memory) -> bool {
         let is_plain = || {
             let texts = [memory.content.as_str(), &memory.summary, memory.category.as_str()].into_iter();
             let words = memory.entities.iter().map(String::as_str).chain(memory.tags.iter().map(Tag::as_str));
             memory.share.is_none() && memory.edited_by.is_none() && !texts.chain(words).any(may_be_changed)
         };
-        // The first form differed in what is neutralised and in whose a memory is; the first two knew no passages
-        // in JSON, and none of texts that are not long. The first three took out joiners.
+        // Version 1 differed in neutralisation and attribution. Versions 1 and 2 had no passages in JSON, and none for
+        // texts that are not long. Versions 1 to 3 removed joiners.
         form == Self::FORM || (is_plain() && (form == 3 || (detail < CUT_TOKENS && matches!(form, 1 | 2))))
     }
 
-    /// The counts that a store keeps in a list, their form last; passages stand apart.
+    /// The counts as stored in a list, with the version last. Passages are stored separately.
     pub fn kept(&self) -> [u32; 5] {
         [self.detail, self.index, self.json_detail, self.json_index, Self::FORM]
     }
 
-    /// Reads what a store keeps in a list, with passages apart: counted for the owner, under the first ID and for a
-    /// text of the owner's own. `None` for a memory that is shown otherwise, or was counted under another form.
+    /// Reads stored counts and passages, which apply to the owner's own text under ID 1. `None` for a memory that is
+    /// shown in another way, or for counts of another version.
     pub fn read(kept: &[u32], passages: &[u8], memory: &Memory) -> Option<Self> {
-        // Rows of the first form do not name theirs.
+        // Counts of version 1 have no version number.
         let form = kept.get(4).copied().unwrap_or(1);
         let &[detail, index, json_detail, json_index, ..] = kept else { return None };
         if memory.share.is_some() || memory.edited_by.is_some() || !Self::hold(form, detail, memory) {
@@ -72,7 +71,7 @@ impl LineCosts {
         Some(costs)
     }
 
-    /// Makes the costs of a memory those of the same memory under another number.
+    /// Adapts the costs of a memory to another ID.
     pub(crate) fn renumber(&mut self, from: ShortId, to: ShortId) {
         let (from, to) = (number_tokens(from.get()), number_tokens(to.get()));
         for cost in [&mut self.json_detail, &mut self.json_index] {
@@ -95,8 +94,8 @@ impl LineCosts {
     }
 }
 
-/// Whose a memory is and who wrote its text, if not the reader, and where it stands: ` (from mara, edited by jon)`,
-/// ` (in /memories/user/preferences.md, Editors)`, or nothing.
+/// The owner and author of a memory, if not the reader, and its file: ` (from mara, edited by jon)`, ` (in
+/// /memories/user/preferences.md, Editors)`, or nothing.
 pub fn attribution(memory: &Memory) -> String {
     let owner = memory.share.as_ref().map(|share| format!("from {}", neutral_line(&share.by)));
     let author = memory.edited_by.as_ref().map(|name| format!("edited by {}", neutral_line(name)));
@@ -105,25 +104,26 @@ pub fn attribution(memory: &Memory) -> String {
     if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) }
 }
 
-/// The same as a line of JSON: `"edited_by":"jon","shared_by":"mara",`, or nothing.
+/// The attribution as a line of JSON: `"edited_by":"jon","shared_by":"mara",`, or nothing.
 pub(super) fn json_attribution(memory: &Memory) -> Option<String> {
     let author = memory.edited_by.as_deref().map(|name| ("edited_by", name));
     let owner = memory.share.as_ref().map(|share| ("shared_by", share.by.as_str()));
     let place = memory.file.as_ref().map(|file| ("file", file.path.as_str()));
     let heading = memory.file.as_ref().and_then(|file| file.heading.as_deref()).map(|heading| ("heading", heading));
-    // In the order of their names, as everywhere.
+    // Sorted by name, as everywhere.
     let named = author.into_iter().chain(place).chain(heading).chain(owner);
     let fields: String =
         named.map(|(key, name)| format!("\"{key}\":{},", serde_json::Value::from(&*neutral_line(name)))).collect();
     (!fields.is_empty()).then(|| fields + "\n")
 }
 
-/// ` text\n`, or ` (from user) text\n` for what is not the reader's: what follows `#42 2026-11-20`.
+/// The text after `#42 2026-11-20`: ` text\n`, or ` (from user) text\n` for another user's memory.
 pub(super) fn detail_line(memory: &Memory) -> String {
     attribution(memory) + &detail_body(&memory.content)
 }
 
-/// ` text\n`: what follows `#42 2026-11-20`. Further lines are indented, so that none can pass for a line of the frame.
+/// The text after `#42 2026-11-20`: ` text\n`. Further lines are indented, so that they cannot look like lines of the
+/// frame.
 fn detail_body(content: &str) -> String {
     let shown = neutral(content);
     let mut body = String::with_capacity(shown.len() + 8);
@@ -140,12 +140,12 @@ fn detail_body(content: &str) -> String {
     body
 }
 
-/// ` summary\n`, or ` (from user) summary\n`: what follows `- #42`.
+/// The text after `- #42`: ` summary\n`, or ` (from user) summary\n`.
 pub(super) fn index_body(memory: &Memory) -> String {
     format!("{} {}\n", attribution(memory), neutral_line(&memory.summary))
 }
 
-/// A memory in full as JSON. The fields stand in the order of their names, in every build.
+/// A full memory as JSON. The fields are always sorted by name.
 #[derive(Serialize)]
 struct DetailBody<'a> {
     category: Cow<'a, str>,
@@ -168,7 +168,7 @@ struct DetailBody<'a> {
     r#type: MemoryType,
 }
 
-/// A memory in short as JSON.
+/// A short memory as JSON.
 #[derive(Serialize)]
 struct IndexBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -183,7 +183,7 @@ struct IndexBody<'a> {
     summary: Cow<'a, str>,
 }
 
-/// `"category":…,"content":…}\n`: what follows `{"score":0.83,\n`.
+/// The text after `{"score":0.83,\n`: `"category":…,"content":…}\n`.
 pub(super) fn json_detail(memory: &Memory) -> String {
     body_of(&DetailBody {
         category: neutral(memory.category.as_str()),
@@ -202,7 +202,7 @@ pub(super) fn json_detail(memory: &Memory) -> String {
     })
 }
 
-/// `"id":42,"summary":…}\n`: what follows `{"score":0.83,\n`.
+/// The text after `{"score":0.83,\n`: `"id":42,"summary":…}\n`.
 pub(super) fn json_index(memory: &Memory) -> String {
     body_of(&IndexBody {
         edited_by: memory.edited_by.as_deref().map(neutral_line),
@@ -214,8 +214,7 @@ pub(super) fn json_index(memory: &Memory) -> String {
     })
 }
 
-/// What a full row says beside its body, as a line: how often and when it was used, its times, what a client keeps beside
-/// it, and its summary.
+/// The additional line of a full row: use count, last use, other times, metadata and summary.
 pub(super) fn json_beside(memory: &Memory) -> String {
     #[derive(Serialize)]
     struct Beside<'a> {
@@ -228,7 +227,7 @@ pub(super) fn json_beside(memory: &Memory) -> String {
         summary: Cow<'a, str>,
     }
     let mut metadata = memory.metadata.clone();
-    // A number that needs no change stays one.
+    // A number that needs no change stays a number.
     let mut clean = |_: Option<&str>, text: &str| Some(neutral(text).into_owned()).filter(|clean| clean != text);
     metadata.iter_mut().for_each(|kept| kept.change_texts(&mut clean));
     let beside = Beside {

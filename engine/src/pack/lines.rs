@@ -1,35 +1,35 @@
-//! A reply of plain rows, for lists: as many as the budget holds, and a last line that says what it cost.
+//! A reply of plain rows, for lists: as many as fit into the budget, and a last line with the cost.
 
 use crate::domain::{DomainError, TokenBudget, TokenProfile};
 use crate::text::{O200k, TokenCounter};
 
-/// What a list may cost.
+/// The budget of a list.
 #[derive(Debug, Clone, Copy)]
 pub struct Lines {
-    /// The budget, as asked.
+    /// The requested budget.
     pub budget: TokenBudget,
-    /// Whose tokens it counts.
+    /// The token profile of the budget.
     pub profile: TokenProfile,
 }
 
-/// A list as it is given.
+/// The finished list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     /// The reply.
     pub body: String,
     /// Its tokens, in the unit of the profile.
     pub tokens_used: u32,
-    /// Rows in it.
+    /// The number of rows in it.
     pub shown: usize,
 }
 
 impl Lines {
-    /// Fills the budget with `opening`, rows in their order, and the closing line, which is made from how many rows
-    /// are shown and what the reply costs. Each part ends in a line end, and none begins with white space or `/`:
-    /// so their counts add.
+    /// Fills the budget with `opening`, rows in order, and the closing line, which contains the number of rows and the
+    /// cost of the reply. Each part ends with a line end, and none begins with white space or `/`, so their token
+    /// counts can be added.
     ///
     /// # Errors
-    /// When the budget cannot hold even a list without a row; the error names the minimum.
+    /// If the budget is too small for a list without rows. The error contains the minimum.
     pub fn fill(
         &self,
         opening: &str,
@@ -43,7 +43,7 @@ impl Lines {
             let rows = count(opening) + costs.iter().take(shown).sum::<u32>();
             self.profile.stated(|used| rows + count(&closing(shown, used)))
         };
-        // What surely fits leaves out the closing line; from there on, the whole reply decides.
+        // While the rows certainly fit, the closing line is not rendered. After that, the complete reply is counted.
         let mut spent = count(opening);
         let fits = costs.iter().take_while(|cost| {
             spent += **cost;
@@ -62,7 +62,7 @@ impl Lines {
         Ok(Listed { body: format!("{opening}{rows}{}", closing(shown, tokens_used)), tokens_used, shown })
     }
 
-    /// What a reply cost, in words: `57 tokens`, or `about 92 Claude tokens`.
+    /// The cost of a reply in words: `57 tokens`, or `about 92 Claude tokens`.
     pub fn cost(&self, used: u32) -> String {
         if self.profile.is_exact() { format!("{used} tokens") } else { format!("about {used} Claude tokens") }
     }

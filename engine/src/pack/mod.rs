@@ -1,8 +1,8 @@
-//! Packing: which ranked memories a reply can hold, in full or as one line, and the reply itself.
+//! Packing: chooses which ranked memories fit into a reply, in full or as one line, and renders it.
 //!
-//! No tokenizer runs here. The tokens of every line are counted when a memory is written, and lines
-//! are framed so that counts add exactly: a line ends in a newline and the next begins with a
-//! character that is neither a space nor `/`, so no o200k_base token crosses the two.
+//! No tokenizer runs here. The tokens of every line are counted at write time. Each line ends with a newline, and the
+//! next begins with a character that is neither a space nor `/`. So no o200k_base token crosses two lines, and counts
+//! can be added exactly.
 
 mod broad;
 mod json;

@@ -1,5 +1,5 @@
-//! Stored text as data: nothing in it can pass for the frame around it, for a harness's own marks,
-//! or hide from the eye.
+//! Neutralises stored text: it cannot imitate the frame around it or a client's own tags, and contains no hidden
+//! characters.
 
 use std::borrow::Cow;
 
@@ -7,16 +7,15 @@ use tessera_tables::words;
 
 use crate::text::{fold, is_invisible, joins};
 
-/// Names of marks that a model or a harness could take for its own; what follows one must not be a letter or digit.
+/// Names of tags that a model or a client could accept as its own. The next character must not be a letter or digit.
 const MARKS: &[&str] = words!(include_str!("marks.txt"));
-/// Characters after an opener that are looked at: the longest mark, with room for white space.
+/// Characters checked after an opening character: the longest tag with some white space.
 const LOOKED_AT: usize = 48;
-/// What an opener of a look-alike becomes.
+/// The replacement of an opening character.
 const DEFUSED: char = '‹';
 
-/// Text with invisible and control characters taken out and look-alike openers defused
-/// (`<system>` becomes `‹system>`, however it is spaced or in whatever letters of the Latin alphabet it is
-/// written). Line breaks of every kind become `\n`; tabs stay.
+/// Removes invisible and control characters, and replaces the opening character of imitated tags (`<system>` becomes
+/// `‹system>`), with any spacing and in any form of Latin letters. All line breaks become `\n`; tabs stay.
 pub fn neutral(text: &str) -> Cow<'_, str> {
     let shown = if text.chars().any(|c| is_hidden(c) || is_odd_break(c)) {
         Cow::Owned(without_hidden(&text.replace("\r\n", "\n")))
@@ -51,23 +50,23 @@ fn without_hidden(text: &str) -> String {
     kept
 }
 
-/// As [`neutral`], on one line: every run of white space is one space.
+/// Like [`neutral`], in one line: every run of white space becomes one space.
 pub fn neutral_line(text: &str) -> String {
     let shown = neutral(text);
     shown.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// True for a text that [`neutral`] may show otherwise than it is: quick, and never false for one that it does.
+/// A fast test whether [`neutral`] may change a text. It is never false for a text that changes.
 pub(crate) fn may_be_changed(text: &str) -> bool {
     text.chars().any(|c| is_opener(c) || is_hidden(c) || is_odd_break(c))
 }
 
-/// The less-than sign, and what is one under compatibility normalisation.
+/// The less-than sign, and characters that become one under compatibility normalisation.
 fn is_opener(c: char) -> bool {
     matches!(c, '<' | '\u{ff1c}' | '\u{fe64}')
 }
 
-/// True when what follows an opener makes it a look-alike.
+/// True if the text after an opening character imitates a tag.
 fn opens_mark(rest: Option<&str>) -> bool {
     let head: String = rest.unwrap_or_default().chars().take(LOOKED_AT).collect();
     let folded = fold(&head);

@@ -1,27 +1,27 @@
-//! Passages: the pieces a long text can be cut into, each with its own count.
+//! Passages: the pieces into which a long text can be cut, with their token counts.
 
 use super::neutral::neutral;
 use crate::text::{TokenCounter, pieces};
 
-/// A piece of a text: this many bytes after the piece before it, and what its line costs.
+/// A piece of a text: its length in bytes, and the cost of its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passage {
     /// Length in bytes.
     pub bytes: u32,
-    /// Tokens of the line that shows it; 0 for a piece that shows nothing.
+    /// Tokens of its line; 0 if nothing is shown.
     pub tokens: u32,
-    /// Tokens of the line that shows it in JSON; 0 for a piece that shows nothing.
+    /// Tokens of its line in JSON; 0 if nothing is shown.
     pub json: u32,
 }
 
 impl Passage {
-    /// Passages as stores keep them: bytes, tokens and tokens in JSON of each, little-endian u32.
+    /// Encodes passages for storage: bytes, tokens and JSON tokens of each, as little-endian u32.
     pub fn encode_all(passages: &[Self]) -> Vec<u8> {
         let numbers = passages.iter().flat_map(|passage| [passage.bytes, passage.tokens, passage.json]);
         numbers.flat_map(u32::to_le_bytes).collect()
     }
 
-    /// Reads what [`Passage::encode_all`] wrote.
+    /// Decodes the result of [`Passage::encode_all`].
     pub fn decode_all(bytes: &[u8]) -> Vec<Self> {
         let number = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_le_bytes);
         let passages = bytes.chunks_exact(12).map(|three| three.split_at(4)).map(|(a, rest)| (a, rest.split_at(4)));
@@ -31,10 +31,10 @@ impl Passage {
     }
 }
 
-/// Texts of fewer tokens than this have no passages: they are short lines themselves.
+/// Texts with fewer tokens have no passages, because they are short lines themselves.
 pub(crate) const CUT_TOKENS: u32 = 40;
 
-/// Cuts a text of `tokens` tokens into passages: lines, or sentences of long lines. None if it is short.
+/// Cuts a text of `tokens` tokens into passages: lines, or sentences of long lines. A short text has none.
 pub(super) fn cut(text: &str, tokens: u32, counter: &impl TokenCounter) -> Vec<Passage> {
     if tokens < CUT_TOKENS {
         return Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn cut(text: &str, tokens: u32, counter: &impl TokenCounter) -> Vec<P
             (line, json) => Passage { bytes, tokens: counter.count(&line), json: counter.count(&json) },
         }
     };
-    // What shows nothing belongs to the piece before it: a text of empty lines has few pieces.
+    // A blank piece belongs to the piece before it, so that a text with many empty lines has few pieces.
     pieces(text).map(passage).fold(Vec::new(), |mut kept: Vec<Passage>, next| {
         match kept.last_mut() {
             Some(last) if next.tokens == 0 => last.bytes += next.bytes,
@@ -56,7 +56,7 @@ pub(super) fn cut(text: &str, tokens: u32, counter: &impl TokenCounter) -> Vec<P
     })
 }
 
-/// The line that shows a piece: `| text`, or nothing for a blank piece.
+/// The line of a piece: `| text`, or nothing for a blank piece.
 pub fn line(piece: &str) -> String {
     match words(piece) {
         words if words.is_empty() => words,
@@ -64,7 +64,7 @@ pub fn line(piece: &str) -> String {
     }
 }
 
-/// The line that shows a piece in JSON: `"text"`, or nothing for a blank piece.
+/// The line of a piece in JSON: `"text"`, or nothing for a blank piece.
 pub fn json_line(piece: &str) -> String {
     match words(piece) {
         words if words.is_empty() => words,
@@ -72,7 +72,7 @@ pub fn json_line(piece: &str) -> String {
     }
 }
 
-/// What is shown of a piece, in one line.
+/// The visible text of a piece, in one line.
 fn words(piece: &str) -> String {
     neutral(piece).trim().replace('\n', " ")
 }

@@ -1,17 +1,17 @@
-//! Filling a budget: details first, then an index of what was not given in full.
+//! Fills a budget: details first, then an index of the other memories.
 
 use crate::domain::{Packing, TokenCount};
 use crate::score::Weights;
 
-/// What the reply around the rows costs.
+/// The costs of the reply around the rows.
 pub trait Frame {
-    /// Tokens of the empty reply, with a closing line that says how many more there are.
+    /// Tokens of the empty reply, with the closing line about further matches.
     fn envelope(&self) -> u32;
-    /// Tokens of a line of bare IDs, without the IDs; `None` if the frame has no such line.
+    /// Tokens of a line of IDs, without the IDs; `None` if the format has no such line.
     fn bare_line(&self) -> Option<u32>;
 }
 
-/// A ranked row as the packer sees it: costs, and how dear it is.
+/// A ranked row for the packer, with its costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Item {
     /// Score, 0 to 1.
@@ -20,24 +20,24 @@ pub struct Item {
     pub detail: u32,
     /// Tokens of its index line.
     pub index: u32,
-    /// Tokens of its ID alone.
+    /// Tokens of its ID.
     pub bare: u32,
-    /// An item before it says the same: it is not shown again.
+    /// True if an earlier item has the same text. It is not shown again.
     pub is_duplicate: bool,
-    /// True when it can be cut to a passage.
+    /// True if it can be cut to a passage.
     pub can_be_cut: bool,
 }
 
 /// How an item is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
-    /// Not at all: there was no room.
+    /// Not at all, because it does not fit.
     Not,
-    /// Not again: an item before it says the same.
+    /// Not again, because an earlier item has the same text.
     Duplicate,
     /// In full.
     Detail,
-    /// Cut to a passage of so many tokens.
+    /// As an excerpt with this number of tokens.
     Excerpt(u32),
     /// As one line.
     Index,
@@ -46,7 +46,7 @@ pub enum Shown {
 }
 
 impl Shown {
-    /// What an item shown so costs.
+    /// The cost of an item in this form.
     pub fn cost(self, item: &Item) -> u32 {
         match self {
             Self::Detail => item.detail,
@@ -58,19 +58,19 @@ impl Shown {
     }
 }
 
-/// What items may cost.
+/// The limits for items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// All of the reply.
+    /// The budget of the reply.
     pub budget: TokenCount,
-    /// One item, in full or as a passage.
+    /// Maximum for one item, in full or as an excerpt.
     pub most: u32,
-    /// How the budget is spent.
+    /// How the budget is used.
     pub packing: Packing,
 }
 
 impl Bounds {
-    /// Bounds under which no item gets more than half the budget, unless it is the only one or there is room for all.
+    /// Limits that give no item more than half the budget, unless it is the only one or all items fit.
     pub fn fair(budget: TokenCount, packing: Packing, items: &[Item], frame: &impl Frame) -> Self {
         let open = || items.iter().filter(|item| !item.is_duplicate);
         let all: u64 = open().map(|item| u64::from(item.detail)).sum();
@@ -80,17 +80,18 @@ impl Bounds {
     }
 }
 
-/// Passages of one reply, at most: more would be a patchwork.
+/// Maximum number of excerpts in one reply. More would be hard to read.
 const MAX_EXCERPTS: usize = 2;
-/// Below this a passage says too little to be worth its line.
+/// Minimum tokens of an excerpt. A shorter one says too little.
 const LEAST_EXCERPT: u32 = 30;
 
-/// Chooses what to show of `items` (in rank order) within `budget`: one answer for each, in their order.
+/// Chooses how to show each of `items` (in rank order) within `budget`. The result has one element per item, in the
+/// same order.
 ///
-/// `excerpt` gives the tokens of the best passage of an item that fits in some room.
-/// Takes everything when everything fits. Otherwise what costs more than one item may is cut, or steps down. Details get the budget less the index share,
-/// in the order of score over length charge, and the index gets the rest in rank order; what is
-/// then left over turns index lines into details, and names the remaining IDs.
+/// `excerpt` returns the tokens of the best passage of an item within a limit. If all items fit, all are shown in full.
+/// Otherwise, items above the limit are cut or shown in a shorter form. Details get the budget without the share of the
+/// index, in the order of score divided by the charge for length. The index gets the rest in rank order. Any remaining
+/// budget turns index lines into details, and lists the remaining IDs.
 pub fn select(
     items: &[Item],
     bounds: Bounds,
@@ -107,7 +108,7 @@ pub fn select(
         return filler.shown;
     }
     let order = charged_order(items, weights);
-    // Where the index is to name everything, it comes before all details but the best one.
+    // If the index must list all items, it comes before all details except the best.
     let (first, for_details) = match packing {
         Packing::Details => (&*order, room),
         Packing::Dual => (&*order, share_of(room, 1.0 - weights.index_share)),
@@ -135,7 +136,7 @@ fn share_of(room: u32, share: f64) -> u32 {
     tokens
 }
 
-/// Positions by score per charge: a text of many tokens must be so much better. Ties keep rank order.
+/// Positions ordered by score per charge: a longer text must be better. Ties keep rank order.
 fn charged_order(items: &[Item], weights: &Weights) -> Vec<usize> {
     let worth = |item: &Item| {
         let charge = (f64::from(item.detail) / weights.charge_from_tokens).max(1.0).powf(weights.charge_power);
@@ -151,7 +152,7 @@ struct Filler<'a> {
     shown: Vec<Shown>,
     room: u32,
     used: u32,
-    /// What one item may cost in full or as a passage.
+    /// Maximum for one item, in full or as an excerpt.
     most: u32,
 }
 
@@ -222,7 +223,7 @@ impl<'a> Filler<'a> {
         }
     }
 
-    /// Spends what is left over on giving more rows in full, best first.
+    /// Uses the remaining budget to show more rows in full, best first.
     fn upgrade(&mut self) {
         for at in 0..self.items.len() {
             let held = match self.shown.get(at) {

@@ -1,16 +1,16 @@
-//! The filters of a request on what a memory is labelled with: category, type, tags, entities, scope, sharer.
+//! The filters on labels: category, type, tags, entities, scope, and the user who shares.
 
 use crate::domain::RecallRequest;
 use crate::index::{DocId, IndexView, Label, Posting, TermPostings};
 
-/// The filters on labels: lists of rows, and for scopes, which hold most rows, a test of each.
+/// The filters on labels. Most are lists of rows. Scopes contain most rows, so they are a test per row.
 pub(super) struct Allowed<'a> {
     rows: Option<Rows>,
     in_scope: Option<Box<dyn Fn(DocId) -> bool + 'a>>,
 }
 
 impl<'a> Allowed<'a> {
-    /// Looks up the labels that a request filters by.
+    /// Looks up the labels in the filters of a request.
     pub(super) fn of<B: AsRef<[u8]>>(view: &'a IndexView<'_, B>, request: &'a RecallRequest) -> Self {
         let scopes = &request.filters.scopes;
         let wanted = move |name: &str| scopes.iter().any(|scope| scope.as_str() == name);
@@ -32,7 +32,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// `None` when there is no such filter.
+    /// `None` if there is no such filter.
     fn of<B: AsRef<[u8]>>(view: &IndexView<'_, B>, request: &RecallRequest) -> Option<Self> {
         let filters = &request.filters;
         let scopes = if view.knows_every_scope() { &[][..] } else { &filters.scopes[..] };

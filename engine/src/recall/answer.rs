@@ -1,4 +1,4 @@
-//! From a page of ranked rows to a reply within the budget.
+//! Turns a page of ranked rows into a reply within the budget.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,16 +13,16 @@ use super::excerpt::{About, Lines, best_excerpt, opening};
 use super::rank::Ranking;
 use super::weak::{Weak, says};
 
-/// In which form the reply is wanted.
+/// The form of the reply.
 #[derive(Debug, Clone, Copy)]
 pub enum Form {
     /// Compact text.
     Text,
-    /// One JSON payload, and what its rows say.
+    /// One JSON document, with these fields in its rows.
     Json(JsonRows),
 }
 
-/// Items of a page with their ranks, and what they may cost.
+/// The items of a page with their ranks and limits.
 #[derive(Clone, Copy)]
 struct Page<'a> {
     items: &'a [Item],
@@ -39,7 +39,7 @@ pub(super) enum AnyFrame {
 /// Packs `page` (in rank order) and its rows into a reply.
 ///
 /// # Errors
-/// When the budget cannot hold even an empty reply; the error names the minimum.
+/// If the budget is too small even for an empty reply. The error contains the minimum.
 pub fn answer(
     request: &RecallRequest,
     ranking: &Ranking,
@@ -56,7 +56,7 @@ pub fn answer(
         page.into_iter().filter_map(|ranked| rows.remove(&ranked.short_id).map(|row| (ranked, row))).collect();
     let minimum = frame.minimum(ranking.is_broad());
     if request.budget.get() < minimum {
-        // Enough to show something, where there is something to show.
+        // The smallest budget that shows at least one row, if there is one.
         let least = match found.first().filter(|_| request.purpose == Purpose::Asked && total > 0) {
             Some((_, row)) if ranking.is_broad() => Broad::of(request, ranking, &frame).least(row, heading_of(&found)),
             Some((ranked, row)) => frame.least(&frame.item(ranked, row, false, request.packing), request),
@@ -78,7 +78,7 @@ pub fn answer(
         .map(|((ranked, row), is_repeated)| frame.item(ranked, row, *is_repeated, request.packing))
         .collect();
     let about = About { terms: ranking.terms(), meant: ranking.meant() };
-    // Fetched by name: no passage is better than another, and the beginning is what a reader expects.
+    // For memories requested by name, no passage is better than another, so the beginning is shown.
     let is_fetch = about.terms.is_empty() && about.meant.is_none() && request.purpose == Purpose::Asked;
     let mut excerpts: Vec<Option<String>> = vec![None; found.len()];
     let mut cut = |at: usize, room: u32| {
@@ -100,8 +100,8 @@ pub fn answer(
     let page = Page { items: &items, ranks: &ranks, bounds, is_asked: request.purpose == Purpose::Asked };
     let chosen = frame.choose(page, weights, &mut cut, is_kept);
     let mut reply = Reply { lists_all: request.packing == Packing::All, ..Reply::default() };
-    // What has no room even as a line at the head of a page has none on any page. A page that shows nothing at all says
-    // what it needs; else the item is stepped over, and counted among those left out.
+    // If a row does not fit even as one line at the head of a page, it fits on no page. If nothing else is shown, the
+    // error says which budget is needed. Otherwise, the row is skipped and counted as omitted.
     if chosen.first() == Some(&Shown::Not) && request.purpose == Purpose::Asked {
         let minimum = items.first().map_or(0, |first| frame.least(first, request));
         if chosen.iter().all(|shown| *shown == Shown::Not) && minimum > request.budget.get() {
@@ -115,7 +115,7 @@ pub fn answer(
     Ok(reply.render(request, ranking, &frame))
 }
 
-/// The reply where nothing is above the floor: the best of what is below it, or how much there is.
+/// The reply without matches above the threshold: the best ones below, or their number.
 fn without_match(request: &RecallRequest, ranking: &Ranking, frame: &AnyFrame, found: Vec<(Ranked, Row)>) -> Recall {
     let weak = match frame {
         AnyFrame::Text(frame) => Weak::of_text(found, ranking.near(), request, frame),
@@ -142,7 +142,7 @@ fn without_match(request: &RecallRequest, ranking: &Ranking, frame: &AnyFrame, f
     }
 }
 
-/// Which rows say what an earlier row says.
+/// Finds rows that repeat the text of an earlier row.
 struct Repeats {
     is_repeated: Vec<bool>,
 }
@@ -153,7 +153,7 @@ impl Repeats {
         Self { is_repeated: found.iter().map(|(_, row)| !known.insert(says(row))).collect() }
     }
 
-    /// The rows that say what none before them says, and the ranks of the others.
+    /// Separates the rows without repetition from the ranks of the repeated ones.
     fn parted(self, found: Vec<(Ranked, Row)>) -> (Vec<(Ranked, Row)>, Vec<u32>) {
         let all = found.into_iter().zip(self.is_repeated);
         let (fresh, again): (Vec<_>, Vec<_>) = all.partition(|(_, is_repeated)| !is_repeated);
@@ -162,15 +162,15 @@ impl Repeats {
     }
 }
 
-/// What goes into a reply, and what does not.
+/// The shown and the omitted rows of a reply.
 #[derive(Default)]
 struct Reply {
     details: Vec<Detail>,
     index: Vec<IndexEntry>,
     left_out: Vec<Ranked>,
-    /// Ranks that this page has dealt with.
+    /// The ranks that this page has processed.
     dealt_with: Vec<u32>,
-    /// True where the index names also what is given in full.
+    /// True if the index also lists the details.
     lists_all: bool,
 }
 
@@ -182,7 +182,7 @@ impl Reply {
         }
         self.dealt_with.push(ranked.rank);
         if self.lists_all && matches!(shown, Shown::Detail | Shown::Excerpt(_)) {
-            // What the line costs is part of what the row in full costs.
+            // The cost of this line is part of the cost of the detail row.
             let (ranked, memory) = (ranked.clone(), memory.clone());
             self.index.push(IndexEntry { ranked, memory, excerpt: None, is_bare: false, tokens: 0 });
         }
@@ -278,7 +278,7 @@ impl AnyFrame {
         }
     }
 
-    /// What stands around an excerpt costs, and how its passages are shown.
+    /// The cost around an excerpt, and the form of its passages.
     fn excerpt(&self, ranked: &Ranked, row: &Row) -> (u32, Lines) {
         match self {
             Self::Text(_) => (TextFrame::excerpt(row.memory.short_id, row.costs.attribution), Lines::Text),
@@ -286,7 +286,7 @@ impl AnyFrame {
         }
     }
 
-    /// What the items of a request may cost.
+    /// The limits for the items of a request.
     fn bounds(&self, items: &[Item], request: &RecallRequest) -> Bounds {
         let budget = request.profile.to_o200k(request.budget);
         match self {
@@ -295,8 +295,8 @@ impl AnyFrame {
         }
     }
 
-    /// Selects so that paging goes on: the first of a page is shown in some form, and of what is shown the cursor
-    /// keeps all that comes after what is not.
+    /// Selects items so that paging can continue: the first item of a page is shown in some form. Shown items after an
+    /// omitted one are recorded in the cursor.
     fn choose(
         &self,
         page: Page<'_>,
@@ -321,7 +321,7 @@ impl AnyFrame {
         }
     }
 
-    /// Selects, and keeps room for a line of the first item where nothing of it would be shown.
+    /// Selects items, and reserves a line for the first one if it would otherwise be omitted.
     fn select_with_first(
         &self,
         items: &[Item],
@@ -335,7 +335,7 @@ impl AnyFrame {
         };
         let TokenCount(budget) = bounds.budget;
         let room = budget.saturating_sub(self.envelope());
-        // Named by its ID alone where not even its summary fits: it is on this page or on none.
+        // If not even its summary fits, it is shown as an ID, because it fits on no other page.
         let bare = self.around_bare() + first.bare;
         let (how, cost) = if first.index <= room {
             (Shown::Index, first.index)
@@ -349,7 +349,7 @@ impl AnyFrame {
         std::iter::once(how).chain(others).collect()
     }
 
-    /// Tokens around an ID that stands for a row: text needs a line for it, JSON nothing more.
+    /// Tokens around an ID that represents a row. Text needs a line for it, JSON needs nothing.
     pub(super) fn around_bare(&self) -> u32 {
         match self {
             Self::Text(frame) => frame.bare_line().unwrap_or_default(),
@@ -357,7 +357,7 @@ impl AnyFrame {
         }
     }
 
-    /// The smallest budget that shows something of an item, in the tokens of the request.
+    /// The smallest budget that shows an item in some form, in the unit of the request.
     fn least(&self, first: &Item, request: &RecallRequest) -> u32 {
         let item = first.index.min(self.around_bare() + first.bare);
         request.profile.of_o200k(TokenCount(self.envelope() + item))

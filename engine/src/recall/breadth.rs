@@ -1,7 +1,7 @@
-//! Questions over many memories: recognised by their form, and what they are about without the words of the request.
+//! Recognises questions about many memories by their form, and extracts their subject.
 //!
-//! *"in which order did I …"*, *"summarise all about X"*, *"what changed since March"* want many rows rather than the
-//! best ones in full. Only forms count here, in English; whoever asks otherwise says so ([`Breadth::On`]).
+//! *"in which order did I …"*, *"summarise all about X"*, *"what changed since March"* want many rows instead of the
+//! best ones in full. Only English forms are recognised; for other questions, the caller sets [`Breadth::On`].
 
 use std::borrow::Cow;
 
@@ -9,12 +9,12 @@ use tessera_tables::{section, words};
 
 use crate::domain::{Breadth, Filters, Purpose, RecallRequest, Timestamp};
 
-/// Rows of a broad reply where the request leaves the limit at its default.
+/// The rows of a broad reply if the request has the default limit.
 const BROAD_LIMIT: u32 = 60;
 
 impl RecallRequest {
-    /// True when the reply is to have many rows as short lines in order of time, rather than the best in full.
-    /// Unasked, and where only full texts are wanted, a question is never taken for one by its form.
+    /// True if the reply should have many short rows in order of time. The form of the question is ignored in automatic
+    /// recall, and if only details are requested.
     pub fn is_broad(&self) -> bool {
         match self.breadth {
             Breadth::On => true,
@@ -23,18 +23,18 @@ impl RecallRequest {
         }
     }
 
-    /// What is asked about: the query, and of a broad question what is left without the words of the request.
+    /// The subject: the query; for a broad question without the words of request.
     pub fn subject(&self) -> Cow<'_, str> {
         if self.is_broad() { subject_of(&self.query) } else { Cow::Borrowed(&self.query) }
     }
 
-    /// The same of what was created at or after a time.
+    /// The same request for memories created at or after a time.
     pub(super) fn since(&self, time: Option<Timestamp>) -> Self {
         let filters = Filters { since: self.filters.since.max(time), ..self.filters.clone() };
         Self { filters, ..self.clone() }
     }
 
-    /// Rows of a page of a broad reply: the limit, or more where it is as it is by default.
+    /// Rows of a page of a broad reply: the limit, or more if it is the default.
     pub(super) fn rows(&self) -> u32 {
         if self.limit == Self::DEFAULT_LIMIT { BROAD_LIMIT } else { self.limit }
     }
@@ -42,20 +42,20 @@ impl RecallRequest {
 
 const LISTS: &str = include_str!("breadth.txt");
 
-/// Forms of questions over many memories. A word stands for itself, `a|b` for either, `~4` for at most four words,
-/// `^` for the beginning of a sentence or a request, `$` for the end of the question; `!a|b` must not follow.
+/// Forms of questions about many memories. A word matches itself, `a|b` matches either, `~4` matches at most four
+/// words, `^` the beginning of a sentence or a request, `$` the end of the question; `!a|b` must not follow.
 const FORMS: &[&str] = words!(section(LISTS, "forms"));
 
-/// Phrases that ask, and say nothing of what is asked about; written as forms are.
+/// Phrases of request that do not belong to the subject; in the same notation as the forms.
 const REQUESTS: &[&str] = words!(section(LISTS, "requests"));
-/// Words that join what is asked about: at the ends of what is left of it they say nothing.
+/// Connecting words, which are removed from the ends of the subject.
 const JOINING: &[&str] = words!(section(LISTS, "joining"));
 
-/// A word of a question: as it stands, and folded.
+/// A word of a question: as written, and folded.
 struct Word<'a> {
     shown: &'a str,
     folded: String,
-    /// True for the first of a sentence, or of a request.
+    /// True for the first word of a sentence or of a request.
     is_first: bool,
 }
 
@@ -65,7 +65,7 @@ fn words_of(query: &str) -> Vec<Word<'_>> {
     for part in query.split_whitespace().take(400) {
         let shown = part.trim_matches(|c: char| !c.is_alphanumeric());
         let folded = shown.to_lowercase().replace('’', "'");
-        // `can you summarise` and `please summarise` begin with what is asked, as `summarise` does.
+        // `can you summarise` and `please summarise` count like `summarise` at the beginning.
         let is_polite =
             matches!(folded.as_str(), "please" | "can" | "could" | "would" | "you" | "ok" | "hey" | "so" | "now");
         if !folded.is_empty() {
@@ -77,12 +77,12 @@ fn words_of(query: &str) -> Vec<Word<'_>> {
     words
 }
 
-/// True for `… since March`: what is asked about goes on until now.
+/// True for `… since March`: the period extends until now.
 pub(super) fn names_a_beginning(query: &str) -> bool {
     words_of(query).iter().any(|word| word.folded == "since")
 }
 
-/// The query without the words of the request; all of it where nothing would be left.
+/// The query without words of request; the whole query if nothing would remain.
 fn subject_of(query: &str) -> Cow<'_, str> {
     let words = words_of(query);
     let mut is_dropped = vec![false; words.len()];
@@ -104,7 +104,7 @@ fn subject_of(query: &str) -> Cow<'_, str> {
     if subject.is_empty() { Cow::Borrowed(query) } else { Cow::Owned(subject) }
 }
 
-/// Where a form of a broad question stands in the words, if one does.
+/// The position of a broad form in the words, if there is one.
 fn form_of(words: &[Word<'_>]) -> Option<std::ops::Range<usize>> {
     FORMS.iter().find_map(|form| {
         let parts: Vec<&str> = form.split(' ').collect();
@@ -112,7 +112,7 @@ fn form_of(words: &[Word<'_>]) -> Option<std::ops::Range<usize>> {
     })
 }
 
-/// Where a form that begins at a word ends.
+/// The end of a form that begins at a word.
 fn end_of(parts: &[&str], words: &[Word<'_>], at: usize) -> Option<usize> {
     let Some((part, rest)) = parts.split_first() else { return Some(at) };
     let word = words.get(at);

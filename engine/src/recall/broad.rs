@@ -1,4 +1,4 @@
-//! From a page of ranked rows to a reply of many short lines in order of time.
+//! Turns a page of ranked rows into a reply of many short lines in order of time.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use super::answer::AnyFrame;
 use super::excerpt::{About, Excerpt, Lines, best_excerpt};
 use super::rank::Ranking;
 
-/// Tokens of a short line, at most: a text that costs more is cut to its best passage, or summed up.
+/// Maximum tokens of a short line. A longer text is shown as its best passage or its summary.
 const SHORT_TOKENS: u32 = 30;
 
-/// The reply to a question over many memories.
+/// The reply to a question about many memories.
 pub(super) struct Broad<'a> {
     request: &'a RecallRequest,
     ranking: &'a Ranking,
@@ -23,20 +23,20 @@ pub(super) struct Broad<'a> {
 #[derive(PartialEq, Eq)]
 enum Form {
     Whole,
-    /// By the lines of its best passage.
+    /// As its best passage.
     Passage(String),
     Summary,
-    /// By its ID alone.
+    /// As its ID.
     Bare,
 }
 
-/// A row of the reply, and what it costs.
+/// A row of the reply, with its cost.
 struct Line {
     form: Form,
     tokens: u32,
 }
 
-/// Rows that fit, as far as they were taken.
+/// The rows chosen so far.
 struct Filled {
     lines: Vec<Line>,
     heading: Heading,
@@ -49,15 +49,16 @@ impl<'a> Broad<'a> {
         Self { request, ranking, frame }
     }
 
-    /// Takes rows in rank order as long as they fit, none of them said twice, and shows them in order of time.
-    /// `repeated` are the ranks of those that say what another one says.
+    /// Takes rows in rank order while they fit, without repetitions, and shows them in order of time. `repeated` has
+    /// the ranks of rows that repeat another one.
     ///
     /// # Errors
-    /// When the budget cannot even name the first row to somebody who asks; the error names the minimum.
+    /// If somebody requested the reply, and the budget is too small for even the ID of the first row. The error
+    /// contains the minimum.
     pub(super) fn answer(&self, found: Vec<(Ranked, Row)>, repeated: &[u32]) -> Result<Recall, DomainError> {
         let budget = self.request.profile.to_o200k(self.request.budget).0;
         let room = budget.saturating_sub(self.envelope());
-        // None of several gets more than half the budget.
+        // With several rows, none gets more than half the budget.
         let most = if found.len() > 1 { budget / 2 } else { u32::MAX };
         let (lines, heads) = (Vec::new(), BTreeSet::new());
         let mut filled = Filled { lines, heading: heading_of(&found), heads, used: 0 };
@@ -81,7 +82,7 @@ impl<'a> Broad<'a> {
         Ok(self.reply(found, filled, repeated))
     }
 
-    /// Names the first row by its ID, where nothing more of it fits: it is on this page or on none.
+    /// Shows the first row as an ID if nothing more fits, because it fits on no other page.
     fn name(&self, first: &Row, filled: &mut Filled, room: u32) -> Result<(), DomainError> {
         let tokens = self.bare(first);
         if tokens + self.heading(filled.heading) <= room {
@@ -94,7 +95,7 @@ impl<'a> Broad<'a> {
         if is_told { Err(DomainError::BudgetTooSmall { budget, minimum }) } else { Ok(()) }
     }
 
-    /// The smallest budget that names a row, in the tokens of the request.
+    /// The smallest budget for an ID, in the unit of the request.
     pub(super) fn least(&self, first: &Row, heading: Heading) -> u32 {
         let tokens = self.envelope() + self.heading(heading) + self.bare(first);
         self.request.profile.of_o200k(TokenCount(tokens))
@@ -109,7 +110,7 @@ impl<'a> Broad<'a> {
         self.frame.around_bare() + id
     }
 
-    /// Spends what is left over on giving rows in full, best first.
+    /// Uses the remaining budget to show rows in full, best first.
     fn widen(&self, found: &[(Ranked, Row)], filled: &mut Filled, room: u32, most: u32) {
         for (line, (ranked, row)) in filled.lines.iter_mut().zip(found) {
             let whole = self.whole(ranked, row);
@@ -126,7 +127,7 @@ impl<'a> Broad<'a> {
         let shown = lines.len();
         let mut dealt_with: Vec<u32> = found.iter().take(shown).map(|(ranked, _)| ranked.rank).collect();
         if dealt_with.is_empty() {
-            // What has no room even as a line at the head of a page has none on any page: it is stepped over.
+            // A row that does not fit at the head of a page fits on no page, so it is skipped.
             dealt_with.extend(found.first().map(|(ranked, _)| ranked.rank));
         }
         let next = found.get(shown).map_or(u32::MAX, |(ranked, _)| ranked.rank);
@@ -187,8 +188,8 @@ impl<'a> Broad<'a> {
         }
     }
 
-    /// A row in short: whole where it is short itself, else its best passage, else its summary. In JSON a whole text has
-    /// fields that make it long.
+    /// A row in short form: the whole text if it is short, otherwise its best passage, otherwise its summary. In JSON,
+    /// a whole text has additional fields that make it longer.
     fn short(&self, ranked: &Ranked, row: &Row, most: u32) -> Line {
         let whole = self.whole(ranked, row);
         let is_short = row.costs.detail <= SHORT_TOKENS && whole <= most;
@@ -233,7 +234,7 @@ impl<'a> Broad<'a> {
     }
 }
 
-/// Days where several rows are of one, months otherwise: a heading over a single line costs more than it tells.
+/// Days if several rows share one, otherwise months. A heading over a single line costs more than it says.
 pub(super) fn heading_of(found: &[(Ranked, Row)]) -> Heading {
     let days: BTreeSet<String> = found.iter().map(|(_, row)| day(row.memory.created)).collect();
     if days.len() * 2 <= found.len() { Heading::Day } else { Heading::Month }

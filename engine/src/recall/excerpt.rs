@@ -1,4 +1,4 @@
-//! The best passage of a text that is too long to give in full, by its words and by what it means.
+//! The best passage of a text that is too long to show in full, by its words and its embedding.
 
 use std::ops::Range;
 
@@ -6,23 +6,23 @@ use crate::meaning::{Meaning, Vector, passages_of};
 use crate::pack::{Passage, Row, passage_json_line, passage_line};
 use crate::text::{TokenKind, tokenize};
 
-/// A run of passages and its tokens, without what stands around it.
+/// A run of passages and its tokens, without the parts around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Excerpt {
     pub lines: String,
     pub tokens: u32,
 }
 
-/// How a passage is shown, and what that costs.
+/// How passages are shown, with the costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lines {
-    /// A line of text each.
+    /// One line of text each.
     Text,
-    /// A string of JSON each, with a comma between two on a line of its own: so counts of lines add.
+    /// One JSON string each, with commas on separate lines, so that token counts can be added.
     Json,
 }
 
-/// Tokens of a comma on a line of its own.
+/// Tokens of a comma on a separate line.
 const COMMA_TOKENS: u32 = 1;
 
 impl Lines {
@@ -34,8 +34,7 @@ impl Lines {
         }
     }
 
-    /// What a run costs beside the sum of its passages' costs: in JSON no comma stands before the first. A run
-    /// without any passage that shows something is none.
+    /// Adjusts the room for the commas: JSON has one comma less than passages.
     fn room(self, room: u32) -> u32 {
         match self {
             Self::Text => room,
@@ -55,27 +54,26 @@ impl Lines {
     }
 }
 
-/// What a passage is to be about.
+/// The subject of the wanted passage.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct About<'a> {
-    /// Terms in byte order, with what each is worth.
+    /// Terms in byte order, with their values.
     pub terms: &'a [(String, f64)],
-    /// What the question means, where that is known.
+    /// The embedding of the question, if known.
     pub meant: Option<&'a Vector>,
 }
 
-/// What a term counts in a passage when another passage of the run has it already.
+/// The value of a term in a passage if another passage of the run already contains it.
 const SAID_AGAIN: f64 = 0.1;
-/// Terms that are looked at, and passages with a vector: together as many as a piece has bits.
+/// Maximum number of terms, and of passages with embeddings, together limited by the bits of a piece.
 const MOST_TERMS: usize = 64;
 const MOST_MEANT: usize = 64;
-/// The nearness from which on a passage is about the question, and the one where it counts for as much as all the
-/// words of the question.
+/// The range of similarity. At its start, a passage begins to count; at its end, it counts as much as all words of the
+/// question.
 const NEAR: Range<f64> = 0.2..0.7;
 
-/// The run of neighbouring passages that fits in `room` and is the most about the question: by the terms it holds, and
-/// by how near its passages are in meaning. Among equals the shortest, then the earliest. `None` if not even one
-/// passage that is about it fits.
+/// The best run of neighbouring passages that fits into `room`, by its terms and by the similarity of its passages.
+/// Among equal ones, the shortest, then the earliest. `None` if no relevant passage fits.
 pub(super) fn best_excerpt(row: &Row, about: About<'_>, lines: Lines, room: u32) -> Option<Excerpt> {
     let texts = texts_of(row);
     let terms = about.terms.get(..about.terms.len().min(MOST_TERMS)).unwrap_or_default();
@@ -102,7 +100,7 @@ pub(super) fn best_excerpt(row: &Row, about: About<'_>, lines: Lines, room: u32)
     Some(lines.show(texts.get(run.start..run.end)?, run.tokens))
 }
 
-/// As much of a text's beginning as fits in `room`. `None` if that is nothing.
+/// As much of the beginning of a text as fits into `room`. `None` if nothing fits.
 pub(super) fn opening(row: &Row, lines: Lines, room: u32) -> Option<Excerpt> {
     let mut tokens = 0_u32;
     let costs = row.costs.passages.iter().map(|passage| lines.cost(passage));
@@ -116,8 +114,8 @@ pub(super) fn opening(row: &Row, lines: Lines, room: u32) -> Option<Excerpt> {
     (tokens > 0).then(|| texts_of(row).get(..count).map(|texts| lines.show(texts, tokens)))?
 }
 
-/// The passages of a row that have a vector: where each stands in the text, and how near it is. None where the vectors
-/// are not of these passages.
+/// The passages of a row with embeddings: their positions in the text, and their similarity. Empty if the embeddings
+/// belong to other passages.
 fn meant_in(row: &Row, meant: &Vector) -> Vec<(Range<usize>, f64)> {
     let (content, vectors) = (row.memory.content.as_str(), Meaning::vectors(&row.meaning));
     let passages = if vectors.len() == 0 { Vec::new() } else { passages_of(content) };
@@ -133,7 +131,7 @@ fn meant_in(row: &Row, meant: &Vector) -> Vec<(Range<usize>, f64)> {
     passages.into_iter().zip(vectors).map(near).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// How much of the question a passage so near holds: 0 to 1.
+/// Converts similarity to a share of the question, 0 to 1.
 fn share_of(near: f64) -> f64 {
     ((near - NEAR.start) / (NEAR.end - NEAR.start)).clamp(0.0, 1.0)
 }
@@ -142,7 +140,8 @@ fn bit(at: usize) -> u128 {
     u32::try_from(at).ok().and_then(|at| 1_u128.checked_shl(at)).unwrap_or(0)
 }
 
-/// A passage: what its line costs, and bits of the terms it holds; after them, of the passage with a vector it is of.
+/// A passage: the cost of its line, and one bit per term that it contains, followed by bits of the passages with
+/// embeddings.
 #[derive(Debug, Clone, Copy, Default)]
 struct Piece {
     tokens: u32,
@@ -165,7 +164,7 @@ fn texts_of(row: &Row) -> Vec<&str> {
     let mut rest = row.memory.content.as_str();
     let mut texts = Vec::with_capacity(row.costs.passages.len());
     for passage in &row.costs.passages {
-        // Passages of another text: nothing of it can be cut.
+        // The passages belong to another text, so nothing can be cut.
         let Some((text, after)) = rest.split_at_checked(passage.bytes as usize) else { return Vec::new() };
         texts.push(text);
         rest = after;
@@ -181,8 +180,8 @@ struct Run {
     tokens: u32,
 }
 
-/// The best run of `count` pieces. Two ends move over the pieces, both forward only, so that each piece
-/// is looked at twice at most, however many of them cost nothing.
+/// The best run of `count` pieces. Two ends move forwards over the pieces, so each piece is visited at most twice, even
+/// if many cost nothing.
 fn best_run(count: usize, piece: impl Fn(usize) -> Piece, weights: &[f64], room: u32) -> Option<Run> {
     let mut window = Window { held: vec![0; weights.len()], ..Window::default() };
     let mut best: Option<(f64, Run)> = None;
@@ -192,7 +191,7 @@ fn best_run(count: usize, piece: impl Fn(usize) -> Piece, weights: &[f64], room:
         window.end = end + 1;
         let is_telling = added.held != 0;
         window.count(added.held, 1);
-        // A piece without a term in front only costs; what does not fit is given up from the front as well.
+        // Pieces at the front are removed if they contain no term, or until the run fits.
         while window.start < window.end && (window.tokens > u64::from(room) || window.opens_blank(&piece)) {
             let left = window.first.take().unwrap_or_else(|| piece(window.start));
             window.tokens -= u64::from(left.tokens);
@@ -213,14 +212,14 @@ fn best_run(count: usize, piece: impl Fn(usize) -> Piece, weights: &[f64], room:
     best.map(|(_, run)| run)
 }
 
-/// A run that is moved over the pieces, with how many of its pieces have each bit.
+/// A run that moves over the pieces, with the number of its pieces per bit.
 #[derive(Default)]
 struct Window {
     start: usize,
     end: usize,
     tokens: u64,
     held: Vec<i32>,
-    /// The piece at `start`, once it was looked at.
+    /// The piece at `start`, if it was visited.
     first: Option<Piece>,
 }
 
@@ -258,7 +257,7 @@ mod tests {
         (0..40_u32, held).prop_map(|(tokens, held)| Piece { tokens, held })
     }
 
-    /// Every run, looked at one by one: (worth, tokens) of the best.
+    /// Checks every run: (value, tokens) of the best.
     fn naive(pieces: &[Piece], room: u32) -> Option<(f64, u32)> {
         let mut best: Option<(f64, u32)> = None;
         for start in 0..pieces.len() {

@@ -1,4 +1,4 @@
-//! What each word of a query tells, and how much of it a row holds.
+//! The information of each word of a query, and how much of it a row contains.
 
 use crate::domain::Purpose;
 use crate::index::TermPostings;
@@ -6,32 +6,33 @@ use crate::score::{DateHints, Weights, idf};
 
 use super::query::{DATE, QueryTerm, QueryTerms, Relation};
 
-/// What each word of a query tells: a row that holds it is so much more likely meant.
+/// The information of the words of a query. The higher it is, the more likely a row with the word is relevant.
 #[derive(Debug)]
 pub(super) struct Information {
     rows: u32,
     concepts: [f64; 64],
-    /// Rows that hold a word under any of its names.
+    /// The number of rows that contain a word, in any of its forms.
     holders: [u32; 64],
-    /// Of the whole query; without the words of its expansion, where somebody asked.
+    /// The information of the whole query. In requested recall, it excludes the expansion.
     total: f64,
-    /// Of the whole query but for words that tell little and that no row holds: those ask, and are not asked about.
+    /// The information of the query without common words that no row contains. Such words belong to the request, not to
+    /// the subject.
     subject: f64,
-    /// Words that some row holds.
+    /// Words that at least one row contains.
     known: u64,
-    /// Words that some row holds and that do not tell little.
+    /// Informative words that at least one row contains.
     content: u64,
-    /// Words that tell little.
+    /// Words with little information.
     light: u64,
     near_share: f64,
 }
 
-/// The words of a query that a row holds, a bit each.
+/// The words of a query that a row contains, one bit each.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Held {
-    /// By themselves or by another name.
+    /// The word itself or another form of it.
     pub(super) whole: u64,
-    /// By a word near in meaning or spelling.
+    /// A word with similar meaning or spelling.
     pub(super) near: u64,
 }
 
@@ -63,7 +64,8 @@ impl Information {
             information.set(DATE, weights.when * idf(rows, 1));
         }
         information.content &= !(query.light | query.everyday);
-        // What was asked for may be found by its expansion; what nobody asked for must be about all that was said.
+        // In requested recall, the expansion may find memories that the query does not. In automatic recall, a memory
+        // must match the whole prompt.
         let counted = if purpose == Purpose::Asked { query.asked } else { u64::MAX };
         information.total = information.sum(counted);
         information.subject = information.sum(counted & !(query.light & !information.known));
@@ -95,7 +97,8 @@ impl Information {
         self.set(term.concepts, tells);
     }
 
-    /// What a word tells that no row holds: an everyday one as much as any, one that tells little next to nothing.
+    /// The information of a word that no row contains: normal for an everyday word, almost none for a word with little
+    /// information.
     fn unknown(&self, term: &QueryTerm, query: &QueryTerms, weights: &Weights) -> f64 {
         let word = if term.is_name { weights.unknown_names } else { weights.unknown };
         let kind = match term.concepts {
@@ -119,7 +122,8 @@ impl Information {
         if term.is_word { all.copied().max().unwrap_or(0) } else { 0 }
     }
 
-    /// How telling a term is: a word counts with all its names, so that a rare name is worth no more than a common one.
+    /// The inverse document frequency of a term. All forms of a word count together, so that a rare form is worth no
+    /// more than a common one.
     pub(super) fn idf(&self, term: &QueryTerm, own: u32) -> f64 {
         match term.relation {
             Relation::Near => idf(self.rows, own),
@@ -127,41 +131,41 @@ impl Information {
         }
     }
 
-    /// What the words of a mask tell together.
+    /// The total information of the words in a mask.
     pub(super) fn sum(&self, concepts: u64) -> f64 {
         bits(concepts).filter_map(|at| self.concepts.get(at)).sum()
     }
 
-    /// What the query tells but for words that only ask.
+    /// The information of the query without words that only belong to the request.
     pub(super) fn subject(&self) -> f64 {
         self.subject
     }
 
-    /// The share of that which a row holds that holds this share of the whole.
+    /// Converts a share of the whole query to a share of its subject.
     pub(super) fn share_of_subject(&self, share: f64) -> f64 {
         if self.subject <= 0.0 { share } else { (share * self.total / self.subject).min(1.0) }
     }
 
-    /// Live rows of the index.
+    /// The number of live rows in the index.
     pub(super) fn rows(&self) -> u32 {
         self.rows
     }
 
-    /// What the whole query tells.
+    /// The information of the whole query.
     pub(super) fn total(&self) -> f64 {
         self.total
     }
 
-    /// The share of the query that a row holds: none of a query that tells nothing.
+    /// The share of the query that a row contains; 0 for a query without information.
     pub(super) fn share(&self, held: Held) -> f64 {
         if self.total <= 0.0 {
             return 0.0;
         }
-        // The sum of nothing is a zero below zero.
+        // An empty sum is negative zero.
         ((self.sum(held.whole) + self.near_share * self.sum(held.near & !held.whole)) / self.total).max(0.0)
     }
 
-    /// True when the question names something that no row names, under any of its names.
+    /// True if the question contains a name that no row contains in any form.
     pub(super) fn has_unknown_name(&self, query: &QueryTerms) -> bool {
         query.terms.iter().any(|term| {
             let is_named = term.is_name && term.relation == Relation::Word && term.concepts & query.asked != 0;
@@ -169,18 +173,18 @@ impl Information {
         })
     }
 
-    /// True when the row holds several words, and one of them tells more than little.
+    /// True if the row contains several words, at least one of them informative.
     pub(super) fn has_several(&self, held: Held) -> bool {
         let all = held.whole | held.near;
         all.count_ones() > 1 && all & !self.light != 0
     }
 
-    /// True when the row holds a word that says what the query is about, or one near it.
+    /// True if the row contains an informative word, or a similar one.
     pub(super) fn has_content(&self, held: Held) -> bool {
         (held.whole | held.near) & self.content != 0
     }
 
-    /// True when its date tells most of what the query tells: then every row of that date is a candidate.
+    /// True if the date has most of the query's information. Then every row of that date is a candidate.
     pub(super) fn is_about_a_date(&self, weights: &Weights) -> bool {
         self.sum(DATE) > 0.0 && self.sum(DATE) >= weights.floor * self.total
     }

@@ -1,9 +1,9 @@
-//! The rows that hold the terms of a query, near spellings of unknown words included.
+//! Finds the rows for the terms of a query, with spelling correction of unknown words.
 //!
-//! The words of a question that memories hold: what may be noted of it without keeping the question.
+//! Also extracts the words of a question that memories contain, which can be recorded without the question itself.
 //!
-//! The leg of meaning beside the leg of words: how near a row is to the question, and whether the two legs together say
-//! that the question has an answer here at all.
+//! Also combines semantic search with search by words: the similarity of rows, and the decision whether the question
+//! has an answer here.
 
 use std::collections::BTreeSet;
 
@@ -14,19 +14,19 @@ use crate::index::{DocId, IndexView, Similarities, TermPostings};
 use crate::score::{Weights, idf};
 use crate::text::{Lexicon, Token, TokenKind, fold, tokenize};
 
-/// Words of a query whose near spellings are looked for, at most.
+/// Maximum number of words of a query with spelling correction.
 const MAX_REPAIRED: usize = 6;
-/// In a query of so many words all readings are told, and at most so many.
+/// A query with at most this number of words shows all corrections, and at most this number of them.
 const SHORT: usize = 8;
 const MOST_TOLD: usize = 4;
-/// Letters from which on a word may be a beginning, have one edit, have two.
+/// Minimum letters of a word to match as a prefix, with one edit, and with two edits.
 const SHORTEST: usize = 4;
 const ONE_EDIT: usize = 5;
 const TWO_EDITS: usize = 8;
-/// Terms of a query that are scored, at most: those that tell the most.
+/// Maximum number of scored terms of a query: the most informative ones.
 const MAX_TERMS: usize = 64;
 
-/// The terms of a query with the rows that hold them.
+/// The terms of a query with the rows that contain them.
 pub(super) struct Terms {
     pub(super) query: QueryTerms,
     pub(super) lists: Vec<TermPostings>,
@@ -44,10 +44,10 @@ impl Terms {
         let mut lists = lists_of(view, &query.terms);
         let common = common_words(&query.terms, &lists);
         near.retain(|term| term.concepts & !common != 0);
-        // Unasked, a word that no memory holds stands for no other: nobody would be told that it was read so.
+        // In automatic recall, unknown words are not corrected, because nobody would see the correction.
         let is_asked = purpose == Purpose::Asked;
         let repaired = if is_asked { near_words(view, &query, &lists, weights) } else { Vec::new() };
-        // In a long prompt a name alone is worth the words.
+        // In a long prompt, a correction is shown only for a name.
         let is_short = query.terms.iter().filter(|term| term.relation == Relation::Word).count() <= SHORT;
         let told = repaired.iter().filter(|(word, _)| is_short || word.is_name).take(MOST_TOLD);
         query.read_as = told.map(|(word, near)| (word.term.clone(), near.term.clone())).collect();
@@ -64,7 +64,7 @@ impl Terms {
         found
     }
 
-    /// Keeps the terms of a long query that tell the most, and every term of a short one.
+    /// Keeps the most informative terms of a long query, and all terms of a short one.
     fn keep_most_telling(&mut self, rows: u32) {
         let terms = &mut self.query.terms;
         if terms.len() <= MAX_TERMS {
@@ -84,16 +84,16 @@ impl Terms {
     }
 }
 
-/// Words that so many rows hold that no word near in meaning is needed to find one.
+/// If a word occurs in this number of rows, no similar words are needed to find it.
 const COMMON: u32 = 10;
 
-/// The words of a query that many rows hold, under any of their names.
+/// The words of a query that many rows contain, in any form.
 fn common_words(terms: &[QueryTerm], lists: &[TermPostings]) -> u64 {
     let common = terms.iter().zip(lists).filter(|(_, list)| list.own >= COMMON);
     common.fold(0, |all, (term, _)| all | term.concepts)
 }
 
-/// The rows that hold each term; for a phrase, the rows that hold every word of it.
+/// The rows that contain each term. For a phrase, the rows that contain all its words.
 fn lists_of<B: AsRef<[u8]>>(view: &IndexView<'_, B>, terms: &[QueryTerm]) -> Vec<TermPostings> {
     let words = terms.iter().flat_map(|term| term.term.split(' '));
     let words: Vec<&[u8]> = words.map(str::as_bytes).collect::<BTreeSet<_>>().into_iter().collect();
@@ -106,10 +106,9 @@ fn lists_of<B: AsRef<[u8]>>(view: &IndexView<'_, B>, terms: &[QueryTerm]) -> Vec
     terms.iter().map(rows).collect()
 }
 
-/// Words of the index for the words of the query that no row holds: within one edit (a swap of
-/// neighbours is one), or longer words that begin with them. Two edits are allowed from eight letters
-/// on, where most of the query is unknown: they are dear to look for, and of use only then. Each stands beside the word that it
-/// is taken for.
+/// Corrections for words of the query that no row contains: words of the index within one edit (a swap of neighbours
+/// counts as one), or longer words that begin with them. From eight letters, two edits are allowed if most of the query
+/// is unknown; this search is slow and rarely useful otherwise. Each correction is listed beside its word.
 fn near_words<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
     query: &QueryTerms,
@@ -120,7 +119,7 @@ fn near_words<B: AsRef<[u8]>>(
     let known =
         found().filter(|(term, _)| term.relation != Relation::Near).fold(0, |all, (term, _)| all | term.concepts);
     let words = || query.terms.iter().filter(|term| term.is_word && term.relation == Relation::Word);
-    // A word that tells little is worth no repair.
+    // A word with little information is not corrected.
     let unknown: Vec<&QueryTerm> = words().filter(|term| term.concepts & !(known | query.light) != 0).collect();
     let is_mostly_unknown = unknown.len() * 2 > words().count();
     let may_be_repaired = |term: &&QueryTerm| term.term.chars().count() >= SHORTEST;
@@ -156,7 +155,7 @@ fn repair<B: AsRef<[u8]>>(
     kept.map(|(_, term)| near(term)).collect()
 }
 
-/// Words of the index within so many edits that begin alike, and longer words that begin with `word`.
+/// Words of the index within this number of edits that begin alike, and longer words that begin with `word`.
 fn within<B: AsRef<[u8]>>(view: &IndexView<'_, B>, word: &str, edits: u32) -> Vec<(usize, String)> {
     let mut near = Vec::new();
     let candidates = view.near_words(word, edits);
@@ -181,14 +180,15 @@ fn within<B: AsRef<[u8]>>(view: &IndexView<'_, B>, word: &str, edits: u32) -> Ve
     near
 }
 
-/// A long word without its last two or three letters: an ending that no stemmer took. Sorted.
+/// A long word without its last two or three letters, for endings that no stemmer removes. Sorted.
 fn stumps(word: &str) -> Vec<String> {
     let letters: Vec<char> = word.chars().collect();
     let stump = |less: usize| letters.get(..letters.len().checked_sub(less)?).filter(|kept| kept.len() >= ONE_EDIT);
     [3, 2].into_iter().filter_map(stump).map(|kept| kept.iter().collect()).collect()
 }
 
-/// The spellings with two neighbouring letters swapped, and their stems: `stagign` has none of its own. Sorted.
+/// The spellings with two neighbouring letters swapped, and their stems, because the stem of a misspelling such as
+/// `stagign` is wrong. Sorted.
 fn swaps(word: &str) -> Vec<String> {
     let letters: Vec<char> = word.chars().collect();
     let swapped = (1..letters.len()).map(|at| {
@@ -206,14 +206,14 @@ fn swaps(word: &str) -> Vec<String> {
     swapped
 }
 
-/// Words of a question, at most.
+/// Maximum number of words of a question.
 const MOST: usize = 12;
-/// Chunks that are looked at: what is asked stands at the beginning of a longer text.
+/// Maximum number of chunks. The subject of a longer text is usually at its beginning.
 const MOST_CHUNKS: usize = 200;
 
-/// The words of a question that at least one memory of a view holds, in the order of the question and at most twelve.
-/// Words that tell little are left out. A plain word is given as it was typed, folded; of anything else exactly the
-/// term that the index holds, so that nothing is told that the memories do not say.
+/// The words of a question that at least one memory of a view contains, in order, at most twelve. Words with little
+/// information are skipped. A plain word is returned as typed but folded. Anything else is returned as the term in the
+/// index, so that nothing is revealed that the memories do not contain.
 pub fn known_words<B: AsRef<[u8]>>(view: &IndexView<'_, B>, question: &str) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let chunks = question.split_whitespace().take(MOST_CHUNKS).flat_map(words_of);
@@ -226,7 +226,7 @@ pub fn known_words<B: AsRef<[u8]>>(view: &IndexView<'_, B>, question: &str) -> V
     known.take(MOST).map(|(word, _)| word.clone()).collect()
 }
 
-/// The words of a chunk as they are shown, each with its term.
+/// The displayed words of a chunk, each with its term.
 fn words_of(chunk: &str) -> Vec<(String, String)> {
     let lexicon = Lexicon::of_questions();
     let tells = |token: &Token| {
@@ -246,25 +246,25 @@ fn shown(chunk: &str) -> String {
     word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word).to_owned()
 }
 
-/// How near the rows of a view are to the question.
+/// The similarity of the rows of a view to the question.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Meaning<'a>(&'a Similarities);
 
 impl<'a> Meaning<'a> {
-    /// None where no row has a vector yet: then words decide alone.
+    /// `None` if no row has an embedding yet. Then words decide alone.
     pub(super) fn of(similarities: &'a Similarities) -> Option<Self> {
         similarities.is_known().then_some(Self(similarities))
     }
 
-    /// How near a row is, 0 to 1. One that waits for its vector is taken to be as near as rows are that hold as much of
-    /// the question.
+    /// The similarity of a row, 0 to 1. A row without an embedding is estimated from rows that contain as much of the
+    /// question.
     pub(super) fn near(self, doc: DocId, share: f64, weights: &Weights) -> f64 {
         self.0.of(doc).unwrap_or(weights.meaning_waiting * share).max(0.0)
     }
 }
 
-/// What tells whether the question has an answer here: how near the nearest row is, how much of the question any row
-/// holds, how much the question tells, and whether it names what nobody knows.
+/// The data that decides whether the question has an answer here: the similarity of the nearest row, the highest share
+/// of the question in a row, the information of the question, and whether it contains an unknown name.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Gate {
     nearest: f64,
@@ -272,13 +272,13 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// Takes a row in: how near it is, and the share of the question that it holds.
+    /// Adds a row: its similarity, and the share of the question that it contains.
     pub(super) fn see(&mut self, near: f64, share: f64) {
         self.nearest = self.nearest.max(near);
         self.most_held = self.most_held.max(share);
     }
 
-    /// True when a question with this information is likely to be answered by what was seen.
+    /// True if a question with this information is probably answered by the rows seen.
     pub(super) fn is_open(
         &self,
         query: &QueryTerms,

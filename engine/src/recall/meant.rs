@@ -1,17 +1,17 @@
-//! What a question means: one rule for whoever ranks.
+//! The embedding of a question. All rankers use this one rule.
 
 use crate::domain::RecallRequest;
 use crate::meaning::{Encoder, Vector, is_understood};
 use crate::score::Weights;
 
-/// The vector of a request's question; `None` where it is ranked by its words alone. It takes milliseconds of a
-/// processor: not for a thread that others wait for.
+/// The embedding of a request's question; `None` if only words rank. It takes milliseconds of processor time, so it
+/// must not run on a thread for which others wait.
 pub fn meant(request: &RecallRequest, weights: &Weights) -> Option<Vector> {
     let subject = request.subject();
     is_semantic_query(&subject, weights).then(|| Encoder::shared().question(&subject))
 }
 
-/// True for a question that is ranked by what it means too: one in letters that the encoder was taught.
+/// True for a question that is also ranked by semantic search, because the encoder supports its script.
 pub(crate) fn is_semantic_query(subject: &str, weights: &Weights) -> bool {
     weights.meaning > 0.0 && subject.chars().any(char::is_alphanumeric) && is_understood(subject)
 }

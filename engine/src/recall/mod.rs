@@ -1,10 +1,10 @@
-//! The one pipeline: query → terms → matches → scores → page → packed reply.
+//! The pipeline: query → terms → matches → scores → page → packed reply.
 //!
-//! Two steps, so that storage stays outside: [`rank`] needs only an index, [`answer`] only the rows
-//! of one page. The same two steps serve every face, and every store.
+//! It has two steps, so that storage stays outside: [`rank`] needs only an index, [`answer`] only the rows of one page.
+//! All entry points and all stores use these steps.
 //!
-//! Two groups of files use each other: `rank` with `scorer` and `paging`, which work on the matches that it collects; `answer`
-//! with `broad`, a second layout within the same frame.
+//! Two groups of files use each other: `rank` with `scorer` and `paging`, which work on its matches; and `answer` with
+//! `broad`, a second layout of the same reply.
 
 mod allowed;
 mod answer;

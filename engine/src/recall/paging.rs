@@ -1,22 +1,22 @@
-//! Pages of a ranking. A cursor names memories, so that a page begins where the last one ended whatever was written meanwhile:
-//! ranks change with every use.
+//! Pages of a ranking. A cursor names memories instead of ranks, because every use changes ranks. So a page begins
+//! where the last one ended, whatever was written meanwhile.
 
 use super::rank::{Match, Ranking};
 use crate::domain::{Cursor, DomainError, RecallRequest};
 use crate::pack::Ranked;
 
 impl Ranking {
-    /// The rows of the page that the request asks for, in rank order.
+    /// The rows of the requested page, in rank order.
     ///
     /// # Errors
-    /// When the cursor belongs to another question.
+    /// If the cursor belongs to another question.
     pub fn page(&self, request: &RecallRequest) -> Result<Vec<Ranked>, DomainError> {
         if request.cursor.as_ref().is_some_and(|cursor| cursor.check != check_of(request)) {
-            let fix = "pass next_cursor with the query and filters it came with";
-            return Err(DomainError::invalid("cursor", "belongs to another question", fix));
+            let fix = "pass next_cursor with the same query and filters";
+            return Err(DomainError::invalid("cursor", "belongs to another query", fix));
         }
         if self.is_led_astray {
-            let fix = "ask again without it: the memories that it leads to are gone";
+            let fix = "omit it and ask again: the memories of the next page no longer exist";
             return Err(DomainError::invalid("cursor", "leads nowhere", fix));
         }
         let page = self.left(request).take(self.rows(request));
@@ -45,7 +45,7 @@ impl Ranking {
         is_any.then(|| Cursor { next, then, passed, check: check_of(request) })
     }
 
-    /// What a page that showed some of its ranks leaves.
+    /// The matches left by a page that showed some of its ranks.
     fn left_apart(&self, request: &RecallRequest, shown: &[u32]) -> Left<impl Iterator<Item = u32>> {
         let start = u32::try_from(self.start).unwrap_or(u32::MAX);
         let next = shown.iter().max().map_or(start, |last| start.max(last + 1));
@@ -55,44 +55,44 @@ impl Ranking {
         Left { passed, next: after, beyond: self.total().saturating_sub(next) }
     }
 
-    /// True when the cursor after a page that dealt with some of its ranks keeps all of them.
+    /// True if the cursor can record all ranks that the page omitted.
     pub(super) fn can_go_on_after(&self, request: &RecallRequest, dealt_with: &[u32]) -> bool {
         self.left_apart(request, dealt_with).passed.len() <= Cursor::MAX_PASSED
     }
 
-    /// Matches that no page up to and including this one has shown.
+    /// The number of matches that no page up to this one has shown.
     pub(super) fn left_after(&self, request: &RecallRequest, shown: &[u32]) -> u32 {
         let Left { passed, beyond, .. } = self.left_apart(request, shown);
         beyond.saturating_add(u32::try_from(passed.len()).unwrap_or(u32::MAX))
     }
 }
 
-/// What a page leaves.
+/// The matches left by a page.
 struct Left<N> {
-    /// Matches before the next page that had no room.
+    /// Omitted matches before the next page.
     passed: Vec<u32>,
-    /// The matches after all that was shown, as far as they are known.
+    /// The matches after all shown ones, as far as known.
     next: N,
-    /// How many those are.
+    /// The number of these.
     beyond: u32,
 }
 
-/// Where the rest of the matches begins after the pages that a cursor knows of. `rank_of` tells the rank of a match by its place in
-/// the list. `None` where the memories that it leads to are gone.
+/// The position where the matches after a cursor begin. `rank_of` returns the rank of a match by its position in the
+/// list. `None` if the memories of the cursor no longer exist.
 pub(super) fn start_of(matches: &[Match], cursor: &Cursor, rank_of: impl Fn(usize) -> usize) -> Option<usize> {
     let place = |short_id: u32| matches.iter().position(|found| found.short_id == short_id);
     match (cursor.next, cursor.then) {
         (0, _) => Some(matches.len()),
         (next, then) => match (place(next), then) {
             (Some(at), _) => Some(rank_of(at)),
-            // It was the last one.
+            // It was the last page.
             (None, 0) => Some(matches.len()),
             (None, then) => place(then).map(rank_of),
         },
     }
 }
 
-/// Three digits that differ when the question does.
+/// A three-digit check sum of the question.
 fn check_of(request: &RecallRequest) -> u16 {
     let asked = (&request.query, &request.expanded_query, &request.filters, &request.scope, request.sort);
     let question = if request.is_broad() { format!("{asked:?} broad") } else { format!("{asked:?}") };

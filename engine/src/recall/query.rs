@@ -5,33 +5,33 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::score::Weights;
 use crate::text::{Lexicon, Token, TokenKind, WordRelation, tokenize};
 
-/// How a term stands for a word of the query.
+/// The relation of a term to a word of the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Relation {
-    /// It is the word.
+    /// The word itself.
     Word,
-    /// It is the same word in other letters.
+    /// Another form of the same word.
     Same,
-    /// It is near in meaning or in spelling.
+    /// A word with similar meaning or spelling.
     Near,
 }
 
-/// A term to look for.
+/// A term to search for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryTerm {
-    /// The term, as an index has it; two words and a space for a row that holds both.
+    /// The term as in the index. Two words with a space match a row that contains both.
     pub term: String,
-    /// Its weight against a word of the query.
+    /// Its weight relative to a word of the query.
     pub weight: f64,
-    /// The words of the query it stands for, a bit each. Terms of one word are one piece of information.
+    /// The words of the query that it represents, one bit each. Terms of one word count as one piece of information.
     pub concepts: u64,
-    /// How it stands for them.
+    /// Its relation to them.
     pub relation: Relation,
-    /// A capitalised word inside a sentence.
+    /// True for a capitalised word inside a sentence.
     pub is_name: bool,
-    /// An identifier, path, version or hash, whole.
+    /// True for a whole identifier, path, version or hash.
     pub is_identifier: bool,
-    /// A plain word, which may be misspelt.
+    /// True for a plain word, which may be misspelt.
     pub is_word: bool,
 }
 
@@ -40,38 +40,38 @@ pub struct QueryTerm {
 pub struct QueryTerms {
     /// The terms.
     pub terms: Vec<QueryTerm>,
-    /// The words of the query itself, not of its expansion.
+    /// The words of the query itself, without its expansion.
     pub asked: u64,
-    /// The words that tell little.
+    /// Words with little information.
     pub light: u64,
     /// Everyday words.
     pub everyday: u64,
-    /// Words that no row holds, each with a word that is looked for instead.
+    /// Words that no row contains, each with its correction.
     pub read_as: Vec<(String, String)>,
 }
 
-/// Words of a query that are looked at: a pasted log has thousands, and they repeat.
+/// Maximum number of words of a query. A pasted log has thousands, but they repeat.
 const MAX_TOKENS: usize = 2_000;
-/// Of a longer query, so many different words at its beginning and as many at its end are looked for:
-/// what is asked stands before or after what was pasted.
+/// A longer query is reduced to this number of different words at its beginning and at its end, because the question
+/// stands before or after pasted text.
 const MAX_AT_EACH_END: usize = 128;
-/// A query of more words is looked for as it stands.
+/// A query with more words is not expanded with other forms.
 const MAX_EXPANDED: usize = 48;
-/// The number of a word beyond the last that has a bit of its own.
+/// The last word with a bit of its own.
 const LAST_CONCEPT: u32 = 62;
-/// The bit of a date that the query names.
+/// The bit of a date in the query.
 pub(super) const DATE: u64 = 1 << 63;
-/// Endings of a verb in two words, which is also a noun in one.
+/// Particles of phrasal verbs, which as a noun are one word.
 const PARTICLES: [&str; 9] = ["in", "up", "out", "off", "on", "over", "down", "back", "through"];
 
 impl QueryTerms {
-    /// The terms of a query, and of the caller's expansion of it at a lower weight.
+    /// The terms of a query, and of the caller's expansion with a lower weight.
     ///
-    /// Function words are dropped unless nothing else is left. Identifiers look for their words and,
-    /// at a lower weight, for themselves whole. Single characters of scripts without spaces are
-    /// looked for only where the query has no pair. `dates` are the terms that name a date: they are
-    /// one piece of information, which the date of a memory holds as well. `relative` are those that only a date
-    /// can hold, never a text: `last month` was another month when it was written down.
+    /// Function words are dropped unless nothing else remains. Identifiers match their words and, with a lower weight,
+    /// themselves. In scripts without spaces, single characters are used only if the query has no pair. `dates` are
+    /// terms of a date; together they are one piece of information, which the date of a memory also contains.
+    /// `relative` are terms that only a date can match, not a text: `last month` meant another month when the text was
+    /// written.
     pub fn analyze(
         query: &str,
         expanded: Option<&str>,
@@ -132,8 +132,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The bit of each word that names no date. A word said before is the same piece of information. Of more words than there are
-    /// bits, those at the beginning and those at the end have bits of their own, as what is asked stands there.
+    /// Assigns a bit to each word that is not part of a date. A repeated word has the same bit. If there are more words
+    /// than bits, those at the beginning and at the end get their own, because the question stands there.
     fn numbered<'t>(&mut self, tokens: impl Iterator<Item = &'t Token>) -> BTreeMap<u32, u64> {
         let (mut numbers, mut places) = (BTreeMap::new(), BTreeMap::new());
         let (mut said, mut count) = (BTreeMap::new(), 0_u32);
@@ -192,13 +192,13 @@ impl Reader<'_> {
         known.is_name |= token.is_name;
     }
 
-    /// The bit of each word that names no date: a word said twice is one piece of information, and so are its names.
+    /// The bit of each word that is not part of a date. A repeated word, and all forms of a word, count once.
     fn own_concepts(&self, tokens: &[Token], numbers: &BTreeMap<u32, u64>) -> BTreeMap<String, u64> {
         let words = tokens.iter().filter(|t| t.kind == TokenKind::Word && numbers.contains_key(&t.word));
         words.filter_map(|t| self.terms.get(&t.term).map(|known| (t.term.clone(), known.concepts))).collect()
     }
 
-    /// Adds what the words of the query are called elsewhere: `k8s` for `kubernetes`, `frontend` for `front end`.
+    /// Adds other forms of the words: `k8s` for `kubernetes`, `frontend` for `front end`.
     fn expand(&mut self, tokens: &[Token], concepts: &BTreeMap<String, u64>, weight: f64) {
         let words: Vec<&Token> =
             tokens.iter().filter(|t| matches!(t.kind, TokenKind::Word | TokenKind::Stop)).collect();
@@ -248,7 +248,7 @@ impl Reader<'_> {
             *known = new;
         } else if relation == Relation::Same {
             known.concepts |= concepts;
-            // `camelCase` whole is the identifier, not another name of `camel case`.
+            // `camelCase` is the identifier itself, not another form of `camel case`.
             if !known.is_identifier {
                 known.weight = known.weight.max(weight);
             }
@@ -256,7 +256,7 @@ impl Reader<'_> {
     }
 }
 
-/// The tokens of a text; of a long one, those of its two ends.
+/// The tokens of a text; for a long text, those of its beginning and its end.
 fn tokens_of(text: &str) -> Vec<Token> {
     let mut tokens = tokenize(text);
     if let Some(surplus) = tokens.len().checked_sub(MAX_TOKENS) {
@@ -274,7 +274,7 @@ fn tokens_of(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// Two words of letters written as one, if that is one word.
+/// Two words written as one, if that is a word.
 fn joined(a: &Token, b: &Token) -> Option<String> {
     let is_plain = |token: &Token| token.term.bytes().all(|b| b.is_ascii_lowercase());
     if !is_plain(a) || !is_plain(b) {

@@ -1,4 +1,4 @@
-//! Ranking: every row that holds a term of the query gets a score; none is cut before it has one.
+//! Ranking: every row that contains a term of the query gets a score before any is dropped.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -18,35 +18,35 @@ use crate::score::{DateHints, ScoreParts, Weights};
 /// All matches of a query, best first.
 #[derive(Debug, Clone, Default)]
 pub struct Ranking {
-    /// The best matches: as many as the page and all before it need.
+    /// The best matches: as many as the page and all earlier ones need.
     pub(super) matches: Vec<Match>,
     total: u32,
-    /// Live rows that were searched.
+    /// The number of searched live rows.
     pub searched: u32,
-    /// Matches that the relevance floor held back.
+    /// The number of matches below the relevance threshold.
     pub below_floor: u32,
-    /// The best score below the floor, 0 if there was none.
+    /// The best score below the threshold; 0 if there is none.
     pub best_below_floor: f64,
-    /// Of the matches below the floor, those that hold a word that says what the query is about.
+    /// The number of matches below the threshold that contain an informative word.
     near: u32,
-    /// Matches below the floor, best first: the weak ones that are shown where nothing is above it, or what
-    /// the request wants to see of the others.
+    /// Matches below the threshold, best first: the low-confidence matches of a reply without others, or those for an
+    /// explanation.
     pub(super) weak: Vec<Match>,
-    /// The best matches below the floor, for a request that wants an explanation.
+    /// The best matches below the threshold, for a request with `explain`.
     below: Vec<Match>,
-    /// The terms that were looked for, in byte order, with what each is worth.
+    /// The searched terms in byte order, with their values.
     terms: Vec<(String, f64)>,
-    /// True when nearness in meaning counted.
+    /// True if semantic similarity was used.
     has_embedding: bool,
-    /// What the question means, where that counts.
+    /// The embedding of the question, if it was used.
     meant: Option<Vector>,
-    /// True for a question over many memories.
+    /// True for a question about many memories.
     is_broad: bool,
-    /// Words that no memory holds, each with a word that was looked for instead.
+    /// Words that no memory contains, each with its correction.
     read_as: Vec<(String, String)>,
-    /// The rank of the first match after all that earlier pages showed.
+    /// The rank of the first match after all earlier pages.
     pub(super) start: usize,
-    /// True where the cursor of the request names memories that are gone.
+    /// True if the cursor of the request names memories that no longer exist.
     pub(super) is_led_astray: bool,
 }
 
@@ -58,30 +58,32 @@ pub(super) struct Match {
     pub(super) score: f64,
     pub(super) evidence: f64,
     pub(super) parts: ScoreParts,
-    /// Of what the query tells, the share that it holds.
+    /// The share of the query's information that it contains.
     pub(super) share: f64,
-    /// How near it is in meaning, 0 to 1.
+    /// Its semantic similarity, 0 to 1.
     pub(super) near: f64,
-    /// True where neither words nor nearness alone make it a match: only beside what is not much better.
+    /// True if neither words nor similarity alone make it a match. It is kept only if the best match is not much
+    /// better.
     pub(super) is_doubtful: bool,
-    /// Nearness and words together, where nobody asked.
+    /// Similarity and words combined, for automatic recall.
     pub(super) pointed: f64,
     pub(super) redirected_from: Option<u32>,
 }
 
-/// Weak matches that a reply without a match shows, and rows below the floor that an explanation names.
+/// Maximum number of low-confidence matches in a reply without others, and of rows below the threshold in an
+/// explanation.
 const MAX_WEAK: usize = 3;
 const MAX_EXPLAINED: usize = 10;
 
-/// A row whose share of the query is larger holds all of its words.
+/// A row with a larger share of the query contains all its words.
 const WHOLE_SHARE: f64 = 0.999;
-/// In the orders that are not by relevance, a match must have this share of the best one's evidence.
+/// For orders other than by relevance: the minimum share of the best match's evidence.
 const RELEVANT_SHARE: f64 = 0.5;
 
 type Side = fn(&TermPostings) -> &[Posting];
 type Wrap = fn(u32) -> DocId;
 
-/// Scores every row of `view` that holds a term of the request's query and passes its filters.
+/// Scores every row of `view` that contains a term of the query and passes the filters.
 pub fn rank<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
     request: &RecallRequest,
@@ -161,7 +163,7 @@ pub fn rank<B: AsRef<[u8]>>(
     ranking
 }
 
-/// Rows as they stand to the floor: each kind live, and superseded.
+/// Rows by their position to the threshold, separately for live and superseded ones.
 #[derive(Default)]
 struct Found {
     matches: Rows,
@@ -173,7 +175,7 @@ struct Found {
 type Rows = (Vec<(DocId, Match)>, Vec<(DocId, Match)>);
 
 impl Found {
-    /// Takes every match for a near one: the question has no answer here. Gives how many there were.
+    /// Turns every match into a low-confidence match, because the question has no answer here. Returns their number.
     fn close(&mut self, request: &RecallRequest) -> u32 {
         let (live, old) = std::mem::take(&mut self.matches);
         let count = u32::try_from(live.len() + old.len()).unwrap_or(u32::MAX);
@@ -187,12 +189,12 @@ impl Found {
 }
 
 impl Ranking {
-    /// Words that no memory holds, each with a word that was looked for instead.
+    /// Words that no memory contains, each with its correction.
     pub(super) fn read_as(&self) -> &[(String, String)] {
         &self.read_as
     }
 
-    /// A ranking of rows that were chosen by name, in the order given; `query` says which passage of a long one is wanted.
+    /// A ranking of rows that were requested by name, in the given order. `query` selects the passage of a long one.
     pub fn chosen(page: &[Ranked], request: &RecallRequest) -> Self {
         let terms = QueryTerms::analyze(&request.query, None, [&BTreeSet::new(); 2], &Weights::default()).terms;
         let found = |ranked: &Ranked| Match {
@@ -222,7 +224,7 @@ impl Ranking {
         Self { is_broad: true, ..self }
     }
 
-    /// Sorts best first, and keeps what the page and all before it need.
+    /// Sorts best first, and keeps what the page and all earlier ones need.
     fn order(&mut self, request: &RecallRequest, weights: &Weights) {
         let rows = self.rows(request);
         let matches = &mut self.matches;
@@ -241,7 +243,7 @@ impl Ranking {
         };
         if share > 0.0 {
             let best = matches.iter().map(|found| found.evidence).fold(0.0, f64::max);
-            // By importance, a row that holds any word of the query counts, as it does in claude-memory-mcp.
+            // In the order by importance, a row with any word of the query counts, as in claude-memory-mcp.
             let counts = |found: &Match| request.sort == Sort::Importance && found.share > 0.0;
             matches.retain(|found| found.evidence >= best * share || counts(found));
         }
@@ -257,7 +259,7 @@ impl Ranking {
         let start = request.cursor.as_ref().map_or(Some(0), |cursor| paging::start_of(matches, cursor, rank_of));
         self.is_led_astray = start.is_none();
         self.start = start.unwrap_or_default();
-        // Two more: a cursor names them.
+        // Two more for the cursor.
         let wanted = self.start + rows + 2;
         if matches.len() > wanted {
             matches.select_nth_unstable_by(wanted, order);
@@ -266,7 +268,7 @@ impl Ranking {
         matches.sort_unstable_by(order);
     }
 
-    /// Keeps what is below the floor as far as it is shown: where nothing is above it, or for an explanation.
+    /// Keeps the matches below the threshold that are shown: if there are no others, or for an explanation.
     fn add_weak(
         &mut self,
         request: &RecallRequest,
@@ -294,17 +296,17 @@ impl Ranking {
         }
     }
 
-    /// Memories below the floor that hold a word that says what the query is about.
+    /// The number of memories below the threshold that contain an informative word.
     pub fn near(&self) -> u32 {
         self.near
     }
 
-    /// The best matches below the floor, best first: for a request that wants an explanation.
+    /// The best matches below the threshold, best first, for a request with `explain`.
     pub fn below_floor(&self) -> Vec<Ranked> {
         (0..).zip(&self.below).filter_map(|(rank, found)| found.ranked(rank)).collect()
     }
 
-    /// The numbers by which its rows are packed.
+    /// The weights for packing its rows.
     pub(super) fn packed_by<'a>(&self, weights: &'a Weights) -> Cow<'a, Weights> {
         if !self.has_embedding {
             return Cow::Borrowed(weights);
@@ -313,28 +315,28 @@ impl Ranking {
         Cow::Owned(Weights { charge_power, index_share, ..weights.clone() })
     }
 
-    /// The terms that were looked for, in byte order, with what each is worth.
+    /// The searched terms in byte order, with their values.
     pub(super) fn terms(&self) -> &[(String, f64)] {
         &self.terms
     }
 
-    /// True for a question over many memories: the reply has many short rows.
+    /// True for a question about many memories, whose reply has many short rows.
     pub fn is_broad(&self) -> bool {
         self.is_broad
     }
 
-    /// Rows of a page.
+    /// The rows of a page.
     pub(super) fn rows(&self, request: &RecallRequest) -> usize {
         let rows = if self.is_broad { request.rows() } else { request.limit };
         rows as usize
     }
 
-    /// What the question means, where that counted.
+    /// The embedding of the question, if it was used.
     pub(super) fn meant(&self) -> Option<&Vector> {
         self.meant.as_ref()
     }
 
-    /// Matches above the floor.
+    /// The number of matches above the threshold.
     pub fn total(&self) -> u32 {
         self.total
     }
@@ -354,7 +356,7 @@ impl Match {
     }
 }
 
-/// Visits every row of the lists once, in ascending order, with the terms it holds in list order.
+/// Visits every row of the lists once, in ascending order, with its terms in list order.
 fn merge(lists: &[&[Posting]], mut visit: impl FnMut(u32, &[(usize, FieldTf)])) {
     let mut heads: Vec<(usize, &[Posting])> =
         lists.iter().copied().enumerate().filter(|(_, list)| !list.is_empty()).collect();
@@ -376,8 +378,8 @@ fn merge(lists: &[&[Posting]], mut visit: impl FnMut(u32, &[(usize, FieldTf)])) 
     }
 }
 
-/// The live rows, and for each superseded one what replaces it, at the better of the two scores; the row itself,
-/// where that is over. What replaces a row must pass the filters as any other.
+/// Replaces each superseded row by its successor, with the better score of the two; if the successor has expired, the
+/// row itself stays. A successor must pass the filters like any other row.
 fn redirect<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
     scorer: &Scorer<'_>,
@@ -407,8 +409,8 @@ fn redirect<B: AsRef<[u8]>>(
     matches
 }
 
-/// Follows the chain of successors to the last that is live and not over. `None` if there is none, or it runs in a
-/// circle.
+/// Follows the chain of successors to the last one that is live and not expired. `None` if there is none, or if the
+/// chain is a cycle.
 fn last_successor<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
     scorer: &Scorer<'_>,
@@ -434,13 +436,13 @@ fn last_successor<B: AsRef<[u8]>>(
     }
 }
 
-/// Ties go to the newer ID, so that the order never depends on where a row is kept.
+/// Ties go to the newer ID, so that the order does not depend on where a row is stored.
 fn by_score(a: &Match, b: &Match) -> Ordering {
     b.score.total_cmp(&a.score).then(b.short_id.cmp(&a.short_id))
 }
 
-/// Rows that hold every word of the query come first, then by score and importance together: the order of claude-memory-mcp,
-/// whose clients ask for it unless told otherwise.
+/// Rows with all words of the query first, then by score and importance together. This is the default order of
+/// claude-memory-mcp, which its clients expect.
 fn by_importance(a: &Match, b: &Match) -> Ordering {
     let holds_all = |found: &Match| found.share > WHOLE_SHARE;
     let blend = |found: &Match| 0.4 * found.score + 0.6 * f64::from(found.importance) / 100.0;

@@ -8,7 +8,7 @@ use crate::domain::{Purpose, RecallRequest, Scope, ShortId, Sort, Timestamp};
 use crate::index::{DocId, Features, FieldTf, Flags, IndexView, TermPostings};
 use crate::score::{Bm25, DateHints, Prior, ScoreParts, Weights, idf};
 
-/// What is the same for all rows of one query.
+/// The data that all rows of one query share.
 pub(super) struct Scorer<'a> {
     request: &'a RecallRequest,
     weights: &'a Weights,
@@ -18,27 +18,27 @@ pub(super) struct Scorer<'a> {
     meaning: Option<Meaning<'a>>,
     gains: Vec<Gain>,
     information: Information,
-    /// What a word that one row holds tells.
+    /// The information of a word that only one row contains.
     rarest: f64,
     in_scope: Option<Box<dyn Fn(DocId) -> bool + 'a>>,
 }
 
-/// How a row stands to the relevance floor.
+/// The position of a row to the relevance threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// Above it.
+    /// Above.
     Match,
-    /// Neither words nor nearness alone bring it there: it is a match beside what is not much better.
+    /// Neither words nor similarity alone bring it above. It is a match if the best one is not much better.
     Doubtful,
-    /// Below it, with a word that says what the query is about, and not much below.
+    /// A little below, with an informative word.
     Weak,
-    /// Below it, with such a word.
+    /// Below, with an informative word.
     Near,
-    /// Below it, with words that tell little.
+    /// Below, with words of little information.
     Below,
 }
 
-/// A letter alone, a piece of an identifier; or hiragana alone, which is grammar.
+/// A single letter, which is a part of an identifier; or hiragana alone, which is grammar.
 fn tells_nothing(term: &str) -> bool {
     let is_letter = term.len() == 1 && term.bytes().all(|b| b.is_ascii_alphabetic());
     is_letter || term.chars().all(|c| matches!(c, '\u{3040}'..='\u{309f}'))
@@ -50,7 +50,7 @@ struct Gain {
     name: f64,
     concepts: u64,
     relation: Relation,
-    /// How many words a hit counts for where nobody asked: an identifier or a name tells more.
+    /// The number of words that a hit counts for in automatic recall. An identifier or a name counts more.
     telling: f64,
 }
 
@@ -100,11 +100,11 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// The filters that read numbers rather than labels.
+    /// The filters on numbers instead of labels.
     pub(super) fn admits(&self, features: &Features) -> bool {
         let filters = &self.request.filters;
         let is_early = filters.since.is_some_and(|since| features.created < since.minutes());
-        // To the minute, and both ends take the whole minute: rows keep no seconds here.
+        // Rows have a precision of minutes, so both ends include the whole minute.
         let until = filters.until.map(|until| until.minutes() + u32::from(until.as_micros() % 60_000_000 != 0));
         let is_late = until.is_some_and(|until| features.created >= until);
         let own_only = filters.own_only || self.request.purpose == Purpose::Unasked;
@@ -114,23 +114,23 @@ impl<'a> Scorer<'a> {
         !(self.is_over(features) || is_early || is_late || is_foreign || is_excluded)
     }
 
-    /// True for a row whose lifetime has ended.
+    /// True for an expired row.
     pub(super) fn is_over(&self, features: &Features) -> bool {
         features.expires != 0 && features.expires <= self.now.minutes()
     }
 
-    /// The rows that a question about a date alone is about, as one more list of hits.
+    /// The rows for a question about only a date, as an additional list of hits.
     pub(super) fn rows_of_date<B: AsRef<[u8]>>(&self, view: &IndexView<'_, B>) -> Option<TermPostings> {
         let is_listed = self.dates.is_close() && self.information.is_about_a_date(self.weights);
         is_listed.then(|| view.rows_where(|features| self.dates.score(features.created, self.weights) > 0.0))
     }
 
-    /// What each term of the query is worth.
+    /// The value of each term of the query.
     pub(super) fn worths(&self) -> impl Iterator<Item = f64> + '_ {
         self.gains.iter().map(|gain| gain.bm25)
     }
 
-    /// The score of a row, and how it stands to the floor.
+    /// The score of a row, and its position to the threshold.
     pub(super) fn score(&self, doc: DocId, features: &Features, hits: &[(usize, FieldTf)]) -> (Match, Standing) {
         let mut parts = ScoreParts::default();
         let mut held = Held::default();
@@ -180,7 +180,7 @@ impl<'a> Scorer<'a> {
         (Match { share, near, is_doubtful, pointed, ..found }, standing)
     }
 
-    /// What meaning adds to what words say.
+    /// Adds semantic similarity to the score.
     fn add_meaning(&self, parts: &mut ScoreParts, features: &Features, near: Option<f64>, share: f64) {
         let is_standing = features.flags.has(Flags::STANDING);
         let Some(near) = near else {
@@ -192,7 +192,7 @@ impl<'a> Scorer<'a> {
         parts.standing = if is_standing { self.weights.standing_meaning * near } else { 0.0 };
     }
 
-    /// True when the row holds the word itself, or another name of it that is worth more: a word counts once.
+    /// True if the row also contains the word itself or a better form of it, because a word counts once.
     fn is_outdone(&self, at: usize, gain: &Gain, hits: &[(usize, FieldTf)], length: u16) -> bool {
         let worth = |gain: &Gain, tf: &FieldTf| {
             let (own, around) = self.bm25.frequency(*tf, length);
@@ -210,7 +210,7 @@ impl<'a> Scorer<'a> {
         })
     }
 
-    /// A row must hold a fair share of what the query tells, a smaller one if it holds several words of it.
+    /// A row must contain a fair share of the query's information; a smaller one if it contains several words.
     fn standing(&self, held: Held) -> Standing {
         let share = self.information.share(held);
         let several = self.information.has_several(held);
@@ -225,7 +225,7 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// A row that is near enough in meaning is a match whatever its words are.
+    /// A row with enough similarity is a match, whatever its words.
     fn standing_of(&self, held: Held, near: f64) -> Standing {
         match self.standing(held) {
             _ if near >= self.weights.meaning_floor => Standing::Match,
@@ -235,19 +235,19 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// What a word that one row holds tells.
+    /// The information of a word that only one row contains.
     pub(super) fn rarest(&self) -> f64 {
         self.rarest.max(f64::MIN_POSITIVE)
     }
 
-    /// True when what was seen says that the question has an answer here.
+    /// True if the rows seen show that the question has an answer here.
     pub(super) fn is_answered(&self, gate: &Gate, query: &QueryTerms) -> bool {
         self.meaning.is_none() || gate.is_open(query, &self.information, self.rarest(), self.weights)
     }
 
-    /// A row that nobody asked for must hold as much of the query as so many rare words would: more
-    /// for a longer query, up to a bound, so that a long prompt can be about one thing among others. Where its nearness
-    /// is known, that and the words count together.
+    /// In automatic recall, a row must contain as much information as a number of rare words. The number grows with the
+    /// query up to a limit, so that a long prompt may be about one of several subjects. If the similarity is known, it
+    /// counts together with the words.
     fn is_to_the_point(&self, told: f64, pointed: Option<f64>) -> bool {
         if let Some(pointed) = pointed {
             let without = if told < self.weights.unasked_word { self.weights.unasked_without_word } else { 0.0 };

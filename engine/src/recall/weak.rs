@@ -1,11 +1,11 @@
-//! The reply where nothing is above the relevance floor.
+//! The reply without matches above the relevance threshold.
 
 use std::collections::HashSet;
 
 use crate::domain::RecallRequest;
 use crate::pack::{IndexEntry, JsonFrame, LowConfidenceRows, Ranked, Row, TextFrame};
 
-/// The weak matches that fit, in index form, and how many near ones stay unshown.
+/// The low-confidence matches that fit, as index lines, and the number of the others.
 pub(super) struct Weak {
     pub(super) rows: Vec<IndexEntry>,
     pub(super) near: u32,
@@ -13,9 +13,10 @@ pub(super) struct Weak {
 }
 
 impl Weak {
-    /// Takes weak matches in rank order as long as they fit.
+    /// Takes low-confidence matches in rank order while they fit.
     ///
-    /// `cost` is what one costs, `envelope` the reply around so many of them with so many near ones unshown.
+    /// `cost` is the cost of one, `envelope` the cost of the reply around this number of them, with this number of
+    /// others.
     pub(super) fn fit(
         found: Vec<(Ranked, Row)>,
         near: u32,
@@ -44,28 +45,28 @@ impl Weak {
         weak
     }
 
-    /// As text, for a frame of no match.
+    /// As text, for a reply without other matches.
     pub(super) fn of_text(found: Vec<(Ranked, Row)>, near: u32, request: &RecallRequest, frame: &TextFrame) -> Self {
         let room = request.profile.to_o200k(request.budget).0;
         let cost = |_: &Ranked, row: &Row| TextFrame::weak_row(row.memory.short_id, row.costs.index);
         Self::fit(found, near, room, cost, |shown, near| frame.weak_envelope(shown, near))
     }
 
-    /// As JSON, for a frame of no match.
+    /// As JSON, for a reply without other matches.
     pub(super) fn of_json(found: Vec<(Ranked, Row)>, near: u32, request: &RecallRequest, frame: &JsonFrame) -> Self {
         let room = request.profile.to_o200k(request.budget).0;
         let cost = |ranked: &Ranked, row: &Row| frame.short(ranked, row.costs.json_index);
         Self::fit(found, near, room, cost, |_, near| frame.weak_envelope(near))
     }
 
-    /// As the frames render it.
+    /// In the form for rendering.
     pub(super) fn rows(&self) -> LowConfidenceRows<'_> {
         LowConfidenceRows { rows: &self.rows, near: self.near }
     }
 }
 
-/// What tells two texts apart for a reader: a text that differs only in case and white space is shown once. By the signature, texts
-/// such as `fooBar` and `foobar`, which are other words, stay two.
+/// The key by which equal texts are recognised. Texts that differ only in case and white space are shown once. But
+/// `fooBar` and `foobar` are different words and have different signatures, so both are shown.
 pub(super) fn says(row: &Row) -> (u64, String) {
     let text = row.memory.content.to_lowercase();
     (row.signature, text.split_whitespace().collect::<Vec<_>>().join(" "))

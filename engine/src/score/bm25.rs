@@ -1,20 +1,20 @@
-//! BM25F: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009),
-//! with the idf that stays positive, ln(1 + (N − df + 0.5) / (df + 0.5)), as Lucene has it.
+//! BM25F: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with the idf of
+//! Lucene, which stays positive: ln(1 + (N − df + 0.5) / (df + 0.5)).
 //!
-//! A score that can account for itself.
+//! Also a score with its parts.
 
 use serde::{Deserialize, Serialize};
 
 use super::Weights;
 use crate::index::FieldTf;
 
-/// How much a term tells, given that `df` of `rows` hold it.
+/// The inverse document frequency of a term that `df` of `rows` contain.
 pub fn idf(rows: u32, df: u32) -> f64 {
     let (rows, df) = (f64::from(rows), f64::from(df.min(rows)));
     (1.0 + (rows - df + 0.5) / (df + 0.5)).ln()
 }
 
-/// The part of BM25F that one query shares over all rows.
+/// The part of BM25F that all rows of one query share.
 #[derive(Debug, Clone)]
 pub struct Bm25 {
     k1: f64,
@@ -27,9 +27,9 @@ pub struct Bm25 {
     norms: Vec<f64>,
 }
 
-/// Lengths whose norm is looked up rather than computed.
+/// Lengths whose norm comes from a table.
 const SHORT: u16 = 256;
-/// Context frequencies are kept in 25ths.
+/// Context frequencies are stored in 25ths.
 const CONTEXT_UNIT: f64 = 25.0;
 
 impl Bm25 {
@@ -55,8 +55,8 @@ impl Bm25 {
         }
     }
 
-    /// The weighted frequency of a term in a row of `length` words: (in the row itself, around it).
-    /// Only the text is normalised by length; the other fields are short by nature.
+    /// The weighted frequency of a term in a row of `length` words: (in the row itself, in its context). Only the text
+    /// is normalised by length, because the other fields are short.
     #[inline]
     pub fn frequency(&self, tf: FieldTf, length: u16) -> (f64, f64) {
         let mut own = f64::from(tf.content) / self.norm(length);
@@ -68,7 +68,7 @@ impl Bm25 {
         (own, self.context * f64::from(tf.context))
     }
 
-    /// The score of a term of weight-times-idf `gain` at a weighted frequency.
+    /// The score of a term at a weighted frequency. `gain` is weight times idf.
     #[inline]
     pub fn saturate(&self, gain: f64, frequency: f64) -> f64 {
         gain * frequency * (self.k1 + 1.0) / (frequency + self.k1)
@@ -79,30 +79,30 @@ impl Bm25 {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ScoreParts {
-    /// It says what the query asks for, in whatever words.
+    /// Semantic similarity to the query.
     pub meaning: f64,
-    /// How much of what the query tells it holds.
+    /// The share of the query's information that the memory contains.
     pub held: f64,
-    /// Words of the query that the memory holds.
+    /// Words of the query in the memory.
     pub text: f64,
-    /// Words of the query that its neighbours in the conversation hold.
+    /// Words of the query in its neighbours in the conversation.
     pub context: f64,
-    /// Names of the query that it holds.
+    /// Names of the query in the memory.
     pub names: f64,
-    /// A date of the query that it agrees with.
+    /// Agreement with a date in the query.
     pub date: f64,
-    /// It states a lasting wish or rule.
+    /// It states a lasting preference or rule.
     pub standing: f64,
-    /// How much it matters.
+    /// Importance.
     pub importance: f64,
-    /// How lately it was used or made.
+    /// How recently it was used or created.
     pub recency: f64,
     /// How often it was used.
     pub frequency: f64,
 }
 
 impl ScoreParts {
-    /// The names of the parts, as they are shown.
+    /// The displayed names of the parts.
     pub const NAMES: [&'static str; 10] =
         ["meaning", "held", "text", "context", "names", "date", "standing", "importance", "recency", "frequency"];
 
@@ -117,12 +117,12 @@ impl ScoreParts {
         self.values().iter().sum()
     }
 
-    /// Evidence without the prior: what was found, unscaled.
+    /// The evidence without the prior, unscaled.
     pub(crate) fn evidence(&self) -> f64 {
         self.meaning + self.held + self.text + self.context + self.names + self.date + self.standing
     }
 
-    /// Every part times `factor`.
+    /// Every part multiplied by `factor`.
     pub(crate) fn scaled(mut self, factor: f64) -> Self {
         for part in [
             &mut self.meaning,

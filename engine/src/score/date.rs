@@ -1,4 +1,4 @@
-//! Dates named in a query, matched against when a memory was made.
+//! Dates in a query, compared with the creation of a memory.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -12,28 +12,28 @@ use super::Weights;
 use crate::domain::Timestamp;
 use crate::text::tokenize;
 
-/// The dates that a query names.
+/// The dates in a query.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DateHints {
     hints: Vec<Hint>,
     words: BTreeSet<String>,
     relative: BTreeSet<String>,
-    /// Whose days they are; read once, and only where a date is named.
+    /// The time zone of the dates. It is read once, and only if the query contains a date.
     zone: Option<TimeZone>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Hint {
-    /// A month, of a year and with a day if they were named.
+    /// A month, with year and day if given.
     Month { year: Option<i16>, month: i8, day: Option<i8> },
-    /// A year alone.
+    /// Only a year.
     Year(i16),
     /// From one day to another, both included.
     Span(Date, Date),
 }
 
 const MONTHS: &str = "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?";
-/// Months and short forms of them that are words of their own unless a day, a year or a capital says otherwise.
+/// Months and their abbreviations that are also ordinary words. They count only with a day, a year or a capital letter.
 const ALSO_WORDS: [&str; 5] = ["may", "mar", "march", "sep", "dec"];
 const MONTH_KEYS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
@@ -55,17 +55,18 @@ fn compiled(source: &str) -> Regex {
     Regex::new(source).expect("the patterns are constants, compiled in a test")
 }
 
-/// True where a sentence begins behind this text.
+/// True if a sentence begins after this text.
 fn begins_sentence(before: &str) -> bool {
     before.trim_end().chars().next_back().is_none_or(|last| matches!(last, '.' | '!' | '?' | ':'))
 }
 
 impl DateHints {
-    /// Reads the dates of a query asked at `now`: `May 2023`, `3 March`, `2026-03-02`, `2024`,
-    /// `yesterday`, `last week`, `this year`, `in the spring`, `two months ago`, all of them in the machine's time zone. English only; `may` and `mar…` need a
-    /// capital or a number beside them, and `May` more than that where a sentence begins.
+    /// Parses the dates in a query asked at `now`: `May 2023`, `3 March`, `2026-03-02`, `2024`, `yesterday`, `last
+    /// week`, `this year`, `in the spring`, `two months ago`. They are in the machine's time zone. Only English is
+    /// supported. `may` and `mar…` need a capital letter or a number; `May` needs a number at the beginning of a
+    /// sentence.
     pub fn read(query: &str, now: Timestamp) -> Self {
-        // Most questions name no date, and a pattern that is not asked need not be compiled.
+        // Most questions contain no date, so the patterns are compiled only if needed.
         let mut hints = Self::default();
         let folded = query.to_ascii_lowercase();
         let has = |marks: &[&str]| marks.iter().any(|mark| folded.contains(mark));
@@ -78,7 +79,7 @@ impl DateHints {
         {
             let part = |at| phrase.get(at).map(|part| part.as_str().to_ascii_lowercase());
             let hint = relative(&[1, 2, 3, 4, 5, 6].map(part), now.date_in(TimeZone::system()));
-            // `in spring` may be about a thing of that name; the others say nothing but when.
+            // `in spring` may be about a thing named Spring; the other phrases only name a time.
             if hint.is_some() && phrase.get(4).is_none() {
                 let terms = phrase.get(0).map(|phrase| tokenize(phrase.as_str())).into_iter().flatten();
                 hints.relative.extend(terms.map(|token| token.term));
@@ -109,7 +110,8 @@ impl DateHints {
         }
         for (name, day, year, whole) in named {
             let Some(name) = name.map(|m| m.as_str()) else { continue };
-            // "May I", "MAY": at the beginning of a sentence and in capitals a capital tells nothing.
+            // "May I", "MAY": at the beginning of a sentence, or in a word in capitals, a capital letter is not a sign
+            // of a month.
             let begins = whole.is_some_and(|hit| begins_sentence(query.get(..hit.start()).unwrap_or_default()));
             let is_no_month = ALSO_WORDS.contains(&name) || name == "MAY" || (name == "May" && begins);
             let is_word_of_its_own = day.is_none() && year.is_none() && is_no_month;
@@ -131,7 +133,7 @@ impl DateHints {
         self.zone.get_or_insert_with(TimeZone::system);
     }
 
-    /// The same dates as beginnings: whatever is of a day from one of them to `now` agrees, as after `since March`.
+    /// Converts the dates to periods from each date until `now`, as for `since March`.
     #[must_use]
     pub fn until(self, now: Timestamp) -> Self {
         let today = now.date_in(TimeZone::system());
@@ -139,7 +141,7 @@ impl DateHints {
         Self { hints: hints.collect(), ..self }
     }
 
-    /// The first moment of the first day it names, of a span.
+    /// The start of the first day of a period.
     pub fn beginning(&self) -> Option<Timestamp> {
         let spans = self.hints.iter().filter_map(|hint| match hint {
             Hint::Span(first, _) => Some(*first),
@@ -148,27 +150,27 @@ impl DateHints {
         spans.min()?.to_string().parse().ok()
     }
 
-    /// The terms of the query that name its dates.
+    /// The terms of the query that belong to its dates.
     pub fn words(&self) -> &BTreeSet<String> {
         &self.words
     }
 
-    /// The terms of `last month` and its like, which no text can hold as meant: it said them of another day.
+    /// The terms of `last month` and similar phrases. In a text, they meant another time.
     pub fn relative_words(&self) -> &BTreeSet<String> {
         &self.relative
     }
 
-    /// True when a date is named more closely than by a year.
+    /// True if a date is more precise than a year.
     pub fn is_close(&self) -> bool {
         self.hints.iter().any(|hint| !matches!(hint, Hint::Year(_)))
     }
 
-    /// True when the query names no date.
+    /// True if the query contains no date.
     pub fn is_empty(&self) -> bool {
         self.hints.is_empty()
     }
 
-    /// How well a memory made at `created` (minutes since 1970) agrees: the best of the hints.
+    /// The agreement of a memory created at `created` (minutes since 1970), by the best date.
     pub fn score(&self, created: u32, weights: &Weights) -> f64 {
         if self.hints.is_empty() {
             return 0.0;
@@ -180,7 +182,7 @@ impl DateHints {
 }
 
 impl Hint {
-    /// Its first day; of a month without a year, that of the latest that has begun.
+    /// Its first day. For a month without a year, that of the latest one that has begun.
     fn start(self, today: Date) -> Option<Date> {
         match self {
             Self::Span(first, _) => Some(first),
@@ -213,7 +215,7 @@ fn month_number(name: &str) -> Option<i8> {
     i8::try_from(at + 1).ok()
 }
 
-/// What `[today or yesterday, this or last, its unit, in a season, how many, units ago]` mean on a day.
+/// The meaning of `[today or yesterday, this or last, its unit, in a season, number, units ago]` on a day.
 fn relative(phrase: &[Option<String>; 6], today: Date) -> Option<Hint> {
     match phrase.each_ref().map(Option::as_deref) {
         [Some("today"), ..] => Some(Hint::Span(today, today)),
@@ -227,7 +229,7 @@ fn relative(phrase: &[Option<String>; 6], today: Date) -> Option<Hint> {
     }
 }
 
-/// The last so many days, and today.
+/// The last number of days, and today.
 fn days_back(days: i64, today: Date) -> Option<Hint> {
     today.checked_sub(days.days()).ok().map(|first| Hint::Span(first, today))
 }
@@ -253,7 +255,7 @@ fn span_of(unit: &str, is_current: bool, today: Date) -> Option<Hint> {
     Some(Hint::Span(first, last))
 }
 
-/// The latest season of a name that has begun, by whole months of the northern year.
+/// The latest season of this name that has begun, in whole months of the northern hemisphere.
 fn season_of(season: &str, today: Date) -> Option<Hint> {
     let month = match season {
         "spring" => 3,
@@ -267,7 +269,7 @@ fn season_of(season: &str, today: Date) -> Option<Hint> {
     Some(Hint::Span(first, last))
 }
 
-/// About so many days, weeks or months ago.
+/// About a number of days, weeks or months ago.
 fn ago(number: &str, unit: &str, today: Date) -> Option<Hint> {
     let words = ["one", "two", "three", "four", "five", "six"];
     let number: i64 = match number {

@@ -1,17 +1,17 @@
-//! What speaks for a memory before any question is asked: importance, recency, use.
+//! The prior of a memory, independent of a question: importance, recency, use.
 
 use super::Weights;
 use crate::domain::Timestamp;
 use crate::index::Features;
 
-/// The three standing signals of a row, each 0 to 1.
+/// The three signals of a row, each 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Prior {
     /// Importance.
     pub importance: f64,
-    /// 1 for just now, halved with every half-life since it was last used or created.
+    /// 1 for just now; halved with every half-life since it was last used or created.
     pub recency: f64,
-    /// Logarithm of the deliveries in full: 0 for none, 1 for 255 or more.
+    /// The logarithm of the use count: 0 for none, 1 for 255 or more.
     pub frequency: f64,
 }
 
@@ -19,7 +19,7 @@ const MINUTES_PER_DAY: f64 = 1440.0;
 const MOST_COUNTED: f64 = 256.0;
 
 impl Prior {
-    /// The signals of a row at `now`. A clock that was moved back counts as no time passed.
+    /// The signals of a row at `now`. If the clock was moved back, no time has passed.
     pub fn of(features: &Features, now: Timestamp, weights: &Weights) -> Self {
         let age_days = f64::from(now.minutes().saturating_sub(features.used)) / MINUTES_PER_DAY;
         Self {
@@ -29,7 +29,7 @@ impl Prior {
         }
     }
 
-    /// The share by which each signal lifts the evidence: together at most [`Weights::prior`].
+    /// The share by which each signal increases the evidence, together at most [`Weights::prior`].
     pub fn lifts(&self, weights: &Weights) -> [f64; 3] {
         let whole = weights.importance + weights.recency + weights.frequency;
         if whole <= 0.0 {

@@ -1,100 +1,102 @@
-//! Every number that ranking can be tuned by. The defaults are what the evaluation supports;
-//! `docs/decisions/0003-scoring.md` has the ablation.
+//! All ranking weights. The evaluation determined the defaults; `docs/decisions/0003-scoring.md` has the ablation.
 
-/// Weights of the blend. All are finite and not negative.
+/// The ranking weights. All are finite and not negative.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
-    /// BM25 saturation: how soon repeating a word stops helping.
+    /// BM25 saturation: how soon repetition of a word stops helping.
     pub k1: f64,
     /// BM25 length normalisation of the text, 0 to 1.
     pub b: f64,
-    /// Weight of a word of the caller's keywords against one of the text.
+    /// Weight of a word in the keywords, relative to one in the text.
     pub keywords: f64,
-    /// Weight of a word of tags and entities.
+    /// Weight of a word in tags and entities.
     pub tags: f64,
-    /// Weight of a word of the category.
+    /// Weight of a word in the category.
     pub category: f64,
-    /// Weight of a word of the turn before or after, in a captured conversation.
+    /// Weight of a word in the turn before or after, in a captured conversation.
     pub context: f64,
-    /// Weight of a whole identifier beside its words.
+    /// Weight of a whole identifier in addition to its words.
     pub compounds: f64,
-    /// Weight of the caller's expanded query against the query.
+    /// Weight of the caller's expanded query, relative to the query.
     pub expanded: f64,
-    /// Weight of a near spelling or a longer word that stands for an unknown word of the query.
+    /// Weight of a spelling correction or a longer word for an unknown word of the query.
     pub near_words: f64,
-    /// Weight of a word near in meaning that stands for a word of the query.
+    /// Weight of a word with similar meaning.
     pub related: f64,
-    /// Weight of the same word in other letters: an abbreviation, a compound.
+    /// Weight of another form of a word: an abbreviation, a compound.
     pub aliases: f64,
-    /// Weight of a word that tells little.
+    /// Weight of a word with little information.
     pub light: f64,
     /// Weight of an everyday word.
     pub everyday: f64,
-    /// What a word that no memory holds tells, against one that a single memory holds.
+    /// Information of a word that no memory contains, relative to a word that a single memory contains.
     pub unknown: f64,
-    /// Factor on that for a word that tells little.
+    /// Factor on that for a word with little information.
     pub unknown_light: f64,
-    /// The same for a name that no memory holds.
+    /// The same for a name that no memory contains.
     pub unknown_names: f64,
-    /// What a date named in the query tells, against a word that a single memory holds.
+    /// Information of a date in the query, relative to a word that a single memory contains.
     pub when: f64,
-    /// Share of its word's information that a near spelling or a word near in meaning holds.
+    /// Share of a word's information that a similar word contains.
     pub near_share: f64,
-    /// Extra weight of a capitalised word of the query that the text holds.
+    /// Additional weight of a capitalised word of the query in the text.
     pub names: f64,
-    /// Added when the month named in the query is the month of the memory (and the year, if named).
+    /// Added if the month in the query is the month of the memory (and the year, if given).
     pub month: f64,
-    /// Added on top when the day is within one of the day named.
+    /// Added in addition if the days differ by at most one.
     pub day: f64,
-    /// Added when only a year is named and it is the year of the memory.
+    /// Added if only a year is given and it is the year of the memory.
     pub year: f64,
-    /// Weight of nearness in meaning; 0 switches that leg off.
+    /// Weight of semantic similarity; 0 switches semantic search off.
     pub meaning: f64,
-    /// Weight of the share of the query's information that a row holds, beside nearness.
+    /// Weight of the share of the query's information in a row, in addition to similarity.
     pub held: f64,
-    /// Weight of nearness on top, for a memory that states a lasting wish or rule.
+    /// Additional weight of similarity for a memory that states a lasting preference or rule.
     pub standing_meaning: f64,
-    /// How near a row is taken to be that waits for its vector and holds all of the query.
+    /// The assumed similarity of a row without an embedding that contains the whole query.
     pub meaning_waiting: f64,
-    /// How near in meaning a row must be to be looked at that holds no word of the query.
+    /// Minimum similarity to consider a row without any word of the query.
     pub meaning_least: f64,
-    /// From where on it is above the floor by its nearness alone.
+    /// Minimum similarity to be above the threshold by similarity alone.
     pub meaning_floor: f64,
-    /// Where it is less near than that: the share of the best one's evidence that it must have.
+    /// Below that: the minimum share of the best match's evidence.
     pub meaning_near_best: f64,
-    /// Whether a query has an answer: nearness of the nearest row, and so much for the greatest share that a row holds.
+    /// For the decision whether a query has an answer: similarity of the nearest row, plus this for the greatest share
+    /// in a row.
     pub gate_held: f64,
-    /// And so much for what the query tells, in words that one row alone has.
+    /// Plus this for the query's information, in words that only one row contains.
     pub gate_told: f64,
-    /// Of which at most so many count.
+    /// Of which at most this number counts.
     pub gate_told_most: f64,
-    /// And so much less where it names what no row names.
+    /// Minus this if the query contains an unknown name.
     pub gate_unknown_name: f64,
-    /// What these must come to.
+    /// The minimum of this sum.
     pub gate: f64,
-    /// And so much more with each e-fold of rows beyond the first hundred: among more rows one is nearer by chance.
+    /// Plus this for each e-fold of rows above a hundred, because among more rows one is similar by chance.
     pub gate_rows: f64,
-    /// `half_score` where nearness counts.
+    /// `half_score` if similarity counts.
     pub half_score_meaning: f64,
-    /// `charge_power` where nearness counts: scores lie closer together then.
+    /// `charge_power` if similarity counts, because scores are then closer together.
     pub charge_power_meaning: f64,
-    /// `index_share` where nearness counts.
+    /// `index_share` if similarity counts.
     pub index_share_meaning: f64,
-    /// Where nobody asked and nearness counts: what a memory holds, a word that it alone has, beside its nearness.
+    /// In automatic recall with similarity: the value of a word that only one memory contains, in addition to the
+    /// similarity.
     pub unasked_held: f64,
-    /// Of which at most so many words count.
+    /// Of which at most this number of words counts.
     pub unasked_held_most: f64,
-    /// What these must come to.
+    /// The minimum of this sum.
     pub unasked_gate: f64,
-    /// And so much more for a memory that does not hold so much as a word: two texts in another language are near by that.
+    /// Plus this for a memory that contains less than a word, because two texts in the same foreign language are
+    /// similar.
     pub unasked_without_word: f64,
-    /// What counts as a word here.
+    /// The minimum that counts as a word here.
     pub unasked_word: f64,
-    /// And the share of the best one's.
+    /// The minimum share of the best match's sum.
     pub unasked_gate_near_best: f64,
-    /// Added to a memory that states a lasting wish or rule.
+    /// Added to a memory that states a lasting preference or rule.
     pub standing: f64,
-    /// How far the prior may lift what is about equally relevant: by this share at most.
+    /// Maximum share by which the prior can increase the evidence.
     pub prior: f64,
     /// Share of importance in the prior.
     pub importance: f64,
@@ -106,31 +108,32 @@ pub struct Weights {
     pub half_life_days: f64,
     /// Factor on memories of other projects.
     pub other_scope: f64,
-    /// The raw score that maps to a relevance of one half.
+    /// The raw score that becomes a relevance of one half.
     pub half_score: f64,
-    /// Least share of the query's information that a memory must hold when it holds one word of several.
+    /// Minimum share of the query's information for a memory with one of several words.
     pub floor: f64,
-    /// The same for a memory that holds several words.
+    /// The same for a memory with several words.
     pub floor_several: f64,
-    /// Least share of the query's information that a weak match must hold.
+    /// Minimum share of the query's information for a low-confidence match.
     pub weak_floor: f64,
-    /// A weak match must have this share of the best one's evidence.
+    /// Minimum share of the best match's evidence for a low-confidence match.
     pub weak_near_best: f64,
-    /// Where nobody asked: the least and the most that a memory must hold, in words that one memory alone has.
+    /// In automatic recall: the lower and upper limit of the required information, in words that only one memory
+    /// contains.
     pub unasked_words: [f64; 2],
-    /// Where nobody asked: the share of the query's information that it must hold, between those two.
+    /// In automatic recall: the required share of the query's information, between these limits.
     pub unasked_share: f64,
-    /// Where nobody asked: the share of a short query that is always enough.
+    /// In automatic recall: the share of a short query that is always enough.
     pub unasked_whole: f64,
-    /// Where nobody asked: how many words a matching name or identifier counts for.
+    /// In automatic recall: the number of words that a matching name or identifier counts for.
     pub unasked_names: f64,
-    /// Where nobody asked: the share of the best match's evidence below which a match is not shown beside it.
+    /// In automatic recall: the minimum share of the best match's evidence.
     pub unasked_near_best: f64,
-    /// Tokens up to which a text is not charged for its length when the budget is filled.
+    /// Maximum tokens of a text without a charge for its length.
     pub charge_from_tokens: f64,
-    /// How strongly a longer text is charged: score over (tokens / charge_from_tokens) to this power.
+    /// How strongly a longer text is charged: its score is divided by (tokens / charge_from_tokens) to this power.
     pub charge_power: f64,
-    /// Share of the budget kept for the index when not everything fits in full.
+    /// Share of the budget that is reserved for the index if not everything fits in full.
     pub index_share: f64,
 }
 
@@ -205,16 +208,16 @@ impl Default for Weights {
     }
 }
 
-/// Rows among which nearness by chance was measured.
+/// The number of rows for which similarity by chance was measured.
 const FEW_ROWS: f64 = 100.0;
 
 impl Weights {
-    /// What nearness by chance adds among so many rows.
+    /// The additional minimum for similarity by chance among this number of rows.
     pub fn chance(&self, rows: u32) -> f64 {
         self.gate_rows * (f64::from(rows) / FEW_ROWS).max(1.0).ln()
     }
 
-    /// BM25 over stemmed words without function words, and nothing else: what textbooks have.
+    /// Only BM25 over stemmed words without function words, as in textbooks.
     pub fn bm25_alone() -> Self {
         Self {
             keywords: 0.0,
@@ -245,7 +248,7 @@ impl Weights {
         }
     }
 
-    /// The numbers for a question that nobody asked: its words are taken as they stand, and each tells what it tells.
+    /// The weights for automatic recall: words are used without correction and without special weights.
     pub fn automatic(&self) -> Self {
         Self {
             related: 0.0,
@@ -259,30 +262,30 @@ impl Weights {
         }
     }
 
-    /// The default without one signal each, and BM25 alone: what each signal gives.
+    /// The default without one signal each, and BM25 alone, to measure each signal.
     pub fn ablations() -> Vec<(&'static str, Self)> {
         let all = Self::default;
         vec![
             ("no meaning", Self { meaning: 0.0, ..all() }),
-            ("no share held beside meaning", Self { held: 0.0, ..all() }),
+            ("no share of information beside semantic search", Self { held: 0.0, ..all() }),
             ("no gate", Self { gate: 0.0, ..all() }),
             ("no context", Self { context: 0.0, ..all() }),
             ("no dates", Self { month: 0.0, day: 0.0, year: 0.0, ..all() }),
             ("no names", Self { names: 0.0, ..all() }),
-            ("no standing cue", Self { standing: 0.0, ..all() }),
+            ("no instruction cue", Self { standing: 0.0, ..all() }),
             ("no tags, keywords, category", Self { tags: 0.0, keywords: 0.0, category: 0.0, ..all() }),
             ("no compounds", Self { compounds: 0.0, ..all() }),
-            ("no near words", Self { near_words: 0.0, ..all() }),
-            ("no words near in meaning", Self { related: 0.0, ..all() }),
-            ("no aliases, compounds in one or two words", Self { aliases: 0.0, ..all() }),
-            ("no words that tell little", Self { light: 1.0, everyday: 1.0, ..all() }),
-            ("unknown words as telling as the rarest", Self { unknown: 1.25, ..all() }),
+            ("no similar spellings", Self { near_words: 0.0, ..all() }),
+            ("no words of similar meaning", Self { related: 0.0, ..all() }),
+            ("no synonyms, compounds as one or two words", Self { aliases: 0.0, ..all() }),
+            ("no words with little information", Self { light: 1.0, everyday: 1.0, ..all() }),
+            ("unknown words count as the rarest", Self { unknown: 1.25, ..all() }),
             ("no date as a match", Self { when: 0.0, ..all() }),
             ("no prior", Self { prior: 0.0, ..all() }),
             ("no recency", Self { recency: 0.0, ..all() }),
             ("no frequency", Self { frequency: 0.0, ..all() }),
             ("no importance", Self { importance: 0.0, ..all() }),
-            ("no length charge", Self { charge_power: 0.0, ..all() }),
+            ("no length normalisation", Self { charge_power: 0.0, ..all() }),
             ("no floor", Self { floor: 0.0, floor_several: 0.0, ..all() }),
             ("BM25 alone", Self::bm25_alone()),
         ]

@@ -1,4 +1,4 @@
-//! Texts that are said and not stored: logs, errors, reasons. What is found in them is kept nowhere.
+//! Texts that are displayed but not stored: logs, errors, reasons. Credentials in them are redacted and stored nowhere.
 
 use std::borrow::Cow;
 
@@ -6,12 +6,12 @@ use tessera_screen::Place;
 
 use super::found::findings;
 
-/// A text in which no credential stands that was found: each is named by what it was.
+/// A text whose found credentials are replaced by their kind.
 pub fn dropped(text: &str) -> Cow<'_, str> {
     without(text, false)
 }
 
-/// The same with as many lines as before: a credential may go over several.
+/// The same with an unchanged number of lines, because a credential may span several.
 pub fn dropped_in_lines(text: &str) -> Cow<'_, str> {
     without(text, true)
 }

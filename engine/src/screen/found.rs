@@ -1,13 +1,13 @@
-//! What is found in a text, without what was taken out of it before.
+//! The credentials in a text, without places of already removed ones.
 
 use tessera_screen::{Finding, Name};
 
-/// How the place of a secret begins in a name without spaces, which takes no brackets.
+/// The beginning of a removed secret's name in a tag, which cannot contain brackets.
 pub(super) const SLUG: &str = "secret-";
-/// The rest of it where nothing was kept.
+/// The rest of that name if nothing was stored.
 pub(super) const SLUG_DROPPED: &str = "dropped";
 
-/// The credentials of a text, in order. Places where one was taken out before are none, in a tag neither.
+/// The credentials of a text, in order. Places of already removed ones do not count, also in tags.
 pub fn findings(text: &str) -> Vec<Finding> {
     if is_plain_name(text) {
         return Vec::new();
@@ -17,23 +17,23 @@ pub fn findings(text: &str) -> Vec<Finding> {
     found
 }
 
-/// True when a text holds no credential.
+/// True if a text contains no credential.
 pub fn is_clean(text: &str) -> bool {
     findings(text).is_empty()
 }
 
-/// Letters of a piece of a plain name: every token that is letters alone is longer.
+/// Maximum letters of a part of a plain name. A token that consists only of letters is longer.
 const LONGEST_PIECE: usize = 12;
 
-/// A UUID, or a name of short pieces of letters: a session, a tool, a project. Nothing is found in one; a hook says such names
-/// at every prompt and looks at no other text, so it need not make the detector ready.
+/// A UUID, or a name of short parts, as of a session, a tool or a project. It contains no credential. Hooks check such
+/// names at every prompt and nothing else, so this fast test avoids loading the detector.
 fn is_plain_name(text: &str) -> bool {
     let is_piece = |piece: &str| piece.len() <= LONGEST_PIECE && piece.bytes().all(|byte| byte.is_ascii_alphabetic());
     text.split(['/', '.', '_', '-']).all(is_piece) || uuid::Uuid::try_parse(text).is_ok_and(|_| text.len() == 36)
 }
 
 fn is_slug_of_place(value: &str) -> bool {
-    // In a tag a hyphen stands for the space before it: words before the place may be taken for a part of it.
+    // In a tag, a hyphen replaces the space before the value, so words before it may be joined to it.
     let value = value.trim_matches(|c: char| !c.is_alphanumeric());
     let is_words = |text: &str| text.chars().all(|c| c.is_alphabetic() || c == '-');
     let parts = value.rsplit_once(SLUG).filter(|(before, _)| is_words(before));

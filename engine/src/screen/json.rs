@@ -1,4 +1,4 @@
-//! Texts within JSON whose shape is not asked for: of an older program, or of somebody else.
+//! Texts in JSON of unknown structure, from older programs or other sources.
 
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
-//! Values that are known to be credentials: found once with the words around them, they are found again without any.
+//! Values that are known to be credentials. They are found once by their surrounding words, and later everywhere.
 //!
-//! Passwords that stand beside the text that calls them so: among keywords, names and tags.
+//! Also passwords in keywords, names and tags, recognised by the text beside them.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use super::found::{findings, is_clean};
 use super::screened::again;
 use super::texts::Texts;
 
-/// Letters from which on a value is looked for wherever it stands.
+/// Minimum letters of a value that is searched everywhere.
 const LEAST: usize = 8;
 
-/// Letters from which on a word that is a piece of a value gives it away.
+/// Minimum letters of a word that counts as a part of a value.
 const PIECE: usize = 16;
 
-/// Values that are known to be credentials, and what they are. Nothing shows them.
+/// Values known to be credentials, with their kinds. They are never shown.
 #[derive(Clone, Default)]
 pub struct KnownValues(BTreeMap<String, String>);
 
@@ -25,44 +25,44 @@ impl std::fmt::Debug for KnownValues {
 }
 
 impl KnownValues {
-    /// Notes a value. One that may be a word is not looked for where nothing says what it is.
+    /// Adds a value. A value that may be an ordinary word is not searched without surrounding words.
     pub fn note(&mut self, kind: &str, value: &str) {
         if Self::takes(value) {
             self.0.entry(value.to_owned()).or_insert_with(|| kind.to_owned());
         }
     }
 
-    /// True for a value that is no word, and long enough to be known by itself.
+    /// True for a value that is not a word and is long enough to be recognised alone.
     pub(super) fn takes(value: &str) -> bool {
         let is_word = value.chars().all(char::is_alphabetic) || value.chars().all(char::is_numeric);
         value.len() >= LEAST && !is_word
     }
 
-    /// The values alone.
+    /// The values.
     pub(super) fn values(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// Notes the credentials of a text.
+    /// Adds the credentials of a text.
     pub fn note_all(&mut self, text: &str) {
         for finding in findings(text) {
             self.note(finding.kind.as_str(), text.get(finding.span).unwrap_or_default());
         }
     }
 
-    /// Those that stand in a text, with what they are.
+    /// The known values in a text, with their kinds.
     pub fn in_text<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         let stands = move |value: &str| again(text, value).next().is_some();
         self.0.iter().map(|(value, kind)| (value.as_str(), kind.as_str())).filter(move |(value, _)| stands(value))
     }
 
-    /// True when one stands in a text.
+    /// True if a text contains one.
     pub fn stands_in(&self, text: &str) -> bool {
         self.in_text(text).next().is_some() || self.piece(text).is_some()
     }
 
-    /// What a single word is a piece of, such as a line of a key that was taken for a name; capitals do not matter, as
-    /// keywords have none. Whole values are none of their pieces.
+    /// The kind of the value of which a word is a part, such as a line of a key that was extracted as a name. Case is
+    /// ignored, because keywords are lower-case. A whole value is not its own part.
     pub fn piece(&self, word: &str) -> Option<&str> {
         let is_of_key = |c: char| c.is_ascii_alphanumeric() || "+/=_-".contains(c);
         let is_mixed = word.contains(|c: char| c.is_ascii_digit()) && word.contains(|c: char| c.is_ascii_alphabetic());
@@ -74,7 +74,7 @@ impl KnownValues {
         longer.filter(|(value, _)| value.to_ascii_lowercase().contains(&word)).map(|(_, kind)| kind.as_str()).next()
     }
 
-    /// A text without them, and without what is found in it besides; `None` where there is nothing to take out.
+    /// A text without known values and other credentials; `None` if there are none.
     pub fn taken_out_of(&self, text: &str) -> Option<String> {
         let mut said = super::dropped(text).into_owned();
         for (value, kind) in self.0.iter().filter(|(value, _)| text.contains(value.as_str())) {
@@ -91,7 +91,7 @@ impl KnownValues {
     }
 }
 
-/// Words that are credentials by what the text beside them calls them, with their kinds.
+/// Words that are credentials according to the text beside them, with their kinds.
 pub(super) fn called(value: &impl Texts) -> Vec<(String, &'static str)> {
     let Some((text, words)) = value.words_beside() else { return Vec::new() };
     let mut suspects = words.into_iter().filter(|word| is_like_a_password(word) && !text.contains(word)).peekable();
@@ -103,15 +103,15 @@ pub(super) fn called(value: &impl Texts) -> Vec<(String, &'static str)> {
     suspects.filter(|word| is_clean(word)).filter_map(|word| Some((word.to_owned(), kind_of(word)?))).collect()
 }
 
-/// Words of a clause that may call something a password.
+/// Maximum words of a clause that may name a password.
 const CALLING: usize = 12;
-/// Words that make a sentence of it: that says something of passwords, and calls nothing one.
+/// Verbs. A clause with a verb is a sentence about passwords, and does not name one.
 const VERBS: [&str; 14] =
     ["is", "are", "was", "were", "be", "been", "has", "have", "had", "no", "not", "never", "without", "must"];
-/// Words between what calls something a password and what it is for.
+/// Words between the name of a password and its purpose.
 const OF: [&str; 6] = ["for", "of", "to", "on", "at", "in"];
 
-/// The first and the last clause of a text, each of which may be what a word beside it is called.
+/// The first and the last clause of a text. Each may name a word beside it.
 fn clauses(text: &str) -> Vec<&str> {
     let clauses =
         || text.split(['.', ':', ',', ';', '!', '?', '\n']).map(str::trim).filter(|clause| !clause.is_empty());
@@ -124,7 +124,7 @@ fn clauses(text: &str) -> Vec<&str> {
     ends.into_iter().filter(is_name).collect()
 }
 
-/// What a clause calls a word: `staging db password`, or `db password for staging`.
+/// The kind that a clause gives to a word: `staging db password`, or `db password for staging`.
 fn kind_by(clause: &str, word: &str) -> Option<&'static str> {
     let words: Vec<&str> = clause.split_whitespace().collect();
     let called = |count: usize| {
@@ -137,10 +137,10 @@ fn kind_by(clause: &str, word: &str) -> Option<&'static str> {
     is_end.then_some(kind)
 }
 
-/// Bytes of a word from which on it may be a password beside the text that calls it one.
+/// Minimum bytes of a word that may be a password beside such a clause.
 const LEAST_PASSWORD: usize = 8;
 
-/// True for a word that nobody takes for a name: letters and digits mixed, or with signs between them.
+/// True for a word that is not a name: letters mixed with digits, or with symbols inside.
 pub(super) fn is_like_a_password(word: &str) -> bool {
     let is_mixed = |piece: &str| {
         let has = |is: fn(&u8) -> bool| piece.bytes().any(|byte| is(&byte));

@@ -1,4 +1,4 @@
-//! Texts that were looked through already: what is said of many memories alike is not looked through for each.
+//! Texts that were already screened, so that a text that many memories share is not screened for each.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,10 +10,10 @@ use super::found::findings;
 use super::known::KnownValues;
 use super::screened::{LEAST_REPEATED, is_apart};
 
-/// Bytes of a text that is noted, at most: longer ones are hardly said twice.
+/// Maximum bytes of a recorded text. Longer ones rarely repeat.
 const LONGEST: usize = 128;
 
-/// Texts in which no credential was found, and the values that were found in the whole of which they are pieces.
+/// Texts without credentials, and the values found in the whole text of which they are parts.
 #[derive(Default)]
 pub struct Looked<'a> {
     whole: Option<&'a str>,
@@ -28,17 +28,17 @@ impl std::fmt::Debug for Looked<'_> {
     }
 }
 
-/// What was found in a text, in order, and where it stands again.
+/// The findings in a text, in order, with all repetitions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
-    /// With each value that is known by itself wherever it stands: a piece of the text may hold nothing else.
+    /// With repetitions of values that can be recognised alone, for parts of the text.
     pub known: Vec<Finding>,
-    /// With each that may be a word too: of the text as a whole.
+    /// With repetitions of all values, also those that may be words, for the text as a whole.
     pub repeated: Vec<Finding>,
 }
 
 impl<'a> Looked<'a> {
-    /// Looks a text through, and gives what was found in it.
+    /// Screens a text, and returns the findings.
     pub fn through(text: &'a str) -> (Self, Found) {
         let found = findings(text);
         if found.is_empty() {
@@ -56,7 +56,7 @@ impl<'a> Looked<'a> {
         (Self { known, values, ..Self::default() }, again)
     }
 
-    /// True when a text holds no credential.
+    /// True if a text contains no credential.
     pub(super) fn is_clean(&self, text: &str) -> bool {
         if self.whole == Some(text) || self.said.borrow().contains(text) {
             return true;
@@ -70,7 +70,7 @@ impl<'a> Looked<'a> {
         is_clean
     }
 
-    /// A text without credentials; `None` where there is nothing to take out.
+    /// A text without credentials; `None` if there are none.
     pub fn taken_out_of(&self, text: &str) -> Option<String> {
         if self.is_clean(text) { None } else { self.known.taken_out_of(text) }
     }
@@ -85,8 +85,7 @@ fn matcher<'v>(values: impl Iterator<Item = &'v str>) -> Option<AhoCorasick> {
     if values.is_empty() { None } else { AhoCorasick::new(values).ok() }
 }
 
-/// What was found in a text, and where those of its values stand again as whole words that are to be looked for. No two of
-/// them overlap.
+/// The findings of a text and the repetitions of their values as whole words, without overlaps.
 fn everywhere(text: &str, found: &[Finding], is_sought: impl Fn(&str) -> bool) -> Vec<Finding> {
     let value = |finding: &Finding| text.get(finding.span.clone()).filter(|value| is_sought(value));
     let values: BTreeMap<&str, Kind> =

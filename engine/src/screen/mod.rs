@@ -1,9 +1,9 @@
-//! What passes into a store: no credential in clear. Each text of a draft, a change or a document is looked through, what
-//! is found is given to a [`Keeper`], and its place in the text is named. What came through is [`Screened`]; only this
-//! room makes one, and [`crate::compose`] takes nothing else.
+//! The screening of all texts before they are stored. Each text of a draft, a change or a document is checked. A
+//! credential is given to a [`Keeper`] and replaced by its name. The result is [`Screened`]; only this module creates
+//! one, and [`crate::compose`] accepts nothing else.
 //!
-//! `screened`, `looked` and `known` use each other: the first walks the texts, the second holds what was found, and the third
-//! repeats the walk for values that are known already.
+//! `screened`, `looked` and `known` use each other: the first visits the texts, the second has the findings, and the
+//! third repeats the visit for known values.
 
 mod dropped;
 mod found;

@@ -1,4 +1,4 @@
-//! What was looked through, and what was taken out of it.
+//! Screened values, and the secrets that were removed from them.
 
 use std::ops::{Deref, Range};
 
@@ -11,35 +11,35 @@ use super::texts::{Part, Texts};
 use crate::domain::{MemoryUuid, Timestamp};
 use crate::sync::{Action, Op};
 
-/// A value that is shorter than this is replaced where it was found, and not wherever else it stands: it may be a word.
+/// A shorter value is replaced only where it was found, because it may be an ordinary word elsewhere.
 pub(super) const LEAST_REPEATED: usize = 6;
 
-/// A credential that was taken out of a text and is kept elsewhere. It is sealed: nothing of it can be read here.
+/// A credential that was removed from a text. It is encrypted, so its value cannot be read here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secret {
-    /// How the text names it.
+    /// Its name in the text.
     pub name: Name,
-    /// What it is, in words.
+    /// Its kind, in words.
     pub kind: String,
-    /// Equal for equal values under one key; says nothing without the key.
+    /// A keyed hash, which is equal for equal values under one key.
     pub mark: Vec<u8>,
     /// The value, encrypted for its memory.
     pub sealed: Vec<u8>,
 }
 
-/// Who keeps what is taken out of texts.
+/// Stores the secrets that are removed from texts.
 pub trait Keeper {
-    /// Why something is not kept.
+    /// The error if a secret is not stored.
     type Error;
 
-    /// Keeps a value for a memory; `None` where it is not to be kept.
+    /// Stores a value for a memory; `None` if it is discarded.
     ///
     /// # Errors
-    /// When it cannot be kept, or no text with a credential is to be stored: nothing is stored then.
+    /// If it cannot be stored, or if texts with credentials are rejected. Then nothing is stored.
     fn keep(&mut self, memory: MemoryUuid, kind: &str, value: &str) -> Result<Option<Secret>, Self::Error>;
 }
 
-/// Something whose texts were looked through: no credential is left in them that was found.
+/// A value whose texts were screened and contain no known credential.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Screened<T> {
     value: T,
@@ -47,7 +47,7 @@ pub struct Screened<T> {
 }
 
 impl<T: Texts> Screened<T> {
-    /// What holds no credential as it is; `None` where one is found.
+    /// A value that contains no credential; `None` otherwise.
     pub fn clean(value: T) -> Option<Self> {
         let mut is_clean = true;
         value.each_text(&mut |part, text| is_clean &= part != Part::Whole && findings(text).is_empty());
@@ -56,36 +56,36 @@ impl<T: Texts> Screened<T> {
 }
 
 impl<T> Screened<T> {
-    /// What was set aside.
+    /// The removed secrets.
     pub fn secrets(&self) -> &[Secret] {
         &self.secrets
     }
 
-    /// The parts.
+    /// The value and the secrets.
     pub fn into_parts(self) -> (T, Vec<Secret>) {
         (self.value, self.secrets)
     }
 
-    /// The same with what was set aside before, on the way to it.
+    /// Adds secrets that were removed earlier.
     #[must_use]
     pub fn beside(mut self, secrets: &[Secret]) -> Self {
         self.secrets.extend_from_slice(secrets);
         self
     }
 
-    /// What follows from it alone, and so holds no more than it.
+    /// A value that is derived only from this one, so it is also screened.
     pub(crate) fn follow<U>(&self, value: U) -> Screened<U> {
         Screened { value, secrets: self.secrets.clone() }
     }
 }
 
 impl Screened<Action> {
-    /// What makes a memory, or changes one.
+    /// Converts it to an action that creates or changes a memory.
     pub fn of<T: Into<Action>>(said: Screened<T>) -> Self {
         Self { value: said.value.into(), secrets: said.secrets }
     }
 
-    /// The op that asks for it.
+    /// The sync change that requests it.
     pub fn asked(&self, op_id: MemoryUuid, memory: MemoryUuid, base_rev: u64, at: Timestamp) -> Screened<Op> {
         self.follow(Op { op_id, memory, base_rev, at, action: self.value.clone(), told_again: false })
     }
@@ -99,18 +99,18 @@ impl<T> Deref for Screened<T> {
     }
 }
 
-/// Looks through the texts of something that is said of a memory.
+/// Screens the texts of a value for a memory.
 ///
 /// # Errors
-/// When the keeper refuses.
+/// If the keeper refuses.
 pub fn screened<T: Texts, K: Keeper>(value: T, memory: MemoryUuid, keeper: &mut K) -> Result<Screened<T>, K::Error> {
     screened_for(value, memory, keeper, &KnownValues::default())
 }
 
-/// The same of a piece of a text that was looked through: what was found anywhere in that is found in its pieces.
+/// Screens a part of an already screened text. All findings of the whole text are also removed from its parts.
 ///
 /// # Errors
-/// When the keeper refuses.
+/// If the keeper refuses.
 pub fn screened_beside<T: Texts, K: Keeper>(
     value: T,
     memory: MemoryUuid,
@@ -120,10 +120,10 @@ pub fn screened_beside<T: Texts, K: Keeper>(
     screened_by(value, memory, keeper, looked.known(), &|text| looked.is_clean(text))
 }
 
-/// The same, where some values are known to be credentials from elsewhere: they are found without a word around them.
+/// Screens a value with known credentials, which are found without surrounding words.
 ///
 /// # Errors
-/// When the keeper refuses.
+/// If the keeper refuses.
 pub fn screened_for<T: Texts, K: Keeper>(
     value: T,
     memory: MemoryUuid,
@@ -167,7 +167,7 @@ fn screened_by<T: Texts, K: Keeper>(
     Ok(Screened { value, secrets })
 }
 
-/// A value that was found, and what stands in its place.
+/// A found value and its replacement.
 struct Found {
     value: String,
     place: Place,
@@ -191,7 +191,8 @@ impl<K: Keeper> Taken<'_, K> {
         Ok(())
     }
 
-    /// Words beside the text that are pieces of a value give it away, and open nothing: they are not kept.
+    /// Words beside the text that are parts of a value would reveal it. They are removed but not stored, because they
+    /// are useless alone.
     fn note_pieces(&mut self, said: &impl Texts) {
         let words = said.words_beside().map(|(_, words)| words).unwrap_or_default();
         for word in words.into_iter().filter(|word| is_like_a_password(word)) {
@@ -214,7 +215,7 @@ impl<K: Keeper> Taken<'_, K> {
     }
 }
 
-/// A text with each value that was found replaced by its place: where it was found, and where it stands again.
+/// A text in which each found value is replaced, also where it repeats.
 fn replaced(part: Part, text: &str, values: &[Found]) -> Option<String> {
     let found = |value: &str| values.iter().find(|found| found.value == value);
     let mut spans: Vec<(Range<usize>, &Found)> = if part == Part::Whole {
@@ -248,28 +249,28 @@ fn replaced(part: Part, text: &str, values: &[Found]) -> Option<String> {
     (at > 0).then(|| written + text.get(at..).unwrap_or_default())
 }
 
-/// What stands in the place of a word that is a piece of a known value. It is not set aside: it opens nothing.
+/// The replacement of a word that is a part of a known value. It is not stored, because it is useless alone.
 fn piece_replaced(part: Part, text: &str, known: &KnownValues) -> Option<String> {
     let place = Place { name: None, kind: known.piece(text)?.to_owned() };
     Some(if part == Part::Slug { slug(&place) } else { place.to_string() })
 }
 
-/// A place as it stands in a tag, which takes no brackets.
+/// The replacement in a tag, which cannot contain brackets.
 fn slug(place: &Place) -> String {
     place.name.as_ref().map_or_else(|| format!("{SLUG}{SLUG_DROPPED}"), |name| format!("{SLUG}{name}"))
 }
 
-/// A value as it stands in a tag or a category, which are lower-case words with hyphens between.
+/// A value as it would appear in a tag or category: lower-case words joined by hyphens.
 fn as_slug(value: &str) -> String {
     value.to_lowercase().split_whitespace().collect::<Vec<_>>().join("-")
 }
 
-/// Where a value stands as a whole word.
+/// The positions of a value as a whole word.
 pub(super) fn again<'t>(text: &'t str, value: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
     text.match_indices(value).map(|(start, value)| start..start + value.len()).filter(|span| is_apart(text, span))
 }
 
-/// True for a piece of a text that is no piece of a word.
+/// True for a range that does not cut a word.
 pub(super) fn is_apart(text: &str, span: &Range<usize>) -> bool {
     let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let value = text.get(span.clone()).unwrap_or_default();

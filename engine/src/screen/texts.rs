@@ -1,4 +1,4 @@
-//! The texts of what is said of a memory: all that a person or a model may have written into.
+//! The texts of a value: everything that a person or a model may have written.
 
 use super::found::is_clean;
 use crate::domain::{
@@ -6,33 +6,33 @@ use crate::domain::{
 };
 use crate::sync::{Action, Details, Document, Edit, Op};
 
-/// What kind of text it is.
+/// The kind of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// A text in which a credential may stand.
+    /// A text that may contain a credential.
     Text,
     /// A tag or another name without spaces.
     Slug,
-    /// What a project or a directory is called: only what looks like a credential in itself is one there. A password that
-    /// somebody chose after their project leaves the project its name.
+    /// The name of a project or directory. Only text that looks like a credential by itself is removed. If somebody's
+    /// password is their project's name, the project keeps its name.
     Identity,
-    /// A text that is one secret as a whole, because somebody said so.
+    /// A text that is secret as a whole, because the caller said so.
     Whole,
 }
 
-/// Something with texts.
+/// A value with texts.
 pub trait Texts {
-    /// Shows each text.
+    /// Visits each text.
     fn each_text(&self, see: &mut dyn FnMut(Part, &str));
-    /// Lets each text be changed: what `change` gives takes its place.
+    /// Replaces each text by the result of `change`.
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>);
-    /// The text, and the words beside it: what is called a password in the text may stand among those.
+    /// The text, and the words beside it. The text may say that one of these words is a password.
     fn words_beside(&self) -> Option<(&str, Vec<&str>)> {
         None
     }
 }
 
-/// Texts of which no more is known than what they are.
+/// Texts of which only the kind is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Words(pub Vec<(Part, String)>);
 
@@ -46,14 +46,14 @@ impl Texts for Words {
     }
 }
 
-/// Lets a text be changed in its place.
+/// Replaces one text.
 fn change_in(text: &mut String, part: Part, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
     if let Some(changed) = change(part, text) {
         *text = changed;
     }
 }
 
-/// The same for a list of words, each of which stays there once.
+/// Replaces the words of a list, and removes duplicates.
 fn change_words(words: &mut Vec<String>, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
     for word in words.iter_mut() {
         change_in(word, Part::Text, change);
@@ -62,7 +62,7 @@ fn change_words(words: &mut Vec<String>, change: &mut dyn FnMut(Part, &str) -> O
     words.retain(|word| seen.insert(word.clone()));
 }
 
-/// A tag that was changed is another tag, or none where what is left is none.
+/// A changed tag; `None` if the result is not a valid tag.
 fn changed_tag(tag: Tag, change: &mut dyn FnMut(Part, &str) -> Option<String>) -> Option<Tag> {
     match change(Part::Slug, tag.as_str()) {
         Some(changed) => changed.parse().ok(),
@@ -76,15 +76,14 @@ fn changed_category(category: &mut Category, change: &mut dyn FnMut(Part, &str) 
     }
 }
 
-/// A project may be called by an address with a password in it.
+/// Replaces the name of a project, which may be an address with a password.
 fn changed_scope(scope: &mut Scope, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
     if let Some(changed) = change(Part::Identity, scope.as_str()) {
         *scope = changed.parse().unwrap_or_default();
     }
 }
 
-/// A place may be longer than what stood there: of a text that is then too long the end is cut, so that what was found is
-/// never left in it.
+/// Replaces a content. If a replacement makes it too long, its end is cut, so that no credential remains.
 fn changed_content(content: &mut Content, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
     let Some(mut changed) = change(Part::Text, content.as_str()) else { return };
     changed.truncate(changed.floor_char_boundary(MAX_CONTENT_BYTES));
@@ -93,8 +92,8 @@ fn changed_content(content: &mut Content, change: &mut dyn FnMut(Part, &str) -> 
     }
 }
 
-/// The texts of what a client keeps beside a text, and the names of its fields. Where the name of a field says that its
-/// value is a credential, both are shown as one text.
+/// Visits the texts and field names of metadata. If a field name says that its value is a credential, both are visited
+/// as one text.
 fn each_kept(metadata: Option<&Metadata>, see: &mut dyn FnMut(Part, &str)) {
     let mut shown = |name: Option<&str>, text: &str| match said_by(name, text) {
         Some(before) => see(Part::Text, &(before + text)),
@@ -107,7 +106,7 @@ fn changed_kept(metadata: Option<&mut Metadata>, change: &mut dyn FnMut(Part, &s
     let mut changed = |name: Option<&str>, text: &str| match said_by(name, text) {
         Some(before) => {
             let changed = change(Part::Text, &format!("{before}{text}"))?;
-            // What stands before the value may have been taken for a part of it.
+            // The text before the value may have been removed as a part of it.
             Some(changed.strip_prefix(&before).map_or_else(|| changed.clone(), str::to_owned))
         }
         None => change(Part::Text, text),
@@ -115,7 +114,7 @@ fn changed_kept(metadata: Option<&mut Metadata>, change: &mut dyn FnMut(Part, &s
     metadata.into_iter().for_each(|metadata| metadata.change_texts(&mut changed));
 }
 
-/// The name of a field, as it stands before a value that is a credential by that name alone.
+/// The name of a field before a value that is a credential only by this name.
 fn said_by(name: Option<&str>, text: &str) -> Option<String> {
     let before = format!("{}: ", name?);
     (is_clean(text) && is_clean(&before) && !is_clean(&format!("{before}{text}"))).then_some(before)
@@ -125,8 +124,8 @@ fn each<'a>(texts: impl IntoIterator<Item = &'a String>, see: &mut dyn FnMut(Par
     texts.into_iter().for_each(|text| see(Part::Text, text));
 }
 
-/// The text of a draft or a change: where somebody said so, all of it is the secret, and what they say of it stands
-/// before its place.
+/// Replaces the text of a draft or a patch. If the caller marked it as sensitive, the whole text is the secret, and the
+/// description is placed before its name.
 fn changed_text(text: &mut String, sensitive: Option<&String>, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
     let Some(said) = sensitive else { return change_in(text, Part::Text, change) };
     if let Some(place) = change(Part::Whole, text) {
@@ -135,7 +134,7 @@ fn changed_text(text: &mut String, sensitive: Option<&String>, change: &mut dyn 
     }
 }
 
-/// The name of whoever an import says that a memory was of.
+/// Visits the name of the original owner in an import.
 fn each_name(origin: &Origin, see: &mut dyn FnMut(Part, &str)) {
     if let Origin::Shared(name) = origin {
         see(Part::Slug, name);
@@ -148,13 +147,13 @@ fn changed_name(origin: &mut Origin, change: &mut dyn FnMut(Part, &str) -> Optio
     }
 }
 
-/// A place may be longer than a heading may be: it is none then.
+/// Replaces a heading. If the replacement is too long for a heading, it is removed.
 fn changed_heading(file: &mut InFile, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
     let Some(changed) = file.heading.as_deref().and_then(|heading| change(Part::Text, heading)) else { return };
     file.heading = Some(changed).filter(|heading| heading.chars().count() <= MAX_NAME_CHARS);
 }
 
-/// The words that are given beside a text.
+/// The words given beside a text.
 fn words_of<'a>(
     keywords: &'a [String],
     entities: &'a [String],
@@ -163,7 +162,7 @@ fn words_of<'a>(
     keywords.iter().chain(entities).map(String::as_str).chain(tags.into_iter().map(Tag::as_str)).collect()
 }
 
-/// How the text of a draft or a change is looked at.
+/// The kind of the text of a draft or a patch.
 fn part_of(sensitive: Option<&String>) -> Part {
     sensitive.map_or(Part::Text, |_| Part::Whole)
 }

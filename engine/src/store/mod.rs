@@ -1,13 +1,12 @@
 //! The embedded store: one SQLite file, its snapshot, and a few logs, in one directory.
 //!
-//! Reads never wait for a write lock. Every write is one `BEGIN IMMEDIATE` transaction that holds
-//! the row, its forward blob, its provenance and its outbox row, and returns after the commit is
-//! on disk (WAL, `synchronous=FULL`).
+//! Reads never wait for a write lock. Every write is one `BEGIN IMMEDIATE` transaction with the row, its forward blob,
+//! its history and its outbox row. It returns after the commit is on disk (WAL, `synchronous=FULL`).
 //!
-//! Wings, in the order of their dependencies (nothing points back): `file` (the home and its files), `rows` (columns and
-//! what they mean), `base` (the open store, its index, its transactions), `logs` (what is noted beside memories), `read`,
-//! `change` (what changes memories), `files` (files that recall knows), `sync` (a team server's news), `open` (opening and bringing up to date), `care` (the
-//! doctor, salvage, backups).
+//! Modules in the order of their dependencies (none points backwards): `file` (the home directory), `rows` (columns and
+//! their meaning), `base` (the open store, its index, its transactions), `logs` (records beside memories), `read`,
+//! `change` (changes of memories), `files` (indexed files), `sync` (changes from a team server), `open` (opening and
+//! migration), `care` (the doctor, salvage, backups).
 
 mod file;
 

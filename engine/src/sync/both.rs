@@ -1,10 +1,10 @@
-//! One document from two that were changed at once, on two machines.
+//! Merges two documents that were changed at once on two machines.
 
 use super::document::{Document, Edit, says_the_same};
 use super::merge::merged_file;
 use crate::domain::Content;
 
-/// Ours and theirs from what both were before; true when both changed the text.
+/// Merges both versions with their common base. True if both changed the text.
 pub(super) fn merged(mine: &Document, base: Option<&Document>, theirs: &Document) -> (Document, bool) {
     let edit = Edit::since(base, mine);
     let is_theirs_new = base.is_none_or(|base| base.content != theirs.content);
@@ -22,14 +22,14 @@ pub(super) fn merged(mine: &Document, base: Option<&Document>, theirs: &Document
     };
     details.file = details.file.or_else(|| theirs.details.file.clone());
     if is_theirs_new {
-        // The owner's word here was of the text before.
+        // The owner's trust here applied to the old text.
         details.vouched = theirs.details.vouched;
     }
     let (tags, links) = (edit.tagged(&theirs.tags), edit.linked(&theirs.links));
     (Document { content, tags, links, details }, is_conflict)
 }
 
-/// The text of a file with both changes, where they do not touch.
+/// The text of a file with both changes, if they do not overlap.
 fn put_together(mine: &Document, base: Option<&Document>, content: &Content, theirs: &Document) -> Option<Content> {
     let path = mine.details.file.as_ref().or(theirs.details.file.as_ref())?;
     merged_file(path, &base?.content, content, &theirs.content)

@@ -1,4 +1,4 @@
-//! The server's decision on one op, from the row as it is inside the transaction.
+//! The server's decision about a change, from the row in the transaction.
 
 use std::collections::BTreeSet;
 
@@ -7,11 +7,10 @@ use super::merge::merged_file;
 use super::op::{Action, Author, Decision, Op, Refusal, Rights, Row, copy_id};
 use crate::domain::{Content, MemoryUuid, Origin, Scope, Tag, Timestamp, Trust};
 
-/// The tag of the other text of a conflict.
+/// The tag of a conflict copy.
 const CONFLICT: &str = "conflict";
 
-/// Decides what becomes of `current` by an op of somebody. For a row that is not there, rights do not matter:
-/// whoever makes it owns it.
+/// Decides the effect of a change on `current`. If the row does not exist, the author becomes its owner.
 pub fn decide(current: Option<&Row>, op: &Op, author: Author<'_>) -> Decision {
     if op.action.check().is_err() || op.memory.is_reserved() {
         return Decision::Refuse(Refusal::Invalid);
@@ -29,7 +28,7 @@ pub fn decide(current: Option<&Row>, op: &Op, author: Author<'_>) -> Decision {
         (_, Rights::Read) | (Action::Delete | Action::Purge, Rights::Write) => {
             return Decision::Refuse(Refusal::NotAllowed);
         }
-        // What its owner deleted is not there for anybody else.
+        // Other users cannot see a row that its owner deleted.
         (_, Rights::Write) if row.state.live().is_none() => return Decision::Refuse(Refusal::Unknown),
         _ => {}
     }
@@ -37,13 +36,13 @@ pub fn decide(current: Option<&Row>, op: &Op, author: Author<'_>) -> Decision {
         (State::Purged, Action::Purge) | (State::Deleted(_), Action::Delete) => Decision::Keep,
         (State::Purged, _) => Decision::Refuse(Refusal::Purged),
         (_, Action::Purge) => write(changed(row, State::Purged)),
-        // Somebody changed it since: that has precedence over a deletion.
+        // Another user's change wins over a deletion.
         (State::Live(_), Action::Delete) if op.base_rev < row.people_rev => Decision::Keep,
         (State::Live(document), Action::Delete) => write(changed(row, State::Deleted(document.clone()))),
         (State::Live(document), Action::Edit(edit)) => merged(row, document, edit, op, author),
         (State::Live(document), Action::Create(wanted)) => merged(row, document, &Edit::to(wanted), op, author),
         (State::Deleted(document), Action::Edit(edit)) => revived(row, document, edit, op),
-        // Told again by a machine that has not heard of the deletion: that is no change of it.
+        // A machine that missed the deletion sends the same memory again, which is not a change.
         (State::Deleted(document), Action::Create(wanted)) if op.told_again && wanted.content == document.content => {
             Decision::Keep
         }
@@ -63,7 +62,8 @@ fn changed(row: &Row, state: State) -> Row {
     Row { rev: row.rev + 1, people_rev: row.rev + 1, state, ..row.clone() }
 }
 
-/// An edit of a row that may have been changed since: field by field, and both texts where both changed.
+/// Merges an edit into a row that may have changed since: field by field, and with a conflict copy if both changed the
+/// text.
 fn merged(row: &Row, document: &Document, edit: &Edit, op: &Op, author: Author<'_>) -> Decision {
     let is_owner = author.rights == Rights::Owner;
     let (mut next, details_at) =
@@ -75,11 +75,11 @@ fn merged(row: &Row, document: &Document, edit: &Edit, op: &Op, author: Author<'
             content_rev = row.rev + 1;
             edited_by = (!is_owner).then(|| author.name.to_owned());
             if !is_owner {
-                // The owner's word was of another text.
+                // The owner's trust applied to another text.
                 next.details.vouched = None;
             }
         } else if let Some(text) = put_together(document, edit, content) {
-            // Whoever wrote the text that is there goes on having written of it.
+            // The author of the present text stays.
             edited_by = if is_owner { row.edited_by.clone() } else { Some(author.name.to_owned()) };
             if text != document.content {
                 next.content = text;
@@ -103,12 +103,12 @@ fn merged(row: &Row, document: &Document, edit: &Edit, op: &Op, author: Author<'
     Decision::Write { row: Box::new(row), copy }
 }
 
-/// The text of a file with both changes, where they do not touch.
+/// The text of a file with both changes, if they do not overlap.
 fn put_together(document: &Document, edit: &Edit, content: &Content) -> Option<Content> {
     merged_file(document.details.file.as_ref()?, edit.base.as_ref()?, &document.content, content)
 }
 
-/// An edit of a deleted row brings it back as it was edited: what was deleted is not in conflict with it.
+/// An edit of a deleted row restores it with the edit, without a conflict with the deleted text.
 fn revived(row: &Row, document: &Document, edit: &Edit, op: &Op) -> Decision {
     let (mut next, details_at) = with_details(row, document, edit, op);
     let mut edited_by = row.edited_by.clone();
@@ -120,7 +120,7 @@ fn revived(row: &Row, document: &Document, edit: &Edit, op: &Op) -> Decision {
     write(Row { content_rev, details_at, edited_by, ..changed(row, State::Live(next)) })
 }
 
-/// Tags and links merged as sets, details of the later change; a text is left to the caller.
+/// Merges tags and links as sets, and details by the later change. The caller merges the text.
 fn with_details(row: &Row, document: &Document, edit: &Edit, op: &Op) -> (Document, Timestamp) {
     let mut next = document.clone();
     next.tags = edit.tagged(&document.tags);
@@ -130,12 +130,12 @@ fn with_details(row: &Row, document: &Document, edit: &Edit, op: &Op) -> (Docume
             next.details = details.clone();
             next = next.beside_what_of(Some(document));
             if op.base_rev < row.content_rev {
-                // It was said of a text that is not there any more.
+                // It applied to a text that no longer exists.
                 next.details.vouched = document.details.vouched;
             }
             (next, op.at.max(row.details_at))
         }
-        // A path that nobody had told stands, as metadata do, beside later details.
+        // A path or metadata that older clients do not send stays with later details.
         Some(details) => {
             next.details.file = next.details.file.or_else(|| details.file.clone());
             next.details.metadata = next.details.metadata.or_else(|| details.metadata.clone());
@@ -145,7 +145,7 @@ fn with_details(row: &Row, document: &Document, edit: &Edit, op: &Op) -> (Docume
     }
 }
 
-/// A text that somebody wrote in another user's memory, as a memory of their own: nothing else of it is theirs.
+/// A text that somebody wrote in another user's memory, as their own memory. Only the text is theirs.
 pub(super) fn own_text(document: Document) -> Document {
     let Details { category, kind, importance, created, .. } = document.details;
     let details = Details {
@@ -172,7 +172,7 @@ fn as_copy(memory: MemoryUuid, document: Document, op: &Op) -> Row {
     Row { memory: id, ..new(op, State::Live(conflicting(document, memory))) }
 }
 
-/// A document as the other text of a conflict.
+/// A document as a conflict copy.
 pub(super) fn conflicting(mut document: Document, memory: MemoryUuid) -> Document {
     document.tags.extend(Tag::try_from(CONFLICT.to_owned()).ok());
     document.details.conflict_of = Some(memory);

@@ -1,4 +1,4 @@
-//! What of a memory travels between machines, and how two changes of it are merged.
+//! The synced part of a memory, and the merging of two changes.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,12 @@ use crate::domain::{
     Scope, Tag, Timestamp, Trust, check_words, readable_links,
 };
 
-/// Links of a memory, at most.
+/// Maximum number of links of a memory.
 const MOST_LINKS: usize = 1_000;
-/// Tags of a memory that travels, at most.
+/// Maximum number of tags of a synced memory.
 const MOST_TAGS: usize = 1_000;
 
-/// The fields of a memory that every machine shares. IDs, use counts and history stay where they are.
+/// The fields of a memory that all machines share. IDs, use counts and history are not synced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
     /// The text.
@@ -24,51 +24,50 @@ pub struct Document {
     /// Its links to others.
     #[serde(default, deserialize_with = "readable_links")]
     pub links: BTreeSet<Link>,
-    /// Everything else, changed as one.
+    /// All other fields, changed together.
     pub details: Details,
 }
 
 /// Fields of which the later change wins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Details {
-    /// What kind of knowledge.
+    /// The category.
     pub category: Category,
-    /// What it is about.
+    /// The type.
     #[serde(rename = "type")]
     pub kind: MemoryType,
-    /// How much it matters.
+    /// The importance.
     pub importance: Importance,
-    /// Words to find it by.
+    /// Additional search words.
     pub keywords: Vec<String>,
-    /// Named things in it.
+    /// Named things in the text.
     pub entities: Vec<String>,
-    /// Where it holds.
+    /// The scope.
     pub scope: Scope,
-    /// When it was made.
+    /// Time of creation.
     pub created: Timestamp,
-    /// From when on it is hidden, because somebody asked for that. Under its older name, `expires`, it was
-    /// given by a rule: that is not read any more.
+    /// When it expires. Only a request sets this. The older field `expires` contained a derived value and is ignored.
     #[serde(default, rename = "expires_at", skip_serializing_if = "Option::is_none")]
     pub expires: Option<Timestamp>,
-    /// The owner's word on how far it may be believed.
+    /// The trust that the owner set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vouched: Option<Trust>,
-    /// Who brought it in.
+    /// Who created it.
     pub origin: Origin,
     /// The session it comes from.
     pub session: Option<String>,
-    /// The memory of which this is the other text of a conflict.
+    /// The memory of which this is a conflict copy.
     pub conflict_of: Option<MemoryUuid>,
-    /// The file that it is, if it is one.
+    /// Its file, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<FilePath>,
-    /// What a client keeps beside it. Programs that know of none leave it out: an empty object says that there is none.
+    /// The client's metadata. Older programs omit the field; an empty object means that there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
 }
 
 impl Details {
-    /// These, with each field that is another one in `mine` than it was in `base`.
+    /// These details with each field that differs between `base` and `mine`.
     #[must_use]
     pub(super) fn with_changes(&self, base: &Self, mine: &Self) -> Self {
         fn merged<T: Clone + PartialEq>(theirs: &T, base: &T, mine: &T) -> T {
@@ -76,7 +75,7 @@ impl Details {
         }
         macro_rules! by_field {
             ($($field:ident),*) => {
-                // A field that is added without a place in this list does not compile.
+                // A new field that is missing in this list does not compile.
                 Self { $($field: merged(&self.$field, &base.$field, &mine.$field)),* }
             };
         }
@@ -100,10 +99,10 @@ impl Details {
 }
 
 impl Document {
-    /// What of a memory travels.
+    /// The synced part of a memory.
     ///
     /// # Errors
-    /// When it has no text: it was removed for good.
+    /// If it has no text, because it was permanently deleted.
     pub fn of(memory: &Memory) -> Result<Self, DomainError> {
         Ok(Self {
             content: Content::try_from(memory.content.clone())?,
@@ -128,17 +127,16 @@ impl Document {
         })
     }
 
-    /// Refuses what no store can hold, whoever sends it.
+    /// Rejects documents that no store can hold.
     ///
     /// # Errors
-    /// Naming the field.
+    /// Names the field.
     pub fn check(&self) -> Result<(), DomainError> {
         check_sets(&self.tags, &self.links)?;
         self.details.check()
     }
 
-    /// The same with the path of its file and what is kept beside it, where whoever told of it knew of neither: nobody
-    /// says by silence that a file is none.
+    /// Adds the known path and metadata if the sender supports neither, because an absent field must not remove them.
     pub(super) fn beside_what_of(mut self, known: Option<&Self>) -> Self {
         if self.details.file.is_none() {
             self.details.file = known.and_then(|known| known.details.file.clone());
@@ -157,10 +155,14 @@ impl Details {
         check_words("session", self.session.as_slice())?;
         check_words("origin", &[self.origin.to_string()])?;
         if self.file.as_ref().is_some_and(FilePath::is_obeyed) {
-            return Err(DomainError::invalid("file", "is a name that other programs run or obey", "rename the file"));
+            return Err(DomainError::invalid(
+                "file",
+                "is the name of a file that other programs run or obey",
+                "rename the file",
+            ));
         }
         if self.conflict_of.is_some_and(|id| id.is_reserved()) {
-            return Err(DomainError::invalid("conflict_of", "is a reserved UUID", "give the memory's own id"));
+            return Err(DomainError::invalid("conflict_of", "is a reserved UUID", "use the memory's own UUID"));
         }
         Ok(())
     }
@@ -168,31 +170,31 @@ impl Details {
 
 fn check_sets(tags: &BTreeSet<Tag>, links: &BTreeSet<Link>) -> Result<(), DomainError> {
     if tags.len() > MOST_TAGS {
-        return Err(DomainError::invalid("tags", "are too many", "give at most 1000"));
+        return Err(DomainError::invalid("tags", "has too many entries", "use at most 1000"));
     }
     if links.iter().any(|link| link.to.is_reserved()) {
-        return Err(DomainError::invalid("links", "point at a reserved UUID", "give the memory's own id"));
+        return Err(DomainError::invalid("links", "contains a reserved UUID", "use the memory's own UUID"));
     }
     if links.len() > MOST_LINKS {
-        return Err(DomainError::invalid("links", "are too many", "give at most 1000"));
+        return Err(DomainError::invalid("links", "has too many entries", "use at most 1000"));
     }
     Ok(())
 }
 
-/// A memory, or what is left of it.
+/// A memory, or its remains.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// There.
+    /// A live memory.
     Live(Document),
-    /// Deleted, and restorable.
+    /// A deleted memory that can be restored.
     Deleted(Document),
-    /// Removed for good; the id stays taken.
+    /// A permanently deleted memory; its UUID stays reserved.
     Purged,
 }
 
 impl State {
-    /// The fields, unless they were removed for good.
+    /// The fields, unless permanently deleted.
     pub fn document(&self) -> Option<&Document> {
         match self {
             Self::Live(document) | Self::Deleted(document) => Some(document),
@@ -200,7 +202,7 @@ impl State {
         }
     }
 
-    /// The fields of a memory that is there.
+    /// The fields of a live memory.
     pub fn live(&self) -> Option<&Document> {
         match self {
             Self::Live(document) => Some(document),
@@ -209,30 +211,30 @@ impl State {
     }
 }
 
-/// The difference between two states of a document.
+/// The difference of two states of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
     /// The new text.
     pub content: Option<Content>,
-    /// Tags that were added.
+    /// Added tags.
     pub tags_added: BTreeSet<Tag>,
-    /// Tags that were removed.
+    /// Removed tags.
     pub tags_removed: BTreeSet<Tag>,
-    /// Links that were added.
+    /// Added links.
     #[serde(default, deserialize_with = "readable_links")]
     pub links_added: BTreeSet<Link>,
-    /// Links that were removed.
+    /// Removed links.
     #[serde(default, deserialize_with = "readable_links")]
     pub links_removed: BTreeSet<Link>,
     /// The new details.
     pub details: Option<Details>,
-    /// Of a file, the text that was changed: from it both changes can be put together. It is never shown.
+    /// For a file, the text before the change, from which both changes can be merged. It is never shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Content>,
 }
 
 impl Edit {
-    /// What leads from `base` to `now`.
+    /// The edit from `base` to `now`.
     pub fn between(base: &Document, now: &Document) -> Self {
         let is_new_text = base.content != now.content;
         let is_file = base.details.file.is_some() || now.details.file.is_some();
@@ -247,7 +249,7 @@ impl Edit {
         }
     }
 
-    /// Everything of a document, as a change of whatever is there.
+    /// A whole document as an edit of any state.
     pub fn to(now: &Document) -> Self {
         Self {
             content: Some(now.content.clone()),
@@ -260,38 +262,38 @@ impl Edit {
         }
     }
 
-    /// What leads from `base` to `now`; all of `now` where there is no base.
+    /// The edit from `base` to `now`; all of `now` without a base.
     pub(super) fn since(base: Option<&Document>, now: &Document) -> Self {
         base.map_or_else(|| Self::to(now), |base| Self::between(base, now))
     }
 
-    /// Refuses what no store can hold.
+    /// Rejects edits that no store can hold.
     ///
     /// # Errors
-    /// Naming the field.
+    /// Names the field.
     pub fn check(&self) -> Result<(), DomainError> {
         check_sets(&self.tags_added, &self.links_added)?;
         check_sets(&self.tags_removed, &self.links_removed)?;
         self.details.as_ref().map_or(Ok(()), Details::check)
     }
 
-    /// True when nothing is changed.
+    /// True if nothing changes.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The tags of `tags` after this change. Changes of sets commute.
+    /// `tags` after this edit. Edits of sets commute.
     pub(super) fn tagged(&self, tags: &BTreeSet<Tag>) -> BTreeSet<Tag> {
         tags.union(&self.tags_added).filter(|tag| !self.tags_removed.contains(tag)).cloned().collect()
     }
 
-    /// The links of `links` after this change.
+    /// `links` after this edit.
     pub(super) fn linked(&self, links: &BTreeSet<Link>) -> BTreeSet<Link> {
         links.union(&self.links_added).filter(|link| !self.links_removed.contains(link)).cloned().collect()
     }
 }
 
-/// True when two texts differ by white space around them at most: that is no conflict.
+/// True if two texts differ at most by surrounding white space, which is not a conflict.
 pub(super) fn says_the_same(one: &Content, other: &Content) -> bool {
     one.as_str().trim() == other.as_str().trim()
 }

@@ -1,7 +1,7 @@
-//! A memory on one machine, between what its user does and what the server says.
+//! A memory on one machine, between the user's changes and the server's.
 //!
-//! The shadow is the row the server was last known to hold. Whatever differs from it is to be sent; what
-//! is sent stays frozen until it is answered; what arrives meanwhile waits for that answer.
+//! The shadow is the last known row of the server. Differences from it must be sent. A sent change stays fixed until it
+//! is answered; changes that arrive meanwhile wait for the answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,39 +12,39 @@ use super::op::{Action, Op, Refusal, Row, copy_id};
 use super::untold::UnsentFile;
 use crate::domain::{MemoryUuid, Share, Timestamp, Trust};
 
-/// What the server is known to hold.
+/// The last known state on the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shadow {
     /// The row.
     pub row: Row,
-    /// The change counter of this user at which it was so.
+    /// This user's change counter at that time.
     pub seq: u64,
-    /// Whose it is, if another user shares it.
+    /// The owner and permission, if another user shares it.
     pub share: Option<Share>,
 }
 
 impl Shadow {
-    /// True for a memory of the user's own.
+    /// True for the user's own memory.
     pub fn is_own(&self) -> bool {
         self.share.is_none()
     }
 }
 
-/// News of a memory from the server.
+/// A change from the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrival {
-    /// It is this now.
+    /// Its new state.
     Row(Box<Shadow>),
-    /// It is not to be seen any more.
+    /// It is withdrawn.
     Gone {
-        /// The change counter of this user.
+        /// This user's change counter.
         seq: u64,
     },
 }
 
 impl Arrival {
-    /// The change counter of this user.
+    /// This user's change counter.
     pub fn seq(&self) -> u64 {
         match self {
             Self::Row(shadow) => shadow.seq,
@@ -53,33 +53,33 @@ impl Arrival {
     }
 }
 
-/// An op that was sent, and what it said.
+/// A sent change with its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Sent {
     op: Op,
     state: State,
 }
 
-/// What a machine keeps of a memory beside what it shows.
+/// The sync state of a memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trail {
     shadow: Option<Shadow>,
     sent: Option<Sent>,
     arrived: Option<Arrival>,
-    /// True for what a server had and has lost.
+    /// True if the server had it and lost it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     lost: bool,
-    /// The `rev` of a row without the path of its file to which the path was told: a server of before does not keep it,
-    /// and is told once.
+    /// The `rev` of a row without a file path to which the path was sent. An older server does not store it, so it is
+    /// sent once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path_told: Option<u64>,
-    /// The edit of a file that may stand on disk and was never told.
+    /// An unsent edit of a file that may be on disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     untold: Option<UnsentFile>,
 }
 
 impl Trail {
-    /// What a file said last that was taken out of recall before a server heard of it.
+    /// The last text of a removed file that the server did not get.
     pub fn untold(&self) -> Option<UnsentFile> {
         self.untold
     }
@@ -88,19 +88,19 @@ impl Trail {
 /// A memory on one machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Local {
-    /// What the machine shows.
+    /// Its local state.
     pub state: State,
     memory: MemoryUuid,
     trail: Trail,
 }
 
-/// What remains of a memory after news of it.
+/// The result of applying a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settled {
-    /// False when the memory is not to be here any more.
+    /// False if the memory is to be removed here.
     pub stays: bool,
-    /// Texts that would be lost: new memories of this user, to be stored in the same transaction. One
-    /// whose id is there already is there already.
+    /// Texts that would be lost, as new memories of this user for the same transaction. One whose UUID exists is
+    /// already stored.
     pub kept: Vec<(MemoryUuid, Document)>,
 }
 
@@ -115,17 +115,17 @@ impl Settled {
 }
 
 impl Local {
-    /// A memory that was made here.
+    /// A memory that was created here.
     pub fn new(memory: MemoryUuid, document: Document) -> Self {
         Self::of(memory, State::Live(document), Trail::default())
     }
 
-    /// A memory that the machine shows, with what it kept beside it.
+    /// A local memory with its sync state.
     pub fn of(memory: MemoryUuid, state: State, trail: Trail) -> Self {
         Self { state, memory, trail }
     }
 
-    /// What is to be kept beside it. Of a memory that was removed for good no text stays here either.
+    /// The sync state to store. For a permanently deleted memory, it contains no text.
     pub fn trail(&self) -> Trail {
         if self.state != State::Purged {
             return self.trail.clone();
@@ -146,31 +146,31 @@ impl Local {
         Self::of(memory, state, Trail { shadow: Some(shadow), ..Trail::default() })
     }
 
-    /// What the server is known to hold.
+    /// The last known state on the server.
     pub fn shadow(&self) -> Option<&Shadow> {
         self.trail.shadow.as_ref()
     }
 
-    /// Who wrote the text that the machine shows, if it is the server's and not its owner's.
+    /// The author of the local text, if it equals the server's and is not the owner's.
     pub fn edited_by(&self) -> Option<&str> {
         let row = &self.trail.shadow.as_ref()?.row;
         let (ours, theirs) = (self.state.document()?, row.state.document()?);
         row.edited_by.as_deref().filter(|_| ours.content == theirs.content)
     }
 
-    /// Takes over the details of a row that was made apart and says the same. Tags and links are put together as ever.
+    /// Takes the details of an equal row that was created elsewhere. Tags and links are merged as usual.
     pub fn agree_with(&mut self, shadow: &Shadow) {
         if let (State::Live(mine), Some(theirs)) = (&mut self.state, shadow.row.state.live()) {
             mine.details = theirs.details.clone();
         }
     }
 
-    /// True when the server has everything, as far as is known.
+    /// True if the server has everything, as far as known.
     pub fn is_clean(&self) -> bool {
         self.trail.sent.is_none() && self.difference().is_none()
     }
 
-    /// The op to send now: the one that was sent and not answered, or a new one under `op_id`.
+    /// The next change to send: the unanswered one, or a new one with `op_id`.
     pub fn op(&mut self, op_id: MemoryUuid, at: Timestamp) -> Option<Op> {
         if let Some(sent) = &self.trail.sent {
             return Some(sent.op.clone());
@@ -178,7 +178,7 @@ impl Local {
         let action = self.difference()?;
         let base_rev = self.trail.shadow.as_ref().map_or(0, |shadow| shadow.row.rev);
         let told_again = self.trail.shadow.is_none() && self.trail.lost;
-        // What was lost is told as it was before it is deleted again.
+        // A lost memory is first sent as it was, and then deleted again.
         let state = match &action {
             Action::Create(document) => State::Live(document.clone()),
             _ => self.state.clone(),
@@ -192,8 +192,8 @@ impl Local {
         Some(op)
     }
 
-    /// Shows again what the server is known to have, where it was deleted here and nobody told the server. False where
-    /// there is nothing to show.
+    /// Restores the server's state of a memory that was deleted here without syncing the deletion. False if there is
+    /// nothing to restore.
     pub fn bring_back(&mut self) -> bool {
         let known = self.known_state().filter(|known| known.live().is_some());
         let (State::Deleted(_), Some(known), None) = (&self.state, known, &self.trail.sent) else { return false };
@@ -202,12 +202,12 @@ impl Local {
         true
     }
 
-    /// Takes back what was sent: the server will not take it.
+    /// Withdraws a sent change that the server rejected.
     pub fn take_back(&mut self) {
         self.trail.sent = None;
     }
 
-    /// What the server is known to hold, with a path and metadata that it may not know of.
+    /// The last known state on the server, with a path and metadata that an older server may not store.
     fn known_state(&self) -> Option<State> {
         let shadow = self.trail.shadow.as_ref()?;
         Some(beside_what_of(shadow.row.state.clone(), &self.state, shadow.is_own()))
@@ -218,7 +218,7 @@ impl Local {
         match (&self.state, known.as_ref()) {
             (_, Some(State::Purged)) => None,
             (State::Purged, _) => Some(Action::Purge),
-            // Whoever has not heard of the deletion would bring it back: they shall hear of it.
+            // Machines that missed the deletion would restore the memory, so they must learn about it.
             (State::Deleted(document), None) if self.trail.lost => Some(Action::Create(document.clone())),
             (State::Deleted(_), None | Some(State::Deleted(_))) => None,
             (State::Deleted(_), Some(State::Live(_))) => Some(Action::Delete),
@@ -226,12 +226,12 @@ impl Local {
             (State::Live(document), Some(State::Live(base))) => {
                 Some(self.edit(base, document, false)).filter(|edit| !edit.is_empty()).map(Action::Edit)
             }
-            // Tags and links that were removed here are not brought back with the memory.
+            // Tags and links that were removed here are not restored with the memory.
             (State::Live(document), Some(State::Deleted(base))) => Some(Action::Edit(self.edit(base, document, true))),
         }
     }
 
-    /// What to tell the server of a document; `is_sent` where something is told whatever changed.
+    /// The change for the server; `is_sent` if something is sent in any case.
     fn edit(&self, base: &Document, document: &Document, is_sent: bool) -> Edit {
         let mut edit = Edit::between(base, document);
         if edit.details.is_none() && self.must_tell_path(is_sent || !edit.is_empty()) {
@@ -240,7 +240,7 @@ impl Local {
         edit
     }
 
-    /// True for a file that the server holds as if it were none, and for metadata that it does not hold.
+    /// True if an older server has lost the path of a file, or metadata.
     fn is_path_unknown(&self) -> bool {
         let known = self.trail.shadow.as_ref().and_then(|shadow| shadow.row.state.document());
         let (Some(here), Some(known)) = (self.state.document(), known) else { return false };
@@ -248,13 +248,13 @@ impl Local {
         (here.file.is_some() && known.file.is_none()) || (here.metadata.is_some() && known.metadata.is_none())
     }
 
-    /// A server may have learned of files since it was told the path: with each change it is told again.
+    /// A server may have been updated since the path was sent, so it is sent again with each change.
     fn must_tell_path(&self, is_changed: bool) -> bool {
         let rev = self.trail.shadow.as_ref().map(|shadow| shadow.row.rev);
         self.is_path_unknown() && (is_changed || self.trail.path_told != rev)
     }
 
-    /// Takes news from a pull. What is older than what is known is ignored.
+    /// Applies a change from a pull. Older changes are ignored.
     pub fn arrive(&mut self, arrival: Arrival, fresh: &mut impl FnMut() -> MemoryUuid) -> Settled {
         let known = self.trail.shadow.as_ref().map_or(0, |shadow| shadow.seq);
         let waiting = self.trail.arrived.as_ref().map_or(0, Arrival::seq);
@@ -269,8 +269,8 @@ impl Local {
         self.settle(base.as_ref(), arrival, fresh)
     }
 
-    /// Takes the answer to the op that was sent: the row as it is now, if it may be seen. An answer to
-    /// another op is ignored.
+    /// Applies the answer to the sent change: the present row, if it is visible. An answer to another change is
+    /// ignored.
     pub fn answer(
         &mut self,
         op_id: MemoryUuid,
@@ -285,7 +285,7 @@ impl Local {
         match refused {
             None => match newest {
                 Some(arrival) => self.settle(Some(&sent.state), arrival, fresh),
-                // It was done, and is not to be seen any more.
+                // It was accepted and then withdrawn.
                 None => Settled::gone(self.text_to_keep(Some(&sent.state), fresh)),
             },
             Some(Refusal::Unknown | Refusal::IdTaken) => self.unknown(newest, fresh),
@@ -295,7 +295,7 @@ impl Local {
                 Settled::stays()
             }
             Some(Refusal::Invalid | Refusal::OpReused) => {
-                // Nothing was done: what came meanwhile is taken as if nothing had been sent.
+                // It was not accepted; a change that arrived meanwhile is applied as if nothing had been sent.
                 let base = self.known_state();
                 newest.map_or_else(Settled::stays, |arrival| self.settle(base.as_ref(), arrival, fresh))
             }
@@ -325,7 +325,7 @@ impl Local {
         }
     }
 
-    /// What the user did may not be done: the row stays as the server has it, the user's text is kept apart.
+    /// The change is not allowed: the row stays as on the server, and the user's text becomes a separate memory.
     fn disown(&mut self, arrival: Arrival, fresh: &mut impl FnMut() -> MemoryUuid) -> Settled {
         let base = self.known_state();
         let kept = self.text_to_keep(base.as_ref(), fresh);
@@ -338,9 +338,9 @@ impl Local {
         }
     }
 
-    /// The server had it and has it no more: it is told again from the beginning.
+    /// The server lost the memory, so it is sent again completely.
     ///
-    /// A server names whoever writes, and that is this user now: so what somebody else wrote is told as foreign.
+    /// The server records the sender as author, which is this user. So a text of another author is sent as foreign.
     fn lost(&mut self) {
         let is_anothers = self.edited_by().is_some();
         self.trail.lost = self.trail.shadow.take().is_some();
@@ -355,7 +355,7 @@ impl Local {
         }
     }
 
-    /// The user's own text, when the server does not have it.
+    /// The user's own text, if the server does not have it.
     fn text_to_keep(
         &self,
         base: Option<&State>,
@@ -369,7 +369,7 @@ impl Local {
         ours.map(|document| (fresh(), kept(document))).into_iter().collect()
     }
 
-    /// Brings what is shown here up to date with the server, from what both were before.
+    /// Merges the local state with the server's, from their common base.
     fn settle(&mut self, base: Option<&State>, arrival: Arrival, fresh: &mut impl FnMut() -> MemoryUuid) -> Settled {
         let shadow = match arrival {
             Arrival::Gone { .. } => return Settled::gone(self.text_to_keep(base, fresh)),
@@ -387,7 +387,7 @@ impl Local {
             (State::Purged, ..) => State::Purged,
             (ours, Some(base), theirs) if ours == base => theirs.clone(),
             (State::Deleted(_), Some(base), theirs) if base == theirs => ours,
-            // A change has precedence over a deletion, on whichever side.
+            // A change wins over a deletion, on either side.
             (State::Deleted(_), _, theirs) => theirs.clone(),
             (State::Live(mine), base, State::Deleted(theirs)) => {
                 let edit = Edit::since(base.and_then(State::document), mine);
@@ -409,11 +409,11 @@ impl Local {
         settled
     }
 
-    /// Takes a row of a snapshot of a server whose history may have gone another way than what is known of it:
-    /// both know what was up to `common_seq`. `None` is a row that is not there.
+    /// Applies a row from a snapshot of a server whose history may differ from the known one. Both agree up to
+    /// `common_seq`. `None` means that the row does not exist.
     ///
-    /// Of the user's own memories a server keeps a tombstone: one that is not there was lost there, and is told again.
-    /// Of another user's memory the text stays, as one of `user`'s own, if `user` wrote it.
+    /// A server keeps tombstones of the user's own memories. So a missing one was lost there and is sent again. The
+    /// text of another user's memory stays only if `user` wrote it, as their own memory.
     pub fn restore(
         &mut self,
         row: Option<Shadow>,
@@ -440,7 +440,7 @@ impl Local {
         let known = self.trail.shadow.take();
         let is_common = |known: &Shadow| known.seq <= common_seq || known.row.state == shadow.row.state;
         if known.as_ref().is_some_and(|known| !is_common(known) && shadow.row.rev < known.row.rev) {
-            // What stands there is older than what is here: ours is a change of it.
+            // The server's state is older than the local one, which is a change of it.
             let base = shadow.row.state.clone();
             let settled = self.settle(Some(&base), Arrival::Row(Box::new(shadow)), fresh);
             if let State::Live(document) = &mut self.state
@@ -451,7 +451,7 @@ impl Local {
             return settled;
         }
         let base = known.filter(is_common).map(|known| known.row.state);
-        // An op that was sent may have been carried out: then what it said is what was before.
+        // A sent change may have been applied. Then its result is the base.
         let carried_out = sent.map(|sent| sent.state).filter(|state| *state == shadow.row.state);
         let mut settled = self.settle(carried_out.or(base).as_ref(), Arrival::Row(Box::new(shadow)), fresh);
         for (_, document) in &mut settled.kept {
@@ -463,8 +463,8 @@ impl Local {
     }
 }
 
-/// A state with the path of the file that the memory is known to be, and what is kept beside it, where it says neither.
-/// What is beside another user's memory is for its owner to say.
+/// A state with the known path and metadata of the memory, if it has neither. Only the owner sets those of another
+/// user's memory.
 fn beside_what_of(state: State, known: &State, is_own: bool) -> State {
     let beside = |document: Document| {
         let told = (!is_own).then(|| document.details.metadata.clone());
@@ -479,7 +479,7 @@ fn beside_what_of(state: State, known: &State, is_own: bool) -> State {
     }
 }
 
-/// A text that somebody else wrote, where nothing says so any more. The owner's word on it stands.
+/// Lowers the trust of another author's text whose author is no longer recorded. The owner's trust stays.
 fn distrust(document: &mut Document) {
     document.details.vouched = document.details.vouched.or(Some(Trust::Foreign));
 }

@@ -1,34 +1,33 @@
-//! Marks: what tells one history of a server's database from another.
+//! Marks distinguish histories of a server's database.
 //!
-//! With every change of what a user sees, the server writes a random stamp beside the user's change counter. A
-//! machine keeps some of the marks it was given and says the newest with each request. A database that was
-//! restored, failed over to a standby that lagged, or taken back to a point in time does not know it, however far
-//! its counter has come since: the histories part after the last mark that both know.
+//! With every change that a user sees, the server writes a random stamp beside the user's change counter. A machine
+//! stores some of the received marks and sends the newest with each request. A database that was restored from a
+//! backup, or failed over to a lagging standby, does not know this mark, however high its counter is. The histories
+//! differ after the last mark that both know.
 
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-/// Marks that are kept one by one; of older ones, a few for each doubling of their age.
+/// The number of marks stored individually; of older ones, a few for each doubling of their age.
 const NEWEST: usize = 32;
-/// The power of two of the blocks that changes of an age between a power of two and the next are divided into: of
-/// each block, one mark is kept.
+/// The binary logarithm of the number of blocks per doubling of age. One mark per block is kept.
 const BLOCKS: u32 = 2;
 
 /// The stamp of one value of a user's change counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Mark {
-    /// The change counter of the user.
+    /// The user's change counter.
     pub seq: u64,
     /// A random number.
     pub stamp: i64,
 }
 
 impl Mark {
-    /// The name of the request header that says what a machine knows: marks as `seq:stamp`, divided by commas.
+    /// The request header with a machine's marks: `seq:stamp`, separated by commas.
     pub const HEADER: &str = "tessera-marks";
 
-    /// Writes marks as the header has them.
+    /// Formats marks for the header.
     pub fn header(marks: &[Self]) -> String {
         let mut text = String::new();
         for Self { seq, stamp } in marks {
@@ -38,7 +37,7 @@ impl Mark {
         text
     }
 
-    /// Reads what [`Mark::header`] wrote; what is no mark is left out.
+    /// Parses the header; invalid marks are skipped.
     pub fn listed(header: &str) -> Vec<Self> {
         let mark = |item: &str| {
             let (seq, stamp) = item.trim().split_once(':')?;
@@ -47,14 +46,14 @@ impl Mark {
         header.split(',').filter_map(mark).collect()
     }
 
-    /// The marks to keep of some, the newest first: all of the newest, and of older ones ever fewer, so that
-    /// where two histories part is known the better the later that was.
+    /// The marks to keep, newest first: all of the newest, and fewer of older ones. The later two histories differ, the
+    /// more precisely the position is known.
     pub fn thinned(mut marks: Vec<Self>) -> Vec<Self> {
         marks.sort_unstable();
         marks.dedup();
         let (head, newest) = (marks.last().map_or(0, |mark| mark.seq), marks.len().saturating_sub(NEWEST));
         let (mut place, mut last) = (0, None);
-        // The oldest of a block stays the oldest of the larger block that it belongs to when it is older.
+        // The oldest of a block stays the oldest of the larger block to which it belongs later.
         marks.retain(|mark| {
             let age = (head - mark.seq).checked_ilog2().unwrap_or(0);
             let block = Some((age, mark.seq >> age.saturating_sub(BLOCKS)));
@@ -91,7 +90,7 @@ mod tests {
         for age in [64, 1_000, 30_000, 500_000] {
             assert!(kept.iter().any(|mark| (age / 2..=age * 2).contains(&(999_999 - mark.seq))), "{age}");
         }
-        // Thinned once more after each change, there are still some of every age.
+        // Even if thinned after each change, marks of every age remain.
         let mut marks = Vec::new();
         for seq in 0..20_000 {
             marks.push(mark(seq));

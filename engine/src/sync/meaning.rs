@@ -1,5 +1,5 @@
-//! What a text means, on its way between a machine and the server. It travels beside what is said and is never part of
-//! it: it makes no change, decides no conflict, and whatever is wrong with it, it is only left away.
+//! Embeddings in sync. They are sent beside the data and are never part of it: they cause no change and no conflict,
+//! and an invalid one is ignored.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use serde_json::Value;
 use crate::domain::MemoryUuid;
 use crate::meaning::{Meaning, passages_of};
 
-/// Vectors as a store keeps them, as base64 in JSON. What came with them has to be looked at before they are believed.
+/// Stored embeddings, as base64 in JSON. They must be checked before use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentMeaning(Vec<u8>);
 
 impl SentMeaning {
-    /// Of what a store keeps beside a text: `None` where that waits, or another encoder made it.
+    /// Stored embeddings for sending; `None` if they are missing or from another encoder.
     pub fn of(stored: &[u8]) -> Option<Self> {
         Meaning::is_current(stored).then(|| Self(stored.to_vec()))
     }
 
-    /// The vectors, if this program's encoder can have made them of a text: its version, whole and sound, and one for each
-    /// passage. Whether it did, only making them again can tell.
+    /// The embeddings, if this program's encoder could have made them: right version, complete, valid, and one per
+    /// passage. Whether it did is only known by computing them again.
     pub fn meaning_of(&self, text: &str) -> Option<Meaning> {
         Meaning::read(&self.0, passages_of(text).len())
     }
@@ -38,12 +38,12 @@ impl Serialize for SentMeaning {
     }
 }
 
-/// Reads vectors; what is none counts as left away.
+/// Parses embeddings; invalid ones count as absent.
 pub(super) fn one<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SentMeaning>, D::Error> {
     Ok(SentMeaning::read(&Value::deserialize(from)?))
 }
 
-/// Reads the vectors of some memories; what is none counts as left away.
+/// Parses the embeddings of several memories; invalid ones count as absent.
 pub(super) fn many<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<MemoryUuid, SentMeaning>, D::Error> {
     let all = Value::deserialize(from)?;
     let entries = all.as_object().into_iter().flatten();
@@ -58,7 +58,7 @@ mod tests {
     use crate::meaning::Encoder;
     use crate::sync::{Op, Page, Push, SentOp, Snapshot};
 
-    /// An op as a machine of before sends it.
+    /// A change from an older machine.
     const OLDER: &str = r#"{"epoch":1,"ops":[{"op_id":"019a0000-0000-7000-8000-000000000001",
         "memory":"019a0000-0000-7000-8000-000000000002","base_rev":0,"at":"2026-11-20T12:00:00Z","action":{"create":{
         "content":"The cache lives on birch","tags":["ci"],"links":[],"details":{"category":"facts","type":"fact",
@@ -77,7 +77,7 @@ mod tests {
         push.ops[0].meaning = Some(sent.clone());
         let text = serde_json::to_string(&push).unwrap();
         assert_eq!(serde_json::from_str::<Push>(&text).unwrap(), push);
-        // An older server's op has no such field, and takes no offence at it.
+        // A change for an older server has no such field, and the server ignores it.
         let op: Op = serde_json::from_value(serde_json::to_value(&push).unwrap()["ops"][0].clone()).unwrap();
         assert_eq!(op, push.ops[0].op);
         assert_eq!(serde_json::to_value(SentOp::from(op)).unwrap(), plain["ops"][0], "the op is the same without it");

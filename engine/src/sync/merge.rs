@@ -1,5 +1,5 @@
-//! Two texts of a file that were made apart from one: what each changed, put together where it does not touch. It comes out
-//! the same on every machine and whoever's text is named first.
+//! Merges two versions of a file's text if their changes do not overlap. The result is the same on all machines, in
+//! either order.
 
 mod align;
 mod units;
@@ -10,7 +10,7 @@ use self::align::aligned;
 use self::units::{lines, units};
 use crate::domain::{Content, FilePath, content_of_file, file_of_content};
 
-/// A stretch of the base that one side changed, and what stands there now.
+/// A part of the base that one side changed, with its new text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Hunk<'a> {
     begin: usize,
@@ -24,9 +24,9 @@ impl Hunk<'_> {
     }
 }
 
-/// What both say, where neither changed what the other did: of a note, an observation, a paragraph or a heading each for
-/// itself; of any other text, lines with another between them. What both add in one place stays, both of it. `None`
-/// where both texts have to be kept.
+/// Both changes, if they do not overlap. In a note, each observation, paragraph and heading is a unit; in any other
+/// text, changed lines must have another line between them. If both add text in one place, both stay. `None` if the
+/// texts cannot be merged.
 pub fn merged_file(path: &FilePath, base: &Content, one: &Content, other: &Content) -> Option<Content> {
     let [base, one, other] = [base, one, other].map(|content| file_of_content(content.as_str()));
     let merged = merged_text(path.is_markdown(), base, one, other)?;
@@ -40,7 +40,7 @@ fn merged_text(is_note: bool, base: &str, one: &str, other: &str) -> Option<Stri
     if one == base {
         return Some(other.to_owned());
     }
-    // The order of the texts decides nothing after this.
+    // From here on, the order of the texts has no effect.
     let (one, other) = if one <= other { (one, other) } else { (other, one) };
     let (base_body, base_ends) = without_end(base);
     let (one_body, one_ends) = without_end(one);
@@ -53,13 +53,13 @@ fn merged_text(is_note: bool, base: &str, one: &str, other: &str) -> Option<Stri
     Some(if ends && !body.is_empty() { body + "\n" } else { body })
 }
 
-/// A text without the newline that ends it, and whether one does.
+/// A text without its final newline, and whether it had one.
 fn without_end(text: &str) -> (&str, bool) {
     text.strip_suffix('\n').map_or((text, false), |body| (body, true))
 }
 
-/// What leads from the base to a side. Where as many units stand as stood there, each is a change of its own; what is
-/// removed is removed one by one.
+/// The changes from the base to a side. If the number of units is equal, each one is a separate change; removed units
+/// are removed one by one.
 fn hunks<'a>(base: &[&'a str], side: &[&'a str]) -> Option<Vec<Hunk<'a>>> {
     let mut hunks = Vec::new();
     for (old, new) in gaps(&aligned(base, side)?, base.len(), side.len()) {
@@ -76,7 +76,7 @@ fn hunks<'a>(base: &[&'a str], side: &[&'a str]) -> Option<Vec<Hunk<'a>>> {
     Some(hunks)
 }
 
-/// The stretches between what stayed.
+/// The ranges between unchanged units.
 fn gaps(stayed: &[(usize, usize)], base: usize, side: usize) -> Vec<(Range<usize>, Range<usize>)> {
     let mut gaps = Vec::new();
     let (mut old, mut new) = (0, 0);
@@ -89,7 +89,7 @@ fn gaps(stayed: &[(usize, usize)], base: usize, side: usize) -> Vec<(Range<usize
     gaps
 }
 
-/// True where one side writes below a heading that the other side removed: it would come under another heading.
+/// True if one side adds text below a heading that the other side removed, because it would move under another heading.
 fn leaves_orphans(base: &[&str], hunks: &[(Hunk<'_>, usize)]) -> bool {
     let is_heading = |unit: &&str| unit.starts_with('#');
     let removes = |hunk: &Hunk<'_>, at: usize| {
@@ -103,7 +103,7 @@ fn leaves_orphans(base: &[&str], hunks: &[(Hunk<'_>, usize)]) -> bool {
     })
 }
 
-/// The base with the changes of both sides; `None` where they touch.
+/// The base with the changes of both sides; `None` if they overlap.
 fn together<'a>(base: &[&'a str], sides: [Vec<Hunk<'a>>; 2], is_note: bool) -> Option<Vec<&'a str>> {
     let mut hunks: Vec<(Hunk<'a>, usize)> = Vec::new();
     for (side, of) in sides.into_iter().enumerate() {
@@ -138,8 +138,8 @@ fn together<'a>(base: &[&'a str], sides: [Vec<Hunk<'a>>; 2], is_note: bool) -> O
     Some(merged)
 }
 
-/// What both sides added in one place: what both begin with once, then the one, then the other, in the order of what they
-/// say. Where one holds all of the other, it is enough.
+/// The additions of both sides in one place: a common beginning once, then both, sorted by text. If one contains the
+/// other, only that one.
 fn both<'a>(one: Vec<&'a str>, other: Vec<&'a str>) -> Vec<&'a str> {
     if holds(&one, &other) {
         return one;
@@ -149,7 +149,7 @@ fn both<'a>(one: Vec<&'a str>, other: Vec<&'a str>) -> Vec<&'a str> {
     }
     let common = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
     let says = |units: &[&str]| units.iter().any(|unit| !unit.trim().is_empty());
-    // An empty line between two sections belongs to each of them.
+    // An empty line between two sections belongs to both.
     let common = if says(one.get(..common).unwrap_or_default()) { common } else { 0 };
     let (head, one) = one.split_at(common);
     let other = other.get(common..).unwrap_or_default();
@@ -157,7 +157,7 @@ fn both<'a>(one: Vec<&'a str>, other: Vec<&'a str>) -> Vec<&'a str> {
     [head, first, second].concat()
 }
 
-/// True when `all` holds the units of `some`, in their order.
+/// True if `all` contains the units of `some` in order.
 fn holds(all: &[&str], some: &[&str]) -> bool {
     let mut left = all.iter();
     some.iter().all(|unit| left.any(|there| there == unit))

@@ -1,14 +1,14 @@
-//! Sync as values: what machines tell a server and what they make of its answers. Pure functions without
-//! a clock, a database or a network: the server's transactions and the client's worker carry out what
-//! they say, and a simulator runs them over every order of events (`tests/sync`).
+//! The decisions of sync: what machines send to a server, and how they apply its answers. These are pure functions
+//! without a clock, a database or a network. The server's transactions and the client's worker execute them, and a
+//! simulator tests them with random orders of events (`tests/sync`).
 //!
-//! - [`Document`], [`Edit`]: what of a memory travels, and the difference between two states of it.
-//! - [`Op`], [`Row`]: what a machine asks for, and what the server holds.
-//! - [`decide`]: what the server does with an op: compare and set, merge, or keep both texts.
-//! - [`Mark`]: what tells one history of a server from another.
-//! - [`merged_file`]: two texts of a file, put together.
-//! - [`SentMeaning`]: what a text means, beside what is said of it.
-//! - [`SentSecrets`], [`ShownSecrets`]: secrets, by routes of their own.
+//! - [`Document`], [`Edit`]: the synced part of a memory, and the difference of two states.
+//! - [`Op`], [`Row`]: a machine's change, and the server's row.
+//! - [`decide`]: the server's decision about a change: compare-and-set, merge, or a conflict copy.
+//! - [`Mark`]: distinguishes histories of a server.
+//! - [`merged_file`]: merges two texts of a file.
+//! - [`SentMeaning`]: embeddings beside the data.
+//! - [`SentSecrets`], [`ShownSecrets`]: secrets, which have their own routes.
 //! - [`Local`]: a memory on one machine between its user and the server.
 
 mod both;

@@ -1,41 +1,41 @@
-//! What a machine asks of the server, and what the server holds and answers.
+//! The changes from machines, and the server's rows and answers.
 
 use serde::{Deserialize, Serialize};
 
 use super::document::{Document, Edit, State};
 use crate::domain::{Content, DomainError, MemoryUuid, Timestamp};
 
-/// One change on its way to the server.
+/// One change for the server.
 ///
-/// The op id makes a retry a replay: an op that was sent is never sent in other words under the same id.
+/// The op ID makes retries safe: a sent change never has other content under the same ID.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Op {
-    /// Identity of the change.
+    /// The ID of the change.
     pub op_id: MemoryUuid,
     /// The memory.
     pub memory: MemoryUuid,
-    /// The server's `rev` that the change was made on; 0 for none.
+    /// The server's `rev` on which the change is based; 0 for none.
     pub base_rev: u64,
-    /// The machine's time of the change. It decides nothing but which details win.
+    /// The machine's time of the change. It only decides which details win.
     pub at: Timestamp,
-    /// What is to be done.
+    /// The action.
     pub action: Action,
-    /// True for what a server had and lost: it is told as it was.
+    /// True if the server had the memory and lost it; it is sent again unchanged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub told_again: bool,
 }
 
-/// What an op does.
+/// The action of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// Makes the memory.
+    /// Creates the memory.
     Create(Document),
-    /// Changes fields of it; brings it back if it was deleted.
+    /// Changes fields, and restores a deleted memory.
     Edit(Edit),
     /// Deletes it, unless somebody changed it since.
     Delete,
-    /// Removes it for good, whatever happened since.
+    /// Deletes it permanently, whatever happened since.
     Purge,
 }
 
@@ -52,10 +52,10 @@ impl From<Edit> for Action {
 }
 
 impl Action {
-    /// Refuses what no store can hold.
+    /// Rejects actions that no store can hold.
     ///
     /// # Errors
-    /// Naming the field.
+    /// Names the field.
     pub fn check(&self) -> Result<(), DomainError> {
         match self {
             Self::Create(document) => document.check(),
@@ -64,7 +64,7 @@ impl Action {
         }
     }
 
-    /// The text that it says, if it says one.
+    /// Its text, if it has one.
     pub fn text(&self) -> Option<&Content> {
         match self {
             Self::Create(document) => Some(&document.content),
@@ -74,85 +74,85 @@ impl Action {
     }
 }
 
-/// A memory as the server holds it.
+/// A memory on the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
-    /// Its identity everywhere.
+    /// Its UUID.
     pub memory: MemoryUuid,
-    /// Counts its changes, from 1.
+    /// The number of its changes, from 1.
     pub rev: u64,
-    /// The `rev` of the last change that somebody made: the server's own clean-up is none. The server alone knows it.
+    /// The `rev` of the last change by a person, not by the server's own maintenance. Only the server knows it.
     #[serde(skip)]
     pub people_rev: u64,
     /// The `rev` of the last change of its text.
     pub content_rev: u64,
     /// The machine's time of the last change of its details.
     pub details_at: Timestamp,
-    /// What it says.
+    /// Its content.
     pub state: State,
-    /// Who wrote the text as it is, if that is not the owner.
+    /// The author of the present text, if not the owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited_by: Option<String>,
 }
 
-/// Whose op it is, and what they may do with its memory.
+/// The author of a change, and their rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Author<'a> {
     /// Their name on the server.
     pub name: &'a str,
-    /// What they may do.
+    /// Their rights.
     pub rights: Rights,
 }
 
-/// What somebody may do with a memory.
+/// The rights on a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rights {
-    /// Not even know of it.
+    /// None; it is invisible.
     None,
     /// Read it.
     Read,
-    /// Change its text, and nothing else.
+    /// Change its text only.
     Write,
-    /// Everything.
+    /// All.
     Owner,
 }
 
-/// What the server does with an op.
+/// The decision about a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// The row becomes this one, and where both texts are kept, the other becomes a memory of whoever wrote it.
+    /// The row gets a new version. If both texts are kept, the other one becomes a memory of its author.
     Write {
         /// The row.
         row: Box<Row>,
         /// The copy.
         copy: Option<Box<Row>>,
     },
-    /// Nothing changes: it is so already, or somebody's change has precedence.
+    /// Nothing changes: the state is already reached, or another change wins.
     Keep,
-    /// It may not be done.
+    /// It is not allowed.
     Refuse(Refusal),
 }
 
-/// Why an op is refused. A retry would be refused again.
+/// The reason why a change is rejected. A retry would be rejected too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
-    /// No such memory, as far as the author may know.
+    /// There is no such memory, as far as the author may know.
     Unknown,
-    /// The id of a new memory belongs to another one.
+    /// The UUID of a new memory belongs to another one.
     IdTaken,
-    /// It was removed for good.
+    /// It was permanently deleted.
     Purged,
-    /// It is another's, and may only be read, or not be deleted.
+    /// It belongs to another user, who does not allow this.
     NotAllowed,
-    /// A field holds what cannot be stored.
+    /// A field has an invalid value.
     Invalid,
-    /// The op id belongs to another op.
+    /// The op ID belongs to another change.
     OpReused,
 }
 
-/// The id of the other text of a conflict. It comes from the text, so that the server and every machine
-/// that find the same conflict make the same copy, once.
+/// The UUID of a conflict copy. It is derived from the text, so that the server and all machines create the same copy
+/// only once.
 pub fn copy_id(memory: MemoryUuid, text: &Content) -> MemoryUuid {
     MemoryUuid::from_key(&format!("conflict {memory} {}", text.as_str().trim()))
 }

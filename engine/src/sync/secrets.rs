@@ -1,5 +1,5 @@
-//! Secrets on their way between a machine and the server: by routes of their own, never in an op or in news. Their values
-//! show in no debug print.
+//! Secrets in sync: they have their own routes and are never part of a change. Their values never appear in debug
+//! output.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::MemoryUuid;
 
-/// The header by which a machine names itself to the server, so that one can tell which have heard of a removal.
+/// The header with a machine's name, which shows which machines have heard of a deletion.
 pub const MACHINE_HEADER: &str = "tessera-machine";
-/// Secrets of a request, at most.
+/// Maximum secrets per request.
 pub const MOST_SECRETS: usize = 100;
-/// Bytes of a secret's value, at most.
+/// Maximum bytes of a secret's value.
 pub const MOST_SECRET_BYTES: usize = 65_536;
 
 /// A secret of a memory, with its value.
@@ -19,9 +19,9 @@ pub const MOST_SECRET_BYTES: usize = 65_536;
 pub struct SentSecret {
     /// The memory.
     pub memory: MemoryUuid,
-    /// The name that its text has in the place of the value.
+    /// The name in place of the value.
     pub name: String,
-    /// What it is, in words.
+    /// Its kind, in words.
     pub kind: String,
     /// The value.
     pub value: String,
@@ -40,17 +40,17 @@ pub struct SentSecrets {
     pub secrets: Vec<SentSecret>,
 }
 
-/// What became of a secret that was sent.
+/// The result for a sent secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Became {
-    /// It is kept, since now or before.
+    /// It is stored.
     Kept,
-    /// There is no such memory of the user's, or it was removed for good.
+    /// The user has no such memory, or it was permanently deleted.
     Unknown,
-    /// Another value has that name in that memory: it stays.
+    /// This name has another value in that memory, which stays.
     Differs,
-    /// A name or a kind that is none, or no value, or one that is too long.
+    /// The name or kind is invalid, or the value is missing or too long.
     Invalid,
 }
 
@@ -61,7 +61,7 @@ pub struct KeptSecret {
     pub memory: MemoryUuid,
     /// The name.
     pub name: String,
-    /// What became of it.
+    /// The result.
     pub became: Became,
 }
 
@@ -72,28 +72,28 @@ pub struct KeptSecrets {
     pub kept: Vec<KeptSecret>,
 }
 
-/// Why a place has no value to show.
+/// The reason why a value is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Missing {
-    /// It never came here: it is on the machine that stored it.
+    /// It never arrived here; the machine that stored it has it.
     NotHere,
-    /// It was not kept anywhere.
+    /// It was discarded.
     Dropped,
-    /// It is sealed with a key that the server has not.
+    /// It is encrypted with a key that the server lacks.
     Key,
 }
 
-/// A place of a text, and what belongs there.
+/// A secret in a text, with its value.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownSecret {
-    /// Its name; of what was dropped there is none.
+    /// Its name; none if it was discarded.
     pub name: Option<String>,
-    /// What it is, in words.
+    /// Its kind, in words.
     pub kind: String,
     /// The value.
     pub value: Option<String>,
-    /// Why there is none.
+    /// Why it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Missing>,
 }
@@ -104,18 +104,18 @@ impl fmt::Debug for ShownSecret {
     }
 }
 
-/// `POST /api/memories/{id}/secret`: a memory with its secrets put back in.
+/// `POST /api/memories/{id}/secret`: a memory with the values of its secrets.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownSecrets {
     /// The memory.
     pub id: MemoryUuid,
     /// Its category.
     pub category: String,
-    /// Its text; a place without a value stays.
+    /// Its text; a name without a value stays.
     pub content: String,
-    /// Where values are kept: `encrypted` or `vault`; `plaintext` where there are none.
+    /// Where values are stored: `encrypted` or `vault`; `plaintext` if there are none.
     pub source: String,
-    /// Each place once.
+    /// Each secret once.
     pub secrets: Vec<ShownSecret>,
 }
 
@@ -125,40 +125,40 @@ impl fmt::Debug for ShownSecrets {
     }
 }
 
-/// A key of the user, and a machine that it is used on.
+/// An API key of the user, and a machine that uses it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyMachine {
-    /// The key's id.
+    /// The ID of the key.
     pub key: String,
-    /// What the key is for.
+    /// The purpose of the key.
     pub label: String,
-    /// How the machine names itself; empty where it does not.
+    /// The machine's name; empty if it sends none.
     pub machine: String,
-    /// True once it has heard of the removal, and taken it.
+    /// True if it has applied the deletion.
     pub confirmed: bool,
-    /// When it last asked for news.
+    /// When it last asked for changes.
     pub asked: Option<String>,
 }
 
 /// Another user who saw the memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OtherUserMachines {
-    /// Who.
+    /// The user.
     pub user: String,
-    /// Machines of theirs that ask.
+    /// Their machines.
     pub machines: u64,
-    /// Those that have heard of the removal.
+    /// Machines that have applied the deletion.
     pub confirmed: u64,
 }
 
-/// `GET /v1/sync/purged/{id}`: who has heard that a memory was removed for good.
+/// `GET /v1/sync/purged/{id}`: which machines have applied a permanent deletion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PurgeReport {
     /// The memory.
     pub memory: MemoryUuid,
     /// `purged`, `here` or `unknown`.
     pub state: String,
-    /// Since when, as RFC 3339, where that is known.
+    /// Since when, in RFC 3339, if known.
     pub at: Option<String>,
     /// The user's own machines.
     pub machines: Vec<KeyMachine>,

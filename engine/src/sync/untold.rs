@@ -1,4 +1,4 @@
-//! Edits of files that no server heard of before their files went out of recall on one machine alone.
+//! Unsent edits of files that were removed from recall on one machine only.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -6,13 +6,13 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::document::{Document, State};
 use crate::domain::file_of_content;
 
-/// What a file said when it was taken out of recall here and no server had heard of that: it may still stand on disk, as an
-/// edit of what the server had. Both by the hashes of their bytes.
+/// The last text of a file that was removed from recall here, if the server did not get it. It may still be on disk, as
+/// an edit of the server's text. Both are hashes of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnsentFile {
     /// The file's text.
     pub text: u64,
-    /// What the server had then, as far as that is known.
+    /// The server's text at that time, if known.
     pub base: Option<u64>,
 }
 
@@ -25,7 +25,7 @@ impl UnsentFile {
         is_edit.then(|| Self { text: hash_of(mine), base: base.map(hash_of) })
     }
 
-    /// True where a state tells it.
+    /// True if a state contains this text.
     pub(super) fn is_said_by(&self, state: &State) -> bool {
         state.live().is_some_and(|document| hash_of(document) == self.text)
     }

@@ -1,4 +1,4 @@
-//! What goes over the wire between a machine and the server, as JSON.
+//! The JSON messages between a machine and the server.
 
 use std::collections::BTreeMap;
 
@@ -10,28 +10,28 @@ use super::meaning::{self, SentMeaning};
 use super::op::{Op, Refusal};
 use crate::domain::{MemoryUuid, Permission, Tag};
 
-/// Ops of a push, at most.
+/// Maximum changes per push.
 pub const MOST_OPS: usize = 100;
-/// Rows of a page, at most.
+/// Maximum rows per page.
 pub const MOST_ROWS: u32 = 500;
 
-/// `POST /v1/sync/push`: ops in the order they are to be carried out, each for itself.
+/// `POST /v1/sync/push`: changes in order, each applied separately.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Push {
-    /// The epoch that the machine's revs belong to.
+    /// The epoch of the machine's revs.
     pub epoch: u64,
     /// At most [`MOST_OPS`].
     pub ops: Vec<SentOp>,
 }
 
-/// An op, and beside it what its text means where the machine knows that: a server that does not ask for it leaves it
-/// away. An op that is repeated is the same whatever stands beside it.
+/// A change with the embedding of its text, if the machine has it. A server may ignore the embedding, which does not
+/// affect the identity of a repeated change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SentOp {
-    /// The op.
+    /// The change.
     #[serde(flatten)]
     pub op: Op,
-    /// What the text of the op means.
+    /// The embedding of its text.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "meaning::one")]
     pub meaning: Option<SentMeaning>,
 }
@@ -42,65 +42,65 @@ impl From<Op> for SentOp {
     }
 }
 
-/// What became of an op.
+/// The result of a change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The op.
+    /// The change.
     pub op_id: MemoryUuid,
     /// Its memory.
     pub memory: MemoryUuid,
-    /// Why it was not carried out.
+    /// Why it was rejected.
     pub refused: Option<Refusal>,
-    /// The row as it is now, if it may be seen.
+    /// The present row, if it is visible.
     pub row: Option<Shadow>,
-    /// The other text of a conflict, a memory of the author's own.
+    /// The conflict copy, which belongs to the author.
     pub copy: Option<Shadow>,
 }
 
-/// The answers to a push, in its order.
+/// The answers to a push, in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pushed {
-    /// One for each op.
+    /// One for each change.
     pub answers: Vec<Answer>,
     /// The newest mark after them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
 }
 
-/// News of one memory.
+/// A change of one memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct News {
     /// The memory.
     pub memory: MemoryUuid,
-    /// What became of it.
+    /// Its new state.
     pub arrival: Arrival,
 }
 
-/// `GET /v1/sync/changes?epoch=…&after=…`: what changed after a cursor, in the order of the counter.
+/// `GET /v1/sync/changes?epoch=…&after=…`: changes after a cursor, in the order of the counter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     /// At most [`MOST_ROWS`].
     pub news: Vec<News>,
-    /// The cursor to go on from.
+    /// The cursor to continue from.
     pub next: u64,
-    /// True when more is waiting.
+    /// True if there are more.
     pub more: bool,
-    /// The mark of `next`, or of a change after it that was made with it.
+    /// The mark of `next`, or of a later change in the same transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
-    /// What other users want to share with this one, and nobody answered yet. `None` if nothing changed.
+    /// Unanswered offers of other users. `None` if nothing changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offers: Option<Vec<Invitation>>,
-    /// What texts of these rows mean, where the server knows that.
+    /// Embeddings of these rows, if the server has them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "meaning::many")]
     pub meanings: BTreeMap<MemoryUuid, SentMeaning>,
-    /// True where the server has a place for secrets: machines may send theirs.
+    /// True if the server stores secrets, so that machines may send theirs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_secrets: bool,
 }
 
 impl Page {
-    /// The page for a machine that knows everything.
+    /// The page for an up-to-date machine.
     pub fn nothing_new(after: u64, mark: Option<Mark>) -> Self {
         Self {
             news: Vec::new(),
@@ -114,35 +114,36 @@ impl Page {
     }
 }
 
-/// What another user wants to share, now and later: all that has a tag. It comes once it is accepted.
+/// An offer of another user to share everything with a tag, now and in future. The memories arrive after it is
+/// accepted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Invitation {
-    /// Who.
+    /// The owner.
     pub owner: String,
     /// The tag.
     pub tag: Tag,
-    /// What would be allowed.
+    /// The permission.
     pub permission: Permission,
 }
 
-/// `GET /v1/sync/snapshot?epoch=…&after=…`: all that a user may see, in the order of ids, with the head of the feed
-/// as it was when the page was read. The first page's head is the cursor to go on from.
+/// `GET /v1/sync/snapshot?epoch=…&after=…`: everything that a user may see, in order of UUIDs, with the head of the
+/// feed at the time of reading. The first page's head is the cursor to continue from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// The server's epoch.
     pub epoch: u64,
-    /// How far what the machine knew is surely still known: up to the newest of its marks that the server knows.
+    /// The position up to which the machine's state is still valid: its newest mark that the server knows.
     pub restored_seq: u64,
     /// The feed's head.
     pub head: u64,
-    /// Rows, tombstones included.
+    /// Rows, including tombstones.
     pub rows: Vec<Shadow>,
     /// The mark of the head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
-    /// The id to go on after; `None` at the end.
+    /// The UUID to continue after; `None` at the end.
     pub next: Option<MemoryUuid>,
-    /// What texts of these rows mean, where the server knows that.
+    /// Embeddings of these rows, if the server has them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "meaning::many")]
     pub meanings: BTreeMap<MemoryUuid, SentMeaning>,
 }

@@ -1,13 +1,13 @@
-//! What Unicode says of a character, from a table in the program's read-only pages: nothing is built to ask.
+//! Unicode properties of characters, from a table in the program's read-only pages, without start-up cost.
 //!
-//! `classes.bin` is made by `engine/tests/counter/generate.rs` from the tables of the crate `regex`, so that what is
-//! asked here is what its `\w`, `\d`, `\s` and `\p{…}` mean. It has two stages: for each 256 code points the number of
-//! their block, then the blocks, one byte for each character. Equal blocks are there once. The low three bits of a
-//! byte are the class; then come title case (8), decimal digit (16) and word character (32).
+//! `engine/tests/counter/generate.rs` creates `classes.bin` from the tables of the crate `regex`, so that the
+//! properties equal its `\w`, `\d`, `\s` and `\p{…}`. It has two stages: the number of the block for each 256 code
+//! points, then the blocks with one byte per character. Equal blocks are stored once. The low three bits of a byte are
+//! the class, followed by title case (8), decimal digit (16) and word character (32).
 
 static TABLE: &[u8] = include_bytes!("classes.bin");
 
-/// Characters of a block.
+/// Characters per block.
 const BLOCK: usize = 256;
 /// Blocks of all code points.
 const BLOCKS: usize = 0x11_0000 / BLOCK;
@@ -16,14 +16,14 @@ const TITLE: u8 = 8;
 const DIGIT: u8 = 16;
 const WORD: u8 = 32;
 
-/// The Unicode general categories that are told apart, and white space.
+/// The distinguished Unicode general categories, and white space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
-    /// None of the others: punctuation, symbols, controls, unassigned.
+    /// All others: punctuation, symbols, controls, unassigned.
     Other,
-    /// Letters in upper or title case: Lu, Lt.
+    /// Upper-case and title-case letters: Lu, Lt.
     Upper,
-    /// Letters in lower case: Ll.
+    /// Lower-case letters: Ll.
     Lower,
     /// Letters without case: Lm, Lo.
     Letter,
@@ -31,7 +31,7 @@ pub(super) enum Class {
     Mark,
     /// Digits and other numbers: N.
     Number,
-    /// White space that breaks no line by `[\r\n]`.
+    /// White space other than `[\r\n]`.
     Space,
     /// `\r` and `\n`.
     Break,
@@ -51,7 +51,7 @@ pub(super) fn class(character: char) -> Class {
     }
 }
 
-/// True for what words are made of, `\w`: letters, marks, digits, connectors such as `_`, and joiners.
+/// True for characters of words, `\w`: letters, marks, digits, connectors such as `_`, and joiners.
 pub fn is_word(character: char) -> bool {
     if character.is_ascii() {
         return character.is_ascii_alphanumeric() || character == '_';
@@ -59,18 +59,18 @@ pub fn is_word(character: char) -> bool {
     facts(character) & WORD != 0
 }
 
-/// True for `\d`: the decimal digits of any script.
+/// True for `\d`: decimal digits of any script.
 pub fn is_digit(character: char) -> bool {
     facts(character) & DIGIT != 0
 }
 
-/// True for `\p{Lu}`: letters in upper case.
+/// True for `\p{Lu}`: upper-case letters.
 pub fn is_upper(character: char) -> bool {
     let facts = facts(character);
     facts & 7 == 1 && facts & TITLE == 0
 }
 
-/// True for `\p{Ll}`: letters in lower case.
+/// True for `\p{Ll}`: lower-case letters.
 pub fn is_lower(character: char) -> bool {
     class(character) == Class::Lower
 }

@@ -1,4 +1,4 @@
-//! Counting o200k_base tokens: exactly, from tables in the program's read-only pages. Nothing is loaded to count.
+//! Counts o200k_base tokens exactly, from tables in the program's read-only pages. Nothing is loaded at start-up.
 
 mod merge;
 mod remembered;
@@ -7,7 +7,7 @@ mod vocabulary;
 
 pub use remembered::Remembered;
 
-/// Something that counts tokens of a text.
+/// Counts the tokens of a text.
 pub trait TokenCounter {
     /// The number of tokens of `text`.
     fn count(&self, text: &str) -> u32;
@@ -15,7 +15,7 @@ pub trait TokenCounter {
 
 /// The o200k_base encoding.
 ///
-/// Special-token spellings such as `<|endoftext|>` count as the ordinary text that they are.
+/// Spellings of special tokens such as `<|endoftext|>` count as ordinary text.
 #[derive(Debug, Clone, Copy)]
 pub struct O200k;
 
@@ -25,8 +25,8 @@ impl TokenCounter for O200k {
     }
 }
 
-/// The tokens of a number written in decimal digits: o200k_base cuts digits in threes, and every
-/// group of one to three digits is one token.
+/// The tokens of a decimal number: o200k_base cuts digits in groups of three, and each group of one to three digits is
+/// one token.
 pub fn number_tokens(number: impl Into<u64>) -> u32 {
     let digits = number.into().checked_ilog10().unwrap_or(0) + 1;
     digits.div_ceil(3)

@@ -1,6 +1,7 @@
-//! What other words a question may mean: abbreviations, compounds, words near in meaning; and words that tell little.
+//! The lexicon: abbreviations, compounds and similar words for the words of a question; and words with little
+//! information.
 //!
-//! The rows are in `lexicon.txt`, which says how to read them. Only questions are expanded: what is stored stays as it is.
+//! The rows and their format are in `lexicon.txt`. Only questions are expanded; stored texts stay unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -9,20 +10,20 @@ use super::tokenize::{TokenKind, tokenize};
 
 const ROWS: &str = include_str!("lexicon.txt");
 
-/// How closely a word of the lexicon stands for a word of the question.
+/// The relation of a lexicon word to a word of the question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WordRelation {
-    /// The same word in other letters.
+    /// Another form of the same word.
     Same,
-    /// A word near in meaning.
+    /// A word with similar meaning.
     Near,
 }
 
-/// The rows of the lexicon, by term. A *phrase* is two or more terms with a space between them.
+/// The rows of the lexicon by term. A *phrase* is two or more terms separated by spaces.
 #[derive(Debug, Default)]
 pub struct Lexicon {
     rows: Vec<(WordRelation, Vec<String>)>,
-    /// Numbers of the rows that a term finds.
+    /// The row numbers of each term.
     by_term: BTreeMap<String, Vec<usize>>,
     light: BTreeSet<String>,
     everyday: BTreeSet<String>,
@@ -31,7 +32,7 @@ pub struct Lexicon {
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::read(ROWS));
 
 impl Lexicon {
-    /// The lexicon that the program carries.
+    /// The built-in lexicon.
     pub fn of_questions() -> &'static Self {
         &LEXICON
     }
@@ -54,7 +55,7 @@ impl Lexicon {
         lexicon
     }
 
-    /// Adds a row that every word of it finds, or `only` one word does.
+    /// Adds a row that all its words find, or `only` one word.
     fn add(&mut self, kinship: WordRelation, words: &str, only: Option<&str>) {
         let row: Vec<String> = words.split(',').map(term_of).filter(|term| !term.is_empty()).collect();
         let keys = only.map_or_else(|| row.clone(), |word| vec![term_of(word)]);
@@ -64,7 +65,7 @@ impl Lexicon {
         self.rows.push((kinship, row));
     }
 
-    /// The terms and phrases that `term`, a term or a phrase, may stand for, the closest first, without repeats.
+    /// The terms and phrases that `term` may mean, closest first, without duplicates. `term` may be a phrase.
     pub fn related(&self, term: &str) -> Vec<(WordRelation, &str)> {
         let mut related: Vec<(WordRelation, &str)> = Vec::new();
         for (kinship, row) in self.by_term.get(term).into_iter().flatten().filter_map(|at| self.rows.get(*at)) {
@@ -76,12 +77,12 @@ impl Lexicon {
         related
     }
 
-    /// True for a term that tells little of what a question is about.
+    /// True for a term with little information.
     pub fn is_light(&self, term: &str) -> bool {
         self.light.contains(term)
     }
 
-    /// True for an everyday word, which tells less than its rarity in a small store suggests.
+    /// True for an everyday word, which says less than its rarity in a small store suggests.
     pub fn is_everyday(&self, term: &str) -> bool {
         self.everyday.contains(term)
     }
@@ -91,7 +92,7 @@ fn terms_of(words: &str) -> impl Iterator<Item = String> {
     tokenize(words).into_iter().filter(|token| token.kind != TokenKind::Single).map(|token| token.term)
 }
 
-/// The term of a word, or of several words the phrase; an identifier with joints is one term.
+/// The term of a word, or the phrase of several words. An identifier with separators is one term.
 fn term_of(words: &str) -> String {
     let tokens = tokenize(words.trim());
     if let Some(whole) = tokens.first().filter(|token| token.kind == TokenKind::Compound) {

@@ -19,10 +19,10 @@ pub use sentences::sentences;
 pub use stopwords::is_stop_word;
 pub use tokenize::{Token, TokenKind, tokenize};
 
-/// Version of everything that decides which terms a text has. A stored blob of another version is rebuilt.
+/// The version of the analyzer. A stored blob of another version is rebuilt.
 pub const ANALYZER_VERSION: u32 = 1;
 
-/// The longest term in bytes; a longer one keeps its beginning and a hash of the whole.
+/// Maximum bytes of a term. A longer one is cut and gets a hash of the whole.
 pub const MAX_TERM_BYTES: usize = 64;
 
 pub use normalize::fold;

@@ -1,6 +1,6 @@
-//! Folding: the form in which two spellings of a word are one.
+//! Folding: the normalised form in which different spellings of a word are equal.
 //!
-//! Characters that show nothing: the one list of them, for folding, cutting and showing.
+//! Also the list of invisible characters, for folding, cutting and displaying.
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -25,14 +25,13 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
-/// Marks that people leave out when they search: combining diacritics, Arabic vowel points and
-/// the stretching tatweel, and invisible formatting.
+/// Marks that people omit in searches: combining diacritics, Arabic vowel points and tatweel, and invisible formatting.
 fn is_dropped_mark(c: char) -> bool {
     is_invisible(c) || matches!(c, '\u{0300}'..='\u{036f}' | '\u{064b}'..='\u{065f}' | '\u{0670}' | '\u{0640}')
 }
 
-/// True for a character that a reader cannot see: Unicode's `Default_Ignorable_Code_Point` (zero-width
-/// characters, marks of direction, variation selectors, fillers, tags) and the marks of annotations.
+/// True for an invisible character: Unicode's `Default_Ignorable_Code_Point` (zero-width characters, directional marks,
+/// variation selectors, fillers, tags) and annotation marks.
 pub fn is_invisible(c: char) -> bool {
     !c.is_ascii()
         && matches!(c,
@@ -43,14 +42,14 @@ pub fn is_invisible(c: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// True for an invisible character that spelling needs: joiners of Indic, Arabic and emoji sequences, and
-/// the selectors of text and emoji forms. A terminal that gets them shows what was written.
+/// True for an invisible character that spelling needs: joiners of Indic, Arabic and emoji sequences, and text and
+/// emoji selectors. It is displayed.
 pub fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
 }
 
-/// True where a joiner stands between two characters that need it: letters of the Arabic and Indic scripts, and parts of an emoji.
-/// Elsewhere it could only hide something.
+/// True if a joiner is between two characters that need it: letters of Arabic and Indic scripts, or parts of an emoji.
+/// Elsewhere, it could only hide something.
 pub fn joins(before: Option<char>, joiner: char, after: Option<char>) -> bool {
     let (Some(before), true) = (before, is_joiner(joiner)) else { return false };
     let is_selector = matches!(joiner, '\u{fe0e}' | '\u{fe0f}');
@@ -61,18 +60,18 @@ pub fn joins(before: Option<char>, joiner: char, after: Option<char>) -> bool {
     both(is_joined_script) || both(is_emoji)
 }
 
-/// True for the scripts in which joiners tell two spellings apart.
+/// True for scripts in which joiners distinguish spellings.
 fn is_joined_script(c: char) -> bool {
     matches!(c, '\u{600}'..='\u{77f}' | '\u{860}'..='\u{dff}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
 }
 
-/// True for what emoji sequences consist of, selectors included.
+/// True for parts of emoji sequences, including selectors.
 fn is_emoji(c: char) -> bool {
     matches!(c, '\u{203c}'..='\u{3299}' | '\u{1f000}'..='\u{1faff}' | '\u{fe0e}' | '\u{fe0f}')
 }
 
-/// Text as it may stand on a terminal: control characters, marks of direction and whatever else cannot be seen are
-/// made visible, but for the joiners that spelling needs.
+/// Text for a terminal: control characters, directional marks and other invisible characters are made visible, except
+/// necessary joiners.
 pub fn shown(text: &str) -> String {
     let is_hidden = |c: char| (c.is_control() && c != '\n' && c != '\t') || (is_invisible(c) && !is_joiner(c));
     text.chars().map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect()

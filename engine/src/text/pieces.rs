@@ -1,15 +1,15 @@
-//! The smallest pieces that a long text is cut into: lines, or sentences of long lines.
+//! The smallest pieces of a long text: lines, or sentences of long lines.
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::sentences::sentences;
 
-/// Lines of more bytes are cut into sentences.
+/// Longer lines are cut into sentences.
 const LONG_LINE: usize = 120;
-/// Bytes of a piece, at most; but for one character as people see it that is longer.
+/// Maximum bytes of a piece, unless one visible character is longer.
 const LONGEST_PIECE: usize = 400;
 
-/// The pieces of a text in their order: together they are the text.
+/// The pieces of a text in order; together they are the text.
 pub fn pieces(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n').flat_map(|line| {
         let cut: Vec<&str> =
@@ -18,7 +18,7 @@ pub fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Cuts an overlong sentence at words, and an overlong word between characters as people see them.
+/// Cuts a long sentence at words, and a long word between visible characters.
 fn halved(sentence: &str) -> Vec<&str> {
     if sentence.len() <= LONGEST_PIECE {
         return vec![sentence];

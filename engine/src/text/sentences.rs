@@ -1,16 +1,16 @@
-//! The sentences of a text, as Unicode cuts it.
+//! The sentences of a text according to Unicode.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The sentences of a text and where they begin: together they are the text.
+/// The sentences of a text with their positions; together they are the text.
 pub fn sentences(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let one = is_one(text).then_some((0, text));
     let several = one.is_none().then(|| text.split_sentence_bound_indices());
     one.into_iter().chain(several.into_iter().flatten())
 }
 
-/// True for a text that is surely one sentence: nothing in it ends one, but for its last character. Most notes are such,
-/// and to look up what each of their characters is to Unicode takes longer than all else that is read off them.
+/// True for a text that is certainly one sentence: only its last character may end one. Most notes are, and this test
+/// is much faster than the Unicode rules.
 fn is_one(text: &str) -> bool {
     let ends = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b'\n' | b'\r');
     text.is_ascii() && text.as_bytes().split_last().is_some_and(|(_, before)| !before.iter().any(ends))

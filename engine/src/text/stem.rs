@@ -1,7 +1,7 @@
-//! Stems: the Snowball stemmer of a word's script, after irregular English forms.
+//! Stems: irregular English forms first, then the Snowball stemmer for the word's script.
 //!
-//! Irregular English forms that no stemmer folds. Forms that are also words of their own
-//! (left, found, saw, lives, felt, rose, ground, wound, bore, lay, …) are left out on purpose.
+//! The table has irregular English forms that no stemmer reduces. Forms that are also other words (left, found, saw,
+//! lives, felt, rose, ground, wound, bore, lay, …) are left out on purpose.
 
 use std::cell::RefCell;
 
@@ -24,7 +24,7 @@ thread_local! {
     });
 }
 
-/// The stem of a folded word. Words with digits, and scripts without a stemmer, stay as they are.
+/// The stem of a folded word. Words with digits, and scripts without a stemmer, stay unchanged.
 pub(super) fn stem(folded: &str) -> String {
     if folded.len() < 3 || folded.bytes().any(|b| b.is_ascii_digit()) {
         return folded.to_owned();

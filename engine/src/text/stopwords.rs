@@ -1,11 +1,11 @@
-//! English function words that say nothing of what a text is about.
+//! English function words, which say nothing about the subject of a text.
 
 use tessera_tables::words;
 
-/// Sorted, folded. Contractions stand in full, as the tokenizer keeps them whole.
+/// Sorted and folded. Contractions are complete, as the tokenizer keeps them.
 const STOP_WORDS: &[&str] = words!(include_str!("stopwords.txt"));
 
-/// True for a folded word that is dropped from a query while anything else is left.
+/// True for a folded word that is dropped from a query if other words remain.
 pub fn is_stop_word(folded: &str) -> bool {
     STOP_WORDS.binary_search(&folded).is_ok()
 }

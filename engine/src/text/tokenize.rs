@@ -1,24 +1,24 @@
-//! Cutting a text into terms.
+//! Cuts a text into terms.
 //!
-//! A *chunk* is a run of letters, digits and the marks that hold identifiers together
-//! (`- _ . / \ : @ + # '`). Each chunk gives its *words* (stemmed; a camelCase word gives its parts)
-//! and, when it has more than one word, *compounds*: `snake_case`, `snakeCase` and `snake-case`
-//! are all the compound `snakecase`, stemmed as the plain word is; `src/main.rs`, `v2.1.0` and `c++` are kept as they stand.
-//! Scripts without spaces give pairs of neighbouring characters, and single characters beside them.
+//! A *chunk* is a run of letters, digits and the characters that join identifiers (`- _ . / \ : @ + # '`). Each chunk
+//! gives its *words*, stemmed; a camelCase word gives its parts. A chunk with more than one word also gives
+//! *compounds*: `snake_case`, `snakeCase` and `snake-case` all become the compound `snakecase`, stemmed like a plain
+//! word; `src/main.rs`, `v2.1.0` and `c++` stay unchanged. Scripts without spaces give pairs of neighbouring
+//! characters, and single characters.
 
 use super::MAX_TERM_BYTES;
 use super::normalize::{fold, is_invisible};
 use super::stem::stem;
 use super::stopwords::is_stop_word;
 
-/// What a term is made of.
+/// The kind of a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TokenKind {
-    /// A word; counts towards the length of a text.
+    /// A word, which counts towards the length of a text.
     Word,
     /// A function word.
     Stop,
-    /// Another spelling of the next word (`2` of `v2`); does not count towards the length.
+    /// Another form of the next word (`2` of `v2`), which does not count towards the length.
     Part,
     /// A whole identifier, path, version or address of several words.
     Compound,
@@ -31,17 +31,17 @@ pub enum TokenKind {
 /// One term of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
-    /// The term: folded, stemmed where it is a word, at most [`MAX_TERM_BYTES`] long.
+    /// The term: folded, stemmed if it is a word, at most [`MAX_TERM_BYTES`] long.
     pub term: String,
-    /// What it is made of.
+    /// Its kind.
     pub kind: TokenKind,
-    /// The number of the word it belongs to, from 0: a compound has the number of its first word.
+    /// The number of its word, from 0. A compound has the number of its first word.
     pub word: u32,
-    /// True when the word begins with a capital and does not open a sentence.
+    /// True if the word begins with a capital and is not the first of a sentence.
     pub is_name: bool,
 }
 
-/// Cuts any text into terms, in reading order. Never fails; a text without letters, digits or emoji has none.
+/// Cuts any text into terms, in reading order. It never fails. A text without letters, digits or emoji has no terms.
 pub fn tokenize(text: &str) -> Vec<Token> {
     let mut cutter = Cutter { tokens: Vec::with_capacity(text.len() / 4), word: 0, opens_sentence: true };
     let mut rest = text;
@@ -80,7 +80,7 @@ fn class(c: char) -> Class {
         'a'..='z' | 'A'..='Z' | '0'..='9' => Class::Letter,
         '-' | '_' | '.' | '/' | '\\' | ':' | '@' | '+' | '#' | '\'' | '’' => Class::Joint,
         _ if c.is_ascii() => Class::UnansweredTopic,
-        // Formatting inside a word, which folding takes away.
+        // Formatting inside a word, which folding removes.
         _ if is_invisible(c) => Class::Letter,
         '\u{2e80}'..='\u{9fff}'
         | '\u{ac00}'..='\u{d7af}'
@@ -132,7 +132,7 @@ impl Cutter {
         }
     }
 
-    /// Pairs of neighbours of a script without spaces, and each character alone.
+    /// Pairs of neighbours in a script without spaces, and each character alone.
     fn pairs(&mut self, run: &str) {
         let folded: Vec<char> = fold(run).chars().collect();
         for c in &folded {
@@ -162,7 +162,7 @@ impl Cutter {
         self.opens_sentence = ends_sentence;
     }
 
-    /// What stands between the joints that separate wholes: an identifier, a version, a plain word.
+    /// The part between separators: an identifier, a version, a plain word.
     fn component(&mut self, text: &str) {
         if is_plain(text) {
             return self.word_or_stop(&fold(text), text);
@@ -202,12 +202,12 @@ impl Cutter {
     }
 }
 
-/// True for a word with nothing in it that could part it: nearly all are such.
+/// True for a word without any separator, like most words.
 fn is_plain(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Joints at the edges belong to the sentence, not to the word; `c++`, `c#` and `.net` keep theirs.
+/// Separators at the edges belong to the sentence. `c++`, `c#` and `.net` keep theirs.
 fn trim_joints(run: &str) -> &str {
     let is_joint = |c| class(c) == Class::Joint;
     let start = run.trim_start_matches(is_joint);
@@ -222,7 +222,7 @@ fn trim_joints(run: &str) -> &str {
     start.get(..core.len() + kept).unwrap_or(core)
 }
 
-/// A word with an apostrophe that is one word: `don't` whole, `Mara's` without its ending.
+/// A word with an apostrophe that is one word: `don't` as a whole, `Mara's` without its ending.
 fn contraction(text: &str) -> Option<String> {
     let (head, tail) = text.split_once(['\'', '’'])?;
     if head.contains(['-', '_', '.', '+', '#']) || head.is_empty() {
@@ -235,7 +235,7 @@ fn contraction(text: &str) -> Option<String> {
     }
 }
 
-/// Identifiers lose the joints that styles differ in; versions, files and names like `c++` keep theirs.
+/// Identifiers lose separators, which differ by style. Versions, files and names like `c++` keep theirs.
 fn compound(text: &str) -> String {
     let folded = fold(text);
     if folded.contains(['.', '+', '#']) {
@@ -266,7 +266,7 @@ fn camel_parts(word: &str) -> Vec<&str> {
     cuts.windows(2).filter_map(|cut| word.get(*cut.first()?..*cut.last()?)).collect()
 }
 
-/// Cuts an overlong term and marks it with a hash of the whole, so that equal terms stay equal.
+/// Cuts a long term and adds a hash of the whole, so that equal terms stay equal.
 fn bounded(term: String) -> String {
     if term.len() <= MAX_TERM_BYTES {
         return term;

@@ -1,14 +1,14 @@
-//! Reads tables in text files while the program is compiled. A program that starts finds them as static data.
+//! Parses tables in text files at compile time. At start-up, the program finds them as static data.
 //!
-//! A list separates its entries by commas and line ends. An entry in single quotes keeps its spaces and commas. A line that
-//! begins with `# ` is a comment. `[name]` begins a section. In a section, `key: value` is a field, and indented lines
-//! continue its value. A table of pairs has one pair per line: `left | right`.
-#![expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
+//! A list separates its entries by commas and line ends. An entry in single quotes keeps its spaces and commas. A line
+//! that begins with `# ` is a comment. `[name]` begins a section. In a section, `key: value` is a field, and indented
+//! lines continue its value. A table of pairs has one pair per line: `left | right`.
+#![expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
 
 mod names;
 mod settings;
 
-/// Reads a list as `&'static [&'static str]`. The argument is a constant text, such as `include_str!("words.txt")`.
+/// Parses a list as `&'static [&'static str]`. The argument is a constant text, such as `include_str!("words.txt")`.
 #[macro_export]
 macro_rules! words {
     ($list:expr) => {{
@@ -18,7 +18,7 @@ macro_rules! words {
     }};
 }
 
-/// Reads a table of pairs as `&'static [(&'static str, &'static str)]`.
+/// Parses a table of pairs as `&'static [(&'static str, &'static str)]`.
 #[macro_export]
 macro_rules! pairs {
     ($table:expr) => {{
@@ -31,7 +31,7 @@ macro_rules! pairs {
 /// Returns the lines between `[name]` and the next section.
 ///
 /// # Panics
-/// When no section has this name, which is a compile error in a constant.
+/// If no section has this name, which is a compile error in a constant.
 pub const fn section(text: &'static str, name: &str) -> &'static str {
     let (bytes, mut at) = (text.as_bytes(), 0);
     while let Some((start, end)) = header(bytes, at) {
@@ -43,10 +43,10 @@ pub const fn section(text: &'static str, name: &str) -> &'static str {
     panic!("no section has this name")
 }
 
-/// Returns the lines of a section by its place in the text, from 0.
+/// Returns the lines of a section by its position in the text, from 0.
 ///
 /// # Panics
-/// When there are fewer sections, which is a compile error in a constant.
+/// If there are fewer sections, which is a compile error in a constant.
 pub const fn nth_section(text: &'static str, place: usize) -> &'static str {
     let (bytes, mut at, mut before) = (text.as_bytes(), 0, 0);
     while let Some((_, end)) = header(bytes, at) {
@@ -69,7 +69,7 @@ pub const fn count_sections(text: &str) -> usize {
     count
 }
 
-/// The next header at the beginning of a line, and the end of that line. `from` is where a line begins.
+/// The next header at the beginning of a line, and the end of that line. `from` is the beginning of a line.
 const fn header(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
     let mut at = from;
     while at < bytes.len() && bytes[at] != b'[' {
@@ -89,7 +89,7 @@ const fn until_section(text: &'static str, from: usize) -> &'static str {
 /// Returns the value of a field in a section.
 ///
 /// # Panics
-/// When the section has no such field, which is a compile error in a constant.
+/// If the section has no such field, which is a compile error in a constant.
 pub const fn field(section: &'static str, key: &str) -> &'static str {
     match optional_field(section, key) {
         Some(value) => value,
@@ -146,7 +146,7 @@ pub const fn count(list: &str) -> usize {
     count
 }
 
-/// Returns the entries of a list, of which there are `N`.
+/// Returns the `N` entries of a list.
 pub const fn entries<const N: usize>(list: &'static str) -> [&'static str; N] {
     let mut found = [""; N];
     let (mut count, mut at) = (0, 0);
@@ -168,7 +168,7 @@ pub const fn count_pairs(table: &str) -> usize {
     count
 }
 
-/// Returns the pairs of a table, of which there are `N`.
+/// Returns the `N` pairs of a table.
 pub const fn pairs<const N: usize>(table: &'static str) -> [(&'static str, &'static str); N] {
     let mut found = [("", ""); N];
     let (mut count, mut at) = (0, 0);
@@ -180,7 +180,7 @@ pub const fn pairs<const N: usize>(table: &'static str) -> [(&'static str, &'sta
     found
 }
 
-/// The start of the next entry at or after a place, its end, and where to go on.
+/// The start and end of the next entry at or after a position, and where to continue.
 const fn entry(bytes: &[u8], from: usize) -> Option<(usize, usize, usize)> {
     let start = skip(bytes, from, true);
     if start >= bytes.len() {
@@ -199,7 +199,7 @@ const fn entry(bytes: &[u8], from: usize) -> Option<(usize, usize, usize)> {
     if is_quoted { Some((start + 1, end, end + 1)) } else { Some((start, trimmed(bytes, start, end), end)) }
 }
 
-/// The start of the next pair at or after a place, the place of its sign, its end, and where to go on.
+/// The start of the next pair at or after a position, the position of its separator, its end, and where to continue.
 const fn pair(bytes: &[u8], from: usize) -> Option<(usize, usize, usize, usize)> {
     let start = skip(bytes, from, false);
     if start >= bytes.len() {
@@ -214,7 +214,7 @@ const fn pair(bytes: &[u8], from: usize) -> Option<(usize, usize, usize, usize)>
     Some((start, sign + 1, trimmed(bytes, start, end), end))
 }
 
-/// The first byte at or after a place that is neither white space, nor a comment, nor a comma between entries.
+/// The first byte at or after a position that is not white space, a comment, or a comma between entries.
 const fn skip(bytes: &[u8], from: usize, commas: bool) -> usize {
     let mut at = from;
     while at < bytes.len() {
@@ -233,7 +233,7 @@ const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\r')
 }
 
-/// The end of a text without white space behind it.
+/// The end of a text without trailing white space.
 const fn trimmed(bytes: &[u8], start: usize, end: usize) -> usize {
     let mut end = end;
     while end > start && is_space(bytes[end - 1]) {

@@ -1,8 +1,9 @@
-//! Enums whose variants have names: the names are listed once, beside the variants.
+//! Enums with named variants. The names are listed once, beside the variants.
 
-/// Defines an enum whose variants have names: as they are typed and stored, or as users read them.
+/// Defines an enum with a name for each variant, for parsing, storing or displaying.
 ///
-/// The enum gets `ALL` (each variant in its order), `as_str`, `named` (the variant of a name), `Display`, and the usual derives.
+/// The enum gets `ALL` (all variants in order), `as_str`, `named` (the variant with a name), `Display`, and the usual
+/// derives.
 #[macro_export]
 macro_rules! names {
     ($(#[$meta:meta])* $vis:vis enum $Name:ident { $($(#[$inner:meta])* $Variant:ident = $name:literal,)+ }) => {
@@ -11,21 +12,21 @@ macro_rules! names {
         $vis enum $Name { $($(#[$inner])* $Variant,)+ }
 
         impl $Name {
-            /// Each variant, in its order.
+            /// All variants in order.
             $vis const ALL: [Self; [$($name),+].len()] = [$(Self::$Variant),+];
 
-            /// The text of the variant.
+            /// The name of the variant.
             $vis const fn as_str(self) -> &'static str {
                 match self { $(Self::$Variant => $name,)+ }
             }
 
-            /// The variant of a name, if there is one.
+            /// The variant with a name, if there is one.
             $vis fn named(name: &str) -> ::core::option::Option<Self> {
                 Self::ALL.into_iter().find(|known| known.as_str() == name)
             }
         }
 
-        // Not every enum needs each of them.
+        // Not every enum uses all of them.
         const _: () = {
             let _ = ($Name::ALL, $Name::as_str, $Name::named);
         };
@@ -38,7 +39,8 @@ macro_rules! names {
     };
 }
 
-/// Implements `TryFrom<String>` by `FromStr`, and `From` for `String` by `Display`, for a type that serde reads and writes as a text.
+/// Implements `TryFrom<String>` with `FromStr`, and `From` for `String` with `Display`, for a type that serde handles
+/// as text.
 #[macro_export]
 macro_rules! text_types {
     ($($Type:ty: $Error:ty),+ $(,)?) => {$(
@@ -58,7 +60,7 @@ macro_rules! text_types {
     )+};
 }
 
-/// Implements `Display` by `as_str`.
+/// Implements `Display` with `as_str`.
 #[macro_export]
 macro_rules! displays {
     ($($Type:ty),+ $(,)?) => {$(

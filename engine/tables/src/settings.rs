@@ -2,8 +2,8 @@
 
 /// Defines a constant for each setting, and `SETTINGS`, which lists them in order.
 ///
-/// A row is the name of the constant, the key in a settings file in parentheses if there is one, the environment variables, and
-/// the help. `Setting` is a struct at the call site with the fields `names`, `key` and `help`.
+/// A row is the name of the constant, the key in a settings file in parentheses if there is one, the environment
+/// variables, and the help. `Setting` is a struct at the call site with the fields `names`, `key` and `help`.
 #[macro_export]
 macro_rules! settings {
     ($($NAME:ident $(($key:literal))? = $($variable:literal)+ : $help:literal;)+) => {
@@ -16,7 +16,7 @@ macro_rules! settings {
             };
         )+
 
-        /// Every setting.
+        /// All settings.
         pub(crate) const SETTINGS: &[&Setting] = &[$(&$NAME),+];
     };
     (@key) => { ::core::option::Option::None };

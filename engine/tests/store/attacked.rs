@@ -112,7 +112,7 @@ fn nothing_is_sealed_with_another_key_while_the_one_that_is_needed_is_away() {
     std::fs::remove_file(&file).unwrap();
     let mut store = home.open(NOW);
     let refused = store.remember(Draft::new("the production password is 9Xk!pq-Zw")).unwrap_err().to_string();
-    assert!(refused.contains("not at hand") && !file.exists(), "{refused}");
+    assert!(refused.contains("is not available") && !file.exists(), "{refused}");
     said(&mut store, "The build cache lives on host birch");
     std::fs::write(&file, kept).unwrap();
     let mut store = home.open(NOW);

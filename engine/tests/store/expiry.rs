@@ -60,7 +60,7 @@ fn what_is_over_is_hidden_listed_counted_and_brought_back() {
     }
     let health = Store::examine(home.config("2036-03-01"), true).unwrap();
     let row = health.checks.iter().find(|check| check.name == "expired").unwrap();
-    assert!(row.detail.contains("1 hidden") && row.detail.contains("list --expired"), "{row:?}");
+    assert!(row.detail.contains("1 expired") && row.detail.contains("list --expired"), "{row:?}");
     let back = over.restore(named(1), None, &Actor::default()).unwrap().memory;
     assert_eq!(back.expires, None);
     assert_eq!(recalled(&mut long_over, "is the lift being repaired?"), ["The lift is being repaired"]);

@@ -237,7 +237,7 @@ fn what_is_kept_here_stays_here_and_leaving_takes_other_users_memories_away() {
     let told: Vec<Key> = server.rows.keys().copied().collect();
     assert_eq!(told.len(), 1, "what was here before stays here");
     // A change of a private memory does not tell of it either.
-    let patch = Patch { content: Some("still kept on this machine".into()), ..Patch::default() };
+    let patch = Patch { content: Some("still local only".into()), ..Patch::default() };
     mine.store.update(MemoryRef::ShortId(mine.live()[0].short_id), &patch, &Actor::default()).unwrap();
     mine.store.remember(Draft::new("new and told")).unwrap();
     server.share(told[0], 0, Some(Rights::Read));

@@ -1,4 +1,4 @@
-//! Where a vault is, how to get in and where in it secrets lie.
+//! The settings of a vault: its address, the authentication, and the path of secrets.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,17 +9,17 @@ use zeroize::Zeroizing;
 use crate::error::VaultError;
 use crate::path::{PathTemplate, checked};
 
-/// How long a connection, and a whole operation with all its attempts, may take.
+/// Time limits of a connection, and of a whole operation with all attempts.
 const CONNECT: Duration = Duration::from_secs(3);
 const WHOLE: Duration = Duration::from_secs(10);
 
-/// Where Kubernetes puts the token of a service account.
+/// The file in which Kubernetes stores the token of a service account.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
-/// The role that the older system logs in as where none is named.
+/// The older system's default role for the login.
 const OLDER_ROLE: &str = "claude-memory";
 
-/// The names that [`Config::read`] asks for: those of Vault's own client where it has one.
+/// The variables that [`Config::read`] reads. They have the names of Vault's own client where it has them.
 pub const VARIABLES: [&str; 10] = [
     "VAULT_ADDR",
     "VAULT_TOKEN",
@@ -33,26 +33,26 @@ pub const VARIABLES: [&str; 10] = [
     "VAULT_CACERT",
 ];
 
-/// How to get in.
+/// The authentication.
 #[derive(Clone)]
 pub enum Auth {
-    /// A token. It can be made to live longer, and cannot be replaced.
+    /// A token. It can be renewed, but not replaced.
     Token(Zeroizing<String>),
-    /// A file with a token, read again when the token is not known any more: an agent of Vault's writes such files.
+    /// A file with a token, which is read again when the token becomes invalid. Vault's agent writes such files.
     TokenFile(PathBuf),
-    /// A login by the service account of a pod.
+    /// A login with the service account of a pod.
     Kubernetes {
-        /// The role to log in as.
+        /// The role of the login.
         role: String,
-        /// Where the method is mounted.
+        /// The mount path of the method.
         mount: String,
-        /// The file with the account's own token, read at every login: Kubernetes replaces it.
+        /// The file with the account's token, which is read at every login because Kubernetes replaces it.
         token_path: PathBuf,
     },
 }
 
 impl Auth {
-    /// A login by the service account of the pod one is in.
+    /// A login with the service account of this pod.
     pub fn kubernetes(role: impl Into<String>) -> Self {
         Self::Kubernetes { role: role.into(), mount: "kubernetes".into(), token_path: SERVICE_ACCOUNT.into() }
     }
@@ -73,29 +73,29 @@ impl fmt::Debug for Auth {
     }
 }
 
-/// All that a [`Vault`](crate::Vault) has to know.
+/// The configuration of a [`Vault`](crate::Vault).
 #[derive(Clone)]
 pub struct Config {
-    /// Where it is: https, or http on this machine.
+    /// The address: https, or http on this machine.
     pub address: String,
-    /// How to get in.
+    /// The authentication.
     pub auth: Auth,
-    /// The namespace, where the vault has such.
+    /// The namespace, if the vault has namespaces.
     pub namespace: Option<String>,
-    /// Where the key-value engine is mounted.
+    /// The mount path of the key-value engine.
     pub mount: String,
-    /// Where secrets lie within the mount.
+    /// The path of secrets within the mount.
     pub template: PathTemplate,
-    /// The file with the certificates that alone are believed; without it those of the system are.
+    /// The file with the only trusted certificates; without it, those of the system.
     pub certificate: Option<PathBuf>,
-    /// How long a connection may take.
+    /// Time limit of a connection.
     pub connect: Duration,
-    /// How long an operation may take, with its attempts and a login where one is due.
+    /// Time limit of an operation, with its attempts and a necessary login.
     pub whole: Duration,
 }
 
 impl Config {
-    /// The usual settings for an address and a way in.
+    /// The default configuration for an address and an authentication.
     pub fn new(address: impl Into<String>, auth: Auth) -> Self {
         Self {
             address: address.into(),
@@ -109,11 +109,11 @@ impl Config {
         }
     }
 
-    /// Settings by the names in [`VARIABLES`], as the environment or a file of settings has them; `None` where no address is
-    /// given. A token goes before a file with one, that before a login. `~/.vault-token` is never read.
+    /// Reads the configuration from [`VARIABLES`], in the environment or a settings file; `None` if there is no
+    /// address. A token has priority over a file with one, and the file over a login. `~/.vault-token` is never read.
     ///
     /// # Errors
-    /// When there is no way in, or a name cannot be part of a path.
+    /// If there is no authentication, or a name is not valid in a path.
     pub fn read(value: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, VaultError> {
         let value = |name: &str| value(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
         let Some(address) = value("VAULT_ADDR") else { return Ok(None) };
@@ -140,7 +140,7 @@ impl Config {
         config.checked().map(Some)
     }
 
-    /// The settings with what is written in two ways written in one.
+    /// The configuration in normalised form.
     pub(crate) fn checked(mut self) -> Result<Self, VaultError> {
         self.mount = self.mount.trim_matches('/').to_owned();
         checked("the mount", &self.mount)?;
@@ -150,7 +150,7 @@ impl Config {
         }
         if let Auth::Kubernetes { mount, .. } = &mut self.auth {
             *mount = mount.trim_matches('/').to_owned();
-            checked("the mount of Kubernetes' logins", mount)?;
+            checked("the mount of the Kubernetes login", mount)?;
         }
         Ok(self)
     }
@@ -158,7 +158,7 @@ impl Config {
 
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Whoever wrote a token into the address finds it in no log.
+        // A token in the address does not appear in a log.
         f.debug_struct("Config")
             .field("auth", &self.auth)
             .field("namespace", &self.namespace)

@@ -1,6 +1,6 @@
-//! What can be wrong with a vault, told apart by who must do what.
+//! The errors of a vault, classified by the necessary action.
 //!
-//! What goes over the wire, and no more of it than is used.
+//! Also the messages of its protocol, limited to the used fields.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,67 +10,67 @@ use zeroize::Zeroizing;
 
 use crate::fields::Fields;
 
-/// Why a vault did not do what was asked. No message holds a token, a secret or what an address says before `@`.
+/// An error of a vault. No message contains a token, a secret, or the part of an address before `@`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum VaultError {
-    /// The address is none, or one that would betray the token.
-    #[error("the vault's address {problem}; give one such as https://vault.example.org:8200")]
+    /// The address is invalid, or would reveal the token.
+    #[error("the vault's address {problem}; use one such as https://vault.example.org:8200")]
     Address {
-        /// What is wrong with it.
+        /// The problem.
         problem: &'static str,
     },
-    /// A mount, a path, a template, a user or an id that cannot be part of a path.
-    #[error("{name} cannot be part of a path in the vault: {problem}")]
+    /// A mount, path, template, user or ID that is not valid in a path.
+    #[error("{name} cannot be part of a vault path: {problem}")]
     Path {
-        /// What it is: the mount, the template, the user …
+        /// Its kind: the mount, the template, the user …
         name: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         problem: &'static str,
     },
-    /// The file of the authority that signed the vault's certificate.
+    /// The certificate file of the authority.
     #[error("the certificate {path} cannot be used: {problem}", path = path.display())]
     Certificate {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// There is an address and no way in.
-    #[error("there is no token for the vault; give VAULT_TOKEN, VAULT_TOKEN_FILE or, in a cluster, VAULT_ROLE")]
+    /// There is an address but no authentication.
+    #[error("no vault token; set VAULT_TOKEN, VAULT_TOKEN_FILE or, in a cluster, VAULT_ROLE")]
     NoAuth,
-    /// A file with a token, or with the token of a service account, that cannot be used.
-    #[error("no token can be read from {path}: {problem}", path = path.display())]
+    /// An unusable file with a token, or with the token of a service account.
+    #[error("cannot read a token from {path}: {problem}", path = path.display())]
     TokenFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// The token holds what no token holds.
-    #[error("the token for the vault is empty or holds characters that no token has")]
+    /// The token contains invalid characters.
+    #[error("the vault token is empty, or contains characters that tokens do not have")]
     TokenForm,
     /// The vault does not know the token: it is wrong, expired or revoked.
-    #[error("the vault does not know the token: it is wrong, expired or revoked; give it a new one")]
+    #[error("the vault rejects the token: it is wrong, expired or revoked; use a new one")]
     TokenInvalid,
-    /// The login by a service account was refused.
-    #[error("the vault refuses the login of role {role} at {mount}: {words}")]
+    /// The login with a service account was rejected.
+    #[error("the vault rejects the login of role {role} at {mount}: {words}")]
     LoginRefused {
         /// The role.
         role: String,
-        /// Where the method is mounted.
+        /// The mount path of the method.
         mount: String,
-        /// What the vault says.
+        /// The vault's message.
         words: String,
     },
-    /// The token is good, its policy is not.
-    #[error("the token's policy does not allow to {verb} {path}; add `path \"{rule}\"` with capability {verb} to it")]
+    /// The token is valid, but its policy does not allow the operation.
+    #[error("the token's policy does not allow {verb} on {path}; add `path \"{rule}\"` with capability {verb}")]
     Denied {
-        /// The capability that lacks.
+        /// The missing capability.
         verb: &'static str,
         /// The path within the mount.
         path: String,
-        /// The path as a policy names it.
+        /// The path in the form of a policy.
         rule: String,
     },
     /// The vault is sealed.
@@ -79,77 +79,75 @@ pub enum VaultError {
     /// The vault was never initialised.
     #[error("the vault is not initialised; its operator must initialise and unseal it")]
     NotInitialized,
-    /// This one only stands by, and sends elsewhere.
-    #[error("this vault only stands by; give the address of the active one or of what is before them all")]
+    /// The vault is only a standby.
+    #[error("this vault is a standby; use the address of the active one, or of the load balancer")]
     Standby,
     /// Too many requests.
-    #[error("the vault asks to wait: too many requests")]
+    #[error("the vault received too many requests; try again")]
     RateLimited,
-    /// Somebody else wrote first.
-    #[error("{path} is not at version {expected} any more")]
+    /// Another client wrote first.
+    #[error("{path} no longer has version {expected}")]
     Conflict {
         /// The path within the mount.
         path: String,
-        /// The version that was expected.
+        /// The expected version.
         expected: u64,
     },
-    /// At the mount is no key-value engine of version 2.
-    #[error(
-        "at {mount} is no key-value engine of version 2; enable one there, or give VAULT_MOUNT and VAULT_NAMESPACE"
-    )]
+    /// The mount has no key-value engine of version 2.
+    #[error("no KV version 2 engine is mounted at {mount}; enable one, or set VAULT_MOUNT and VAULT_NAMESPACE")]
     NoEngine {
         /// The mount.
         mount: String,
     },
-    /// The vault will never take this request.
-    #[error("the vault refuses it ({status}): {words}")]
+    /// The vault rejects the request permanently.
+    #[error("the vault rejects it ({status}): {words}")]
     Refused {
-        /// The status of HTTP.
+        /// The HTTP status.
         status: u16,
-        /// What the vault says, where that cannot repeat a secret.
+        /// The vault's message, unless it could repeat a secret.
         words: String,
     },
-    /// What is to be kept, or what came back, is larger than may be.
+    /// The value or the answer is too large.
     #[error("this is too large for the vault")]
     TooLarge,
-    /// Nobody answered in time.
+    /// The vault did not answer in time.
     #[error("the vault at {host} cannot be reached: {cause}")]
     Unreachable {
         /// The host and the port.
         host: String,
-        /// What happened.
+        /// The cause.
         cause: String,
     },
-    /// The connection is not to be trusted.
-    #[error("the vault at {host} cannot be trusted: {cause}; is VAULT_CACERT the certificate that signed its own?")]
+    /// The connection cannot be trusted.
+    #[error("TLS verification of the vault at {host} failed: {cause}; check VAULT_CACERT")]
     Tls {
         /// The host and the port.
         host: String,
-        /// What happened.
+        /// The cause.
         cause: String,
     },
-    /// The vault, or something before it, failed.
+    /// The vault, or a proxy before it, failed.
     #[error("the vault failed ({status})")]
     Fault {
-        /// The status of HTTP.
+        /// The HTTP status.
         status: u16,
     },
-    /// An answer that no vault gives.
-    #[error("what answers at the vault's address does not answer as a vault does: {problem}")]
+    /// An answer that does not come from a vault.
+    #[error("the vault's address does not answer like a vault: {problem}")]
     BadAnswer {
-        /// What is wrong with it; never a part of it.
+        /// The problem, without any part of the answer.
         problem: &'static str,
     },
 }
 
 impl VaultError {
-    /// True when the same request will fail until somebody changes something; false when waiting may help. A vault that is
-    /// sealed is one to wait for: whoever unseals it tells nobody.
+    /// True if the same request will fail until somebody changes something; false if waiting may help. A sealed vault
+    /// is temporary, because it does not report when it is unsealed.
     pub fn is_permanent(&self) -> bool {
         !(self.passes() || matches!(self, Self::Sealed))
     }
 
-    /// True when the same request may succeed within seconds.
+    /// True if the same request may succeed within seconds.
     pub(crate) fn passes(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::RateLimited | Self::Standby | Self::Fault { .. })
     }
@@ -161,14 +159,14 @@ pub(crate) struct Envelope<T> {
     pub(crate) data: T,
 }
 
-/// What lies at a path.
+/// The data at a path.
 #[derive(Deserialize)]
 pub(crate) struct Stored {
     pub(crate) data: Option<Fields>,
     pub(crate) metadata: Version,
 }
 
-/// The version of what lies at a path.
+/// The version of the data at a path.
 #[derive(Deserialize)]
 pub(crate) struct Version {
     pub(crate) version: u64,
@@ -180,33 +178,33 @@ pub(crate) struct Keys {
     pub(crate) keys: Vec<String>,
 }
 
-/// What is to lie at a path.
+/// New data for a path.
 #[derive(Serialize)]
 pub(crate) struct Write<'a> {
     pub(crate) data: &'a Fields,
     pub(crate) options: Expected,
 }
 
-/// At which version a path must be for a write to be done.
+/// The version of a path that a write expects.
 #[derive(Serialize)]
 pub(crate) struct Expected {
     pub(crate) cas: u64,
 }
 
-/// A login by a service account.
+/// A login with a service account.
 #[derive(Serialize)]
 pub(crate) struct Login<'a> {
     pub(crate) role: &'a str,
     pub(crate) jwt: &'a str,
 }
 
-/// What a login and a renewal answer.
+/// The answer to a login or a renewal.
 #[derive(Deserialize)]
 pub(crate) struct LoggedIn {
     pub(crate) auth: Granted,
 }
 
-/// A token that was given or made to live longer.
+/// A new or renewed token.
 #[derive(Deserialize)]
 pub(crate) struct Granted {
     client_token: String,
@@ -215,7 +213,7 @@ pub(crate) struct Granted {
 }
 
 impl Granted {
-    /// How long it lives; `None` where it has no end.
+    /// Its lifetime; `None` if unlimited.
     pub(crate) fn lives(&self) -> Option<Duration> {
         (self.lease_duration > 0).then(|| Duration::from_secs(self.lease_duration))
     }
@@ -225,7 +223,7 @@ impl Granted {
     }
 }
 
-/// What a token says of itself.
+/// The properties of a token.
 #[derive(Deserialize)]
 pub(crate) struct LookedUp {
     ttl: u64,
@@ -237,29 +235,29 @@ pub(crate) struct LookedUp {
 }
 
 impl LookedUp {
-    /// How long it still lives; `None` where it has no end. Of its last second it says 0, as one without an end does.
+    /// Its remaining lifetime; `None` if unlimited. In its last second it reports 0, like an unlimited token.
     pub(crate) fn lives(&self) -> Option<Duration> {
         (self.ttl > 0 || self.expire_time.is_some()).then(|| Duration::from_secs(self.ttl))
     }
 }
 
-/// How a vault is.
+/// The state of a vault.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct Health {
-    /// False before its operator first set it up.
+    /// False before its first initialisation.
     pub initialized: bool,
-    /// True while it holds its data locked.
+    /// True while it is sealed.
     pub sealed: bool,
-    /// True when another one of its cluster does the work.
+    /// True if another node of its cluster is active.
     #[serde(default)]
     pub standby: bool,
-    /// Which version of Vault or OpenBao it is.
+    /// The version of Vault or OpenBao.
     #[serde(default)]
     pub version: String,
 }
 
-/// What an answer says is wrong.
+/// The errors in an answer.
 #[derive(Default, Deserialize)]
 pub(crate) struct Problem {
     pub(crate) errors: Vec<String>,

@@ -1,4 +1,4 @@
-//! What lies at a path: texts by name, wiped from memory when they are dropped.
+//! The data at a path: texts by name, wiped from memory when they are dropped.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,12 +7,12 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use zeroize::Zeroizing;
 
-/// Texts by name. What is printed of it are the names alone.
+/// Texts by name. Debug output shows only the names.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Fields(BTreeMap<String, Zeroizing<String>>);
 
 impl Fields {
-    /// The one field that the older system writes, and whoever keeps a single text: `content`.
+    /// The single field that the older system writes: `content`.
     pub const CONTENT: &str = "content";
 
     /// The text of a field.
@@ -25,7 +25,7 @@ impl Fields {
         self.0.insert(name.into(), Zeroizing::new(text.into()));
     }
 
-    /// Takes a field away, and gives its text.
+    /// Removes a field and returns its text.
     pub fn remove(&mut self, name: &str) -> Option<Zeroizing<String>> {
         self.0.remove(name)
     }
@@ -35,12 +35,12 @@ impl Fields {
         self.0.keys().map(String::as_str)
     }
 
-    /// True when there is no field.
+    /// True if there are no fields.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// At most how many bytes it takes as JSON: a character of one byte may be written as six.
+    /// Maximum size as JSON in bytes: one byte may be escaped as six.
     pub(crate) fn most_bytes(&self) -> usize {
         self.0.iter().map(|(name, text)| 6 * (name.len() + text.len()) + 6).sum()
     }

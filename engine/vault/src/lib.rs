@@ -1,8 +1,8 @@
-//! Talks to HashiCorp Vault and OpenBao: the key-value engine, version 2.
+//! A client for HashiCorp Vault and OpenBao: the key-value engine, version 2.
 //!
-//! [`Vault`] reads, writes with check-and-set, deletes and lists; it logs in, keeps its token alive and says what is wrong in words
-//! that name the fix and hold neither a token nor a secret. Where a memory's secrets lie is said by a [`PathTemplate`].
-//! Nothing here reads the environment, knows a memory or decides what is secret.
+//! [`Vault`] reads, writes with check-and-set, deletes and lists. It logs in and keeps its token alive. Its errors
+//! contain the fix, and neither a token nor a secret. A [`PathTemplate`] determines the path of a memory's secrets.
+//! This crate does not read the environment, knows no memories, and does not decide what is secret.
 //!
 //! ```no_run
 //! use tessera_vault::{Config, Vault, VaultError};

@@ -1,4 +1,4 @@
-//! One request and its answer, and the same again where waiting may help.
+//! One request and its answer, with retries.
 
 use std::error::Error;
 use std::io;
@@ -16,20 +16,20 @@ use zeroize::Zeroizing;
 use crate::config::Config;
 use crate::error::{Health, Problem, VaultError};
 
-/// The largest answer: Vault's own limit for a value is one megabyte.
+/// Maximum size of an answer. Vault's own limit for a value is one megabyte.
 const MOST_OF_AN_ANSWER: usize = 4 << 20;
 
-/// How often what may pass is tried again, and after which wait first; it doubles.
+/// The number of retries, and the first delay, which doubles.
 const MORE_ATTEMPTS: usize = 3;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 
-/// The longest wait that a vault may ask for between two attempts.
+/// The longest delay between two attempts that a vault may request.
 const MOST_WAIT: Duration = Duration::from_secs(2);
 
-/// How much of a vault's own words is shown.
+/// Maximum length of a vault's message.
 const MOST_OF_WORDS: usize = 200;
 
-/// What is asked for.
+/// A request.
 pub(crate) struct Ask {
     method: Method,
     parts: Vec<String>,
@@ -39,7 +39,7 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
-    /// A request of a path: of all that stands between `/` in each of the texts.
+    /// A request for a path: all parts between `/` in each text.
     pub(crate) fn new(method: Method, path: &[&str]) -> Self {
         let parts = path.iter().flat_map(|text| text.split('/')).map(str::to_owned).collect();
         Self { method, parts, query: None, body: None, of_the_root: false }
@@ -54,53 +54,53 @@ impl Ask {
         Self { of_the_root: true, ..self }
     }
 
-    /// How the vault is, asked so that no state of it is an error.
+    /// Asks for the state of the vault, so that no state is an error.
     pub(crate) fn health() -> Self {
         Self::new(Method::GET, &["sys/health"])
             .query("standbyok=true&perfstandbyok=true&sealedcode=200&uninitcode=200&drsecondarycode=200")
             .of_the_root()
     }
 
-    /// With a body, of which no copy is left behind when it has been sent.
+    /// Adds a body, of which no copy stays in memory after sending.
     pub(crate) fn body(self, body: &impl Serialize, most_bytes: usize) -> Result<Self, VaultError> {
-        // A vector that grows leaves its former self behind.
+        // A growing vector would leave copies in memory.
         let mut bytes = Zeroizing::new(Vec::with_capacity(most_bytes));
         serde_json::to_writer(&mut *bytes, body).map_err(|_| VaultError::TooLarge)?;
         Ok(Self { body: Some(Bytes::from_owner(bytes)), ..self })
     }
 }
 
-/// What came back.
+/// An answer.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
-    /// How many attempts it took: after a first one nobody knows what the earlier ones did.
+    /// The number of attempts. After more than one, the results of the earlier ones are unknown.
     pub(crate) attempts: usize,
     pub(crate) after: Option<Duration>,
     pub(crate) body: Zeroizing<Vec<u8>>,
 }
 
 impl Answer {
-    /// What the answer says. Its parser's own words are left out, since they repeat what they stumble on.
+    /// Parses the answer. The parser's message is left out, because it repeats parts of the answer.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, VaultError> {
-        serde_json::from_slice(&self.body).map_err(|_| VaultError::BadAnswer { problem: "it is of another form" })
+        serde_json::from_slice(&self.body).map_err(|_| VaultError::BadAnswer { problem: "it has another shape" })
     }
 
-    /// True for what a vault says: an error has words, or none, in a list of its own.
+    /// True for an answer of a vault: an error has a list of messages.
     pub(crate) fn is_of_a_vault(&self) -> bool {
         serde_json::from_slice::<Problem>(&self.body).is_ok()
     }
 
-    /// What the vault says is wrong, on one line and not too long.
+    /// The vault's message, in one line of limited length.
     pub(crate) fn words(&self) -> String {
         let problem: Problem = serde_json::from_slice(&self.body).unwrap_or_default();
         let words = problem.errors.join("; ").split_whitespace().collect::<Vec<_>>().join(" ");
         words.chars().filter(|character| !character.is_control()).take(MOST_OF_WORDS).collect()
     }
 
-    /// What is wrong whatever was asked for.
+    /// Errors that any request may have.
     fn trouble(&self) -> Option<VaultError> {
         Some(match self.status.as_u16() {
-            // 412 says that this one has not heard of an earlier write yet.
+            // 412 means that this node has not seen an earlier write yet.
             412 => VaultError::Fault { status: 412 },
             413 => VaultError::TooLarge,
             429 => VaultError::RateLimited,
@@ -113,7 +113,7 @@ impl Answer {
     }
 }
 
-/// The way to a vault, without a token.
+/// The connection to a vault, without a token.
 pub(crate) struct Link {
     client: Client,
     base: Url,
@@ -129,13 +129,13 @@ impl Link {
         let namespace = match &config.namespace {
             Some(namespace) => Some(HeaderValue::from_str(namespace).map_err(|_| VaultError::Path {
                 name: "the namespace",
-                problem: "it holds characters that no header has",
+                problem: "it contains characters that headers may not have",
             })?),
             None => None,
         };
-        // Whoever installed one before was as right.
+        // An error means that a provider was already installed, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        // A vault's agent answers only who says that a browser was not tricked into asking.
+        // A vault's agent answers only requests with this header, as protection against forged requests from browsers.
         let asked =
             HeaderMap::from_iter([(HeaderName::from_static("x-vault-request"), HeaderValue::from_static("true"))]);
         let mut builder = Client::builder()
@@ -149,14 +149,14 @@ impl Link {
             builder = builder.no_proxy();
         }
         if base.scheme() == "http" {
-            // There is nothing to believe, and a small container may have no certificates that could be loaded.
+            // Without TLS, no certificates are needed, and a small container may have none.
             builder = builder.tls_certs_only([]);
         } else if let Some(path) = &config.certificate {
             let wrong = |problem: String| VaultError::Certificate { path: path.clone(), problem };
             let text = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
             let known = Certificate::from_pem_bundle(&text).map_err(|error| wrong(innermost(&error)))?;
             if known.is_empty() {
-                return Err(wrong("it holds no certificate".into()));
+                return Err(wrong("it contains no certificate".into()));
             }
             builder = builder.tls_certs_only(known);
         }
@@ -165,12 +165,12 @@ impl Link {
         Ok(Self { client, base, host, namespace })
     }
 
-    /// What is said when time is up.
+    /// The error when the time is up.
     pub(crate) fn is_late(&self, after: Duration) -> VaultError {
         VaultError::Unreachable { host: self.host.clone(), cause: format!("no answer within {after:?}") }
     }
 
-    /// Asks, and asks again while that may help.
+    /// Sends a request, with retries while they may help.
     pub(crate) async fn ask(&self, ask: &Ask, token: Option<&str>) -> Result<Answer, VaultError> {
         let mut waits =
             ExponentialBuilder::new().with_min_delay(FIRST_WAIT).with_max_times(MORE_ATTEMPTS).with_jitter().build();
@@ -192,13 +192,13 @@ impl Link {
         }
     }
 
-    /// True for a vault that was never set up: it calls itself sealed as well.
+    /// True for an uninitialised vault, which also reports that it is sealed.
     async fn is_new(&self) -> bool {
         let health = self.ask_once(&Ask::health(), None).await.and_then(|answer| answer.read::<Health>());
         health.is_ok_and(|health| !health.initialized)
     }
 
-    /// Asks once.
+    /// Sends a request once.
     pub(crate) async fn ask_once(&self, ask: &Ask, token: Option<&str>) -> Result<Answer, VaultError> {
         let mut url = self.base.clone();
         url.path_segments_mut()
@@ -229,7 +229,7 @@ impl Link {
                 return Err(VaultError::BadAnswer { problem: "it is too large" });
             }
             if body.len() + chunk.len() > body.capacity() {
-                // A vector that grows by itself leaves its former self behind.
+                // A growing vector would leave copies in memory.
                 let mut larger = Zeroizing::new(Vec::with_capacity(2 * (body.len() + chunk.len())));
                 larger.extend_from_slice(&body);
                 body = larger;
@@ -248,7 +248,8 @@ impl Link {
     }
 }
 
-/// An address, and whether it is on this machine. What is wrong with it is said without repeating it: it may hold a password.
+/// Parses an address, and tells whether it is on this machine. An error does not repeat the address, which may contain
+/// a password.
 fn address(text: &str) -> Result<(Url, bool), VaultError> {
     let wrong = |problem| VaultError::Address { problem };
     let mut url: Url = text.trim().parse().map_err(|_| wrong("is none"))?;
@@ -256,13 +257,14 @@ fn address(text: &str) -> Result<(Url, bool), VaultError> {
         return Err(wrong("is neither http nor https"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("holds a name or a password, which no vault asks for"));
+        return Err(wrong("contains a name or a password, which vaults do not use"));
     }
     let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     let is_here = host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback());
     if url.scheme() == "http" && !is_here {
         return Err(wrong(
-            "is beyond this machine and not https: the token and the secrets would cross the network in clear",
+            "is on another machine and needs https; otherwise token and secrets would cross the network in clear \
+            text",
         ));
     }
     url.set_query(None);
@@ -270,7 +272,7 @@ fn address(text: &str) -> Result<(Url, bool), VaultError> {
     Ok((url, is_here))
 }
 
-/// The cause of all causes: what is said above it repeats the address.
+/// The innermost cause, because outer ones repeat the address.
 fn innermost(error: &reqwest::Error) -> String {
     let mut cause = error.source();
     let mut text = "the request failed".to_owned();
@@ -287,7 +289,7 @@ fn is_of_tls(error: &reqwest::Error) -> bool {
         if error.is::<rustls::Error>() {
             return true;
         }
-        // What an I/O error wraps is not its source, but what it is.
+        // An I/O error contains its inner error directly, not as its source.
         cause = match error.downcast_ref::<io::Error>() {
             Some(error) => error.get_ref().map(|within| within as &(dyn Error + 'static)),
             None => error.source(),

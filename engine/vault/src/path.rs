@@ -1,38 +1,38 @@
-//! Where secrets lie in a vault: paths that no user or id can lead out of their place.
+//! Paths of secrets in a vault, which no user or ID can leave.
 
 use std::fmt;
 
 use crate::error::VaultError;
 
-/// The longest path and the longest part of one, as Vault's storages take them.
+/// Maximum length of a path and of a part, as in Vault's storage backends.
 const MOST_BYTES: usize = 512;
 const MOST_OF_A_PART: usize = 250;
 
 const USER: &str = "{user}";
 const ID: &str = "{id}";
 
-/// A path within a mount: parts of plain characters with `/` between them, none of them `.` or `..`.
+/// A path within a mount: parts of plain characters separated by `/`, without `.` and `..`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SecretPath(String);
 
 impl SecretPath {
-    /// A path as it is written.
+    /// Parses a path.
     ///
     /// # Errors
-    /// When a part is empty, made of dots alone or holds a character that is written otherwise.
+    /// If a part is empty, consists only of dots, or contains a character that must be escaped.
     pub fn parse(text: &str) -> Result<Self, VaultError> {
         checked("a path", text).map(|()| Self(text.to_owned()))
     }
 
-    /// The path of a name that [`Vault::list`](crate::Vault::list) gave of this one.
+    /// The path of a name from [`Vault::list`](crate::Vault::list).
     ///
     /// # Errors
-    /// When the name cannot be a part.
+    /// If the name is not a valid part.
     pub fn child(&self, name: &str) -> Result<Self, VaultError> {
         Self::parse(&format!("{}/{}", self.0, name.trim_end_matches('/')))
     }
 
-    /// The path, as a policy names it.
+    /// The path in the form of a policy.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -44,52 +44,53 @@ impl fmt::Display for SecretPath {
     }
 }
 
-/// How a path is made of a user and an id, such as `claude-memory/{user}/mem-{id}`.
+/// A template for paths with a user and an ID, such as `claude-memory/{user}/mem-{id}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathTemplate(String);
 
 impl PathTemplate {
-    /// A template as it is written.
+    /// Parses a template.
     ///
     /// # Errors
-    /// When it does not name the user and then the id, once each and in parts of their own: two users, or two ids, could
-    /// have one path.
+    /// If it does not contain the user and then the ID, once each and in separate parts. Otherwise, two users or two
+    /// IDs could have the same path.
     pub fn parse(text: &str) -> Result<Self, VaultError> {
         let wrong = |problem| VaultError::Path { name: "the template", problem };
         let (Some(user), Some(id)) = (text.find(USER), text.find(ID)) else {
-            return Err(wrong("it must name {user} and {id}"));
+            return Err(wrong("it must contain {user} and {id}"));
         };
         if text.matches(USER).count() > 1 || text.matches(ID).count() > 1 || user > id {
-            return Err(wrong("it must name {user} and then {id}, once each"));
+            return Err(wrong("it must contain {user} and then {id}, once each"));
         }
         if text.split('/').any(|part| part.contains(USER) && part.contains(ID)) {
-            return Err(wrong("{user} and {id} must be apart by a `/`"));
+            return Err(wrong("{user} and {id} must be separated by a `/`"));
         }
         checked("the template", &text.replace(USER, "u").replace(ID, "i"))?;
         Ok(Self(text.to_owned()))
     }
 
-    /// The usual form below a folder of one's own: `{folder}/{user}/mem-{id}`.
+    /// The usual form below a folder: `{folder}/{user}/mem-{id}`.
     ///
     /// # Errors
-    /// When the folder cannot be part of a path.
+    /// If the folder is not valid in a path.
     pub fn below(folder: &str) -> Result<Self, VaultError> {
         checked("the prefix", folder)?;
         Self::parse(&format!("{folder}/{USER}/mem-{ID}"))
     }
 
-    /// The path of a memory's secrets. Whatever characters a user or an id has, no two have the same path.
+    /// The path of a memory's secrets. Different users or IDs never have the same path, whatever characters they
+    /// contain.
     ///
     /// # Errors
-    /// When one of them is empty or too long.
+    /// If one of them is empty or too long.
     pub fn path(&self, user: &str, id: &str) -> Result<SecretPath, VaultError> {
         SecretPath::parse(&self.0.replace(USER, &plain("the user", user)?).replace(ID, &plain("the id", id)?))
     }
 
-    /// The folder that holds all paths of a user.
+    /// The folder with all paths of a user.
     ///
     /// # Errors
-    /// When the user is empty or too long.
+    /// If the user is empty or too long.
     pub fn folder(&self, user: &str) -> Result<SecretPath, VaultError> {
         let parts: Vec<&str> = self.0.split('/').take_while(|part| !part.contains(ID)).collect();
         SecretPath::parse(&parts.join("/").replace(USER, &plain("the user", user)?))
@@ -97,18 +98,18 @@ impl PathTemplate {
 }
 
 impl Default for PathTemplate {
-    /// Where the older system keeps them.
+    /// The path of the older system.
     fn default() -> Self {
         Self(format!("claude-memory/{USER}/mem-{ID}"))
     }
 }
 
-/// True for what a path may hold as it is: no character that a URL, a policy or a vault reads as more than itself.
+/// True for a character without a special meaning in a URL, a policy or a vault.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'@')
 }
 
-/// A user or an id as one part of a path. Escapes are of our own, since `%2e%2e` is `..` to a URL.
+/// A user or an ID as one part of a path, with our own escapes, because `%2e%2e` means `..` in a URL.
 fn plain(name: &'static str, text: &str) -> Result<String, VaultError> {
     if text.is_empty() {
         return Err(VaultError::Path { name, problem: "it is empty" });
@@ -128,7 +129,7 @@ fn plain(name: &'static str, text: &str) -> Result<String, VaultError> {
     Ok(made)
 }
 
-/// Checks a path of any kind: a mount, a folder, a secret's own.
+/// Checks a path of any kind: a mount, a folder, the path of a secret.
 pub(crate) fn checked(name: &'static str, text: &str) -> Result<(), VaultError> {
     let wrong = |problem| VaultError::Path { name, problem };
     if text.len() > MOST_BYTES {
@@ -136,13 +137,13 @@ pub(crate) fn checked(name: &'static str, text: &str) -> Result<(), VaultError> 
     }
     for part in text.split('/') {
         if part.is_empty() {
-            return Err(wrong("a part of it is empty"));
+            return Err(wrong("a component is empty"));
         }
         if part.bytes().all(|byte| byte == b'.') {
-            return Err(wrong("a part of it is made of dots alone"));
+            return Err(wrong("a component consists of dots"));
         }
         if part.bytes().any(|byte| !is_plain(byte) && byte != b'~') {
-            return Err(wrong("it holds other characters than letters, digits and - _ . @ ~"));
+            return Err(wrong("it contains other characters than letters, digits and - _ . @ ~"));
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The token: got, kept alive, replaced, by one request at a time however many wait for it.
+//! The token: getting, renewing and replacing it, with one request at a time for all waiting callers.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,30 +13,30 @@ use crate::config::Auth;
 use crate::error::{Envelope, Granted, LoggedIn, Login, LookedUp, VaultError};
 use crate::link::{Answer, Ask, Link};
 
-/// How long a token of unknown life is used before it is asked for it: a command is over by then.
+/// How long a token of unknown lifetime is used before it is looked up. A command usually ends before.
 const LOOK_AFTER: Duration = Duration::from_secs(1);
 
-/// A younger token that the vault knows is not replaced because something is denied: a new one would be denied as well.
+/// A younger token that the vault knows is not replaced after a denied request, because a new one would be denied too.
 const YOUNG: Duration = Duration::from_mins(1);
 
-/// After which time a renewal that failed is tried again.
+/// The delay before a failed renewal is repeated.
 const RENEW_AGAIN: Duration = Duration::from_secs(5);
 
-/// How long the keeper of a token sleeps where nothing is due, and after a failure.
+/// How long the background renewal sleeps if nothing is due, and after a failure.
 const IDLE: Duration = Duration::from_mins(1);
 
-/// The largest token, and the largest file of one.
+/// Maximum size of a token, and of its file.
 const MOST_OF_A_TOKEN: usize = 64 << 10;
 
-/// How a token is, for who looks after it.
+/// The state of the token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TokenState {
-    /// How long it lives unless it is renewed; `None` where it has no end.
+    /// Its remaining lifetime without renewal; `None` if unlimited.
     pub remaining: Option<Duration>,
-    /// Whether it can be renewed.
+    /// True if it can be renewed.
     pub is_renewable: bool,
-    /// The policies that say what it may do.
+    /// Its policies.
     pub policies: Vec<String>,
 }
 
@@ -46,20 +46,20 @@ impl From<LookedUp> for TokenState {
     }
 }
 
-/// A token, and what is to be done with it when.
+/// A token, and the times for its renewal.
 #[derive(Clone)]
 pub(crate) struct Token {
     text: Arc<Zeroizing<String>>,
-    /// Which one it is of all this session had.
+    /// Its number in this session.
     number: u64,
     got: Instant,
     ends: Option<Instant>,
-    /// What it lived when it was new: renewals that give less than half of that will soon give nothing.
+    /// Its original lifetime. If a renewal gives less than half of it, renewals will soon end.
     first: Duration,
     next: Option<(Instant, Due)>,
 }
 
-/// What is due for a token.
+/// The next step for a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Due {
     Look,
@@ -72,7 +72,7 @@ impl Token {
         &self.text
     }
 
-    /// With a life that begins now.
+    /// With a lifetime that begins now.
     fn living(mut self, lives: Option<Duration>, is_renewable: bool, can_be_replaced: bool) -> Self {
         let now = Instant::now();
         self.next = None;
@@ -90,17 +90,17 @@ impl Token {
     }
 }
 
-/// A failure to get a token, for those who waited while it happened.
+/// A failure to get a token, for callers that waited meanwhile.
 struct Failed {
     at: Instant,
     error: VaultError,
 }
 
-/// How one is known to a vault.
+/// An authenticated session at a vault.
 pub(crate) struct Session {
     auth: Auth,
     current: Mutex<Option<Token>>,
-    /// Held by who gets, renews or replaces the token.
+    /// Held by the task that gets, renews or replaces the token.
     turn: tokio::sync::Mutex<Option<Failed>>,
 }
 
@@ -109,11 +109,11 @@ impl Session {
         Self { auth, current: Mutex::new(None), turn: tokio::sync::Mutex::new(None) }
     }
 
-    /// The token to use now.
+    /// The present token.
     pub(crate) async fn token(&self, link: &Link) -> Result<Token, VaultError> {
         let Some(token) = self.current() else { return self.another(link, None).await };
         let now = Instant::now();
-        // Of a given token the vault says itself that it knows it no more.
+        // For a configured token, the vault itself reports that it is invalid.
         if self.can_replace() && token.ends.is_some_and(|end| end <= now) {
             return self.another(link, Some(&token)).await;
         }
@@ -123,8 +123,7 @@ impl Session {
         Ok(self.current().unwrap_or(token))
     }
 
-    /// True when the vault knows a token that it refused: it answers 403 to one that it does not know as well as to one that
-    /// may not.
+    /// True if the vault knows a rejected token. It answers 403 both for unknown tokens and for missing permissions.
     pub(crate) async fn is_known(&self, link: &Link, token: &Token) -> Result<bool, VaultError> {
         match self.look(link, token).await {
             Ok(_) | Err(VaultError::Denied { .. }) => Ok(true),
@@ -133,7 +132,7 @@ impl Session {
         }
     }
 
-    /// The token to try after this one was refused, or `None` where another would fare no better.
+    /// The token to try after a rejection; `None` if another one would not help.
     pub(crate) async fn after_refusal(&self, link: &Link, token: &Token) -> Result<Option<Token>, VaultError> {
         let is_known = self.is_known(link, token).await?;
         if is_known && token.got.elapsed() < YOUNG {
@@ -146,12 +145,12 @@ impl Session {
         }
     }
 
-    /// What the vault says of the token.
+    /// The vault's description of the token.
     pub(crate) async fn look(&self, link: &Link, token: &Token) -> Result<LookedUp, VaultError> {
         told(&link.ask(&look(), Some(token.text())).await?)
     }
 
-    /// Looks after the token for as long as it is polled.
+    /// Renews the token while this future is polled.
     pub(crate) async fn keep(&self, link: &Link) -> std::convert::Infallible {
         loop {
             let rest = match self.token(link).await {
@@ -175,7 +174,7 @@ impl Session {
         !matches!(self.auth, Auth::Token(_))
     }
 
-    /// Another token than the one that was seen. Of many who want one, one gets it and the others take it from there.
+    /// Gets another token than this one. Of several tasks, one gets it and the others use the result.
     async fn another(&self, link: &Link, seen: Option<&Token>) -> Result<Token, VaultError> {
         let asked = Instant::now();
         let mut turn = self.turn.lock().await;
@@ -213,7 +212,7 @@ impl Session {
             Auth::Token(text) => well_formed(text).map(|()| made(text.clone())),
             Auth::TokenFile(path) => {
                 let text = token_in(path)?;
-                // What was refused is refused again.
+                // The same token would be rejected again.
                 if seen.is_some_and(|seen| **seen.text == *text) {
                     return Err(VaultError::TokenInvalid);
                 }
@@ -229,7 +228,7 @@ impl Session {
         }
     }
 
-    /// Does what is due for a token, unless somebody does already. While it lives, a failure is no reason to fail.
+    /// Renews a token if it is due, unless another task does it. While the token is valid, a failure is not an error.
     async fn look_after(&self, link: &Link, token: &Token) {
         let Some((_, due)) = token.next else { return };
         if due == Due::Replace {
@@ -239,7 +238,7 @@ impl Session {
             return;
         }
         let Ok(_turn) = self.turn.try_lock() else { return };
-        // Somebody may have done it between the look and the lock.
+        // Another task may have done it meanwhile.
         if self.current().is_none_or(|current| current.number != token.number || current.next != token.next) {
             return;
         }
@@ -254,7 +253,7 @@ impl Session {
             Ok((lives, is_renewable)) => {
                 self.set(token.clone().living(lives, is_renewable, self.can_replace()));
             }
-            // A token that may not look at itself is used for as long as it is good.
+            // A token without permission to look itself up is used while it is valid.
             Err(VaultError::Denied { .. }) if !is_renewal => self.set(Token { next: None, ..token.clone() }),
             Err(_) => self.put_off(token),
         }
@@ -266,7 +265,7 @@ impl Session {
     }
 }
 
-/// A vault that does not know a token says so at once; one that finds no rule for it reports an error of its policy.
+/// A vault that does not know a token says so; otherwise it reports a missing policy.
 fn is_of_policy(answer: &Answer) -> bool {
     let words = answer.words();
     words.contains("1 error occurred") && !words.contains("invalid token")
@@ -279,7 +278,7 @@ fn look() -> Ask {
 fn told(answer: &Answer) -> Result<LookedUp, VaultError> {
     match answer.status {
         StatusCode::OK => Ok(answer.read::<Envelope<LookedUp>>()?.data),
-        // Some tokens may not even look at themselves.
+        // Some tokens may not even look themselves up.
         StatusCode::FORBIDDEN if is_of_policy(answer) => {
             let path = "auth/token/lookup-self";
             Err(VaultError::Denied { verb: "read", path: path.into(), rule: path.into() })
@@ -306,19 +305,19 @@ async fn login(link: &Link, role: &str, mount: &str, jwt: &str) -> Result<Grante
         return Ok(answer.read::<LoggedIn>()?.auth);
     }
     let mut words = answer.words();
-    // What the cluster told the vault is passed on as it is.
+    // The message is passed on, unless it repeats the cluster's token.
     if words.is_empty() || jwt.split('.').any(|part| part.len() > 3 && words.contains(part)) {
         words = answer.status.to_string();
     }
     Err(VaultError::LoginRefused { role: role.to_owned(), mount: mount.to_owned(), words })
 }
 
-/// The token that a file holds, with the white space around it taken off.
+/// The token in a file, without surrounding white space.
 fn token_in(path: &Path) -> Result<Zeroizing<String>, VaultError> {
     let wrong = |problem: String| VaultError::TokenFile { path: path.to_owned(), problem };
     let text = Zeroizing::new(std::fs::read(path).map_err(|error| wrong(error.to_string()))?);
-    let text = str::from_utf8(&text).map_err(|_| wrong("it is no text".into()))?.trim();
-    well_formed(text).map_err(|_| wrong("it is empty or holds characters that no token has".into()))?;
+    let text = str::from_utf8(&text).map_err(|_| wrong("it is not text".into()))?.trim();
+    well_formed(text).map_err(|_| wrong("it is empty, or contains characters that tokens do not have".into()))?;
     Ok(Zeroizing::new(text.to_owned()))
 }
 

@@ -1,4 +1,4 @@
-//! What can be asked of a vault.
+//! The operations of a vault.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,22 +14,22 @@ use crate::link::{Answer, Ask, Link};
 use crate::path::{PathTemplate, SecretPath};
 use crate::session::{Session, TokenState};
 
-/// How often a change is made anew because somebody else was faster.
+/// Maximum retries after conflicts with other writers.
 const MOST_CONFLICTS: usize = 8;
 
-/// How long is waited after the first conflict; it doubles.
+/// The delay after the first conflict, which doubles.
 const FIRST_WAIT: Duration = Duration::from_millis(5);
 
-/// What lies at a path, and the version to name when it is changed.
+/// The data at a path, with its version for the next write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Versioned {
-    /// Which version it is; the first is 1.
+    /// The version, from 1.
     pub version: u64,
     /// The fields.
     pub data: Fields,
 }
 
-/// A vault, and how one is known there. A clone is the same one, with the same token.
+/// A client of a vault. Clones share the token.
 #[derive(Clone)]
 pub struct Vault {
     inner: Arc<Inner>,
@@ -44,10 +44,10 @@ struct Inner {
 }
 
 impl Vault {
-    /// A vault by its settings. Nothing is sent yet.
+    /// Creates a client. Nothing is sent yet.
     ///
     /// # Errors
-    /// When a setting cannot be used: the address, the certificate, a mount.
+    /// If a setting is invalid: the address, the certificate, a mount.
     pub fn new(config: Config) -> Result<Self, VaultError> {
         let config = config.checked()?;
         let link = Link::new(&config)?;
@@ -55,27 +55,27 @@ impl Vault {
         Ok(Self { inner: Arc::new(Inner { link, session: Session::new(auth), mount, template, whole }) })
     }
 
-    /// Where secrets lie in it.
+    /// The path template of its secrets.
     pub fn template(&self) -> &PathTemplate {
         &self.inner.template
     }
 
-    /// What lies at a path, or `None` where nothing does or what did was deleted.
+    /// The data at a path; `None` if there is none or it was deleted.
     pub async fn read(&self, path: &SecretPath) -> Result<Option<Versioned>, VaultError> {
         let (version, data) = self.latest(path).await?;
         Ok(data.map(|data| Versioned { version, data }))
     }
 
-    /// Writes what is to lie at a path if it is at the version named, and gives the new version; 0 is where nothing ever lay.
+    /// Writes data if the path has this version, and returns the new version; 0 means that there was never any data.
     ///
     /// # Errors
-    /// [`VaultError::Conflict`] when it is at another version.
+    /// [`VaultError::Conflict`] if it has another version.
     pub async fn write(&self, path: &SecretPath, data: &Fields, version: u64) -> Result<u64, VaultError> {
         let written = self.in_time(self.inner.write(path, data, version)).await?;
         if let Written::At(version) = written {
             return Ok(version);
         }
-        // Of two attempts the first may have been done, its answer lost.
+        // The first of two attempts may have succeeded, with a lost answer.
         let conflict = VaultError::Conflict { path: path.to_string(), expected: version };
         if matches!(written, Written::Elsewhere { is_sure: true }) {
             return Err(conflict);
@@ -84,13 +84,13 @@ impl Vault {
         if now == version + 1 && found.as_ref() == Some(data) { Ok(now) } else { Err(conflict) }
     }
 
-    /// Changes what lies at a path, and gives the version it is then at. The change is made anew of what is found when
-    /// somebody else writes at the same time; where it changes nothing, nothing is written.
+    /// Changes the data at a path, and returns its version. After a conflict, the change is repeated on the new data.
+    /// If nothing changes, nothing is written.
     ///
     /// # Errors
-    /// [`VaultError::Conflict`] when others were faster nine times in a row.
+    /// [`VaultError::Conflict`] after nine conflicts in a row.
     pub async fn update(&self, path: &SecretPath, mut change: impl FnMut(&mut Fields)) -> Result<u64, VaultError> {
-        // Those who write at the same time do not come back at the same time.
+        // Random delays keep concurrent writers apart.
         let mut waits =
             ExponentialBuilder::new().with_min_delay(FIRST_WAIT).with_max_times(MOST_CONFLICTS).with_jitter().build();
         loop {
@@ -110,7 +110,7 @@ impl Vault {
         }
     }
 
-    /// Removes all that ever lay at a path, every version. Nothing there is no error.
+    /// Deletes all versions of the data at a path. A missing path is not an error.
     pub async fn delete(&self, path: &SecretPath) -> Result<(), VaultError> {
         let ask = self.inner.of("metadata", path, Method::DELETE);
         let answer = self.in_time(self.inner.ask(&ask, "delete", "metadata", path)).await?;
@@ -120,8 +120,8 @@ impl Vault {
         }
     }
 
-    /// The names in a folder, those of folders in it with a `/` at their end. What was deleted at all its versions is not
-    /// among them; what the older system deleted, which leaves its versions, is.
+    /// The names in a folder; those of subfolders end with `/`. Data whose versions were all deleted is not listed.
+    /// Data that the older system deleted is listed, because its versions remain.
     pub async fn list(&self, folder: &SecretPath) -> Result<Vec<String>, VaultError> {
         let ask = self.inner.of("metadata", folder, Method::GET).query("list=true");
         let answer = self.in_time(self.inner.ask(&ask, "list", "metadata", folder)).await?;
@@ -132,7 +132,7 @@ impl Vault {
         }
     }
 
-    /// How the vault is. No token is needed.
+    /// The state of the vault. No token is needed.
     pub async fn health(&self) -> Result<Health, VaultError> {
         let answer = self.in_time(self.inner.link.ask(&Ask::health(), None)).await?;
         match answer.status {
@@ -141,7 +141,7 @@ impl Vault {
         }
     }
 
-    /// How the token is, after a login where one is due.
+    /// The state of the token, after a login if necessary.
     pub async fn token(&self) -> Result<TokenState, VaultError> {
         let Inner { link, session, .. } = &*self.inner;
         self.in_time(async {
@@ -158,14 +158,14 @@ impl Vault {
         .await
     }
 
-    /// Keeps the token alive for as long as the future is polled, and logs in ahead of the first request where that is how
-    /// one gets in. A server runs it beside all else; a command that is soon over needs none: every request renews a token
-    /// that has lived two thirds of its time.
+    /// Keeps the token alive while this future is polled, and logs in before the first request if necessary. A server
+    /// runs it in the background. A short command does not need it, because each request renews a token after two
+    /// thirds of its lifetime.
     pub async fn keep_token(&self) -> std::convert::Infallible {
         self.inner.session.keep(&self.inner.link).await
     }
 
-    /// The version a path is at, 0 where nothing ever lay, and what lies there unless it was deleted.
+    /// The version of a path, 0 if there was never any data, and the data unless it was deleted.
     async fn latest(&self, path: &SecretPath) -> Result<(u64, Option<Fields>), VaultError> {
         let ask = self.inner.of("data", path, Method::GET);
         let answer = self.in_time(self.inner.ask(&ask, "read", "data", path)).await?;
@@ -174,7 +174,7 @@ impl Vault {
                 let Envelope { data: Stored { data, metadata } } = answer.read()?;
                 Ok((metadata.version, data))
             }
-            // A version that was deleted has no data, but a number that the next write has to name.
+            // A deleted version has no data, but a number that the next write needs.
             StatusCode::NOT_FOUND => match answer.read::<Envelope<Stored>>() {
                 Ok(Envelope { data: Stored { metadata, .. } }) => Ok((metadata.version, None)),
                 Err(_) if answer.is_of_a_vault() && answer.words().is_empty() => Ok((0, None)),
@@ -196,11 +196,11 @@ impl fmt::Debug for Vault {
     }
 }
 
-/// What became of a write.
+/// The result of a write.
 enum Written {
-    /// It is at this version now.
+    /// It succeeded with this version.
     At(u64),
-    /// It is at another version than was named; not sure means that an earlier attempt may be why.
+    /// The path has another version. If not sure, an earlier attempt may be the reason.
     Elsewhere { is_sure: bool },
 }
 
@@ -212,12 +212,12 @@ impl Inner {
     async fn write(&self, path: &SecretPath, data: &Fields, version: u64) -> Result<Written, VaultError> {
         let body = Write { data, options: Expected { cas: version } };
         let ask = self.of("data", path, Method::POST).body(&body, data.most_bytes() + 128)?;
-        // Which of the two lacks depends on whether something lies there; a policy for one without the other is rare.
+        // The missing capability depends on whether the path exists. Policies with only one of the two are rare.
         let verb = if version == 0 { "create" } else { "update" };
         let answer = self.ask(&ask, verb, "data", path).await?;
         match answer.status {
             StatusCode::OK => Ok(Written::At(answer.read::<Envelope<Version>>()?.data.version)),
-            // An engine of version 1 takes it, at a path of another name.
+            // An engine of version 1 accepts it at another path.
             StatusCode::NO_CONTENT => Err(VaultError::NoEngine { mount: self.mount.clone() }),
             StatusCode::BAD_REQUEST if answer.words().contains("did not match the current version") => {
                 Ok(Written::Elsewhere { is_sure: answer.attempts == 1 })
@@ -226,7 +226,7 @@ impl Inner {
         }
     }
 
-    /// Asks with a token, and once more with another where this one is refused.
+    /// Sends a request with the token, and once more with another one if it is rejected.
     async fn ask(&self, ask: &Ask, verb: &'static str, kind: &str, path: &SecretPath) -> Result<Answer, VaultError> {
         let Self { link, session, .. } = self;
         let token = session.token(link).await?;
@@ -243,11 +243,11 @@ impl Inner {
         if self.is_refused(&second)? {
             return Err(if session.is_known(link, &token).await? { denied() } else { VaultError::TokenInvalid });
         }
-        // What was refused was not done, but an attempt before it may have been.
+        // The rejected attempt did nothing, but an earlier one may have.
         Ok(Answer { attempts: first.attempts + second.attempts - 1, ..second })
     }
 
-    /// True for the answer to a token that is unknown or may not. What stands before a vault refuses in other words.
+    /// True if the token is unknown or lacks permission. A proxy before the vault answers in another form.
     fn is_refused(&self, answer: &Answer) -> Result<bool, VaultError> {
         match answer.status {
             StatusCode::FORBIDDEN if !answer.is_of_a_vault() => Err(self.refusal(answer, false)),
@@ -255,15 +255,15 @@ impl Inner {
         }
     }
 
-    /// What an answer says that is none of those a route knows. Words are left out where they might repeat what was sent.
+    /// The error for an unexpected answer. The message is left out if it could repeat sent data.
     fn refusal(&self, answer: &Answer, with_words: bool) -> VaultError {
         if !answer.is_of_a_vault() {
-            return VaultError::BadAnswer { problem: "it is of another form" };
+            return VaultError::BadAnswer { problem: "it has another shape" };
         }
         if matches!(answer.status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) {
             return VaultError::NoEngine { mount: self.mount.clone() };
         }
-        let words = if with_words { answer.words() } else { "what it says is not shown".into() };
+        let words = if with_words { answer.words() } else { "its content is not shown".into() };
         VaultError::Refused { status: answer.status.as_u16(), words }
     }
 }

@@ -1,20 +1,20 @@
-//! The weights of the sentence encoder, in a crate of their own: whoever changes the engine does not compile them again.
+//! The weights of the sentence encoder, in a separate crate so that they are rarely recompiled.
 //!
-//! `make.py` beside it makes the file, and says what is in it.
+//! `make.py` beside it creates the file and documents its format.
 
-/// Aligned to a page, so that the layers of the net begin at one.
+/// Aligned to a page, so that the layers of the network begin at one.
 #[repr(C, align(4096))]
 struct Page<T: ?Sized>(T);
 
 static MINILM: &Page<[u8]> = &Page(*include_bytes!("../minilm.bin"));
 
-/// The weights of all-MiniLM-L6-v2. They lie in the program's own pages, which all processes that run it share.
+/// The weights of all-MiniLM-L6-v2, in the program's own pages, which all its processes share.
 pub fn minilm() -> &'static [u8] {
     &MINILM.0
 }
 
-/// Gives back the pages of the weights that this process has read. They stay in the system's cache: whoever reads them
-/// again finds them there, a page at a time.
+/// Releases the pages of the weights that this process has read. They stay in the system's cache and are read again
+/// from there.
 #[cfg(unix)]
 #[expect(unsafe_code, reason = "one call of the C library")]
 pub fn rest() {
@@ -22,15 +22,15 @@ pub fn rest() {
     unsafe extern "C" {
         fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
     }
-    /// The same number on Linux, macOS and the BSDs.
+    /// The same value on Linux, macOS and the BSDs.
     const DONTNEED: c_int = 4;
     let weights = minilm();
-    // SAFETY: the pages are a map of the program's file that nobody writes to; dropped, they are read from there again.
-    // The length ends before the last page of the weights. Where pages are so large that the begin is not at one, the
-    // call fails and nothing happens.
+    // SAFETY: the pages are a read-only map of the program's file, so dropped pages are read from there again. The
+    // length ends before the last page of the weights. If pages are larger than the alignment, the call fails without
+    // effect.
     unsafe { madvise(weights.as_ptr().cast_mut().cast(), weights.len() & !0xffff, DONTNEED) };
 }
 
-/// Gives back the pages of the weights where the system can take them.
+/// Releases the pages of the weights, where the system supports it.
 #[cfg(not(unix))]
 pub fn rest() {}

@@ -1,4 +1,4 @@
-//! Claude Haiku as judge, through the installed client: no hooks, no tools, no servers, no session of its own.
+//! Claude Haiku as extractor, through the installed client, which runs without hooks, tools, servers and a session.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -10,12 +10,12 @@ use tokio::process::Command;
 
 use crate::extracted_memory::{ExtractorError, Means, Verdict, Window, block_on, object_in};
 
-/// Set for every program that a judge starts. A hook that sees it does nothing: a judge's child never runs hooks of
-/// ours.
+/// Set for every program that an extractor starts. A hook that sees this variable does nothing, so the extractor's
+/// program never runs Tessera's hooks.
 pub const CHILD: &str = "TESSERA_CHILD";
 const PATIENCE: Duration = Duration::from_mins(1);
-/// What a hook's environment tells of the session around it, whose judge's is another, and keys that are none of its
-/// business.
+/// Variables that the extractor's client must not inherit: they describe the session around the hook, or contain keys
+/// that it does not need.
 const NOT_ITS_OWN: [&str; 16] = [
     "CLAUDECODE",
     "CLAUDE_CODE_SESSION_ID",
@@ -80,12 +80,12 @@ async fn run(program: &Path, window: &Window<'_>, dir: &Path) -> Result<Vec<u8>,
         drop(stdin);
         child.wait_with_output().await.map_err(failed)
     };
-    // Dropping the child kills it.
+    // Dropping the child process kills it.
     let output = tokio::time::timeout(PATIENCE, exchange).await.map_err(|_| ExtractorError::TimedOut(PATIENCE))??;
     Ok(output.stdout)
 }
 
-/// Where the client may be: the one that runs, then the search path, then where its installer puts it.
+/// The possible paths of the client: the running one, then the search path, then the directory of its installer.
 pub(crate) fn programs(
     running: Option<&Path>,
     search_path: Option<&std::ffi::OsStr>,

@@ -1,4 +1,4 @@
-//! What a judge is asked, and what it may answer.
+//! The request to an extractor, and its valid answers.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use tessera_tables::names;
 
 use crate::transcript::Turn;
 
-/// What judges need of the world.
+/// The resources of extractors.
 #[derive(Debug, Clone)]
 pub(crate) struct Means {
-    /// Where Ollama listens.
+    /// The address of Ollama.
     pub(crate) ollama: String,
     /// The Claude Code programs to try.
     pub(crate) claude: Vec<PathBuf>,
@@ -22,17 +22,17 @@ pub(crate) struct Means {
     pub(crate) neutral_dir: PathBuf,
 }
 
-/// Turns to judge.
+/// The turns from which memories are extracted.
 pub(crate) struct Window<'a> {
-    /// Oldest first. One, or five for a deep look.
+    /// Oldest first. One turn, or five for a deep extraction.
     pub(crate) turns: &'a [Turn],
-    /// True for a deep look, which also asks for what was found out.
+    /// True for a deep extraction, which also asks for discoveries.
     pub(crate) is_deep: bool,
-    /// Memories that could be changed by what was said: ID and text.
+    /// Memories that the turns may change: ID and text.
     pub(crate) known: &'a [(ShortId, String)],
 }
 
-/// What a judge found, and what it cost.
+/// The result of an extractor, and its cost.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Verdict {
     pub(crate) extracted_memories: Vec<ExtractedMemory>,
@@ -40,31 +40,31 @@ pub(crate) struct Verdict {
     pub(crate) output_tokens: u64,
 }
 
-/// Why a judge did not answer.
+/// The reasons why an extractor does not answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ExtractorError {
-    #[error("is not here")]
+    #[error("is not available")]
     Absent,
     #[error("took longer than {} s", .0.as_secs())]
     TimedOut(Duration),
     #[error("cannot be reached: {0}")]
     Unreachable(String),
-    #[error("did not give the JSON it was asked for")]
+    #[error("did not return the requested JSON")]
     Malformed { input_tokens: u64, output_tokens: u64 },
 }
 
-/// Something worth keeping.
+/// A text worth remembering.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ExtractedMemory {
     pub(crate) kind: ExtractedKind,
-    /// A statement that stands by itself.
+    /// A self-contained statement.
     pub(crate) content: String,
     pub(crate) importance: Importance,
     pub(crate) tags: Vec<Tag>,
     pub(crate) keywords: Vec<String>,
-    /// The memory that it replaces, by the judge's word.
+    /// The memory that it replaces, according to the extractor.
     pub(crate) supersedes: Option<ShortId>,
-    /// What it says no longer holds, in the person's words.
+    /// The statement that no longer holds, in the user's words.
     pub(crate) replaces: Option<String>,
 }
 
@@ -102,16 +102,16 @@ impl ExtractedKind {
     }
 }
 
-/// Lessons of one window, at most.
+/// Maximum number of memories from one window.
 pub(crate) const MOST_LESSONS: usize = 5;
-/// Characters of a lesson, of one turn and of a deep look.
+/// Maximum characters of a memory, from one turn and from a deep extraction.
 const LONGEST: usize = 300;
 const LONGEST_DEEP: usize = 500;
-/// Characters of a keyword: more than the store takes for one is no word.
+/// Maximum characters of a keyword. The store rejects longer ones.
 const LONGEST_WORD: usize = 100;
-/// Characters of what a judge reads.
+/// Maximum characters of the text for an extractor.
 const MOST_READ: usize = 8_000;
-/// Tokens that an answer may have.
+/// Maximum tokens of an answer.
 pub(crate) const MOST_ANSWERED: u64 = 700;
 
 impl Window<'_> {
@@ -133,7 +133,7 @@ impl Window<'_> {
         )
     }
 
-    /// What a model reads.
+    /// The text for a model.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         if !self.known.is_empty() {
@@ -150,7 +150,7 @@ impl Window<'_> {
         text
     }
 
-    /// The shape of the answer.
+    /// The JSON schema of the answer.
     pub(crate) fn schema(&self) -> Value {
         let kinds = ExtractedKind::ALL.iter().take(if self.is_deep { 7 } else { 4 });
         let kinds: Vec<&str> = kinds.map(|kind| kind.as_str()).collect();
@@ -172,8 +172,7 @@ impl Window<'_> {
         })
     }
 
-    /// The lessons of a model's answer; what does not keep to the contract is left out. `None` when
-    /// nothing does.
+    /// The memories in a model's answer, without invalid ones. `None` if all are invalid.
     pub(crate) fn lessons_of(&self, answer: &Value) -> Option<Vec<ExtractedMemory>> {
         let events = answer.get("events")?.as_array()?;
         Some(events.iter().filter_map(|event| self.lesson(event)).take(MOST_LESSONS).collect())
@@ -210,13 +209,13 @@ impl Window<'_> {
     }
 }
 
-/// The JSON object in a model's answer, with or without a fence around it.
+/// The JSON object in a model's answer, which may be in a code fence.
 pub(crate) fn object_in(answer: &str) -> Option<Value> {
     let (start, end) = (answer.find('{')?, answer.rfind('}')?);
     serde_json::from_str(answer.get(start..=end)?).ok()
 }
 
-/// Runs a future to its end; the only place where the worker needs a runtime.
+/// Runs a future to its end. Only here does the worker need a runtime.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, ExtractorError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     Ok(runtime.map_err(|error| ExtractorError::Unreachable(error.to_string()))?.block_on(future))

@@ -1,4 +1,4 @@
-//! The judges: from what was said to the lessons in it. A chain of them, the free one last.
+//! The extractors, which get memories from turns. They form a chain; the last one is free of cost.
 
 use tessera_hooks::ExtractorChoice;
 use tessera_tables::names;
@@ -7,7 +7,7 @@ use crate::extracted_memory::{ExtractorError, Means, Verdict, Window};
 use crate::{claude, heuristic, ollama};
 
 names! {
-/// One link of the chain.
+/// One extractor of the chain.
 pub(crate) enum Extractor {
     Heuristic = "heuristic",
     Ollama = "ollama",
@@ -16,7 +16,7 @@ pub(crate) enum Extractor {
 }
 
 impl Extractor {
-    /// Who is asked, in this order, until one answers.
+    /// The extractors in the order in which they are asked until one answers.
     pub(crate) fn chain(choice: ExtractorChoice) -> &'static [Extractor] {
         match choice {
             ExtractorChoice::Off => &[],
@@ -27,12 +27,12 @@ impl Extractor {
         }
     }
 
-    /// True when its tokens are counted and bounded.
+    /// True if its tokens are counted and limited.
     pub(crate) fn is_model(self) -> bool {
         self != Self::Heuristic
     }
 
-    /// Asks for the lessons of a window.
+    /// Extracts the memories of a window.
     pub(crate) fn ask(self, window: &Window<'_>, means: &Means) -> Result<Verdict, ExtractorError> {
         match self {
             Self::Heuristic => {

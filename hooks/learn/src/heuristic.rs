@@ -1,7 +1,6 @@
-//! The free judge: sentences of a person that state a lasting preference, correction or decision.
+//! The free extractor: it finds sentences in which a person states a lasting preference, correction or decision.
 //!
-//! It errs on the side of silence: a question, a request, a condition, or anything about this one time
-//! is not a lesson.
+//! If in doubt, it extracts nothing: a question, a request, a condition, or a sentence about only this time is skipped.
 
 use std::sync::LazyLock;
 
@@ -12,9 +11,9 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::extracted_memory::{ExtractedKind, ExtractedMemory, MOST_LESSONS, Window};
 use tessera_desk::screen::holds_credential;
 
-/// Characters of a sentence that can be a lesson.
+/// The length of an extractable sentence in characters.
 const LENGTH: std::ops::RangeInclusive<usize> = 10..=300;
-/// Words that carry meaning, at least.
+/// Minimum number of content words.
 const FEWEST_WORDS: usize = 2;
 
 macro_rules! pattern {
@@ -24,7 +23,7 @@ macro_rules! pattern {
     };
 }
 
-// What people put before the point.
+// Phrases before the statement.
 pattern!(
     OPENING,
     r"(?i)^(?:(?:please|also|and|but|so|well|ok|okay|btw|by the way|hey|hi|fyi|note|thanks|yes|yeah|great|cool|for the record)\b[,:.!]*\s+)+"
@@ -67,7 +66,7 @@ pattern!(
     r"|use [\w@/.+-]+(?: [\w@/.+-]+)?,? (?:instead of|not|rather than|and not) ",
     r")"
 );
-// This one time, a condition, a request: not lasting.
+// Signs that a sentence is not lasting: only this time, a condition, or a request.
 pattern!(
     PASSING,
     r"(?i)\b(?:for now|just this (?:once|time)|this time|temporarily|today|tonight|tomorrow|for this (?:one|task|file|pr|commit|test|change|branch)|",
@@ -82,8 +81,8 @@ pattern!(
     r"(?i)\b(?:instead of|rather than|no longer(?: (?:use|like|want|prefer))?|(?:switch(?:ed)?|mov(?:ed|ing)|migrat(?:ed|ing)) (?:away )?from|replac(?:ed|es|ing)|dropped|over|and not|, not)\s+(?P<old>[\w@#/.+-]+(?: [\w@#/.+-]+)?)"
 );
 
-/// True for a remark of the person about themselves on a few days: it is kept for a while alone. A rule, a wish, a
-/// decision or anything about the work is not one.
+/// True for a remark of a person about themselves that concerns only a few days. It expires. Rules, wishes, decisions
+/// and anything about the work are not such remarks.
 pub(crate) fn is_passing(lesson: &ExtractedMemory) -> bool {
     pattern!(ABOUT_ME, r"(?i)^(?:user|i|i'm|i’m|i am|i'll|i’ll|i have|i've|i’ve|my)\b");
     pattern!(
@@ -95,7 +94,7 @@ pub(crate) fn is_passing(lesson: &ExtractedMemory) -> bool {
     lesson.kind == ExtractedKind::Fact && ABOUT_ME.is_match(said) && FEW_DAYS.is_match(said) && !LASTING.is_match(said)
 }
 
-/// The lessons of a window: those of its turns.
+/// The memories in all turns of a window.
 pub(crate) fn extracted_memories(window: &Window<'_>) -> Vec<ExtractedMemory> {
     let mut found: Vec<ExtractedMemory> = Vec::new();
     for turn in window.turns {
@@ -110,7 +109,7 @@ pub(crate) fn extracted_memories(window: &Window<'_>) -> Vec<ExtractedMemory> {
     found
 }
 
-/// Sentences, cut at line ends too.
+/// Sentences; a line break also ends one.
 fn sentences(text: &str) -> Vec<String> {
     let whole = |line: &str| line.unicode_sentences().map(|sentence| sentence.trim().to_owned()).collect::<Vec<_>>();
     text.lines().map(|line| line.trim_start_matches(['-', '*', '>', ' ', '\t'])).flat_map(whole).collect()
@@ -165,18 +164,18 @@ fn capitalised(point: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// What a person asks to be taken back.
+/// What a person asks to forget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Retraction {
     /// Nothing.
     Nothing,
-    /// What they said in this turn is not to be kept.
+    /// The statements of this turn.
     ThisTurn,
-    /// What was learned last is to be forgotten.
+    /// The memories learned last.
     TheLast,
 }
 
-/// Reads "forget that" and "don't remember this".
+/// Recognises "forget that" and "don't remember this".
 pub(crate) fn taken_back(user: &str) -> Retraction {
     pattern!(
         FORGET,
@@ -194,7 +193,7 @@ pub(crate) fn taken_back(user: &str) -> Retraction {
     if NOT_FORGET.is_match(user) {
         return Retraction::Nothing;
     }
-    // Words before it are what is meant; alone, it means what came before this turn.
+    // The words before it say what to forget. Without such words, it means the turn before.
     let before = user.get(..found.start()).unwrap_or("");
     let says_something = sentences(before).iter().any(|sentence| lesson(sentence).is_some());
     if says_something { Retraction::ThisTurn } else { Retraction::TheLast }

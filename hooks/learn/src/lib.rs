@@ -1,8 +1,8 @@
-//! Learning: what a person said that will matter in later sessions, kept without being asked.
+//! Learning: remembers statements of a person that will matter in later sessions, without a request.
 //!
-//! The Stop hook only leaves a [job](tessera_desk::queue::Job); one detached worker a machine ([`drain`]) reads the
-//! person's turns, has a judge pick what lasts, and reconciles it with what is known. Tool output, injected
-//! context and credentials are never looked at.
+//! The Stop hook only writes a [job](tessera_desk::queue::Job). One detached worker per machine ([`drain`]) reads the
+//! person's turns, has an extractor select lasting statements, and reconciles them with the existing memories. It never
+//! reads tool output, injected context or credentials.
 
 mod claude;
 mod extracted_memory;

@@ -1,4 +1,4 @@
-//! A small model on this machine as judge.
+//! A small local model as extractor.
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 
 use crate::extracted_memory::{ExtractorError, MOST_ANSWERED, Means, Verdict, Window, block_on, object_in};
 
-/// Models that are small and good enough, in the order they are tried.
+/// Small models of sufficient quality, in the order in which they are tried.
 const MODELS: [&str; 4] = ["qwen2.5:3b", "llama3.2:3b", "gemma2:2b", "phi3:mini"];
 const PATIENCE: Duration = Duration::from_secs(30);
 const CONNECT: Duration = Duration::from_millis(500);
 
-/// Asks the first of the models that is installed and answers.
+/// Asks the first installed model that answers.
 pub(crate) fn ask(window: &Window<'_>, means: &Means) -> Result<Verdict, ExtractorError> {
     block_on(asked(window, &means.ollama))?
 }
 
 async fn asked(window: &Window<'_>, address: &str) -> Result<Verdict, ExtractorError> {
     let unreachable = |error: reqwest::Error| ExtractorError::Unreachable(error.without_url().to_string());
-    // Ollama may stand behind TLS. Whoever installed a provider before was as right.
+    // Ollama may use TLS. An error means that a provider was already installed, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client =
         Client::builder().connect_timeout(CONNECT).timeout(PATIENCE).no_proxy().build().map_err(unreachable)?;

@@ -1,4 +1,4 @@
-//! From a lesson to the store: the same fact is counted as used, a changed one replaces the old one.
+//! Reconciles an extracted memory with the store: a known fact counts as used, a changed fact replaces the old one.
 
 use std::collections::BTreeSet;
 
@@ -16,27 +16,27 @@ use crate::extractor::Extractor;
 use crate::heuristic::is_passing;
 use crate::transcript::Turn;
 
-/// What became of a lesson.
+/// The result for an extracted memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It is a new memory.
+    /// A new memory was stored.
     Stored,
-    /// It was known.
+    /// It was already known.
     Known,
 }
 
-/// Memories that a lesson is compared with.
+/// Maximum number of memories to compare with.
 const MOST_COMPARED: u32 = 8;
-/// What a passing remark weighs, and for how many days after it was said it is shown.
+/// The importance of a short-lived remark. It expires after this number of days.
 const PASSING_IMPORTANCE: Importance = Importance::from_percent(20);
 const PASSING_DAYS: i64 = 30;
-/// Share of common words from which on one text can say what another says.
+/// Minimum share of common words for two texts to say the same.
 const SAME: f64 = 0.6;
-/// Words of a statement that are not what it is about.
+/// Words of a statement that do not belong to its subject.
 const FRAME: &str = "user prefer preferred use using like want always never now instead actually decided switched moved \
      migrated changed replaced dropped longer anymore please go going new keep make";
 
-/// Stores a lesson, or counts what is known as used.
+/// Stores an extracted memory, or counts the known memory as used.
 pub(crate) fn reconcile(
     store: &mut Store,
     lesson: &ExtractedMemory,
@@ -53,7 +53,7 @@ pub(crate) fn reconcile(
         }
     }
     let said = turn.at.unwrap_or(job.at);
-    // A copied transcript says it once more, and the person forgot it since.
+    // A copied transcript repeats the statement, but the person has deleted that memory since.
     if store.was_forgotten_after(&lesson.content, &scope, said)? {
         return Ok(Outcome::Known);
     }
@@ -72,34 +72,34 @@ pub(crate) fn reconcile(
         scope: Some(scope),
         created: Some(said),
         expires: is_passing.then(|| said.plus_days(PASSING_DAYS)),
-        // It could come from somewhere else after all: the user accepts it before it is injected automatically.
+        // The text may come from another source, so the user must accept it before it is injected automatically.
         vouched: runs_something(&lesson.content).then_some(Trust::Foreign),
         supersedes: replaced.map(|memory| MemoryRef::Id(memory.id)),
         ..Remember::default()
     };
     let stored = match Desk::new(store, &caller(job)).perform(lesson) {
-        // The person wants no text with a credential kept: there is nothing to learn from it, now or later.
+        // The user wants no texts with credentials, so nothing is learned from this one.
         Err(StoreError::Credential { .. }) => return Ok(Outcome::Known),
-        // A plugin wants it not kept, and its log says so.
+        // A plugin rejected it; the plugin log says so.
         Err(StoreError::Refused { .. }) => return Ok(Outcome::Known),
         stored => stored?,
     };
     Ok(if stored.existed { Outcome::Known } else { Outcome::Stored })
 }
 
-/// The worker, speaking for the session that it learned from.
+/// The worker as caller, on behalf of the session from which it learned.
 fn caller(job: &Job) -> Caller {
     let project = job.cwd.as_ref().map(|dir| Project { scope: job.scope.clone(), dir: dir.clone() });
     let (session, client) = (Some(job.session.clone()), Some("claude-code".into()));
     Caller { session, client, project, ..Caller::new(Origin::AutoLearn) }
 }
 
-/// True for what is the person's own: a teammate's words, or the other text of a conflict, are not what they say.
+/// True for the person's own memories. A teammate's memory or a conflict copy is not one.
 fn is_own(memory: &Memory) -> bool {
     memory.share.is_none() && memory.conflict_of.is_none()
 }
 
-/// A person's preferences go with them; what was decided or found out belongs to the project.
+/// Preferences are global; decisions and discoveries belong to the project.
 fn scope_of(lesson: &ExtractedMemory, project: &Scope) -> Scope {
     let here = ["this project", "this repo", "this codebase", "our tests", "here we", "here, we"];
     let folded = lesson.content.to_lowercase();
@@ -107,7 +107,7 @@ fn scope_of(lesson: &ExtractedMemory, project: &Scope) -> Scope {
     if is_personal { Scope::Global } else { project.clone() }
 }
 
-/// Memories that could say the same, or that it could change.
+/// Memories that may say the same, or that the extracted memory may change.
 pub(crate) fn near(store: &mut Store, lesson: &ExtractedMemory, scope: &Scope) -> Result<Vec<Memory>, StoreError> {
     let query = format!("{} {}", lesson.content, lesson.replaces.as_deref().unwrap_or(""));
     let mut near = similar(store, &query, scope)?;
@@ -119,7 +119,7 @@ pub(crate) fn near(store: &mut Store, lesson: &ExtractedMemory, scope: &Scope) -
     Ok(near)
 }
 
-/// Live memories of a scope and of every project that are near a text.
+/// Active memories of a scope and global ones that are similar to a text.
 pub(crate) fn similar(store: &mut Store, text: &str, scope: &Scope) -> Result<Vec<Memory>, StoreError> {
     let request = RecallRequest {
         limit: MOST_COMPARED,
@@ -135,7 +135,7 @@ pub(crate) fn similar(store: &mut Store, text: &str, scope: &Scope) -> Result<Ve
     Ok(memories)
 }
 
-/// True when `known` already says everything that `new` says, in the same order and with the same sense.
+/// True if `known` already contains everything that `new` says, in the same order and with the same meaning.
 fn says(known: &str, new: &str) -> bool {
     let (known_words, new_words) = (words(known), words(new));
     let common = new_words.iter().filter(|word| known_words.contains(word)).count();
@@ -146,7 +146,7 @@ fn says(known: &str, new: &str) -> bool {
         && common as f64 >= SAME * all as f64
 }
 
-/// Words that carry meaning, in order; who it is about does not.
+/// Content words in order, without the person.
 fn words(text: &str) -> Vec<String> {
     let tokens = tokenize(text).into_iter();
     let telling = tokens.filter(|token| !matches!(token.kind, TokenKind::Stop | TokenKind::Compound));
@@ -168,8 +168,8 @@ fn is_negative(text: &str) -> bool {
         == 1
 }
 
-/// The memory that a lesson replaces: the one the judge named; the shorter form of the same statement;
-/// or, where the person said that something changed, the one that is about the same.
+/// The memory that an extracted one replaces: the memory that the extractor named; or a shorter form of the same
+/// statement; or, if the person said that something changed, the memory about the same subject.
 fn replaced_by<'a>(lesson: &ExtractedMemory, near: &'a [Memory]) -> Option<&'a Memory> {
     if let Some(short_id) = lesson.supersedes {
         return near.iter().find(|memory| memory.short_id == short_id);
@@ -191,20 +191,20 @@ fn replaced_by<'a>(lesson: &ExtractedMemory, near: &'a [Memory]) -> Option<&'a M
     })
 }
 
-/// What a statement is about: its words without the frame around them.
+/// The subject of a statement: its words without phrases such as "I prefer".
 fn subject(text: &str) -> BTreeSet<String> {
     let frame: BTreeSet<String> = words(FRAME).into_iter().collect();
     words(text).into_iter().filter(|word| !frame.contains(word)).collect()
 }
 
-/// Forgets what was learned from the turn before: what was said earlier is not what a person takes back.
+/// Deletes what was learned from the turn before. A person does not mean earlier turns.
 pub(crate) fn take_back(store: &mut Store, job: &Job, before: Option<&Turn>) -> Result<usize, StoreError> {
     let Some(before) = before else { return Ok(0) };
     let mut learned = Vec::new();
     for short_id in store.of_session(&job.session, 200)? {
         learned.extend(store.get(MemoryRef::ShortId(short_id))?.filter(|memory| memory.origin == Origin::AutoLearn));
     }
-    // Where a client writes no times, the words tell.
+    // If a client writes no times, the words decide.
     let is_of_it = |memory: &&Memory| match before.at {
         Some(said) => memory.created == said,
         None => is_subsequence(&words(&memory.content), &words(&before.user)),
@@ -214,15 +214,15 @@ pub(crate) fn take_back(store: &mut Store, job: &Job, before: Option<&Turn>) -> 
     if ids.is_empty() {
         return Ok(0);
     }
-    let forget = Forget { ids, erase: Erase::Soft, reason: Some("the person took it back".into()) };
+    let forget = Forget { ids, erase: Erase::Soft, reason: Some("the user took it back".into()) };
     match Desk::new(store, &caller(job)).perform(forget) {
-        // A plugin wants it kept, and its log says so.
+        // A plugin rejected the deletion; the plugin log says so.
         Err(StoreError::Refused { .. }) => Ok(0),
         gone => Ok(gone?.forgotten.len()),
     }
 }
 
-/// IDs and texts that a model is shown as known.
+/// IDs and texts that the model sees as known.
 pub(crate) fn known(store: &mut Store, text: &str, scope: &Scope) -> Result<Vec<(ShortId, String)>, StoreError> {
     let near = similar(store, text, scope)?;
     let shown = |memory: Memory| (memory.short_id, memory.content.chars().take(300).collect());
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(say("I prefer spaces for indentation", short_id(1)), Outcome::Stored);
         assert_eq!(say("I prefer tabs for indentation", short_id(2)), Outcome::Stored);
         assert_eq!(say("I prefer tabs for indentation", None), Outcome::Known);
-        // A judge may name what was replaced long ago: that it says so is not to be known.
+        // An extractor may name a memory that was replaced long ago. Then the statement still counts as new.
         assert_eq!(say("I prefer spaces for indentation", short_id(1)), Outcome::Stored);
         let best = similar(&mut store, "tabs or spaces for indentation?", &Scope::Global).unwrap();
         assert!(best.iter().any(|memory| memory.content == "I prefer spaces for indentation"));
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(learned(&mut store, &remark).1, "2026-12-20".parse().ok());
         let lasting = lesson("The staging server is called heron", ExtractedKind::Fact, None);
         assert_eq!(learned(&mut store, &lasting).1, None);
-        // Whoever brings a remark back keeps it.
+        // A person who restores a remark wants to keep it.
         let own = store.get(MemoryRef::ShortId(ShortId::try_from(1).unwrap())).unwrap().unwrap();
         let forever = tessera_engine::Patch { expires: Some(None), ..Default::default() };
         store.update(MemoryRef::Id(own.id), &forever, &Actor::default()).unwrap();

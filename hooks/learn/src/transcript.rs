@@ -1,4 +1,4 @@
-//! A client's transcript, read for what the person said: JSON lines of many kinds, most of them not ours.
+//! Reads a client's transcript for the person's statements. It consists of JSON lines of many kinds; most are skipped.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -14,24 +14,24 @@ use tessera_desk::json::whole_characters;
 use tessera_desk::screen::screened;
 use tessera_hooks::said::own_statements;
 
-/// What a person said, and what was answered.
+/// A person's statement and the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Turn {
-    /// The client's name for the row.
+    /// The client's ID of the row.
     pub(crate) id: String,
-    /// When it was said.
+    /// The time of the statement.
     pub(crate) at: Option<Timestamp>,
-    /// The person's own words: no code, no pasted output, no credentials.
+    /// The person's own words, without code, pasted output and credentials.
     pub(crate) user: String,
     /// The assistant's words.
     pub(crate) assistant: String,
 }
 
-/// Bytes of a transcript that are read: its end.
+/// The bytes read from the end of a transcript.
 const MOST_BYTES: u64 = 8 * 1024 * 1024;
-/// Bytes of one line; a longer one is a tool's output.
+/// Maximum bytes of one line. A longer line is tool output.
 const LONGEST_LINE: u64 = 1024 * 1024;
-/// Characters kept of what was said, and of what was answered.
+/// Maximum kept characters of a statement, and of an answer.
 const MOST_SAID: usize = 4_000;
 const MOST_ANSWERED: usize = 2_000;
 
@@ -54,11 +54,11 @@ struct Row {
     message: Option<Value>,
 }
 
-/// The turns of a transcript after `cursor`, oldest first, `most` at most: the latest ones.
-/// `before` more turns from before the cursor come with them, for the window that a deep look takes.
+/// The turns of a transcript after `cursor`, oldest first, at most the last `most`. They include `before` additional
+/// turns before the cursor, for a deep extraction.
 ///
 /// # Errors
-/// When the file cannot be read, or is none.
+/// If the path cannot be read or is not a file.
 pub(crate) fn turns(path: &Path, cursor: Option<&str>, most: usize) -> io::Result<Turns> {
     if !path.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
@@ -93,9 +93,9 @@ pub(crate) fn turns(path: &Path, cursor: Option<&str>, most: usize) -> io::Resul
 
 /// The turns of a transcript.
 pub(crate) struct Turns {
-    /// All that were read.
+    /// All turns that were read.
     pub(crate) all: Vec<Turn>,
-    /// The position of the first new one.
+    /// The position of the first new turn.
     pub(crate) first: usize,
 }
 
@@ -138,7 +138,7 @@ fn is_from_person(source: Option<&Value>) -> bool {
     )
 }
 
-/// The person's own words in a row; `None` when it is a tool's result, a command, or nothing.
+/// The person's own words in a row; `None` for a tool result, a command, or an empty row.
 fn said(content: &Value) -> Option<String> {
     static NOT_SAID: LazyLock<Regex> = LazyLock::new(|| {
         let source = r"^\s*(?:<command-|<local-command-|<bash-|<task-notification|\[Request interrupted|Caveat: The messages below)";
@@ -198,7 +198,7 @@ mod tests {
         assert!(turns(Path::new("/dev/zero"), None, 1).is_err());
     }
 
-    /// Input that somebody else made is read or refused, and never a reason to panic (`engine/tests/fuzz.rs`).
+    /// Input from other programs is read or rejected, and never causes a panic (`engine/tests/fuzz.rs`).
     #[test]
     fn any_transcript_is_read() {
         const PIECES: [&str; 22] = [

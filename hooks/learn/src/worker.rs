@@ -1,4 +1,4 @@
-//! The worker: one a machine, detached from every client. It empties the queue and ends.
+//! The worker: one process per machine, detached from every client. It processes the queue and ends.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -24,34 +24,34 @@ use tessera_desk::queue::{self, Batch, Job, WorkerTurn};
 use tessera_desk::screen::screened;
 use tessera_hooks::{Surroundings, prompt};
 
-/// Turns of one session that are learned from at a time: the latest.
+/// Maximum number of recent turns of one session per run.
 const MOST_TURNS: usize = 20;
-/// How long a transcript is waited for, and how often again: a busy client writes it late.
+/// How long to wait for the last turn of a transcript. A busy client may write it late.
 const PATIENCE: Duration = Duration::from_secs(3);
 const MOST_ATTEMPTS: u32 = 5;
-/// How long all transcripts that are missing are waited for together: a client may create one after its hook.
+/// How long to wait for all missing transcripts together. A client may create one after its hook.
 const CREATED_WITHIN: Duration = Duration::from_secs(1);
-/// Turns of a deep look, and how often there is one.
+/// The number of turns in a deep extraction, and between two of them.
 const DEEP: usize = 5;
-/// Tokens that a client puts around what a judge reads.
+/// The tokens that a client adds to the text for the extractor.
 const AROUND: u64 = 1_000;
 
-/// Learns from every session that waits. Gives the number of new memories.
+/// Learns from every waiting session. Returns the number of new memories.
 ///
-/// Ends at once when another worker runs: that one looks again before it ends.
+/// Ends at once if another worker is running, because that one looks again before it ends.
 pub fn drain(surroundings: &Surroundings) -> usize {
-    // Its own session, so that nothing that happens to the client's terminal reaches it. It fails where
-    // this process leads a group already, and then there is no client around it.
+    // A separate process session, so that signals of the client's terminal do not reach it. This fails if the process
+    // already leads a group; then no client is around it.
     #[cfg(unix)]
     let _ = rustix::process::setsid();
     let mut learned = 0;
-    // Each job is handled once in a run: where the disk is full a failure cannot even be noted on it.
+    // Each job is processed once per run. On a full disk, even a failure cannot be recorded.
     let mut seen = BTreeSet::new();
     loop {
         let Some(turn) = WorkerTurn::take(&surroundings.home) else { return learned };
         learned += empty_queue(surroundings, &mut seen);
         drop(turn);
-        // A job that came after the last look found the lock taken, and started nobody.
+        // A job that arrived after the last look found the lock taken, so no worker was started for it.
         if queue::due(&surroundings.home, surroundings.clock.now(), &seen).is_empty() {
             return learned;
         }
@@ -69,7 +69,7 @@ fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usi
     let mut store = match surroundings.open(Usage::Write) {
         Ok(store) => store,
         Err(error) => {
-            note(&format!("learning waits: {error}"));
+            note(&format!("learning is postponed: {error}"));
             batches.into_iter().for_each(|batch| batch.retry(now));
             return 0;
         }
@@ -82,19 +82,19 @@ fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usi
     for batch in written.into_iter().chain(missing) {
         learned += finish(batch, &mut store, &mut court, surroundings, until);
     }
-    // Nobody waits for this process: it makes the vectors of what it learned, and of what waits besides, until somebody
-    // else wants to be learned from.
+    // No client waits for this process. So it computes the embeddings of its new memories and of all others that miss
+    // them, until the next job arrives.
     let is_idle = |_| queue::due(&surroundings.home, surroundings.clock.now(), seen).is_empty();
     if let Err(error) = work_off(&mut store, is_idle) {
-        note(&format!("vectors wait: {error}"));
+        note(&format!("embeddings are postponed: {error}"));
     }
-    // Plugins are told last: they are somebody else's, and may take their time.
+    // Plugins are notified last, because they may be slow.
     if let Err(error) = spool::work_off(&store, surroundings.settings.plugins, || true) {
-        note(&format!("plugins are told later: {error}"));
+        note(&format!("plugins receive events later: {error}"));
     }
     let folded = store.fold_accesses().and_then(|()| store.fold_deliveries()).and_then(|()| store.fold_questions());
     if let Err(error) = folded {
-        note(&format!("spools are kept: {error}"));
+        note(&format!("spools are stored later: {error}"));
     }
     learned
 }
@@ -114,7 +114,7 @@ fn finish(
         }
         Err(LearnError::Transcript(error)) => {
             log::line(&surroundings.home, now, &format!("a transcript cannot be read: {error}"));
-            // A client that keeps no transcript never will.
+            // Some clients never write a transcript.
             if batch.job.attempts < MOST_ATTEMPTS {
                 batch.retry(now);
             } else {
@@ -124,7 +124,8 @@ fn finish(
         }
         Err(LearnError::Store(error)) => {
             log::line(&surroundings.home, now, &format!("learning is tried again later: {error}"));
-            // After that it waits for the next turn of the session: nothing is taken for learned that was not.
+            // After the last attempt, the job waits for the next turn of the session. Turns never count as learned
+            // before they are.
             if batch.job.attempts < MOST_ATTEMPTS {
                 batch.retry(now);
             } else {
@@ -143,7 +144,7 @@ enum LearnError {
     Store(#[from] StoreError),
 }
 
-/// The turns of a session, once the client has written the last one: it may still be at it.
+/// The turns of a session, after the client has written the last one.
 fn written_turns(job: &Job, cursor: Option<&str>, until: Instant) -> std::io::Result<Turns> {
     let answer = screened(&job.answer);
     let answer = answer.trim();
@@ -152,17 +153,17 @@ fn written_turns(job: &Job, cursor: Option<&str>, until: Instant) -> std::io::Re
     let started = Instant::now();
     loop {
         let read = turns(&job.transcript, cursor, MOST_TURNS);
-        // A transcript that is still missing is not being written: other turns do not wait for it.
+        // A missing transcript is not being written, so other jobs do not wait for it.
         let is_missing =
             read.as_ref().is_err_and(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput));
         if is_missing && (job.attempts > 0 || Instant::now() > until) {
             return read;
         }
-        // The turn before may have ended in the same words: one that was not learned from yet must be there.
+        // The previous turn may have ended with the same words. So there must also be a new turn.
         let is_whole = read.as_ref().is_ok_and(|read| {
             read.first < read.all.len() && read.all.last().is_some_and(|turn| turn.assistant.contains(answer))
         });
-        // A job without an answer, such as before a compaction, brings no new turn.
+        // A job without an answer, for example before a compaction, has no new turn.
         if is_whole || answer.is_empty() || started.elapsed() > PATIENCE {
             return read;
         }
@@ -170,7 +171,7 @@ fn written_turns(job: &Job, cursor: Option<&str>, until: Instant) -> std::io::Re
     }
 }
 
-/// Learns from the turns that a session has more than at the last time.
+/// Learns from the new turns of a session.
 fn learn(job: &Job, store: &mut Store, court: &mut Extractors<'_>, until: Instant) -> Result<usize, LearnError> {
     let mut progress = store.progress(&job.session)?;
     let mut read = written_turns(job, progress.cursor.as_deref(), until)?;
@@ -214,7 +215,7 @@ fn learn_turn(
     judged(job, std::slice::from_ref(turn), false, store, court)
 }
 
-/// Has a window judged, and reconciles what comes of it.
+/// Has memories extracted from a window, and reconciles them.
 fn judged(
     job: &Job,
     turns: &[Turn],
@@ -233,9 +234,9 @@ fn judged(
         match reconcile::reconcile(store, lesson, job, turn, extractor) {
             Ok(Outcome::Stored) => learned += 1,
             Ok(_) => {}
-            // The store will not take it at any other time either.
+            // The store would also reject it later.
             Err(error @ (StoreError::Domain(_) | StoreError::Conflict { .. } | StoreError::InFile { .. })) => {
-                court.note(&format!("a lesson is left out: {error}"));
+                court.note(&format!("skipped an extracted memory: {error}"));
             }
             Err(error) => return Err(error.into()),
         }
@@ -251,7 +252,7 @@ fn judged(
     Ok(learned)
 }
 
-/// The judges of one run. One that fails is not asked again in it.
+/// The extractors of one run. A failed extractor is not asked again in the same run.
 struct Extractors<'a> {
     surroundings: &'a Surroundings,
     absent: Vec<Extractor>,
@@ -270,7 +271,7 @@ impl<'a> Extractors<'a> {
         self.chain().iter().any(|extractor| extractor.is_model() && !self.absent.contains(extractor))
     }
 
-    /// The verdict of the first judge that answers, and whose it is.
+    /// The result of the first extractor that answers, and which one it is.
     fn extractor(
         &mut self,
         window: &Window<'_>,
@@ -299,15 +300,15 @@ impl<'a> Extractors<'a> {
             }
             let estimate = estimate(window);
             if store.spent_today()? + estimate > surroundings.settings.daily_tokens {
-                self.give_up(*extractor, "the daily token cap is reached");
+                self.give_up(*extractor, "the daily token limit is reached");
                 continue;
             }
             match asked(*extractor, window, &means, estimate, store) {
                 Ok(Ok(verdict)) => return Ok((*extractor, verdict)),
                 Ok(Err(error)) => self.give_up(*extractor, &error.to_string()),
                 Err(error) => {
-                    // What cannot be counted is not bought.
-                    self.give_up(*extractor, &format!("its cost cannot be noted: {error}"));
+                    // A model whose cost cannot be recorded is not used.
+                    self.give_up(*extractor, &format!("its cost cannot be recorded: {error}"));
                     return Err(error);
                 }
             }
@@ -325,15 +326,15 @@ impl<'a> Extractors<'a> {
     }
 }
 
-/// What a model will cost at most, as far as can be told before it is asked.
+/// The estimated maximum cost of a model call.
 fn estimate(window: &Window<'_>) -> u64 {
     let text = format!("{}{}{}", window.instructions(), window.schema(), window.text());
     let counted = TokenCount(O200k.count(&text));
     u64::from(tessera_engine::domain::TokenProfile::CLAUDE.of_o200k(counted)) + AROUND + MOST_ANSWERED
 }
 
-/// Asks a model. Its cost is noted before it is asked, and put right when it has answered: a process that is killed
-/// in between, or a disk that is full by then, never makes a day look cheaper than it was.
+/// Asks a model. The estimated cost is recorded before, and corrected after the answer. So a killed process or a full
+/// disk never makes the recorded cost too low.
 fn asked(
     extractor: Extractor,
     window: &Window<'_>,
@@ -347,7 +348,7 @@ fn asked(
     let (input_tokens, output_tokens) = match &answer {
         Ok(verdict) => (verdict.input_tokens, verdict.output_tokens),
         Err(ExtractorError::Malformed { input_tokens, output_tokens }) => (*input_tokens, *output_tokens),
-        // What it had read and written by then, nobody says: what was noted in advance stands.
+        // The actual cost is unknown, so the estimate stays.
         Err(ExtractorError::TimedOut(_)) => (estimate, 0),
         Err(ExtractorError::Absent | ExtractorError::Unreachable(_)) => (0, 0),
     };

@@ -20,7 +20,7 @@ fn what_asks_nothing_is_skipped() {
         ("fix it", "short"),
         ("ok thanks, looks good, please continue", "small talk"),
         ("<system-reminder>be nice to the user of this</system-reminder>", "empty"),
-        ("2026-11-20 12:00:01 INFO started\n2026-11-20 12:00:02 INFO listening", "pasted text alone"),
+        ("2026-11-20 12:00:01 INFO started\n2026-11-20 12:00:02 INFO listening", "only pasted text"),
     ] {
         assert_eq!(asked(prompt), Err(reason), "{prompt:?}");
     }

@@ -1,4 +1,4 @@
-//! `memory_count`: how much there is.
+//! `memory_count`: counts memories.
 
 use serde_json::json;
 use tessera_desk::use_cases::{Count, Counts};
@@ -11,7 +11,7 @@ use crate::args::Args;
 pub(super) const TOOL: Entry = Entry {
     name: "memory_count",
     title: "Count memories",
-    description: "How many memories there are, by category, and whether they are synchronised.",
+    description: "Count memories by category, and show the sync state.",
     effect: Effect::Reads,
     properties: || json!({}),
     aliases: &[],
@@ -27,44 +27,44 @@ fn call(desk: &mut Desk<'_>, _: &Args, standing: &Standing) -> Reply {
         stats.by_category.iter().map(|(category, count)| format!("\n{category}: {count}")).collect::<String>();
     let expired = match stats.expired {
         0 => String::new(),
-        hidden => format!(", {hidden} expired and hidden here"),
+        hidden => format!(", {hidden} expired"),
     };
     let waiting = match (stats.encoder, stats.awaiting_embedding) {
         (0, _) | (_, 0) => String::new(),
-        (_, waiting) => format!(", {waiting} found by their words alone until their vectors are made"),
+        (_, waiting) => format!(", {waiting} without embeddings yet (found by their words)"),
     };
     Ok(format!(
-        "{} memories, {} forgotten and restorable{expired}{waiting}{by_category}\n{}",
+        "{} memories, {} deleted (restorable){expired}{waiting}{by_category}\n{}",
         stats.memories,
         stats.deleted,
         sync_line(&sync, standing)
     ))
 }
 
-/// How things stand with the server, in a line or two.
+/// The state of sync, in one or two lines.
 fn sync_line(status: &SyncStatus, standing: &Standing) -> String {
     let Some(server) = &status.server else {
         if let Some(trouble) = &standing.trouble {
-            return format!("sync: local only, the team server is not in use: {trouble}");
+            return format!("sync: local only, the team server is not used: {trouble}");
         }
-        let why = if standing.in_team { "until the team server answers" } else { "no server is set up" };
+        let why = if standing.in_team { "until the team server answers" } else { "no server is configured" };
         return format!("sync: local only, {why}");
     };
-    let mut line = format!("sync: {} at {}, {} changes wait", server.user, server.url, status.waiting);
+    let mut line = format!("sync: {} at {}, {} unsent changes", server.user, server.url, status.waiting);
     let mut say = |count: u64, what: &str| {
         if count > 0 {
             line.push_str(&format!(", {count} {what}"));
         }
     };
     say(status.shared_with_me, "shared with you");
-    say(status.private - status.undecided, "kept on this machine");
-    say(status.undecided, "from before kept on this machine (`tessera sync join --upload all` sends them)");
+    say(status.private - status.undecided, "local only");
+    say(status.undecided, "local only, from before joining (`tessera sync join --upload all` sends them)");
     say(status.conflicts, "conflicts (memory_resolve)");
-    say(status.refused, "refused by the server (`tessera sync dead`)");
+    say(status.refused, "rejected by the server (`tessera sync dead`)");
     match (&server.reached, &server.problem) {
         (_, Some(problem)) => line.push_str(&format!("\nlast exchange failed: {problem}")),
         (_, None) if standing.trouble.is_some() => {
-            line.push_str(&format!("\nnot in use: {}", standing.trouble.as_deref().unwrap_or_default()));
+            line.push_str(&format!("\nnot used: {}", standing.trouble.as_deref().unwrap_or_default()));
         }
         (Some(reached), None) => line.push_str(&format!("\nlast exchange: {reached}")),
         (None, None) => {}

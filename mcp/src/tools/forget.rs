@@ -14,7 +14,7 @@ use crate::args::{Args, IDS};
 pub(super) const TOOL: Entry = Entry {
     name: "memory_forget",
     title: "Forget memories",
-    description: "Forget memories by id. They can be restored, unless hard_delete removes them for good.",
+    description: "Delete memories by ID. They can be restored, unless hard_delete deletes them permanently.",
     effect: Effect::Destroys,
     properties: || {
         json!({
@@ -31,7 +31,7 @@ pub(super) const TOOL: Entry = Entry {
     call: Call::Changing(call),
 };
 
-/// The same by its older name.
+/// The tool under its older name.
 pub(super) const OLDER: Entry = Entry { name: "memory_delete", ..TOOL };
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
@@ -42,7 +42,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let short_ids = forgotten.iter().map(|one| one.short_id.to_string()).collect::<Vec<_>>().join(" ");
     let left: String = left.told().iter().map(|told| format!("\n{told}")).collect();
     let how = if erase == Erase::Hard { "for good" } else { "they can be restored" };
-    // What stands in a file comes back with an earlier text of that.
+    // A deleted section of a file comes back with an earlier text of the file.
     let back: String = match erase {
         Erase::Hard => String::new(),
         Erase::Soft => back(taken_out.into_values()).iter().map(|told| format!("\n{told}")).collect(),
@@ -56,23 +56,21 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         return Ok(format!("{reply}\n"));
     }
     let again: Vec<String> =
-        forgotten.iter().filter(|one| one.again).map(|one| format!("{} was forgotten before", one.short_id)).collect();
+        forgotten.iter().filter(|one| one.again).map(|one| format!("{} was deleted before", one.short_id)).collect();
     let again = if again.is_empty() { String::new() } else { format!("\n{}", again.join(", ")) };
     let count = forgotten.iter().filter(|one| !one.again).count();
     Ok(format!("Forgot {count} ({how}): {short_ids}{again}{back}{left}"))
 }
 
-/// How lines come back that were taken out of files, a line for each file.
+/// Explains how to restore sections that were removed from files, one line per file.
 fn back(taken_out: impl Iterator<Item = RemovedSection>) -> BTreeSet<String> {
     let told = |RemovedSection { path, rev }| match rev {
         Some(rev) => {
-            format!(
-                "its lines were taken out of {path}: `tessera restore {path} --before {rev}` brings that back as it was"
-            )
+            format!("its lines were removed from {path}: `tessera restore {path} --before {rev}` restores them")
         }
         None => format!(
-            "its lines were taken out of {path}, of which no earlier text is kept whole: write them there again to bring \
-             them back"
+            "its lines were removed from {path}, of which no earlier text is stored completely: write them again to \
+            restore them"
         ),
     };
     taken_out.map(told).collect()

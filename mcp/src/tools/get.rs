@@ -1,4 +1,4 @@
-//! `memory_get`: the full text of chosen memories, within a budget.
+//! `memory_get`: the full text of selected memories, within a budget.
 
 use serde_json::json;
 use tessera_desk::use_cases::{Fetch, Meant};
@@ -11,8 +11,8 @@ use crate::args::{Args, IDS};
 pub(super) const TOOL: Entry = Entry {
     name: "memory_get",
     title: "Get memories",
-    description: "Full text of memories by id, never more than max_tokens: the step after an index of memory_recall. A text \
-         that is too long for max_tokens is given from its beginning; a line of a file comes with those around it.",
+    description: "Full text of memories by ID, within max_tokens: use it after the summaries of memory_recall. A \
+        long text is cut at its end; a line of a file is returned with its neighbours.",
     effect: Effect::Reads,
     properties: || {
         json!({
@@ -36,7 +36,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let ids = desk.perform(Meant { named: args.names()? })?;
     let reply = desk.perform(Fetch { ids, request, form: form(args)? })?;
     if reply.details.is_empty() && reply.index.is_empty() {
-        let problem = format!("{budget} is too small for a line of any of them");
+        let problem = format!("{budget} is too small for one line");
         return Err(DomainError::invalid("max_tokens", problem, "give more").into());
     }
     Ok(reply.body)

@@ -1,4 +1,4 @@
-//! `memory_history`: what was done to a memory, within a budget.
+//! `memory_history`: the changes of a memory, within a budget.
 
 use serde_json::json;
 use tessera_desk::use_cases::History;
@@ -9,14 +9,13 @@ use tessera_engine::store::HistoryEntry;
 use super::{Call, Entry, MAX_TOKENS, Reply, budgeted, meant};
 use crate::args::{Args, IDS};
 
-/// Changes shown, at most.
+/// Maximum number of changes shown.
 const SHOWN: usize = 20;
 
 pub(super) const TOOL: Entry = Entry {
     name: "memory_history",
     title: "History of a memory",
-    description: "What was done to a memory: when, by whom, why, and how it read before. Latest first, never more \
-         than max_tokens.",
+    description: "Changes of a memory: when, by whom, why, and the earlier text. Latest first, within max_tokens.",
     effect: Effect::Reads,
     properties: || {
         json!({

@@ -1,4 +1,4 @@
-//! `memory_link`: what one memory is to another.
+//! `memory_link`: links one memory to another.
 
 use serde_json::json;
 use tessera_desk::use_cases::{FindMemory, SetLink};
@@ -15,7 +15,7 @@ const TO: &[&str] = &["to", "target_id"];
 pub(super) const TOOL: Entry = Entry {
     name: "memory_link",
     title: "Link memories",
-    description: "Link a memory to another. A superseded memory is answered by the one that supersedes it.",
+    description: "Link a memory to another. With supersedes, `id` replaces `to` in recall.",
     effect: Effect::Changes,
     properties: || {
         json!({
@@ -34,11 +34,11 @@ pub(super) const TOOL: Entry = Entry {
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let missing = |field, fix| DomainError::invalid(field, "is missing", fix);
-    let id = one(args, IDS)?.ok_or_else(|| missing("id", "give an ID such as 42, or the path of a file"))?;
+    let id = one(args, IDS)?.ok_or_else(|| missing("id", "use an ID such as 42, or the path of a file"))?;
     let kind: LinkKind = args.parsed(KIND)?.ok_or_else(|| {
-        missing("type", "give supersedes, resolved_by, part_of, see_also, or a short name such as depends_on")
+        missing("type", "use supersedes, resolved_by, part_of, see_also, or a short name such as depends_on")
     })?;
-    let to = args.text(TO)?.ok_or_else(|| missing("to", "give the ID of the other memory, or the path of a file"))?;
+    let to = args.text(TO)?.ok_or_else(|| missing("to", "use the ID of the other memory, or the path of a file"))?;
     let of = |error: StoreError, names| match error {
         StoreError::Domain(error) => StoreError::Domain(args.named(error, names)),
         other => other,
@@ -50,7 +50,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     Ok(format!("{} {} {kind} {to}", memory.short_id, if holds { "now" } else { "no longer" }))
 }
 
-/// A name: a text, or a list of one.
+/// A name: a text, or a list with one item.
 fn one(args: &Args, names: &'static [&'static str]) -> Result<Option<String>, DomainError> {
     let mut given = args.list(names)?.unwrap_or_default();
     match given.len() {

@@ -1,4 +1,4 @@
-//! `memory_list`: newest first, within a budget.
+//! `memory_list`: memories, newest first, within a budget.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::args::{Args, CATEGORY, ENTITIES, SCOPE, TAGS, TYPE};
 pub(super) const TOOL: Entry = Entry {
     name: "memory_list",
     title: "List memories",
-    description: "List memories, newest first, one line each, never more than max_tokens.",
+    description: "List memories, newest first, one line each, within max_tokens.",
     effect: Effect::Reads,
     properties: || {
         json!({
@@ -25,8 +25,8 @@ pub(super) const TOOL: Entry = Entry {
             "tags": { "type": "array", "items": { "type": "string" } },
             "scope": { "type": "string" },
             "limit": { "type": "integer", "default": 20, "maximum": 200 },
-            "expired": { "type": "boolean", "default": false, "description": "Those whose asked-for lifetime has ended" },
-            "after": { "type": "string", "description": "Go on after this id" },
+            "expired": { "type": "boolean", "default": false, "description": "Only expired memories" },
+            "after": { "type": "string", "description": "Continue after this ID" },
             "max_tokens": { "type": "integer", "default": 1000 },
             "format": { "type": "string", "enum": ["text", "json"] }
         })
@@ -68,10 +68,10 @@ fn text(listing: &Listing, lines: Lines, is_limited: bool) -> Result<String, Dom
         match (listing.total_count, last_shown(listing, shown)) {
             (0, _) => format!("No memories, {cost}\n"),
             (total, None) if shown < listing.memories.len() => {
-                format!("{total} in all, {cost}; none fits, give more max_tokens\n")
+                format!("{total} in all, {cost}; none fits, use more max_tokens\n")
             }
             (total, None) => format!("{total} in all, {cost}\n"),
-            (total, Some(last)) => format!("{total} in all, {cost}; after: {} goes on\n", last.get()),
+            (total, Some(last)) => format!("{total} in all, {cost}; continue with after: {}\n", last.get()),
         }
     };
     Ok(lines.fill("", &rows, closing)?.body)
@@ -117,9 +117,9 @@ struct Row<'a> {
     summary: Cow<'a, str>,
 }
 
-/// After which memory the list goes on; `None` when it is whole.
+/// The memory after which the list continues; `None` if the list is complete.
 fn last_shown(listing: &Listing, shown: usize) -> Option<ShortId> {
     let is_whole = listing.next.is_none() && shown == listing.memories.len();
-    // Not even one row fitted: the list goes on where it began, with more tokens.
+    // If not even one row fits, the list continues at the same place with a larger budget.
     listing.memories.get(shown.checked_sub(1)?).map(|memory| memory.short_id).filter(|_| !is_whole)
 }

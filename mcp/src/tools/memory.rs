@@ -1,4 +1,4 @@
-//! `memory`: the files under /memories, with the commands and answers that models were trained on.
+//! `memory`: the files under /memories, with the commands and answers on which models were trained.
 
 use serde_json::json;
 use tessera_desk::folders::{FileCommand, FileRules};
@@ -12,10 +12,10 @@ use crate::error::ToolError;
 pub(super) const TOOL: Entry = Entry {
     name: "memory",
     title: "Memory files",
-    description: "Files that outlive this session. All operations are inside /memories. view shows a directory or a file; \
-         create makes a file; str_replace changes a text that stands in it once; insert puts text after a line; delete and \
-         rename work on files and directories.",
-    // delete does, and can be undone.
+    description: "Files that outlive this session. All operations are inside /memories. view shows a directory or a \
+        file; create writes a file; str_replace replaces a text that occurs once; insert adds text after a line; \
+        delete and rename work on files and directories.",
+    // The command delete does, and can be undone.
     effect: Effect::Destroys,
     properties: || {
         json!({
@@ -24,21 +24,21 @@ pub(super) const TOOL: Entry = Entry {
                 "enum": ["view", "create", "str_replace", "insert", "delete", "rename"]
             },
             "path": { "type": "string", "description": "File or directory in /memories, such as /memories/user/preferences.md; not for rename" },
-            "file_text": { "type": "string", "description": "create: all of the file" },
+            "file_text": { "type": "string", "description": "create: the complete content" },
             "view_range": {
                 "type": "array",
                 "items": { "type": "integer" },
                 "minItems": 2,
                 "maxItems": 2,
-                "description": "view: first and last line, or entry of a directory, from 1; -1 is the end"
+                "description": "view: first and last line (or directory entry), from 1; -1 is the end"
             },
-            "old_str": { "type": "string", "description": "str_replace: the text to replace, exactly; must be unique" },
-            "new_str": { "type": "string", "description": "str_replace: what stands there instead" },
-            "insert_line": { "type": "integer", "description": "insert: the line after which; 0 is the top" },
-            "insert_text": { "type": "string", "description": "insert: the text" },
-            "old_path": { "type": "string", "description": "rename: what it is called" },
-            "new_path": { "type": "string", "description": "rename: what it will be called" },
-            "max_tokens": { "type": "integer", "description": "The longest reply" }
+            "old_str": { "type": "string", "description": "str_replace: the exact text to replace; must be unique" },
+            "new_str": { "type": "string", "description": "str_replace: the new text" },
+            "insert_line": { "type": "integer", "description": "insert: the line before the new text; 0 is the top" },
+            "insert_text": { "type": "string", "description": "insert: the new text" },
+            "old_path": { "type": "string", "description": "rename: the present path" },
+            "new_path": { "type": "string", "description": "rename: the new path" },
+            "max_tokens": { "type": "integer", "description": "Maximum size of the reply" }
         })
     },
     aliases: &[MAX_TOKENS],

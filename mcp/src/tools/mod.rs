@@ -1,4 +1,4 @@
-//! The tools: one file each, with what is said of it and what it does: parse, ask at the desk, render.
+//! The tools. Each file has the definition of a tool and its function: parse, perform the use case, render.
 
 mod count;
 mod forget;
@@ -35,7 +35,7 @@ use crate::known::Known;
 
 pub(crate) use recall::text as recall_text;
 
-/// Every tool, in the order they are listed.
+/// All tools in the order of the list.
 static TABLE: [&Entry; 21] = [
     &recall::TOOL,
     &store::TOOL,
@@ -60,10 +60,10 @@ static TABLE: [&Entry; 21] = [
     &team::MY_SHARES,
 ];
 
-/// The tools of notes, in the order they are listed.
+/// The note tools in the order of the list.
 static NOTES: [&Entry; 4] = [&notes::SEARCH, &notes::CONTEXT, &notes::RECENT, &notes::READ];
 
-/// A tool: what is said of it, and what it does.
+/// A tool: its definition and its function.
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
     title: &'static str,
@@ -71,34 +71,34 @@ pub(crate) struct Entry {
     pub(crate) effect: Effect,
     /// The schemas of its arguments.
     properties: fn() -> Value,
-    /// What else it understands: other names of them, and what older clients give.
+    /// Aliases of its arguments, and arguments of older clients.
     aliases: &'static [&'static [&'static str]],
     required: &'static [&'static str],
-    /// Offered only where there is a team server.
+    /// Offered only with a team server.
     needs_team: bool,
-    /// A client loads it at once rather than on demand.
+    /// Clients load it at once instead of on demand.
     is_always_loaded: bool,
     pub(crate) call: Call,
 }
 
-/// What a tool does.
+/// The function of a tool.
 #[derive(Clone, Copy)]
 pub(crate) enum Call {
-    /// Something at the desk.
+    /// Performs a use case.
     Desk(fn(&mut Desk<'_>, &Args) -> Reply),
-    /// The same, which may change files.
+    /// Performs a use case that may change files.
     Changing(fn(&mut Desk<'_>, &Args) -> Reply),
-    /// The same, with what holds of files.
+    /// Performs a use case with the rules for files.
     Files(fn(&mut Desk<'_>, &Args, FileRules) -> Reply),
-    /// The same, with how things stand with the server.
+    /// Performs a use case with the state of sync.
     Standing(fn(&mut Desk<'_>, &Args, &Standing) -> Reply),
-    /// Something at the desk, and where what it needs is elsewhere, the same of whoever has it.
+    /// Performs a use case here. If something is missing, a second function gets it from another place.
     Fetching(fn(&mut Desk<'_>, &Args) -> Reply, for<'a> fn(&'a Args, Elsewhere<'a>, Caller) -> Replying<'a>),
-    /// Something that only a team server can do.
+    /// Performs a use case of the team server.
     Team(for<'a> fn(&'a Args, &'a Team) -> Replying<'a>),
 }
 
-/// Who has what is not here.
+/// The other place that has what is missing here.
 #[derive(Clone, Copy)]
 pub(crate) enum Elsewhere<'a> {
     /// The team server.
@@ -112,31 +112,31 @@ pub(crate) type Reply = Result<String, ToolError>;
 /// A reply that waits for the server.
 pub(crate) type Replying<'a> = Pin<Box<dyn Future<Output = Reply> + Send + 'a>>;
 
-/// How things stand with the team server, as far as this process knows.
+/// The state of the team server, as far as this process knows.
 #[derive(Debug, Clone)]
 pub(crate) struct Standing {
-    /// True where one is set.
+    /// True if a team server is configured.
     pub(crate) in_team: bool,
-    /// Why it is not used, or what it said last.
+    /// Why it is not used, or its last error.
     pub(crate) trouble: Option<String>,
 }
 
-/// The definitions, with schemas that are read once.
+/// The definitions; their schemas are parsed only once.
 static DEFINITIONS: LazyLock<Vec<Tool>> = LazyLock::new(|| TABLE.iter().map(|entry| entry.definition()).collect());
 static NOTE_DEFINITIONS: LazyLock<Vec<Tool>> = LazyLock::new(|| NOTES.iter().map(|entry| entry.definition()).collect());
 
-/// What is offered beside the tools that everybody has.
+/// The optional tools that are offered.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offered {
-    /// Those of a team: there is a server.
+    /// Team tools: there is a team server.
     pub(crate) in_team: bool,
-    /// The one that keeps files: somebody wants it.
+    /// The memory tool: the user enabled it.
     pub(crate) keeps_files: bool,
-    /// Those of notes: there are some, or may soon be.
+    /// Note tools: there are notes, or may be soon.
     pub(crate) with_notes: bool,
 }
 
-/// The definitions of the tools that are offered.
+/// The definitions of the offered tools.
 pub(crate) fn definitions(offered: Offered) -> Vec<Tool> {
     let is_offered = |entry: &Entry| {
         (offered.in_team || !entry.needs_team) && (offered.keeps_files || entry.name != memory::TOOL.name)
@@ -151,7 +151,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Entry> {
 }
 
 impl Entry {
-    /// The arguments that it knows.
+    /// The arguments that the tool knows.
     pub(crate) fn known(&self) -> Known {
         Known::of(self.name, &(self.properties)(), self.aliases)
     }
@@ -186,20 +186,20 @@ fn budgeted(args: &Args, query: String) -> Result<RecallRequest, DomainError> {
     Ok(RecallRequest { budget, ..RecallRequest::new(query) })
 }
 
-/// As many rows as the budget holds, and how many of them there are.
+/// As many rows as fit into the budget, and the number of all rows.
 fn listed(lines: Lines, rows: &[String], what: &str) -> Result<String, DomainError> {
     let closing = |shown: usize, used: u32| format!("{shown} of {} {what}, {}\n", rows.len(), lines.cost(used));
     Ok(lines.fill("", rows, closing)?.body)
 }
 
-/// The one memory that is meant by its number, its id, or the path of its file.
+/// The one memory that the call names by ID, UUID or file path.
 fn meant(desk: &mut Desk<'_>, args: &Args) -> Result<MemoryRef, ToolError> {
     let named = args.required_name()?;
     let found = desk.perform(Meant { named: vec![named] })?;
-    found.into_iter().next().ok_or_else(|| DomainError::invalid("id", "is missing", "give an ID such as 42").into())
+    found.into_iter().next().ok_or_else(|| DomainError::invalid("id", "is missing", "use an ID such as 42").into())
 }
 
-/// Whether the rows of a JSON reply are to say all that is known of what is given in full.
+/// True if the rows of a JSON reply contain all fields of memories that are returned in full.
 fn has_full_rows(args: &Args) -> Result<bool, DomainError> {
     if !args.knows(ROWS) {
         return Ok(false);
@@ -207,16 +207,16 @@ fn has_full_rows(args: &Args) -> Result<bool, DomainError> {
     match args.text(ROWS)?.as_deref() {
         None | Some("short") => Ok(false),
         Some("full") => Ok(true),
-        Some(_) => Err(DomainError::invalid("rows", "is unknown", "give full or short")),
+        Some(_) => Err(DomainError::invalid("rows", "is unknown", "use full or short")),
     }
 }
 
-/// In which form a reply is wanted.
+/// The requested form of a reply.
 fn form(args: &Args) -> Result<Form, DomainError> {
     match args.text(FORMAT)?.as_deref() {
         None | Some("text") => Ok(Form::Text),
         Some("json") => Ok(Form::Json(JsonRows { full: has_full_rows(args)?, ..JsonRows::default() })),
-        Some(_) => Err(DomainError::invalid("format", "is unknown", "give text or json")),
+        Some(_) => Err(DomainError::invalid("format", "is unknown", "use text or json")),
     }
 }
 
@@ -236,7 +236,7 @@ mod tests {
             assert!(entry.aliases.iter().flat_map(|names| names.iter()).all(|name| known.has(name)), "{}", entry.name);
             let strange = "zz_nobody_declared".to_owned();
             let error = known.check([(&strange, &said)].into_iter()).unwrap_err().to_string();
-            assert!(error.starts_with("zz_nobody_declared: is no argument"), "{}: {error}", entry.name);
+            assert!(error.starts_with("zz_nobody_declared: unknown argument"), "{}: {error}", entry.name);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `search_notes`, `build_context`, `recent_activity`, `read_note`: files as notes, and what stands around them.
+//! `search_notes`, `build_context`, `recent_activity`, `read_note`: indexed files as notes, and their links.
 
 use serde_json::{Value, json};
 use tessera_desk::use_cases::{BuildContext, Part, ReadNote, RecentActivity, SearchNotes, Within};
@@ -8,9 +8,9 @@ use tessera_engine::domain::{DomainError, TokenBudget};
 use super::{Call, Entry, FORMAT, MAX_TOKENS, Reply, form};
 use crate::args::{Args, TAGS};
 
-/// Rows of a page at most.
+/// Maximum rows per page.
 const MOST_ROWS: u32 = 200;
-/// Tokens of a note that is read, where nobody says how many.
+/// Default token budget for reading a note.
 const OF_NOTE: u32 = 4_000;
 
 const QUERY: &[&str] = &["query", "q", "text", "search"];
@@ -23,15 +23,15 @@ const LINE: &[&str] = &["line", "offset", "start_line"];
 const AFTER: &[&str] = &["after", "offset"];
 const PROJECT: &[&str] = &["project", "folder", "scope"];
 const PAGE_SIZE: &[&str] = &["page_size", "limit", "n_results"];
-/// What basic-memory's `type` of recent activity names: kinds of rows, which are no types of notes.
+/// The values of `type` in basic-memory's recent activity. They are kinds of rows, not types of notes.
 const KINDS_OF_ROWS: [&str; 3] = ["entity", "observation", "relation"];
 const TYPES: &[&str] = &["types", "type", "note_types"];
 
 pub(super) const SEARCH: Entry = Entry {
     name: "search_notes",
     title: "Search notes",
-    description: "Find notes (Markdown files under /memories and added folders) by a question, title, permalink or tag:x. \
-Gives title, type, score, address, path and the best part, never more than max_tokens.",
+    description: "Find notes (Markdown files under /memories and added folders) by a question, title, permalink or \
+        tag:x. Returns title, type, score, address, path and the best section, within max_tokens.",
     effect: Effect::Reads,
     properties: || {
         let own = json!({
@@ -52,15 +52,16 @@ Gives title, type, score, address, path and the best part, never more than max_t
 pub(super) const CONTEXT: Entry = Entry {
     name: "build_context",
     title: "Build context",
-    description: "A note with its observations and what is related to it in both directions, over relations and memory links. \
-A memory:// address may hold * (within a segment) and ** (any segments).",
+    description: "A note with its observations and related notes in both directions, through relations and memory \
+        links. A memory:// address may contain * (within a segment) and ** (any segments).",
     effect: Effect::Reads,
     properties: || {
         let own = json!({
-            "url": { "type": "string", "description": "memory://user/preferences, memory://projects/*, a title, or an id" },
+            "url": { "type": "string", "description": "memory://user/preferences, memory://projects/*, a title, or \
+                an ID" },
             "depth": { "type": "integer", "default": 1, "maximum": 5 },
-            "timeframe": { "type": "string", "description": "Related notes changed since: 7d, today; all if left out" },
-            "max_related": { "type": "integer", "default": 10, "description": "Related notes of each note" },
+            "timeframe": { "type": "string", "description": "Related notes changed since: 7d, today; default: all" },
+            "max_related": { "type": "integer", "default": 10, "description": "Related notes per note" },
         });
         with_bounds(own)
     },
@@ -74,7 +75,7 @@ A memory:// address may hold * (within a segment) and ** (any segments).",
 pub(super) const RECENT: Entry = Entry {
     name: "recent_activity",
     title: "Recent activity",
-    description: "Notes by when they were changed, newest first.",
+    description: "Notes by their last change, newest first.",
     effect: Effect::Reads,
     properties: || {
         let own = json!({
@@ -93,13 +94,14 @@ pub(super) const RECENT: Entry = Entry {
 pub(super) const READ: Entry = Entry {
     name: "read_note",
     title: "Read a note",
-    description: "One note as it is written, by title, permalink, path, memory:// address or id; line goes on in a long one.",
+    description: "One note as written, by title, permalink, path, memory:// address or ID; line continues in a long \
+        note.",
     effect: Effect::Reads,
     properties: || {
         json!({
             "identifier": { "type": "string" },
-            "project": { "type": "string", "description": "A folder or project; all if left out" },
-            "line": { "type": "integer", "default": 1, "description": "The line to begin with" },
+            "project": { "type": "string", "description": "A folder or project; default: all" },
+            "line": { "type": "integer", "default": 1, "description": "The first line" },
             "max_tokens": { "type": "integer", "default": OF_NOTE },
             "format": { "type": "string", "enum": ["text", "json"] }
         })
@@ -111,13 +113,13 @@ pub(super) const READ: Entry = Entry {
     call: Call::Desk(read),
 };
 
-/// With the arguments that all lists have.
+/// Adds the arguments that all lists have.
 fn with_bounds(mut own: Value) -> Value {
     let bounds = json!({
-        "project": { "type": "string", "description": "A folder (memories) or project; all if left out" },
+        "project": { "type": "string", "description": "A folder (memories) or project; default: all" },
         "page": { "type": "integer", "default": 1 },
         "page_size": { "type": "integer", "default": 10, "maximum": MOST_ROWS },
-        "after": { "type": "integer", "description": "Rows to step over: the after of the reply before" },
+        "after": { "type": "integer", "description": "Rows to skip: the after of the previous reply" },
         "max_tokens": { "type": "integer", "default": 1000 },
         "format": { "type": "string", "enum": ["text", "json"] }
     });

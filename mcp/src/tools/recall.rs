@@ -1,4 +1,4 @@
-//! `memory_recall`: what the memory knows of a question, within a budget.
+//! `memory_recall`: finds memories for a question, within a budget.
 
 use serde_json::json;
 use tessera_desk::use_cases::{Answer, Form, Recall};
@@ -18,14 +18,15 @@ const SORT: &[&str] = &["sort", "sort_by"];
 pub(super) const TOOL: Entry = Entry {
     name: "memory_recall",
     title: "Recall memories",
-    description: "Find stored memories: preferences, decisions, facts of earlier sessions. Gives the best in full and \
-         an index of the rest (#id summary), never more than max_tokens. memory_get gives the full text of an #id.",
+    description: "Find stored memories: preferences, decisions, facts of earlier sessions. Returns the best in full \
+        and summaries of the rest (#id summary), within max_tokens. memory_get returns the full text of an #id.",
     effect: Effect::Reads,
     properties: || {
         json!({
             "query": { "type": "string", "description": "The question, in any words" },
-            "expanded_query": { "type": "string", "description": "Set it: synonyms, full names, likely words of the answer" },
-            "max_tokens": { "type": "integer", "description": "Bound of the whole reply", "default": 1000 },
+            "expanded_query": { "type": "string", "description": "Synonyms, full names and likely words of the \
+                answer" },
+            "max_tokens": { "type": "integer", "description": "Limit of the whole reply", "default": 1000 },
             "limit": { "type": "integer", "default": 20, "maximum": 200 },
             "category": { "type": "string", "description": "facts, preferences, projects, people, decisions" },
             "type": { "type": "string", "enum": ["fact", "entity", "relationship", "self"] },
@@ -36,9 +37,9 @@ pub(super) const TOOL: Entry = Entry {
             "since": { "type": "string", "description": "Date" },
             "until": { "type": "string" },
             "sort": { "type": "string", "enum": ["hybrid", "relevance", "importance", "recency"] },
-            "breadth": { "type": "string", "enum": ["auto", "on", "off"], "description": "on: many short rows in time order" },
+            "breadth": { "type": "string", "enum": ["auto", "on", "off"], "description": "on: many short rows by time" },
             "cursor": { "type": "string", "description": "For the next page" },
-            "weak": { "type": "boolean", "description": "If nothing matches, list all near notes" },
+            "weak": { "type": "boolean", "description": "If nothing matches, list weak matches" },
             "format": { "type": "string", "enum": ["text", "json"] }
         })
     },
@@ -57,11 +58,11 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         None => args.parsed(PACKING)?.unwrap_or_default(),
         Some("rest") => Packing::Dual,
         Some("all") => Packing::All,
-        Some(_) => return Err(DomainError::invalid("index", "is unknown", "give all or rest").into()),
+        Some(_) => return Err(DomainError::invalid("index", "is unknown", "use all or rest").into()),
     };
     let limit = args.whole(&["limit"])?.unwrap_or(RecallRequest::DEFAULT_LIMIT);
     let (limit, is_limited) = RecallRequest::bounded_limit(limit)?;
-    // Where all are to be listed, none is given in short alone.
+    // If all memories are to be listed, none is only a short row.
     let usual = if packing == Packing::All { Breadth::Off } else { Breadth::Auto };
     let request = RecallRequest {
         expanded_query: args.text(&["expanded_query"])?,
@@ -82,7 +83,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     }
 }
 
-/// A recall as text; a scope that hits nothing is told which scopes would.
+/// A recall as text. If the scope has no memories, the reply names scopes that have some.
 pub(crate) fn text(desk: &mut Desk<'_>, request: RecallRequest) -> Reply {
     let Answer { reply, request, near, .. } = desk.perform(Recall { request, form: Form::Text })?;
     if near.is_empty() {

@@ -1,4 +1,4 @@
-//! `memory_resolve`: decides between the two texts of a memory that was changed on two machines.
+//! `memory_resolve`: chooses between the two texts of a memory that was changed on two machines.
 
 use serde_json::json;
 use tessera_desk::use_cases::{Conflicts, Resolve};
@@ -16,15 +16,15 @@ const KEEP: &[&str] = &["keep"];
 pub(super) const TOOL: Entry = Entry {
     name: "memory_resolve",
     title: "Resolve a conflict",
-    description: "Lists memories that were changed on two machines at once, or decides one: keep memory (the text it \
-         has), copy (the other text), both, or give the merged content.",
+    description: "List memories that two machines changed at once, or settle one: keep memory (its present text), \
+        copy (the other text) or both, or pass the merged content.",
     effect: Effect::Changes,
     properties: || {
         json!({
             "id": { "type": "string", "description": "ID; omit it to list conflicts" },
             "keep": { "type": "string", "enum": ["memory", "copy", "both"] },
             "content": { "type": "string", "description": "Merged text" },
-            "max_tokens": { "type": "integer", "default": 1000, "description": "Of the list" }
+            "max_tokens": { "type": "integer", "default": 1000, "description": "For the list" }
         })
     },
     aliases: &[IDS, MAX_TOKENS],
@@ -36,8 +36,8 @@ pub(super) const TOOL: Entry = Entry {
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let Some(id) = args.id()? else {
-        let fix = "give the id of the memory, or neither, to list the conflicts";
-        args.refuse(&[KEEP, CONTENT], "decides a conflict, and no id says which", fix)?;
+        let fix = "pass the ID of the memory to settle it, or omit both to list the conflicts";
+        args.refuse(&[KEEP, CONTENT], "settles a conflict, but id is missing", fix)?;
         return list(desk, args);
     };
     let resolution = match (args.text(CONTENT)?, args.text(KEEP)?.as_deref()) {
@@ -46,8 +46,8 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         (None, Some("copy")) => Resolution::Copy,
         (None, Some("both")) => Resolution::Both,
         _ => {
-            let fix = "give memory, copy or both, or a merged text as content";
-            return Err(DomainError::invalid("keep", "does not say which text it shall be", fix).into());
+            let fix = "use memory, copy or both, or pass a merged text as content";
+            return Err(DomainError::invalid("keep", "does not say which text to keep", fix).into());
         }
     };
     let memory = desk.perform(Resolve { id, resolution })?;

@@ -1,4 +1,4 @@
-//! `secret_get`: gives back what was taken out of a text because it is a credential.
+//! `secret_get`: returns a credential that was removed from a text.
 
 use serde_json::json;
 use tessera_desk::team::{FromServer, RevealFromServer};
@@ -14,9 +14,9 @@ const WHICH: &[&str] = &["id", "name", "memory_id", "secret"];
 
 pub(super) const TOOL: Entry = Entry {
     name: "secret_get",
-    title: "Give back a secret",
-    description: "The value behind a place such as [secret s7k4q: password], or all values of a memory. Call it only when \
-         the person needs the value now; each call is recorded. Do not store, log or repeat the reply (no-store).",
+    title: "Show a secret",
+    description: "The value behind a placeholder such as [secret s7k4q: password], or all values of a memory. Call \
+        it only when the user needs the value now; each call is recorded. Do not store, log or repeat the reply.",
     effect: Effect::Reads,
     properties: || {
         json!({
@@ -32,11 +32,11 @@ pub(super) const TOOL: Entry = Entry {
 
 fn which(args: &Args) -> Result<SecretRef, DomainError> {
     let which: Option<SecretRef> = args.parsed(WHICH)?;
-    let missing = || DomainError::invalid("id", "is missing", "give a name such as s7k4q, or a memory such as 42");
+    let missing = || DomainError::invalid("id", "is missing", "use a name such as s7k4q, or a memory such as 42");
     which.ok_or_else(missing)
 }
 
-/// The same of whoever has it.
+/// Gets the value from another place.
 fn fetch<'a>(args: &'a Args, from: Elsewhere<'a>, caller: Caller) -> Replying<'a> {
     Box::pin(async move {
         let which = which(args)?;
@@ -50,7 +50,7 @@ fn fetch<'a>(args: &'a Args, from: Elsewhere<'a>, caller: Caller) -> Replying<'a
     })
 }
 
-/// The value alone where one secret is asked for; the text with its values in place where a memory is.
+/// Returns the value if one secret is requested, and the text with its values if a memory is requested.
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let which = which(args)?;
     let is_name = matches!(which, SecretRef::Name(_));
@@ -59,6 +59,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         return Ok(value.to_string());
     }
     let missing = secrets.iter().filter_map(|secret| Some((&secret.name, secret.value.as_ref().err()?)));
-    let missing: String = missing.map(|(name, why)| format!("\n{name}: the value is not here: {why}")).collect();
+    let missing: String =
+        missing.map(|(name, why)| format!("\n{name}: the value is not on this machine: {why}")).collect();
     Ok(content.to_string() + &missing)
 }

@@ -1,4 +1,4 @@
-//! `memory_store`: stores a memory, or changes one when an id is given.
+//! `memory_store`: stores a memory, or changes one if an ID is given.
 
 use serde_json::json;
 use tessera_desk::use_cases::{Alike, Remember};
@@ -20,22 +20,23 @@ pub(super) const TOOL: Entry = Entry {
     name: "memory_store",
     title: "Store a memory",
     description: "Remember something for later sessions: a preference, decision, fact or person. One self-contained \
-         statement each. With id: change that memory. Credentials in it are sealed apart.",
+        statement each. With id: change that memory. Credentials are redacted and encrypted.",
     effect: Effect::Adds,
     properties: || {
         json!({
-            "content": { "type": "string", "description": "What to remember, verbatim" },
+            "content": { "type": "string", "description": "The text to remember, verbatim" },
             "category": { "type": "string", "description": "facts, preferences, projects, people, decisions" },
             "type": { "type": "string", "enum": ["fact", "entity", "relationship", "self"] },
             "importance": { "type": "number", "minimum": 0, "maximum": 10, "description": "0 to 1; above 1: of 10" },
             "tags": { "type": "array", "items": { "type": "string" } },
             "keywords": { "type": "array", "items": { "type": "string" }, "description": "Other words to find it by" },
-            "scope": { "type": "string", "description": "Project, or global; else the client's project, but global for preferences and people" },
+            "scope": { "type": "string", "description": "Project, or global; default: the client's project, but \
+                global for preferences and people" },
             "expires_at": { "type": "string", "description": "Date, or never" },
             "ttl_days": { "type": "integer" },
-            "supersedes": { "type": "string", "description": "Id it replaces" },
+            "supersedes": { "type": "string", "description": "ID it replaces" },
             "id": { "type": "string", "description": "Memory to change" },
-            "force_sensitive": { "type": "boolean", "description": "Seal all of it; summary says what it is" }
+            "force_sensitive": { "type": "boolean", "description": "Encrypt the whole text; summary describes it" }
         })
     },
     aliases: &[
@@ -50,11 +51,11 @@ pub(super) const TOOL: Entry = Entry {
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     if args.id()?.is_some() {
-        let fix = "leave it out; memory_link says that a memory replaces another";
-        args.refuse(&[SUPERSEDES, SESSION], "is of a new memory, and id names one that is there", fix)?;
+        let fix = "omit it; memory_link makes one memory replace another";
+        args.refuse(&[SUPERSEDES, SESSION], "applies only to a new memory, but id names an existing one", fix)?;
         return super::update::call(desk, args);
     }
-    // What cannot be answered as asked is not stored.
+    // The form of the reply is checked before anything is stored.
     form(args)?;
     let now = desk.now();
     let stored = desk.perform(Remember {
@@ -79,7 +80,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     Ok(reply(desk, args, if stored.existed { "Already stored as" } else { "Stored" }, &stored, near)?)
 }
 
-/// What is there already and says nearly the same. The memory is on disk: what comes of looking changes nothing of that.
+/// Existing memories that say nearly the same. The memory is already on disk, so an error here is ignored.
 fn alike(desk: &mut Desk<'_>, stored: &Stored) -> Vec<Near> {
     if stored.existed {
         return Vec::new();

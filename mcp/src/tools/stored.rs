@@ -1,4 +1,4 @@
-//! What storing and changing a memory have in common.
+//! Shared code for storing and changing a memory.
 
 use serde_json::Value;
 use tessera_desk::Desk;
@@ -11,18 +11,18 @@ use tessera_engine::store::{Near, Stored};
 use super::form;
 use crate::args::{Args, REASON};
 
-/// The importance that was given, if it is one.
+/// The given importance, if it is valid.
 pub(super) fn importance(args: &Args) -> Result<Option<Importance>, DomainError> {
     args.number(&["importance"])?.map(Importance::on_either_scale).transpose()
 }
 
-/// Why it is stored or changed, and where that was heard.
+/// The reason and the source of a memory.
 pub(super) fn reason(args: &Args) -> Result<Option<String>, DomainError> {
     let said: Vec<String> = [args.text(REASON)?, args.provenance()?].into_iter().flatten().collect();
     Ok((!said.is_empty()).then(|| said.join("; ")))
 }
 
-/// What is told of a memory that was written: in words, or all of its row.
+/// The reply about a written memory: in words, or as a complete row.
 pub(super) fn reply(
     desk: &mut Desk<'_>,
     args: &Args,
@@ -49,7 +49,7 @@ fn row(stored: &Stored, near: Vec<Near>) -> Value {
     row
 }
 
-/// No text of a reply passes for a part of its frame.
+/// Neutralises texts that look like a part of the reply's frame.
 fn neutralise(value: &mut Value) {
     match value {
         Value::String(text) => *text = neutral(text).into_owned(),
@@ -59,7 +59,7 @@ fn neutralise(value: &mut Value) {
     }
 }
 
-/// One line about a memory that was written.
+/// One line about a written memory.
 fn told(verb: &str, stored: &Stored) -> String {
     let memory = &stored.memory;
     format!(
@@ -72,7 +72,7 @@ fn told(verb: &str, stored: &Stored) -> String {
     )
 }
 
-/// What was taken out of the text because it is a credential, a line each.
+/// The credentials that were removed from the text, one line each.
 fn aside(desk: &Desk<'_>, stored: &Stored) -> String {
     let told = told_aside(stored, desk.secret_key().as_ref(), |name| format!("secret_get {name}"));
     told.iter().map(|told| format!("\n{}", neutral_line(told))).collect()

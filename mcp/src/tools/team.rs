@@ -1,5 +1,4 @@
-//! `memory_share` and its companions: who else sees what. These ask the team server, and are offered only where
-//! there is one.
+//! `memory_share` and the other sharing tools. They call the team server, and are offered only if there is one.
 
 use serde_json::{Value, json};
 use tessera_desk::Effect;
@@ -12,10 +11,10 @@ use crate::args::{Args, IDS};
 
 const OWNER: &[&str] = &["owner", "user"];
 const WITH: &[&str] = &["shared_with", "user", "with"];
-/// Lines of a list.
+/// Maximum lines of a list.
 const SHOWN: u32 = 50;
 
-/// What all of these have in common.
+/// The common part of all sharing tools.
 const OF_TEAM: Entry = Entry {
     name: "",
     title: "",
@@ -32,7 +31,7 @@ const OF_TEAM: Entry = Entry {
 pub(super) const SHARE: Entry = Entry {
     name: "memory_share",
     title: "Share a memory",
-    description: "Share one memory with a teammate. Only when the person asks for it.",
+    description: "Share one memory with a teammate. Only when the user asks for it.",
     properties: || json!({ "id": id(), "shared_with": user(), "permission": permission() }),
     aliases: &[IDS, WITH],
     required: &["id", "shared_with"],
@@ -43,7 +42,7 @@ pub(super) const SHARE: Entry = Entry {
 pub(super) const UNSHARE: Entry = Entry {
     name: "memory_unshare",
     title: "Share a memory no longer",
-    description: "Take back what memory_share allowed.",
+    description: "Undo memory_share.",
     properties: || json!({ "id": id(), "shared_with": user() }),
     aliases: &[IDS, WITH],
     required: &["id", "shared_with"],
@@ -54,7 +53,7 @@ pub(super) const UNSHARE: Entry = Entry {
 pub(super) const SHARE_TAG: Entry = Entry {
     name: "memory_share_tag",
     title: "Share a tag",
-    description: "Share every memory with a tag, now and later, with a teammate. Only when the person asks for it.",
+    description: "Share all present and future memories with a tag. Only when the user asks for it.",
     properties: || json!({ "tag": { "type": "string" }, "shared_with": user(), "permission": permission() }),
     aliases: &[WITH],
     required: &["tag", "shared_with"],
@@ -65,7 +64,7 @@ pub(super) const SHARE_TAG: Entry = Entry {
 pub(super) const UNSHARE_TAG: Entry = Entry {
     name: "memory_unshare_tag",
     title: "Share a tag no longer",
-    description: "Take back what memory_share_tag allowed.",
+    description: "Undo memory_share_tag.",
     properties: || json!({ "tag": { "type": "string" }, "shared_with": user() }),
     aliases: &[WITH],
     required: &["tag", "shared_with"],
@@ -86,8 +85,8 @@ pub(super) const MUTE: Entry = Entry {
 
 pub(super) const ACCEPT: Entry = Entry {
     name: "memory_accept_share",
-    title: "Answer an offer",
-    description: "Accept or decline what a teammate offers by a tag. Only when the person asks for it.",
+    title: "Answer an invitation",
+    description: "Accept or decline a teammate's invitation to a shared tag. Only when the user asks for it.",
     properties: || json!({ "owner": user(), "tag": { "type": "string" }, "decline": { "type": "boolean", "default": false } }),
     aliases: &[OWNER],
     required: &["owner", "tag"],
@@ -98,7 +97,7 @@ pub(super) const ACCEPT: Entry = Entry {
 pub(super) const SHARED_WITH_ME: Entry = Entry {
     name: "memory_shared_with_me",
     title: "What others share",
-    description: "What teammates share, and what they offer.",
+    description: "Memories that teammates share, and open invitations.",
     effect: Effect::Reads,
     call: Call::Team(shared_with_me),
     ..OF_TEAM
@@ -107,7 +106,7 @@ pub(super) const SHARED_WITH_ME: Entry = Entry {
 pub(super) const MY_SHARES: Entry = Entry {
     name: "memory_my_shares",
     title: "What is shared",
-    description: "What this person shares, with whom.",
+    description: "Memories that the user shares, and with whom.",
     effect: Effect::Reads,
     properties: || json!({ "max_tokens": { "type": "integer", "default": 1000 } }),
     aliases: &[MAX_TOKENS],
@@ -146,7 +145,7 @@ fn share<'a>(args: &'a Args, team: &'a Team, sharing: Sharing, is_shared: bool) 
         let short_id = team.perform(Share { what, with: with.clone(), permission }).await?;
         let name = short_id.map_or(name, |short_id| short_id.to_string());
         Ok(match permission {
-            Some(permission) if short_id.is_none() => format!("{name} is offered to {with} ({permission})"),
+            Some(permission) if short_id.is_none() => format!("{name}: invited {with} ({permission})"),
             Some(permission) => format!("{name} is shared with {with} ({permission})"),
             None => format!("{name} is no longer shared with {with}"),
         })
@@ -154,7 +153,7 @@ fn share<'a>(args: &'a Args, team: &'a Team, sharing: Sharing, is_shared: bool) 
 }
 
 fn missing_id() -> DomainError {
-    DomainError::invalid("id", "is missing", "give an ID such as 42")
+    DomainError::invalid("id", "is missing", "use an ID such as 42")
 }
 
 fn mute<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
@@ -162,7 +161,7 @@ fn mute<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
         let shows = args.flag(&["unmute"])?;
         let memory = args.id()?.ok_or_else(missing_id)?;
         let memory = team.perform(HideShared { memory, is_muted: !shows }).await?;
-        // Once it is hidden its ID is gone with it: the id brings it back.
+        // A hidden memory has no ID here any more; its UUID brings it back.
         Ok(if shows {
             format!("{memory} is shown again")
         } else {
@@ -178,9 +177,9 @@ fn answer_offer<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
         let is_accepted = !args.flag(&["decline"])?;
         let changed = team.perform(AnswerInvitation { owner: owner.clone(), tag: tag.clone(), is_accepted }).await?;
         Ok(match (changed, is_accepted) {
-            (true, true) => format!("What {owner} tags {tag} is seen here, now and later"),
-            (true, false) => format!("What {owner} tags {tag} is not seen here"),
-            (false, _) => format!("{owner} offers nothing tagged {tag}, or it was so answered before"),
+            (true, true) => format!("You now see everything that {owner} tags {tag}"),
+            (true, false) => format!("You do not see what {owner} tags {tag}"),
+            (false, _) => format!("{owner} has no open invitation for {tag}, or you gave this answer before"),
         })
     })
 }
@@ -194,7 +193,10 @@ fn shared_with_me<'a>(_: &'a Args, team: &'a Team) -> Replying<'a> {
         });
         let offers = received.offers.iter().map(|offer| {
             let (owner, tag, permission) = (&offer.owner, &offer.tag, &offer.permission);
-            line(&format!("{owner} offers all tagged {tag} ({permission}); memory_accept_share answers"))
+            line(&format!(
+                "{owner} wants to share everything tagged {tag} ({permission}); answer with \
+                memory_accept_share"
+            ))
         });
         let text: String = lines.chain(offers).collect();
         Ok(if text.is_empty() { "Nobody shares anything with you.\n".into() } else { text })
@@ -206,7 +208,7 @@ fn my_shares<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
         let budget = budgeted(args, String::new())?.budget;
         let given = team.perform(MyShares).await?;
         let memories = given.shares.memory_shares.iter().zip(&given.short_ids).map(|(share, short_id)| {
-            // One that has not come to this machine yet has no ID here.
+            // A memory that has not been synced to this machine yet has no ID here.
             let name = short_id.map_or_else(|| share.memory_id.to_string(), |short_id| short_id.to_string());
             format!("{name} with {} ({}) {}", share.shared_with, share.permission, share.preview)
         });
@@ -221,7 +223,7 @@ fn my_shares<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
     })
 }
 
-/// One line of a list, without what could pass for another.
+/// One line of a list, neutralised.
 fn line(text: &str) -> String {
     let text: Vec<String> = neutral(text).split_whitespace().map(str::to_owned).collect();
     format!("{}\n", text.join(" "))

@@ -14,7 +14,7 @@ use crate::args::{
 pub(super) const TOOL: Entry = Entry {
     name: "memory_update",
     title: "Change a memory",
-    description: "Change fields of a memory; fields left out stay. The earlier text is kept in its history.",
+    description: "Change fields of a memory; other fields stay. The history keeps the earlier text.",
     effect: Effect::Changes,
     properties: || {
         json!({
@@ -22,18 +22,20 @@ pub(super) const TOOL: Entry = Entry {
             "content": { "type": "string" },
             "category": { "type": "string" },
             "type": { "type": "string", "enum": ["fact", "entity", "relationship", "self"] },
-            "importance": { "type": "number", "minimum": 0, "maximum": 10, "description": "0 to 1; above 1, on a scale to 10" },
+            "importance": { "type": "number", "minimum": 0, "maximum": 10, "description": "0 to 1; values above 1 \
+                are on a scale of 10" },
             "tags": { "type": "array", "items": { "type": "string" } },
             "keywords": { "type": "array", "items": { "type": "string" } },
             "entities": { "type": "array", "items": { "type": "string" } },
             "scope": { "type": "string" },
             "expires_at": { "type": "string", "description": "Date, or never" },
             "ttl_days": { "type": "integer" },
-            "metadata": { "type": "object", "description": "Kept beside the text; {} for none" },
+            "metadata": { "type": "object", "description": "Stored beside the text; {} for none" },
             "reason": { "type": "string" },
             "format": { "type": "string", "enum": ["text", "json"] },
-            "force_sensitive": { "type": "boolean", "description": "The new content is a secret as a whole: seal it" },
-            "summary": { "type": "string", "description": "Only with force_sensitive: what the memory says instead" }
+            "force_sensitive": { "type": "boolean", "description": "The new content is secret as a whole: encrypt \
+                it" },
+            "summary": { "type": "string", "description": "Only with force_sensitive: describes the secret text" }
         })
     },
     aliases: &[IDS, TAGS, CATEGORY, TYPE, ENTITIES, SCOPE, KEYWORDS, EXPIRES, SENSITIVE, METADATA, PROVENANCE, FORMAT],

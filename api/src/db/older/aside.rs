@@ -1,4 +1,4 @@
-//! How the tables of the older system are known, and where they are put: into a schema of their own, as they are.
+//! Detects the tables of the older system, and moves them to their own schema unchanged.
 
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, Row as _};
 
@@ -6,7 +6,7 @@ use super::LOCK;
 use crate::db::DbError;
 use crate::db::verbs::{Ask as _, args};
 
-/// Its tables, as far as a version of it has them.
+/// Its tables; some versions lack some of them.
 const TABLES: [&str; 8] = [
     "memories",
     "memory_shares",
@@ -18,11 +18,11 @@ const TABLES: [&str; 8] = [
     "alembic_version",
 ];
 
-/// What stands in the place of its version from then on: one that it does not know, so that a program of it that is started
-/// again by mistake changes no table of ours.
+/// Replaces the older system's schema version by an unknown one, so that the old program, if somebody starts it by
+/// mistake, changes none of our tables.
 const GONE: &str = "taken over";
 
-/// What is noted beside its tables: what became of each row, what its users are called here, and how far it is.
+/// Notes beside the old tables: the result for each row, the new names of users, and the progress.
 const NOTES: &str = "CREATE TABLE older.taken (
         id      bigint PRIMARY KEY,
         owner   text,
@@ -37,8 +37,8 @@ const NOTES: &str = "CREATE TABLE older.taken (
         finished timestamptz
     )";
 
-/// Puts the tables of the older system aside, where this is its database and nobody did so before. In one transaction: a
-/// server of it that still runs has written all, or none, of what it writes at that time.
+/// Moves the tables of the older system, if this is its database and nobody moved them before. One transaction: a
+/// running old server has written everything or nothing by then.
 pub(in crate::db) async fn put_aside(conn: &mut PgConnection) -> Result<bool, DbError> {
     let mut tx = conn.begin().await?;
     tx.run("SELECT pg_advisory_xact_lock($1)", args![LOCK]).await?;
@@ -51,12 +51,12 @@ pub(in crate::db) async fn put_aside(conn: &mut PgConnection) -> Result<bool, Db
     let found: Vec<String> = tx.values(sql, args![TABLES.as_slice()]).await?;
     tx.run("CREATE SCHEMA older", args![]).await?;
     for table in TABLES.iter().filter(|table| found.iter().any(|found| found == *table)) {
-        // Indexes, constraints and the sequences of its columns go with it.
+        // Indexes, constraints and column sequences move with the table.
         let sql = format!("ALTER TABLE public.{table} SET SCHEMA older");
         tx.run(AssertSqlSafe(sql), args![]).await?;
     }
     sqlx::raw_sql(NOTES).execute(&mut *tx).await?;
-    // Numbers that were given count, whether or not their rows are there.
+    // IDs that were assigned count, even if their rows are gone.
     sqlx::raw_sql(
         "INSERT INTO older.taking (top) SELECT greatest(
              (SELECT coalesce(max(id), 0) FROM older.memories),
@@ -72,7 +72,7 @@ pub(in crate::db) async fn put_aside(conn: &mut PgConnection) -> Result<bool, Db
     Ok(true)
 }
 
-/// True for the database of an older system that nobody took over: by its table, and as there is none of ours.
+/// True for a database of the older system that was not migrated: it has that system's table and none of ours.
 pub(in crate::db) async fn is_older(conn: &mut PgConnection) -> Result<bool, DbError> {
     Ok(sqlx::query_scalar(
         "SELECT to_regclass('public._sqlx_migrations') IS NULL AND 5 = (
@@ -83,7 +83,7 @@ pub(in crate::db) async fn is_older(conn: &mut PgConnection) -> Result<bool, DbE
     .await?)
 }
 
-/// Says what is missing for it before anything is done.
+/// Reports missing permissions before anything is done.
 async fn may_move(conn: &mut PgConnection) -> Result<(), DbError> {
     let row = sqlx::query(
         "SELECT current_user::text AS role, current_database()::text AS name,
@@ -98,11 +98,11 @@ async fn may_move(conn: &mut PgConnection) -> Result<(), DbError> {
     .await?;
     let (role, name): (String, String) = (row.try_get("role")?, row.try_get("name")?);
     let problem = if row.try_get("is_taken")? {
-        "there is a schema `older` already, which is not of this program: give it another name".to_owned()
+        "a schema `older` that Tessera did not create already exists; rename it".to_owned()
     } else if let Some(tables) = row.try_get::<Option<String>, _>("of_others")? {
         format!(
-            "this is the database of an older installation, and {role} does not own its tables ({tables}); as its owner or an \
-             administrator: REASSIGN OWNED BY <their owner> TO \"{role}\""
+            "this database belongs to an older installation, and {role} does not own its tables ({tables}); run \
+            this as their owner or an administrator: REASSIGN OWNED BY <owner of the tables> TO \"{role}\""
         )
     } else if !row.try_get::<bool, _>("may_create")? || !row.try_get::<bool, _>("may_create_tables")? {
         format!(
@@ -115,13 +115,13 @@ async fn may_move(conn: &mut PgConnection) -> Result<(), DbError> {
     Err(DbError::Unsafe(problem))
 }
 
-/// True where an older installation's tables are aside.
+/// True if the tables of an older system were moved aside.
 pub(in crate::db) async fn is_aside(conn: &mut PgConnection) -> Result<bool, DbError> {
     let sql = "SELECT to_regclass('older.memories') IS NOT NULL AND to_regclass('older.taking') IS NOT NULL";
     Ok(sqlx::query_scalar(sql).fetch_one(conn).await?)
 }
 
-/// True where some of it is not taken over.
+/// True if rows are not migrated yet.
 pub(super) async fn is_open(conn: &mut PgConnection) -> Result<bool, DbError> {
     if !is_aside(conn).await? {
         return Ok(false);
@@ -134,14 +134,14 @@ pub(super) async fn is_open(conn: &mut PgConnection) -> Result<bool, DbError> {
     .await?)
 }
 
-/// True once everything was looked at that was put aside.
+/// True once every row was processed.
 pub(super) async fn is_finished(pool: &PgPool) -> Result<bool, DbError> {
     Ok(sqlx::query_scalar("SELECT EXISTS (SELECT FROM older.taking WHERE finished IS NOT NULL)")
         .fetch_one(pool)
         .await?)
 }
 
-/// How many rows were not taken over.
+/// The number of rows that were not migrated.
 pub(super) async fn left(pool: &PgPool) -> Result<u64, DbError> {
     let sql = "SELECT count(*) FROM older.taken WHERE memory IS NULL";
     Ok(sqlx::query_scalar::<_, i64>(sql).fetch_one(pool).await?.unsigned_abs())

@@ -1,4 +1,4 @@
-//! What the older tables say of a user who leaves: they are kept for nobody who is gone.
+//! Deletes the data of a removed user in the old tables.
 
 use sqlx::{AssertSqlSafe, Row as _};
 
@@ -7,8 +7,8 @@ use crate::db::remove::Counts;
 use crate::db::verbs::{Ask as _, args};
 use crate::db::{Db, DbError, UserId};
 
-/// Where the older tables name a user, what rests on others first: the table, a column that it has, and what tells the rows.
-/// `$1` is what the user is called there.
+/// The places in the old tables that name a user, in deletion order: the table, a column that it has, and the
+/// condition. `$1` is the user's old name.
 const ROWS: [(&str, &str, &str); 5] = [
     ("memory_links", "user_id", "user_id = $1"),
     (
@@ -25,7 +25,7 @@ const ROWS: [(&str, &str, &str); 5] = [
 const TAKEN: &str = "owner = $1 OR id IN (SELECT id FROM older.memories WHERE user_id = $2)";
 
 impl Db {
-    /// What a user is called in the older tables, where those are kept.
+    /// The user's name in the old tables, if these still exist.
     async fn older_name(&self, user: &UserId) -> Result<Option<String>, DbError> {
         let mut conn = self.pool.acquire().await?;
         if !super::is_aside(&mut conn).await? {
@@ -35,7 +35,7 @@ impl Db {
         Ok(conn.maybe_value(sql, args![user.as_str()]).await?)
     }
 
-    /// How many rows of the older tables name a user.
+    /// The number of rows in the old tables that name a user.
     pub(in crate::db) async fn older_rows_of(&self, user: &UserId) -> Result<Counts, DbError> {
         let mut counts = Counts::new();
         let Some(name) = self.older_name(user).await? else { return Ok(counts) };
@@ -51,7 +51,7 @@ impl Db {
         Ok(counts)
     }
 
-    /// What the older system put into the vault for a user: the name there, and the number.
+    /// A user's secrets in the vault from the older system: the old name, and the ID.
     pub(in crate::db) async fn older_in_vault(&self, user: &UserId) -> Result<Vec<(String, String)>, DbError> {
         let Some(name) = self.older_name(user).await? else { return Ok(Vec::new()) };
         if !has_column(self, "memories", "vault_path").await? {
@@ -64,7 +64,7 @@ impl Db {
         rows.iter().map(|row| Ok((name.clone(), row.try_get("id")?))).collect()
     }
 
-    /// Removes what the older tables say of a user.
+    /// Deletes a user's rows in the old tables.
     pub(in crate::db) async fn forget_older(&self, user: &UserId, counts: &mut Counts) -> Result<(), DbError> {
         let Some(name) = self.older_name(user).await? else { return Ok(()) };
         let mut there = Vec::new();
@@ -78,7 +78,7 @@ impl Db {
         let taken = if is_of_users { TAKEN } else { "owner = $1 OR $2 = ''" };
         let sql = AssertSqlSafe(format!("DELETE FROM older.taken WHERE {taken}"));
         tx.run(sql, args![user.as_str(), &name]).await?;
-        // Without a column for users all rows are this user's. Rows that stayed would be taken over again.
+        // Without a user column, all rows belong to this user. Remaining rows would be migrated again.
         there.extend((!is_of_users).then_some(("memories", "$1 IS NOT NULL")));
         for (table, rows) in there {
             let sql = AssertSqlSafe(format!("DELETE FROM older.{table} WHERE {rows}"));

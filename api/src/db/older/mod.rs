@@ -1,17 +1,17 @@
-//! An installation of the older system, taken over in its own database: its tables are put aside untouched, and every row of
-//! them goes the way that all texts go, into ours.
+//! Migrates an installation of the older system within its own database: its tables are moved aside unchanged, and
+//! every row becomes a memory like any other text.
 //!
-//! - [`aside`]: how its tables are known, and where they are put.
-//! - [`forget`]: what they say of a user who leaves.
-//! - [`names`]: its users, whatever they are called.
-//! - [`row`]: what a row says, here.
-//! - [`shares`]: what its users share.
-//! - [`write`]: rows that become memories, in batches. Whatever ends it, what was done is done.
+//! - [`aside`]: detects and moves its tables.
+//! - [`forget`]: deletes the data of a removed user.
+//! - [`names`]: its users, with any names.
+//! - [`row`]: reads a row.
+//! - [`shares`]: shares of its users.
+//! - [`write`]: writes memories in batches; finished batches stay after an interruption.
 //!
-//! Beside the tables in their schema `older` stands what became of each row, so that it can be gone on with: a row is written and
-//! noted in one transaction, under an id that follows from its number.
+//! The schema `older` also records the result of each row. A row is written and recorded in one transaction, under a
+//! UUID derived from its ID, so the migration can continue.
 //!
-//! This file, `names` and `shares` use each other: they add to what the takeover reports.
+//! This file, `names` and `shares` import each other, because they add to the report of the migration.
 
 mod aside;
 mod forget;
@@ -31,10 +31,10 @@ pub(super) use aside::{is_aside, is_older, put_aside};
 use names::Names;
 use shares::Rules;
 
-/// Whoever puts aside or takes over excludes whoever else does.
+/// Moving and migrating exclude each other.
 const LOCK: i64 = 0x7e55_e7a0_6f6c_6465;
 
-/// Rows that are named one by one in what is told.
+/// The maximum number of rows that the report lists.
 const MOST_TOLD: i64 = 20;
 
 /// What was taken over.
@@ -42,9 +42,9 @@ const MOST_TOLD: i64 = 20;
 pub struct TakenOver {
     /// Memories, deleted ones too.
     pub memories: u64,
-    /// Of these, those that are deleted.
+    /// Deleted memories among these.
     pub deleted: u64,
-    /// Of these, those of which a credential was set aside.
+    /// Memories with a redacted secret among these.
     pub with_secrets: u64,
     /// Shares of single memories.
     pub shares: u64,
@@ -52,24 +52,24 @@ pub struct TakenOver {
     pub tag_shares: u64,
     /// Links between memories.
     pub links: u64,
-    /// Users that have another name here: the older name, and ours.
+    /// Users with a new name: the old name, and the new one.
     pub renamed: Vec<(String, String)>,
-    /// Names that something is shared with, and that belong to nobody here.
+    /// Names that received shares but do not exist.
     pub unknown: Vec<String>,
-    /// What is otherwise than it was, in words.
+    /// Differences, in words.
     pub remarks: Vec<String>,
-    /// Rows that were not taken over: how many, and the first of them with the reason.
+    /// Rows that were not migrated: their number, and the first ones with the reason.
     pub left: u64,
     /// Number and reason.
     pub left_rows: Vec<(i64, String)>,
 }
 
 impl Db {
-    /// Takes over what was put aside by [`Db::migrate`] and is not taken over yet. `None` where there is nothing to do. What
-    /// cannot be taken over is looked at again each time: a key or a vault may be there by then.
+    /// Migrates what [`Db::migrate`] moved aside. `None` if nothing is left to do. Rows that failed are tried again
+    /// each time, because a key or a vault may exist by then.
     ///
     /// # Errors
-    /// When the database cannot be read or written.
+    /// If the database cannot be read or written.
     pub async fn take_over(
         &self,
         secrets: &Secrets,
@@ -80,7 +80,7 @@ impl Db {
             return Ok(None);
         }
         sqlx::query("SELECT pg_advisory_lock($1)").bind(LOCK).execute(&mut lock).await.map_err(DbError::from)?;
-        // Another server may have done all of it meanwhile.
+        // Another server may have finished it meanwhile.
         let is_open = aside::is_open(&mut lock).await?;
         let taken = if is_open {
             let patient = Self::connect_as(self.options.as_ref().clone(), &Patience::without_end()).await?;
@@ -90,15 +90,15 @@ impl Db {
         } else {
             None
         };
-        // The lock ends with the connection, whatever else happens.
+        // The lock ends with the connection in any case.
         lock.close().await.map_err(DbError::from)?;
         Ok(taken)
     }
 
-    /// True where something is left to take over.
+    /// True if rows are left to migrate.
     ///
     /// # Errors
-    /// When the database cannot be read.
+    /// If the database cannot be read.
     pub async fn has_older(&self) -> Result<bool, DbError> {
         aside::is_open(&mut *self.pool.acquire().await?).await
     }
@@ -112,7 +112,7 @@ impl Db {
             self.number_users(&names).await?;
             self.keep_rules(&rules, &mut taken).await?;
         } else {
-            // That was told when it was done.
+            // The earlier run reported it.
             taken = TakenOver::default();
         }
         self.take_rows(secrets, &names, &rules, is_first, &mut taken, progress).await?;
@@ -137,7 +137,7 @@ impl Db {
         Ok(taken)
     }
 
-    /// A user's numbers begin after all that the older system gave: those stay what they were, for everybody.
+    /// New IDs begin after the highest old one, because old IDs keep their meaning for everybody.
     async fn number_users(&self, names: &Names) -> Result<(), DbError> {
         let top: i64 = sqlx::query_scalar("SELECT top FROM older.taking").fetch_one(&self.pool).await?;
         if top == 0 {
@@ -157,10 +157,10 @@ impl Db {
         Ok(())
     }
 
-    /// What a user of the older system is called here; `None` for one that it did not have.
+    /// The new name of a user of the older system; `None` if that system did not have the user.
     ///
     /// # Errors
-    /// When the database cannot be read.
+    /// If the database cannot be read.
     pub async fn name_of_older(&self, name: &str) -> Result<Option<UserId>, DbError> {
         let mut conn = self.pool.acquire().await?;
         if !is_aside(&mut conn).await? {

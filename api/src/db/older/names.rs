@@ -1,4 +1,4 @@
-//! The users of the older system: a name was any text there.
+//! The users of the older system, where any text was a name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +12,7 @@ use crate::db::{Db, DbError, UserId};
 pub(super) struct Names(BTreeMap<String, UserId>);
 
 impl Names {
-    /// Adds the users of all memories, and finds a name for everybody that something is shared with. What was settled before
-    /// stays.
+    /// Adds the owners of all memories, and finds a name for everybody who received shares. Earlier decisions stay.
     pub(super) async fn settle(db: &Db, taken: &mut TakenOver) -> Result<Self, DbError> {
         let owners = names_in(db, &[("memories", "user_id"), ("tag_shares", "owner_id")]).await?;
         let grantees = names_in(db, &[("memory_shares", "shared_with"), ("tag_shares", "shared_with")]).await?;
@@ -24,7 +23,7 @@ impl Names {
             names.insert(older, name.parse()?);
         }
         let given: BTreeSet<&String> = owners.union(&grantees).collect();
-        // Those that may stay as they are have their names first.
+        // Names that are valid are assigned first.
         let (sound, others): (Vec<&String>, Vec<&String>) =
             given.into_iter().partition(|name| name.parse::<UserId>().is_ok());
         for older in sound.into_iter().chain(others) {
@@ -76,7 +75,7 @@ async fn names_in(db: &Db, columns: &[(&str, &str)]) -> Result<BTreeSet<String>,
     Ok(found)
 }
 
-/// True where the older system's table has a column: its versions differ.
+/// True if the old table has a column, because versions differ.
 pub(super) async fn has_column(db: &Db, table: &str, column: &str) -> Result<bool, DbError> {
     Ok(sqlx::query_scalar(
         "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('older.' || $1) AND attname = $2 AND NOT attisdropped)",
@@ -87,8 +86,8 @@ pub(super) async fn has_column(db: &Db, table: &str, column: &str) -> Result<boo
     .await?)
 }
 
-/// A name that nobody has: the same where it can be, else what of it can be written, with a piece of its digest: somebody who
-/// has that very name elsewhere, as in a list of keys, is somebody else.
+/// An unused name: the same if it is valid, otherwise its valid characters with a part of its digest. The digest keeps
+/// it apart from another user with exactly this name, for example in a list of keys.
 fn free(older: &str, names: &BTreeMap<String, UserId>) -> Result<UserId, DbError> {
     let is_taken = |name: &UserId| names.values().any(|known| known == name);
     if let Some(name) = older.parse().ok().filter(|name| !is_taken(name)) {
@@ -101,7 +100,7 @@ fn free(older: &str, names: &BTreeMap<String, UserId>) -> Result<UserId, DbError
     let digest: String = Sha256::digest(older.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
     let mut candidates = (4..=digest.len()).filter_map(|n| Some(format!("{plain}-{}", digest.get(..n)?)));
     let found = candidates.find_map(|name| name.parse().ok().filter(|name| !is_taken(name)));
-    found.ok_or_else(|| DbError::Row("a user of the older system has no name that can be written".into()))
+    found.ok_or_else(|| DbError::Row("a user of the older system has a name that cannot become a valid name".into()))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a row of the older system says, here: nothing of it is lost without a word.
+//! Reads a row of the older system. Everything that cannot be kept is reported.
 
 use std::collections::BTreeSet;
 
@@ -18,9 +18,9 @@ use super::names::{Names, has_column};
 use crate::db::{Db, DbError, UserId};
 use crate::secrets::{Aside, Secrets};
 
-/// Words to find a memory by, at most: so many does one have here.
+/// The maximum number of keywords of a memory.
 const MOST_KEYWORDS: usize = 128;
-/// How the older system marks what it took out of a text.
+/// The older system's mark for a redacted text.
 const REDACTED: &str = "[REDACTED";
 
 /// A row of the older system.
@@ -28,7 +28,7 @@ const REDACTED: &str = "[REDACTED";
 pub(super) struct Older {
     pub(super) id: i64,
     pub(super) user: String,
-    /// Nothing where it is far too long to be taken over.
+    /// Missing if the text is far too long.
     content: Option<String>,
     bytes: i64,
     category: Option<String>,
@@ -41,13 +41,13 @@ pub(super) struct Older {
     is_sensitive: bool,
     is_in_vault: bool,
     encrypted: Option<Vec<u8>>,
-    /// Links from it to others of its user: the type, and the number.
+    /// Links to other memories of the user: the type, and the ID.
     links: Vec<(String, i64)>,
 }
 
 /// What becomes of a row.
 pub(super) enum Becomes {
-    /// A memory: as it is first, and as it is after each thing that happened to it.
+    /// A memory: its first state, and its state after each further change.
     Memory {
         /// At least one.
         states: Vec<Decided>,
@@ -59,7 +59,7 @@ pub(super) enum Becomes {
     Left(String),
 }
 
-/// The statement that reads rows after a number that are not taken over: its versions have different columns.
+/// The statement that reads unmigrated rows after an ID. Versions have different columns.
 pub(super) async fn reading(db: &Db) -> Result<String, DbError> {
     let mut columns = Vec::new();
     for (column, otherwise) in [
@@ -132,26 +132,26 @@ fn read(row: &PgRow) -> Result<Older, DbError> {
     })
 }
 
-/// The id of a memory that had a number: the same however often it is taken over.
+/// The UUID for a memory with this ID, which is the same in every run.
 pub(super) fn id_of(owner: &UserId, number: i64) -> MemoryUuid {
     MemoryUuid::from_key(&format!("older memory {} {number}", owner.as_str()))
 }
 
-/// The raw tags of a row, as the older system reads them.
+/// The raw tags of a row, split like in the older system.
 pub(super) fn raw_tags(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|tag| !tag.is_empty())
 }
 
 impl Older {
-    /// What becomes of it. What it kept encrypted or in a vault is opened, and what is found in its texts set aside; what lies
-    /// in our vault lies there afterwards.
+    /// Turns a row into a memory. Opens what it kept encrypted or in a vault, and redacts secrets; a secret in our
+    /// vault is there afterwards.
     pub(super) async fn becomes(&self, db: &Db, secrets: &Secrets, names: &Names) -> Result<Becomes, DbError> {
         let Some(owner) = names.of(&self.user) else {
-            return Err(DbError::Row(format!("row {} is of a user who came meanwhile", self.id)));
+            return Err(DbError::Row(format!("row {} belongs to a user who was added during the migration", self.id)));
         };
         let Some(content) = self.content.clone().filter(|text| text.len() <= MAX_CONTENT_BYTES) else {
             return Ok(Becomes::Left(format!(
-                "its text is {} bytes long; here one has at most {MAX_CONTENT_BYTES}",
+                "the text is {} bytes long; the maximum is {MAX_CONTENT_BYTES}",
                 self.bytes
             )));
         };
@@ -173,7 +173,7 @@ impl Older {
         };
         let looked = aside.looked(Screened::of(document));
         if let Err(why) = secrets.put(db, owner, memory, &looked.taken).await {
-            return Ok(Becomes::Left(format!("the vault does not take what was found in it: {why}")));
+            return Ok(Becomes::Left(format!("the vault rejects a secret of this text: {why}")));
         }
         let with_secrets = !looked.taken.is_empty();
         let name = |remark: String| format!("#{} of {}: {remark}", self.id, owner.as_str());
@@ -185,14 +185,14 @@ impl Older {
         })
     }
 
-    /// The text as it was before a credential was taken out of it, and what is said of it in its place.
+    /// The text before it was redacted, and the text that replaces it.
     async fn opened(
         &self,
         secrets: &Secrets,
         content: String,
         remarks: &mut Vec<String>,
     ) -> Result<(String, Option<String>), String> {
-        // A table that holds the secret itself says nothing beside it.
+        // A table that contains the secret itself has no other text.
         let beside = |value: &str| if content.trim() == value.trim() { String::new() } else { content.clone() };
         let said = |text: String| {
             let category = self.category.as_deref().unwrap_or("facts");
@@ -200,26 +200,26 @@ impl Older {
         };
         if let Some(encrypted) = self.encrypted.as_deref().filter(|bytes| !bytes.is_empty()) {
             let value = secrets.opened_older(encrypted).ok_or(
-                "its encrypted text does not open; give the MEMORY_ENCRYPTION_KEY that encrypted it, in \
-                 TESSERA_SECRET_KEY_BEFORE where there is a TESSERA_SECRET_KEY",
+                "cannot decrypt the text; set MEMORY_ENCRYPTION_KEY to the key that encrypted it, or \
+                TESSERA_SECRET_KEY_BEFORE if TESSERA_SECRET_KEY is set",
             )?;
             let beside = beside(&value);
             return Ok((value.to_string(), said(beside)));
         }
-        // With a deletion its value left the vault.
+        // A deletion also deleted the value in the vault.
         if self.is_in_vault && !self.is_deleted {
             if secrets.vault().is_none() {
-                return Err("its text lies in a vault; give VAULT_ADDR and how to get in".into());
+                return Err("the text is in a vault; set VAULT_ADDR and its credentials".into());
             }
             let found = secrets.read(&self.user, &self.id.to_string()).await;
-            let found = found.map_err(|why| format!("its text lies in a vault that does not give it: {why}"))?;
+            let found = found.map_err(|why| format!("the vault does not return the text: {why}"))?;
             if let Some(value) = found.as_ref().and_then(|fields| fields.get(Fields::CONTENT)) {
                 return Ok((value.to_owned(), said(beside(value))));
             }
-            remarks.push("nothing lies in the vault where its text was; it stays as it stood in the table".into());
+            remarks.push("the vault does not contain the text; the row is imported with the text of the table".into());
         }
         let is_open = self.is_sensitive && !self.is_in_vault && !content.contains(REDACTED);
-        // The older system hides such a text as a whole.
+        // The older system hides such a text completely.
         let whole = is_open.then(|| said(String::new())).flatten();
         Ok((content, whole))
     }
@@ -230,8 +230,8 @@ impl Older {
             match Tag::try_from(raw.to_owned()) {
                 Ok(tag) if tags.contains(&tag) => {}
                 Ok(tag) if tags.len() < MAX_TAGS => tags.push(tag),
-                Ok(_) => remarks.push(format!("has more than {MAX_TAGS} tags; the first of them are kept")),
-                Err(why) => remarks.push(format!("a tag is left out: {why}")),
+                Ok(_) => remarks.push(format!("has more than {MAX_TAGS} tags; only the first ones are imported")),
+                Err(why) => remarks.push(format!("a tag was skipped: {why}")),
             }
         }
         remarks.dedup();
@@ -239,7 +239,7 @@ impl Older {
         let named = Category::try_from(category.replace([',', '"'], " "));
         let category = named.unwrap_or_else(|why| {
             if !category.trim().is_empty() {
-                remarks.push(format!("is in the category facts: {why}"));
+                remarks.push(format!("is imported in the category facts: {why}"));
             }
             Category::default()
         });
@@ -257,7 +257,7 @@ impl Older {
         }
     }
 
-    /// The memory as it becomes, then with its links, then deleted, as far as that holds of it.
+    /// The memory at first, then with its links, then deleted, as far as they apply.
     fn states(
         &self,
         owner: &UserId,
@@ -268,7 +268,7 @@ impl Older {
         let links: BTreeSet<Link> = links.into_iter().filter(|link| link.to != memory).collect();
         let n_links = links.len() as u64;
         let mut actions = vec![made.clone()];
-        let clean = || DbError::Row("what holds no text holds a credential".into());
+        let clean = || DbError::Row("a row without text contains a credential".into());
         if !links.is_empty() {
             let edit = Edit { links_added: links, ..Edit::default() };
             actions.push(Screened::of(Screened::clean(edit).ok_or_else(clean)?));
@@ -286,7 +286,7 @@ impl Older {
             match outcome(before.map(|before| (before.row(), None)), &op, author, &O200k) {
                 Outcome::Write { row, .. } => states.push(*row),
                 Outcome::Keep => {}
-                Outcome::Refuse(why) => return Ok((Err(format!("it is refused: {why:?}")), 0)),
+                Outcome::Refuse(why) => return Ok((Err(format!("the change was rejected: {why:?}")), 0)),
             }
         }
         Ok((Ok(states), n_links))
@@ -298,7 +298,7 @@ fn link(owner: &UserId, kind: &str, to: i64) -> Option<Link> {
     Some(Link { kind, to: id_of(owner, to) })
 }
 
-/// Words to find a memory by: separated by commas, or where there are none by blanks.
+/// Keywords: separated by commas, or by spaces if there are no commas.
 fn keywords(text: &str, remarks: &mut Vec<String>) -> Vec<String> {
     let words: Vec<&str> =
         if text.contains(',') { text.split(',').collect() } else { text.split_whitespace().collect() };
@@ -315,7 +315,7 @@ fn keywords(text: &str, remarks: &mut Vec<String>) -> Vec<String> {
         }
     }
     if left > 0 {
-        remarks.push(format!("{left} of its keywords are left out: there are too many, or one is too long"));
+        remarks.push(format!("{left} keywords were skipped, because there are too many or one is too long"));
     }
     kept
 }
@@ -332,6 +332,6 @@ mod tests {
         assert!(keywords("", &mut remarks).is_empty() && remarks.is_empty());
         let many: Vec<String> = (0..200).map(|n| format!("word{n}")).collect();
         assert_eq!(keywords(&many.join(" "), &mut remarks).len(), MOST_KEYWORDS);
-        assert!(remarks[0].starts_with("72 of its keywords"), "{remarks:?}");
+        assert!(remarks[0].starts_with("72 keywords were skipped"), "{remarks:?}");
     }
 }

@@ -1,7 +1,7 @@
-//! What the users of the older system share. A share holds there at once, so it does here.
+//! Shares of the older system's users. They were valid at once there, so they are valid at once here.
 //!
-//! Tags are told apart by case there, and not here. Where a user has two tags that are one here, a share of one of them would
-//! show what has the other: it becomes shares of the single memories that have it.
+//! Tags are case-sensitive there, and not here. If a user has two tags that are equal here, a share of one would also
+//! show the other; it becomes shares of the single memories.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,7 +14,7 @@ use super::row::raw_tags;
 use crate::db::verbs::{Ask as _, args};
 use crate::db::{Db, DbError, UserId};
 
-/// A share: with whom, whether for writing too, and since when, as PostgreSQL reads it.
+/// A share: with whom, whether it allows writing, and since when, in PostgreSQL's format.
 #[derive(Debug, Clone)]
 pub(super) struct Grant {
     pub(super) with: UserId,
@@ -25,11 +25,11 @@ pub(super) struct Grant {
 /// All shares.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
-    /// Of tags that are one here as there: owner, tag.
+    /// Tags that are equal in both systems: owner, tag.
     tags: Vec<(UserId, Tag, Grant)>,
-    /// Of tags that are not: by the older owner, with the tag as it was written.
+    /// Tags that are not: by old owner, with the tag as written.
     singles: HashMap<String, Vec<(String, Grant)>>,
-    /// Of single memories, by number.
+    /// Shares of single memories, by ID.
     memories: HashMap<i64, Vec<Grant>>,
 }
 
@@ -56,8 +56,8 @@ impl Rules {
                 continue;
             }
             taken.remarks.push(format!(
-                "{} shares the tag {raw:?} with {}: as it is not told here from another spelling, it became a share of each memory \
-                 that has it now",
+                "{} shares the tag {raw:?} with {}: tags ignore case here, so the share was replaced by shares of \
+                the memories that have the tag now",
                 name.as_str(),
                 grant.with.as_str()
             ));
@@ -66,7 +66,8 @@ impl Rules {
         Ok(rules)
     }
 
-    /// With whom a memory is shared by itself, once each. What is shared by itself is final; of several tags, writing counts.
+    /// The users with whom a memory is shared, once each. A share of the memory itself wins; among several tags, write
+    /// permission wins.
     pub(super) fn of_memory(&self, number: i64, older_owner: &str, owner: &UserId, tags: &str) -> Vec<Grant> {
         let mut grants: BTreeMap<&UserId, Grant> = BTreeMap::new();
         let has: BTreeSet<&str> = raw_tags(tags).collect();
@@ -85,7 +86,7 @@ impl Rules {
 
 type Given = ((String, String), Option<Grant>);
 
-/// Rows of a table of shares: the owner, what is shared, and how. No grant for a name that nobody has.
+/// Rows of a table of shares: the owner, what is shared, and how. No grant for an unknown name.
 async fn grants(db: &Db, names: &Names, table: &str, what: &str, with: &str) -> Result<Vec<Given>, DbError> {
     if !has_column(db, table, with).await? {
         return Ok(Vec::new());
@@ -106,7 +107,7 @@ async fn grants(db: &Db, names: &Names, table: &str, what: &str, with: &str) -> 
     rows.iter().map(grant).collect()
 }
 
-/// How the older system spells what is one tag here, by owner: those of memories, and those that are shared.
+/// How the older system spells tags that are equal here, by owner: those of memories, and the shared ones.
 async fn spellings(db: &Db) -> Result<BTreeMap<(String, String), BTreeSet<String>>, DbError> {
     let mut found: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     if !has_column(db, "tag_shares", "shared_with").await? {
@@ -128,7 +129,7 @@ async fn spellings(db: &Db) -> Result<BTreeMap<(String, String), BTreeSet<String
 }
 
 impl Db {
-    /// Keeps what is shared by tags. It was agreed on: nobody is asked again.
+    /// Stores shares by tag as accepted, because the older system had no invitations.
     pub(super) async fn keep_rules(&self, rules: &Rules, taken: &mut TakenOver) -> Result<(), DbError> {
         for (owner, tag, grant) in &rules.tags {
             let mut tx = self.begin(owner).await?;

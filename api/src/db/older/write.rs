@@ -1,4 +1,4 @@
-//! Rows of the older system that become memories, in batches of one transaction each.
+//! Writes rows of the older system as memories, in batches of one transaction each.
 
 use tessera_engine::compose::Decided;
 
@@ -24,7 +24,7 @@ struct Coming<'a> {
 }
 
 impl Db {
-    /// Takes over the rows that are not, from the smallest number on.
+    /// Migrates the remaining rows, from the smallest ID on.
     pub(super) async fn take_rows(
         &self,
         secrets: &Secrets,
@@ -65,7 +65,7 @@ impl Db {
         }
     }
 
-    /// Writes a batch, and notes what became of each row of it. A row that the database refuses is left, and holds up no other.
+    /// Writes a batch, and records the result of each row. A row that the database rejects does not stop the others.
     async fn write(&self, coming: &[Coming<'_>], left: &[(i64, String)], is_first: bool) -> Result<TakenOver, DbError> {
         let mut taken = TakenOver::default();
         let nobody: UserId = "nobody".parse()?;
@@ -95,7 +95,7 @@ impl Db {
         Ok(taken)
     }
 
-    /// Notes in each account what was taken over into it.
+    /// Records in each account what was migrated into it.
     pub(super) async fn audit_taken(&self) -> Result<(), DbError> {
         let owners: Vec<(String, i64)> = sqlx::query_as(
             "SELECT owner, count(*) FROM older.taken WHERE memory IS NOT NULL AND owner IS NOT NULL GROUP BY owner ORDER BY owner",
@@ -112,7 +112,7 @@ impl Db {
 }
 
 impl UserTx {
-    /// Goes on for another user, where somebody on the server's host does something for several.
+    /// Continues for another user, if an operator acts for several.
     async fn act_for(&mut self, user: &UserId) -> Result<(), DbError> {
         self.user = user.clone();
         self.see_as(user.as_str()).await
@@ -123,8 +123,8 @@ impl UserTx {
         Ok(())
     }
 
-    /// Writes a memory with its shares, and gives it its older number for everybody who sees it. Gives how many it is shared
-    /// with by itself.
+    /// Writes a memory with its shares, and gives it its old ID for everybody who sees it. Returns the number of its
+    /// own shares.
     async fn take(&mut self, one: &Coming<'_>, is_first: bool) -> Result<u64, DbError> {
         let (owner, number) = (one.owner.as_str().to_owned(), one.older.id);
         let memory = id_of(one.owner, number);
@@ -135,7 +135,7 @@ impl UserTx {
                 self.replace(&owner, state, None).await?;
             }
         }
-        // When it was changed there: clients of before ask for what came since.
+        // Keeps the old time of the change, because older clients ask for changes since a time.
         let sql = "UPDATE memories SET updated = $3 WHERE owner = $1 AND id = $2";
         self.tx.run(sql, args![&owner, uuid(memory), one.older.updated.as_micros()]).await?;
         for grant in &one.grants {
@@ -146,7 +146,7 @@ impl UserTx {
         let those = self.audience(&owner, memory).await?;
         for who in &those {
             self.see_as(who).await?;
-            // Of whoever came after the older system, the numbers are other ones.
+            // Users who joined after the older system have other IDs.
             let sql = "INSERT INTO feed (user_id, memory, owner, seq, short_id)
                  SELECT $1, $2, $3, $4, $4 WHERE EXISTS (SELECT FROM older.names WHERE name = $1)
                  ON CONFLICT (user_id, owner, memory) DO NOTHING";
@@ -154,13 +154,13 @@ impl UserTx {
         }
         self.see_as(&owner).await?;
         if !is_first {
-            // Machines are past that number: they hear of it as of anything new.
+            // Machines have passed this number, so they receive the row as a new change.
             self.told_all(those, memory);
         }
         Ok(one.grants.len() as u64)
     }
 
-    /// Notes what became of a row: whose memory it is, or why it is none.
+    /// Records the result of a row: the owner of its memory, or why there is none.
     async fn note_older(&mut self, id: i64, owner: Option<&UserId>, problem: Option<&str>) -> Result<(), DbError> {
         let sql = "INSERT INTO older.taken (id, owner, memory, problem) VALUES ($1, $2, $3, $4)
              ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, memory = excluded.memory, problem = excluded.problem, at = now()";

@@ -6,46 +6,46 @@ use serde::Serialize;
 
 use super::Answered;
 
-/// What is to be thought of a reply.
+/// The verdict on a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// A note that answers is the first detail.
+    /// An answering note is the first full result.
     Top,
-    /// One is anywhere else in the reply.
+    /// An answering note is elsewhere in the reply.
     Shown,
-    /// Nothing came back, though a note answers.
+    /// No result, although a note answers.
     Silent,
     /// Something else came back.
     Wrong,
-    /// Nothing came back, and no note answers.
+    /// No result, and no note answers.
     Quiet,
-    /// Something came back, though no note answers.
+    /// A result, although no note answers.
     Noise,
 }
 
-/// Questions, by what is to be thought of their replies.
+/// Counts of questions by verdict.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Verdicts {
     /// Questions that a note answers.
     pub answerable: u32,
-    /// Of these, those whose reply begins with such a note in full.
+    /// Answerable questions whose first full result answers.
     pub top: u32,
-    /// Of these, those that show one elsewhere.
+    /// Answerable questions with an answering note elsewhere in the reply.
     pub shown: u32,
-    /// Of these, those that show others only.
+    /// Answerable questions with other notes only.
     pub wrong: u32,
-    /// Of these, those that were met with silence.
+    /// Answerable questions without a result.
     pub silent: u32,
-    /// Of these, those that have one among the first three of what is shown.
+    /// Answerable questions with an answering note among the first three results.
     pub in_three: u32,
-    /// Over these: mean of one over the place of the first such note.
+    /// The mean of 1/rank of the first answering note.
     pub mrr: f64,
     /// Questions that no note answers.
     pub unanswerable: u32,
-    /// Of these, those that were met with silence.
+    /// Unanswerable questions without a result.
     pub quiet: u32,
-    /// Of these, those that were not.
+    /// Unanswerable questions with a result.
     pub noise: u32,
     /// Mean tokens of a reply.
     pub tokens: f64,
@@ -73,7 +73,7 @@ impl Verdicts {
         self.answerable += 1;
     }
 
-    /// A share of the questions that a note answers, 0 to 1.
+    /// A share of the answerable questions, 0 to 1.
     pub fn share(&self, of: u32) -> f64 {
         f64::from(of) / f64::from(self.answerable.max(1))
     }
@@ -84,27 +84,28 @@ fn mean(mean: f64, values: f64, next: f64) -> f64 {
     mean + (next - mean) / (values + 1.0)
 }
 
-/// Prompts, by what the hook gave for them.
+/// Counts of prompts by the memories that the hook added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct PromptTally {
-    /// Given a note that bears on it.
+    /// Prompts with a relevant note.
     pub given_right: u32,
     /// Given others only.
     pub given_wrong_only: u32,
-    /// Given nothing, though a note bears on it.
+    /// Prompts without a memory, although a note is relevant.
     pub missed: u32,
-    /// Given something, though no note bears on it.
+    /// Prompts with a memory, although no note is relevant.
     pub noise: u32,
-    /// Given nothing, and no note bears on it.
+    /// Prompts without a memory, and no note is relevant.
     pub quiet: u32,
     /// Notes given.
     pub notes_given: usize,
-    /// Of these, those that bear on their prompt.
+    /// Added notes that are relevant.
     pub notes_right: usize,
 }
 
 impl PromptTally {
-    /// Counts a prompt: whether a note bears on it, whether anything was said, notes given, those of them that bear on it.
+    /// Counts a prompt: whether a note is relevant, whether anything was added, the added notes, and the relevant ones
+    /// among them.
     pub(super) fn note(&mut self, bears: bool, said: bool, given: usize, right: usize) {
         let of = match (bears, said) {
             _ if right > 0 => &mut self.given_right,
@@ -134,7 +135,7 @@ impl PromptTally {
     }
 }
 
-/// What came of all questions and prompts.
+/// The results of all questions and prompts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct QuestionReport {
     /// All questions.
@@ -145,7 +146,7 @@ pub struct QuestionReport {
     pub sets: BTreeMap<String, Verdicts>,
     /// All prompts.
     pub prompts: PromptTally,
-    /// Every question with what came back, in the order they were asked.
+    /// Every question with its results, in order.
     pub rows: Vec<Answered>,
 }
 
@@ -157,7 +158,7 @@ impl QuestionReport {
         self.rows.push(answered);
     }
 
-    /// Takes in the report of another file, whose sets are others.
+    /// Adds the report of another file, whose sets differ.
     pub fn extend(&mut self, other: Self, file: &str) {
         self.prompts.add(&other.prompts);
         for mut row in other.rows {

@@ -1,5 +1,5 @@
-//! A directory by its handle, and what can be done with one name in it: nothing here takes a path, so nothing can lead
-//! elsewhere. Unix says it in its own calls, Windows through `cap-std`.
+//! An open directory, and operations on one name in it. No function takes a path, so none can leave the directory. Unix
+//! uses its own calls, Windows uses `cap-std`.
 
 #[cfg(unix)]
 mod unix;
@@ -27,32 +27,32 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// What the system says of a name.
+/// The metadata of a name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Facts {
     pub(crate) kind: Kind,
     pub(crate) stamp: Stamp,
     pub(crate) links: u64,
     pub(crate) device: u64,
-    /// Who may read and write it; 0 where systems say that in other ways.
+    /// The permissions; 0 if the system has none in this form.
     pub(crate) mode: u32,
 }
 
 impl Facts {
-    /// Whether it is a file that has this name alone: another name may be anywhere.
+    /// Whether it is a file with a single name. Another name could be anywhere.
     pub(crate) fn is_own_file(&self) -> bool {
         self.kind == Kind::File && self.links <= 1
     }
 
-    /// Whether nobody may write to it, where systems say that in its mode.
+    /// Whether nobody may write it, if the system has such a mode.
     pub(crate) fn is_read_only(&self) -> bool {
         cfg!(unix) && self.mode & 0o222 == 0
     }
 }
 
-/// Who may read what is made here: its owner.
+/// The mode of new files: owner only.
 pub(crate) const FILE_MODE: u32 = 0o600;
-/// Who may look into a directory that is made here: its owner.
+/// The mode of new directories: owner only.
 #[cfg(unix)]
 pub(crate) const DIRECTORY_MODE: u32 = 0o700;
 
@@ -61,15 +61,15 @@ pub(crate) const DIRECTORY_MODE: u32 = 0o700;
 pub(crate) enum Target {
     /// To a file beneath the root.
     File,
-    /// To a directory beneath the root.
+    /// To a directory below the root.
     Directory,
-    /// Nowhere, or to something that is never opened.
+    /// To nothing, or to something that is never opened.
     Nothing,
     /// Out of the root.
     Outside,
 }
 
-/// Where a link beneath a root leads, without following it out: `cap-std` walks it within the root.
+/// The target of a link below a root: `cap-std` resolves it within the root.
 pub(crate) fn target(root: &Place, relative: &str) -> Target {
     let Ok(root) = root.capability() else { return Target::Nothing };
     target_in(&root, relative)

@@ -1,4 +1,4 @@
-//! A directory by its handle, on Linux and macOS.
+//! An open directory, on Linux and macOS.
 
 use std::fs::File;
 use std::io;
@@ -18,25 +18,25 @@ use crate::stamp::Stamp;
 #[derive(Debug)]
 pub(crate) struct Place(OwnedFd);
 
-/// Waiting for nobody: a FIFO that is opened so answers at once, and is then seen for what it is.
+/// Does not block: opening a FIFO returns at once, and its type is checked afterwards.
 const LOOK: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
 
-/// Bytes for names that the system tells at once.
+/// The buffer size for reading names.
 #[cfg(target_os = "linux")]
 const SPACE_OF_NAMES: usize = 16 * 1024;
 
 impl Place {
-    /// Opens a directory by its path, as a person names it: a link is followed here, and nowhere else.
+    /// Opens a directory by the path that a person named. Only here is a link followed.
     pub(crate) fn ambient(path: &Path) -> io::Result<Self> {
         Ok(Self(rustix::fs::openat(CWD, path, LOOK | OFlags::DIRECTORY, Mode::empty())?))
     }
 
-    /// The same directory, opened once more.
+    /// The same directory, opened again.
     pub(crate) fn again(&self) -> io::Result<Self> {
         self.sub(".")
     }
 
-    /// Opens a directory in this one.
+    /// Opens a subdirectory.
     pub(crate) fn sub(&self, name: &str) -> io::Result<Self> {
         let flags = LOOK | OFlags::DIRECTORY | OFlags::NOFOLLOW;
         Ok(Self(rustix::fs::openat(&self.0, name, flags, Mode::empty())?))
@@ -47,28 +47,28 @@ impl Place {
         Ok(facts(&rustix::fs::fstat(&self.0)?))
     }
 
-    /// What a name stands for, a link for itself.
+    /// The metadata of a name; a link stands for itself.
     pub(crate) fn facts(&self, name: &str) -> io::Result<Facts> {
         Ok(facts(&rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
-    /// Opens a file to be read, if it is no link.
+    /// Opens a file for reading, unless it is a link.
     pub(crate) fn open(&self, name: &str) -> io::Result<File> {
         let fd = rustix::fs::openat(&self.0, name, LOOK | OFlags::NOFOLLOW | OFlags::NOCTTY, Mode::empty())?;
         Ok(File::from(fd))
     }
 
-    /// Makes a file of a name that nothing has.
+    /// Creates a file under an unused name.
     pub(crate) fn open_new(&self, name: &str, mode: u32) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = bits(mode);
         let fd = rustix::fs::openat(&self.0, name, flags, mode)?;
-        // What the process masks is taken away at creation, and a file keeps its mode when it is edited.
+        // The process mask applies at creation, and an edited file keeps its mode.
         rustix::fs::fchmod(&fd, mode)?;
         Ok(File::from(fd))
     }
 
-    /// Makes a directory that is its owner's alone.
+    /// Creates a directory that only the owner can access.
     pub(crate) fn make_sub(&self, name: &str) -> io::Result<()> {
         Ok(rustix::fs::mkdirat(&self.0, name, bits(DIRECTORY_MODE))?)
     }
@@ -81,7 +81,7 @@ impl Place {
         Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
     }
 
-    /// Gives something another name, which nothing may have yet: looking and moving are one step.
+    /// Renames to an unused name in one step.
     pub(crate) fn move_new(&self, from: &str, there: &Self, to: &str) -> io::Result<()> {
         match rustix::fs::renameat_with(&self.0, from, &there.0, to, RenameFlags::NOREPLACE) {
             Err(Errno::NOSYS | Errno::INVAL | Errno::NOTSUP) => self.move_new_by_link(from, there, to),
@@ -89,8 +89,8 @@ impl Place {
         }
     }
 
-    /// The same on file systems that cannot: a second name is given, then the first taken away. A directory can have no
-    /// second name, but one that holds something is never replaced.
+    /// The same on file systems without that call: adds a second name, then removes the first. A directory cannot have
+    /// two names, but a non-empty one is never replaced.
     fn move_new_by_link(&self, from: &str, there: &Self, to: &str) -> io::Result<()> {
         if self.facts(from)?.kind == Kind::Directory {
             if there.facts(to).is_ok() {
@@ -102,16 +102,16 @@ impl Place {
         self.remove_file(from)
     }
 
-    /// Gives something another name, in the place of what has it.
+    /// Renames, and replaces an existing name.
     pub(crate) fn replace(&self, from: &str, there: &Self, to: &str) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.0, from, &there.0, to)?)
     }
 
-    /// Tells every name but `.` and `..`, in no order, with its kind where the system says it here. Names that are not
-    /// Unicode are left out, as no path can say them: they are given back as far as they can be shown.
+    /// Calls `each` for every name except `.` and `..`, in no order, with its kind if known. Returns names that are not
+    /// Unicode, as far as they can be shown, because no path can express them.
     pub(crate) fn each_name(&self, each: &mut dyn FnMut(&str, Option<Kind>)) -> io::Result<Vec<String>> {
         let mut odd = Vec::new();
-        // By a handle of its own: how far it was read is the handle's.
+        // Uses its own handle, because the read position belongs to the handle.
         let again = self.again()?;
         #[cfg(target_os = "linux")]
         let mut space = [MaybeUninit::uninit(); SPACE_OF_NAMES];
@@ -121,7 +121,7 @@ impl Place {
         let mut entries = rustix::fs::Dir::new(again.0)?;
         while let Some(entry) = entries.next() {
             let entry = match entry {
-                // A directory that is gone has no names.
+                // A deleted directory has no names.
                 Err(Errno::NOENT) => break,
                 entry => entry?,
             };
@@ -134,16 +134,16 @@ impl Place {
         Ok(odd)
     }
 
-    /// Puts the names of this directory on the disk.
+    /// Makes the names of this directory durable.
     pub(crate) fn sync(&self) -> io::Result<()> {
         match rustix::fs::fsync(&self.0) {
-            // Some file systems have nothing to be put there.
+            // Some file systems do not support this.
             Err(Errno::INVAL | Errno::NOTSUP | Errno::BADF) => Ok(()),
             done => Ok(done?),
         }
     }
 
-    /// A handle that can be locked: one of its own, since a lock belongs to a handle.
+    /// A separate handle for locking, because a lock belongs to a handle.
     pub(crate) fn lockable(&self) -> io::Result<File> {
         Ok(File::from(self.again()?.0))
     }
@@ -154,12 +154,12 @@ impl Place {
     }
 }
 
-/// What the system says of an open file.
+/// The metadata of an open file.
 pub(crate) fn facts_of_file(file: &File) -> io::Result<Facts> {
     Ok(facts(&rustix::fs::fstat(file.as_fd())?))
 }
 
-/// Whether a process of this number is there.
+/// Whether a process with this number exists.
 pub(crate) fn is_running(process: u32) -> bool {
     let Some(process) = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw) else { return false };
     !matches!(rustix::process::test_kill_process(process), Err(Errno::SRCH))
@@ -176,7 +176,7 @@ fn facts(stat: &Stat) -> Facts {
     Facts { kind, stamp, links: count(stat.st_nlink), device: count(stat.st_dev), mode: permissions(stat.st_mode) }
 }
 
-/// Who may read and write it, of all that is said of a kind in one number.
+/// The permission bits of a mode.
 fn permissions(mode: impl TryInto<u32>) -> u32 {
     mode.try_into().unwrap_or(0) & 0o777
 }
@@ -191,7 +191,7 @@ fn kind(kind: FileType) -> Option<Kind> {
     }
 }
 
-/// Systems say the same numbers in integers of other widths.
+/// Systems use integers of different widths.
 fn whole(number: impl TryInto<i64>) -> i64 {
     number.try_into().unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! A directory by its handle, on Windows.
+//! An open directory, on Windows.
 
 use std::fs::File;
 use std::io;
@@ -17,17 +17,17 @@ use crate::stamp::Stamp;
 pub(crate) struct Place(Dir);
 
 impl Place {
-    /// Opens a directory by its path, as a person names it.
+    /// Opens a directory by the path that a person named.
     pub(crate) fn ambient(path: &Path) -> io::Result<Self> {
         Ok(Self(Dir::open_ambient_dir(path, ambient_authority())?))
     }
 
-    /// The same directory, opened once more.
+    /// The same directory, opened again.
     pub(crate) fn again(&self) -> io::Result<Self> {
         Ok(Self(self.0.try_clone()?))
     }
 
-    /// Opens a directory in this one.
+    /// Opens a subdirectory.
     pub(crate) fn sub(&self, name: &str) -> io::Result<Self> {
         Ok(Self(self.0.open_dir_nofollow(name)?))
     }
@@ -37,21 +37,21 @@ impl Place {
         facts_by_handle(&self.0.dir_metadata()?)
     }
 
-    /// What a name stands for, a link for itself.
+    /// The metadata of a name; a link stands for itself.
     pub(crate) fn facts(&self, name: &str) -> io::Result<Facts> {
         let said = self.0.symlink_metadata(name)?;
-        // How many names a file has, and its number, only an open file says.
+        // Only an open file has the number of names and the file number.
         if said.is_file() { facts_of_file(&self.open(name)?) } else { facts_of(&said, 1, 0, 0) }
     }
 
-    /// Opens a file to be read, if it is no link.
+    /// Opens a file for reading, unless it is a link.
     pub(crate) fn open(&self, name: &str) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.read(true).follow(FollowSymlinks::No);
         Ok(self.0.open_with(name, &options)?.into_std())
     }
 
-    /// Makes a file of a name that nothing has.
+    /// Creates a file under an unused name.
     pub(crate) fn open_new(&self, name: &str, _mode: u32) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).follow(FollowSymlinks::No);
@@ -71,7 +71,7 @@ impl Place {
         self.0.remove_dir(name)
     }
 
-    /// Gives something another name, which nothing may have yet: a file by a second name, which cannot replace one.
+    /// Renames to an unused name: a file gets a second name, which cannot replace one.
     pub(crate) fn move_new(&self, from: &str, there: &Self, to: &str) -> io::Result<()> {
         if self.0.symlink_metadata(from)?.is_file() {
             self.0.hard_link(from, &there.0, to)?;
@@ -83,13 +83,13 @@ impl Place {
         self.0.rename(from, &there.0, to)
     }
 
-    /// Gives something another name, in the place of what has it.
+    /// Renames, and replaces an existing name.
     pub(crate) fn replace(&self, from: &str, there: &Self, to: &str) -> io::Result<()> {
         self.0.rename(from, &there.0, to)
     }
 
-    /// Tells every name, in no order, with its kind. Names that are not Unicode are left out, as no path can say them: they
-    /// are given back as far as they can be shown.
+    /// Calls `each` for every name, in no order, with its kind. Returns names that are not Unicode, as far as they can
+    /// be shown, because no path can express them.
     pub(crate) fn each_name(&self, each: &mut dyn FnMut(&str, Option<Kind>)) -> io::Result<Vec<String>> {
         let mut odd = Vec::new();
         for entry in self.0.entries()? {
@@ -102,13 +102,13 @@ impl Place {
         Ok(odd)
     }
 
-    /// Windows keeps names of its own accord.
-    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "as on systems where it can fail")]
+    /// Windows makes names durable itself.
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "the same as on systems where this can fail")]
     pub(crate) fn sync(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// A handle that can be locked: no directory can, so it is a file of ours that is no note.
+    /// A handle for locking. Directories cannot be locked, so this is a file of ours.
     pub(crate) fn lockable(&self) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.write(true).create(true).follow(FollowSymlinks::No);
@@ -121,12 +121,12 @@ impl Place {
     }
 }
 
-/// What the system says of an open file.
+/// The metadata of an open file.
 pub(crate) fn facts_of_file(file: &File) -> io::Result<Facts> {
     facts_by_handle(&Metadata::from_file(file)?)
 }
 
-/// Whether a process of this number may be there: Windows is not asked, age decides.
+/// Whether a process with this number may exist. On Windows, the age decides.
 pub(crate) fn is_running(_process: u32) -> bool {
     true
 }

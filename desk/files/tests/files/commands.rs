@@ -85,7 +85,7 @@ fn spec_1_09_a_reply_can_be_cut_and_says_where_to_go_on() {
     let prepared = room.prepare(&json!({"command": "view", "path": "/memories/long.txt"})).unwrap();
     assert_eq!(prepared.reply.rows.len(), 500);
     let cut = prepared.reply.first(10, 0);
-    assert!(cut.ends_with("    10\tline 10\n[490 more lines, 11 to 500: go on with view_range [11, 500]]"), "{cut}");
+    assert!(cut.ends_with("    10\tline 10\n[490 more lines, 11 to 500: continue with view_range [11, 500]]"), "{cut}");
     let next = json!({"command": "view", "path": "/memories/long.txt", "view_range": [11, 500]});
     assert_eq!(room.prepare(&next).unwrap().reply.rows.first().unwrap(), "    11\tline 11");
 }

@@ -63,10 +63,10 @@ fn spec_2_23_a_file_is_no_parent() {
 fn spec_2_24_names_that_no_system_takes_are_refused_by_name() {
     let room = Room::new();
     let long = format!("/memories/{}", "x".repeat(256));
-    assert!(room.create(&long, "").unwrap_err().ends_with("is not valid: a name in it is too long"));
+    assert!(room.create(&long, "").unwrap_err().ends_with("is not valid: a component is too long"));
     let longer = format!("/memories/{}", "x/".repeat(3000));
     assert!(room.create(&longer, "").unwrap_err().ends_with("is not valid: it is too long"));
-    assert!(room.create("/memories/a\0b", "").unwrap_err().ends_with("it has a control character in it"));
+    assert!(room.create("/memories/a\0b", "").unwrap_err().ends_with("it contains a control character"));
     room.create(&format!("/memories/{}", "x".repeat(255)), "fits").unwrap();
 }
 

@@ -128,13 +128,13 @@ fn spec_1_09_every_entry_of_a_large_directory_can_be_reached() {
         assert_eq!(all_rows(&room, "/memories", at_once), all, "{at_once}");
     }
     let first = view(json!(null)).naming(2).first(11, 0);
-    let end = "[182 more entries, 11 to 192: go on with view_range [11, 192]; or view /memories/d1/ (8 entries), \
+    let end = "[182 more entries, 11 to 192: continue with view_range [11, 192]; or view /memories/d1/ (8 entries), \
                /memories/d10/ (7 entries), or one of 9 more directories]";
     assert_eq!(first.lines().last().unwrap(), end);
     // A range that ends before the last entry says so, and one beyond it is empty.
     let some = view(json!([100, 101])).text();
     assert_eq!(some.lines().skip(2).collect::<Vec<_>>()[..2], all[99..101]);
-    let end = "[91 more entries, 102 to 192: go on with view_range [102, 192]; or view /memories/d9/ (7 entries)]";
+    let end = "[91 more entries, 102 to 192: continue with view_range [102, 192]; or view /memories/d9/ (7 entries)]";
     assert!(some.ends_with(end), "{some}");
     assert_eq!(view(json!([193, -1])).text().lines().count(), 2);
     assert_eq!(view(json!([5, 3])).text().lines().count(), 3, "its own row, and the line that says how to go on");
@@ -147,7 +147,7 @@ fn spec_1_09_names_that_are_not_looked_at_first_are_looked_at_later() {
         fs::File::create(room.at(&format!("{file:05}"))).unwrap();
     }
     let first = room.view("/memories").unwrap();
-    let end = "[10 more entries, from 20001 on: go on with view_range [20001, -1]]";
+    let end = "[10 more entries, from 20001 on: continue with view_range [20001, -1]]";
     assert_eq!(first.lines().last().unwrap(), end);
     let view = json!({"command": "view", "path": "/memories", "view_range": [20_001, -1]});
     let next = room.prepare(&view).unwrap().reply.text();

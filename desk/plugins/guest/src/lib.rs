@@ -1,44 +1,44 @@
-//! What a plugin for Tessera in Rust stands on: [`Message`], [`Reply`], and [`export!`], which makes a module of a function.
+//! The library for plugins in Rust: [`Message`], [`Reply`], and [`export!`], which makes a module from a function.
 //!
-//! Built for `wasm32-unknown-unknown`, a plugin is one file. It sees the message and nothing else: no file, no network, no
-//! clock unless that was granted. Each call has an instance of its own: nothing is remembered between two calls, and memory is
-//! not given back but with it. One that needs more than its 16 MiB in all takes the feature `frees`, which makes it slower.
+//! Built for `wasm32-unknown-unknown`, a plugin is one file. It sees only the message: no files, no network, no clock
+//! unless granted. Each call has its own instance, so nothing is remembered, and memory is freed only with the
+//! instance. A plugin that needs more than 16 MiB in total uses the slower feature `frees`.
 
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 
 use serde_json::{Map, Value, json};
 
-/// The version of what is said between Tessera and a plugin.
+/// The version of the interface between Tessera and plugins.
 pub const ABI: u32 = 1;
 
-/// What is asked for, or was done.
+/// A request, or a finished action.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message(pub Value);
 
 impl Message {
-    /// What is done: `store`, `recall`, `update` or `forget`.
+    /// The event: `store`, `recall`, `update` or `forget`.
     pub fn event(&self) -> &str {
         self.0.get("event").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// True before it is done, while it can be changed or refused.
+    /// True before the action, while it can be changed or rejected.
     pub fn is_before(&self) -> bool {
         self.0.get("when").is_some_and(|when| when == "before")
     }
 
-    /// A field that is a text, such as `content` or `query`, where it is given.
+    /// A text field such as `content` or `query`, if present.
     pub fn text(&self, field: &str) -> Option<&str> {
         self.field(field)?.as_str()
     }
 
-    /// A field that is a list, such as `tags`; empty where it is not given.
+    /// A list field such as `tags`; empty if missing.
     pub fn list(&self, field: &str) -> Vec<String> {
         let list = self.field(field).and_then(Value::as_array);
         list.into_iter().flatten().filter_map(|item| item.as_str().map(str::to_owned)).collect()
     }
 
-    /// The memories that it is done to, or was done to, each an object.
+    /// The affected memories, each an object.
     pub fn memories(&self) -> &[Value] {
         self.0.get("memories").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
     }
@@ -58,17 +58,17 @@ impl Reply {
         Self(Map::new())
     }
 
-    /// It shall not be done, and why. The person is told.
+    /// Rejects the request with a reason for the user.
     pub fn refuse(reason: impl Into<String>) -> Self {
         Self::nothing().with("refuse", json!(reason.into()))
     }
 
-    /// A field shall be something else.
+    /// Changes a field.
     pub fn change(field: &str, value: impl Into<Value>) -> Self {
         Self::nothing().and_change(field, value)
     }
 
-    /// A further field shall be something else.
+    /// Changes a further field.
     #[must_use]
     pub fn and_change(mut self, field: &str, value: impl Into<Value>) -> Self {
         let change = self.0.entry("change").or_insert_with(|| json!({}));
@@ -91,12 +91,12 @@ impl Reply {
 }
 
 thread_local! {
-    /// The message, and the answer: places in the module's memory that stay where they are while Tessera reads them.
+    /// The message and the answer, at fixed addresses while Tessera reads them.
     static MESSAGE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static ANSWER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Makes room for a message, and gives its place. Called by [`export!`].
+/// Allocates a buffer for a message; returns its address. Called by [`export!`].
 pub fn room(length: usize) -> usize {
     MESSAGE.with_borrow_mut(|message| {
         *message = vec![0; length];
@@ -104,10 +104,10 @@ pub fn room(length: usize) -> usize {
     })
 }
 
-/// Has the message in the room answered, and gives the place and length of the answer. Called by [`export!`].
+/// Answers the message in the buffer; returns address and length of the answer. Called by [`export!`].
 pub fn answer(handle: fn(&Message) -> Reply) -> u64 {
     let message = MESSAGE.with_borrow(|message| serde_json::from_slice(message).unwrap_or_default());
-    // The instance ends with the call: a prompt does not wait for what takes it apart.
+    // The instance ends with the call, so destructors would only delay a prompt.
     let message = ManuallyDrop::new(Message(message));
     let Reply(reply) = handle(&message);
     ANSWER.with_borrow_mut(|answer| {
@@ -116,10 +116,10 @@ pub fn answer(handle: fn(&Message) -> Reply) -> u64 {
     })
 }
 
-/// Memory that is taken from the end of what is taken, and given back where it is the last: a hundred bytes of code, where one
-/// that reuses everything is translated longer than most plugins run.
+/// A bump allocator that frees only the last allocation. Its hundred bytes of code translate faster than a real
+/// allocator, which would take longer than most plugins run.
 #[cfg(all(target_family = "wasm", not(feature = "frees")))]
-#[expect(unsafe_code, reason = "what gives memory out cannot be written otherwise")]
+#[expect(unsafe_code, reason = "an allocator cannot be written without `unsafe`")]
 mod memory {
     use core::alloc::{GlobalAlloc, Layout};
     use core::arch::wasm32::{memory_grow, memory_size};
@@ -132,11 +132,11 @@ mod memory {
     static MEMORY: Memory = Memory(AtomicUsize::new(0));
 
     unsafe extern "C" {
-        /// Where the linker put nothing any more.
+        /// The first address after the linker's data.
         static __heap_base: u8;
     }
 
-    /// The end of what is taken; 0 where nothing is yet.
+    /// The end of the used memory; 0 before the first allocation.
     struct Memory(AtomicUsize);
 
     impl Memory {
@@ -147,7 +147,7 @@ mod memory {
             }
         }
 
-        /// Takes all until an end; false where there is no more.
+        /// Grows the memory to an end; false if there is no more.
         fn take_until(&self, end: Option<usize>) -> bool {
             let Some(end) = end else { return false };
             let there = memory_size(0) * PAGE;
@@ -159,7 +159,7 @@ mod memory {
         }
     }
 
-    // SAFETY: a module has one thread. What is given out lies behind all that is taken, and is taken with that.
+    // SAFETY: a module has one thread. Each allocation lies behind all earlier ones.
     unsafe impl GlobalAlloc for Memory {
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
             let Some(place) = self.end().checked_next_multiple_of(layout.align()) else { return null_mut() };
@@ -180,7 +180,7 @@ mod memory {
             if size <= layout.size() {
                 return place;
             }
-            // SAFETY: the caller's layout with a size that the caller gave, and two places that do not overlap.
+            // SAFETY: the caller's layout and size, and two areas that do not overlap.
             unsafe {
                 let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
                 if !new.is_null() {
@@ -192,7 +192,7 @@ mod memory {
     }
 }
 
-/// Makes a module of a manifest, named as a file beside this one, and a function from [`Message`] to [`Reply`].
+/// Makes a module from a manifest file beside this one and a function from [`Message`] to [`Reply`].
 #[macro_export]
 macro_rules! export {
     ($manifest:literal, $handle:path) => {

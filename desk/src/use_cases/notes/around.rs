@@ -1,4 +1,4 @@
-//! What stands around a note or a memory: relations of notes in both directions, and links of memories, as one graph.
+//! The graph around a note or memory: relations of notes in both directions, and links of memories.
 
 use std::collections::BTreeSet;
 
@@ -8,27 +8,27 @@ use tessera_engine::store::{NoteRow, StoreError};
 
 use super::rows::changed;
 
-/// What can be walked to.
+/// A node of the graph.
 #[derive(Debug, Clone)]
 pub(super) enum Node {
     /// A note.
     Note(Box<NoteRow>),
-    /// A memory that is in no file.
+    /// A memory that is not in a file.
     Memory(Box<Memory>),
-    /// A name that no note has yet.
+    /// A name without a note.
     Missing(String),
 }
 
-/// Which way a relation points.
+/// The direction of a relation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// The note that was come from says it.
+    /// From the previous node.
     Out,
-    /// The other says it.
+    /// To the previous node.
     In,
 }
 
-/// A step: from where, over what, to where.
+/// A step: from a node, over a relation, to a node.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
     pub(super) from: MemoryUuid,
@@ -39,25 +39,25 @@ pub(super) struct Step {
     pub(super) depth: u32,
 }
 
-/// How far is walked.
+/// The limits of a walk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) depth: u32,
-    /// Related ones of each note.
+    /// Maximum related nodes per note.
     pub(super) max_related: usize,
-    /// Changed since then; where somebody begins is shown whenever it was changed.
+    /// Only nodes changed since then. The start is always shown.
     pub(super) since: Option<Timestamp>,
 }
 
-/// What was walked from one beginning.
+/// The result of a walk from one node.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
     pub(super) steps: Vec<Step>,
-    /// Related ones beyond the number that is shown of each.
+    /// The number of related nodes above the limit.
     pub(super) left_out: usize,
 }
 
-/// Walks from a memory, each place once: circles end.
+/// Walks from a memory and visits each node once, so cycles end.
 pub(super) fn walk(store: &Store, begin: MemoryUuid, bounds: Bounds) -> Result<Walk, StoreError> {
     let mut walk = Walk::default();
     let mut seen = BTreeSet::from([begin]);
@@ -68,10 +68,10 @@ pub(super) fn walk(store: &Store, begin: MemoryUuid, bounds: Bounds) -> Result<W
             let (mut fresh, mut from_here) = (Vec::new(), BTreeSet::new());
             for step in steps(store, from, depth)? {
                 match step.to.id() {
-                    // A name that is not there leads nowhere, and is shown where it is written alone.
+                    // A missing note leads nowhere, and is shown only at the first level.
                     None if depth == 1 => fresh.push(step),
                     None => {}
-                    // Two may be related in more than one way.
+                    // Two nodes may have several relations.
                     Some(id) if from_here.contains(&id) => fresh.push(step),
                     Some(id) if seen.contains(&id) || !step.to.is_changed_since(bounds.since) => {}
                     Some(id) => {
@@ -112,7 +112,7 @@ impl Node {
     }
 }
 
-/// What is one step away: what it says of others in the order of its lines, what others say of it, then links.
+/// The next nodes: relations in the order of lines, relations from others, then links.
 fn steps(store: &Store, from: MemoryUuid, depth: u32) -> Result<Vec<Step>, StoreError> {
     let mut steps = Vec::new();
     let relations = store.relations_of(from)?;
@@ -140,7 +140,7 @@ fn steps(store: &Store, from: MemoryUuid, depth: u32) -> Result<Vec<Step>, Store
     Ok(steps)
 }
 
-/// A note or a memory; nothing for what is gone.
+/// A note or a memory; nothing if it was deleted.
 pub(super) fn node(store: &Store, id: MemoryUuid) -> Result<Option<Node>, StoreError> {
     if let Some(note) = store.note_of(id)? {
         return Ok(Some(Node::Note(Box::new(note))));

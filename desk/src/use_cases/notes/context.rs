@@ -1,4 +1,4 @@
-//! A note with what it says and what stands around it.
+//! A note with its observations and the graph around it.
 
 use serde_json::{Map, Value, json};
 use tessera_engine::Store;
@@ -14,26 +14,26 @@ use super::{Part, recent};
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 
-/// Observations of a note: where one is asked for, and of each where several are.
+/// Maximum observations: of a single note, and of each of several.
 const OF_ONE: usize = 40;
 const OF_EACH: usize = 8;
-/// The furthest walk.
+/// Maximum depth.
 const MOST_DEPTH: u32 = 5;
 
-/// Gives notes with their observations and what is related to them, in both directions, over relations and links.
+/// Returns notes with their observations and related notes in both directions, over relations and links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildContext {
-    /// A `memory://` address, which may hold `*`; or any name of a note, or the number of a memory.
+    /// A `memory://` address, which may contain `*`; or any name of a note, or the ID of a memory.
     pub url: String,
-    /// The folder, or the scope; all where it is left out.
+    /// The folder or scope; all, if absent.
     pub project: Option<String>,
-    /// How many steps are walked, 0 to 5.
+    /// The number of steps, 0 to 5.
     pub depth: u32,
-    /// What is related is shown where it was changed since then; what is asked for, always.
+    /// Only related notes changed since then. The requested note is always shown.
     pub timeframe: Option<String>,
-    /// Related notes of each note.
+    /// Maximum related notes per note.
     pub max_related: u32,
-    /// Which of the notes that a pattern means.
+    /// The page of the notes that a pattern matches.
     pub part: Part,
     /// The budget and the form.
     pub within: Within,
@@ -76,7 +76,7 @@ impl UseCase for BuildContext {
     }
 }
 
-/// How much there is, what of it was shown, and where it goes on: with the first note of which not all was.
+/// The number of notes, how many were shown, and where to continue: at the first note that is incomplete.
 fn closing(
     (begin, total): (usize, usize),
     (ends, n_rows): (&[usize], usize),
@@ -94,9 +94,9 @@ fn closing(
         line.push_str(&format!(", {shown} of {n_rows} lines fit"));
     }
     if has_more && whole > 0 {
-        line.push_str(&format!("; after: {next} goes on"));
+        line.push_str(&format!("; continue with after: {next}"));
     } else if shown < n_rows {
-        line.push_str("; give more max_tokens");
+        line.push_str("; use more max_tokens");
     }
     let after = if has_more && whole > 0 { next.into() } else { Value::Null };
     let fields = vec![
@@ -110,7 +110,7 @@ fn closing(
     (line, fields)
 }
 
-/// Where it begins: notes, or one memory that is in no file.
+/// The start: notes, or one memory that is not in a file.
 fn begins(store: &Store, url: &str, project: Option<&str>) -> Result<Vec<Node>, StoreError> {
     let notes = addressed(store, url, project)?;
     if !notes.is_empty() {
@@ -121,16 +121,11 @@ fn begins(store: &Store, url: &str, project: Option<&str>) -> Result<Vec<Node>, 
     {
         return Ok(node(store, memory.id)?.into_iter().collect());
     }
-    let problem = if url.contains('*') { "reaches no note" } else { "is no note" };
-    Err(DomainError::invalid(
-        "url",
-        problem,
-        "look for it with search_notes, or give a pattern such as memory://user/*",
-    )
-    .into())
+    let problem = if url.contains('*') { "does not match a note" } else { "is not a note" };
+    Err(DomainError::invalid("url", problem, "use search_notes, or a pattern such as memory://user/*").into())
 }
 
-/// What was asked for, and what it says.
+/// The requested note with its content.
 fn itself(store: &Store, begin: &Node, most: usize) -> Result<Vec<Row>, StoreError> {
     match begin {
         Node::Missing(_) => Ok(Vec::new()),
@@ -141,7 +136,7 @@ fn itself(store: &Store, begin: &Node, most: usize) -> Result<Vec<Row>, StoreErr
         Node::Note(note) => {
             let mut rows = vec![Row { text: head(note), json: with(fields(note), &[("kind", "note".into())]) }];
             let parts = store.parts_of(note.file.id)?;
-            // Of a note without observations, what it says at all.
+            // For a note without observations, its other text.
             let has_some = parts.iter().any(|part| part.is_observation);
             let wanted: Vec<_> = parts.into_iter().filter(|part| part.is_observation || !has_some).collect();
             for part in wanted.iter().take(most) {
@@ -155,7 +150,7 @@ fn itself(store: &Store, begin: &Node, most: usize) -> Result<Vec<Row>, StoreErr
                 rows.push(Row { text: format!("- {label}{content}"), json });
             }
             if let Some(more) = wanted.len().checked_sub(most).filter(|more| *more > 0) {
-                let text = format!("- and {more} more; read_note gives all");
+                let text = format!("- and {more} more; read_note returns all");
                 rows.push(Row { text, json: json!({ "kind": "more", "observations": more }) });
             }
             Ok(rows)
@@ -168,7 +163,7 @@ fn head(note: &NoteRow) -> String {
     format!("# {} [{}] {} {}, changed {when}", name(&note.title), name(&note.kind), address(note), path(note))
 }
 
-/// A line of what is related.
+/// A line about a related note.
 fn related(store: &Store, step: &Step) -> Result<Row, StoreError> {
     let kind = name(&step.kind);
     let sign = match step.way {
@@ -184,7 +179,7 @@ fn related(store: &Store, step: &Step) -> Result<Row, StoreError> {
     let (what, mut json) = match &step.to {
         Node::Missing(name_of) => {
             let title = name(name_of);
-            (format!("[[{title}]], which is no note yet"), with(Map::new(), &[("title", title.into())]))
+            (format!("[[{title}]], which does not exist yet"), with(Map::new(), &[("title", title.into())]))
         }
         Node::Memory(memory) => {
             let says = said(&memory.content);
@@ -211,7 +206,7 @@ fn related(store: &Store, step: &Step) -> Result<Row, StoreError> {
     Ok(Row { text: format!("{sign} {kind} {what}{context}{far}"), json })
 }
 
-/// What a step comes from is called.
+/// The name of the node from which a step comes.
 fn from(store: &Store, id: MemoryUuid) -> Result<String, StoreError> {
     Ok(match node(store, id)? {
         Some(Node::Note(note)) => name(&note.title),

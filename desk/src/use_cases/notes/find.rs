@@ -1,4 +1,4 @@
-//! Which note, or which memory, a name means.
+//! Resolves a name to a note or a memory.
 
 use tessera_engine::Store;
 use tessera_engine::domain::{DomainError, FilePath, Memory, MemoryRef, MemoryUuid};
@@ -10,15 +10,15 @@ use super::recent;
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 
-/// Notes that are named where a name means several.
+/// Maximum notes listed for an ambiguous name.
 const NAMED: usize = 8;
 
-/// Finds the one note that a name means: an id, a permalink, a title, another name of it, a path, or a `memory://` address.
+/// Finds the one note with a name: UUID, permalink, title, alias, path, or `memory://` address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FindNote {
     /// The name.
     pub name: String,
-    /// The folder or scope that it is in.
+    /// The folder or scope.
     pub project: Option<String>,
 }
 
@@ -32,10 +32,10 @@ impl UseCase for FindNote {
     }
 }
 
-/// Finds a memory by its number or id, or the one that stands for a file by whatever it is called.
+/// Finds a memory by its ID or UUID, or the memory of a file by any name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FindMemory {
-    /// Which.
+    /// The name.
     pub name: String,
 }
 
@@ -48,7 +48,7 @@ impl UseCase for FindMemory {
             Ok(reference) => return Ok(reference),
             Err(error) => error,
         };
-        // Only what may be a name of a note is one: an id that is mistyped is told to be that.
+        // Only possible names of notes are searched, so that a mistyped UUID gets a precise error.
         match note_called(store, &self.name, None, "id") {
             Ok(Some(id)) => Ok(MemoryRef::Id(id)),
             Ok(None) => Err(unread.into()),
@@ -57,7 +57,7 @@ impl UseCase for FindMemory {
     }
 }
 
-/// The note that a name means, in the order of ids, permalinks, titles, other names and paths.
+/// The note with a name, in the order of UUIDs, permalinks, titles, aliases and paths.
 pub(super) fn note_called(
     store: &Store,
     name: &str,
@@ -83,7 +83,7 @@ pub(super) fn note_called(
     }
 }
 
-/// A file by its number, or by that of one of its parts. What only looks like a number may be a title.
+/// A file by its ID or that of one of its parts. A text that only looks like an ID may be a title.
 fn by_number(store: &Store, name: &str, folders: &[String]) -> Result<Option<MemoryUuid>, StoreError> {
     let Ok(reference) = name.parse::<MemoryRef>() else { return Ok(None) };
     let Some(memory) = store.get(reference)?.filter(|memory| memory.deleted.is_none()) else { return Ok(None) };
@@ -98,7 +98,7 @@ fn several(store: &Store, ids: &[MemoryUuid], field: &'static str) -> Result<Dom
     let paths: Vec<String> = notes.iter().map(|note| neutral_line(note.file.path.as_str())).collect();
     let more = if ids.len() > paths.len() { format!(" and {} more", ids.len() - paths.len()) } else { String::new() };
     let problem = format!("means {} notes: {}{more}", ids.len(), paths.join(", "));
-    Ok(DomainError::invalid(field, problem, "give the path of the one that is meant"))
+    Ok(DomainError::invalid(field, problem, "pass the path of the note that you mean"))
 }
 
 /// A name without the brackets of a link or the scheme of an address.
@@ -113,7 +113,7 @@ pub(super) fn bare(name: &str) -> &str {
     }
 }
 
-/// The notes that an address means: one by its name, or all that a pattern reaches, by their paths.
+/// The notes at an address: one by name, or all that match a pattern, sorted by path.
 pub(super) fn addressed(store: &Store, url: &str, project: Option<&str>) -> Result<Vec<NoteRow>, StoreError> {
     let parsed = NoteUrl::parse(url);
     if let Ok(parsed) = &parsed
@@ -126,7 +126,7 @@ pub(super) fn addressed(store: &Store, url: &str, project: Option<&str>) -> Resu
             return Ok(notes);
         }
     }
-    // What is no address may be a title: a question mark stands in many, and a star in some.
+    // A text that is not an address may be a title, because titles may contain question marks and stars.
     if let Some(id) = note_called(store, url, project, "url")? {
         return Ok(store.note_of(id)?.into_iter().collect());
     }

@@ -1,6 +1,6 @@
-//! Notes: files found by what they say and how they are called, what stands around them, what was changed, and one read.
+//! Notes: finding them by text and name, the graph around them, recent changes, and reading one.
 //!
-//! Every reply holds its budget as lists do: rows in order, as many as fit, and a last line that says what it cost.
+//! Every reply keeps its budget like a list: rows in order, as many as fit, and a last line with the cost.
 
 mod around;
 mod context;
@@ -17,19 +17,19 @@ pub use recent::RecentActivity;
 pub use rows::{NotesReply, Within};
 pub use search::SearchNotes;
 
-/// Which of several rows.
+/// The requested rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
     /// The page, from 1.
     pub page: u32,
-    /// Rows of a page.
+    /// Rows per page.
     pub page_size: u32,
-    /// Rows that are stepped over, instead of pages: where a reply before ended.
+    /// Rows to skip, instead of pages: where the previous reply ended.
     pub after: Option<u32>,
 }
 
 impl Part {
-    /// The first page, of so many rows.
+    /// The first page with this number of rows.
     pub const fn first(page_size: u32) -> Self {
         Self { page: 1, page_size, after: None }
     }

@@ -1,4 +1,4 @@
-//! One note, as it is written.
+//! One note as written.
 
 use serde_json::{Map, Value};
 use tessera_engine::Store;
@@ -14,21 +14,21 @@ use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 use crate::folders::text_now;
 
-/// Characters of a row: a line that is longer goes on in the next row.
+/// Characters of a row. A longer line continues in the next row.
 const ROW_CHARS: usize = 320;
-/// Notes that may say a text, and are read for it.
+/// Maximum notes that are read to find a text.
 const LOOKED_AT: usize = 50;
-/// Notes that are named where none is called as was asked.
+/// Maximum notes suggested if none has the name.
 const NAMED: u32 = 5;
 
-/// Reads a note: by id, permalink, title, another name of it, path or address, else by what it says.
+/// Reads a note by UUID, permalink, title, alias, path or address, otherwise by its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadNote {
-    /// What it is called.
+    /// The name.
     pub identifier: String,
-    /// The folder, or the scope; all where it is left out.
+    /// The folder or scope; all, if absent.
     pub project: Option<String>,
-    /// The line to begin with, from 1.
+    /// The first line, from 1.
     pub line: u32,
     /// The budget and the form.
     pub within: Within,
@@ -41,17 +41,17 @@ impl UseCase for ReadNote {
     fn run(self, store: &mut Store, caller: &Caller) -> Result<NotesReply, StoreError> {
         let asked = self.identifier.trim();
         if asked.is_empty() {
-            let fix = "give a title, a permalink, a path or a memory:// address";
+            let fix = "pass a title, a permalink, a path or a memory:// address";
             return Err(DomainError::invalid("identifier", "is empty", fix).into());
         }
         let note = match note_called(store, asked, self.project.as_deref(), "identifier")? {
             Some(id) => store.note_of(id)?,
             None => Some(said_by_one(store, caller, asked, self.project.as_deref())?),
         };
-        let not_here = || DomainError::invalid("identifier", "is no note any more", "look for it with search_notes");
+        let not_here = || DomainError::invalid("identifier", "is not a note any more", "use search_notes to find it");
         let note = note.ok_or_else(not_here)?;
         let memory = store.get(MemoryRef::Id(note.file.id))?.ok_or_else(not_here)?;
-        // What no memory holds whole is read where it is.
+        // A file that no memory contains completely is read from disk.
         let now = if note.file.is_kept { None } else { text_now(store, &note.file.path)? };
         let text = neutral(now.as_deref().unwrap_or_else(|| file_of_content(&memory.content))).into_owned();
         let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(&text).split('\n').collect();
@@ -59,15 +59,15 @@ impl UseCase for ReadNote {
         let begin = self.line.max(1) as usize;
         let total = lines.len();
         let closing = |shown: usize| {
-            // A line of which not all is shown is begun with again.
+            // A line that was cut begins again in the next reply.
             let next = numbers.get(shown).copied();
             let last = next.map_or(total, |next| (next - 1).max(begin.saturating_sub(1)));
             let line = match next {
-                _ if begin > total => format!("{total} lines, none from {begin} on"),
+                _ if begin > total => format!("{total} lines, none from line {begin} on"),
                 None if begin == 1 => counted(total, "line"),
                 None => format!("lines {begin} to {total} of {total}"),
-                Some(_) if last < begin => format!("{total} lines, line {begin} does not fit; give more max_tokens"),
-                Some(next) => format!("lines {begin} to {last} of {total}; line: {next} goes on"),
+                Some(_) if last < begin => format!("{total} lines, line {begin} does not fit; use more max_tokens"),
+                Some(next) => format!("lines {begin} to {last} of {total}; continue with line: {next}"),
             };
             let next = next.map_or(Value::Null, |next| if last < begin { Value::Null } else { next.into() });
             (line, vec![("total_lines", total.into()), ("line", next)])
@@ -78,7 +78,7 @@ impl UseCase for ReadNote {
     }
 }
 
-/// The lines as rows, each of which begins with a sign and is not too long; and the line of each row.
+/// The lines as rows of limited length that begin with a mark; and the line number of each row.
 fn rows_of(lines: &[&str], from: u32) -> (Vec<Row>, Vec<usize>) {
     let (mut rows, mut numbers) = (Vec::new(), Vec::new());
     for (at, line) in lines.iter().enumerate().skip(from.max(1) as usize - 1) {
@@ -107,7 +107,7 @@ fn head(note: &NoteRow) -> Map<String, Value> {
     fields(note)
 }
 
-/// The only note that says what was asked, word for word; where there are several, or none, those near to it are named.
+/// The only note with this exact text. If there are several or none, the similar ones are listed.
 fn said_by_one(store: &mut Store, caller: &Caller, asked: &str, project: Option<&str>) -> Result<NoteRow, StoreError> {
     let found = search::found(store, caller, &search::Wanted::of(asked, project))?;
     let mut saying = Vec::new();
@@ -123,9 +123,9 @@ fn said_by_one(store: &mut Store, caller: &Caller, asked: &str, project: Option<
     let near: Vec<String> =
         Part::first(NAMED).of(&found).iter().map(|found| neutral_line(found.note.file.path.as_str())).collect();
     let problem = if near.is_empty() {
-        "is no note, and no note says it".to_owned()
+        "is not a note, and no note contains it".to_owned()
     } else {
-        format!("is no note; near to it are {}", near.join(", "))
+        format!("is not a note; similar notes: {}", near.join(", "))
     };
-    Err(DomainError::invalid("identifier", problem, "give one of the paths, or look with search_notes").into())
+    Err(DomainError::invalid("identifier", problem, "use one of the paths, or search_notes").into())
 }

@@ -1,6 +1,6 @@
-//! Notes by when they were changed.
+//! Notes by time of change.
 //!
-//! Which notes are meant: those of a project, of some types, changed since then.
+//! Also the filters of notes: project, type, and time of change.
 
 use jiff::tz::TimeZone;
 use tessera_engine::Store;
@@ -15,16 +15,16 @@ use super::rows::{NotesReply, Row, Within, address, changed, fields, moment, nam
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 
-/// Lists notes, the one that was changed last first.
+/// Lists notes, most recently changed first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecentActivity {
-    /// The folder, or the scope; all where it is left out.
+    /// The folder or scope; all, if absent.
     pub project: Option<String>,
-    /// Since when, as `7d` or `today`; at any time where it is left out.
+    /// The period, as `7d` or `today`; any time, if absent.
     pub timeframe: Option<String>,
     /// Any of these types.
     pub types: Vec<String>,
-    /// Which rows.
+    /// The requested rows.
     pub part: Part,
     /// The budget and the form.
     pub within: Within,
@@ -57,13 +57,13 @@ fn row(store: &Store, note: &NoteRow) -> Result<Row, StoreError> {
     Ok(Row { text, json: json.into() })
 }
 
-/// What a note says first.
+/// The beginning of a note's text.
 pub(super) fn first_words(store: &Store, note: &NoteRow) -> Result<String, StoreError> {
     let Some(part) = store.parts_of(note.file.id)?.into_iter().next() else { return Ok("says nothing".into()) };
     Ok(store.get(MemoryRef::Id(part.id))?.map_or_else(String::new, |memory| said(&memory.content)))
 }
 
-/// The folders of a project: one by its name, or all of a scope; all where none is named.
+/// The folders of a project: one by name, or all of a scope; all if none is named.
 pub(super) fn folders(store: &Store, project: Option<&str>) -> Result<Vec<Folder>, StoreError> {
     let mut folders = store.folders()?;
     let Some(project) = project.map(|project| project.trim().trim_matches('/')).filter(|name| !name.is_empty()) else {
@@ -82,17 +82,20 @@ pub(super) fn folders(store: &Store, project: Option<&str>) -> Result<Vec<Folder
     } else {
         folders.retain(is_in);
     }
-    // What nobody has written to yet is there.
+    // A folder without files exists too.
     if folders.is_empty() && project != tessera_engine::store::MEMORIES {
-        let known =
-            if known.is_empty() { "there is none yet".to_owned() } else { format!("there is {}", known.join(", ")) };
-        let problem = format!("is no folder of notes, and no project that has one: {}", neutral_line(&known));
-        return Err(DomainError::invalid("project", problem, "name one of them, or leave it out for all").into());
+        let known = if known.is_empty() {
+            "there are no folders yet".to_owned()
+        } else {
+            format!("the folders are {}", known.join(", "))
+        };
+        let problem = format!("is not a folder of notes, or a project with one: {}", neutral_line(&known));
+        return Err(DomainError::invalid("project", problem, "use one of them, or omit it for all").into());
     }
     Ok(folders)
 }
 
-/// What the notes of a project say of themselves, the one that was changed last first.
+/// The metadata of a project's notes, most recently changed first.
 pub(super) fn notes(store: &Store, project: Option<&str>) -> Result<Vec<NoteRow>, StoreError> {
     let folders = folders(store, project)?;
     let is_in = |note: &NoteRow| folders.iter().any(|folder| folder.name == note.file.path.folder());
@@ -101,24 +104,24 @@ pub(super) fn notes(store: &Store, project: Option<&str>) -> Result<Vec<NoteRow>
     Ok(notes)
 }
 
-/// True for a note of one of these types; of any where none is named.
+/// True for a note of one of these types, or if none is given.
 pub(super) fn is_of(note: &NoteRow, types: &[String]) -> bool {
     types.is_empty() || types.iter().any(|kind| folded(kind) == folded(&note.kind))
 }
 
-/// A moment in words, as `today`, `2 days ago`, `1h`. Days begin at midnight UTC, as all days of Tessera do.
+/// Parses a time such as `today`, `2 days ago`, `1h`. Days begin at midnight UTC, like everywhere in Tessera.
 pub(super) fn since(text: Option<&str>, field: &'static str, now: Timestamp) -> Result<Option<Timestamp>, DomainError> {
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty() && !matches!(*text, "all" | "any")) else {
         return Ok(None);
     };
     let refused = |problem: &str| {
-        let fix = "give today, yesterday, 2 days ago, 1h, 7d, 2w, last week, 3 months or 2026-11-01";
+        let fix = "use today, yesterday, 2 days ago, 1h, 7d, 2w, last week, 3 months or 2026-11-01";
         DomainError::invalid(field, problem, fix)
     };
-    let now = jiff::Timestamp::from_microsecond(now.as_micros()).map_err(|_| refused("has no now to count from"))?;
+    let now = jiff::Timestamp::from_microsecond(now.as_micros()).map_err(|_| refused("needs the present time"))?;
     let moment = timeframe::parse(text, now, &TimeZone::UTC).map_err(|error| match error {
-        timeframe::TimeframeError::OutOfRange => refused("leads out of the calendar"),
-        _ => refused("is not understood"),
+        timeframe::TimeframeError::OutOfRange => refused("is outside the calendar"),
+        _ => refused("is not a valid timeframe"),
     })?;
     Ok(Some(Timestamp::from_micros(moment.as_microsecond())))
 }

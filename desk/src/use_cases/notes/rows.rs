@@ -1,4 +1,4 @@
-//! Replies of rows, as text or as one JSON payload, within a budget to the token.
+//! Replies of rows, as text or as one JSON document, within an exact token budget.
 
 use serde_json::{Map, Value};
 use tessera_engine::domain::{DomainError, Timestamp, TokenBudget};
@@ -9,49 +9,49 @@ use super::Part;
 use crate::caller::Caller;
 use crate::use_cases::Form;
 
-/// Characters of a title, a name or another short text in a row.
+/// Maximum characters of a title or another short text in a row.
 const NAME_CHARS: usize = 160;
-/// Characters of a permalink in a row.
+/// Maximum characters of a permalink in a row.
 const LINK_CHARS: usize = 400;
-/// Characters of what a note says, in a row.
+/// Maximum characters of a note's text in a row.
 const TEXT_CHARS: usize = 280;
 
-/// What a reply may cost, and its form.
+/// The budget and the form of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Within {
     /// The budget.
     pub budget: TokenBudget,
     /// Text, or JSON.
     pub form: Form,
-    /// What is to be said of the call itself, in a line.
+    /// A one-line remark about the call.
     pub remark: Option<String>,
 }
 
 /// A reply about notes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotesReply {
-    /// What is given, to the byte.
+    /// The exact reply.
     pub body: String,
-    /// Its tokens, as the caller counts.
+    /// Its tokens in the caller's unit.
     pub tokens_used: u32,
-    /// Rows in it.
+    /// The number of rows in it.
     pub shown: usize,
-    /// Rows there are.
+    /// The number of all rows.
     pub total: usize,
 }
 
 /// A row in both forms.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
-    /// On one line, which begins with a sign.
+    /// One line, which begins with a mark.
     pub(super) text: String,
-    /// As an object, or a text.
+    /// An object or a text.
     pub(super) json: Value,
 }
 
-/// Rows, and what stands around them.
+/// Rows and the parts around them.
 pub(super) struct Reply<F> {
-    /// What stands above them as text: lines, or nothing.
+    /// Lines above the rows, in text form.
     pub(super) opening: String,
     /// The same as fields of the object.
     pub(super) fields: Map<String, Value>,
@@ -59,9 +59,9 @@ pub(super) struct Reply<F> {
     pub(super) list: &'static str,
     /// The rows.
     pub(super) rows: Vec<Row>,
-    /// Rows there are, on all pages.
+    /// The number of rows on all pages.
     pub(super) total: usize,
-    /// What follows so many rows: the line, without what it cost, and fields that say the same.
+    /// Returns the closing for a number of rows: the line without the cost, and equivalent fields.
     pub(super) closing: F,
 }
 
@@ -97,16 +97,16 @@ impl<F: Fn(usize) -> (String, Vec<(&'static str, Value)>)> Reply<F> {
     }
 }
 
-/// An object with these fields and room for more: `{"a":1,`.
+/// The beginning of an object with these fields: `{"a":1,`.
 fn opened(fields: &Map<String, Value>) -> String {
     let object = Value::Object(fields.clone()).to_string();
     let body = object.strip_suffix('}').unwrap_or(&object);
     if fields.is_empty() { body.to_owned() } else { format!("{body},") }
 }
 
-/// A text on one line, and not a long one.
+/// A short text in one line.
 pub(super) fn brief(text: &str, most: usize) -> String {
-    // Whatever becomes of it, no more than this is looked at.
+    // Only this much is processed.
     let head: String = text.chars().take(most.saturating_mul(4)).collect();
     let line = neutral_line(&head);
     if line.chars().count() <= most && head.len() == text.len() {
@@ -117,17 +117,17 @@ pub(super) fn brief(text: &str, most: usize) -> String {
     cut
 }
 
-/// What a note says, on one line.
+/// The text of a note in one line.
 pub(super) fn said(text: &str) -> String {
     brief(text, TEXT_CHARS)
 }
 
-/// A title, or what somebody calls something.
+/// A title or another name.
 pub(super) fn name(text: &str) -> String {
     brief(text, NAME_CHARS)
 }
 
-/// Where a note is found again: `memory://user/preferences`.
+/// The address of a note: `memory://user/preferences`.
 pub(super) fn address(note: &NoteRow) -> String {
     format!("memory://{}", brief(&note.permalink, LINK_CHARS))
 }
@@ -142,13 +142,13 @@ pub(super) fn changed(note: &NoteRow) -> Timestamp {
     Timestamp::from_micros(note.file.stamp.modified / 1_000)
 }
 
-/// A moment to the second.
+/// A time in seconds.
 pub(super) fn moment(time: Timestamp) -> String {
     const SECOND: i64 = 1_000_000;
     Timestamp::from_micros(time.as_micros() / SECOND * SECOND).to_string()
 }
 
-/// The fields that every note has in JSON.
+/// The JSON fields of every note.
 pub(super) fn fields(note: &NoteRow) -> Map<String, Value> {
     let tags: Vec<Value> = note.tags.iter().take(16).map(|tag| name(tag).into()).collect();
     let mut fields = Map::new();
@@ -163,12 +163,12 @@ pub(super) fn fields(note: &NoteRow) -> Map<String, Value> {
     fields
 }
 
-/// So many of something.
+/// A number with a noun.
 pub(super) fn counted(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
-/// A page of the notes that were found, a row for each.
+/// A page of found notes, one row each.
 pub(super) fn page_of<T>(
     found: &[T],
     part: Part,
@@ -188,15 +188,15 @@ pub(super) fn page_of<T>(
     Ok(reply.within(within, caller)?)
 }
 
-/// The line that follows rows of a page: how many there are, and where it goes on.
+/// The line after the rows of a page: the total, and where to continue.
 fn paged((begin, on_page, total): (usize, usize, usize), shown: usize) -> (String, Vec<(&'static str, Value)>) {
     let next = begin + shown;
     let has_more = next < total;
     let line = match (total, shown) {
         (0, _) => "no notes".to_owned(),
-        (_, 0) if on_page > 0 => format!("{}, none fits; give more max_tokens", counted(total, "note")),
+        (_, 0) if on_page > 0 => format!("{}, none fits; use more max_tokens", counted(total, "note")),
         (_, 0) => format!("{}, none here", counted(total, "note")),
-        _ if has_more => format!("{} to {next} of {total} notes; after: {next} goes on", begin + 1),
+        _ if has_more => format!("{} to {next} of {total} notes; continue with after: {next}", begin + 1),
         _ if begin > 0 => format!("{} to {next} of {total} notes", begin + 1),
         _ => counted(total, "note"),
     };

@@ -1,4 +1,4 @@
-//! Notes by what they say and how they are called.
+//! Finds notes by text and name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,18 +16,18 @@ use super::{Part, recent};
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 
-/// Parts that are looked at for their notes.
+/// Maximum parts that are searched for their notes.
 const MOST_PARTS: u32 = 4_000;
-/// Memories of a page when those with a tag are listed, and pages.
+/// Memories per page when listing those with a tag.
 const TAGGED_AT_ONCE: u32 = 200;
 const TAGGED_PAGES: usize = 100;
 
-/// Finds notes by a question, by how they are called, and by tags (`tag:x` in the question, or apart).
+/// Finds notes by a question, by name, and by tags (`tag:x` in the question, or separately).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchNotes {
-    /// The question; nothing, or `*`, for all notes.
+    /// The question; empty or `*` for all notes.
     pub query: String,
-    /// The folder, or the scope; all where it is left out.
+    /// The folder or scope; all, if absent.
     pub project: Option<String>,
     /// Any of these types.
     pub types: Vec<String>,
@@ -35,7 +35,7 @@ pub struct SearchNotes {
     pub tags: Vec<Tag>,
     /// Changed since then, as `7d` or `2026-11-01`.
     pub after_date: Option<String>,
-    /// Which rows.
+    /// The requested rows.
     pub part: Part,
     /// The budget and the form.
     pub within: Within,
@@ -74,7 +74,7 @@ fn row(store: &Store, found: &Found) -> Result<Row, StoreError> {
     Ok(Row { text, json: json.into() })
 }
 
-/// What is looked for.
+/// The search criteria.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Wanted {
     question: String,
@@ -85,7 +85,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// Takes tags and types out of a question: `tag:x`, `type:decision`.
+    /// Extracts tags and types from a question: `tag:x`, `type:decision`.
     pub(super) fn of(query: &str, project: Option<&str>) -> Self {
         let mut wanted = Self { project: project.map(str::to_owned), ..Self::default() };
         let mut words = Vec::new();
@@ -106,17 +106,17 @@ impl Wanted {
     }
 }
 
-/// A note that was found.
+/// A found note.
 #[derive(Debug, Clone)]
 pub(super) struct Found {
     pub(super) note: NoteRow,
     /// 0 to 1.
     score: f64,
-    /// The part that says most of it.
+    /// The best part.
     best: Option<ShortId>,
 }
 
-/// The notes that are meant, the best first; all of them, the newest first, where nothing is asked.
+/// The matching notes, best first; without a question all, newest first.
 pub(super) fn found(store: &mut Store, caller: &Caller, wanted: &Wanted) -> Result<Vec<Found>, StoreError> {
     let mut notes = recent::notes(store, wanted.project.as_deref())?;
     let is_new = |note: &NoteRow| wanted.since.is_none_or(|since| changed(note) >= since);
@@ -141,12 +141,12 @@ pub(super) fn found(store: &mut Store, caller: &Caller, wanted: &Wanted) -> Resu
             found.push(Found { score, best: part.map(|(_, short_id)| *short_id), note });
         }
     }
-    // They come with the newest first, and stay so where they are as good.
+    // They are sorted by time; equal scores keep this order.
     found.sort_by(|one, other| other.score.total_cmp(&one.score));
     Ok(found)
 }
 
-/// Files with their best part and its score, as recall finds them. What is below the floor counts where nothing is above.
+/// Files with their best part and its score, from recall. Low-confidence matches count only if there are no others.
 fn by_words(
     store: &mut Store,
     caller: &Caller,
@@ -179,7 +179,7 @@ fn has_all(note: &NoteRow, tags: &[Tag]) -> bool {
     tags.iter().all(|tag| note.tags.iter().any(|own| own.parse::<Tag>().is_ok_and(|own| own == *tag)))
 }
 
-/// The paths of files of which one part has all of these tags.
+/// The paths of files with a part that has all of these tags.
 fn tagged(store: &Store, tags: &[Tag]) -> Result<BTreeSet<String>, StoreError> {
     let mut paths = BTreeSet::new();
     let filters = Filters { tags: tags.iter().take(1).cloned().collect(), ..Filters::default() };
@@ -199,7 +199,7 @@ fn tagged(store: &Store, tags: &[Tag]) -> Result<BTreeSet<String>, StoreError> {
     Ok(paths)
 }
 
-/// A question as names are compared with it.
+/// A question in the form for comparing names.
 struct Question {
     whole: String,
     words: Vec<String>,
@@ -214,7 +214,7 @@ impl Question {
         Self { words: words.map(str::to_owned).collect(), whole }
     }
 
-    /// How well a note is called as the question says: 0 for not at all, 1 for the very same.
+    /// How well a note's names match: 0 for not at all, 1 for equal.
     fn names(&self, note: &NoteRow, names: &[String]) -> f64 {
         if self.words.is_empty() {
             return 0.0;
@@ -246,7 +246,7 @@ impl Question {
         let is_asked = |word: &&str| self.words.iter().any(|asked| asked == word);
         let says_it = match words.as_slice() {
             [_, _, ..] => words.iter().all(is_asked),
-            // One word is a name in a question where it is written without spaces.
+            // A single word is a name in a question without spaces.
             [one] => !one.is_ascii() && one.chars().count() > 1 && self.whole.contains(one),
             [] => false,
         };

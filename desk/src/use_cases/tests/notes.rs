@@ -281,7 +281,7 @@ fn one_hub_leaves_the_others_their_related_notes_and_a_pattern_reaches_all_that_
         assert_eq!(body["primary_count"], notes, "{pattern}");
     }
     let said = refused(world.perform(&person(), around("memory://attic/*")).unwrap_err());
-    assert!(said.starts_with("url: reaches no note"), "{said}");
+    assert!(said.starts_with("url: does not match a note"), "{said}");
 }
 
 #[test]
@@ -394,7 +394,7 @@ fn a_note_is_read_by_any_of_its_names_and_several_are_named() {
     let several = refused(world.perform(&person(), read("Meeting")).unwrap_err());
     assert!(several.contains("means 2 notes: /vault/a/meeting.md, /vault/b/meeting.md"), "{several}");
     assert!(world.perform(&person(), read("b/meeting")).unwrap().body.contains("dredger"));
-    assert!(refused(world.perform(&person(), read("no such words anywhere")).unwrap_err()).contains("is no note"));
+    assert!(refused(world.perform(&person(), read("no such words anywhere")).unwrap_err()).contains("is not a note"));
     assert!(refused(world.perform(&person(), read(" ")).unwrap_err()).contains("is empty"));
     let found = world.perform(&person(), FindNote { name: "潮汐笔记".into(), project: None }).unwrap().unwrap();
     assert_eq!(found.file.unwrap().path.as_str(), "/vault/日记/潮汐笔记.md");
@@ -441,5 +441,5 @@ fn what_was_changed_comes_newest_first_and_an_hour_is_an_hour() {
     assert_eq!(recent(Some("7d")).unwrap(), ["projects/tide-clock.md", "a/agenda.md", "b/meeting.md"]);
     assert_eq!(recent(Some("2 days ago")).unwrap().len(), 2);
     assert_eq!(recent(None).unwrap().len(), 14);
-    assert!(refused(recent(Some("whenever")).unwrap_err()).starts_with("timeframe: is not understood"));
+    assert!(refused(recent(Some("whenever")).unwrap_err()).starts_with("timeframe: is not a valid timeframe"));
 }

@@ -1,4 +1,4 @@
-//! Which questions are about the same.
+//! Groups questions into topics.
 
 use std::collections::BTreeSet;
 
@@ -7,31 +7,31 @@ use tessera_engine::meaning::{Encoder, Vector};
 use tessera_engine::store::UnansweredQuestion;
 use tessera_engine::text::{TokenKind, fold, tokenize};
 
-/// Ways of asking that are looked at: the latest.
+/// Maximum number of compared forms: the latest.
 const MOST_WAYS: usize = 500;
-/// Two questions so near in meaning are about the same. Of 30 questions asked in two ways each this joins 26, and one of
-/// the 1 740 pairs of different ones; of the 28 948 pairs of fixture questions that different notes answer it joins 24.
+/// Minimum similarity of two questions about one topic. Of 30 questions asked in two forms each, it joins 26, and one
+/// of 1,740 pairs of different ones. Of 28,948 pairs of fixture questions with different answers, it joins 24.
 const SAME_TOPIC: f64 = 0.55;
-/// The same for two that share so much of their words.
+/// The same by the share of common words.
 const SAME_WORDS: f64 = 0.5;
 
-/// One way in which something was asked.
+/// One form of a question.
 #[derive(Debug, Clone)]
 pub(super) struct Way {
     /// The question, or its known words.
     pub(super) asked: String,
     /// True for a question, false for words.
     pub(super) is_whole: bool,
-    /// The project it was asked in last.
+    /// The project of the last time.
     pub(super) scope: Scope,
-    /// When last.
+    /// The last time.
     pub(super) last: Timestamp,
     times: u32,
     terms: BTreeSet<String>,
     vector: Option<Vector>,
 }
 
-/// Ways of asking about the same, the most frequent first; never none.
+/// The forms of one topic, most frequent first; never empty.
 #[derive(Debug, Clone)]
 pub(super) struct Topic {
     pub(super) ways: Vec<Way>,
@@ -41,8 +41,8 @@ pub(super) struct Topic {
     pub(super) scopes: Vec<Scope>,
 }
 
-/// The topics of questions (oldest first), the one asked most often first. What is alike is found by meaning where that
-/// is wanted and both questions are kept, else by words. A question of which nothing is known belongs to none.
+/// The topics of questions (oldest first), most frequent first. Stored questions are compared by embeddings if wanted,
+/// others by words. Questions without known words belong to no topic.
 pub(super) fn topics_of(asked: &[UnansweredQuestion], by_embedding: bool) -> Vec<Topic> {
     let mut ways: Vec<(Way, Vec<&UnansweredQuestion>)> = Vec::new();
     for one in asked {
@@ -88,7 +88,7 @@ fn way_of(asked: &UnansweredQuestion) -> Option<Way> {
     Some(Way { is_whole, scope, last, times: 1, terms: terms.collect(), vector: None, asked: text })
 }
 
-/// How much alike two are that are about the same: 0 to 1, nothing where they are not.
+/// The similarity of two forms of one topic, 0 to 1; nothing for different topics.
 fn likeness(a: &Way, b: &Way) -> Option<f64> {
     let (near, least) = if let (Some(a), Some(b)) = (&a.vector, &b.vector) {
         (a.similarities(b), SAME_TOPIC)

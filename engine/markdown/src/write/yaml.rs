@@ -1,10 +1,10 @@
-//! Values as YAML on one line: plain words where they are read as themselves, JSON elsewhere.
+//! Values as one-line YAML: plain words if possible, otherwise JSON.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// Keys longer than this are written behind a `?`: YAML looks no further for a colon.
+/// Longer keys are written after a `?`, because YAML does not search further for a colon.
 const LONGEST_KEY: usize = 300;
 
 /// Writes a key and its value as a line.
@@ -74,7 +74,7 @@ fn text(out: &mut String, said: &str) {
     out.push('"');
 }
 
-/// Whether words need no quotes: no sign of YAML is in them, and they are neither a number nor a truth in any version.
+/// True if words need no quotes: they contain no YAML syntax and are not a number or boolean in any version.
 fn is_plain(said: &str) -> bool {
     const MEANT: [&str; 13] =
         ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity", "none"];

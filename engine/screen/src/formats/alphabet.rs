@@ -68,7 +68,7 @@ const ALPHABETS: [(u8, Alphabet); 19] = [
 /// For each byte, the sets it is in.
 static CLASSES: [u32; 256] = classes();
 
-#[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
 const fn classes() -> [u32; 256] {
     let mut table = [0; 256];
     let mut at = 0;

@@ -31,7 +31,7 @@ pub(super) fn named(name: &[u8]) -> Provider {
 static MARKS: [u64; PLACES] = marks();
 const PLACES: usize = 256;
 
-#[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
 const fn marks() -> [u64; PLACES] {
     let mut marks = [0; PLACES];
     let lists = [NAMES, WORDS];

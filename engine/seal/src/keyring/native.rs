@@ -1,4 +1,4 @@
-//! macOS and Windows: the keychain and the credential manager, through `keyring`'s stores for them.
+//! macOS and Windows: the keychain and the credential manager, through the stores of the crate `keyring`.
 
 use keyring_core::api::CredentialStoreApi as _;
 use keyring_core::{Entry, Error};
@@ -11,17 +11,17 @@ use windows_native_keyring_store::Store;
 
 use super::{KeyringError, SERVICE};
 
-/// The user's keyring: there is one, and it needs no address.
+/// The user's keyring: there is only one, without an address.
 #[derive(Debug, Clone)]
 pub(super) struct Place;
 
 impl Place {
-    #[expect(clippy::unnecessary_wraps, reason = "elsewhere a session may have none")]
+    #[expect(clippy::unnecessary_wraps, reason = "other systems may have no keyring")]
     pub(super) fn of_session(_: impl Fn(&str) -> Option<String>) -> Option<Self> {
         Some(Self)
     }
 
-    #[expect(clippy::unused_self, reason = "elsewhere a place has an address")]
+    #[expect(clippy::unused_self, reason = "other systems need an address")]
     pub(super) fn read(&self, account: &str) -> Result<Option<Zeroizing<Vec<u8>>>, KeyringError> {
         match quietly(account, Entry::get_secret) {
             Ok(text) => Ok(Some(Zeroizing::new(text))),
@@ -30,12 +30,12 @@ impl Place {
         }
     }
 
-    #[expect(clippy::unused_self, reason = "elsewhere a place has an address")]
+    #[expect(clippy::unused_self, reason = "other systems need an address")]
     pub(super) fn write(&self, account: &str, text: &[u8]) -> Result<(), KeyringError> {
         quietly(account, |entry| entry.set_secret(text)).map_err(meant)
     }
 
-    #[expect(clippy::unused_self, reason = "elsewhere a place has an address")]
+    #[expect(clippy::unused_self, reason = "other systems need an address")]
     pub(super) fn erase(&self, account: &str) -> Result<(), KeyringError> {
         match quietly(account, Entry::delete_credential) {
             Ok(()) | Err(Error::NoEntry) => Ok(()),
@@ -44,8 +44,8 @@ impl Place {
     }
 }
 
-/// Does something with an account's entry without asking the person: macOS would, for a keychain that is locked and for a
-/// program that it does not know yet. Windows never does.
+/// Uses an account's entry without asking the person. macOS would ask for a locked keychain and for an unknown program;
+/// Windows never does.
 fn quietly<T>(account: &str, work: impl FnOnce(&Entry) -> Result<T, Error>) -> Result<T, Error> {
     #[cfg(target_os = "macos")]
     let _silence = security_framework::os::macos::keychain::SecKeychain::disable_user_interaction()
@@ -59,12 +59,12 @@ fn meant(error: Error) -> KeyringError {
         #[cfg(target_os = "macos")]
         Error::PlatformFailure(why) if is_locked(why.as_ref()) => KeyringError::Locked,
         Error::PlatformFailure(why) => KeyringError::Refused { why: why.to_string() },
-        Error::TooLong(_, most) => KeyringError::Refused { why: format!("it takes {most} bytes at most") },
+        Error::TooLong(_, most) => KeyringError::Refused { why: format!("it accepts at most {most} bytes") },
         _ => KeyringError::BadAnswer,
     }
 }
 
-/// True where only a person could go on: the keychain is locked, or does not know this program.
+/// True if only a person could continue: the keychain is locked, or does not know this program.
 #[cfg(target_os = "macos")]
 fn is_locked(why: &(dyn std::error::Error + 'static)) -> bool {
     // errSecAuthFailed, errSecInteractionNotAllowed and errSecInteractionRequired of Apple's `SecBase.h`.

@@ -1,7 +1,7 @@
-//! Linux and its like: what keeps secrets on the session's bus.
+//! Linux and similar systems: the secret service on the session bus.
 //!
-//! Through the crate that `keyring`'s own store for the bus is made of, and not through that store: wherever something is
-//! locked, the store has a person asked for the password, and a hook would do so again at every prompt.
+//! It uses the crate below `keyring`'s own store for the bus, because that store asks the person for the password
+//! whenever something is locked, and a hook would do so at every prompt.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -24,7 +24,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The bus of a session, where it can be reached without starting one.
+    /// The bus of a session, if it can be reached without starting one.
     pub(super) fn of_session(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let address = variable("DBUS_SESSION_BUS_ADDRESS").filter(|address| !address.is_empty()).or_else(|| {
             let path = std::path::Path::new(&variable("XDG_RUNTIME_DIR")?).join("bus");
@@ -70,24 +70,24 @@ impl Place {
     pub(super) async fn service(&self) -> Result<SecretService<'static>, KeyringError> {
         let builder = connection::Builder::address(self.address.clone()).map_err(of_bus)?;
         let connection = builder.build().await.map_err(of_bus)?;
-        // What crosses the bus is encrypted: whoever records the bus to find a fault records no key.
+        // Messages on the bus are encrypted, so that a recording of the bus contains no key.
         SecretService::connect_with_existing(EncryptionType::Dh, connection).await.map_err(meant)
     }
 }
 
-/// The collection that is kept beyond the session. A locked one is not written to: that would ask for its password.
+/// The persistent collection. A locked one is not written to, because that would ask for its password.
 pub(super) async fn open_collection<'a>(service: &'a SecretService<'_>) -> Result<Collection<'a>, KeyringError> {
     let collection = service.get_default_collection().await.map_err(meant)?;
     collection.ensure_unlocked().await.map_err(meant)?;
     Ok(collection)
 }
 
-/// What an item is found by.
+/// The attributes of an item.
 pub(super) fn attributes(account: &str) -> HashMap<&str, &str> {
     HashMap::from([("service", SERVICE), ("account", account)])
 }
 
-/// True for a socket that is there or is not; any other address starts a program, or leaves the machine.
+/// True for a socket. Any other address would start a program or leave the machine.
 fn is_socket(address: &Address) -> bool {
     match address.transport() {
         Transport::Unix(socket) => match socket.path() {
@@ -100,7 +100,7 @@ fn is_socket(address: &Address) -> bool {
     }
 }
 
-/// Does something here and now, and for no longer than one waits for it: nothing of it goes on behind.
+/// Runs work within the time limit; nothing continues in the background.
 pub(super) fn bounded<T>(work: impl Future<Output = Result<T, KeyringError>>) -> Result<T, KeyringError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| KeyringError::Absent { why: error.to_string() })?;
@@ -113,7 +113,7 @@ pub(super) fn bounded<T>(work: impl Future<Output = Result<T, KeyringError>>) ->
 fn meant(error: Error) -> KeyringError {
     match error {
         Error::Locked | Error::Prompt | Error::PromptDisconnected => KeyringError::Locked,
-        Error::NoResult => KeyringError::Absent { why: "it has no collection to keep a key in".into() },
+        Error::NoResult => KeyringError::Absent { why: "it has no collection for keys".into() },
         Error::Unavailable => nobody(),
         Error::Zbus(error) => of_bus(error),
         Error::ZbusFdo(error) => of_standard(error),
@@ -126,9 +126,9 @@ fn of_bus(error: zbus::Error) -> KeyringError {
         zbus::Error::MethodError(name, ..) => refused(&name),
         zbus::Error::FDO(error) => of_standard(*error),
         zbus::Error::InputOutput(error) | zbus::Error::Connection(error, _) => {
-            KeyringError::Absent { why: format!("the session's bus cannot be reached: {error}") }
+            KeyringError::Absent { why: format!("cannot connect to the session bus: {error}") }
         }
-        zbus::Error::Handshake(_) => KeyringError::Absent { why: "the session's bus does not let this user in".into() },
+        zbus::Error::Handshake(_) => KeyringError::Absent { why: "the session bus rejects this user".into() },
         _ => KeyringError::BadAnswer,
     }
 }
@@ -140,13 +140,13 @@ fn of_standard(error: fdo::Error) -> KeyringError {
     }
 }
 
-/// What an error of the bus means, by its name. Its words are left out: they may repeat what was sent.
+/// Interprets an error of the bus by its name. Its message is left out, because it may repeat sent data.
 fn refused(name: &OwnedErrorName) -> KeyringError {
     match name.strip_prefix("org.freedesktop.") {
         Some("Secret.Error.IsLocked") => KeyringError::Locked,
         Some("DBus.Error.ServiceUnknown" | "DBus.Error.NameHasNoOwner") => nobody(),
         Some(rest) if rest.starts_with("DBus.Error.Spawn") => {
-            KeyringError::Absent { why: "the service that keeps secrets cannot be started".into() }
+            KeyringError::Absent { why: "the secret service cannot be started".into() }
         }
         Some("DBus.Error.NoReply" | "DBus.Error.Timeout" | "DBus.Error.TimedOut") => {
             KeyringError::Silent { after: PATIENCE }
@@ -156,5 +156,5 @@ fn refused(name: &OwnedErrorName) -> KeyringError {
 }
 
 fn nobody() -> KeyringError {
-    KeyringError::Absent { why: "nobody on the session's bus keeps secrets".into() }
+    KeyringError::Absent { why: "the session bus has no secret service".into() }
 }

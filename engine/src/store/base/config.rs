@@ -12,32 +12,32 @@ use crate::store::file::home::Home;
 /// How a store is opened.
 #[derive(Clone)]
 pub struct StoreConfig {
-    /// The directory that holds everything. Made if missing, for the owner alone.
+    /// The home directory. It is created if missing, accessible only to the owner.
     pub home: Home,
-    /// Where the time comes from.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Numbers of the ranking.
+    /// The ranking weights.
     pub weights: Weights,
-    /// What the process will do with it.
+    /// How the process uses the store.
     pub usage: Usage,
-    /// True where the leg of meaning is on. Where it is off no vectors are made and none are used: memories are found by
-    /// their words, as if there were no vectors. Those that are there stay, and the others wait until it is on again.
+    /// True if semantic search is on. If it is off, embeddings are neither computed nor used. Existing embeddings stay,
+    /// and the others are computed when it is on again.
     pub meaning: bool,
-    /// What becomes of credentials in texts.
+    /// The rules for credentials in texts.
     pub secrets: SecretRules,
 }
 
-/// What becomes of a credential in a text that is to be stored.
+/// The handling of a credential in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SecretMode {
-    /// It is encrypted and kept beside its memory.
+    /// It is encrypted and stored beside its memory.
     #[default]
     Encrypt,
-    /// It is not kept at all: the text says that one was there.
+    /// It is discarded, and the text says that there was one.
     Drop,
-    /// A text with one is not stored.
+    /// A text with one is rejected.
     Refuse,
-    /// As [`SecretMode::Encrypt`], until a vault has it: then it is kept there alone.
+    /// Like [`SecretMode::Encrypt`] until a vault has it; then only the vault has it.
     Vault,
 }
 
@@ -47,44 +47,44 @@ impl SecretMode {
         [("encrypt", Self::Encrypt), ("drop", Self::Drop), ("refuse", Self::Refuse), ("vault", Self::Vault)];
 }
 
-/// A place beside the home where keys may be kept: the system's keyring.
+/// Another place for keys than a file: the system's keyring.
 pub trait Keyring: Send + Sync {
-    /// The keys of an account; `None` where there are none, or no keyring answers.
+    /// The keys of an account; `None` if there are none, or no keyring responds.
     ///
     /// # Errors
-    /// When there are some and they cannot be had now.
+    /// If there are keys, but they are not available now.
     fn keys(&self, account: &str) -> Result<Option<Keys>, KeyringError>;
 
-    /// Keeps keys; `false` where no keyring answers.
+    /// Stores keys; `false` if no keyring responds.
     ///
     /// # Errors
-    /// When one answers and does not take them.
+    /// If a keyring responds but rejects them.
     fn put(&self, account: &str, keys: &Keys) -> Result<bool, KeyringError>;
 
-    /// Lets go of them.
+    /// Deletes the keys.
     ///
     /// # Errors
-    /// When they are there and stay.
+    /// If they exist and cannot be deleted.
     fn remove(&self, account: &str) -> Result<(), KeyringError>;
 }
 
-/// Why a keyring gives no keys.
+/// The reason why a keyring returns no keys.
 #[derive(Debug, thiserror::Error)]
 #[error("{problem}; unlock it, or set TESSERA_SECRET_KEY")]
 pub struct KeyringError {
-    /// What it said, without any key.
+    /// Its message, without any key.
     pub problem: String,
 }
 
-/// What becomes of credentials, and where the keys are that they are sealed with.
+/// The handling of credentials, and the places of the keys.
 #[derive(Clone, Default)]
 pub struct SecretRules {
-    /// What becomes of them.
+    /// The handling of credentials.
     pub mode: SecretMode,
-    /// The key that a person gave: 64 hexadecimal digits, or a passphrase. The first seals, the others open what was
-    /// sealed before. Empty: the keyring, or the file in the home.
+    /// The keys from the user: 64 hexadecimal digits each, or a passphrase. The first encrypts; the others only
+    /// decrypt. If empty, keys are in the keyring or in a file of the home directory.
     pub given: Vec<Zeroizing<String>>,
-    /// The system's keyring, where the program may use it.
+    /// The system's keyring, if the program may use it.
     pub keyring: Option<Arc<dyn Keyring>>,
 }
 
@@ -94,28 +94,28 @@ impl std::fmt::Debug for SecretRules {
     }
 }
 
-/// What a process will do with a store.
+/// How a process uses a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Usage {
-    /// Read once and exit. Works in a read-only directory.
+    /// Reads once and exits. Works in a read-only directory.
     ReadOnce,
-    /// Write, and read now and then.
+    /// Writes, and sometimes reads.
     Write,
-    /// Live long: the index is kept in memory between reads.
+    /// Runs for a long time: the index stays in memory between reads.
     Serve,
 }
 
-/// Who makes a change: kept in its provenance.
+/// The author of a change, for the history.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Actor {
-    /// Who or what.
+    /// The origin.
     pub origin: Origin,
-    /// In which session.
+    /// The session.
     pub session: Option<String>,
-    /// Through which client program.
+    /// The client program.
     pub client: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
-    /// What plugins changed of it before it was made.
+    /// Changes by plugins before the change was made.
     pub altered: Vec<Alteration>,
 }

@@ -1,4 +1,4 @@
-//! Keeping the context field true: a captured turn and its neighbours share words.
+//! Maintains the context field: a captured turn and its neighbours share words.
 
 use rusqlite::params;
 
@@ -8,19 +8,19 @@ use crate::index::{CONTEXT_REACH, ForwardDoc, Freshness, context_of};
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
-/// Refreshes the context of a changed turn and of the turns within reach of it.
+/// Updates the context of a changed turn and of its neighbours.
 pub(crate) fn refresh_around(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
     let (Some(session), Origin::Conversation) = (&memory.session, &memory.origin) else { return Ok(()) };
     let (mut turns, centre) = around(change, session, memory)?;
     let documents: Vec<ForwardDoc> = turns.iter().map(|turn| turn.doc.clone()).collect();
-    // A deleted memory is not among the turns: `centre` is then the turn after it.
+    // A deleted memory is not among the turns; then `centre` is the turn after it.
     let last = centre + CONTEXT_REACH - usize::from(memory.deleted.is_some());
     let in_reach = turns.iter_mut().enumerate().skip(centre.saturating_sub(CONTEXT_REACH));
     for (at, turn) in in_reach.take_while(|(at, _)| *at <= last) {
         let (before, after) = documents.split_at(at);
         context_of(&mut turn.doc, before.iter().rev(), after.iter().skip(1));
         let blob = turn.doc.encode_into(&turn.blob);
-        // One of another analyzer is written with all that is derived from it, in its own turn.
+        // A turn of another analyzer is rewritten separately, with all its derived data.
         if blob != turn.blob && Freshness::of(&turn.blob).is_current() {
             let rev = if turn.short_id == memory.short_id.get() { memory.rev } else { change.next_rev()? };
             let sql = "UPDATE memories SET forward = ?2, rev = ?3 WHERE short_id = ?1";
@@ -36,7 +36,7 @@ struct Turn {
     doc: ForwardDoc,
 }
 
-/// The live turns within twice the reach of a memory, in the order they were said, and where it stands.
+/// The live turns within twice the reach of a memory, in the order in which they were said, and its position.
 fn around(change: &Change<'_>, session: &str, memory: &Memory) -> Result<(Vec<Turn>, usize), StoreError> {
     let reach = 2 * CONTEXT_REACH + 1;
     let side = |sql: &str| -> rusqlite::Result<Vec<(u32, Vec<u8>)>> {
@@ -59,7 +59,7 @@ fn around(change: &Change<'_>, session: &str, memory: &Memory) -> Result<(Vec<Tu
     Ok((turns.collect::<Result<_, StoreError>>()?, centre))
 }
 
-/// The terms of a turn; of one whose blob cannot be read, those of its text.
+/// The terms of a turn; if its blob cannot be read, the terms of its text.
 fn read(change: &Change<'_>, short_id: u32, blob: &[u8]) -> Result<ForwardDoc, StoreError> {
     if let Ok(doc) = ForwardDoc::decode(blob) {
         return Ok(doc);

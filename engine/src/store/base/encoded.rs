@@ -1,12 +1,12 @@
-//! What a store had encoded a moment ago.
+//! Recent results of the encoder.
 
 use crate::meaning::Vector;
 
-/// What was encoded already and will be asked for again.
+/// Texts that were just encoded and will be needed again.
 #[derive(Debug, Default)]
 pub(in crate::store) struct Encoded {
     /// The last question.
     pub(super) question: Option<(String, Vector)>,
-    /// What a row says that was just written.
+    /// The text of the last written row.
     pub(super) row: Option<(String, Vec<u8>)>,
 }

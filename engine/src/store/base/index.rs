@@ -1,4 +1,4 @@
-//! The store's index: brought up to date before a read, built anew when the tail is long.
+//! The store's index: updated before each read, and rebuilt when the tail is long.
 
 use crate::store::file::error::StoreError;
 use crate::store::file::{marker, snapshot};
@@ -7,10 +7,10 @@ use super::index_cache::snapshot_bytes;
 use super::store::Store;
 
 impl Store {
-    /// Builds the snapshot anew if enough has changed. True when it did.
+    /// Rebuilds the snapshot if enough has changed. True if it did.
     ///
     /// # Errors
-    /// When the store cannot be read, or the snapshot not written; recall works on without it.
+    /// If the store cannot be read, or the snapshot cannot be written. Recall works without it.
     pub fn rebuild_if_due(&mut self) -> Result<bool, StoreError> {
         self.refresh_index()?;
         if !self.index.is_rebuild_due() {
@@ -20,10 +20,10 @@ impl Store {
         Ok(true)
     }
 
-    /// Builds the snapshot anew.
+    /// Rebuilds the snapshot.
     ///
     /// # Errors
-    /// As [`Store::rebuild_if_due`].
+    /// Like [`Store::rebuild_if_due`].
     pub fn rebuild_snapshot(&mut self) -> Result<(), StoreError> {
         let bytes = snapshot_bytes(&self.connection).map_err(|error| self.failed(error))?;
         snapshot::write(&self.home.snapshot(), &bytes)?;

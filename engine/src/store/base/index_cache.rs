@@ -1,4 +1,4 @@
-//! The index as a process holds it: the mapped snapshot, and the rows that changed since.
+//! The index in a process: the memory-mapped snapshot, and the rows changed since.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::store::rows::columns::MEMORY;
 use crate::store::rows::index::{IndexColumns, index_row, read_index_row};
 use crate::store::rows::memory as row;
 
-/// Changed rows beyond which a rebuild pays: the larger of this and a twentieth of the snapshot.
+/// The number of changed rows that triggers a rebuild: this, or a twentieth of the snapshot if that is more.
 const REBUILD_AT_ROWS: usize = 1000;
 
 pub(crate) struct IndexCache {
@@ -26,9 +26,9 @@ pub(crate) struct IndexCache {
     mask: Mask,
     seen: u64,
     generation: u64,
-    /// The highest rev at which a row of an older program was read.
+    /// The highest rev of a row of an older program.
     stale_to: u64,
-    /// The highest rev at which a row with vectors of an older encoder was read.
+    /// The highest rev of a row with embeddings of an older encoder.
     outdated_to: u64,
 }
 
@@ -51,7 +51,7 @@ impl IndexCache {
         IndexView::new(self.snapshot.as_ref(), &self.tail, &self.mask)
     }
 
-    /// Takes in what changed since the last look.
+    /// Reads the changes since the last call.
     pub(crate) fn refresh(&mut self, connection: &Connection, home: &Home) -> rusqlite::Result<()> {
         let path = home.snapshot();
         let version = snapshot::version(&path);
@@ -66,7 +66,7 @@ impl IndexCache {
             return Ok(());
         }
         self.read_tail(connection)?;
-        // Revs are given out and committed in one order: what was committed up to `rev` has been read.
+        // Revs are assigned and committed in the same order, so everything up to `rev` has been read.
         self.seen = self.seen.max(rev);
         self.generation += 1;
         self.mask = Mask::of(self.snapshot.as_ref(), &self.tail);
@@ -97,22 +97,22 @@ impl IndexCache {
         self.tail.len() as u64
     }
 
-    /// The highest rev at which a row of an older program was read; 0 where none was.
+    /// The highest rev of a row of an older program; 0 if there is none.
     pub(crate) fn stale_to(&self) -> u64 {
         self.stale_to
     }
 
-    /// The highest rev at which a row with vectors of an older encoder was read; 0 where none was.
+    /// The highest rev of a row with embeddings of an older encoder; 0 if there is none.
     pub(crate) fn outdated_to(&self) -> u64 {
         self.outdated_to
     }
 
-    /// What was read of older encoders is made anew.
+    /// Forgets it, after these embeddings were computed again.
     pub(crate) fn forget_outdated(&mut self) {
         self.outdated_to = 0;
     }
 
-    /// What was read of older programs is written anew.
+    /// Forgets it, after these rows were rewritten.
     pub(crate) fn forget_stale(&mut self) {
         self.stale_to = 0;
     }
@@ -127,7 +127,7 @@ fn new_tail(usage: Usage) -> Tail {
     if usage == Usage::Serve { Tail::inverted() } else { Tail::scanned() }
 }
 
-/// A snapshot that was built from this store, at a point that is still part of its history.
+/// A snapshot of this store, built at a point that is still part of its history.
 fn load(connection: &Connection, path: &Path, rev: u64) -> rusqlite::Result<Option<Snapshot<Mmap>>> {
     let snapshot = match snapshot::map(path) {
         Ok(snapshot) => snapshot,
@@ -141,7 +141,7 @@ fn load(connection: &Connection, path: &Path, rev: u64) -> rusqlite::Result<Opti
     Ok(is_ours.then_some(snapshot))
 }
 
-/// What a snapshot built at `rev` says of itself.
+/// The identity of a snapshot that is built at `rev`.
 fn identity_at(connection: &Connection, rev: u64) -> rusqlite::Result<Identity> {
     let store = connection.query_row("SELECT value FROM meta WHERE key = 'store_id'", [], |row| row.get(0))?;
     let sql = "SELECT op_id FROM history WHERE rev <= ?1 ORDER BY rev DESC LIMIT 1";
@@ -149,7 +149,7 @@ fn identity_at(connection: &Connection, rev: u64) -> rusqlite::Result<Identity> 
     Ok(Identity { store, rev, stamp: stamp.unwrap_or_default() })
 }
 
-/// A row whose blob is of another analyzer is analysed again, without the words around it.
+/// Analyses a row again if its blob is from another analyzer, without the context field.
 fn readable(connection: &Connection, mut index_row: IndexRow) -> rusqlite::Result<IndexRow> {
     if index_row.is_live() && !Freshness::of(&index_row.blob).is_current() {
         let sql = sql!("SELECT ", MEMORY, " FROM memories WHERE short_id = ?1");
@@ -161,7 +161,7 @@ fn readable(connection: &Connection, mut index_row: IndexRow) -> rusqlite::Resul
     Ok(index_row)
 }
 
-/// The bytes of a snapshot of all that is there now.
+/// The bytes of a snapshot of the present content.
 pub(crate) fn snapshot_bytes(connection: &Connection) -> rusqlite::Result<Vec<u8>> {
     let tx = connection.unchecked_transaction()?;
     let rev: u64 = tx.query_row("SELECT value FROM meta WHERE key = 'rev'", [], |row| row.get(0))?;

@@ -1,4 +1,4 @@
-//! Secrets as rows: written in the transaction of the text that they were taken out of.
+//! Secrets as rows, which are written in the same transaction as their text.
 
 use rusqlite::params;
 use tessera_seal::{KeyId, key_of};
@@ -11,10 +11,10 @@ use crate::screen::{KnownValues, Secret, places};
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
-/// The key in `meta` that names the key that seals now, as far as this store knows.
+/// The key in `meta` with the number of the present encryption key, if known.
 const SEALING: &str = "secret_key";
 
-/// Writes what was taken out of a text of a memory. One that is kept already stays.
+/// Writes the secrets of a memory. Existing ones stay.
 pub(crate) fn write_all(change: &Change<'_>, memory: MemoryUuid, secrets: &[Secret]) -> Result<(), StoreError> {
     let sql = "INSERT INTO secrets (memory, name, kind, mark, sealed, made) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
                ON CONFLICT (memory, name) DO NOTHING";
@@ -26,7 +26,7 @@ pub(crate) fn write_all(change: &Change<'_>, memory: MemoryUuid, secrets: &[Secr
     Ok(())
 }
 
-/// The values that were taken out of a memory before, as far as they open: they are known again without a word around them.
+/// The values of earlier secrets of a memory, if they can be decrypted. They are recognised without surrounding words.
 pub(crate) fn values_of(change: &Change<'_>, memory: MemoryUuid) -> Result<KnownValues, StoreError> {
     let sql = "SELECT name, kind, sealed FROM secrets WHERE memory = ?1 AND sealed IS NOT NULL";
     let mut statement = change.tx.prepare_cached(sql)?;
@@ -43,7 +43,7 @@ pub(crate) fn values_of(change: &Change<'_>, memory: MemoryUuid) -> Result<Known
     Ok(known)
 }
 
-/// Keeps for a memory what is sealed for another one.
+/// Encrypts another memory's secret again for this memory.
 pub(crate) fn write_again(
     change: &Change<'_>,
     (from, to): (MemoryUuid, MemoryUuid),
@@ -56,7 +56,8 @@ pub(crate) fn write_again(
     write_all(change, to, &[Secret { mark, sealed, ..secret.clone() }])
 }
 
-/// Keeps for a memory of the person's own what its text names and another of theirs holds: each goes its own way then.
+/// Copies a secret to one of the user's memories if its text names it and another of the user's memories has it. From
+/// then on, the two are independent.
 pub(crate) fn adopt(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
     if memory.share.is_some() || memory.edited_by.is_some() || memory.trust == Trust::Foreign {
         return Ok(());
@@ -78,8 +79,8 @@ pub(crate) fn adopt(change: &Change<'_>, memory: &Memory) -> Result<(), StoreErr
     Ok(())
 }
 
-/// What was sealed before this transaction began, sealed with the key that seals now: while keys are changed, another
-/// process that still knows the old one alone must not leave anything behind that no key opens.
+/// A secret that was encrypted before this transaction, encrypted with the present key. Otherwise, during a key
+/// rotation, another process with only the old key could write a value that no key decrypts later.
 fn sealed_now(change: &Change<'_>, memory: MemoryUuid, secret: &Secret) -> Result<(Vec<u8>, Vec<u8>), StoreError> {
     let name = secret.name.as_str();
     let failed = |source| StoreError::Sealed { name: name.to_owned(), source };
@@ -96,20 +97,20 @@ fn sealed_now(change: &Change<'_>, memory: MemoryUuid, secret: &Secret) -> Resul
     Secrets::sealed_anew(change.tx, &keys, (memory, name), &value)
 }
 
-/// The key that seals now, where one was noted.
+/// The number of the present encryption key, if it was recorded.
 fn sealing(change: &Change<'_>) -> Result<Option<String>, StoreError> {
     let sql = "SELECT value FROM meta WHERE key = ?1";
     Ok(change.tx.maybe(sql, [SEALING], |row| row.get(0))?)
 }
 
-/// Notes which key seals from now on.
+/// Records the present encryption key.
 pub(crate) fn note_sealing(change: &Change<'_>, key: KeyId) -> Result<(), StoreError> {
     let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)";
     change.tx.run(sql, (SEALING, key.to_string()))?;
     Ok(())
 }
 
-/// Notes what is done with a secret.
+/// Records what is done with a secret.
 pub(crate) fn note(
     change: &Change<'_>,
     memory: MemoryUuid,
@@ -125,11 +126,10 @@ pub(crate) fn note(
     Ok(())
 }
 
-/// Where a secret is that was removed here, and that a vault may have still.
+/// The place of a secret that was removed here, but that a vault may still have.
 pub(crate) const LEAVING: &str = "leaving";
 
-/// Removes secrets of a memory, of one name or all; of those that a vault may have, the name stays until it has let go of
-/// them.
+/// Deletes one or all secrets of a memory. If a vault may have them, their names stay until the vault has deleted them.
 pub(crate) fn let_go(change: &Change<'_>, memory: MemoryUuid, name: Option<&str>) -> Result<(), StoreError> {
     for sql in [
         "UPDATE secrets SET place = 'leaving', sealed = NULL, kind = '', mark = x'' WHERE memory = ?1

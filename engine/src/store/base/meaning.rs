@@ -1,8 +1,8 @@
-//! Rows that wait for their vectors: they are made after the commit, and never before somebody is told that it is done.
+//! Computes embeddings for rows without them. This happens after the commit, and after the caller has its answer.
 //!
-//! A row waits while it has none, or has those of an older encoder. Vectors are found out of any transaction and kept
-//! only where the row is still the one they were made of, so that whatever ends a process loses nothing but time. Whoever
-//! works off many holds a lock; whoever makes those of what it just wrote does not wait for it.
+//! A row waits if it has no embedding, or one of an older encoder. Embeddings are computed outside of a transaction,
+//! and stored only if the row has not changed since. So an ended process loses only time. A process that computes many
+//! holds a lock. A process that computes only those of its own writes does not wait for this lock.
 
 use std::fs::File;
 
@@ -16,27 +16,27 @@ use crate::store::file::error::StoreError;
 use crate::store::file::private;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
-/// Rows of one step, at most, and passages after which it takes no more rows.
+/// Maximum rows of one step, and the number of passages after which it takes no more rows.
 const STEP: usize = 64;
 const PASSAGES: usize = 32;
 
-/// Which encoder's vectors the rows up to [`LEFT`] were looked through for.
+/// The encoder version for which the rows up to [`LEFT`] were checked.
 const FOR: &str = "meaning";
-/// The rev up to which rows may have vectors of an older encoder; 0 where none has.
+/// The rev up to which rows may have embeddings of an older encoder; 0 if there are none.
 const LEFT: &str = "meaning_left";
 
-/// How far the vectors of a store are.
+/// The state of a store's embeddings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Meanings {
-    /// Live memories that have their vectors.
+    /// Live memories with an embedding.
     pub made: u64,
-    /// Live memories that wait for them: found by their words meanwhile.
+    /// Live memories without an embedding, which only words find so far.
     pub waiting: u64,
-    /// Live memories with vectors of a newer program's encoder: found by their words here.
+    /// Live memories with an embedding of a newer encoder, which only words find here.
     pub later: u64,
 }
 
-/// The right to work off the rows that wait, of one process at a time; it ends with the process.
+/// The lock for computing missing embeddings. It ends with the process.
 #[derive(Debug)]
 pub struct EmbeddingTurn {
     _lock: File,
@@ -46,16 +46,17 @@ struct Waiting {
     short_id: ShortId,
     rev: u64,
     content: String,
-    /// What it stands below, where a file says it.
+    /// Its heading, if it is in a file.
     about: String,
 }
 
-/// What a part of a file stands below: its note, and the heading above it. Short observations leave out what they are of.
+/// The heading of a part of a file: its note and the heading above it. Short observations need it, because they do not
+/// name their subject.
 const ABOUT: &str =
     "coalesce((SELECT substr(files.title, 1, 80) || iif(heading IS NULL, '', ', ' || heading) FROM parts
                          JOIN files ON files.memory = parts.file WHERE parts.memory = memories.id), '')";
 
-/// Notes of a store that is made now that no row has vectors of an older encoder.
+/// Records in a new store that no row has embeddings of an older encoder.
 pub(crate) fn note_new(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
     note_left(connection, 0)
 }
@@ -66,12 +67,12 @@ fn note_left(connection: &rusqlite::Connection, left: u64) -> rusqlite::Result<(
 }
 
 impl Store {
-    /// True where the leg of meaning is switched on.
+    /// True if semantic search is on.
     pub fn has_embedding(&self) -> bool {
         self.meaning
     }
 
-    /// What a question means; `None` where the leg is switched off or there is no question. The last one is kept.
+    /// The embedding of a question; `None` if semantic search is off or there is no question. The last one is cached.
     pub(in crate::store) fn meant(&mut self, question: &str) -> Option<Vector> {
         if !self.meaning || !is_semantic_query(question, &self.weights) {
             return None;
@@ -86,8 +87,8 @@ impl Store {
         }
     }
 
-    /// What a text means that is in a row or about to be, by its first passage, for a comparison before its vectors are
-    /// kept. Nothing is encoded twice of a text of one passage.
+    /// The embedding of the first passage of a text, for comparisons before its row is written. A text with one passage
+    /// is not encoded twice.
     pub(in crate::store) fn meant_by(&mut self, content: &str) -> Option<Vector> {
         let passages = passages_of(content);
         let first = passages.first().filter(|_| self.meaning)?;
@@ -98,10 +99,10 @@ impl Store {
         Some(vector)
     }
 
-    /// How far the vectors are.
+    /// The state of the embeddings.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn meanings(&self) -> Result<Meanings, StoreError> {
         // The first byte is the version of the encoder.
         let sql = "SELECT count(*) FILTER (WHERE meaning >= ?1 AND meaning < ?2), count(*) FILTER (WHERE meaning < ?1),
@@ -113,10 +114,10 @@ impl Store {
             .map_err(|error| self.failed(error))
     }
 
-    /// The right to work off what waits; `None` while another process has it, or where the leg is switched off.
+    /// Takes the lock for computing missing embeddings; `None` if another process has it, or semantic search is off.
     ///
     /// # Errors
-    /// When the lock cannot be made.
+    /// If the lock file cannot be created.
     pub fn embedding_turn(&self) -> Result<Option<EmbeddingTurn>, StoreError> {
         if !self.meaning {
             return Ok(None);
@@ -126,27 +127,27 @@ impl Store {
         Ok(lock.map(|lock| EmbeddingTurn { _lock: lock }))
     }
 
-    /// Finds out what some rows mean that wait for it, the newest first. True when there may be more.
+    /// Computes the embeddings of some waiting rows, newest first. True if there may be more.
     ///
     /// # Errors
-    /// When the store cannot be read or written; it is tried again later.
+    /// If the store cannot be read or written. It is tried again later.
     pub fn embed_some(&mut self) -> Result<bool, StoreError> {
         self.embed_while(|| true).map(|done| done > 0)
     }
 
-    /// The same as long as `pause`, called every few hundredths of a second, gives `true`. Gives how many rows have their
-    /// vectors now that had none: 0 where none waits, or there was no time for one.
+    /// Computes embeddings as long as `pause` returns `true`; it is called every few hundredths of a second. Returns
+    /// the number of rows that got an embedding: 0 if none waits, or there was no time.
     ///
     /// # Errors
-    /// As [`Store::embed_some`].
+    /// Like [`Store::embed_some`].
     pub fn embed_while(&mut self, pause: impl FnMut() -> bool) -> Result<u64, StoreError> {
         self.embed(STEP, pause)
     }
 
-    /// The same for the row that was written last, or another one if that one does not wait.
+    /// The same for only one row: the last written one, or another one if that does not wait.
     ///
     /// # Errors
-    /// As [`Store::embed_some`].
+    /// Like [`Store::embed_some`].
     pub fn embed_newest(&mut self, pause: impl FnMut() -> bool) -> Result<u64, StoreError> {
         self.embed(1, pause)
     }
@@ -170,7 +171,8 @@ impl Store {
         }
         self.write(|change| {
             for (row, meaning) in waiting.iter().zip(&made) {
-                // A rev of its own: every reader is to see it. No server is told, and no history is made of it.
+                // The row gets a new rev, so that all readers see the embedding. It is neither synced nor recorded in
+                // the history.
                 let sql =
                     "UPDATE memories SET meaning = ?2, rev = ?3 WHERE short_id = ?1 AND rev = ?4 AND deleted IS NULL";
                 let rev = change.next_rev()?;
@@ -187,8 +189,8 @@ impl Store {
         Ok(made.len() as u64)
     }
 
-    /// Some rows that wait, the newest first: those that have no vectors, and after them those with vectors of an older
-    /// encoder. With the latter, the rev up to which there may be more of them.
+    /// Some waiting rows, newest first: first those without an embedding, then those with one of an older encoder, with
+    /// the rev up to which there may be more of these.
     fn some_waiting(&self, most: usize) -> rusqlite::Result<(Vec<Waiting>, Option<u64>)> {
         let fresh = format!(
             "SELECT short_id, rev, content, {ABOUT} FROM memories WHERE meaning = x'' AND deleted IS NULL AND whole = 0
@@ -208,7 +210,7 @@ impl Store {
         Ok((rows, Some(next)))
     }
 
-    /// The first rows of a query that make a step, and whether there may be more.
+    /// The first rows of a query for one step, and whether there may be more.
     fn taken(&self, sql: &str, params: impl rusqlite::Params, most: usize) -> rusqlite::Result<(Vec<Waiting>, bool)> {
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query(params)?;
@@ -225,7 +227,7 @@ impl Store {
         Ok((taken, is_more))
     }
 
-    /// The rev up to which rows may have vectors of an older encoder, as far as is noted or was seen.
+    /// The rev up to which rows may have embeddings of an older encoder, as recorded or seen.
     fn left_to_encode(&self) -> rusqlite::Result<u64> {
         let sql = "SELECT (SELECT value FROM meta WHERE key = 'rev'), (SELECT value FROM meta WHERE key = ?1),
                        (SELECT value FROM meta WHERE key = ?2)";
@@ -235,10 +237,10 @@ impl Store {
         Ok(noted.max(self.index.outdated_to()))
     }
 
-    /// Lets memories wait whose vectors cannot be true.
+    /// Removes invalid embeddings, so that they are computed again.
     ///
     /// # Errors
-    /// When the store cannot be read or written.
+    /// If the store cannot be read or written.
     pub(crate) fn give_up_meanings(&mut self, damaged: &[ShortId]) -> Result<(), StoreError> {
         self.write(|change| {
             for short_id in damaged {
@@ -249,7 +251,7 @@ impl Store {
         })
     }
 
-    /// Live memories whose vectors cannot be true.
+    /// Live memories with invalid embeddings.
     pub(crate) fn damaged_meanings(&self) -> rusqlite::Result<Vec<ShortId>> {
         let sql = "SELECT short_id, content, meaning FROM memories WHERE deleted IS NULL AND meaning <> x''";
         let mut statement = self.connection.prepare(sql)?;

@@ -1,4 +1,4 @@
-//! What every wing above works with: the open store, its index, and the transaction that a change is made in.
+//! The foundation of the modules above: the open store, its index, and the transaction of a change.
 
 pub(crate) mod config;
 pub(crate) mod context;

@@ -1,6 +1,5 @@
-//! Rows that an older program analysed: they answer at once, as they are analysed again on reading, and are written
-//! anew a few at a time by whoever writes or has nothing to do. The newest come first; whatever ends it, what was done
-//! is done.
+//! Rows that an older program analysed. They are analysed again at each read, so they are found immediately. Processes
+//! that write or are idle rewrite a few at a time, newest first. An interruption loses nothing.
 
 use std::sync::LazyLock;
 
@@ -17,31 +16,32 @@ use crate::store::rows::codec::{self, Ask as _, Reader, Run as _, ToCell, sql};
 use crate::store::rows::columns::{Analysed, AnalysisColumns, CostColumns, KNOWN, read_known};
 use crate::text::O200k;
 
-/// Rows of one transaction.
+/// Rows per transaction.
 const STEP: usize = 200;
 
-/// What blobs the rows up to [`LEFT`] were looked through for, as how current ones begin.
+/// The beginning of current blobs for which the rows up to [`LEFT`] were checked.
 const FOR: &str = "analysis";
-/// The rev up to which rows may be of an older program; 0 where none is.
+/// The rev up to which rows may be from an older program; 0 if there are none.
 const LEFT: &str = "analysis_left";
 
-/// Writes what derives from a live row, and its rev, unless the row was changed meanwhile: its rev as it was comes last.
+/// Writes the derived data of a live row and its new rev, unless the row has changed. The last parameter is its
+/// previous rev.
 static REDERIVE: LazyLock<String> = LazyLock::new(|| {
     let groups = [AnalysisColumns::NAMES, CostColumns::NAMES, &["rev"]];
     format!("{} AND rev = ?{} AND deleted IS NULL", codec::update(&groups), groups.concat().len() + 2)
 });
 
-/// Notes of a store that is made now that no row is of an older program.
+/// Records in a new store that no row is from an older program.
 pub(crate) fn note_new(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
     let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2), (?3, 0)";
     connection.execute(sql, params![FOR, CURRENT_HEAD, LEFT]).map(drop)
 }
 
 impl Store {
-    /// Writes some rows anew that an older program analysed. True when there may be more.
+    /// Rewrites some rows of an older program. True if there may be more.
     ///
     /// # Errors
-    /// When the store cannot be read or written; it is tried again with a later write.
+    /// If the store cannot be read or written. It is tried again after a later write.
     pub fn reanalyse_some(&mut self) -> Result<bool, StoreError> {
         let left = self.left_to_analyse().map_err(|error| self.failed(error))?;
         if left == 0 {
@@ -50,7 +50,7 @@ impl Store {
         let found = self.of_another_program(left).map_err(|error| self.failed(error))?;
         let next =
             if found.len() < STEP { 0 } else { found.last().map_or(0, |last| last.memory.rev.saturating_sub(1)) };
-        // What a newer program wrote is its own to keep.
+        // Rows of a newer program stay unchanged.
         let older = found.iter().filter(|known| Freshness::of(&known.forward) == Freshness::Older);
         let remade: Vec<Composed> = older.map(|known| reanalysed(known, &O200k)).collect();
         self.write(|change| {
@@ -63,7 +63,7 @@ impl Store {
         Ok(next > 0)
     }
 
-    /// The rev up to which rows may be of an older program, as far as is noted or was seen.
+    /// The rev up to which rows may be from an older program, as recorded or seen.
     fn left_to_analyse(&self) -> rusqlite::Result<u64> {
         let sql = "SELECT (SELECT value FROM meta WHERE key = 'rev'), (SELECT value FROM meta WHERE key = ?1),
                        (SELECT value FROM meta WHERE key = ?2)";
@@ -73,7 +73,7 @@ impl Store {
         Ok(noted.max(self.index.stale_to()))
     }
 
-    /// Some live rows up to a rev whose blobs do not begin as current ones do, the newest first.
+    /// Some live rows up to a rev whose blobs do not begin like current ones, newest first.
     fn of_another_program(&self, left: u64) -> rusqlite::Result<Vec<Known>> {
         const SQL: &str = sql!(
             "SELECT ",
@@ -85,8 +85,8 @@ impl Store {
     }
 }
 
-/// Writes what is derived from a row, unless it was changed meanwhile. A turn of a conversation gets a rev of its own:
-/// the words around it come back, and everybody is to read them.
+/// Writes the derived data of a row, unless the row has changed. A turn of a conversation gets a new rev, because its
+/// context field is restored and all readers must see it.
 fn rederive(change: &Change<'_>, composed: &Composed) -> Result<(), StoreError> {
     let memory = composed.memory();
     let is_turn = memory.origin == Origin::Conversation && memory.session.is_some();

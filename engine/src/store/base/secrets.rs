@@ -1,4 +1,4 @@
-//! What becomes of credentials that are found in texts: the keys they are sealed with, and who keeps them.
+//! The handling of credentials in texts: the encryption keys, and the keepers.
 
 use std::fmt;
 use std::fs::File;
@@ -17,48 +17,49 @@ use crate::store::file::home::Home;
 use crate::store::file::private;
 use crate::store::rows::codec::Ask as _;
 
-/// Letters of a name: none that is taken for another.
+/// The letters of a secret's name, without letters that look alike.
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-/// Letters of a name beside its `s`: a thousand secrets share one with a chance of 1 in 67.
+/// The number of random letters in a name, after its `s`. With a thousand secrets, two share a name with a probability
+/// of 1 in 67.
 const NAME_LETTERS: usize = 5;
 
-/// The rules of an open store, and its keys once they were needed.
+/// The rules of an open store, and its keys after their first use.
 pub(crate) struct Secrets {
     rules: SecretRules,
     file: PathBuf,
     lock: PathBuf,
     keys: Mutex<Option<Held>>,
-    /// True while a transaction runs before which the keyring was asked.
+    /// True during a transaction before which the keyring was asked.
     is_asked: AtomicBool,
 }
 
-/// Keys, and where the one lies that seals.
+/// The keys, and the place of the encryption key.
 #[derive(Clone)]
 pub(crate) struct Held {
     pub(crate) keys: Arc<Keys>,
     pub(crate) place: KeyPlace,
-    /// Why the keyring's keys are not among them, though it is there.
+    /// The reason why the keyring's keys are missing, if it has some.
     missing: Option<String>,
 }
 
-/// What keys there are.
+/// The available keys.
 enum Found {
-    /// These.
+    /// These keys.
     Keys(Held),
-    /// None that can be had now: why the keyring gives none.
+    /// None are available now, with the keyring's reason.
     Locked(String),
-    /// None at all.
+    /// There are none.
     None,
 }
 
-/// Where the key lies that secrets are sealed with.
+/// The place of the encryption key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyPlace {
-    /// In a setting of the person's.
+    /// A setting of the user.
     Given,
-    /// In the system's keyring.
+    /// The system's keyring.
     Keyring,
-    /// In a file of the home.
+    /// A file in the home directory.
     File(PathBuf),
 }
 
@@ -87,7 +88,7 @@ impl Secrets {
         self.rules.clone()
     }
 
-    /// The keys; made where there are none yet.
+    /// The keys, created if there are none.
     pub(crate) fn keys(&self, connection: &Connection) -> Result<Held, StoreError> {
         let mut known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(held) = &*known {
@@ -95,7 +96,7 @@ impl Secrets {
         }
         self.refuse_within(connection, true)?;
         let whose = whose(connection)?;
-        // A keyring that is locked keeps nothing from being stored: what is new is sealed with a key of the file.
+        // A locked keyring does not prevent storing: new secrets are encrypted with a key from the file.
         let held = match self.found(&whose)? {
             Found::Keys(held) => held,
             Found::None => {
@@ -110,8 +111,8 @@ impl Secrets {
         Ok(known.insert(held).clone())
     }
 
-    /// Refuses to seal with a key beside which what is kept here does not open: one that was lost or mistyped would
-    /// otherwise be noticed when a value is asked for, and nobody would know any more which key it was.
+    /// Refuses to encrypt with a new key if existing secrets cannot be decrypted. Otherwise, a lost or mistyped key
+    /// would be noticed only when a value is needed, and then nobody would know which key it was.
     fn lacks_none(&self, connection: &Connection, keys: Option<&Keys>) -> Result<(), StoreError> {
         let sql = "SELECT sealed FROM secrets WHERE sealed IS NOT NULL ORDER BY made DESC LIMIT 1";
         let last: Option<Vec<u8>> = connection.maybe(sql, [], |row| row.get(0))?;
@@ -121,13 +122,15 @@ impl Secrets {
         }
         Err(StoreError::NoKey {
             problem: format!(
-                "what is kept here was sealed with key #{needed}, which is not at hand, so nothing is sealed with another one; give it back as a line of {}, or by TESSERA_SECRET_KEY (TESSERA_SECRET_KEY_BEFORE beside a new one), or let go of what it sealed with `tessera secret forget`",
+                "the stored secrets are encrypted with key #{needed}, which is missing, so no new secret is \
+                encrypted with another key; add the key as a line of {}, or set it in TESSERA_SECRET_KEY (or in \
+                TESSERA_SECRET_KEY_BEFORE beside a new one), or delete its secrets with `tessera secret forget`",
                 self.file.display()
             ),
         })
     }
 
-    /// The keys that there are; none are made.
+    /// The existing keys; none are created.
     pub(crate) fn known_keys(&self, connection: &Connection) -> Result<Option<Held>, StoreError> {
         let mut known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         if known.is_none() {
@@ -141,7 +144,7 @@ impl Secrets {
         Ok(known.clone())
     }
 
-    /// A keyring may take its time, and nobody else can write while a transaction is open.
+    /// Fails inside a transaction, because a keyring may be slow, and other processes cannot write meanwhile.
     fn refuse_within(&self, connection: &Connection, to_seal: bool) -> Result<(), StoreError> {
         let is_within = self.rules.keyring.is_some() && !connection.is_autocommit();
         if is_within && !self.is_asked.load(Ordering::Relaxed) {
@@ -150,25 +153,25 @@ impl Secrets {
         Ok(())
     }
 
-    /// Asks for the keys before a transaction that wants them, and lets it go on with what there is.
+    /// Asks for the keys before a transaction that needs them. The transaction continues with the available ones.
     pub(crate) fn ask_ahead(&self, connection: &Connection, to_seal: bool) -> Result<(), StoreError> {
         if to_seal {
             self.keys(connection)?;
         } else if let Err(error) = self.known_keys(connection) {
-            // Whoever needs one says so.
-            tracing::debug!(%error, "the keyring gives no keys");
+            // The operation that needs one reports the error.
+            tracing::debug!(%error, "the keyring returned no keys");
         }
         self.is_asked.store(true, Ordering::Relaxed);
         Ok(())
     }
 
-    /// The next transaction asks again.
+    /// Makes the next transaction ask again.
     pub(crate) fn forget_asked(&self) {
         self.is_asked.store(false, Ordering::Relaxed);
     }
 
-    /// The keys as they are now: another process may have put others in their place. What was known stays where there
-    /// are none any more.
+    /// Reads the keys again, because another process may have replaced them. If there are none any more, the known ones
+    /// stay.
     pub(crate) fn keys_anew(&self, connection: &Connection) -> Result<Held, StoreError> {
         if let Found::Keys(held) = self.found(&whose(connection)?)? {
             let mut known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
@@ -177,13 +180,13 @@ impl Secrets {
         self.keys(connection)
     }
 
-    /// Given keys; else those of the keyring, and after them those of the file: where the keyring did not answer once,
-    /// new ones were put there.
+    /// The keys from the settings; otherwise those of the keyring, followed by those of the file. The file has new keys
+    /// if the keyring did not respond once.
     fn found(&self, whose: &str) -> Result<Found, StoreError> {
         let given = self.rules.given.iter().map(|text| Key::given(text, whose.as_bytes()));
         let given = given.collect::<Result<Vec<_>, _>>().map_err(no_key)?;
         let ringed = self.rules.keyring.as_ref().map(|ring| ring.keys(whose));
-        // Keys that cannot be had now are not missed until something needs them.
+        // Unavailable keys matter only when they are needed.
         let (ringed, missing) = match ringed.transpose() {
             Ok(ringed) => (ringed.flatten(), None),
             Err(locked) => (None, Some(locked.to_string())),
@@ -206,7 +209,7 @@ impl Secrets {
         })
     }
 
-    /// Held while keys are made or put in the place of others: one process at a time does.
+    /// The lock for creating or replacing keys.
     pub(crate) fn turn(&self) -> Result<File, StoreError> {
         private::lock(&self.lock).map_err(|source| StoreError::file(&self.lock, source))
     }
@@ -219,13 +222,13 @@ impl Secrets {
             Found::None => None,
         };
         let keys = Keys::of(Key::generate().map_err(no_key)?);
-        // A keyring may hold none of ours and be locked: then it says so only now.
+        // A keyring may be locked and have none of our keys. Then it fails only now.
         let held = self.put(whose, &keys, missing.is_none()).or_else(|_| self.put(whose, &keys, false))?;
         Ok(Held { missing, ..held })
     }
 
-    /// Keeps keys in the keyring where one answers and is to be asked, else in the file, in the place of those that were
-    /// there.
+    /// Stores keys: in the keyring if it responds and may be used, otherwise in the file. They replace the previous
+    /// ones.
     fn put(&self, whose: &str, keys: &Keys, asks_ring: bool) -> Result<Held, StoreError> {
         if let Some(ring) = self.rules.keyring.as_ref().filter(|_| asks_ring)
             && ring.put(whose, keys).map_err(no_key)?
@@ -236,8 +239,8 @@ impl Secrets {
         Ok(Held { keys: Arc::new(keys), place: KeyPlace::File(self.file.clone()), missing: None })
     }
 
-    /// Puts keys in the place of those that are kept. Where the first is one that the person gave, it stays with them:
-    /// only what opens what was sealed before is kept here, if there is any.
+    /// Replaces the stored keys. A key from the user's settings is not stored; only the keys that decrypt older secrets
+    /// are.
     pub(crate) fn replace(&self, connection: &Connection, keys: &Keys) -> Result<Held, StoreError> {
         let whose = whose(connection)?;
         let given: Vec<Key> =
@@ -269,7 +272,7 @@ impl Secrets {
         }
     }
 
-    /// The same value sealed with the key that seals now, and its mark under that key.
+    /// A value encrypted with the present key, and its keyed hash.
     pub(crate) fn sealed_anew(
         connection: &Connection,
         keys: &Keys,
@@ -282,7 +285,7 @@ impl Secrets {
         Ok((sealed, keys.current.mark(value)))
     }
 
-    /// Opens what was sealed for a memory.
+    /// Decrypts a value of a memory.
     pub(crate) fn opened(
         &self,
         connection: &Connection,
@@ -294,7 +297,7 @@ impl Secrets {
         let needed = key_of(sealed).map_err(failed)?;
         let held = self.known_keys(connection)?;
         let held = match held {
-            // Another process may have put other keys in their place since; what is given to this one stays.
+            // Another process may have replaced the keys. Keys from the settings stay.
             Some(held) if self.rules.given.is_empty() && held.keys.of_id(needed).id() != needed => {
                 Some(self.keys_anew(connection)?)
             }
@@ -303,51 +306,51 @@ impl Secrets {
         let Some(held) = held else {
             return Err(StoreError::NoKey {
                 problem: format!(
-                    "secret {name} was sealed with key #{needed}, and there is none here; put the line of \
-                     its key into {}, or set TESSERA_SECRET_KEY",
+                    "secret {name} is encrypted with key #{needed}, which is missing; add its line to {}, or set \
+                    TESSERA_SECRET_KEY",
                     self.file.display()
                 ),
             });
         };
         if let Some(problem) = held.missing.filter(|_| held.keys.of_id(needed).id() != needed) {
             return Err(StoreError::NoKey {
-                problem: format!("secret {name} was sealed with key #{needed}: {problem}"),
+                problem: format!("secret {name} is encrypted with key #{needed}: {problem}"),
             });
         }
         let (user, memory) = (whose(connection)?, memory.to_string());
         open(&held.keys, Bound { user: &user, memory: &memory, name }, sealed).map_err(failed)
     }
 
-    /// Who keeps what is found in a text of the person's own.
+    /// The keeper for the user's own texts.
     pub(crate) fn keeper<'a>(&'a self, connection: &'a Connection) -> Aside<'a> {
         Aside { secrets: self, connection, mode: self.rules.mode }
     }
 
-    /// Who keeps what is found in what stands in the store already: it cannot be refused any more.
+    /// The keeper for texts that are already in the store, so that they cannot be rejected.
     pub(crate) fn keeper_of_old<'a>(&'a self, connection: &'a Connection, is_own: bool) -> Aside<'a> {
         let mode = if is_own && self.rules.mode != SecretMode::Drop { SecretMode::Encrypt } else { SecretMode::Drop };
         Aside { secrets: self, connection, mode }
     }
 
-    /// Who tells what would be kept of what is found, and keeps nothing.
+    /// A keeper that only counts what would be stored.
     pub(crate) fn counter<'a>(&'a self, connection: &'a Connection) -> Counter<'a> {
         Counter { aside: self.keeper(connection), unnamed: Vec::new(), was_asked: false }
     }
 
-    /// The same for a text that comes from the person's own server: what must not be kept here is left away, as it
-    /// cannot be refused.
+    /// The keeper for texts from the user's own server. They cannot be rejected, so credentials that must not be stored
+    /// are discarded.
     pub(crate) fn arriving<'a>(&'a self, connection: &'a Connection) -> Aside<'a> {
         let mode = if self.rules.mode == SecretMode::Refuse { SecretMode::Drop } else { self.rules.mode };
         Aside { secrets: self, connection, mode }
     }
 
-    /// Who keeps nothing: for what another user wrote, whose secrets are not this user's.
+    /// A keeper that discards everything, for texts of other users, whose secrets do not belong to this user.
     pub(crate) fn dropper<'a>(&'a self, connection: &'a Connection) -> Aside<'a> {
         Aside { secrets: self, connection, mode: SecretMode::Drop }
     }
 }
 
-/// Whose secrets a store keeps: there are no users here, so the store itself.
+/// The owner of a store's secrets. A store has no users, so it is the store itself.
 pub(crate) fn whose(connection: &Connection) -> Result<String, StoreError> {
     let sql = "SELECT lower(hex(value)) FROM meta WHERE key = 'store_id'";
     Ok(connection.one(sql, [], |row| row.get(0))?)
@@ -358,30 +361,30 @@ pub(crate) fn no_key(error: impl std::error::Error) -> StoreError {
     StoreError::NoKey { problem: format!("{error}{source}") }
 }
 
-/// Sets credentials aside for one store.
+/// Stores secrets for one store.
 pub(crate) struct Aside<'a> {
     secrets: &'a Secrets,
     connection: &'a Connection,
     mode: SecretMode,
 }
 
-/// Tells what would be set aside. Nothing is sealed, and no key is made for that.
+/// Counts the secrets that would be stored. Nothing is encrypted, and no key is created.
 pub(crate) struct Counter<'a> {
     aside: Aside<'a>,
-    /// Values without a name here, each once.
+    /// Values without a name here, without duplicates.
     unnamed: Vec<String>,
     was_asked: bool,
 }
 
 impl Aside<'_> {
-    /// The name that a value has here already.
+    /// The existing name of a value.
     fn known_name(&self, mark: &[u8]) -> Result<Option<Name>, StoreError> {
         let sql = "SELECT name FROM secrets WHERE mark = ?1 LIMIT 1";
         let known: Option<String> = self.connection.maybe(sql, [mark], |row| row.get(0))?;
         Ok(known.and_then(|name| Name::parse(&name)))
     }
 
-    /// True where what is found is kept.
+    /// True if credentials are stored.
     fn is_kept(&self, kind: &str) -> Result<bool, StoreError> {
         match self.mode {
             SecretMode::Drop => Ok(false),
@@ -390,7 +393,7 @@ impl Aside<'_> {
         }
     }
 
-    /// The name that a value has here already, or a new one.
+    /// The existing name of a value, or a new one.
     fn name_of(&self, mark: &[u8]) -> Result<Name, StoreError> {
         if let Some(name) = self.known_name(mark)? {
             return Ok(name);
@@ -429,7 +432,7 @@ impl Keeper for Aside<'_> {
 }
 
 impl Counter<'_> {
-    /// True where something was found.
+    /// True if a credential was found.
     pub(crate) fn was_asked(&self) -> bool {
         self.was_asked
     }

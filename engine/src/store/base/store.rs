@@ -1,4 +1,4 @@
-//! The open store: what all its wings work with.
+//! The open store, on which the other modules are based.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,9 +20,9 @@ use crate::store::rows::codec::Ask;
 /// An open store.
 pub struct Store {
     pub(in crate::store) connection: Connection,
-    /// Which file the connection has open; `None` where the system does not say, or where there is none.
+    /// The file that the connection has open; `None` if the system does not tell, or there is none.
     pub(in crate::store) file: Option<FileId>,
-    /// How it is opened again.
+    /// The function that opens it again.
     pub(in crate::store) open: fn(StoreConfig) -> Result<Self, StoreError>,
     pub(in crate::store) path: PathBuf,
     pub(in crate::store) home: Home,
@@ -33,7 +33,7 @@ pub struct Store {
     pub(in crate::store) meaning: bool,
     pub(in crate::store) encoded: Encoded,
     pub(in crate::store) secrets: Secrets,
-    /// True once the marker is known to exist.
+    /// True after the marker was written.
     pub(in crate::store) is_marked: bool,
 }
 
@@ -44,7 +44,7 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// True when there is a store in a directory.
+    /// True if a directory contains a store.
     pub fn is_there(home: impl AsRef<Path>) -> bool {
         Home::new(home.as_ref()).holds_store()
     }
@@ -54,15 +54,15 @@ impl Store {
         &self.path
     }
 
-    /// The directory that holds everything.
+    /// The home directory.
     pub fn home(&self) -> &Home {
         &self.home
     }
 
-    /// Opens the store again where another database took the place of the one that is open. A write does so by itself.
+    /// Opens the store again if another database has replaced the open one. Writes do this by themselves.
     ///
     /// # Errors
-    /// When the one that is there now cannot be opened.
+    /// If the present database cannot be opened.
     pub fn follow(&mut self) -> Result<(), StoreError> {
         if self.file.is_some_and(|file| !replacement::is_in_place(&self.home, file)) {
             *self = (self.open)(self.config(self.usage))?;
@@ -70,13 +70,13 @@ impl Store {
         Ok(())
     }
 
-    /// How it was opened, for another usage.
+    /// The configuration with another usage.
     pub(in crate::store) fn config(&self, usage: Usage) -> StoreConfig {
         let (home, clock, weights) = (self.home.clone(), Arc::clone(&self.clock), self.weights.clone());
         StoreConfig { home, clock, weights, usage, meaning: self.meaning, secrets: self.secrets.rules() }
     }
 
-    /// The time now, as this store sees it.
+    /// The time of the store's clock.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }

@@ -1,4 +1,4 @@
-//! A transaction: what every change of the store is made in, and tried again when another process is in the way.
+//! Transactions. Every change of the store is made in one, and is repeated if another process is in the way.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -17,10 +17,10 @@ use crate::store::rows::memory;
 
 /// How long one statement waits for another process.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
-/// Times a transaction is begun while another process is in the way.
+/// Maximum attempts to begin a transaction while another process is in the way.
 const ATTEMPTS: u32 = 5;
 
-/// What one transaction works with.
+/// The context of one transaction.
 pub(crate) struct Change<'a> {
     pub tx: &'a Transaction<'a>,
     pub now: Timestamp,
@@ -29,14 +29,15 @@ pub(crate) struct Change<'a> {
     short_id: Counter,
 }
 
-/// A number of the store that counts up: read at its first use in a transaction, and written back at the end.
+/// A counter of the store. It is read at its first use in a transaction, and written at the end.
 struct Counter {
     key: &'static str,
     last: Cell<Option<u64>>,
 }
 
 impl Store {
-    /// Runs one write transaction, again when another process was in the way, and in the database that is the store's by then.
+    /// Runs one write transaction. It is repeated if another process was in the way, and runs in the database that is
+    /// then the store's.
     pub(crate) fn write<T>(
         &mut self,
         mut work: impl FnMut(&Change<'_>) -> Result<T, StoreError>,
@@ -66,7 +67,7 @@ impl Store {
         let attempt = || {
             let failed = |error| StoreError::sqlite(path, error);
             let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-            // Whoever replaces the database holds it until it is replaced.
+            // A process that replaces the database locks it until the replacement is complete.
             if file.is_some_and(|file| !replacement::is_in_place(home, file)) {
                 return Err(StoreError::Replaced { path: path.clone() });
             }
@@ -91,7 +92,7 @@ impl Store {
         done
     }
 
-    /// Writes the marker as soon as there is a memory, so that a database that vanishes later is noticed.
+    /// Writes the marker once there is a memory, so that a lost database is noticed later.
     fn mark(&mut self) {
         if self.is_marked {
             return;
@@ -101,25 +102,25 @@ impl Store {
         if let Some(memories) = memories.filter(|memories| *memories > 0)
             && let Err(error) = marker::write(&self.home, memories)
         {
-            tracing::debug!(%error, "the marker cannot be written");
+            tracing::debug!(%error, "cannot write the marker");
         }
     }
 }
 
-/// Pages that a connection keeps while it writes much, as SQLite is told it: a negative number of KiB.
+/// The page cache during many writes, in the form of SQLite: a negative number of KiB.
 const ROOM: i64 = -16 * 1024;
-/// Pages of the write-ahead log that are put into the database at once then.
+/// The write-ahead log is then copied to the database after this number of pages.
 const LOGGED: i64 = 4_000;
 
 impl Store {
-    /// Does what writes much, with more of the database at hand than is usual: a transaction is in memory until it ends, and
-    /// what several change is written to its place once.
+    /// Performs many writes with a larger cache. A transaction stays in memory until it ends, and a page changed by
+    /// several is written to the database once.
     pub fn with_room<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let settings = [("cache_size", ROOM), ("wal_autocheckpoint", LOGGED)];
         let set = |store: &Self, name: &str, value: i64| {
             if let Err(error) = store.connection.pragma_update(None, name, value) {
-                // It goes on as it was: slower.
-                tracing::debug!(error = %error, "{name} cannot be set");
+                // The work continues without it, but slower.
+                tracing::debug!(error = %error, "cannot set {name}");
             }
         };
         let usual = settings.map(|(name, value)| {
@@ -136,13 +137,13 @@ impl Store {
 }
 
 impl<'a> Change<'a> {
-    /// The work of a transaction that somebody else began, and who settles it before its end.
+    /// The context of a transaction that the caller began and will settle.
     pub(crate) fn of(tx: &'a Transaction<'a>, now: Timestamp, secrets: &'a Secrets) -> Self {
         let counter = |key| Counter { key, last: Cell::new(None) };
         Self { tx, now, secrets, rev: counter("rev"), short_id: counter("short_id") }
     }
 
-    /// Writes the counters back that were counted up.
+    /// Writes the changed counters.
     pub(crate) fn settle(&self) -> Result<(), StoreError> {
         for counter in [&self.rev, &self.short_id] {
             if let Some(last) = counter.last.take() {
@@ -153,7 +154,7 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// The next number of the store's change counter.
+    /// The next value of the store's change counter.
     pub(crate) fn next_rev(&self) -> rusqlite::Result<u64> {
         self.next(&self.rev)
     }
@@ -172,12 +173,12 @@ impl<'a> Change<'a> {
         Ok(next)
     }
 
-    /// A memory that is there and not purged.
+    /// An existing memory that was not permanently deleted.
     pub(crate) fn existing(&self, reference: MemoryRef) -> Result<Memory, StoreError> {
         memory::find(self.tx, reference)?.ok_or(StoreError::NotFound(reference))
     }
 
-    /// The same with what was derived from it.
+    /// The same with its derived data.
     pub(crate) fn known(&self, reference: MemoryRef) -> Result<Known, StoreError> {
         memory::find_known(self.tx, reference)?.ok_or(StoreError::NotFound(reference))
     }

@@ -1,5 +1,5 @@
-//! Vectors as such: taken over where somebody made them of the very same text before, shown, and asked alone. For
-//! evaluations, which ask the same texts again and again, and of each leg by itself.
+//! Direct access to embeddings for evaluations: reusing them for unchanged texts, listing them, and searching only by
+//! them.
 
 use rusqlite::params;
 
@@ -11,11 +11,11 @@ use crate::store::file::error::StoreError;
 use crate::store::rows::codec::Ask as _;
 
 impl Store {
-    /// Gives rows that wait for their vectors those that `known` has for their text, and gives the number of rows that
-    /// got some. What this program's encoder did not make is not taken.
+    /// Sets the embeddings of waiting rows from `known`, by their texts. Returns the number of rows that got one.
+    /// Embeddings of another encoder are ignored.
     ///
     /// # Errors
-    /// When the store cannot be read or written.
+    /// If the store cannot be read or written.
     pub fn take_embeddings(&mut self, known: impl Fn(&str) -> Option<Vec<u8>>) -> Result<usize, StoreError> {
         let taken: Vec<(u32, Vec<u8>)> = self
             .all_waiting()
@@ -42,10 +42,10 @@ impl Store {
         self.connection.all(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
-    /// Shows every live memory's text, and what it means as bytes (see [`Meaning`]; empty while it waits), by ID.
+    /// Visits the text and the embedding (see [`Meaning`]; empty if missing) of every live memory, in order of IDs.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn each_embedding(&self, show: impl FnMut(ShortId, &str, &[u8])) -> Result<(), StoreError> {
         self.show_each(show).map_err(|error| self.failed(error))
     }
@@ -62,11 +62,11 @@ impl Store {
         Ok(())
     }
 
-    /// The memories nearest in meaning to a text with how near they are (above 0, to 1), the nearest first and of equals
-    /// the newer: the encoder alone, without words, floor or prior.
+    /// The memories most similar to a text, with the similarity (above 0, up to 1), most similar first, newer first if
+    /// equal. It uses only the encoder, without words, threshold or prior.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn nearest(&mut self, text: &str, most: usize) -> Result<Vec<(ShortId, f64)>, StoreError> {
         self.refresh_index()?;
         let view = self.index.view();

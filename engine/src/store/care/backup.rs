@@ -1,4 +1,4 @@
-//! Backups: whole copies made by SQLite itself, written beside their place and renamed there.
+//! Backups: complete copies made by SQLite, written beside their final place and renamed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::open::migrate;
 
-/// Backups kept in the home directory.
+/// The number of backups in the home directory.
 const KEPT: usize = 7;
 
 impl Store {
-    /// Writes a backup to `target`, or into the home directory's backups, of which the newest seven are kept.
+    /// Writes a backup to `target`, or to the home directory's backups, of which the newest seven are kept.
     ///
     /// # Errors
-    /// When it cannot be written; earlier backups stay.
+    /// If it cannot be written. Earlier backups stay.
     pub fn backup(&self, target: Option<&Path>) -> Result<PathBuf, StoreError> {
         if let Some(target) = target {
             migrate::write(&self.connection, &self.path, target)?;
@@ -29,7 +29,7 @@ impl Store {
     }
 }
 
-/// A time as names of files have it.
+/// A time in the form for file names.
 pub(super) fn stamp(time: Timestamp) -> String {
     time.to_string().replace(':', "-")
 }
@@ -38,7 +38,7 @@ fn name_at(time: Timestamp) -> String {
     format!("tessera-{}.db", stamp(time))
 }
 
-/// When the backup with this file name was made; `None` where [`name_at`] did not make the name.
+/// The time of the backup with this file name; `None` if [`name_at`] did not create the name.
 fn made_at(path: &Path) -> Option<Timestamp> {
     let name = path.file_name()?.to_str()?;
     let (date, time) = name.strip_prefix("tessera-")?.strip_suffix(".db")?.split_once('T')?;
@@ -46,8 +46,8 @@ fn made_at(path: &Path) -> Option<Timestamp> {
     (name_at(made) == name).then_some(made)
 }
 
-/// Removes the oldest backups until [`KEPT`] are left. A backup from a clock that was ahead of this one is newer than
-/// `now`: it neither counts nor is removed.
+/// Deletes the oldest backups until [`KEPT`] are left. Backups from the future, made with a clock that was ahead, are
+/// neither counted nor deleted.
 fn rotate(dir: &Path, now: Timestamp) {
     let Ok(entries) = fs::read_dir(dir) else { return };
     let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
@@ -57,7 +57,7 @@ fn rotate(dir: &Path, now: Timestamp) {
     let surplus = backups.len().saturating_sub(KEPT);
     for (_, path) in backups.iter().take(surplus) {
         if let Err(error) = fs::remove_file(path) {
-            tracing::debug!(error = %error, "an old backup cannot be removed");
+            tracing::debug!(error = %error, "cannot remove an old backup");
         }
     }
 }

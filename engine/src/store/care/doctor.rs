@@ -1,4 +1,4 @@
-//! The doctor: is the store whole, is the index true to the texts, and is it private.
+//! The doctor checks that the store is undamaged, the index agrees with the texts, and the files are private.
 
 use serde::Serialize;
 
@@ -19,45 +19,45 @@ use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
-/// How a check ended.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// As it should be.
+    /// Good.
     Ok,
-    /// Works, but look at it.
+    /// Works, but needs attention.
     Warning,
-    /// Not as it should be.
+    /// Bad.
     Bad,
-    /// Was not as it should be, and was mended.
+    /// Was bad, and has been repaired.
     Mended,
 }
 
-/// The name of the check of vectors.
+/// The name of the check of embeddings.
 const MEANING: &str = "meaning";
 
 /// One check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// What was looked at.
+    /// The name of the check.
     pub name: &'static str,
-    /// How it is.
+    /// The result.
     pub verdict: Verdict,
-    /// In words.
+    /// The details in words.
     pub detail: String,
 }
 
-/// All checks, and what was salvaged.
+/// All checks, and the result of a salvage.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Health {
-    /// The checks in the order they were made.
+    /// The checks in order.
     pub checks: Vec<Check>,
-    /// Present when a damaged store was set aside.
+    /// Present if a damaged store was replaced.
     pub salvage: Option<Salvage>,
 }
 
 impl Health {
-    /// True when nothing is bad.
+    /// True if no check is bad.
     pub fn is_good(&self) -> bool {
         self.checks.iter().all(|check| check.verdict != Verdict::Bad)
     }
@@ -68,19 +68,20 @@ impl Health {
 }
 
 impl Store {
-    /// Examines the store in a home, and with `repair` mends what it can: permissions, index,
-    /// left-over logs, free space, and a damaged file by salvage.
+    /// Checks the store in a home directory. With `repair`, it repairs permissions, index, leftover logs, free space,
+    /// and a damaged file by salvage.
     ///
     /// # Errors
-    /// When the store is foreign, newer, busy, or cannot be read at all.
+    /// If the store is foreign, newer, busy, or completely unreadable.
     pub fn examine(config: StoreConfig, repair: bool) -> Result<Health, StoreError> {
         Self::examine_asking(config, repair, |_| true)
     }
 
-    /// The same, where a salvage needs somebody's word: `agreed` is told what is wrong with a database that SQLite cannot mend.
+    /// The same with a confirmation before a salvage: `agreed` gets the damage that SQLite cannot repair.
     ///
     /// # Errors
-    /// As [`Store::examine`], and [`StoreError::Corrupt`] where the database cannot be opened and nobody agreed to a salvage.
+    /// Like [`Store::examine`]; also [`StoreError::Corrupt`] if the database cannot be opened and nobody agreed to a
+    /// salvage.
     pub fn examine_asking(
         config: StoreConfig,
         repair: bool,
@@ -121,7 +122,7 @@ impl Store {
         Ok(health)
     }
 
-    /// What `integrity_check` finds damaged; `None` where the database is whole.
+    /// The damage that `integrity_check` finds; `None` if there is none.
     pub(super) fn damage_found(&self) -> Result<Option<String>, StoreError> {
         let read = || -> rusqlite::Result<Vec<String>> {
             let mut statement = self.connection.prepare("PRAGMA integrity_check(5)")?;
@@ -131,19 +132,19 @@ impl Store {
             Ok(lines) if lines.iter().all(|line| line == "ok") => Ok(None),
             Ok(lines) => Ok(Some(lines.join("; "))),
             Err(StoreError::Corrupt { source, .. }) => Ok(Some(source.to_string())),
-            // What a busy or failing disk keeps from being read is not damaged.
+            // A busy or failing disk does not mean that the database is damaged.
             Err(error) => Err(error),
         }
     }
 
-    /// Gives what is wrong and only a salvage mends: indexes are made anew from their tables.
+    /// Returns damage that only a salvage repairs. Indexes are rebuilt from their tables.
     fn check_database(&self, health: &mut Health, repair: bool) -> Result<Option<String>, StoreError> {
         let Some(damage) = self.damage_found()? else {
             health.add("database", Verdict::Ok, "whole");
             return Ok(None);
         };
         if repair && self.connection.execute_batch("REINDEX").is_ok() && self.damage_found()?.is_none() {
-            health.add("database", Verdict::Mended, format!("{damage}; its indexes were made anew"));
+            health.add("database", Verdict::Mended, format!("{damage}; rebuilt its indexes"));
             return Ok(None);
         }
         Ok(Some(damage))
@@ -152,35 +153,35 @@ impl Store {
     fn check_permissions(&self, health: &mut Health, repair: bool) {
         let open = self.home.open_to_others();
         if open.is_empty() {
-            return health.add("permissions", Verdict::Ok, "for the owner alone");
+            return health.add("permissions", Verdict::Ok, "accessible only to you");
         }
         let list = open.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
         if repair && open.iter().all(|path| private::tighten(path)) {
             return health.add("permissions", Verdict::Mended, list);
         }
-        health.add("permissions", Verdict::Warning, format!("others can read {list}; run with --repair"));
+        health.add("permissions", Verdict::Warning, format!("other users can read {list}; run with --repair"));
     }
 
     fn check_accesses(&mut self, health: &mut Health, repair: bool) {
         if repair && let Err(error) = self.fold_accesses() {
             return health.add("access log", Verdict::Warning, error.to_string());
         }
-        health.add("access log", Verdict::Ok, "appended off the read path");
+        health.add("access log", Verdict::Ok, "written when the next command writes");
     }
 
-    /// Analyses every text again and compares it with what the index was given.
+    /// Analyses every text again, and compares the result with the index.
     fn check_index(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
         let stale = self.stale_rows().map_err(|error| self.failed(error))?;
         if stale.is_empty() {
             health.add("index", Verdict::Ok, "agrees with the texts");
         } else if repair {
             self.reindex(&stale)?;
-            health.add("index", Verdict::Mended, format!("{} rows were analysed again", stale.len()));
+            health.add("index", Verdict::Mended, format!("re-indexed {} rows", stale.len()));
         } else {
             health.add(
                 "index",
                 Verdict::Bad,
-                format!("{} rows disagree with their texts; run with --repair", stale.len()),
+                format!("{} rows do not agree with their texts; run with --repair", stale.len()),
             );
         }
         if repair {
@@ -193,7 +194,7 @@ impl Store {
         Ok(())
     }
 
-    /// Looks for vectors that cannot be true. With `repair` those wait to be made anew, as rows do that have none.
+    /// Finds invalid embeddings. With `repair`, they are removed and computed again.
     fn check_meanings(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
         let damaged = self.damaged_meanings().map_err(|error| self.failed(error))?;
         if repair {
@@ -203,16 +204,16 @@ impl Store {
         let (verdict, detail) = match (damaged.len(), repair) {
             (0, _) => (Verdict::Ok, detail),
             (some, true) => (Verdict::Mended, format!("{some} were damaged; {detail}")),
-            (some, false) => (Verdict::Bad, format!("{some} memories have damaged vectors; run with --repair")),
+            (some, false) => (Verdict::Bad, format!("{some} memories have damaged embeddings; run with --repair")),
         };
         health.add(MEANING, verdict, detail);
         Ok(())
     }
 
-    /// The check of vectors as it is once all that waited were made: for whoever made them after an examination.
+    /// The check of embeddings after the missing ones were computed.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn meaning_check(&self) -> Result<Check, StoreError> {
         Ok(Check { name: MEANING, verdict: Verdict::Mended, detail: self.told_meanings()? })
     }
@@ -220,14 +221,17 @@ impl Store {
     fn told_meanings(&self) -> Result<String, StoreError> {
         let Meanings { made, waiting, later } = self.meanings()?;
         if !self.has_embedding() {
-            return Ok(format!("switched off; {made} memories have vectors that are not used"));
+            return Ok(format!("semantic search is off; {made} memories have unused embeddings"));
         }
-        let mut told = format!("{made} memories have their vectors (encoder {ENCODER_VERSION})");
+        let mut told = format!("{made} memories have embeddings (encoder {ENCODER_VERSION})");
         if waiting > 0 {
-            told.push_str(&format!(", {waiting} wait and are found by their words; --repair makes theirs now"));
+            told.push_str(&format!(
+                ", {waiting} have none yet and are found by their words; --repair computes them \
+                now"
+            ));
         }
         if later > 0 {
-            told.push_str(&format!(", {later} have those of a newer Tessera, which are not used here"));
+            told.push_str(&format!(", {later} have embeddings of a newer version, which are not used"));
         }
         Ok(told)
     }
@@ -258,32 +262,33 @@ impl Store {
         })
     }
 
-    /// What is over is hidden, nothing else: no repair touches it.
+    /// Expired memories are only hidden. No repair changes them.
     fn check_expired(&self, health: &mut Health) -> Result<(), StoreError> {
         let hidden = self.count_expired().map_err(|error| self.failed(error))?;
         let detail = match hidden {
-            0 => "nothing is hidden".into(),
+            0 => "no expired memories".into(),
             hidden => {
-                format!("{hidden} hidden; `tessera list --expired` shows them, `tessera restore` brings one back")
+                format!("{hidden} expired; `tessera list --expired` lists them, `tessera restore` brings one back")
             }
         };
         health.add("expired", Verdict::Ok, detail);
         Ok(())
     }
 
-    /// Words of what was removed for good.
+    /// Remaining words of permanently deleted memories.
     fn check_traces(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
         if repair && let Err(error) = self.go_on_removing() {
-            tracing::debug!(error = %error, "what is left of a removal cannot be done");
+            tracing::debug!(error = %error, "a permanent deletion cannot be completed");
         }
         if self.are_copies_left()? {
-            let detail = "backups and other copies may hold what was removed for good; run with --repair";
+            let detail = "backups and other copies may contain permanently deleted memories; run with --repair";
             health.add("removed", Verdict::Warning, detail);
         } else if self.traces(&[])?.in_log {
-            let detail = "words of what was removed for good are still in the log; close what reads, then --repair";
+            let detail = "the write-ahead log still contains words of permanently deleted memories; close the \
+                programs that read the store, then run with --repair";
             health.add("removed", Verdict::Warning, detail);
         } else {
-            health.add("removed", Verdict::Ok, "nothing of it is left in the log");
+            health.add("removed", Verdict::Ok, "the write-ahead log contains nothing of them");
         }
         Ok(())
     }
@@ -302,9 +307,15 @@ impl Store {
         let status = self.sync_status()?;
         let Some(server) = status.server else { return Ok(()) };
         let (verdict, detail) = match (status.refused, server.problem) {
-            (0, None) => (Verdict::Ok, format!("{} at {}, {} changes wait", server.user, server.url, status.waiting)),
-            (0, Some(problem)) => (Verdict::Warning, format!("{} changes wait: {problem}", status.waiting)),
-            (refused, _) => (Verdict::Warning, format!("{refused} changes are refused; see `tessera sync dead`")),
+            (0, None) => (Verdict::Ok, format!("{} at {}, {} unsent changes", server.user, server.url, status.waiting)),
+            (0, Some(problem)) => (Verdict::Warning, format!("{} unsent changes: {problem}", status.waiting)),
+            (refused, _) => (
+                Verdict::Warning,
+                format!(
+                    "the server rejected {refused} changes; see `tessera sync \
+                dead`"
+                ),
+            ),
         };
         health.add("sync", verdict, detail);
         Ok(())
@@ -317,7 +328,7 @@ impl Store {
         let (free, pages) = (one("PRAGMA freelist_count")?, one("PRAGMA page_count")?.max(1));
         if repair && free * 5 > pages {
             self.connection.execute_batch("VACUUM").map_err(|error| self.failed(error))?;
-            health.add("space", Verdict::Mended, format!("{free} of {pages} pages were given back"));
+            health.add("space", Verdict::Mended, format!("released {free} of {pages} pages"));
         } else {
             health.add("space", Verdict::Ok, format!("{free} of {pages} pages are free"));
         }
@@ -337,7 +348,7 @@ mod tests {
     use crate::store::file::home::Home;
     use crate::store::open::in_memory::config_at;
 
-    /// A home with one memory.
+    /// A home directory with one memory.
     fn filled() -> (tempfile::TempDir, Home) {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("h"));

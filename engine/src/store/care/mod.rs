@@ -1,4 +1,4 @@
-//! Care for a store: the doctor, salvage of a damaged one, backups.
+//! Care of a store: the doctor, salvage of a damaged one, backups.
 
 pub(crate) mod backup;
 pub(crate) mod doctor;

@@ -1,7 +1,7 @@
-//! The way back from a backup: its content takes the place of the store's content, in one transaction.
+//! Restores a backup: its content replaces the content of the store in one transaction.
 //!
-//! The database file itself stays, so that other processes that have it open go on with the restored content. Everything
-//! that may fail happens beforehand, on a copy beside the store. The content of before is kept.
+//! The database file itself stays, so that other processes continue with the restored content. All steps that may fail
+//! are done before, on a copy. The previous content is kept.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,49 +24,49 @@ use crate::store::file::{marker, private, replacement, scratch};
 use crate::store::logs::access_log;
 use crate::store::open::migrate;
 
-/// A backup beside the store that it would replace.
+/// A backup compared with the store that it would replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Replacing {
     /// Memories in the backup.
     pub memories: u64,
     /// Memories in the store.
     pub now: u64,
-    /// True where the backup was made of another store, for example on another machine.
+    /// True if the backup is of another store, for example from another machine.
     pub is_of_another_store: bool,
 }
 
-/// What a restored backup left.
+/// The result of a restored backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Restored {
-    /// Memories that are in the store now.
+    /// Memories in the store now.
     pub memories: u64,
-    /// Where the content of before is; `None` where there was none.
+    /// The file with the previous content; `None` if there was none.
     pub kept_aside: Option<PathBuf>,
-    /// Keys that secrets in the backup were encrypted with and that are not here, by their ids.
+    /// IDs of missing keys, with which secrets in the backup are encrypted.
     pub missing_keys: Vec<String>,
 }
 
-/// Where `backup --with-key` writes the keys of a backup.
+/// The file of a backup's keys, which `backup --with-key` writes.
 pub fn key_file(backup: &Path) -> PathBuf {
     private::with_end(backup, ".key")
 }
 
 impl Store {
-    /// Writes the keys that encrypt the secrets of a backup beside it. False where there are none.
+    /// Writes the keys of a backup's secrets beside it. False if there are none.
     ///
     /// # Errors
-    /// When the keys cannot be read or written.
+    /// If the keys cannot be read or written.
     pub fn backup_keys(&self, backup: &Path) -> Result<bool, StoreError> {
         let Some(held) = self.secrets.known_keys(&self.connection)? else { return Ok(false) };
         write_keys(&key_file(backup), &held.keys, true).map_err(no_key)?;
         Ok(true)
     }
 
-    /// Replaces the content of the store by that of a backup, if `agreed` says so. The next exchange with a server
-    /// compares everything anew.
+    /// Replaces the content of the store by a backup, if `agreed` returns true. The next sync compares everything with
+    /// the server.
     ///
     /// # Errors
-    /// When the backup is none or is damaged, or when the store cannot be written: the store is as before then.
+    /// If the file is not a backup or is damaged, or the store cannot be written. Then the store is unchanged.
     pub fn restore_backup(
         config: StoreConfig,
         file: &Path,
@@ -81,7 +81,7 @@ impl Store {
         copy_of(file, &prepared)?;
         let mut backup = Self::open(StoreConfig { home: prepared.clone(), ..config.clone() })?;
         if backup.damage_found()?.is_some() {
-            return Err(StoreError::file(file, std::io::Error::other("it is damaged; give another backup")));
+            return Err(StoreError::file(file, std::io::Error::other("it is damaged; use another backup")));
         }
         let mut live = present(&config)?;
         let memories = backup.stats()?.memories;
@@ -103,7 +103,7 @@ impl Store {
         Ok(Some(Restored { memories, kept_aside, missing_keys }))
     }
 
-    /// Numbers and revisions go on from those of the present store, so that none means something else than before.
+    /// Continues the IDs and revs of the present store, so that none gets a second meaning.
     fn come_after(&mut self, rev: u64, short_id: u64) -> Result<(), StoreError> {
         self.write(|change| {
             let raise = "UPDATE meta SET value = max(value, ?2) WHERE key = ?1";
@@ -114,7 +114,7 @@ impl Store {
         })
     }
 
-    /// Adds the keys beside a backup to the store's own. Returns the ids of those that are still missing.
+    /// Adds the keys beside a backup to the store's own. Returns the IDs of keys that are still missing.
     fn take_keys(&self, file: &Path) -> Result<Vec<String>, StoreError> {
         let own = self.secrets.known_keys(&self.connection)?.map(|held| (*held.keys).clone());
         let theirs = keys_in(&key_file(file)).map_err(no_key)?;
@@ -146,19 +146,19 @@ impl Store {
         Ok(needed)
     }
 
-    /// What tells this store from others.
+    /// The identity of this store.
     fn identity(&self) -> Result<Vec<u8>, StoreError> {
         let sql = "SELECT CAST(value AS BLOB) FROM meta WHERE key = 'store_id'";
         self.connection.query_row(sql, [], |row| row.get(0)).map_err(|error| self.failed(error))
     }
 }
 
-/// How long other processes may hold the store, and how often it is tried meanwhile.
+/// How often it is tried while other processes use the store.
 const MOST_WAITS: u32 = 300;
 const WAIT: Duration = Duration::from_millis(50);
 
-/// Puts all pages in place in one transaction: other processes see the content of before or the content of the backup. Gives where
-/// the content of before is.
+/// Copies all pages in one transaction, so that other processes see either the old or the new content. Returns the file
+/// with the previous content.
 fn put(mut backup: Store, mut live: Store) -> Result<Option<PathBuf>, StoreError> {
     // The spools belong to the present content, of which a copy is kept.
     live.fold_accesses()?;
@@ -173,7 +173,8 @@ fn put(mut backup: Store, mut live: Store) -> Result<Option<PathBuf>, StoreError
     let failed = |error| StoreError::sqlite(&place.database(), error);
     let live_file = live.file;
     let pages = Backup::new(&source, &mut live.connection).map_err(failed)?;
-    // With the first page it holds the store: from here on nobody writes, so that all that was acknowledged is in the copy.
+    // The first page locks the store. From here on, no other process writes, so the copy contains all acknowledged
+    // writes.
     step(&pages, 1, &place)?;
     if live_file.is_some_and(|file| !replacement::is_in_place(&place, file)) {
         return Err(StoreError::Replaced { path: place.database() });
@@ -183,7 +184,7 @@ fn put(mut backup: Store, mut live: Store) -> Result<Option<PathBuf>, StoreError
         before.query_row(sql, [key], |row| row.get::<_, u64>(0)).map_err(failed)
     };
     let (rev, short_id) = (number("rev")?, number("short_id")?);
-    // Where nothing was ever stored, nothing is kept.
+    // If nothing was ever stored, no copy is kept.
     let kept_aside = if rev == 0 { None } else { Some(set_aside(&before, &place, &stamp)?) };
     backup.come_after(rev, short_id)?;
     drop(backup);
@@ -191,7 +192,8 @@ fn put(mut backup: Store, mut live: Store) -> Result<Option<PathBuf>, StoreError
     Ok(kept_aside)
 }
 
-/// Copies what is there under a name that is never rotated away, and that none has: a clock may show one time twice.
+/// Copies the present content to a new file that is never rotated. The name is unique even if the clock shows the same
+/// time twice.
 fn set_aside(before: &Connection, place: &Home, stamp: &str) -> Result<PathBuf, StoreError> {
     let named = |again: &str| place.backups().join(format!("before-restore-{stamp}{again}.db"));
     let target = private::free_name(named).ok_or_else(|| StoreError::Busy { path: place.backups() })?;
@@ -199,7 +201,7 @@ fn set_aside(before: &Connection, place: &Home, stamp: &str) -> Result<PathBuf, 
     Ok(target)
 }
 
-/// Puts some pages in place, or all, as soon as other processes let it.
+/// Copies some or all pages as soon as other processes allow it.
 fn step(pages: &Backup<'_, '_>, count: i32, home: &Home) -> Result<(), StoreError> {
     for _ in 0..MOST_WAITS {
         match pages.step(count).map_err(|error| StoreError::sqlite(&home.database(), error))? {
@@ -210,7 +212,7 @@ fn step(pages: &Backup<'_, '_>, count: i32, home: &Home) -> Result<(), StoreErro
     Err(StoreError::Busy { path: home.database() })
 }
 
-/// Copies a backup to where it can be opened and migrated. The file itself is only read.
+/// Copies a backup to a place where it can be opened and migrated. The backup itself is only read.
 fn copy_of(file: &Path, to: &Home) -> Result<(), StoreError> {
     let found = std::fs::metadata(file).map_err(|source| StoreError::file(file, source))?;
     if !found.is_file() {
@@ -218,16 +220,16 @@ fn copy_of(file: &Path, to: &Home) -> Result<(), StoreError> {
     }
     let source = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY);
     let source = source.map_err(|error| StoreError::sqlite(file, error))?;
-    // An empty file opens as an empty database.
+    // An empty file would open as an empty database.
     let sql = "SELECT count(*) FROM sqlite_master WHERE name IN ('meta', 'memories')";
     let tables: u32 = source.query_row(sql, [], |row| row.get(0)).map_err(|error| StoreError::sqlite(file, error))?;
     if tables < 2 {
-        return Err(StoreError::file(file, std::io::Error::other("it holds no store; give a backup")));
+        return Err(StoreError::file(file, std::io::Error::other("it contains no store; use a backup")));
     }
     migrate::write(&source, file, &to.database())
 }
 
-/// The present store; `None` where it is damaged or missing.
+/// The present store; `None` if it is damaged or missing.
 fn present(config: &StoreConfig) -> Result<Option<Store>, StoreError> {
     match Store::open(config.clone()) {
         Ok(store) => Ok(store.damage_found()?.is_none().then_some(store)),
@@ -236,7 +238,8 @@ fn present(config: &StoreConfig) -> Result<Option<Store>, StoreError> {
     }
 }
 
-/// Puts a new database with the content of the backup in the place of a damaged or missing one. Gives where the files of before are.
+/// Replaces a damaged or missing database by a new one with the backup's content. Returns the directory of the previous
+/// files.
 fn put_for_damaged(backup: Store, config: &StoreConfig) -> Result<Option<PathBuf>, StoreError> {
     let replacement = Replacement::begin(&config.home)?;
     let wreck = DamagedStore::open(&config.home)?;
@@ -246,7 +249,7 @@ fn put_for_damaged(backup: Store, config: &StoreConfig) -> Result<Option<PathBuf
     made.come_after(rev, short_id)?;
     drop(made);
     let kept_aside = replacement.put_in_place(&stamp(config.clock.now()))?;
-    // Uses of memories that are not here any more: their numbers may be given again.
+    // Recorded uses of memories that no longer exist are discarded, because their IDs may be assigned again.
     access_log::LOG.discard(&config.home);
     Ok(kept_aside)
 }

@@ -1,7 +1,7 @@
-//! Another key for the secrets: everything is sealed anew with it, some at a time, and only then is the old one let go.
+//! Key rotation: all secrets are encrypted again with a new key, in batches. Only then is the old key deleted.
 //!
-//! Both keys are kept from before the first value until after the last one, so that a process that is killed in between
-//! leaves nothing that does not open; the next rotation goes on where it ended.
+//! Both keys are stored from before the first batch until after the last. So a killed process leaves nothing that
+//! cannot be decrypted, and the next rotation continues.
 
 use rusqlite::params;
 use tessera_seal::{Key, Keys, key_of};
@@ -15,37 +15,37 @@ use crate::store::file::error::StoreError;
 use crate::store::logs::traces;
 use crate::store::rows::codec::Run as _;
 
-/// The key in `meta` that holds the number of the new key while a rotation is in progress.
+/// The key in `meta` with the number of the new key during a rotation.
 const ROTATING: &str = "rotating";
-/// Values that are sealed anew in one transaction.
+/// Values per transaction.
 const AT_ONCE: usize = 200;
 
-/// What a rotation did.
+/// The result of a rotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rotated {
-    /// Values that are sealed with the new key now.
+    /// Values encrypted with the new key.
     pub sealed_anew: usize,
-    /// Secrets that do not open with any key that is here: they are left as they are.
+    /// Secrets that no available key decrypts. They stay unchanged.
     pub closed: Vec<String>,
-    /// The key that seals now, by its number.
+    /// The number of the present encryption key.
     pub key: String,
-    /// Where it lies.
+    /// The place of the key.
     pub place: KeyPlace,
-    /// True when an earlier rotation had not come to its end, and this one brought it there.
+    /// True if this rotation completed an interrupted one.
     pub resumed: bool,
 }
 
-/// A value and where it belongs.
+/// A value and its memory.
 type Sealed = (MemoryUuid, String, Vec<u8>);
 
 impl Store {
-    /// Seals every secret with a new key: one that is made here, or the one that the person gave, with the old one to open
-    /// with. May be run again at any time.
+    /// Encrypts all secrets with a new key: a generated one, or the one from the settings, with the old one for
+    /// decryption. It can be repeated at any time.
     ///
     /// # Errors
-    /// When the keys cannot be had or kept, or the store cannot be written; run it again to go on.
+    /// If the keys are not available or cannot be stored, or the store cannot be written. Run it again to continue.
     pub fn rotate_secret_key(&mut self, mut progress: impl FnMut(usize)) -> Result<Rotated, StoreError> {
-        // Where there is none yet, one is made before the turn is taken: making one takes it too.
+        // If there is no key yet, one is created before taking the lock, because creating one takes the same lock.
         self.secrets.keys(&self.connection)?;
         let turn = self.secrets.turn()?;
         let (held, resumed) = self.begin_rotation()?;
@@ -67,7 +67,7 @@ impl Store {
         Ok(Rotated { sealed_anew, closed, key, place, resumed })
     }
 
-    /// Keeps the new key beside the old ones, and has everybody seal with it from now on.
+    /// Stores the new key beside the old ones. From now on, all processes encrypt with it.
     fn begin_rotation(&mut self) -> Result<(Held, bool), StoreError> {
         let now = self.secrets.keys_anew(&self.connection)?;
         let current = now.keys.current.id().to_string();
@@ -88,7 +88,7 @@ impl Store {
         Ok((held, resumed))
     }
 
-    /// Some of the values that another key sealed.
+    /// Some values encrypted with another key.
     fn sealed_otherwise(&self, keys: &Keys, after: Option<(MemoryUuid, String)>) -> rusqlite::Result<Vec<Sealed>> {
         let sql = "SELECT memory, name, sealed FROM secrets
                    WHERE sealed IS NOT NULL AND (?1 IS NULL OR (memory, name) > (?1, ?2)) ORDER BY memory, name";
@@ -109,7 +109,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Seals values with the current key, in one transaction. Gives the names of those that do not open.
+    /// Encrypts values with the present key in one transaction. Returns the names of values that cannot be decrypted.
     fn seal_anew(&mut self, keys: &Keys, batch: &[Sealed]) -> Result<Vec<String>, StoreError> {
         self.write(|change| {
             let mut closed = Vec::new();
@@ -131,7 +131,7 @@ impl Store {
         })
     }
 
-    /// Lets go of the keys that nothing needs any more.
+    /// Deletes keys that are no longer needed.
     fn end_rotation(&mut self, keys: &Keys) -> Result<(), StoreError> {
         let needed = self.needed_keys().map_err(|error| self.failed(error))?;
         let before = keys.before.iter().filter(|key| needed.contains(&key.id().to_string())).cloned().collect();
@@ -139,7 +139,7 @@ impl Store {
         self.write(|change| Ok(change.tx.execute("DELETE FROM meta WHERE key = ?1", [ROTATING]).map(drop)?))
     }
 
-    /// The keys that sealed what is kept here, by their numbers.
+    /// The numbers of the keys with which stored secrets are encrypted.
     pub(crate) fn needed_keys(&self) -> rusqlite::Result<Vec<String>> {
         let mut statement = self.connection.prepare_cached("SELECT sealed FROM secrets WHERE sealed IS NOT NULL")?;
         let sealed = statement.query_map([], |row| row.get::<_, Vec<u8>>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;

@@ -1,7 +1,7 @@
-//! Salvage: what can be read of a damaged database is carried into a new one; the damaged file is kept.
+//! Salvage: moves the readable content of a damaged database to a new one, and keeps the damaged file.
 //!
-//! Memories keep their IDs, their owners and what a server is known to hold of them: what other users share
-//! does not come back as one's own, and what was to stay on this machine stays.
+//! Memories keep their IDs, their owners and their sync state. Other users' memories do not become own ones, and local
+//! memories stay local.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -28,16 +28,16 @@ use crate::store::rows::tables::{Salvaged, TABLES};
 use crate::store::rows::{memory as row, tables};
 use crate::text::O200k;
 
-/// What a salvage kept and lost.
+/// The result of a salvage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Salvage {
-    /// Where the damaged files are now.
+    /// The directory with the damaged files.
     pub set_aside: PathBuf,
-    /// Memories carried over.
+    /// Salvaged memories.
     pub kept: u64,
-    /// Memories that could not be read; `None` where the file does not tell how many there were.
+    /// Lost memories; `None` if the file does not show how many there were.
     pub lost: Option<u64>,
-    /// How many memories there were when they were last counted, as far as that is known.
+    /// The last count of memories, if known.
     pub counted: Option<u64>,
 }
 
@@ -46,26 +46,26 @@ impl fmt::Display for Salvage {
         write!(f, "kept {}, ", self.kept)?;
         match (self.lost, self.counted) {
             (Some(lost), _) => write!(f, "lost {lost}")?,
-            (None, Some(counted)) => write!(f, "lost an unknown number ({counted} memories when last counted)")?,
+            (None, Some(counted)) => write!(f, "lost an unknown number ({counted} memories at the last count)")?,
             (None, None) => write!(f, "lost an unknown number")?,
         }
         write!(f, "; the damaged files are in {}", self.set_aside.display())
     }
 }
 
-/// Rows in a row that cannot be read before the rest is given up.
+/// The number of consecutive unreadable rows after which the rest is given up.
 const MOST_UNREADABLE: u32 = 10_000;
-/// Memories of one transaction.
+/// Memories per transaction.
 const BATCH: usize = 500;
-/// What `meta` says of the store itself, beside its counters; the rest is about this program's own rows.
+/// The entries of `meta` about the store itself, apart from its counters. The others concern rows of this program.
 const OF_THE_STORE: &str = "key = 'store_id' AND typeof(value) = 'blob' AND length(value) = 16
      OR key IN ('secret_key', 'rotating', 'leaving', 'unscrubbed') OR key LIKE 'folded:%'";
 
-/// Begins a new store with every memory that can still be read of a damaged one, which is set aside once the new one is whole.
-/// Until then the damaged one stays in its place, and nobody can write to it.
+/// Creates a new store with all readable memories of a damaged one. The damaged one is moved aside when the new one is
+/// complete. Until then, it stays in place and is locked.
 ///
 /// # Errors
-/// When the new store cannot be written, or another process is writing; nothing was changed then.
+/// If the new store cannot be written, or another process is writing. Then nothing has changed.
 pub(crate) fn salvage(config: StoreConfig) -> Result<(Store, Salvage), StoreError> {
     let home = config.home.clone();
     let replacement = Replacement::begin(&home)?;
@@ -86,12 +86,12 @@ pub(crate) fn salvage(config: StoreConfig) -> Result<(Store, Salvage), StoreErro
     Ok((store, Salvage { set_aside, kept, lost, counted: if lost.is_some() { None } else { counted } }))
 }
 
-/// A damaged database. Whatever it is asked may fail.
+/// A damaged database. Every query may fail.
 pub(super) struct DamagedStore {
     connection: Connection,
 }
 
-/// A memory of a wreck, with what does not stand in it.
+/// A memory of a damaged database, with related data.
 struct Found {
     memory: Memory,
     mark: u8,
@@ -99,7 +99,7 @@ struct Found {
 }
 
 impl DamagedStore {
-    /// Opens what is left, and keeps everybody else from writing to it; `None` where it is no database any more.
+    /// Opens a damaged database and locks it against writers; `None` if it is not a database any more.
     pub(super) fn open(home: &Home) -> Result<Option<Self>, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         if !home.database().exists() {
@@ -109,18 +109,18 @@ impl DamagedStore {
         let connection = Connection::open_with_flags(home.database(), flags).map_err(failed)?;
         let begun = connection.busy_timeout(PATIENCE).and_then(|()| connection.execute_batch("BEGIN IMMEDIATE"));
         match begun.map_err(failed) {
-            // If the damage refuses this transaction, it refuses every other process too.
+            // If the damage prevents this transaction, it also prevents other processes from writing.
             Ok(()) | Err(StoreError::Corrupt { .. }) => Ok(Some(Self { connection })),
             Err(error) => Err(error),
         }
     }
 
-    /// Carries everything over. Gives how many memories, and how many were lost.
+    /// Copies everything. Returns the numbers of salvaged and lost memories.
     fn carry_into(&self, store: &mut Store) -> Result<(u64, Option<u64>), StoreError> {
         let (memories, lost) = self.memories();
         let kept = memories.iter().filter(|found| found.mark == row::HERE).count() as u64;
         let highest = |of: fn(&Memory) -> u64| memories.iter().map(|found| of(&found.memory)).max().unwrap_or(0);
-        // Changes of memories that are lost are in the history alone.
+        // The history may contain higher revs than the remaining memories.
         let rev = self.rev().max(highest(|memory| memory.rev)).max(self.number("SELECT max(rev) FROM history"));
         let short_id = self.short_id().max(highest(|memory| u64::from(memory.short_id.get())));
         let carried = |how: Salvaged| TABLES.iter().filter(move |table| table.salvage == how);
@@ -132,7 +132,7 @@ impl DamagedStore {
             for table in carried(Salvaged::Rows) {
                 self.carry_rows(change, table.name, table.key, "1", "IGNORE")?;
             }
-            // What was lost here may be there still: everything is fetched anew.
+            // The server may still have lost memories, so everything is downloaded again.
             change.tx.execute("UPDATE server SET is_whole = 0", [])?;
             self.carry_rows(change, "private", &["memory"], "1", "IGNORE")
         })?;
@@ -159,8 +159,8 @@ impl DamagedStore {
         Ok((kept, lost))
     }
 
-    /// Walks the rows by ID; an ID that cannot be read is skipped. How many are lost is known only where the file
-    /// says how many there were, and all of them were tried.
+    /// Visits the rows by ID, and skips unreadable ones. The number of lost ones is known only if the file shows how
+    /// many there were and all were tried.
     fn memories(&self) -> (Vec<Found>, Option<u64>) {
         let there = self.columns("memories");
         // A file of an older version has fewer columns.
@@ -208,8 +208,8 @@ impl DamagedStore {
         tables::columns(&self.connection, table).unwrap_or_default()
     }
 
-    /// Carries the rows of a table over that a condition holds for, from both ends where it is broken in between; true when all
-    /// were read. A row that does not fit is damaged.
+    /// Copies the rows of a table that satisfy a condition. If the table is broken in the middle, it reads from both
+    /// ends. True if all rows were read. A row that does not fit is damaged.
     fn carry_rows(
         &self,
         change: &Change<'_>,
@@ -221,7 +221,7 @@ impl DamagedStore {
         let columns: Vec<String> = self.columns(table).into_iter().collect();
         let (list, places) = (columns.join(", "), vec!["?"; columns.len()].join(", "));
         let insert = format!("INSERT OR {or} INTO {table} ({list}) VALUES ({places})");
-        // A table of another version of the schema.
+        // A table of another schema version.
         let Ok(mut insert) = change.tx.prepare(&insert) else { return Ok(false) };
         let mut is_whole = true;
         for direction in ["ASC", "DESC"] {
@@ -237,7 +237,7 @@ impl DamagedStore {
                 };
                 let values: rusqlite::Result<Vec<Value>> = (0..columns.len()).map(|at| row.get(at)).collect();
                 let Ok(values) = values else {
-                    // Such as a text that is not UTF-8 any more.
+                    // For example a text that is not UTF-8 any more.
                     is_whole = false;
                     continue;
                 };
@@ -250,12 +250,12 @@ impl DamagedStore {
         Ok(false)
     }
 
-    /// The last number of a change, as far as it can be read.
+    /// The last readable change number.
     pub(super) fn rev(&self) -> u64 {
         self.number("SELECT value FROM meta WHERE key = 'rev'")
     }
 
-    /// The last number of a memory, as far as it can be read.
+    /// The last readable memory ID.
     pub(super) fn short_id(&self) -> u64 {
         self.number("SELECT value FROM meta WHERE key = 'short_id'")
     }
@@ -265,7 +265,7 @@ impl DamagedStore {
     }
 }
 
-/// Takes in a memory as it was, under its own ID.
+/// Copies a memory unchanged, under its own ID.
 fn carry(change: &Change<'_>, found: &Found, composed: &Composed) -> Result<(), StoreError> {
     let memory = &found.memory;
     let is_known = "SELECT EXISTS (SELECT 1 FROM memories WHERE id = ?1)";
@@ -281,7 +281,7 @@ fn carry(change: &Change<'_>, found: &Found, composed: &Composed) -> Result<(), 
     Ok(())
 }
 
-/// What the memories say of one another and of a server, as far as it was read.
+/// Copies the links and the sync state of the memories, as far as readable.
 fn settle(change: &Change<'_>, is_private_whole: bool) -> Result<(), StoreError> {
     change.tx.execute_batch(
         "UPDATE memories SET superseded_by = NULL WHERE superseded_by NOT IN (SELECT short_id FROM memories);
@@ -290,7 +290,7 @@ fn settle(change: &Change<'_>, is_private_whole: bool) -> Result<(), StoreError>
              ORDER BY short_id;",
     )?;
     if !is_private_whole {
-        // Of these no server was told, and it can no longer be read whether any may be.
+        // The server has not received these memories, and it is unknown whether it may, so they stay local.
         let sql = "INSERT OR IGNORE INTO private (memory) SELECT id FROM memories
                    WHERE id NOT IN (SELECT memory FROM trails) AND EXISTS (SELECT 1 FROM server)";
         change.tx.execute(sql, [])?;
@@ -318,7 +318,7 @@ mod tests {
         let before: Vec<_> = [&old, &new].map(|memory| store.get(named(memory)).unwrap().unwrap()).to_vec();
         let histories: Vec<_> = [&old, &new, &gone].map(|memory| store.history(named(memory)).unwrap()).to_vec();
         drop(store);
-        // A row that cannot be read: it says a type that there is not.
+        // An unreadable row, with an unknown type.
         Connection::open(home.database())
             .unwrap()
             .execute_batch(

@@ -1,5 +1,5 @@
-//! What is there already: credentials in clear that were stored, logged or copied before any were taken out. They are
-//! counted where they stand, never shown; with [`Scanning::Fix`] they are set aside or taken out.
+//! Finds credentials in clear text that were stored, logged or copied before detection existed. They are counted and
+//! never shown. [`Scanning::Fix`] encrypts or removes them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,45 +23,45 @@ use crate::store::rows::codec::{Ask as _, sql};
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::{memory as row, tables};
 
-/// Rows of one transaction: whatever ends a scan, what was done is done, and the next one goes on.
+/// Rows per transaction. After an interruption, the next scan continues.
 const BATCH: u32 = 200;
 
-/// What a scan does with what it finds.
+/// What a scan does with findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scanning {
-    /// It tells.
+    /// It reports them.
     Look,
-    /// It sets values of the user's own memories aside, and takes all others out.
+    /// It turns values of the user's own memories into secrets, and removes all others.
     Fix,
 }
 
-/// A place where credentials stand in clear.
+/// A place with credentials in clear text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ClearCredential {
-    /// What it is: memory, history, trail, log, file, copy.
+    /// The kind of place: memory, history, trail, log, file, copy.
     pub place: &'static str,
-    /// Which: the number of a memory, the name of a file of the home, of a table.
+    /// The ID of the memory, or the name of the file or table.
     pub which: String,
-    /// How many, by what they are.
+    /// The number of credentials by kind.
     pub kinds: Kinds,
-    /// True once they are gone from there.
+    /// True if they were removed.
     pub fixed: bool,
-    /// Why they are not.
+    /// Why they were not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
-/// What a scan found.
+/// The result of a scan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Scan {
-    /// Rows and files that were looked through.
+    /// Checked rows and files.
     pub looked_at: u64,
-    /// Where there is something.
+    /// The places with credentials.
     pub residues: Vec<ClearCredential>,
 }
 
 impl Scan {
-    /// Credentials that still stand somewhere in clear.
+    /// The number of remaining credentials in clear text.
     pub fn left(&self) -> u64 {
         self.residues.iter().filter(|residue| !residue.fixed).flat_map(|residue| residue.kinds.values()).sum()
     }
@@ -75,22 +75,22 @@ impl Scan {
     }
 }
 
-/// Told how far a scan is: done, and all there is.
+/// Progress of a scan: done, and total.
 pub type ScanProgress<'a> = &'a mut dyn FnMut(u64, u64);
 
 impl Store {
-    /// Looks for credentials in clear: in rows, live and deleted, their history and what a server is known to hold, in
-    /// logs, queued turns and other files of the home, in backups and copies that were set aside.
+    /// Finds credentials in clear text: in live and deleted rows, their history and sync state, in logs, queued turns
+    /// and other files of the home directory, and in backups and other copies.
     ///
     /// # Errors
-    /// When the store cannot be read, or not be written; what was done by then is done.
+    /// If the store cannot be read or written. Completed work stays.
     pub fn scan(&mut self, scanning: Scanning, progress: ScanProgress<'_>) -> Result<Scan, StoreError> {
         let (files, copies) = (self.home.small_files(), self.home.copies());
         let one = |sql: &str| self.connection.query_row(sql, [], |row| row.get::<_, u64>(0));
         let rows =
             one("SELECT count(*) FROM memories").and_then(|rows| Ok(rows + one("SELECT count(*) FROM history")?));
         let all = rows.map_err(|error| self.failed(error))? + (files.len() + copies.len()) as u64;
-        // What is found once is found again where no word around it says what it is.
+        // A value found once is also found where no surrounding word names it.
         let known = self.known_values(&files, &copies);
         let mut run = Run { scanning, known, scan: Scan::default(), progress, all };
         self.scan_memories(&mut run)?;
@@ -108,22 +108,22 @@ impl Store {
         }
         self.scan_settings(&mut run);
         if !self.home.is_walked_whole() {
-            let problem = "there is more in it than is looked through".to_owned();
+            let problem = "it is too large to scan completely".to_owned();
             run.scan.add("home", ".".to_owned(), Kinds::new(), Err(problem));
         }
         if run.scan.residues.iter().any(|residue| residue.fixed) {
             self.write(|change| Ok(traces::note(change)?))?;
         }
         if scanning == Scanning::Fix {
-            // Pages and the log that held a text before are written anew, also where an earlier run did not come so far.
+            // Pages and the log that contained a text are rewritten, even if an earlier run was interrupted.
             self.go_on_removing()?;
             self.maintain();
         }
         Ok(run.scan)
     }
 
-    /// Every credential that is found in the home or was set aside before. What cannot be read is told where it is looked
-    /// through.
+    /// All credentials that are found in the home directory or were encrypted before. Unreadable places are reported
+    /// when they are checked.
     fn known_values(&self, files: &[PathBuf], copies: &[PathBuf]) -> KnownValues {
         let mut known = KnownValues::default();
         for path in files {
@@ -159,7 +159,7 @@ impl Store {
         run.step(1);
     }
 
-    /// The user's settings are looked at and never rewritten. The keys that are set there belong there.
+    /// The user's settings are checked and never changed. Keys in settings are in the right place.
     fn scan_settings(&self, run: &mut Run<'_>) {
         let path = self.home.config();
         let is_key = |line: &&str| ["key", "token"].iter().any(|name| line.trim_start().starts_with(name));
@@ -167,7 +167,7 @@ impl Store {
         let mut kinds = Kinds::new();
         text.lines().filter(|line| !is_key(line)).for_each(|line| clean::count(&mut kinds, line, &run.known));
         if !kinds.is_empty() {
-            let problem = "is yours to edit: settings are left as they are".to_owned();
+            let problem = "belongs to you; Tessera does not change settings".to_owned();
             run.scan.add("file", in_home(&self.home, &path), kinds, Err(problem));
         }
     }
@@ -183,12 +183,12 @@ impl Store {
                 let mut kinds = clean::kinds_of(memory, &run.known);
                 let raw = clean::raw(&self.connection, memory.id).map_err(|error| self.failed(error))?;
                 for (kind, count) in clean::kinds_in(&raw, &run.known) {
-                    // The same text, as it stands in the row.
+                    // The same text as in the row.
                     kinds.entry(kind).or_insert(count);
                 }
                 let trail = trail.as_ref().and_then(|text| serde_json::from_str::<Value>(text).ok());
                 for (kind, count) in trail.map(|trail| clean::kinds_in(&trail, &run.known)).unwrap_or_default() {
-                    // The same text, as the server has it.
+                    // The same text as on the server.
                     kinds.entry(kind).or_insert(count);
                 }
                 if !kinds.is_empty() {
@@ -207,7 +207,7 @@ impl Store {
         }
     }
 
-    /// Some memories that are not removed, with what is known of the server's rows.
+    /// Some memories that are not permanently deleted, with their sync state.
     fn rows_after(&self, after: u32) -> rusqlite::Result<Vec<(Memory, Option<String>)>> {
         let sql = sql!(
             "SELECT ",
@@ -268,7 +268,7 @@ impl Store {
             }
             run.scan.add("log", table.to_owned(), kinds, Ok(is_fixed));
         }
-        // A directory whose name is a secret is no place to remember.
+        // A directory whose name is a secret is not remembered.
         let kinds = kinds_beside(&self.connection, "places", "path", &run.known).map_err(|error| self.failed(error))?;
         let is_fixed = !kinds.is_empty() && run.scanning == Scanning::Fix;
         if is_fixed {
@@ -279,7 +279,7 @@ impl Store {
     }
 }
 
-/// A scan on its way.
+/// A running scan.
 struct Run<'p> {
     scanning: Scanning,
     known: KnownValues,
@@ -291,12 +291,12 @@ struct Run<'p> {
 impl Run<'_> {
     fn step(&mut self, looked_at: usize) {
         self.scan.looked_at += looked_at as u64;
-        // What is changed leaves a change in the history, which is looked through too.
+        // A fix adds a row to the history, which is checked too.
         (self.progress)(self.scan.looked_at, self.all.max(self.scan.looked_at));
     }
 }
 
-/// A file of the home as it is named there.
+/// The name of a file relative to the home directory.
 fn in_home(home: &Home, path: &Path) -> String {
     path.strip_prefix(home.dir()).unwrap_or(path).to_string_lossy().into_owned()
 }
@@ -307,7 +307,8 @@ fn scan_file(path: &Path, run: &Run<'_>, is_original: bool) -> (Kinds, Result<bo
         Ok(text) => text.unwrap_or_default(),
         Err(error) => return (kinds, Err(error.to_string())),
     };
-    // What stands in JSON stands in its lines, or in the whole; a key of many lines stands in the whole of another text.
+    // JSON is checked line by line, or as a whole. Other text is checked as a whole, because a key may span several
+    // lines.
     let is_lines = json_in(&text).is_none() && text.lines().next().is_some_and(|line| json_in(line).is_some());
     let parts: Vec<&str> = if is_lines { text.lines().collect() } else { vec![text.as_str()] };
     for (kind, count) in parts.into_iter().flat_map(|part| kinds_in_json(part, &run.known)) {
@@ -319,7 +320,8 @@ fn scan_file(path: &Path, run: &Run<'_>, is_original: bool) -> (Kinds, Result<bo
     let done = if let Err(problem) = small_files::check_is_text(&text) {
         Err(problem)
     } else if is_original {
-        // A copy of settings is given back as it was, or not at all: what is ours is taken out of them then.
+        // A copy of settings can only be restored unchanged, or not at all. So it is deleted, and restoring then
+        // removes only our entries.
         fs::remove_file(path)
     } else if is_lines {
         small_files::rewritten(path, &|line| without(line, &run.known)).map(drop)

@@ -1,7 +1,7 @@
-//! Copies of the store, of whatever schema: the credentials in them are counted, and taken out where they stand. A value
-//! of a memory of the user's own is set aside in the store itself; what is left names it.
+//! Copies of the store of any schema version: credentials in them are counted and removed. A value of one of the user's
+//! memories becomes a secret in the store itself, and the copy gets its name.
 //!
-//! Texts that stand beside memories, in tables and files: the credentials in them are counted, and taken out for good.
+//! Also texts beside memories, in tables and files: credentials in them are counted and removed for good.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ use crate::store::rows::tables::has;
 use crate::store::rows::{memory as row, tables};
 use crate::text::O200k;
 
-/// Columns of a memory with texts, and how they are looked at. Lists are JSON.
+/// Columns of a memory with texts, and their kinds. Lists are JSON.
 const TEXTS: [(&str, Part); 11] = [
     ("content", Part::Text),
     ("summary", Part::Text),
@@ -39,7 +39,7 @@ const TEXTS: [(&str, Part); 11] = [
     ("category", Part::Slug),
 ];
 
-/// Notes the credentials of a store or a copy of one, as far as it can be read.
+/// Records the credentials of a store or a copy, as far as readable.
 pub(crate) fn note(connection: &Connection, known: &mut KnownValues) {
     for row in rows(connection).unwrap_or_default() {
         row.words().0.iter().for_each(|(_, text)| known.note_all(text));
@@ -68,7 +68,8 @@ pub(crate) fn look(path: &Path, known: &KnownValues) -> rusqlite::Result<Kinds> 
     Ok(kinds)
 }
 
-/// Takes credentials out of a copy. Each one is set aside in the store before the copy loses it. The store is not locked meanwhile.
+/// Removes credentials from a copy. Each becomes a secret in the store before the copy loses it. The store is not
+/// locked meanwhile.
 pub(crate) fn fix(store: &mut Store, path: &Path, known: &KnownValues) -> Result<(), StoreError> {
     let copy = Copy::open(path)?;
     let transaction = copy.begin()?;
@@ -96,10 +97,10 @@ pub(crate) fn fix(store: &mut Store, path: &Path, known: &KnownValues) -> Result
     Ok(())
 }
 
-/// A row of a copy, as far as it says something.
+/// A row of a copy, as far as it has texts.
 struct Row {
     id: MemoryUuid,
-    /// The columns that are there, with their texts as they stand.
+    /// The existing columns with their texts.
     texts: Vec<(&'static str, Part, String)>,
 }
 
@@ -126,7 +127,7 @@ fn rows(connection: &Connection) -> rusqlite::Result<Vec<Row>> {
 }
 
 impl Row {
-    /// Its texts one by one: those of a list each for itself.
+    /// Its texts one by one; each item of a list separately.
     fn words(&self) -> Words {
         let mut words = Vec::new();
         for (_, part, text) in &self.texts {
@@ -138,8 +139,8 @@ impl Row {
         Words(words)
     }
 
-    /// Writes the row without the credentials in it, and lets go of what derives from its text: whoever opens the copy
-    /// makes it anew.
+    /// Writes the row without credentials, and deletes the data derived from its text, which is rebuilt when the copy
+    /// is opened.
     fn fix(&self, store: &mut Store, copy: &Copy, known: &KnownValues) -> Result<(), StoreError> {
         let clean = set_aside(store, self.words(), self.id, known)?;
         let mut clean = clean.0.into_iter().map(|(_, text)| text);
@@ -155,7 +156,7 @@ impl Row {
         self.derive(&copy.connection)
     }
 
-    /// Writes what follows from the texts, as far as the copy has columns for it.
+    /// Writes data derived from the texts, as far as the copy has columns for it.
     fn derive(&self, connection: &Connection) -> Result<(), StoreError> {
         let names: Vec<&str> = MEMORY.split(", ").collect();
         let mut read = Vec::new();
@@ -179,18 +180,18 @@ impl Row {
     }
 }
 
-/// A tag is written as tags are.
+/// Converts a text to the form of tags.
 fn slugged(part: Part) -> impl Fn(String) -> String {
     move |text| if part == Part::Slug { text.to_lowercase().replace([' ', '\t'], "-") } else { text }
 }
 
-/// True for a memory that is the user's own here, and not removed.
+/// True for the user's own memory that is not permanently deleted.
 fn is_own(connection: &Connection, id: MemoryUuid) -> rusqlite::Result<bool> {
     let sql = "SELECT shared_by IS NULL AND purged = 0 FROM memories WHERE id = ?1";
     Ok(connection.maybe(sql, [id], |row| row.get(0))?.unwrap_or(false))
 }
 
-/// Keeps in the store what is taken out of words of a copy.
+/// Stores the credentials of a copy's texts in the store.
 fn set_aside<T: Texts>(store: &mut Store, words: T, id: MemoryUuid, known: &KnownValues) -> Result<T, StoreError> {
     let (clean, found) = {
         let mut keeper = store.secrets.keeper_of_old(&store.connection, is_own(&store.connection, id)?);
@@ -226,7 +227,7 @@ fn fix_json(
     Ok(())
 }
 
-/// Lets go of directories whose names hold a credential.
+/// Forgets directories whose names contain a credential.
 pub(crate) fn forget_places(connection: &Connection, known: &KnownValues) -> rusqlite::Result<()> {
     let mut statement = connection.prepare("SELECT path FROM places")?;
     let paths: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -256,7 +257,7 @@ pub(crate) fn kinds_beside(
     Ok(kinds)
 }
 
-/// Takes them out: nothing that is said there can be asked for again.
+/// Removes them for good.
 pub(crate) fn fix_beside(
     connection: &Connection,
     table: &str,
@@ -277,12 +278,12 @@ pub(crate) fn fix_beside(
     Ok(())
 }
 
-/// JSON, unless it is a number or none at all.
+/// Parses JSON; `None` if it is a number or not JSON.
 pub(crate) fn json_in(text: &str) -> Option<Value> {
     serde_json::from_str::<Value>(text).ok().filter(|value| !value.is_number())
 }
 
-/// Notes the credentials of a text that may be JSON.
+/// Records the credentials of a text that may be JSON.
 pub(crate) fn note_texts(known: &mut KnownValues, text: &str) {
     match json_in(text) {
         Some(value) => value.each_text(&mut |_, text| known.note_all(text)),
@@ -300,7 +301,7 @@ pub(crate) fn kinds_in_json(text: &str, known: &KnownValues) -> Kinds {
     kinds
 }
 
-/// The same text without them; `None` where there are none.
+/// The text without them; `None` if there are none.
 pub(crate) fn without(text: &str, known: &KnownValues) -> Option<String> {
     match json_in(text) {
         Some(mut value) => {

@@ -1,5 +1,5 @@
-//! What stands in a store from before credentials were taken out of texts: it is looked through, and made anew as by an
-//! edit. What is found is set aside where it is the user's own.
+//! Cleans content that was stored before detection existed: it is screened and written again like an edit. Credentials
+//! of the user's own memories become secrets.
 
 use std::collections::BTreeMap;
 
@@ -20,14 +20,14 @@ use crate::store::rows::memory as row;
 use crate::text::O200k;
 use crate::{compose, enrich};
 
-/// How many credentials there are, by what they are.
+/// The number of credentials by kind.
 pub(crate) type Kinds = BTreeMap<String, u64>;
 
-/// What stands in a trail in the place of a text that the server holds with a credential: it differs from what the
-/// machine shows, so that the server is told.
+/// The replacement in the sync state for a text that the server has with a credential. It differs from the local text,
+/// so the server gets an update.
 const HELD: &str = "(a text with a credential)";
 
-/// The credentials in the texts of something.
+/// The credentials in the texts of a value.
 pub(crate) fn kinds_in(value: &impl Texts, known: &KnownValues) -> Kinds {
     let mut kinds = Kinds::new();
     value.each_text(&mut |_, text| count(&mut kinds, text, known));
@@ -50,8 +50,8 @@ pub(crate) fn count(kinds: &mut Kinds, text: &str, known: &KnownValues) {
     }
 }
 
-/// Columns that are read into another form than the one they stand in: a password in the address of a scope is not seen
-/// in the memory, and stands in the row.
+/// Columns whose stored form differs from the parsed one. For example, the parsed scope has no password, but the row
+/// has one.
 pub(crate) fn raw(connection: &Connection, id: MemoryUuid) -> rusqlite::Result<Words> {
     let sql = "SELECT scope, origin, category FROM memories WHERE id = ?1
                UNION ALL SELECT value, NULL, NULL FROM json_each((SELECT tags FROM memories WHERE id = ?1))";
@@ -73,15 +73,15 @@ pub(crate) fn kinds_of(memory: &Memory, known: &KnownValues) -> Kinds {
     kinds
 }
 
-/// Takes the credentials out of a memory that is not removed: its row, and what the server is known to hold of it. True
-/// where there were some; the server is to be told then.
+/// Removes the credentials of a memory that is not permanently deleted, from its row and its sync state. True if there
+/// were any; then the server needs an update.
 pub(crate) fn memory(change: &Change<'_>, id: MemoryUuid, values: &KnownValues) -> Result<bool, StoreError> {
     let Some(known) = row::find_known(change.tx, MemoryRef::Id(id))? else { return Ok(false) };
     let is_trail = trail(change, id, known.memory.share.is_none(), values)?;
     Ok(this_row(change, &known, values)? || is_trail)
 }
 
-/// The same, with word left for the server.
+/// The same, and queues an update for the server.
 pub(crate) fn memory_and_tell(change: &Change<'_>, memory: &Memory, values: &KnownValues) -> Result<bool, StoreError> {
     let is_changed = self::memory(change, memory.id, values)?;
     if is_changed && memory.share.is_none() {
@@ -108,13 +108,13 @@ fn this_row(change: &Change<'_>, known: &Known, values: &KnownValues) -> Result<
     let composed = composed.placed(before.short_id, change.next_rev()?);
     write_row(change, &composed, Written::Again)?;
     kept::write_all(change, before.id, &found)?;
-    let reason = Some("a credential was taken out of it".to_owned());
+    let reason = Some("a credential was redacted".to_owned());
     let actor = Actor { origin: Origin::User, reason, ..Actor::default() };
     history::record(change, composed.memory(), Operation::Update, &actor, None)?;
     Ok(true)
 }
 
-/// The same for what a machine knows of the server's row.
+/// The same for the sync state.
 fn trail(change: &Change<'_>, id: MemoryUuid, is_own: bool, values: &KnownValues) -> Result<bool, StoreError> {
     let sql = "SELECT trail FROM trails WHERE memory = ?1";
     let text: Option<String> = change.tx.maybe(sql, [id], |row| row.get(0))?;
@@ -134,7 +134,7 @@ fn trail(change: &Change<'_>, id: MemoryUuid, is_own: bool, values: &KnownValues
     Ok(true)
 }
 
-/// JSON that says something of a memory, without the credentials in it; `None` where there are none.
+/// JSON about a memory without credentials; `None` if there are none.
 pub(crate) fn json(
     change: &Change<'_>,
     id: MemoryUuid,
@@ -151,7 +151,7 @@ pub(crate) fn json(
     Ok(Some(value))
 }
 
-/// How a memory was before the change `rev`, and what was said of that change. True where there was a credential.
+/// Cleans the previous version and the reason in the history entry `rev`. True if there was a credential.
 pub(crate) fn history(change: &Change<'_>, rev: u64, values: &KnownValues) -> Result<bool, StoreError> {
     let sql = "SELECT memory, before FROM history WHERE rev = ?1";
     let found = change.tx.one(sql, [rev], |row| Ok((row.get(0)?, row.get::<_, Option<String>>(1)?)));

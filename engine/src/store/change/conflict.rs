@@ -1,4 +1,4 @@
-//! Two texts of one memory, both kept: somebody says which it shall be.
+//! Conflicts: two texts of one memory are kept until somebody chooses.
 
 use serde::Serialize;
 
@@ -17,33 +17,33 @@ use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
-/// A memory that was changed apart, and its other text.
+/// A memory with a conflict, and its conflict copy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Conflict {
-    /// The memory, if it is still there.
+    /// The memory, if it still exists.
     pub memory: Option<Memory>,
-    /// The other text: a memory of its own until somebody decides.
+    /// The conflict copy, a memory of its own until the conflict is resolved.
     pub copy: Memory,
 }
 
-/// What a conflict shall become.
+/// The resolution of a conflict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolution {
-    /// The text that the memory has; the copy goes.
+    /// Keep the memory's text; the copy is deleted.
     Memory,
-    /// The text of the copy: the memory takes it, the copy goes.
+    /// Keep the copy's text: the memory gets it, and the copy is deleted.
     Copy,
-    /// A text made of both.
+    /// A merged text.
     Text(String),
-    /// Two memories.
+    /// Keep two memories.
     Both,
 }
 
 impl Store {
-    /// The conflicts that nobody has decided, oldest first.
+    /// The unresolved conflicts, oldest first.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn conflicts(&self) -> Result<Vec<Conflict>, StoreError> {
         let read = || -> rusqlite::Result<Vec<Conflict>> {
             let sql = sql!(
@@ -59,11 +59,11 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 
-    /// Decides a conflict, named by its copy or by its memory where that has one copy. Gives the memory as it is
-    /// then; both texts stay in the history.
+    /// Resolves a conflict, named by its copy, or by its memory if that has only one copy. Returns the resulting
+    /// memory. Both texts stay in the history.
     ///
     /// # Errors
-    /// When there is no conflict there, or the memory is another user's and may not be changed.
+    /// If there is no such conflict, or the memory belongs to another user and may not be changed.
     pub fn resolve(
         &mut self,
         reference: MemoryRef,
@@ -98,7 +98,7 @@ fn resolve(
         Resolution::Text(text) => Some(text.clone()),
     };
     if content.is_some() && known.memory.share.as_ref().is_some_and(|share| share.permission == Permission::Read) {
-        let problem = "is another user's, shared for reading; keep both, or its own text";
+        let problem = "belongs to another user and is read-only; keep both, or its own text";
         return Err(StoreError::Conflict { memory: MemoryRef::ShortId(known.memory.short_id), problem });
     }
     let patch = Patch { content, ..Patch::default() };
@@ -119,17 +119,17 @@ fn copy_of(change: &Change<'_>, named: Known, reference: MemoryRef) -> Result<Kn
     match (copies.pop(), copies.is_empty()) {
         (Some(copy), true) => change.known(MemoryRef::ShortId(copy)),
         (Some(_), false) => {
-            Err(StoreError::Conflict { memory: reference, problem: "has several other texts; name one of them" })
+            Err(StoreError::Conflict { memory: reference, problem: "has several conflict copies; name one of them" })
         }
-        (None, _) => Err(StoreError::Conflict { memory: reference, problem: "is in no conflict" }),
+        (None, _) => Err(StoreError::Conflict { memory: reference, problem: "has no conflict" }),
     }
 }
 
-/// The copy becomes a memory like any other.
+/// The copy becomes an ordinary memory.
 fn settle_apart(change: &Change<'_>, copy: &Known, actor: &Actor) -> Result<Memory, StoreError> {
     refuse_foreign(&copy.memory, MemoryRef::ShortId(copy.memory.short_id))?;
     let composed = compose::settled_apart(copy, change.now, &O200k);
-    // An undo gives it its tags, and makes it no conflict again.
+    // An undo restores its tags, but does not make it a conflict copy again.
     let before = Memory { conflict_of: None, ..copy.memory.clone() };
     Ok(put(change, &before, &composed, actor)?.memory)
 }
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use crate::store::open::in_memory::{InMemory, named};
 
-    /// A memory and its other text.
+    /// A memory and its conflict copy.
     fn apart(store: &mut InMemory) -> (Memory, Memory) {
         let (memory, copy) = (store.said("Deploy on Monday"), store.said("Deploy on Tuesday"));
         store.run(

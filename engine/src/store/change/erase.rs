@@ -1,4 +1,4 @@
-//! Forgetting: out of recall, or for good.
+//! Deletes memories, with or without the possibility to restore them.
 
 use rusqlite::params;
 
@@ -18,31 +18,31 @@ use crate::store::rows::codec::Ask as _;
 use crate::store::rows::{memory as row, tables};
 use crate::text::O200k;
 
-/// How far a memory is forgotten.
+/// The kind of deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Erase {
-    /// Out of recall; `restore` brings it back.
+    /// Hidden from recall; `restore` brings it back.
     Soft,
-    /// For good: its text leaves the database, the index, and the provenance.
+    /// Permanent: its text is erased from the database, the index and the history.
     Hard,
 }
 
-/// A memory that was forgotten.
+/// A deleted memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Forgotten {
-    /// Identity.
+    /// Its UUID.
     pub id: MemoryUuid,
-    /// ID.
+    /// Its ID.
     pub short_id: ShortId,
-    /// True where it was forgotten before: nothing changed.
+    /// True if it was already deleted.
     pub again: bool,
 }
 
 impl Store {
-    /// Forgets memories: all of them, or none when one does not exist.
+    /// Deletes memories: all of them, or none if one does not exist.
     ///
     /// # Errors
-    /// When one does not exist, or the store cannot be written.
+    /// If one does not exist, or the store cannot be written.
     pub fn forget(
         &mut self,
         references: &[MemoryRef],
@@ -50,7 +50,7 @@ impl Store {
         actor: &Actor,
     ) -> Result<Vec<Forgotten>, StoreError> {
         if erase == Erase::Hard {
-            // Questions about it go with it, those too that are not in the database yet.
+            // Recorded questions about it are deleted too, including those still in the spool.
             self.fold_questions()?;
         }
         let said = if erase == Erase::Hard { self.said_by(references)? } else { Vec::new() };
@@ -63,26 +63,26 @@ impl Store {
         Ok(forgotten)
     }
 
-    /// After something was removed for good: its words go from where else they stand.
+    /// After a permanent deletion, erases its words from other places.
     pub(crate) fn clean_after(&mut self, forgotten: &[Forgotten], said: &[String]) {
         let ids: Vec<MemoryUuid> = forgotten.iter().map(|one| one.id).collect();
         if let Err(error) = self.scrub().and_then(|()| self.clean_files(&ids, said)) {
-            // It is done: what is left of the words is told by `traces`, and goes with a later write.
-            tracing::debug!(error = %error, "not all traces can be removed now");
+            // The deletion itself is done. `traces` reports the remaining words, and a later write erases them.
+            tracing::debug!(error = %error, "some traces cannot be removed now");
         }
     }
 
-    /// After something was removed: nothing of it is left where it stood, where that can be had now.
+    /// After a deletion, erases the old places of the text, if possible now.
     pub(crate) fn scrubbed(&mut self, erase: Erase) {
         if erase == Erase::Hard
             && let Err(error) = self.scrub()
         {
-            tracing::debug!(error = %error, "the log cannot be cut now");
+            tracing::debug!(error = %error, "the write-ahead log cannot be truncated now");
         }
         self.maintain();
     }
 
-    /// What memories say, and said before.
+    /// The present and earlier texts of memories.
     pub(crate) fn said_by(&self, references: &[MemoryRef]) -> Result<Vec<String>, StoreError> {
         let read = || -> rusqlite::Result<Vec<String>> {
             let mut said = Vec::new();
@@ -100,7 +100,7 @@ impl Store {
 fn forget(change: &Change<'_>, reference: MemoryRef, erase: Erase, actor: &Actor) -> Result<Forgotten, StoreError> {
     let known = change.known(reference)?;
     refuse_foreign(&known.memory, reference)?;
-    refuse_part(&known.memory, "holds this part; it goes with its lines there")?;
+    refuse_part(&known.memory, "contains this section; its lines are removed there")?;
     let again = erase == Erase::Soft && known.memory.deleted.is_some();
     match erase {
         Erase::Soft if again => return Ok(Forgotten { id: known.memory.id, short_id: known.memory.short_id, again }),
@@ -118,12 +118,13 @@ pub(crate) fn delete(change: &Change<'_>, before: &Known, actor: &Actor) -> Resu
     history::record(change, composed.memory(), Operation::Delete, actor, None)
 }
 
-/// Removes a memory for good; its row stays, with a mark that says why nothing is in it.
+/// Deletes a memory permanently. An empty row stays, with a mark for the reason.
 pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Actor) -> Result<(), StoreError> {
     let composed = compose::purged(before, change.now).placed(before.short_id, change.next_rev()?);
     let memory = composed.memory();
     write_row(change, &composed, Written::Again)?;
-    // Its neighbours in a captured session let go of its words; the row itself does not know its session any more.
+    // Its neighbours in a captured session lose its words from their context. The row itself no longer names its
+    // session.
     context::refresh_around(change, &Memory { deleted: memory.deleted, rev: memory.rev, ..before.clone() })?;
     let sql = "UPDATE memories SET purged = ?2, superseded_by = NULL WHERE short_id = ?1";
     change.tx.execute(sql, params![memory.short_id, mark])?;
@@ -135,11 +136,11 @@ pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Acto
     purge_parts(change, before, mark, actor)?;
     tables::erase_beside(change.tx, memory.id)?;
     links::elect_without(change, memory)?;
-    // The reason of a purge could repeat what is purged.
+    // The reason is not recorded, because it could repeat the deleted text.
     history::record(change, memory, Operation::Purge, &Actor { reason: None, ..actor.clone() }, None)
 }
 
-/// The parts of a file go with it.
+/// Also deletes the parts of a file.
 fn purge_parts(change: &Change<'_>, before: &Memory, mark: u8, actor: &Actor) -> Result<(), StoreError> {
     if !before.is_whole_file() {
         return Ok(());

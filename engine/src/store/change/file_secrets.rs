@@ -1,5 +1,5 @@
-//! Credentials of a file that is kept outside the database: they are sealed for the memory of the file, and put back when the file
-//! comes back.
+//! Credentials in a file that is stored outside of the database: they are encrypted for the memory of the file, and
+//! inserted again when the file is restored.
 
 use std::collections::BTreeSet;
 
@@ -12,21 +12,21 @@ use crate::store::base::kept::write_all;
 use crate::store::base::store::Store;
 use crate::store::file::error::{StoreError, UnavailableBecause};
 
-/// A text without its credentials, and the names of these.
+/// A text without its credentials, and their names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WithoutValues {
-    /// The text, with places.
+    /// The text with the names of secrets.
     pub text: String,
-    /// The secrets whose values stood there.
+    /// The names of the removed secrets.
     pub names: BTreeSet<String>,
 }
 
 impl Store {
-    /// Seals the credentials of a text for a memory. `None` where one of them is not to be kept, or could not be told from a place
-    /// that stands in the text already.
+    /// Encrypts the credentials of a text for a memory. `None` if one may not be stored, or could be confused with a
+    /// name already in the text.
     ///
     /// # Errors
-    /// When the key cannot be had, or the store cannot be written.
+    /// If the key is not available, or the store cannot be written.
     pub fn take_values_out(&mut self, memory: MemoryUuid, text: &str) -> Result<Option<WithoutValues>, StoreError> {
         let named = |text: &str| -> BTreeSet<String> {
             places(text).into_iter().filter_map(|(_, place)| place.name).map(|name| name.to_string()).collect()
@@ -48,10 +48,10 @@ impl Store {
         })
     }
 
-    /// The text with its values again.
+    /// The text with its values.
     ///
     /// # Errors
-    /// When a value is not here.
+    /// If a value is not available here.
     pub fn put_values_back(&self, memory: MemoryUuid, without: &WithoutValues) -> Result<Value, StoreError> {
         let values = without.names.iter().map(|name| {
             if let Some(value) = self.secret_value(memory, name)? {

@@ -1,4 +1,4 @@
-//! Import of JSON lines, one memory a line: idempotent, and run again it goes on.
+//! Import of JSON lines, one memory per line. It is idempotent, and can be repeated to continue.
 
 use std::io::BufRead;
 
@@ -20,38 +20,38 @@ use crate::store::rows::codec::Ask as _;
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
-/// Lines of one transaction: a crash loses at most this many, and the next run takes them up again.
+/// Lines per transaction. A crash loses at most this many, and the next run stores them.
 const BATCH: usize = 500;
 
-/// What an import did.
+/// The result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Memories that are new.
+    /// New memories.
     pub stored: u64,
-    /// Memories that were there already.
+    /// Existing memories.
     pub skipped: u64,
-    /// Those of them that were foreign, and are the person's own now.
+    /// Existing memories of trust `foreign` that became the user's own.
     pub vouched: u64,
-    /// Lines of an import of the person's own that say that somebody else wrote them: they stay unverified.
+    /// Lines in an import of own memories that name another author. They stay `foreign`.
     pub theirs: u64,
-    /// Lines whose memory is here with another text, which stays.
+    /// Lines whose memory exists with another text, which stays.
     pub differing: Vec<u64>,
-    /// Memories that were permanently deleted here, and stay so.
+    /// Memories that were permanently deleted here and stay so.
     pub purged: u64,
-    /// Credentials that were taken out of their texts.
+    /// Credentials removed from their texts.
     pub aside: u64,
-    /// Lines that were refused: (line number, why).
+    /// Rejected lines: (line number, reason).
     pub rejected: Vec<(u64, String)>,
 }
 
 impl Imported {
-    /// Notes why a line was refused: what it held is not repeated where it is a credential.
+    /// Records why a line was rejected, without credentials.
     fn reject(&mut self, line: u64, problem: &str) {
         self.rejected.push((line, dropped(problem).into_owned()));
     }
 }
 
-/// How far an import is.
+/// The progress of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImportProgress {
     /// Lines read.
@@ -61,11 +61,11 @@ pub struct ImportProgress {
 }
 
 impl Store {
-    /// Stores every line of `input` that is new here. Refused lines are reported and the rest goes on.
-    /// How far they are believed is for the caller to say, never for a line.
+    /// Stores every new line of `input`. Rejected lines are reported, and the others are stored. The caller determines
+    /// the trust, never a line.
     ///
     /// # Errors
-    /// When the input cannot be read or the store not be written; run it again to go on.
+    /// If the input cannot be read or the store cannot be written. Run it again to continue.
     pub fn import(
         &mut self,
         input: &mut dyn BufRead,
@@ -75,10 +75,10 @@ impl Store {
         self.import_from(&mut ImportRun::new("lines", "-", whose), input, progress)
     }
 
-    /// The same with where the lines come from, for the list of imports.
+    /// The same with the source, for the list of imports.
     ///
     /// # Errors
-    /// As [`Store::import`].
+    /// Like [`Store::import`].
     pub fn import_from(
         &mut self,
         run: &mut ImportRun,
@@ -119,7 +119,7 @@ impl Store {
         report: &mut Imported,
         later: &mut Vec<(u64, MemoryUuid, LineLink)>,
     ) -> Result<(), StoreError> {
-        // All that takes time is done before the lock is taken, and not again for what is there already.
+        // Slow work is done before the lock is taken, and only for new lines.
         let (now, whose) = (self.clock.now(), run.whose);
         let read = batch.iter().map(|(_, line)| self.incoming(line, whose, now)).collect::<Result<Vec<_>, _>>()?;
         let (n, outcomes) = self.write(|change| {
@@ -138,7 +138,7 @@ impl Store {
                 }
                 Outcome::Skipped(of_this) => {
                     report.skipped += 1;
-                    // It was cut short before it made the links.
+                    // The earlier run was interrupted before it made the links.
                     if let Some(id) = of_this {
                         later.extend(line.links.into_iter().map(|link| (number, id, link)));
                     }
@@ -165,7 +165,7 @@ impl Store {
         Ok(())
     }
 
-    /// Links are made last: a line may point at a later one.
+    /// Links are made last, because a line may point to a later one.
     fn link_all(&mut self, later: &[(u64, MemoryUuid, LineLink)], report: &mut Imported) -> Result<(), StoreError> {
         let actor = Actor { origin: Origin::Import, ..Actor::default() };
         for some in later.chunks(BATCH) {
@@ -228,14 +228,14 @@ fn read_batch(
 
 enum Outcome {
     Stored(MemoryUuid, u64),
-    /// It is there; `Some` where this import stored it before it was cut short.
+    /// It exists. `Some` if this import stored it before an interruption.
     Skipped(Option<MemoryUuid>),
-    /// The memory of its id has another text.
+    /// The memory with its UUID has another text.
     Differs,
-    /// The memory of its id was permanently deleted.
+    /// The memory with its UUID was permanently deleted.
     Purged,
     Vouched,
-    /// The line says that somebody else wrote it, so the import does not raise its trust.
+    /// The line names another author, so the import does not raise its trust.
     StaysTheirs,
     Rejected(String),
 }
@@ -273,16 +273,16 @@ impl Store {
 enum Incoming {
     /// It cannot be stored.
     Rejected(String),
-    /// Its memory is there, and stays so.
+    /// Its memory exists.
     Known {
-        /// Which.
+        /// The memory.
         id: MemoryUuid,
-        /// True where the line says that somebody else wrote it.
+        /// True if the line names another author.
         is_theirs: bool,
-        /// What the line says.
+        /// The text of the line.
         content: String,
     },
-    /// What is to be stored.
+    /// It will be stored.
     New(Box<New>),
 }
 
@@ -290,7 +290,7 @@ enum Incoming {
 struct New {
     draft: Draft,
     composed: Composed,
-    /// True where the line has an id or a key. Other lines are known by what they say.
+    /// True if the line has a UUID or a key. Other lines are recognised by their text.
     has_name: bool,
     is_theirs: bool,
 }
@@ -302,7 +302,7 @@ impl Incoming {
             Self::Known { id, is_theirs, content } => return known(change, *id, *is_theirs, content, run, n),
             Self::New(new) => new.as_ref(),
         };
-        // It may have come meanwhile, or twice in this import.
+        // It may have arrived meanwhile, or twice in this import.
         let there = match draft.id {
             Some(id) if *has_name => row::is_there(change.tx, id)?.then_some(id),
             _ => said_before(change, composed)?,
@@ -319,15 +319,15 @@ impl Incoming {
     }
 }
 
-/// The number of an import that touches something.
+/// The number of an import that touches a memory.
 fn entered(change: &Change<'_>, run: &ImportRun, n: &mut Option<u32>) -> Result<u32, StoreError> {
     let entered = n.map_or_else(|| run.entered(change), Ok)?;
     *n = Some(entered);
     Ok(entered)
 }
 
-/// The memory that says what a line without a name says, in the same scope. Turns of a conversation are the same only at
-/// the same time.
+/// The memory with the same text and scope as a line without a UUID. Turns of a conversation must also have the same
+/// time.
 fn said_before(change: &Change<'_>, composed: &Composed) -> Result<Option<MemoryUuid>, StoreError> {
     let memory = composed.memory();
     let sql = "SELECT id FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND purged = 0
@@ -344,8 +344,8 @@ fn said_before(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory
     Ok(change.tx.maybe(sql, wanted, |row| row.get(0))?)
 }
 
-/// What an undone import took comes back; what came from elsewhere becomes the person's own by their word. Any other memory stays, and
-/// a line that says something else is told.
+/// Restores a memory that an undone import deleted. A foreign memory becomes the user's own in an own import. Any other
+/// memory stays, and a different text is reported.
 fn known(
     change: &Change<'_>,
     id: MemoryUuid,
@@ -367,7 +367,7 @@ fn known(
     }
     let is_ours = known.memory.share.is_none() && known.memory.deleted.is_none();
     if run.whose == ImportAs::Foreign || !is_ours || known.memory.trust != Trust::Foreign {
-        // A text of which a secret was taken out cannot be compared.
+        // A text from which a secret was removed cannot be compared.
         let is_comparable = known.memory.deleted.is_none() && !known.memory.sensitive;
         let differs = is_comparable && known.memory.content != content;
         let of_this = was_stored_by(change.tx, run, id)?.then_some(id);

@@ -1,4 +1,4 @@
-//! A line of an import: read within bounds, understood or refused by its field's name, and made a draft.
+//! A line of an import: read within limits, parsed or rejected with the name of the field, and turned into a draft.
 
 use std::io::{self, BufRead, Read};
 
@@ -12,27 +12,27 @@ use crate::domain::{
     Timestamp, Trust,
 };
 
-/// Whose word the lines of an import are.
+/// The trust of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportAs {
-    /// Somebody else's: recall gives them when it is asked, and never unasked.
+    /// From others: recall returns them only on request.
     Foreign,
-    /// The person's own, by their word: they are believed as what they typed themselves.
+    /// The user's own: they are trusted like text that the user typed.
     Own,
 }
 
-/// The longest line, in bytes. More of it is never held.
+/// Maximum bytes of a line. A longer line is never in memory completely.
 const MAX_LINE_BYTES: usize = 1024 * 1024;
 
-/// A line of an import. Everything but `content` may be left out; unknown fields are ignored. A line cannot claim trust,
-/// but it can say that somebody else wrote it.
+/// A line of an import. Only `content` is required; unknown fields are ignored. A line cannot claim trust, but it can
+/// name another author.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Line {
     content: String,
     uuid: Option<String>,
     /// The UUID in files of other tools. In our own exports it is the short ID, which another store assigns anew.
     id: Option<Value>,
-    /// Another system's name for it: the same key is the same memory.
+    /// Another system's key: the same key means the same memory.
     key: Option<String>,
     category: Option<Category>,
     #[serde(rename = "type")]
@@ -51,10 +51,10 @@ pub(crate) struct Line {
     last_accessed: Option<Timestamp>,
     #[serde(default)]
     access_count: u32,
-    /// Under its older name, `expires`, a rule had set it: that is not read.
+    /// Its older name `expires` contained a derived value and is ignored.
     expires_at: Option<Timestamp>,
     origin: Option<Origin>,
-    /// Whose it was, where it was another user's.
+    /// The owner, if it was another user's.
     shared_by: Option<String>,
     session: Option<String>,
     cwd: Option<String>,
@@ -75,28 +75,28 @@ pub(crate) struct LineLink {
     pub(crate) to: String,
 }
 
-/// Another system's lines have its scale.
+/// Lines of another system have that system's scale.
 fn on_either_scale<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Importance>, D::Error> {
     let given = Option::<f64>::deserialize(from)?;
     given.map(Importance::on_either_scale).transpose().map_err(D::Error::custom)
 }
 
-/// True for `foreign`. Whatever else a line says of its trust is ignored.
+/// True for `foreign`. Any other trust in a line is ignored.
 fn says_foreign<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
     Ok(Value::deserialize(from)?.as_str() == Some(Trust::Foreign.as_str()))
 }
 
-/// What a reader gave.
+/// The result of a read.
 pub(crate) enum Reading {
     /// The end.
     End,
-    /// So many bytes: a line that is in the buffer.
+    /// A line of this many bytes in the buffer.
     Line(u64),
-    /// So many bytes: a line that is too long to be held.
+    /// A line of this many bytes, which is too long.
     TooLong(u64),
 }
 
-/// Reads one line, and never holds more than the longest.
+/// Reads one line, and never holds more than the maximum.
 pub(crate) fn read_line(input: &mut dyn BufRead, bytes: &mut Vec<u8>) -> io::Result<Reading> {
     bytes.clear();
     let most = MAX_LINE_BYTES as u64 + 1;
@@ -110,10 +110,10 @@ pub(crate) fn read_line(input: &mut dyn BufRead, bytes: &mut Vec<u8>) -> io::Res
     Ok(Reading::TooLong(read + input.skip_until(b'\n')? as u64))
 }
 
-/// Reads a line; `None` where it is empty.
+/// Parses a line; `None` if it is empty.
 ///
 /// # Errors
-/// What is wrong with it, in words that name the field.
+/// A message that names the field.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Line>, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| format!("is not UTF-8 at byte {}", error.valid_up_to()))?;
     let text = text.trim_start_matches('\u{feff}').trim();
@@ -126,15 +126,15 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Line>, String> {
     })
 }
 
-/// What a line that is too long is refused with.
+/// The message for a line that is too long.
 pub(crate) fn too_long(bytes: u64) -> String {
     format!("is {bytes} bytes long; give at most {MAX_LINE_BYTES}")
 }
 
-/// The first field that cannot be read by itself, and why.
+/// The first invalid field, and the reason.
 fn bad_field(fields: &Map<String, Value>) -> Option<String> {
     let Some(content) = fields.get("content") else {
-        return Some("content: is missing; say what to remember".into());
+        return Some("content: is missing; add the text to remember".into());
     };
     let problem = |name: &String, value: &Value| {
         let mut alone = Map::from_iter([("content".to_owned(), content.clone())]);
@@ -158,20 +158,20 @@ impl Line {
         }
     }
 
-    /// True where the line says that somebody else wrote it: nobody makes it their own by importing it.
+    /// True if the line names another author. Then an import cannot make it the user's own.
     pub(crate) fn is_theirs(&self) -> bool {
         let is_shared = matches!(self.origin, Some(Origin::Shared(_)));
         self.is_foreign || is_shared || self.shared_by.as_ref().is_some_and(|name| !name.is_empty())
     }
 
-    /// The draft, believed as far as whoever imports it says.
+    /// The draft, with the trust that the import sets.
     pub(crate) fn draft(&self, whose: ImportAs) -> Result<Draft, DomainError> {
         let said = self.origin.clone().unwrap_or(Origin::Import);
         let theirs = self.shared_by.clone().filter(|name| !name.is_empty()).map(Origin::Shared);
         let (origin, vouched) = match (whose, said) {
             (ImportAs::Own, said) if self.is_theirs() => (theirs.unwrap_or(said), Some(Trust::Foreign)),
             (ImportAs::Own, said) => (said, Some(Trust::User)),
-            // Its neighbours belong to the meaning of a captured turn, whoever brings it.
+            // A captured turn gets its meaning from its neighbours, whoever imports it.
             (ImportAs::Foreign, Origin::Conversation) => (Origin::Conversation, Some(Trust::Foreign)),
             (ImportAs::Foreign, Origin::Shared(name)) => (theirs.unwrap_or(Origin::Shared(name)), None),
             (ImportAs::Foreign, _) => (theirs.unwrap_or(Origin::Import), None),
@@ -202,7 +202,7 @@ impl Line {
         })
     }
 
-    /// What only an export of ours knows: its use, its last change, its deletion.
+    /// Fields of our own exports: use count, last change, deletion.
     pub(crate) fn stamps(&self) -> Stamps {
         let Self { updated, last_accessed, access_count, deleted, .. } = *self;
         if access_count == 0 && updated.is_none() && deleted.is_none() {
@@ -219,12 +219,12 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_line_is_said_by_the_name_of_its_field() {
         for (line, problem) in [
-            (r#"{"text":"x"}"#, "content: is missing; say what to remember"),
+            (r#"{"text":"x"}"#, "content: is missing; add the text to remember"),
             (r#"{"content":5}"#, "content: invalid type"),
             (r#"{"content":"x","tags":"a"}"#, "tags: invalid type"),
             (r#"{"content":"x","importance":11}"#, "importance: 11 is out of range"),
-            (r#"{"content":"x","created":"soon"}"#, "created: time: is neither"),
-            (r#"{"content":"x","links":[{"type":"eats, drinks","to":"y"}]}"#, "links: type: holds a character"),
+            (r#"{"content":"x","created":"soon"}"#, "created: time: is not a valid date"),
+            (r#"{"content":"x","links":[{"type":"eats, drinks","to":"y"}]}"#, "links: type: contains a character"),
             (r#"["x"]"#, "is not a JSON object"),
             ("{", "is not a JSON object"),
         ] {

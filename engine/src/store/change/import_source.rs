@@ -1,4 +1,4 @@
-//! Rows of an older system: new here, known again, changed there, or changed on both sides. Nothing is lost: where both
+//! Rows of another memory system: new, known, changed there, or changed on both sides. Nothing is lost: if both sides
 //! changed a text, both texts stay.
 
 use rusqlite::{OptionalExtension, params};
@@ -25,10 +25,10 @@ use crate::store::rows::memory as row;
 use crate::text::O200k;
 
 impl Store {
-    /// What rows of an older system are here, in their order. Nothing is changed. One that is refused is told why.
+    /// The status of rows of another system, in their order. Nothing is changed. A rejected row gets a reason.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn standings(&self, rows: &[&OlderRow], whose: ImportAs) -> Result<Vec<Result<Over, String>>, StoreError> {
         let now = self.clock.now();
         let standing = |of: &&OlderRow| {
@@ -55,18 +55,18 @@ impl Store {
         rows.iter().map(standing).collect()
     }
 
-    /// Takes rows of an older system over in one transaction: what is new is stored, what was changed there is changed here.
-    /// Gives what became of each, or why it is refused.
+    /// Imports rows of another system in one transaction: new ones are stored, and changes there are made here. Returns
+    /// the status of each row, or why it is rejected.
     ///
     /// # Errors
-    /// When the store cannot be written: none of them is taken then. Run again to go on.
+    /// If the store cannot be written. Then no row is imported; run it again to continue.
     pub fn take_over(
         &mut self,
         run: &mut ImportRun,
         rows: &[&OlderRow],
     ) -> Result<Vec<Result<Over, String>>, StoreError> {
         let now = self.clock.now();
-        // All that takes time is done before the lock is taken, and not for what is there already.
+        // Slow work is done before the lock is taken, and only for new rows.
         let ready = rows.iter().map(|of| {
             of.said();
             self.made_ready(of, run.whose, now)
@@ -89,25 +89,26 @@ impl Store {
             .zip(&over)
             .any(|(of, over)| of.draft.sensitive.is_some() && over.as_ref().is_ok_and(Over::is_other))
         {
-            // What they said in clear here before is left nowhere.
+            // Clear-text credentials of earlier imports are erased.
             self.scrubbed(Erase::Hard);
         }
         Ok(over)
     }
 
-    /// What it would be here that a row was deleted there, of which nothing is left but its key. `None` where it never came.
+    /// The effect here of a row that was deleted there and of which only the key is left. `None` if it was never
+    /// imported.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn deletion_of(&self, key: MemoryUuid, whose: ImportAs) -> Result<Option<Standing>, StoreError> {
         let found = deletion(&self.connection, key, whose).map_err(|error| self.failed(error))?;
         Ok(found.map(|(standing, _)| standing))
     }
 
-    /// Takes that over.
+    /// Imports that deletion.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn take_deletion(&mut self, run: &mut ImportRun, key: MemoryUuid) -> Result<Option<Standing>, StoreError> {
         let (n, standing) = self.write(|change| {
             let Some((standing, known)) = deletion(change.tx, key, run.whose)? else { return Ok((run.n, None)) };
@@ -125,18 +126,19 @@ impl Store {
         Ok(standing)
     }
 
-    /// Links what came over with what it names there. What is linked already, or names nothing that is here, stays as it is.
+    /// Makes the links of imported memories. Existing links, and links to memories that are not here, are skipped.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn link_over(&mut self, links: &[(MemoryUuid, LinkKind, MemoryUuid)]) -> Result<u64, StoreError> {
         self.write(|change| links.iter().try_fold(0, |made, link| Ok(made + u64::from(linked(change, link)?))))
     }
 
-    /// The memories that came from a place and are there no more, among those that are live here: read all of it first.
+    /// The live memories that were imported from a source and no longer exist there. The whole source must have been
+    /// read before.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn gone_there(
         &self,
         run: &ImportRun,
@@ -193,13 +195,13 @@ impl Store {
 enum Ready {
     /// It cannot be stored.
     Refused(String),
-    /// It is here in some way.
+    /// It is known.
     Known,
     /// It is new.
     New(Box<(Screened<Draft>, Composed)>),
 }
 
-/// Does with a row what it stands for by now.
+/// Applies a row according to its present status.
 fn taken(
     change: &Change<'_>,
     run: &ImportRun,
@@ -263,7 +265,7 @@ fn taken(
     }
 }
 
-/// Makes a memory say what its row says. What somebody else says of the person's own seals it at most.
+/// Updates a memory from its row. A row from others can at most encrypt the user's own memory.
 fn changed(change: &Change<'_>, n: u32, of: &OlderRow, known: &Known, whose: ImportAs) -> Result<u64, StoreError> {
     let (actor, is_bared) = (ImportRun::actor(of.draft.client.clone()), is_bared(of, &known.memory));
     let is_strange = of.is_strange_to(&known.memory, whose);
@@ -280,7 +282,7 @@ fn changed(change: &Change<'_>, n: u32, of: &OlderRow, known: &Known, whose: Imp
     Ok(stored.aside.len() as u64)
 }
 
-/// A memory that is deleted, without what is a secret there by now: it can be restored.
+/// A deleted memory whose secret text is encrypted, because it can be restored.
 fn covered(change: &Change<'_>, of: &OlderRow, known: Known) -> Result<Known, StoreError> {
     if !is_bared(of, &known.memory) {
         return Ok(known);
@@ -291,7 +293,7 @@ fn covered(change: &Change<'_>, of: &OlderRow, known: Known) -> Result<Known, St
     change.known(MemoryRef::Id(id))
 }
 
-/// Stores what a row says beside what was made of it here. What is a secret there by now is none in clear here either.
+/// Stores the row's text beside the local text. A text that is secret there is encrypted here too.
 fn both(change: &Change<'_>, n: u32, of: &OlderRow, known: &Known, whose: ImportAs) -> Result<u64, StoreError> {
     let actor = ImportRun::actor(of.draft.client.clone());
     let (mut ours, mut sealed) = (known.memory.clone(), 0);
@@ -302,14 +304,14 @@ fn both(change: &Change<'_>, n: u32, of: &OlderRow, known: &Known, whose: Import
         sealed = 1;
     }
     let aside = beside(change, n, of, &ours)?;
-    // The person's own has still to hear it, once they say that it is theirs.
+    // The user's own memory gets it later, if they import it as their own.
     if !of.is_strange_to(&ours, whose) {
         note_row(change, n, of, &ours)?;
     }
     Ok(aside + sealed)
 }
 
-/// Notes what a row said, and what the memory says after it, under all that names the row.
+/// Records the row's text and the memory's text under all keys of the row.
 fn note_row(change: &Change<'_>, n: u32, of: &OlderRow, memory: &Memory) -> Result<(), StoreError> {
     let (said, held) = (of.said().cast_signed(), held(memory).cast_signed());
     note_before(change, n, memory.id)?;
@@ -319,7 +321,7 @@ fn note_row(change: &Change<'_>, n: u32, of: &OlderRow, memory: &Memory) -> Resu
     Ok(())
 }
 
-/// Keeps what was noted of a memory's row before an import, so that undoing that leaves it so.
+/// Saves the earlier record of a memory's row, so that undoing the import can restore it.
 fn note_before(change: &Change<'_>, n: u32, memory: MemoryUuid) -> Result<(), StoreError> {
     let sql = "INSERT OR IGNORE INTO came_before (import, key, said, held)
                SELECT ?1, key, said, held FROM came_over WHERE memory = ?2";
@@ -327,7 +329,8 @@ fn note_before(change: &Change<'_>, n: u32, memory: MemoryUuid) -> Result<(), St
     Ok(())
 }
 
-/// Notes what names a row. What names another one already goes on to; a deletion means the last that had its name.
+/// Records the keys of a row. A key that belongs to another row already moves to this one, because a deletion means the
+/// last owner of the key.
 fn note_names(
     change: &Change<'_>,
     n: u32,
@@ -347,7 +350,7 @@ fn note_names(
     Ok(())
 }
 
-/// Notes the names that a row has by now, where it is there as it is. One that came from another machine is of no import here.
+/// Records the present keys of an unchanged row. A memory from another machine does not belong to an import here.
 fn note_known(change: &Change<'_>, of: &OlderRow, memory: &Memory) -> Result<(), StoreError> {
     let sql = "SELECT import, said, held FROM came_over WHERE memory = ?1 LIMIT 1";
     let noted = change
@@ -358,12 +361,12 @@ fn note_known(change: &Change<'_>, of: &OlderRow, memory: &Memory) -> Result<(),
     note_names(change, n, of, memory.id, noted)
 }
 
-/// What makes a memory say what its row says.
+/// The patch that makes a memory equal to its row.
 fn patch(of: &OlderRow, memory: &Memory, whose: ImportAs) -> Patch {
     let draft = &of.draft;
     let is_other = memory.content != draft.content || is_bared(of, memory);
     let words = |given: &Vec<String>| (!given.is_empty()).then(|| given.clone());
-    // A text that nobody vouches for does not take the place of one that somebody did as if it were that.
+    // A foreign text does not silently replace a trusted one.
     let is_doubted = is_other && of.is_strange_to(memory, whose);
     let doubted = is_doubted.then_some(Trust::Foreign);
     let vouched = of.is_vouched(memory, whose).then_some(Trust::User).or(doubted);
@@ -383,7 +386,7 @@ fn patch(of: &OlderRow, memory: &Memory, whose: ImportAs) -> Patch {
     }
 }
 
-/// Forgets what stood beside a memory that says the same by now, where nobody changed it.
+/// Deletes the copy beside a memory that now has the same text, unless somebody changed it.
 fn drop_beside(change: &Change<'_>, n: u32, of: &OlderRow) -> Result<(), StoreError> {
     let Some(beside) = row::find_known(change.tx, MemoryRef::Id(beside_of(of)))? else { return Ok(()) };
     let is_live = beside.memory.deleted.is_none() && beside.memory.share.is_none();
@@ -393,7 +396,7 @@ fn drop_beside(change: &Change<'_>, n: u32, of: &OlderRow) -> Result<(), StoreEr
     Ok(())
 }
 
-/// Stores what a row says by now as a memory of its own, beside the one that was changed here.
+/// Stores the row's text as a separate memory beside the locally changed one.
 fn beside(change: &Change<'_>, n: u32, of: &OlderRow, ours: &Memory) -> Result<u64, StoreError> {
     let id = beside_of(of);
     if row::is_there(change.tx, id)? {
@@ -437,11 +440,11 @@ fn linked(
     }
     memory.rev = change.next_rev()?;
     match links::insert(change, &memory, kind, MemoryRef::Id(target)) {
-        // Each replaces the other there: neither does here.
+        // There, each replaces the other; here, neither does.
         Err(StoreError::Conflict { .. }) => return Ok(false),
         other => other?,
     }
-    // It is as old as it was: a link is no change of what it says.
+    // The time of change stays, because a link does not change the text.
     let sql = "UPDATE memories SET rev = ?2 WHERE short_id = ?1";
     change.tx.run(sql, params![memory.short_id, memory.rev])?;
     history::record(change, &memory, Operation::Link, &ImportRun::actor(memory.client.clone()), None)?;

@@ -1,4 +1,4 @@
-//! The list of imports: what came from where, whose it is said to be, and what each did, so that it can be undone.
+//! The list of imports: source, trust and effects of each, so that it can be undone.
 
 use std::fs::File;
 
@@ -16,22 +16,22 @@ use crate::store::file::error::StoreError;
 use crate::store::file::private;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
-/// An import under way. It is in the list from the first memory on that it touches; cut short, it goes on as the same one.
+/// A running import. It is listed once it touches a memory. After an interruption, it continues as the same import.
 #[derive(Debug, Clone)]
 pub struct ImportRun {
-    /// Whose data: `v`, `w`, `basic-memory`, `lines`.
+    /// The system: `v`, `w`, `basic-memory`, `lines`.
     pub system: String,
-    /// Where they are read.
+    /// The source.
     pub source: String,
-    /// Whose word they are.
+    /// The trust.
     pub whose: ImportAs,
-    /// Its number, once it has one.
+    /// Its number, after it was listed.
     pub(crate) n: Option<u32>,
-    /// True where it goes on with one that was cut short.
+    /// True if it continues an interrupted one.
     is_resumed: bool,
 }
 
-/// What an import did to a memory.
+/// The effect of an import on a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Did {
     Stored,
@@ -46,36 +46,36 @@ pub(crate) enum Did {
 pub struct Import {
     /// Its number.
     pub n: u32,
-    /// Whose data: `v`, `w`, `basic-memory`, `lines`.
+    /// The system: `v`, `w`, `basic-memory`, `lines`.
     pub system: String,
-    /// Where they were read.
+    /// The source.
     pub source: String,
     /// `own` or `foreign`.
     pub whose: String,
     /// When it began.
     pub started: Timestamp,
-    /// When it ended; absent where it was cut short.
+    /// When it ended; absent if it was interrupted.
     pub ended: Option<Timestamp>,
     /// When it was undone.
     pub undone: Option<Timestamp>,
-    /// Memories it stored, those since undone too.
+    /// Stored memories, including undone ones.
     pub stored: u64,
-    /// Memories it touched, all in all.
+    /// All touched memories.
     pub touched: u64,
 }
 
 impl ImportRun {
-    /// One that begins.
+    /// A new import.
     pub fn new(system: impl Into<String>, source: &str, whose: ImportAs) -> Self {
         Self { system: system.into(), source: dropped(source).into_owned(), whose, n: None, is_resumed: false }
     }
 
-    /// Its number in the list; none while it touched nothing.
+    /// Its number; none if it touched nothing so far.
     pub fn number(&self) -> Option<u32> {
         self.n
     }
 
-    /// True where it goes on with one that was cut short.
+    /// True if it continues an interrupted one.
     pub fn is_resumed(&self) -> bool {
         self.is_resumed
     }
@@ -87,14 +87,14 @@ impl ImportRun {
         }
     }
 
-    /// The number of the one that was cut short.
+    /// The number of the interrupted import.
     fn unfinished(&self, connection: &Connection) -> rusqlite::Result<Option<u32>> {
         let sql = "SELECT n FROM imports WHERE system = ?1 AND source = ?2 AND whose = ?3 AND ended IS NULL
                    AND undone IS NULL ORDER BY n DESC LIMIT 1";
         connection.maybe(sql, [&self.system, &self.source, self.whose()], |row| row.get(0))
     }
 
-    /// Its number; a new one where it has none yet.
+    /// Its number, assigned now if it has none.
     pub(crate) fn entered(&self, change: &Change<'_>) -> Result<u32, StoreError> {
         if let Some(n) = self.n {
             return Ok(n);
@@ -104,7 +104,7 @@ impl ImportRun {
         Ok(u32::try_from(change.tx.last_insert_rowid()).unwrap_or(u32::MAX))
     }
 
-    /// Who the history says it was.
+    /// The author of its changes in the history.
     pub(crate) fn actor(client: Option<String>) -> Actor {
         Actor { origin: Origin::Import, client, ..Actor::default() }
     }
@@ -115,7 +115,7 @@ pub(crate) fn was_stored_by(connection: &Connection, run: &ImportRun, memory: Me
     Ok(run.is_resumed && connection.prepare_cached(sql)?.exists(params![run.n, memory])?)
 }
 
-/// Notes what an import did to a memory. What it stored stays so, whatever it did to it later.
+/// Records the effect of an import on a memory. `stored` is never replaced by a later effect.
 pub(crate) fn note(change: &Change<'_>, n: u32, memory: &Memory, did: Did) -> Result<(), StoreError> {
     let did = match did {
         Did::Stored => "stored",
@@ -130,37 +130,37 @@ pub(crate) fn note(change: &Change<'_>, n: u32, memory: &Memory, did: Did) -> Re
     Ok(())
 }
 
-/// What changed a memory after a change, but for links that an import made.
+/// A change of a memory after another change, except links from an import.
 const SINCE: &str = "SELECT 1 FROM history WHERE memory = ?1 AND rev > ?2 AND NOT (op = 'link' AND origin = 'import')";
-/// The same for what somebody changed: no later import did, nor the undoing of one.
+/// The same for changes by people, not by imports or their undoing.
 const BY_SOMEBODY: &str = "SELECT 1 FROM history WHERE memory = ?1 AND rev > ?2 AND origin <> 'import'
                            AND NOT (reason IS NOT NULL AND reason GLOB 'import [0-9]* was undone')";
 
-/// True where anything changed a memory after an import had touched it.
+/// True if anything changed a memory after an import had touched it.
 pub(crate) fn was_changed_since(connection: &Connection, memory: MemoryUuid, rev: u64) -> rusqlite::Result<bool> {
     connection.prepare_cached(SINCE)?.exists(params![memory, rev])
 }
 
-/// True where somebody did, and no import.
+/// True if a person changed it, not an import.
 pub(crate) fn was_changed_by_somebody(connection: &Connection, memory: MemoryUuid, rev: u64) -> rusqlite::Result<bool> {
     connection.prepare_cached(BY_SOMEBODY)?.exists(params![memory, rev])
 }
 
-/// Why a memory was changed when an import was undone.
+/// The reason of changes by an undone import.
 pub(crate) fn undone_reason(n: u32) -> String {
     format!("import {n} was undone")
 }
 
-/// True for a memory that is gone because its import was undone, and for no other reason.
+/// True for a memory that is deleted only because its import was undone.
 pub(crate) fn was_undone(connection: &Connection, memory: MemoryUuid) -> rusqlite::Result<bool> {
-    // There are few imports, and many memories of each.
+    // There are few imports with many memories each.
     let sql = "SELECT t.rev FROM imports CROSS JOIN imported t ON t.import = imports.n AND t.memory = ?1
                WHERE t.did = 'undone' ORDER BY t.rev DESC LIMIT 1";
     let rev = connection.maybe(sql, [memory], |row| row.get(0))?;
     rev.map_or(Ok(false), |rev| Ok(!was_changed_since(connection, memory, rev)?))
 }
 
-/// Brings back what an undo took.
+/// Restores a memory that an undo deleted.
 pub(crate) fn bring_back(change: &Change<'_>, n: u32, memory: &Memory) -> Result<Memory, StoreError> {
     let actor = ImportRun::actor(memory.client.clone());
     let back = restore(change, MemoryRef::Id(memory.id), None, &actor)?.memory;
@@ -168,7 +168,7 @@ pub(crate) fn bring_back(change: &Change<'_>, n: u32, memory: &Memory) -> Result
     Ok(back)
 }
 
-/// The right to take data over: several imports may run, but none while one is undone.
+/// The lock for importing. Several imports may hold it together, but not while one is undone.
 #[derive(Debug)]
 pub struct ImportTurn {
     _lock: File,
@@ -178,45 +178,45 @@ impl Store {
     /// Waits until no import is being undone.
     ///
     /// # Errors
-    /// When the lock cannot be made.
+    /// If the lock file cannot be created.
     pub fn import_turn(&self) -> Result<ImportTurn, StoreError> {
         let path = self.home.import_lock();
         let lock = private::lock_shared(&path).map_err(|source| StoreError::file(&path, source))?;
         Ok(ImportTurn { _lock: lock })
     }
 
-    /// The right to undo an import.
+    /// Takes the lock for undoing an import.
     ///
     /// # Errors
-    /// When one is running, or the lock cannot be made.
+    /// If an import is running, or the lock file cannot be created.
     pub(crate) fn undo_turn(&self) -> Result<ImportTurn, StoreError> {
         let path = self.home.import_lock();
         let lock = private::try_lock(&path).map_err(|source| StoreError::file(&path, source))?;
         lock.map(|lock| ImportTurn { _lock: lock }).ok_or(StoreError::Importing)
     }
 
-    /// Goes on with the same import where it was cut short, so that its links are made and it is ended.
+    /// Continues an interrupted import as the same one, so that its links are made and it ends.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn resume(&self, run: &mut ImportRun) -> Result<(), StoreError> {
         run.n = run.unfinished(&self.connection).map_err(|error| self.failed(error))?;
         run.is_resumed = run.n.is_some();
         Ok(())
     }
 
-    /// True where a resumed import stored a memory before it was cut short.
+    /// True if a continued import stored a memory before the interruption.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn was_stored_by(&self, run: &ImportRun, memory: MemoryUuid) -> Result<bool, StoreError> {
         was_stored_by(&self.connection, run, memory).map_err(|error| self.failed(error))
     }
 
-    /// Notes that an import came to its end.
+    /// Records the end of an import.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn end_import(&mut self, run: &ImportRun) -> Result<(), StoreError> {
         let Some(n) = run.n else { return Ok(()) };
         self.write(|change| {
@@ -228,10 +228,10 @@ impl Store {
         Ok(())
     }
 
-    /// The imports, the latest first.
+    /// The imports, latest first.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn imports(&self) -> Result<Vec<Import>, StoreError> {
         let read = || -> rusqlite::Result<Vec<Import>> {
             let sql = "SELECT n, system, source, whose, started, ended, undone,
@@ -256,10 +256,10 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 
-    /// True where data of a system came over from a place, and that was not undone.
+    /// True if data of a system was imported from a source and not undone.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn has_imported(&self, system: &str, source: &str) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM imports WHERE system = ?1 AND source = ?2 AND undone IS NULL";
         let there =

@@ -1,4 +1,4 @@
-//! Links between memories. `supersedes` also changes what recall answers.
+//! Links between memories. `supersedes` also changes the result of recall.
 
 use std::collections::BTreeSet;
 
@@ -15,14 +15,14 @@ use crate::store::logs::history::{self, Operation};
 use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::store::rows::memory as row;
 
-/// Successors followed when a circle is looked for.
+/// Maximum length of a chain when searching for a cycle.
 const LONGEST_CHAIN: usize = 64;
 
 impl Store {
-    /// Links `source` to `target`. Linking twice is linking once.
+    /// Links `source` to `target`. Repeating it has no effect.
     ///
     /// # Errors
-    /// When one is missing, they are the same, or `supersedes` would run in a circle.
+    /// If one is missing, both are the same, or `supersedes` would form a cycle.
     pub fn link(
         &mut self,
         source: MemoryRef,
@@ -33,10 +33,10 @@ impl Store {
         self.write(|change| link(change, source, kind, target, actor))
     }
 
-    /// Takes a link away.
+    /// Removes a link.
     ///
     /// # Errors
-    /// When there is no such link.
+    /// If there is no such link.
     pub fn unlink(
         &mut self,
         source: MemoryRef,
@@ -90,7 +90,7 @@ pub(crate) fn noted(
     change.existing(MemoryRef::ShortId(memory.short_id))
 }
 
-/// Adds a link from a memory that is already written.
+/// Adds a link from a written memory.
 pub(crate) fn insert(
     change: &Change<'_>,
     memory: &Memory,
@@ -104,7 +104,7 @@ pub(crate) fn insert(
     }
     if redirects(kind) {
         if leads_to(change, memory.short_id, other.short_id)? {
-            return Err(StoreError::Conflict { memory: source, problem: "is itself superseded by the other" });
+            return Err(StoreError::Conflict { memory: source, problem: "is already superseded by the other" });
         }
         if may_replace(memory, &other) {
             set_successor(change, &other, Some(memory.short_id))?;
@@ -115,12 +115,12 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// What nobody vouched for replaces nothing but its like, and what was forgotten replaces nothing.
+/// A foreign memory replaces only foreign ones, and a deleted memory replaces nothing.
 fn may_replace(newer: &Memory, old: &Memory) -> bool {
     newer.deleted.is_none() && (newer.trust != Trust::Foreign || old.trust == Trust::Foreign)
 }
 
-/// Makes the links of a memory these. The other memories may not be here, or come later.
+/// Sets the links of a memory. The target memories may be missing, or arrive later.
 pub(crate) fn replace(change: &Change<'_>, memory: &Memory, wanted: &BTreeSet<Link>) -> Result<(), StoreError> {
     let known: BTreeSet<Link> = row::links_of(change.tx, memory.id)?.into_iter().collect();
     for link in known.difference(wanted) {
@@ -143,12 +143,12 @@ pub(crate) fn replace(change: &Change<'_>, memory: &Memory, wanted: &BTreeSet<Li
             set_successor(change, &old, Some(memory.short_id))?;
         }
     }
-    // One that came before what it was replaced by.
+    // It may have arrived before its successor.
     elect(change, memory)
 }
 
-/// Elects anew what replaces a memory, and what replaces those that it replaces: after its trust changed, or it was
-/// forgotten or brought back.
+/// Chooses again the successors of a memory and of those that it replaces, after its trust changed, or it was deleted
+/// or restored.
 pub(crate) fn elect_around(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
     elect(change, memory)?;
     for link in row::links_of(change.tx, memory.id)?.into_iter().filter(|link| redirects(&link.kind)) {
@@ -157,8 +157,8 @@ pub(crate) fn elect_around(change: &Change<'_>, memory: &Memory) -> Result<(), S
     Ok(())
 }
 
-/// Makes the newest memory that may replace `old` its successor: one that is live, or else a forgotten one, which
-/// counts as none until it is brought back.
+/// Makes the newest memory that may replace `old` its successor. Live ones come first. A deleted one has no effect
+/// until it is restored.
 fn elect(change: &Change<'_>, old: &Memory) -> Result<(), StoreError> {
     let sql = "SELECT short_id FROM links JOIN memories ON id = source
                WHERE target = ?1 AND links.type = ?2 AND purged = 0 AND (trust <> 'foreign' OR ?3)
@@ -167,7 +167,7 @@ fn elect(change: &Change<'_>, old: &Memory) -> Result<(), StoreError> {
     let candidates: Vec<ShortId> = change.tx.all(sql, wanted, |row| row.get(0))?;
     let mut newest = None;
     for newer in candidates {
-        // Never in a circle.
+        // Never in a cycle.
         if !leads_to(change, newer, old.short_id)? {
             newest = Some(newer);
             break;
@@ -178,7 +178,7 @@ fn elect(change: &Change<'_>, old: &Memory) -> Result<(), StoreError> {
     if newest == known { Ok(()) } else { set_successor(change, old, newest) }
 }
 
-/// True when following successors from `from` reaches `to`.
+/// True if the chain of successors leads from `from` to `to`.
 fn leads_to(change: &Change<'_>, from: ShortId, to: ShortId) -> Result<bool, StoreError> {
     let mut at = Some(from);
     for _ in 0..LONGEST_CHAIN {
@@ -192,9 +192,9 @@ fn leads_to(change: &Change<'_>, from: ShortId, to: ShortId) -> Result<bool, Sto
     Ok(true)
 }
 
-/// Elects anew what replaces those that a purged memory replaced: its links are gone.
+/// Chooses again the successors of the memories that a permanently deleted memory replaced.
 pub(crate) fn elect_without(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
-    // A memory that was itself permanently deleted has no successor to elect.
+    // A permanently deleted memory needs no successor.
     let sql = "SELECT short_id FROM memories WHERE superseded_by = ?1 AND purged = 0";
     let replaced: Vec<ShortId> = change.tx.all(sql, [memory.short_id], |row| row.get(0))?;
     for short_id in replaced {
@@ -203,7 +203,7 @@ pub(crate) fn elect_without(change: &Change<'_>, memory: &Memory) -> Result<(), 
     Ok(())
 }
 
-/// Marks `old` as replaced by `new`, or by nothing.
+/// Sets or removes the successor of `old`.
 pub(crate) fn set_successor(change: &Change<'_>, old: &Memory, new: Option<ShortId>) -> Result<(), StoreError> {
     let rev = change.next_rev()?;
     let sql = "UPDATE memories SET superseded_by = ?2, rev = ?3 WHERE short_id = ?1";
@@ -211,7 +211,7 @@ pub(crate) fn set_successor(change: &Change<'_>, old: &Memory, new: Option<Short
     Ok(())
 }
 
-/// True for the one link that changes what recall answers.
+/// True for the link type that changes the result of recall.
 pub(crate) fn redirects(kind: &LinkKind) -> bool {
     *kind == LinkKind::Supersedes
 }

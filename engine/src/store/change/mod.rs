@@ -1,4 +1,4 @@
-//! What changes memories: each change is one transaction with its row, its provenance and its outbox row.
+//! Changes of memories. Each change is one transaction with its row, its history entry and its outbox row.
 
 pub(crate) mod clean;
 pub(crate) mod conflict;

@@ -1,6 +1,6 @@
-//! A row of an older system, and what it is here: new, known again, changed there, here, or on both sides.
+//! A row of another memory system, and its status: new, known, changed there, here, or on both sides.
 //!
-//! Rows of an older system that became a secret there, or hold one: what is sealed for that, and how much would be.
+//! Also rows that became secret there, and the number of secrets that an import would store.
 
 use std::cell::OnceCell;
 
@@ -24,69 +24,69 @@ use crate::store::rows::codec::Ask as _;
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
-/// What the place of a text is called that was set aside as a whole.
+/// The kind of a text that is secret as a whole.
 const WHOLE: &str = "text";
 
-/// A row of an older system as it is to be stored.
+/// A row of another system that is to be stored.
 #[derive(Debug, Clone)]
 pub struct OlderRow {
-    /// What it is known by: under the first it is stored, under the others it may be known already.
+    /// Its keys. It is stored under the first; it may be known under the others.
     pub ids: Vec<MemoryUuid>,
-    /// What a deletion may name it by.
+    /// The key that a deletion may use.
     pub gone_as: Option<MemoryUuid>,
-    /// The memory. Its id is the first of those.
+    /// The memory. Its UUID is the first key.
     pub draft: Draft,
-    /// What the system knew of its use and of its end.
+    /// The system's data about use and deletion.
     pub stamps: Stamps,
     /// See [`OlderRow::said`].
     said: OnceCell<u64>,
 }
 
-/// What a row is here, or became.
+/// The status of a row, or the effect of its import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
-    /// It is new.
+    /// New.
     New,
-    /// It is new, and deleted there: it is kept where deleted memories are.
+    /// New, and deleted there; it is stored as a deleted memory.
     NewDeleted,
-    /// It is there as it is.
+    /// Known and unchanged.
     There,
-    /// It is there, and becomes the person's own.
+    /// Known, and becomes the user's own.
     Vouched,
-    /// It says something else there by now, and nobody changed it here.
+    /// Changed there, and not here.
     Changed,
-    /// It was changed on both sides: both texts stay.
+    /// Changed on both sides; both texts stay.
     Both,
-    /// It was deleted there, and nobody changed it here.
+    /// Deleted there, and not changed here.
     Deleted,
-    /// It was deleted there, and changed here: it stays.
+    /// Deleted there but changed here; it stays.
     Kept,
-    /// It comes back: its import had been undone, or its deletion there was.
+    /// Restored, because the undone import or the deletion there was reverted.
     Back,
-    /// It was forgotten here, and stays so.
+    /// Deleted here; it stays deleted.
     Forgotten,
 }
 
-/// What became of a row.
+/// The result of importing a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Over {
-    /// What it was here, or is now.
+    /// Its status before or after.
     pub standing: Standing,
-    /// Credentials that were taken out of it.
+    /// Credentials removed from it.
     pub aside: u64,
-    /// False where it is here and was not known by all that names it there: taken over, it is.
+    /// False if it exists here, but not under all its keys. Importing it adds them.
     pub is_known: bool,
 }
 
 impl Over {
-    /// True where the memory of a row that was there says something else now.
+    /// True if the memory of an existing row now has another text.
     pub(crate) fn is_other(&self) -> bool {
         matches!(self.standing, Standing::Changed | Standing::Both | Standing::Deleted)
     }
 }
 
-/// What is known of a row.
+/// The record of an imported row.
 pub(crate) struct Came {
     key: MemoryUuid,
     pub(crate) memory: MemoryUuid,
@@ -94,7 +94,7 @@ pub(crate) struct Came {
     held: u64,
 }
 
-/// What a row is here: the memory as it is, and what is to be done.
+/// The status of a row, with its present memory.
 pub(crate) struct Look {
     pub(crate) standing: Standing,
     pub(crate) known: Option<Known>,
@@ -102,7 +102,7 @@ pub(crate) struct Look {
 }
 
 impl OlderRow {
-    /// A row that is known by these ids, of which there is one at least.
+    /// A row with these keys, at least one.
     pub fn new(ids: Vec<MemoryUuid>, draft: Draft, stamps: Stamps) -> Self {
         Self { ids, gone_as: None, draft, stamps, said: OnceCell::new() }
     }
@@ -111,19 +111,19 @@ impl OlderRow {
         self.ids.first().copied().unwrap_or_else(|| MemoryUuid::from_key(&self.draft.content))
     }
 
-    /// True where the person's word makes a memory their own.
+    /// True if the import makes a memory the user's own.
     pub(crate) fn is_vouched(&self, memory: &Memory, whose: ImportAs) -> bool {
         let is_shared = matches!(self.draft.origin, Origin::Shared(_));
         whose == ImportAs::Own && memory.trust == Trust::Foreign && !is_shared
     }
 
-    /// True where it is somebody else's word on what is the person's own.
+    /// True if the row is from others and the memory is the user's own.
     pub(crate) fn is_strange_to(&self, memory: &Memory, whose: ImportAs) -> bool {
         let is_shared = matches!(self.draft.origin, Origin::Shared(_));
         (whose == ImportAs::Foreign || is_shared) && memory.trust != Trust::Foreign
     }
 
-    /// A digest of what it says. Of a credential nothing goes into it: when it was changed there stands for that.
+    /// A digest of its content. Credentials are not part of it; the time of the change is used instead.
     pub fn said(&self) -> u64 {
         *self.said.get_or_init(|| self.digest())
     }
@@ -151,7 +151,7 @@ impl OlderRow {
     }
 }
 
-/// A digest of what a memory says.
+/// A digest of a memory's content.
 pub(crate) fn held(memory: &Memory) -> u64 {
     let Memory { content, category, kind, importance, tags, keywords, entities, expires, .. } = memory;
     let Memory { scope, vouched, metadata, deleted, .. } = memory;
@@ -176,14 +176,14 @@ pub(crate) fn came(connection: &Connection, ids: &[MemoryUuid]) -> rusqlite::Res
     Ok(None)
 }
 
-/// Looks what a row is here. Nothing is changed.
+/// Finds the status of a row. Nothing is changed.
 pub(crate) fn look(connection: &Connection, of: &OlderRow, whose: ImportAs) -> rusqlite::Result<Look> {
     let came_as = came(connection, &of.ids)?;
     let is_known = came_as.as_ref().is_some_and(|came| Some(&came.key) == of.ids.first());
     let of_row = |known: Option<Known>, standing| Look { standing, known, is_known };
     let id = match &came_as {
         Some(came) => Some(came.memory),
-        // It may have come from another machine, or before rows were noted.
+        // It may be from another machine, or from before rows were recorded.
         None => of.ids.iter().try_fold(None, |found: Option<MemoryUuid>, id| match found {
             Some(found) => Ok(Some(found)),
             None => row::is_there(connection, *id).map(|is| is.then_some(*id)),
@@ -193,7 +193,7 @@ pub(crate) fn look(connection: &Connection, of: &OlderRow, whose: ImportAs) -> r
         return Ok(of_row(None, if of.stamps.deleted.is_some() { Standing::NewDeleted } else { Standing::New }));
     };
     let Some(known) = row::find_known(connection, MemoryRef::Id(id))? else {
-        // What was removed for good does not come back by itself.
+        // A permanently deleted memory does not come back by an import.
         return Ok(of_row(None, Standing::Forgotten));
     };
     let memory = &known.memory;
@@ -220,7 +220,7 @@ pub(crate) fn look(connection: &Connection, of: &OlderRow, whose: ImportAs) -> r
     Ok(of_row(Some(known), standing))
 }
 
-/// True where a memory says what its row says, but for what was set aside of it.
+/// True if a memory has the row's content, apart from secrets.
 fn is_same_text(of: &OlderRow, memory: &Memory) -> bool {
     if of.draft.sensitive.is_some() && is_sealed(memory) {
         return true;
@@ -235,27 +235,27 @@ fn is_same_text(of: &OlderRow, memory: &Memory) -> bool {
     unnamed == dropped(&of.draft.content)
 }
 
-/// True where a row says something else than a memory that came from another machine, and said it later.
+/// True if a row differs from a memory of another machine, and is newer.
 fn is_newer(of: &OlderRow, memory: &Memory) -> bool {
     !is_same_text(of, memory) && of.stamps.updated.is_some_and(|updated| updated > memory.updated)
 }
 
-/// True for a memory whose whole text was set aside.
+/// True for a memory that is secret as a whole.
 pub(crate) fn is_sealed(memory: &Memory) -> bool {
     places(&memory.content).iter().any(|(_, place)| place.kind == WHOLE)
 }
 
-/// True where a row is a secret by now whose memory says in clear what it said before.
+/// True if a row became secret, and its memory still has the text in clear.
 pub(crate) fn is_bared(of: &OlderRow, memory: &Memory) -> bool {
     of.draft.sensitive.is_some() && !is_sealed(memory)
 }
 
-/// Under which what a row says is stored beside a memory that says something else.
+/// The UUID of the copy of a row beside a memory with another text.
 pub(crate) fn beside_of(of: &OlderRow) -> MemoryUuid {
     MemoryUuid::from_key(&format!("{}@{:016x}", of.id(), of.said()))
 }
 
-/// What somebody else's word on the person's own is: a text of its own, once.
+/// A foreign row about the user's own memory: its text is stored once as a separate memory.
 fn strange(connection: &Connection, of: &OlderRow, memory: &Memory) -> rusqlite::Result<Standing> {
     let id = beside_of(of);
     let is_new = !row::is_there(connection, id)? || was_undone(connection, id)?;
@@ -278,18 +278,18 @@ pub(crate) fn deletion(
     Ok(Some((standing, known)))
 }
 
-/// What came from elsewhere becomes the person's own by their word, but for what another user had shared there.
+/// Makes a foreign memory the user's own in an own import, unless another user shared it there.
 fn vouched_or_there(memory: &Memory, of: &OlderRow, whose: ImportAs) -> Standing {
     if of.is_vouched(memory, whose) { Standing::Vouched } else { Standing::There }
 }
 
-/// What seals a memory as it is, and changes nothing else of it.
+/// The patch that encrypts a memory and changes nothing else.
 pub(crate) fn sealing(of: &OlderRow, memory: &Memory) -> Patch {
     let sensitive = of.draft.sensitive.clone();
     Patch { content: Some(memory.content.clone()), sensitive, ..Patch::default() }
 }
 
-/// Seals what else an earlier import stored of the row: texts beside its memory.
+/// Encrypts other copies of the row from an earlier import.
 pub(crate) fn seal_besides(
     change: &Change<'_>,
     of: &OlderRow,
@@ -311,8 +311,7 @@ pub(crate) fn seal_besides(
 }
 
 impl Store {
-    /// How many credentials would be taken out of a row beside those that its memory has taken out already. Nothing is
-    /// sealed for that, and no key is made.
+    /// The number of additional secrets that importing a row would store. Nothing is encrypted, and no key is created.
     pub(crate) fn would_set_aside(
         &self,
         of: &OlderRow,

@@ -1,5 +1,5 @@
-//! Places: which directories of this machine are of a project, by what the person did there. A directory's own word
-//! for what it is counts for nothing here.
+//! Places: directories of this machine that belong to a project, according to the user's actions. The directory's own
+//! claim does not count here.
 
 use std::path::Path;
 
@@ -13,25 +13,25 @@ use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
-/// A directory that is known to be of a project.
+/// A directory that belongs to a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Place {
     /// The directory.
     pub path: String,
     /// The project.
     pub project: Scope,
-    /// How it is known: `told` by the person, or `made`, because a memory of the project was made there.
+    /// The evidence: `told` by the user, or `made`, because a memory of the project was stored there.
     pub how: String,
     /// Since when.
     pub since: Timestamp,
 }
 
 impl Store {
-    /// True when the person said that one of these directories is of the project, or made a memory of the project in
-    /// one of them or below it.
+    /// True if the user confirmed one of these directories for the project, or stored a memory of the project in or
+    /// below one.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn knows_place(&self, project: &Scope, paths: &[&Path]) -> Result<bool, StoreError> {
         let read = || -> rusqlite::Result<bool> {
             let sql = "SELECT EXISTS (SELECT 1 FROM places WHERE project = ?1
@@ -47,18 +47,18 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 
-    /// Notes the person's word that a directory is of a project.
+    /// Records the user's confirmation that a directory belongs to a project.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn trust_place(&mut self, path: &Path, project: &Scope) -> Result<(), StoreError> {
         self.write(|change| note(change, &path.to_string_lossy(), project, "told"))
     }
 
-    /// Takes back what is known of a directory and of those below it. Gives how many were known.
+    /// Forgets a directory and those below it. Returns their number.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn forget_place(&mut self, path: &Path) -> Result<usize, StoreError> {
         self.write(|change| {
             let sql = "DELETE FROM places WHERE path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/'";
@@ -66,10 +66,10 @@ impl Store {
         })
     }
 
-    /// Every known place, by path.
+    /// All known places, sorted by path.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn places(&self) -> Result<Vec<Place>, StoreError> {
         let sql = "SELECT path, project, how, since FROM places ORDER BY path, project";
         self.all(sql, [], |row| {
@@ -79,10 +79,10 @@ impl Store {
         })
     }
 
-    /// True when a live memory belongs to a project.
+    /// True if a project has a live memory.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn holds_any_of(&self, project: &Scope) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM memories WHERE scope = ?1 AND deleted IS NULL)";
         let held = self.connection.prepare_cached(sql);
@@ -91,8 +91,8 @@ impl Store {
     }
 }
 
-/// A memory of a project that is made in a directory shows that the directory is of the project. What was imported,
-/// or came from elsewhere, shows nothing.
+/// A memory of a project that is stored in a directory is evidence that the directory belongs to the project. Imported
+/// and foreign memories are not.
 pub(crate) fn note_made(change: &Change<'_>, draft: &Draft) -> Result<(), StoreError> {
     let Some(cwd) = &draft.cwd else { return Ok(()) };
     if draft.scope == Scope::Global || !matches!(draft.origin, Origin::User | Origin::Agent | Origin::AutoLearn) {
@@ -101,7 +101,7 @@ pub(crate) fn note_made(change: &Change<'_>, draft: &Draft) -> Result<(), StoreE
     note(change, cwd, &draft.scope, "made")
 }
 
-/// What a memory showed of a directory goes with it, unless others show it too.
+/// Removes the evidence of a memory, unless other memories give it too.
 pub(crate) fn forget_made(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
     let Some(cwd) = &memory.cwd else { return Ok(()) };
     let sql = "DELETE FROM places WHERE how = 'made' AND path = ?1 AND project = ?2
@@ -111,11 +111,11 @@ pub(crate) fn forget_made(change: &Change<'_>, memory: &Memory) -> Result<(), St
 }
 
 fn note(change: &Change<'_>, path: &str, project: &Scope, how: &str) -> Result<(), StoreError> {
-    // A directory whose name is a secret is noted nowhere.
+    // A directory whose name is a secret is never recorded.
     if !is_clean(path) || !is_clean(project.as_str()) {
         return Ok(());
     }
-    // The person's word stands above what was seen.
+    // The user's confirmation has priority.
     let sql = "INSERT INTO places (path, project, how, since) VALUES (?1, ?2, ?3, ?4)
                ON CONFLICT (path, project) DO UPDATE SET how = 'told' WHERE ?3 = 'told' AND how <> 'told'";
     change.tx.run(sql, params![path, project.as_str(), how, change.now])?;

@@ -1,4 +1,4 @@
-//! Storing what is new, and knowing what is said again.
+//! Stores new memories, and recognises repeated ones.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -21,10 +21,10 @@ use crate::store::rows::memory as row;
 use crate::text::O200k;
 
 impl Store {
-    /// Stores a memory. What the draft leaves out is derived from its text.
+    /// Stores a memory. Missing fields are derived from its text.
     ///
     /// # Errors
-    /// When a field is refused, or the store cannot be written; nothing is stored then.
+    /// If a field is rejected, or the store cannot be written. Then nothing is stored.
     pub fn remember(&mut self, draft: Draft) -> Result<Stored, StoreError> {
         let now = self.clock.now();
         let draft = self.looked_through(draft, now)?;
@@ -40,7 +40,7 @@ impl Store {
     /// Stores many memories in one transaction: all of them, or none.
     ///
     /// # Errors
-    /// As [`Store::remember`].
+    /// Like [`Store::remember`].
     pub fn remember_all(&mut self, drafts: &[Draft]) -> Result<Vec<Stored>, StoreError> {
         let now = self.clock.now();
         let composed = drafts.iter().map(|draft| {
@@ -55,10 +55,10 @@ impl Store {
         Ok(stored)
     }
 
-    /// A draft without the credentials that stood in it. What is sealed is sealed for its memory: it has its id here.
+    /// A draft without credentials. They are encrypted for its memory, so it already has its UUID.
     pub(in crate::store) fn looked_through(&self, draft: Draft, now: Timestamp) -> Result<Screened<Draft>, StoreError> {
         if let Some(finding) = findings(draft.scope.as_str()).first() {
-            // A project is named in many rows, and by name alone.
+            // A project's name is in many rows, so it cannot be changed.
             return Err(StoreError::Credential { field: "scope", kind: finding.kind.as_str().to_owned() });
         }
         let id = draft.id.unwrap_or_else(|| MemoryUuid::generate(now));
@@ -66,7 +66,7 @@ impl Store {
     }
 }
 
-/// Stores what was composed of a draft, or finds the very same text already there.
+/// Stores a composed memory, or finds an existing one with the same text.
 pub(crate) fn insert(change: &Change<'_>, draft: &Draft, composed: &Composed) -> Result<Stored, StoreError> {
     let actor = Actor {
         origin: draft.origin.clone(),
@@ -90,7 +90,7 @@ pub(crate) fn insert(change: &Change<'_>, draft: &Draft, composed: &Composed) ->
     for link in &draft.links {
         links::insert(change, memory, &link.kind, MemoryRef::Id(link.to))?;
     }
-    // A link shows in the memory; nothing else of it changed since it was composed.
+    // A link is part of the memory; nothing else has changed since it was composed.
     let memory =
         if draft.links.is_empty() { memory.clone() } else { change.existing(MemoryRef::ShortId(memory.short_id))? };
     Ok(Stored {
@@ -102,20 +102,20 @@ pub(crate) fn insert(change: &Change<'_>, draft: &Draft, composed: &Composed) ->
     })
 }
 
-/// Counts a text that is said again as used. It stays as long as the longer of both lifetimes says, and takes the
-/// links that are new, and what is to be kept beside it where nothing is.
+/// Counts a repeated text as used. Its expiry becomes the later of both. New links are added, and metadata if there was
+/// none.
 fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) -> Result<Stored, StoreError> {
     access_log::touch(change, known.short_id, change.now)?;
     let expires = known.expires.and_then(|known| draft.expires.map(|asked| asked.max(known)));
     let metadata = draft.metadata.clone().filter(|_| known.metadata.as_ref().is_none_or(Metadata::is_empty));
-    // Whoever types what was learned accepts it.
+    // A user who types a learned text accepts it.
     let is_learned = known.origin == Origin::AutoLearn && known.vouched == Some(Trust::Foreign);
     let vouched = (is_learned && draft.origin == Origin::User).then_some(Trust::User);
     if expires != known.expires || metadata.is_some() || vouched.is_some() {
         let patch = Patch { expires: Some(expires), metadata, vouched, ..Patch::default() };
         rewrite(change, &change.known(MemoryRef::ShortId(known.short_id))?, &patch, actor)?;
     } else if draft.reason.is_some() {
-        // Nothing of it changed, and where it was heard again is kept.
+        // Nothing changed, but the new source is recorded.
         let memory = Memory { rev: change.next_rev()?, ..known.clone() };
         links::noted(change, &memory, Operation::Update, actor)?;
     }
@@ -131,8 +131,7 @@ fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) 
     Ok(Stored { memory, tokens: costs.map_or(0, |costs| costs.detail), existed: true, kept, aside })
 }
 
-/// What a draft says otherwise than the memory that has its text: a text that is said again changes no field, but
-/// nobody is left to think that it did.
+/// The fields of a draft that differ from the existing memory with the same text. They are not changed, but reported.
 fn kept_as_before(memory: &Memory, draft: &Draft) -> Vec<&'static str> {
     let differs = |field: &'static str, differs: bool| differs.then_some(field);
     let lacks = |given: &[String], has: &[String]| given.iter().any(|word| !has.contains(word));
@@ -149,13 +148,12 @@ fn kept_as_before(memory: &Memory, draft: &Draft) -> Vec<&'static str> {
     fields.into_iter().flatten().collect()
 }
 
-/// The memory that says the same in the same scope, as the person's own and as what holds now: not one that was
-/// replaced, is over, is the other text of a conflict, or came from somebody else. Captured turns and imports are
-/// kept as they come.
+/// The user's own, present memory with the same text and scope. Replaced, expired and foreign memories and conflict
+/// copies do not count. Captured turns and imports are always stored separately.
 fn same_text(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory>, StoreError> {
     let memory = composed.memory();
     let is_said = matches!(memory.origin, Origin::User | Origin::Agent | Origin::AutoLearn);
-    // Who reads a file again compares texts as they stand there, and one with a credential is another one here.
+    // A file is compared by its stored text. A text with a credential is stored in another form.
     let is_reread = matches!(memory.origin, Origin::File) && !places_of(memory).is_empty();
     if !is_said && !is_reread {
         return Ok(None);

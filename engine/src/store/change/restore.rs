@@ -1,4 +1,4 @@
-//! Bringing back what was deleted or is over, and earlier texts.
+//! Restores deleted or expired memories, and earlier texts.
 
 use super::links;
 use super::rights::{refuse_foreign, refuse_part};
@@ -14,11 +14,10 @@ use crate::store::logs::history::{self, Operation};
 use crate::text::O200k;
 
 impl Store {
-    /// Brings back a memory that was deleted or is over, for good; or a live one to how it was before the change
-    /// `before_rev`.
+    /// Restores a deleted or expired memory permanently, or a live one to its state before the change `before_rev`.
     ///
     /// # Errors
-    /// When there is nothing to restore.
+    /// If there is nothing to restore.
     pub fn restore(
         &mut self,
         reference: MemoryRef,
@@ -31,7 +30,7 @@ impl Store {
     }
 }
 
-/// Brings back a memory within a change.
+/// Restores a memory in a transaction.
 pub(crate) fn restore(
     change: &Change<'_>,
     reference: MemoryRef,
@@ -41,16 +40,16 @@ pub(crate) fn restore(
     let known = change.known(reference)?;
     let before = &known.memory;
     refuse_foreign(before, reference)?;
-    refuse_part(before, "holds this part, or held it; it comes back with the file, or with its lines")?;
+    refuse_part(before, "contains or contained this section; restore the file, or its lines")?;
     let earlier = match before_rev {
         Some(rev) => Some(
             history::before(change.tx, before.id, rev)?
-                .ok_or(StoreError::Conflict { memory: reference, problem: "has no earlier text at that change" })?,
+                .ok_or(StoreError::Conflict { memory: reference, problem: "has no earlier text at this revision" })?,
         ),
         None if before.deleted.is_none() && !before.is_over(change.now) => {
             return Err(StoreError::Conflict {
                 memory: reference,
-                problem: "is not deleted and has not expired; name a revision to restore an earlier text",
+                problem: "is not deleted and has not expired; pass a revision to restore an earlier text",
             });
         }
         None => None,
@@ -62,7 +61,7 @@ pub(crate) fn restore(
     links::elect_around(change, composed.memory())?;
     history::record(change, composed.memory(), Operation::Restore, actor, Some(before))?;
     tell(change, before.id)?;
-    // What an earlier text names was set aside then.
+    // The names of secrets in an earlier text stay valid.
     let (had, mut aside) = (places_of(before), places_of(composed.memory()));
     aside.retain(|place| !had.contains(place));
     Ok(Stored {

@@ -1,4 +1,4 @@
-//! Giving back the value of a secret, and letting go of one: both are noted before they are done.
+//! Shows the value of a secret, or deletes one. Both are recorded before they are done.
 
 use rusqlite::params;
 use tessera_seal::Value;
@@ -18,11 +18,11 @@ use crate::store::rows::memory as row;
 /// A memory with the values of its secrets.
 #[derive(Debug, Clone)]
 pub struct Revealed {
-    /// The memory, as it is kept: with places.
+    /// The stored memory, with the names of secrets.
     pub memory: Memory,
-    /// The secrets that were asked for.
+    /// The requested secrets.
     pub secrets: Vec<RevealedSecret>,
-    /// The text of the memory with the values of these secrets in their places.
+    /// The text of the memory with the values of these secrets.
     pub content: Value,
 }
 
@@ -31,15 +31,15 @@ pub struct Revealed {
 pub struct RevealedSecret {
     /// Its name.
     pub name: String,
-    /// What it is, in words.
+    /// Its kind, in words.
     pub kind: String,
-    /// Where it is kept.
+    /// The place where it is stored.
     pub place: String,
-    /// Its value; what is missing says why.
+    /// Its value, or why it is missing.
     pub value: Result<Value, UnavailableBecause>,
 }
 
-/// A secret that a text names, before it is known whether its value is here.
+/// A secret in a text, before it is known whether its value is here.
 struct Wanted {
     name: String,
     kind: String,
@@ -47,12 +47,12 @@ struct Wanted {
 }
 
 impl Store {
-    /// Gives back the value of a secret, or of all secrets of a memory. It is noted who asked before anything is given;
-    /// where that cannot be noted, nothing is.
+    /// Shows the value of a secret, or of all secrets of a memory. The request is recorded before; if that fails,
+    /// nothing is shown.
     ///
     /// # Errors
-    /// When there is no such secret, it is another user's (which looks the same), its key cannot be had, or the store
-    /// cannot be written.
+    /// If there is no such secret, it belongs to another user (with the same message), its key is not available, or the
+    /// store cannot be written.
     pub fn reveal(&mut self, which: &SecretRef, actor: &Actor) -> Result<Revealed, StoreError> {
         let (memory, wanted) = match which {
             SecretRef::Name(name) => self.named(name)?,
@@ -71,10 +71,10 @@ impl Store {
         Ok(Revealed { memory, secrets, content })
     }
 
-    /// Notes that a value that is kept elsewhere is about to be given.
+    /// Records that a value from another place is about to be shown.
     ///
     /// # Errors
-    /// When it cannot be noted: then it is not to be given.
+    /// If it cannot be recorded. Then the value must not be shown.
     pub fn note_secret_use(
         &mut self,
         memory: MemoryUuid,
@@ -85,10 +85,10 @@ impl Store {
         self.write(|change| note(change, memory, name, what, actor))
     }
 
-    /// Lets go of the value of a secret, or of all secrets of a memory, for good. The texts keep their places.
+    /// Deletes the value of a secret, or of all secrets of a memory, permanently. The texts keep the names.
     ///
     /// # Errors
-    /// As [`Store::reveal`].
+    /// Like [`Store::reveal`].
     pub fn forget_secrets(&mut self, which: &SecretRef, actor: &Actor) -> Result<Vec<SecretRow>, StoreError> {
         let gone = match which {
             SecretRef::Name(name) => {
@@ -116,7 +116,7 @@ impl Store {
         Ok(gone)
     }
 
-    /// The secrets of the person's own memories whose names begin so; where one is called so, that one alone.
+    /// The secrets of the user's own memories whose names begin like this. If one has exactly this name, only that one.
     fn kept(&self, beginning: &str) -> Result<Vec<SecretRow>, StoreError> {
         let sql = sql!(
             "SELECT ",
@@ -146,7 +146,7 @@ impl Store {
         Ok((memory.ok_or_else(unknown)?, vec![wanted]))
     }
 
-    /// A secret of whose value nothing is here, but that a text of the person's own names.
+    /// A secret without a value here, but whose name is in one of the user's own texts.
     fn named_in_a_text(&self, name: &str) -> rusqlite::Result<Option<(MemoryUuid, Wanted)>> {
         let sql = "SELECT id, content FROM memories WHERE purged = 0 AND shared_by IS NULL
                    AND instr(content, '[secret ' || ?1) > 0 ORDER BY deleted IS NOT NULL, short_id DESC LIMIT 1";
@@ -160,7 +160,7 @@ impl Store {
         Ok(place.map(|wanted| (memory, wanted)))
     }
 
-    /// All secrets of a memory of the person's own: those that were taken out of it, and those its text names.
+    /// All secrets of the user's own memory: those removed from it, and those that its text names.
     fn of_memory(&self, reference: MemoryRef) -> Result<(Memory, Vec<Wanted>), StoreError> {
         let unknown = || StoreError::NoSecret { asked: SecretRef::Memory(reference).to_string() };
         let memory = row::find(&self.connection, reference).map_err(|error| self.failed(error))?;
@@ -173,7 +173,8 @@ impl Store {
                 continue;
             }
             let here = rows.iter().position(|row| row.name == name).map(|at| rows.remove(at));
-            // The text of another memory may be repeated, as in a conflict or an import: the value is that one's.
+            // The text may repeat another memory's text, as in a conflict or an import. Then the value belongs to that
+            // memory.
             let row = match here {
                 Some(row) => Some(row),
                 None if memory.trust == Trust::Foreign || memory.edited_by.is_some() => None,
@@ -181,7 +182,7 @@ impl Store {
             };
             wanted.push(Wanted { name, kind: place.kind, row });
         }
-        // What only a tag or an earlier text names comes after.
+        // Secrets that only a tag or an earlier text names come last.
         wanted.extend(rows.into_iter().rev().map(|row| Wanted {
             name: row.name.clone(),
             kind: row.kind.clone(),
@@ -201,7 +202,7 @@ impl Store {
         Ok(RevealedSecret { name, kind, place, value })
     }
 
-    /// When the value of a secret was let go of.
+    /// When the value of a secret was deleted.
     pub(super) fn forgotten(&self, memory: MemoryUuid, name: &str) -> rusqlite::Result<Option<Timestamp>> {
         let sql =
             "SELECT at FROM secret_uses WHERE memory = ?1 AND name = ?2 AND use = 'forgotten' ORDER BY n DESC LIMIT 1";
@@ -209,7 +210,7 @@ impl Store {
     }
 }
 
-/// Several secrets whose names begin so, or that are called the same in several memories with different values.
+/// Rejects an ambiguous name: a beginning of several names, or one name with different values in several memories.
 fn only_one(asked: &str, rows: &[SecretRow]) -> Result<(), StoreError> {
     let is_one =
         rows.windows(2).all(|pair| matches!(pair, [one, other] if one.name == other.name && one.mark == other.mark));
@@ -220,7 +221,7 @@ fn only_one(asked: &str, rows: &[SecretRow]) -> Result<(), StoreError> {
     Err(StoreError::ManySecrets { asked: asked.to_owned(), found })
 }
 
-/// A text with values in the places of their secrets.
+/// A text with the values of its secrets.
 fn filled(content: &str, secrets: &[RevealedSecret]) -> Value {
     put_back(content, |name| {
         let named = secrets.iter().find(|secret| secret.name == name)?;
@@ -228,7 +229,7 @@ fn filled(content: &str, secrets: &[RevealedSecret]) -> Value {
     })
 }
 
-/// A text with the values that are known in the places of their secrets.
+/// A text with the known values of its secrets.
 pub fn put_back<'v>(content: &str, value_of: impl Fn(&str) -> Option<&'v str>) -> Value {
     let mut text = Value::new(String::with_capacity(content.len()));
     let mut at = 0;

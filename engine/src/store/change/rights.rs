@@ -1,18 +1,18 @@
-//! What the person may change of a memory that another user shares, and of one that stands in a file.
+//! Permissions: what the user may change in another user's memory, and in a memory from a file.
 
 use crate::domain::{InFile, Memory, MemoryRef, Patch};
 use crate::store::file::error::StoreError;
 
-/// Only its owner says whether a memory is there.
+/// Only its owner may delete or restore a memory.
 pub(crate) fn refuse_foreign(memory: &Memory, reference: MemoryRef) -> Result<(), StoreError> {
     if memory.share.is_some() {
-        let problem = "is another user's: only they can delete or restore it; mute it to see it no more";
+        let problem = "belongs to another user, who alone can delete or restore it; hide it to stop seeing it";
         return Err(StoreError::Conflict { memory: reference, problem });
     }
     Ok(())
 }
 
-/// A part is changed in its file and nowhere else: so that what is found is what the file says.
+/// A part is changed only through its file, so that recall always agrees with the file.
 pub(crate) fn refuse_part(memory: &Memory, problem: &str) -> Result<(), StoreError> {
     match &memory.file {
         Some(InFile { path, is_whole: false, .. }) if memory.share.is_none() => {
@@ -22,21 +22,22 @@ pub(crate) fn refuse_part(memory: &Memory, problem: &str) -> Result<(), StoreErr
     }
 }
 
-/// What is said of a file, or of a part, is what the file says: only its text is changed, and whether it is believed.
+/// A file determines its own fields. Only its text and trust can be changed.
 pub(crate) fn refuse_fields(memory: &Memory, patch: &Patch) -> Result<(), StoreError> {
-    // Of another's file there is no file here: it is a memory like any other.
+    // Another user's file is an ordinary memory here.
     let Some(file) = memory.file.as_ref().filter(|_| memory.share.is_none()) else { return Ok(()) };
     let refused = |problem: &str| Err(StoreError::InFile { path: file.path.clone(), problem: problem.to_owned() });
     if (Patch { content: None, vouched: None, ..patch.clone() }) != Patch::default() {
         return refused(
-            "says its category, tags and the rest itself; change the file (`[category]`, #tags, front matter), or give content or trust alone",
+            "defines its category, tags and other fields itself; change the file (`[category]`, #tags, front \
+            matter), or pass only content or trust",
         );
     }
     if patch.content.is_some() && !file.is_whole {
-        return refused("holds this part; it is changed there");
+        return refused("contains this section; change it there");
     }
     if patch.vouched.is_some() && file.is_whole {
-        return refused("is believed part by part; give the trust of its parts");
+        return refused("has its trust per section; set the trust of its sections");
     }
     Ok(())
 }

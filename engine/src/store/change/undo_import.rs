@@ -1,5 +1,5 @@
-//! Taking an import back: what it stored goes, what it changed is as it was, what it vouched for is foreign again. What
-//! somebody changed since stays theirs.
+//! Undoes an import: stored memories are deleted, changed ones get their earlier text, and confirmed ones become
+//! foreign again. Later changes by people stay.
 
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
@@ -21,35 +21,35 @@ use crate::store::rows::codec::Run as _;
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
-/// Memories of one transaction.
+/// Memories per transaction.
 const BATCH: usize = 500;
 
-/// What undoing an import does, or did.
+/// The effect of undoing an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Undone {
-    /// Memories that it stored, and that go; `restore` brings them back.
+    /// Stored memories that are deleted; `restore` brings them back.
     pub forgotten: u64,
-    /// Memories that it changed, deleted or vouched for, and that are as they were.
+    /// Changed, deleted or confirmed memories that return to their earlier state.
     pub as_before: u64,
-    /// Memories that stay as they are, because somebody changed them since.
+    /// Memories that stay because somebody changed them since.
     pub kept: Vec<ShortId>,
 }
 
-/// What becomes of a memory.
+/// The effect on one memory.
 enum UndoEffect {
-    /// It goes.
+    /// It is deleted.
     Goes(Box<Known>),
-    /// It is brought back.
+    /// It is restored.
     Returns(Box<Known>),
-    /// It is as it was before this change.
+    /// It returns to its state before this change.
     AsBefore(Box<Known>, u64),
-    /// Somebody changed it since.
+    /// It stays, because somebody changed it since.
     Stays(ShortId),
-    /// There is nothing of it.
+    /// It no longer exists.
     Gone,
 }
 
-/// What an import did to a memory.
+/// The effect of an import on a memory.
 struct Touched {
     memory: MemoryUuid,
     did: String,
@@ -57,10 +57,10 @@ struct Touched {
 }
 
 impl Store {
-    /// What undoing an import would do. Nothing is changed.
+    /// The effect that undoing an import would have. Nothing is changed.
     ///
     /// # Errors
-    /// When there is no such import, or the store cannot be read.
+    /// If there is no such import, or the store cannot be read.
     pub fn undoing_of(&self, n: u32) -> Result<Undone, StoreError> {
         let connection = &self.connection;
         let read = || -> rusqlite::Result<Undone> {
@@ -74,11 +74,11 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 
-    /// Undoes an import, some memories a transaction: cut short, it goes on when it is asked for again. Undone twice is
-    /// undone once.
+    /// Undoes an import in several transactions. After an interruption, the next call continues. Undoing it twice has
+    /// no further effect.
     ///
     /// # Errors
-    /// When there is no such import, or the store cannot be written.
+    /// If there is no such import, or the store cannot be written.
     pub fn undo_import(&mut self, n: u32) -> Result<Undone, StoreError> {
         self.refuse_unknown(n)?;
         let _turn = self.undo_turn()?;
@@ -126,7 +126,7 @@ impl Undone {
     }
 }
 
-/// What an import did and nobody undid: the latest first, so that a link goes before what it leads to.
+/// The effects of an import that were not undone, latest first, so that a link is removed before its target.
 fn touched(connection: &Connection, n: u32) -> rusqlite::Result<Vec<Touched>> {
     let sql = "SELECT memory, did, rev FROM imported WHERE import = ?1 AND did <> 'undone' ORDER BY rev DESC";
     let mut statement = connection.prepare_cached(sql)?;
@@ -138,12 +138,13 @@ fn touched(connection: &Connection, n: u32) -> rusqlite::Result<Vec<Touched>> {
 fn fate(connection: &Connection, touched: &Touched) -> rusqlite::Result<UndoEffect> {
     let Some(known) = row::find_known(connection, MemoryRef::Id(touched.memory))? else { return Ok(UndoEffect::Gone) };
     let is_live = known.memory.deleted.is_none();
-    // What came with it goes with it, whatever later imports made of it; what one changed goes back only as the last.
+    // A memory that this import stored is deleted even if later imports changed it. A memory that it changed is reset
+    // only if it made the last change.
     let is_changed = match touched.did.as_str() {
         "stored" | "restored" => imports::was_changed_by_somebody(connection, touched.memory, touched.rev)?,
         _ => imports::was_changed_since(connection, touched.memory, touched.rev)?,
     };
-    // What it said before was to be set aside: nobody has it.
+    // The earlier text was a secret in clear, so it is not restored.
     let is_sealed = touched.did == "changed" && history::before(connection, touched.memory, touched.rev)?.is_none();
     if is_changed || is_sealed {
         return Ok(if is_live { UndoEffect::Stays(known.memory.short_id) } else { UndoEffect::Gone });
@@ -151,7 +152,7 @@ fn fate(connection: &Connection, touched: &Touched) -> rusqlite::Result<UndoEffe
     let known = Box::new(known);
     Ok(match (touched.did.as_str(), is_live) {
         ("stored" | "restored", true) => UndoEffect::Goes(known),
-        // It came as a deleted one, and stays where those are.
+        // It was imported as deleted, and stays deleted.
         ("stored" | "restored", false) => UndoEffect::Gone,
         ("deleted", false) => UndoEffect::Returns(known),
         ("changed" | "vouched", true) => UndoEffect::AsBefore(known, touched.rev),
@@ -181,13 +182,13 @@ fn undo(change: &Change<'_>, n: u32, touched: &Touched) -> Result<UndoEffect, St
     Ok(fate)
 }
 
-/// What was noted of rows before an import is so again, where no later one noted anything else.
+/// Restores the records of rows from before an import, unless a later one changed them.
 const AS_NOTED_BEFORE: &str = "
     UPDATE came_over AS c SET said = b.said, held = b.held FROM came_before b
     WHERE b.import = ?1 AND b.key = c.key
     AND NOT EXISTS (SELECT 1 FROM came_before later WHERE later.key = b.key AND later.import > b.import)";
 
-/// Takes back what an import noted of rows whose memories it did not touch.
+/// Removes the records of rows whose memories the import did not touch.
 fn forget_noted(change: &Change<'_>, n: u32) -> Result<(), StoreError> {
     let sql = format!("{AS_NOTED_BEFORE} AND c.memory NOT IN (SELECT memory FROM imported WHERE import = ?1)");
     change.tx.execute(&sql, [n])?;

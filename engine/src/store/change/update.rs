@@ -1,4 +1,4 @@
-//! Changing fields of a memory that is there.
+//! Changes fields of an existing memory.
 
 use super::erase::Erase;
 use super::links;
@@ -21,7 +21,7 @@ impl Store {
     /// Changes fields of a memory.
     ///
     /// # Errors
-    /// When there is no such memory, a field is refused, or the store cannot be written.
+    /// If there is no such memory, a field is rejected, or the store cannot be written.
     pub fn update(&mut self, reference: MemoryRef, patch: &Patch, actor: &Actor) -> Result<Stored, StoreError> {
         patch.check()?;
         let stored = self.write(|change| update(change, reference, patch, actor))?;
@@ -29,10 +29,10 @@ impl Store {
         Ok(stored)
     }
 
-    /// Changes the same fields of many memories: of all of them, or of none.
+    /// Makes the same changes in many memories: in all of them, or none.
     ///
     /// # Errors
-    /// As [`Store::update`].
+    /// Like [`Store::update`].
     pub fn update_all(
         &mut self,
         references: &[MemoryRef],
@@ -55,10 +55,13 @@ fn update(change: &Change<'_>, reference: MemoryRef, patch: &Patch, actor: &Acto
     }
     if let Some(share) = &before.share {
         if share.permission == Permission::Read {
-            return Err(StoreError::Conflict { memory: reference, problem: "is another user's, shared for reading" });
+            return Err(StoreError::Conflict {
+                memory: reference,
+                problem: "belongs to another user and is read-only",
+            });
         }
         if (Patch { content: None, ..patch.clone() }) != Patch::default() {
-            let problem = "is another user's: its text may be changed, everything else is for the owner to change";
+            let problem = "belongs to another user; you can change only its text";
             return Err(StoreError::Conflict { memory: reference, problem });
         }
     }
@@ -66,7 +69,7 @@ fn update(change: &Change<'_>, reference: MemoryRef, patch: &Patch, actor: &Acto
     rewrite(change, &known, patch, actor)
 }
 
-/// Writes a live memory with fields changed.
+/// Writes a live memory with changed fields.
 pub(crate) fn rewrite(change: &Change<'_>, before: &Known, patch: &Patch, actor: &Actor) -> Result<Stored, StoreError> {
     let id = before.memory.id;
     let known = kept::values_of(change, id)?;
@@ -74,14 +77,14 @@ pub(crate) fn rewrite(change: &Change<'_>, before: &Known, patch: &Patch, actor:
     let composed = compose::edited(before, &patch, change.now, &O200k)?;
     let stored = put(change, &before.memory, &composed, actor)?;
     if patch.sensitive.is_some() {
-        // What it said before is what was to be set aside.
+        // The earlier text contains the value that must be removed.
         change.tx.run("UPDATE history SET before = NULL WHERE memory = ?1", [id])?;
         traces::note(change)?;
     }
     Ok(stored)
 }
 
-/// Writes what a live memory became, with its provenance, and leaves word for a server.
+/// Writes a changed live memory with its history entry, and queues it for the server.
 pub(crate) fn put(
     change: &Change<'_>,
     before: &Memory,
@@ -95,7 +98,7 @@ pub(crate) fn put(
         links::elect_around(change, memory)?;
     }
     kept::adopt(change, memory)?;
-    // A text of before credentials were looked for goes into the history without them.
+    // A text from before detection existed goes into the history without credentials.
     let old = &mut change.secrets.keeper_of_old(change.tx, before.share.is_none());
     let (clean, found) = screened(before.clone(), before.id, old)?.into_parts();
     kept::write_all(change, before.id, &found)?;

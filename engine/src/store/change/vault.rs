@@ -1,5 +1,5 @@
-//! Values that a vault is to have instead of this store: each is sealed here first, in the transaction of its text, and
-//! leaves once the vault has it. A vault that is down delays that and loses nothing.
+//! Moves values to a vault: each is first encrypted here, in the transaction of its text, and deleted here when the
+//! vault has it. If the vault is down, this is delayed and nothing is lost.
 
 use rusqlite::params;
 use tessera_seal::Value;
@@ -12,35 +12,35 @@ use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
-/// Memories that are looked at in one go.
+/// Memories per batch.
 const AT_ONCE: u32 = 200;
 
-/// What a vault is to learn of one memory.
+/// The changes of one memory for a vault.
 #[derive(Debug, Clone)]
 pub struct ForVault {
     /// The memory.
     pub memory: MemoryUuid,
-    /// Values that it is to have, by name.
+    /// Values to store, by name.
     pub values: Vec<(String, Value)>,
-    /// Names whose values it is to let go of.
+    /// Names of values to delete.
     pub leaving: Vec<String>,
-    /// True when it is to keep nothing of this memory.
+    /// True if the vault should store nothing of this memory.
     pub is_over: bool,
 }
 
 impl Store {
-    /// Whose secrets these are, for a path in a vault: the store's own id.
+    /// The owner of the secrets in a vault path: the store's own UUID.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn vault_owner(&self) -> Result<String, StoreError> {
         Ok(format!("store-{}", whose(&self.connection)?))
     }
 
-    /// True when a vault is to learn something.
+    /// True if there are changes for a vault.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn has_news_for_vault(&self) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM secrets WHERE place = 'leaving' OR (sealed IS NOT NULL AND ?1))";
         self.one(sql, [self.uses_vault()], |row| row.get(0))
@@ -50,11 +50,11 @@ impl Store {
         self.secrets.rules().mode == SecretMode::Vault
     }
 
-    /// What a vault is to learn, memory by memory. That it may have a value from now on is noted before it is given: what is
-    /// removed here meanwhile is removed there as well. A value that does not open here stays.
+    /// The changes for a vault, per memory. It is recorded before sending that the vault may have a value, so that a
+    /// deletion here also deletes it there. Values that cannot be decrypted stay here.
     ///
     /// # Errors
-    /// When the store cannot be read or written.
+    /// If the store cannot be read or written.
     pub fn for_vault(&mut self) -> Result<Vec<ForVault>, StoreError> {
         let uses_vault = self.uses_vault();
         self.write(|change| {
@@ -92,10 +92,10 @@ impl Store {
         Ok(news)
     }
 
-    /// The vault has learned it: its values are kept there alone from now on.
+    /// Records that the vault has stored the changes. From now on, only the vault has the values.
     ///
     /// # Errors
-    /// When the store cannot be written; the vault is told once more then.
+    /// If the store cannot be written. Then the vault gets the changes again.
     pub fn vault_has(&mut self, news: &ForVault) -> Result<u64, StoreError> {
         let actor = Actor { client: Some("vault".into()), ..Actor::default() };
         self.write(|change| {
@@ -143,16 +143,16 @@ mod tests {
             let news = store.for_vault().unwrap();
             let [news] = news.as_slice() else { panic!("{news:?}") };
             assert_eq!((news.values[0].1.as_str(), news.leaving.len(), news.is_over), ("hunter2!X9", 0, false));
-            // The vault was down: it is here still, and asked for again.
+            // The vault was down, so the value is still here and waits.
             assert!(store.reveal(&which, &Actor::default()).is_ok());
         }
         let news = store.for_vault().unwrap().remove(0);
         assert_eq!(store.vault_has(&news).unwrap(), 1);
         assert!(!store.has_news_for_vault().unwrap() && store.for_vault().unwrap().is_empty());
         let told = store.reveal(&which, &Actor::default()).unwrap_err().to_string();
-        assert!(told.contains("a vault keeps it"), "{told}");
+        assert!(told.contains("it is in a vault"), "{told}");
         assert_eq!(store.secret_uses(None).unwrap()[0].what, "moved");
-        // The same value said again keeps its name, and is not sealed once more.
+        // A repeated value keeps its name and is not encrypted again.
         assert!(store.remember(Draft::new("the staging password is hunter2!X9")).unwrap().existed);
         store.forget(&[named(&memory)], Erase::Hard, &Actor::default()).unwrap();
         assert!(store.secrets(None).unwrap().is_empty(), "what leaves is none");
@@ -171,6 +171,6 @@ mod tests {
         assert_eq!(store.vault_has(&news).unwrap(), 0);
         let after = store.for_vault().unwrap().remove(0);
         assert_eq!((after.memory, after.leaving.len(), after.is_over), (memory.id, 1, true));
-        assert!(store.reveal(&"1".parse().unwrap(), &Actor::default()).unwrap_err().to_string().contains("forgotten"));
+        assert!(store.reveal(&"1".parse().unwrap(), &Actor::default()).unwrap_err().to_string().contains("deleted"));
     }
 }

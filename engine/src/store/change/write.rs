@@ -1,8 +1,7 @@
-//! Writing a row: what was composed, and nothing else.
+//! Writes rows of composed memories.
 //!
-//! A memory under another id: one that was made here, and that a server knows by a name of its own.
-//!
-//! The outbox: which memories a team server has to be told of.
+//! Also changes the UUID of a memory that a server knows under its own, and fills the outbox with memories for the team
+//! server.
 
 use std::sync::LazyLock;
 
@@ -18,26 +17,26 @@ use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{self, Run as _, ToCell};
 use crate::store::rows::columns::{Analysed, AnalysisColumns, CostColumns, Fields};
 
-/// A memory that was stored.
+/// A stored memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stored {
-    /// As it is now.
+    /// Its present state.
     pub memory: Memory,
-    /// What its full line costs a reply, in o200k_base tokens.
+    /// The o200k_base tokens of its full line in a reply.
     pub tokens: u32,
-    /// True when the very same text was there already: it was kept, and counted as used.
+    /// True if the same text already existed. Then it was kept and counted as used.
     pub existed: bool,
-    /// Fields that were given otherwise for a text that was there already, and that it kept as they were.
+    /// Different fields that the existing memory did not take over.
     pub kept: Vec<&'static str>,
-    /// The places of what was set aside or dropped, where the text has them by this.
+    /// The names of secrets that this write removed from the text.
     pub aside: Vec<Place>,
 }
 
-/// The places of a memory that a text of before did not have: in its text, and of what was taken out elsewhere in it.
+/// The secrets that are new in a memory, in its text or elsewhere.
 pub(crate) fn set_aside(composed: &Composed, before: Option<&Memory>) -> Vec<Place> {
     let before: Vec<Place> = before.map_or_else(Vec::new, places_of);
     let mut aside = places_of(composed.memory());
-    // What somebody typed as a place was set aside by nobody.
+    // A name that somebody typed is not a removed secret.
     let is_new = |place: &Place| {
         place.name.as_ref().is_none_or(|name| composed.secrets().iter().any(|secret| secret.name == *name))
     };
@@ -50,7 +49,7 @@ pub(crate) fn set_aside(composed: &Composed, before: Option<&Memory>) -> Vec<Pla
     aside
 }
 
-/// The places of a memory's text, each once.
+/// The names of secrets in a memory's text, without duplicates.
 pub(crate) fn places_of(memory: &Memory) -> Vec<Place> {
     let mut named = Vec::new();
     for (_, place) in places(&memory.content) {
@@ -61,26 +60,25 @@ pub(crate) fn places_of(memory: &Memory) -> Vec<Place> {
     named
 }
 
-/// Whether a row is made or made anew.
+/// Whether a row is inserted or updated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Written {
     New,
     Again,
 }
 
-/// A row is made, with all its columns.
+/// Inserts a row with all its columns.
 static INSERT: LazyLock<String> =
     LazyLock::new(|| codec::insert(&[Fields::NAMES, AnalysisColumns::NAMES, CostColumns::NAMES]));
-/// All columns are written again: the text is another one.
+/// Updates all columns, because the text changed.
 static UPDATE: LazyLock<String> =
     LazyLock::new(|| codec::update(&[Fields::NAMES, AnalysisColumns::NAMES, CostColumns::NAMES]));
-/// Its lines cost what they did; its terms, which a deleted row has not, go or come back.
+/// Updates the analysis, which a deleted row does not have. The token counts stay.
 static UPDATE_ANALYSIS: LazyLock<String> = LazyLock::new(|| codec::update(&[Fields::NAMES, AnalysisColumns::NAMES]));
-/// Nothing is written of what derives from the text.
+/// Updates fields only, no data derived from the text.
 static UPDATE_FIELDS: LazyLock<String> = LazyLock::new(|| codec::update(&[Fields::NAMES]));
 
-/// Writes a memory at its place: what derives from it where that is not there already. A turn of a conversation gets the
-/// words around it.
+/// Writes a memory, with the derived data that changed. A turn of a conversation gets its context.
 pub(crate) fn write_row(change: &Change<'_>, composed: &Composed, written: Written) -> Result<(), StoreError> {
     let sql = match (written, composed.has_new_terms(), composed.has_new_costs()) {
         (Written::New, ..) => &INSERT,
@@ -102,8 +100,7 @@ pub(crate) fn write_row(change: &Change<'_>, composed: &Composed, written: Writt
     context::refresh_around(change, memory)
 }
 
-/// Gives a memory another id, which nobody has. All that is noted of it here by its id goes along; what is known of it as a
-/// file is for `files` to carry over.
+/// Gives a memory an unused UUID, and changes all references to it here. `files` changes its own references.
 pub(crate) fn rename(change: &Change<'_>, before: MemoryUuid, now: MemoryUuid) -> Result<(), StoreError> {
     for sql in [
         "UPDATE memories SET id = ?2 WHERE id = ?1",
@@ -118,7 +115,7 @@ pub(crate) fn rename(change: &Change<'_>, before: MemoryUuid, now: MemoryUuid) -
     Ok(())
 }
 
-/// Leaves word for a team server, unless the memory is to stay on this machine.
+/// Queues a memory for the team server, unless it is to stay on this machine.
 pub(crate) fn tell(change: &Change<'_>, memory: MemoryUuid) -> Result<(), StoreError> {
     let sql =
         "INSERT OR REPLACE INTO outbox (memory) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM private WHERE memory = ?1)
@@ -135,7 +132,7 @@ mod tests {
     use crate::store::change::erase::Erase;
     use crate::store::open::in_memory::{InMemory, named};
 
-    /// What the row has of its lines and terms.
+    /// The token count and terms of the row.
     fn derived(store: &InMemory) -> (u32, usize) {
         (store.one("SELECT detail_tokens FROM memories"), store.one::<Vec<u8>>("SELECT forward FROM memories").len())
     }
@@ -149,7 +146,7 @@ mod tests {
         let mut store = InMemory::new();
         let memory = store.said("The build cache lives on host birch");
         let (counted, terms) = derived(&store);
-        // A count that no counter gives shows whether somebody counted.
+        // An impossible count shows whether it was computed again.
         store.run("UPDATE memories SET detail_tokens = 7777");
         let end = Timestamp::from_micros(i64::MAX / 2);
         let expires = Patch { expires: Some(Some(end)), ..Patch::default() };

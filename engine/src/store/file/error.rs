@@ -1,4 +1,4 @@
-//! What can go wrong with the embedded store, and who mends it.
+//! The errors of the embedded store.
 
 use std::path::{Path, PathBuf};
 
@@ -6,113 +6,112 @@ use tessera_seal::SealError;
 
 use crate::domain::{DomainError, FilePath, MemoryRef, MemoryUuid, Timestamp};
 
-/// A failure of the store. Messages name paths and ids, never the text of a memory.
+/// An error of the store. Messages contain paths and IDs, never the text of a memory.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// A value that the user mends.
+    /// An invalid value.
     #[error(transparent)]
     Domain(#[from] DomainError),
-    /// No such memory here.
+    /// There is no such memory here.
     #[error("no memory {0}")]
     NotFound(MemoryRef),
-    /// No memory came over that another system calls so.
-    #[error(
-        "{0} is the id of another system, and no memory came over under it; `tessera import memory-mcp` brings them"
-    )]
+    /// No memory was imported under this ID of another system.
+    #[error("{0} is an ID of another system, and no memory was imported under it; run `tessera import memory-mcp`")]
     NotCameOver(String),
-    /// Something that does not fit the state of the memory. The user mends it.
+    /// The operation does not fit the state of the memory.
     #[error("{memory}: {problem}")]
     Conflict {
-        /// Which memory.
+        /// The memory.
         memory: MemoryRef,
-        /// Why it cannot be done.
+        /// The problem.
         problem: &'static str,
     },
     /// The store belongs to another team server, or to another user there.
-    #[error("this store belongs to {user} at {url}; `tessera sync leave` parts them")]
+    #[error("this store is already joined to {url} as {user}; run `tessera sync leave` first")]
     OtherServer {
         /// The server.
         url: String,
         /// The user there.
         user: String,
     },
-    /// The file is not a store of ours. It was not touched.
-    #[error("{path} is not a Tessera store ({found}); it was left untouched")]
+    /// The file is not a Tessera store. It was not changed.
+    #[error("{path} is not a Tessera store ({found}); it was not changed")]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// Its kind.
         found: &'static str,
     },
-    /// The file was written by a newer Tessera. It was not touched.
+    /// The file is from a newer Tessera. It was not changed.
     #[error("{path} has schema {found}, newer than {known}; update Tessera to open it")]
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its schema.
+        /// Its schema version.
         found: i64,
-        /// The newest schema this program knows.
+        /// The newest schema version that this program supports.
         known: i64,
     },
-    /// The file is damaged. `doctor --repair` sets it aside and salvages what can be read.
-    #[error("{path} is damaged; run `tessera doctor --repair` to set it aside and salvage it")]
+    /// The file is damaged. `doctor --repair` salvages what can be read.
+    #[error("{path} is damaged; run `tessera doctor --repair` to move it aside and save its memories")]
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
-    /// The database file is gone although this home once held memories.
+    /// The database file is missing, although this home directory contained memories.
     #[error(
-        "{path} is missing or empty, although it held at least {memories} memories when they were last counted; `tessera restore-backup FILE` brings a backup back, and without {marker} a new store begins"
+        "{path} is missing or empty, but contained at least {memories} memories at the last count; restore a backup \
+        with `tessera restore-backup FILE`, or delete {marker} to start with an empty store"
     )]
     Vanished {
-        /// Where it was.
+        /// Its path.
         path: PathBuf,
-        /// How many memories it held.
+        /// The last number of memories.
         memories: u64,
-        /// The file that remembers.
+        /// The file with that number.
         marker: PathBuf,
     },
-    /// Keys are wanted within a transaction, and a keyring is asked outside of one. A write does so, and begins again.
-    #[error("{}: the keys are not at hand; try again", path.display())]
+    /// Keys are needed in a transaction, but a keyring may only be asked outside. The write asks and begins again.
+    #[error("{}: the keys are not available; try again", path.display())]
     KeysWanted {
         /// The file.
         path: PathBuf,
-        /// True where one is to be made if there is none.
+        /// True if a missing key is to be created.
         to_seal: bool,
     },
-    /// Another process replaced the database while this one had it open. The store must be opened again.
-    #[error("{path} was replaced by another process while it was open; try again")]
+    /// Another process replaced the database while it was open. The store must be opened again.
+    #[error("another process replaced {path} while it was open; try again")]
     Replaced {
         /// The file.
         path: PathBuf,
     },
-    /// Another process holds the store beyond patience. Nothing was written; try again.
-    #[error("{path} is busy: another process has been writing for too long; nothing was written, try again")]
+    /// Another process locked the store for too long. Nothing was written; try again.
+    #[error("{path} is busy, because another process has been writing for too long; nothing was written; try again")]
     Busy {
         /// The file.
         path: PathBuf,
     },
-    /// No space is left. Nothing was written.
+    /// The disk is full. Nothing was written.
     #[error("no space left to write {path}; nothing was written")]
     Full {
         /// The file.
         path: PathBuf,
     },
-    /// The store cannot be written here. Reading works.
-    #[error("{path} cannot be written (read-only); nothing was written")]
+    /// The store is read-only here.
+    #[error("{path} is read-only; nothing was written")]
     ReadOnly {
         /// The file.
         path: PathBuf,
     },
-    /// The disk failed. What was not acknowledged may not be there.
+    /// The disk failed. Unacknowledged writes may be lost.
     #[error("{path}: the disk failed: {source}")]
     Disk {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
     /// A file beside the database failed.
@@ -120,78 +119,78 @@ pub enum StoreError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// Something that cannot be done with a file, or a part of one. The user mends it.
+    /// The operation is not possible with a file, or a part of one.
     #[error("{path}: {problem}")]
     InFile {
-        /// The file, by its folder.
+        /// The file.
         path: FilePath,
-        /// Why.
+        /// The problem.
         problem: String,
     },
-    /// Code of the user's own said no. Nothing was done.
-    #[error("refused by plugin {by}: {reason}")]
+    /// A plugin rejected the operation. Nothing was done.
+    #[error("plugin {by} rejected it: {reason}")]
     Refused {
         /// The plugin.
         by: String,
-        /// What it says.
+        /// Its reason.
         reason: String,
     },
-    /// A credential stands in what was to be stored, and the settings say that no such text is.
-    #[error("{field}: holds a {kind}, and secrets.mode is refuse; take it out, or set secrets.mode to encrypt")]
+    /// The text contains a credential, and the settings reject such texts.
+    #[error("{field}: contains a {kind}, and secrets.mode is refuse; remove it, or set secrets.mode to encrypt")]
     Credential {
-        /// Where it stands.
+        /// The field.
         field: &'static str,
-        /// What it is, in words.
+        /// Its kind, in words.
         kind: String,
     },
-    /// What is sealed does not open, or nothing can be sealed.
+    /// A secret cannot be decrypted or encrypted.
     #[error("secret {name}: {source}")]
     Sealed {
-        /// The secret, or what was to become one.
+        /// The name of the secret.
         name: String,
-        /// Why.
+        /// The reason.
         source: SealError,
     },
-    /// The keys that secrets are sealed with cannot be had.
-    #[error("the key of the secrets cannot be had: {problem}")]
+    /// The keys of the secrets are not available.
+    #[error("the key for secrets is not available: {problem}")]
     NoKey {
-        /// Why, and what mends it.
+        /// The reason and the fix.
         problem: String,
     },
-    /// No such import.
-    #[error("import {n} is not in the list; `tessera import list` shows those that are")]
+    /// There is no such import.
+    #[error("unknown import {n}; `tessera import list` lists all")]
     NoImport {
-        /// Its number, as it was asked for.
+        /// The requested number.
         n: u32,
     },
-    /// Data of another system are coming over just now. Nothing was written.
-    #[error("an import is running; wait for its end, or stop it, and undo it then")]
+    /// An import is running. Nothing was written.
+    #[error("an import is running; wait until it ends, or stop it, then undo it")]
     Importing,
-    /// No such secret here, or none that may be shown: nobody learns which.
-    #[error("no secret {asked} here; `tessera secret list` shows those that are kept")]
+    /// There is no such secret, or it may not be shown; the message does not say which.
+    #[error("unknown secret {asked}; `tessera secret list` lists all")]
     NoSecret {
-        /// What was asked for.
+        /// The requested name.
         asked: String,
     },
-    /// Several secrets have names that begin so.
-    #[error("several are called so, as far as {asked} goes ({}); give the whole name, or the memory", found.join(", "))]
+    /// Several secrets have names that begin like this.
+    #[error("{asked} matches several secrets ({}); use the whole name, or the memory", found.join(", "))]
     ManySecrets {
-        /// What was asked for.
+        /// The requested name.
         asked: String,
         /// Their names, and their memories.
         found: Vec<String>,
     },
     /// A text names a secret whose value is not here.
-    #[error("the value of secret {name} is not here: {why}")]
+    #[error("the value of secret {name} is not on this machine: {why}")]
     ValueElsewhere {
         /// The secret.
         name: String,
         /// The memory whose text names it.
         memory: MemoryUuid,
-        /// Where it may be.
+        /// Where the value may be.
         why: UnavailableBecause,
     },
     /// A line of an import cannot be read.
@@ -199,48 +198,44 @@ pub enum StoreError {
     Line {
         /// Line number, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// SQLite failed in another way.
+    /// Another error of SQLite.
     #[error("{path}: {source}")]
     Sqlite {
         /// The database.
         path: PathBuf,
-        /// What SQLite said.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
 }
 
-/// Why the value of a secret is not here, though a text names it.
+/// The reason why the value of a named secret is not here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UnavailableBecause {
-    /// It never was.
-    #[error(
-        "it was set aside on another machine, and only that machine gives it back, or a team server that keeps secrets"
-    )]
+    /// It was never here.
+    #[error("it is stored on another device, and only that device, or a team server that stores secrets, can show it")]
     NeverHere,
-    /// Nor has the team server it.
-    #[error(
-        "it was set aside on another machine, and the team server has not got it; ask there, or let that machine send it"
-    )]
+    /// The team server does not have it either.
+    #[error("it is stored on another device that has not sent it to the team server yet")]
     NorOnServer,
-    /// The team server has it and cannot open it.
-    #[error("the team server keeps it, sealed with a key that it has not")]
+    /// The team server has it but cannot decrypt it.
+    #[error("the team server stores it, but does not have its key")]
     ServerLacksKey,
-    /// Somebody forgot it.
-    #[error("it was forgotten on {0}")]
+    /// It was deleted.
+    #[error("it was deleted on {0}")]
     Forgotten(Timestamp),
     /// A vault has it.
-    #[error("a vault keeps it: set VAULT_ADDR, and a token, and it is asked")]
+    #[error("it is in a vault; set VAULT_ADDR and a token")]
     InVault,
-    /// The vault has nothing of it any more.
-    #[error("it was moved to a vault, and the vault has not got it any more")]
+    /// The vault no longer has it.
+    #[error("it was moved to a vault, which no longer contains it")]
     NotInVault,
 }
 
 impl StoreError {
-    /// Sorts a failure of SQLite by who mends it.
+    /// Classifies an error of SQLite.
     pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode;
         let path = path.to_path_buf();
@@ -265,14 +260,14 @@ impl StoreError {
         }
     }
 
-    /// True when the same call may succeed a moment later.
+    /// True if the same call may succeed a moment later.
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Busy { .. })
     }
 }
 
 impl From<rusqlite::Error> for StoreError {
-    /// Inside a transaction; the transaction adds the path.
+    /// An error inside a transaction; the transaction adds the path.
     fn from(source: rusqlite::Error) -> Self {
         Self::Sqlite { path: "the store".into(), source }
     }
@@ -285,7 +280,7 @@ fn extended_code(error: &rusqlite::Error) -> i32 {
     error.sqlite_error().map_or(0, |error| error.extended_code)
 }
 
-/// True when files can be made beside `path`.
+/// True if files can be created beside `path`.
 fn is_writable(path: &Path) -> bool {
     let dir = path.parent().unwrap_or(Path::new("."));
     tempfile::tempfile_in(dir).is_ok()

@@ -1,4 +1,4 @@
-//! The one place that knows the files of a home: every file that Tessera keeps beside its database, by name.
+//! The only module that knows the files of a home directory: every file that Tessera keeps beside its database.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use super::identity::FileId;
 use super::private;
 
-/// The directory that holds everything of one store: the database, what belongs to it, and the small files of hooks,
-/// sync and set-up.
+/// The home directory of one store: the database, its related files, and the small files of hooks, sync and setup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home(PathBuf);
 
-/// Files and directories that are ours, each by its whole name.
+/// Our files and directories, by full name.
 const OURS: [&str; 20] = [
     VAULT_LOCK,
     REPLACEMENT,
@@ -34,14 +33,14 @@ const OURS: [&str; 20] = [
     HOOKS_LOG,
     HOOKS_LOG_OLD,
 ];
-/// Beginnings of names that are ours: files with a suffix, parts that are being folded, and what is being written.
+/// Beginnings of our names: files with a suffix, spools in processing, and unfinished files.
 const OURS_WITH_SUFFIX: [&str; 9] =
     [DATABASE, SNAPSHOT, ACCESS_LOG, RECEIPTS, QUESTIONS, SET_ASIDE, SECRET_KEY, DELETED_FILES, private::SCRATCH];
 
-/// Directories within directories of a home that are looked into, and files that are looked at.
+/// Maximum depth of checked directories in a home directory, and maximum number of checked files.
 const MOST_DEPTH: usize = 8;
 const MOST_FILES: usize = 20_000;
-/// How a database of SQLite begins.
+/// The beginning of an SQLite database.
 const DATABASE_HEAD: &[u8; 16] = b"SQLite format 3\0";
 
 const DATABASE: &str = "tessera.db";
@@ -74,25 +73,25 @@ pub(super) const SETUP_ORIGINALS: &str = "setup-originals";
 pub(super) const PLUGINS: &str = "plugins";
 
 impl Home {
-    /// The home in a directory. Nothing is made.
+    /// A home directory. Nothing is created.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self(dir.into())
     }
 
-    /// The directory itself.
+    /// The directory.
     pub fn dir(&self) -> &Path {
         &self.0
     }
 
-    /// Makes the directory, for its owner alone. One that is there stays as it is.
+    /// Creates the directory, accessible only to the owner. An existing one stays unchanged.
     ///
     /// # Errors
-    /// When it is not there and cannot be made.
+    /// If it does not exist and cannot be created.
     pub fn make(&self) -> io::Result<()> {
         private::make_private_dir(&self.0)
     }
 
-    /// True when there is a store in it.
+    /// True if it contains a store.
     pub fn holds_store(&self) -> bool {
         self.database().exists()
     }
@@ -102,27 +101,27 @@ impl Home {
         self.file(DATABASE)
     }
 
-    /// The write-ahead log that SQLite keeps beside the database.
+    /// SQLite's write-ahead log beside the database.
     pub fn write_ahead_log(&self) -> PathBuf {
         self.file("tessera.db-wal")
     }
 
-    /// The memory that processes share over the write-ahead log.
+    /// SQLite's shared memory for the write-ahead log.
     pub fn shared_memory(&self) -> PathBuf {
         self.file("tessera.db-shm")
     }
 
-    /// The index as a file: a cache, which may be removed.
+    /// The index file, a cache that may be deleted.
     pub fn snapshot(&self) -> PathBuf {
         self.file(SNAPSHOT)
     }
 
-    /// What tells a new home from one that lost its database.
+    /// The marker, which distinguishes a new home directory from one that lost its database.
     pub fn marker(&self) -> PathBuf {
         self.file(MARKER)
     }
 
-    /// Held while a store is made, migrated or set aside.
+    /// The lock for creating, migrating or replacing the store.
     pub fn open_lock(&self) -> PathBuf {
         self.file(OPEN_LOCK)
     }
@@ -132,12 +131,12 @@ impl Home {
         self.file(ACCESS_LOG)
     }
 
-    /// Receipts that are not in the database yet.
+    /// Deliveries that are not in the database yet.
     pub fn deliveries(&self) -> PathBuf {
         self.file(RECEIPTS)
     }
 
-    /// Questions asked in vain that are not in the database yet.
+    /// Unanswered questions that are not in the database yet.
     pub fn questions(&self) -> PathBuf {
         self.file(QUESTIONS)
     }
@@ -147,13 +146,13 @@ impl Home {
         self.file(BACKUPS)
     }
 
-    /// The directory for damaged files that are set aside at a time.
+    /// The directory for damaged files that were replaced at a time.
     pub fn set_aside(&self, stamp: &str) -> PathBuf {
         self.file(&format!("{SET_ASIDE}{stamp}"))
     }
 
-    /// Copies of the database that stand in the home: backups, damaged ones that were set aside, and every other file that
-    /// begins as a database does, by whatever name and in whatever directory.
+    /// Copies of the database in the home directory: backups, replaced damaged databases, and every other file that
+    /// begins like a database.
     pub fn copies(&self) -> Vec<PathBuf> {
         let mut copies: Vec<PathBuf> = list(&self.backups()).into_iter().filter(|path| path.is_file()).collect();
         copies.extend(self.files().into_iter().filter(|path| self.is_own_copy(path) || is_database(path)));
@@ -163,35 +162,35 @@ impl Home {
         copies
     }
 
-    /// True for a copy that Tessera itself put there.
+    /// True for a copy that Tessera created.
     pub(crate) fn is_own_copy(&self, path: &Path) -> bool {
         let is_aside = |dir: &Path| dir.parent() == Some(&self.0) && is_named(dir, |name| name.starts_with(SET_ASIDE));
         let dir = path.parent();
         dir == Some(&self.backups()) || dir.is_some_and(is_aside) && is_named(path, |name| name == DATABASE)
     }
 
-    /// Files in which a text may stand beside the database and its copies: queued turns, logs, copies of settings, and what
-    /// a person put into the home, such as an export. Not those that hold keys, nor the person's own settings.
+    /// Files that may contain texts beside the database and its copies: queued turns, logs, copies of settings, and the
+    /// user's own files such as an export. Key files and the user's settings are not included.
     pub fn small_files(&self) -> Vec<PathBuf> {
         let copies = self.copies();
         let is_small = |path: &PathBuf| copies.binary_search(path).is_err() && !is_beside_database(path);
         self.files().into_iter().filter(is_small).collect()
     }
 
-    /// The files of the home and of the directories in it that may hold a text, sorted.
+    /// The files of the home directory and its subdirectories that may contain texts, sorted.
     fn files(&self) -> Vec<PathBuf> {
         walk(&self.0).0.into_iter().filter(|path| self.may_hold_text(path)).collect()
     }
 
-    /// False where there are more files in the home than are looked through.
+    /// False if there are more files in the home directory than are checked.
     pub(crate) fn is_walked_whole(&self) -> bool {
         walk(&self.0).1
     }
 
     fn may_hold_text(&self, path: &Path) -> bool {
-        // A file of keys is never opened here, wherever somebody put a copy of it.
+        // A key file is never opened here, wherever a copy of it is.
         let nowhere = [SNAPSHOT, SECRET_KEY, HTTP_KEY, private::SCRATCH];
-        // What somebody keeps in files is theirs to change.
+        // Files in indexed folders are the user's own.
         let theirs = [self.memories(), self.deleted_files()].iter().any(|dir| path.starts_with(dir));
         let is_key = is_named(path, |name| nowhere.iter().any(|prefix| name.starts_with(prefix)));
         if theirs || is_key || self.is_of_plugins(path) {
@@ -199,24 +198,24 @@ impl Home {
         }
         let locks = [OPEN_LOCK, WORKER_LOCK, SYNC_LOCK, MEANING_LOCK, VAULT_LOCK, FILES_LOCK, IMPORT_LOCK];
         let ours = [MARKER, CONFIG, SETUP, TOLD_ONCE];
-        // Whoever closes a file of the live database lets go of the locks that its process has on it.
+        // Closing a file of the live database would release the locks that the process has on it.
         let live = [DATABASE, "tessera.db-wal", "tessera.db-shm", "tessera.db-journal"];
         let is_named_so = |name: &str| ours.iter().chain(&locks).chain(&live).any(|known| *known == name);
         let is_ours = |name: &str| is_named_so(name) || name.starts_with(ACCESS_LOG);
         (path.parent() != Some(&self.0) || !is_named(path, is_ours)) && !is_same_file(path, &self.database())
     }
 
-    /// The directory of ended turns that wait to be learned from.
+    /// The directory of turns that wait for learning.
     pub fn queue(&self) -> PathBuf {
         self.file(QUEUE)
     }
 
-    /// Held by the worker that learns.
+    /// The lock of the learning worker.
     pub fn worker_lock(&self) -> PathBuf {
         self.file(WORKER_LOCK)
     }
 
-    /// Faults of hooks, a line each.
+    /// Errors of hooks, one per line.
     pub fn hooks_log(&self) -> PathBuf {
         self.file(HOOKS_LOG)
     }
@@ -226,47 +225,47 @@ impl Home {
         self.file(HOOKS_LOG_OLD)
     }
 
-    /// What the person was told already and need not be told again.
+    /// Hashes of notices that the user has already seen.
     pub fn told_once(&self) -> PathBuf {
         self.file(TOLD_ONCE)
     }
 
-    /// Held while the keys of secrets are made or changed.
+    /// The lock for creating or changing the keys of secrets.
     pub fn secret_lock(&self) -> PathBuf {
         self.0.join(format!("{SECRET_KEY}.lock"))
     }
 
-    /// The keys that secrets are sealed with, where no keyring and no setting holds them.
+    /// The key file, used if neither a keyring nor a setting has the keys.
     pub fn secret_key(&self) -> PathBuf {
         self.file(SECRET_KEY)
     }
 
-    /// Held by the process that exchanges with a server.
+    /// The lock of the syncing process.
     pub fn sync_lock(&self) -> PathBuf {
         self.file(SYNC_LOCK)
     }
 
-    /// Held by the process that makes vectors of memories that wait for them.
+    /// The lock of the process that computes missing embeddings.
     pub fn meaning_lock(&self) -> PathBuf {
         self.file(MEANING_LOCK)
     }
 
-    /// Held by the process that changes what is known of files.
+    /// The lock of the process that updates the index of files.
     pub fn files_lock(&self) -> PathBuf {
         self.file(FILES_LOCK)
     }
 
-    /// The directory of files that the memory tool sees.
+    /// The directory of the memory tool's files.
     pub fn memories(&self) -> PathBuf {
         self.file(MEMORIES)
     }
 
-    /// The directory of files that were deleted and that no memory holds whole, as they were.
+    /// The directory of deleted files that no memory contains completely.
     pub fn deleted_files(&self) -> PathBuf {
         self.file(DELETED_FILES)
     }
 
-    /// The key that MCP over HTTP asks for.
+    /// The key for MCP over HTTP.
     pub fn http_key(&self) -> PathBuf {
         self.file(HTTP_KEY)
     }
@@ -276,7 +275,7 @@ impl Home {
         self.file(CONFIG)
     }
 
-    /// Everything in it that is ours, by name; nothing that somebody else put there.
+    /// All our files by name, without files of others.
     pub fn ours(&self) -> Vec<PathBuf> {
         let is_ours =
             |name: &str| OURS.contains(&name) || OURS_WITH_SUFFIX.iter().any(|prefix| name.starts_with(prefix));
@@ -285,7 +284,7 @@ impl Home {
         ours
     }
 
-    /// What of the store others than its owner can read: the directory, and the files that hold words of memories.
+    /// Files of the store that other users can read: the directory, and files with words of memories.
     pub fn open_to_others(&self) -> Vec<PathBuf> {
         let files = [self.0.clone(), self.database(), self.write_ahead_log(), self.shared_memory(), self.snapshot()];
         files
@@ -318,13 +317,13 @@ impl From<&Path> for Home {
     }
 }
 
-/// What is in a directory; nothing when it cannot be read.
+/// The content of a directory; nothing if it cannot be read.
 fn list(dir: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-/// Every file below a directory, sorted, and true where these are all that are to be looked at. Links are not followed;
-/// what a program hides for itself and the working tree of a project are no part of a home.
+/// All files below a directory, sorted, and whether these are all. Links are not followed. Hidden files and the working
+/// tree of a project do not belong to a home directory.
 fn walk(dir: &Path) -> (Vec<PathBuf>, bool) {
     let (mut dirs, mut files, mut is_whole) = (vec![(dir.to_path_buf(), 0)], Vec::new(), true);
     while let Some((dir, depth)) = dirs.pop() {
@@ -356,14 +355,14 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     FileId::of(one).is_some_and(|one| FileId::of(other) == Some(one))
 }
 
-/// True for a file that begins as every database of SQLite does.
+/// True for a file that begins like an SQLite database.
 pub(crate) fn is_database(path: &Path) -> bool {
     let mut head = [0; DATABASE_HEAD.len()];
     let read = std::fs::File::open(path).and_then(|mut file| io::Read::read_exact(&mut file, &mut head));
     read.is_ok() && head == *DATABASE_HEAD
 }
 
-/// True for what SQLite keeps beside a database while it is open: it comes and goes with it.
+/// True for a temporary file of SQLite beside an open database.
 fn is_beside_database(path: &Path) -> bool {
     ["-wal", "-shm", "-journal"].iter().any(|end| {
         let main = path.to_str().and_then(|path| path.strip_suffix(end)).map(Path::new);

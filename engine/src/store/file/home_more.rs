@@ -1,32 +1,32 @@
-//! The files of a home that are of plugins, of set-up, and of what takes place seldom.
+//! More files of a home directory: those of plugins, of setup, and of rare operations.
 
 use std::path::{Path, PathBuf};
 
 use super::home::{Home, IMPORT_LOCK, PLUGINS, REPLACEMENT, SETUP, SETUP_ORIGINALS, VAULT_LOCK};
 
 impl Home {
-    /// The directory with a new database that is to take the place of the present one.
+    /// The directory with a new database that is to replace the present one.
     pub(crate) fn replacement(&self) -> PathBuf {
         self.dir().join(REPLACEMENT)
     }
 
-    /// Held by the process that tells a vault what it is to learn.
+    /// The lock of the process that sends changes to a vault.
     pub fn vault_lock(&self) -> PathBuf {
         self.dir().join(VAULT_LOCK)
     }
 
-    /// What set-up changed in clients' settings.
+    /// The record of changes to clients' settings.
     pub fn setup(&self) -> PathBuf {
         self.dir().join(SETUP)
     }
 
-    /// The directory of settings as they were before set-up.
+    /// The directory with the original settings.
     pub fn setup_originals(&self) -> PathBuf {
         self.dir().join(SETUP_ORIGINALS)
     }
 
-    /// True for a small file that Tessera itself writes: queued turns, spools and logs. Any other is somebody else's, also where
-    /// it lies in the home.
+    /// True for a small file that Tessera writes: queued turns, spools and logs. Any other belongs to somebody else,
+    /// even in the home directory.
     pub(crate) fn is_own_small_file(&self, path: &Path) -> bool {
         let spools = [self.deliveries(), self.questions(), self.access_log(), self.hooks_log()];
         let begins = |own: &PathBuf| {
@@ -37,29 +37,29 @@ impl Home {
         path.starts_with(self.queue()) || spools.iter().any(begins)
     }
 
-    /// The backup that was made last.
+    /// The latest backup.
     pub fn newest_backup(&self) -> Option<PathBuf> {
         let entries = std::fs::read_dir(self.backups()).ok()?.flatten();
         let made = entries.filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())));
         made.filter(|(_, path)| path.extension().is_some_and(|ending| ending == "db")).max().map(|(_, path)| path)
     }
 
-    /// Held while data of other systems come over, by each that does so together, and alone while an import is undone.
+    /// The lock for imports. Several imports share it; undoing one needs it exclusively.
     pub fn import_lock(&self) -> PathBuf {
         self.dir().join(IMPORT_LOCK)
     }
 
-    /// The directory of plugins: their files, and what is noted of them.
+    /// The directory of plugins, with their files and records.
     pub fn plugins(&self) -> PathBuf {
         self.dir().join(PLUGINS)
     }
 
-    /// The plugins that were added, and what was granted to them.
+    /// The added plugins and their permissions.
     pub fn plugin_registry(&self) -> PathBuf {
         self.plugins().join("registry.json")
     }
 
-    /// What plugins failed at and said, a line each.
+    /// Errors and messages of plugins, one per line.
     pub fn plugin_log(&self) -> PathBuf {
         self.plugins().join("plugins.log")
     }
@@ -69,32 +69,32 @@ impl Home {
         self.plugins().join("plugins.log.old")
     }
 
-    /// Which calls of plugins failed, and which went well after one that failed.
+    /// Failed calls of plugins, and successful ones after a failure.
     pub fn plugin_counts(&self) -> PathBuf {
         self.plugins().join("counts")
     }
 
-    /// Held while plugins are added and removed.
+    /// The lock for adding and removing plugins.
     pub fn plugin_lock(&self) -> PathBuf {
         self.plugins().join("registry.lock")
     }
 
-    /// The directory of what was done and plugins are still to be told.
+    /// The directory of events that wait for plugins.
     pub fn plugin_spool(&self) -> PathBuf {
         self.plugins().join("spool")
     }
 
-    /// Held by the process that tells them.
+    /// The lock of the process that sends these events.
     pub fn plugin_spool_lock(&self) -> PathBuf {
         self.plugins().join("spool.lock")
     }
 
-    /// The directory in which the program of a plugin works.
+    /// The working directory of a plugin's program.
     pub fn plugin_data(&self, name: &str) -> PathBuf {
         self.plugins().join("data").join(name)
     }
 
-    /// True for the code of plugins, and for what is noted of them without a word of a memory.
+    /// True for the code of plugins, and records without any word of a memory.
     pub(super) fn is_of_plugins(&self, path: &Path) -> bool {
         let is_log = [self.plugin_log(), self.plugin_log_old()].iter().any(|log| log == path);
         path.parent() == Some(&self.plugins()) && !is_log

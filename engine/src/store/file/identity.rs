@@ -1,8 +1,8 @@
-//! Which file a path names: another one may have taken its place.
+//! The identity of a file: another file may have replaced it under the same path.
 
 use std::path::Path;
 
-/// A file, by its device and its number there.
+/// A file, by its device and inode number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileId {
     device: u64,
@@ -10,7 +10,7 @@ pub(crate) struct FileId {
 }
 
 impl FileId {
-    /// The file that a path names; `None` where there is none, or where the system does not number files.
+    /// The file at a path; `None` if there is none, or the system has no inode numbers.
     #[cfg(unix)]
     pub(crate) fn of(path: &Path) -> Option<Self> {
         use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! The marker beside the database: how many memories there were, so that a vanished database is noticed.
+//! The marker beside the database: the number of memories, so that a lost database is noticed.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,19 +11,19 @@ struct Marker {
     memories: u64,
 }
 
-/// Notes how many memories there are.
+/// Writes the number of memories.
 pub(crate) fn write(home: &Home, memories: u64) -> Result<(), StoreError> {
     let (path, text) = (home.marker(), serde_json::to_vec(&Marker { memories }).unwrap_or_default());
     private::replace(&path, &text).map_err(|source| StoreError::file(&path, source))
 }
 
-/// How many memories there were when they were last counted.
+/// The last number of memories.
 pub(crate) fn counted(home: &Home) -> Option<u64> {
     let bytes = std::fs::read(home.marker()).ok()?;
     serde_json::from_slice::<Marker>(&bytes).ok().map(|marker| marker.memories)
 }
 
-/// Refuses to begin a new store where one with memories has vanished.
+/// Refuses to create a new store where one with memories was lost.
 pub(crate) fn refuse_vanished(home: &Home) -> Result<(), StoreError> {
     let marker = home.marker();
     let held = std::fs::read(&marker).ok().and_then(|bytes| serde_json::from_slice::<Marker>(&bytes).ok());

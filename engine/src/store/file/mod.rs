@@ -1,4 +1,4 @@
-//! The files of a home: where they are, how they are made, and what can go wrong with them. No SQL.
+//! The files of a home directory: their places, their creation, and their errors. No SQL.
 
 pub(crate) mod error;
 pub(crate) mod home;

@@ -1,16 +1,16 @@
-//! How files of a home are made: for the owner alone, whole or not at all, and safe from a power cut.
+//! Creates files of a home directory: accessible only to the owner, atomic, and safe against power failure.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// The beginning of the name of a file that is being written.
+/// The beginning of the name of an unfinished file.
 pub(crate) const SCRATCH: &str = ".tessera-";
 
-/// Makes a directory that only its owner can enter.
+/// Creates a directory that only its owner can enter.
 ///
 /// # Errors
-/// When it is not there and cannot be made.
+/// If it does not exist and cannot be created.
 pub fn make_private_dir(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -19,7 +19,7 @@ pub fn make_private_dir(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Options for a file that only its owner can read, if it is made anew.
+/// Options for creating a file that only its owner can read.
 pub fn private_file() -> OpenOptions {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "modes exist on Unix alone"))]
     let mut options = OpenOptions::new();
@@ -28,7 +28,7 @@ pub fn private_file() -> OpenOptions {
     options
 }
 
-/// True when group or others may do anything with it.
+/// True if the group or others have any permission.
 pub(crate) fn is_open_to_others(path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -42,7 +42,7 @@ pub(crate) fn is_open_to_others(path: &Path) -> bool {
     }
 }
 
-/// Takes away what group and others may do. True when there was something to take away.
+/// Removes the permissions of the group and others. True if there were any.
 pub(crate) fn tighten(path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -59,12 +59,12 @@ pub(crate) fn tighten(path: &Path) -> bool {
     false
 }
 
-/// Replaces a file, or makes it: written beside its place, on disk, and renamed there, so that no reader sees half of
-/// it and a power cut leaves the old one or the new one. A link stays a link, and the mode stays as it was; a new file
-/// is its owner's alone. The new name is on disk too when this returns. The directory must be there.
+/// Replaces or creates a file atomically: it is written beside its place, synced to disk, and renamed. So a reader
+/// never sees half of it, and a power failure leaves the old or the new one. Symbolic links and the file mode stay. A
+/// new file is accessible only to the owner. The new name is also synced when this returns. The directory must exist.
 ///
 /// # Errors
-/// When it cannot be written; the file is then as it was.
+/// If it cannot be written. Then the file is unchanged.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path: PathBuf = match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_symlink() => fs::canonicalize(path)?,
@@ -81,50 +81,50 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_dir(dir)
 }
 
-/// Has the names in a directory written to disk: a renamed file is safe only then.
+/// Syncs the names in a directory to disk, which a renamed file needs.
 ///
 /// # Errors
-/// When the disk fails.
+/// If the disk fails.
 pub fn sync_dir(dir: &Path) -> io::Result<()> {
-    // Elsewhere a directory cannot be opened, and names are written with their files.
+    // On other systems, a directory cannot be opened, and names are synced with their files.
     if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
 }
 
-/// Names of one kind, at most.
+/// Maximum number of tried names.
 const MOST_NAMES: u32 = 10_000;
 
-/// The first path that is not taken: `named` gets an empty text, then `-1`, `-2` and so on.
+/// The first unused path. `named` gets an empty text, then `-1`, `-2` and so on.
 pub(crate) fn free_name(named: impl Fn(&str) -> PathBuf) -> Option<PathBuf> {
     let endings = (1..MOST_NAMES).map(|count| format!("-{count}"));
     std::iter::once(String::new()).chain(endings).map(|again| named(&again)).find(|path| !path.exists())
 }
 
-/// A path with a longer name.
+/// A path with a suffix.
 pub(crate) fn with_end(path: &Path, end: &str) -> PathBuf {
     let mut path = path.as_os_str().to_owned();
     path.push(end);
     PathBuf::from(path)
 }
 
-/// The directory that a file is in.
+/// The directory of a file.
 pub fn dir_of(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Waits for a lock and takes it; it is let go when the file is dropped.
+/// Waits for a lock and takes it. It is released when the file is dropped.
 ///
 /// # Errors
-/// When the file cannot be made or locked.
+/// If the file cannot be created or locked.
 pub fn lock(path: &Path) -> io::Result<File> {
     let file = lock_file(path)?;
     file.lock()?;
     Ok(file)
 }
 
-/// Takes a lock unless another process holds it: `None` then.
+/// Takes a lock; `None` if another process has it.
 ///
 /// # Errors
-/// When the file cannot be made or locked.
+/// If the file cannot be created or locked.
 pub fn try_lock(path: &Path) -> io::Result<Option<File>> {
     let file = lock_file(path)?;
     match file.try_lock() {
@@ -134,10 +134,10 @@ pub fn try_lock(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Waits for a lock that many may hold together, and takes it.
+/// Waits for a shared lock and takes it.
 ///
 /// # Errors
-/// When the file cannot be made or locked.
+/// If the file cannot be created or locked.
 pub(crate) fn lock_shared(path: &Path) -> io::Result<File> {
     let file = lock_file(path)?;
     file.lock_shared()?;

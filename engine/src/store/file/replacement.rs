@@ -1,8 +1,8 @@
 //! Replaces the database of a store. A process that is killed at any moment leaves the old database or the new one.
 //!
-//! The new database is built in a scratch directory inside the home, while `open.lock` is held. One rename of this directory to
-//! [`Home::replacement`] commits the change. From then on, each process that opens the store first finishes the move, and each
-//! process that has the store open follows before it writes.
+//! The new database is built in a scratch directory inside the home directory, while `open.lock` is held. One rename of
+//! this directory to [`Home::replacement`] commits the change. From then on, each process that opens the store first
+//! finishes the move, and each process that has the store open follows before it writes.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,13 +13,14 @@ use super::identity::FileId;
 use super::private;
 use super::scratch::Scratch;
 
-/// The file in the directory that names where the files of before go.
+/// The file in the directory that says where the previous files go.
 const ASIDE: &str = "aside";
-/// What a database of SQLite consists of, as endings of its name. The database itself is first: without it nobody takes what
-/// stands beside it for its log.
+/// The files of an SQLite database, as suffixes of its name. The database itself is moved first, because without it no
+/// program uses the other files.
 const PARTS: [&str; 4] = ["", "-wal", "-shm", "-journal"];
 
-/// The directory in which a new database is built. Dropping it removes the directory, unless the database was put in place.
+/// The directory in which a new database is built. Dropping it removes the directory, unless the database was put in
+/// place.
 pub(crate) struct Replacement {
     home: Home,
     scratch: Scratch,
@@ -27,7 +28,7 @@ pub(crate) struct Replacement {
 }
 
 impl Replacement {
-    /// Begins one. Until it ends nobody else makes, migrates or replaces the store.
+    /// Begins a replacement. Until it ends, no other process creates, migrates or replaces the store.
     pub(crate) fn begin(home: &Home) -> Result<Self, StoreError> {
         let lock = lock(home)?;
         finish_locked(home)?;
@@ -35,19 +36,19 @@ impl Replacement {
         Ok(Self { home: home.clone(), scratch, lock })
     }
 
-    /// Where the new database is made.
+    /// The home directory of the new database.
     pub(crate) fn home(&self) -> Home {
         Home::new(self.scratch.path())
     }
 
-    /// Puts the new database, which nobody may have open, in place. Gives the directory where the files of before are;
-    /// `None` where there were none.
+    /// Moves the new database, which must be closed, into place. Returns the directory with the previous files; `None`
+    /// if there were none.
     pub(crate) fn put_in_place(self, stamp: &str) -> Result<Option<PathBuf>, StoreError> {
         let made = self.home();
         if made.write_ahead_log().exists() {
             return Err(StoreError::Busy { path: made.database() });
         }
-        // A clock may show one time twice.
+        // The clock may show the same time twice.
         let aside = private::free_name(|again| self.home.set_aside(&format!("{stamp}{again}")));
         let aside = aside.ok_or_else(|| StoreError::Busy { path: self.home.dir().to_path_buf() })?;
         let name = aside.file_name().unwrap_or_default().as_encoded_bytes();
@@ -84,7 +85,7 @@ pub(crate) fn finish_locked(home: &Home) -> Result<(), StoreError> {
         let path = path.to_path_buf();
         move |source| StoreError::File { path, source }
     };
-    // Once the new database is in place, what has its name is no file of before.
+    // After the new database is in place, the file with its name no longer belongs to the old one.
     if new.database().try_exists().map_err(failed(&new.database()))? {
         let named = new.dir().join(ASIDE);
         let name = fs::read_to_string(&named).map_err(failed(&named))?;
@@ -94,7 +95,7 @@ pub(crate) fn finish_locked(home: &Home) -> Result<(), StoreError> {
                 private::make_private_dir(&aside).map_err(failed(&aside))?;
                 let to = aside.join(part.file_name().unwrap_or_default());
                 match fs::rename(&part, &to) {
-                    // The process that closed the old database last removed its log.
+                    // The last process that closed the old database deleted its log.
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                     moved => moved.map_err(failed(&part))?,
                 }
@@ -107,7 +108,7 @@ pub(crate) fn finish_locked(home: &Home) -> Result<(), StoreError> {
     fs::remove_dir_all(new.dir()).map_err(failed(new.dir()))
 }
 
-/// True while the database of this identity is the store's.
+/// True while this database is the store's.
 pub(crate) fn is_in_place(home: &Home, file: FileId) -> bool {
     FileId::of(&home.database()) == Some(file) && !home.replacement().exists()
 }
@@ -129,7 +130,7 @@ mod tests {
         Store::open(config_at(home)).unwrap()
     }
 
-    /// A home with one memory, and a new database with another one that is ready to take its place.
+    /// A home directory with one memory, and a new database with another one that is ready to replace it.
     fn ready() -> (tempfile::TempDir, Home, Replacement) {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("h"));

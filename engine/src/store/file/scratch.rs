@@ -1,4 +1,4 @@
-//! Directories that hold a copy for a while. What a killed process left of them is removed by the next one.
+//! Directories for temporary copies. Those of killed processes are deleted by the next process.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,14 +10,14 @@ use tempfile::TempDir;
 use super::home::Home;
 use super::private::{self, SCRATCH};
 
-/// In the directory, and locked as long as its process needs it.
+/// A file in the directory that is locked while its process needs it.
 const HELD: &str = "held";
-/// What nobody holds, or could hold, is removed after this time.
+/// Directories that are not or cannot be locked are deleted after this time.
 const LEFT: Duration = Duration::from_hours(1);
 
-/// A directory for a copy; it goes with this value.
+/// A directory for a copy. It is deleted when this value is dropped.
 pub(crate) struct Scratch {
-    // Let go of before the directory is removed. Some file systems have no locks.
+    // Released before the directory is deleted. Some file systems have no locks.
     held: Option<File>,
     dir: TempDir,
 }
@@ -28,7 +28,7 @@ impl Scratch {
         Ok(Self { held: private::lock(&dir.path().join(HELD)).ok(), dir })
     }
 
-    /// Lets the directory stay, for its maker to move it. It is in use as long as the file is held.
+    /// Keeps the directory, so that the caller can move it. It is in use as long as the file is held.
     pub(crate) fn keep(self) -> (Option<File>, PathBuf) {
         (self.held, self.dir.keep())
     }
@@ -38,7 +38,7 @@ impl Scratch {
     }
 }
 
-/// Removes what killed processes left in a home: copies, and files that were being written.
+/// Deletes copies and unfinished files of killed processes from a home directory.
 pub(crate) fn sweep(home: &Home) {
     sweep_in(home.dir());
     sweep_in(&home.backups());
@@ -64,7 +64,7 @@ fn sweep_in(place: &Path) {
             _ => Ok(()),
         };
         if let Err(error) = removed {
-            tracing::debug!(%error, "what was left cannot be removed");
+            tracing::debug!(%error, "leftovers cannot be removed");
         }
     }
 }

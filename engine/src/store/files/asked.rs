@@ -1,4 +1,4 @@
-//! What is known of files: asked by path, by name, by folder, and by what waits to be written to disk.
+//! Queries about files: by path, by name, by folder, and the files that must be written to disk.
 
 use rusqlite::{Connection, Row, params};
 use xxhash_rust::xxh3::xxh3_64;
@@ -14,24 +14,24 @@ use crate::store::rows::memory as row;
 /// A file as it was last read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRow {
-    /// Where.
+    /// Its path.
     pub path: FilePath,
-    /// The memory that stands for it.
+    /// The memory of the file.
     pub id: MemoryUuid,
-    /// What it was.
+    /// Its state.
     pub stamp: FileStamp,
-    /// True where the memory holds the text as it is on disk.
+    /// True if the memory contains the complete text of the file.
     pub is_kept: bool,
 }
 
-/// What a file says of itself.
+/// The metadata of a note.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NoteRow {
     /// The file.
     pub file: FileRow,
     /// Its title.
     pub title: String,
-    /// What kind of note it is.
+    /// Its type.
     pub kind: String,
     /// Its permalink.
     pub permalink: String,
@@ -39,50 +39,50 @@ pub struct NoteRow {
     pub tags: Vec<String>,
     /// The rest of its front matter.
     pub fields: serde_json::Value,
-    /// Why its front matter cannot be read.
+    /// The error in its front matter.
     pub problem: Option<String>,
 }
 
-/// Where a part stands in its file.
+/// The position of a part in its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartRow {
-    /// The memory.
+    /// The memory of the part.
     pub id: MemoryUuid,
-    /// What stands for the file.
+    /// The memory of the file.
     pub file: MemoryUuid,
     /// True for an observation.
     pub is_observation: bool,
-    /// Its category as it is written.
+    /// Its category as written.
     pub category: Option<String>,
-    /// What stands in parentheses at its end.
+    /// The text in parentheses at its end.
     pub context: Option<String>,
-    /// Its text, in bytes of the file.
+    /// Its text, as a byte range of the file.
     pub span: std::ops::Range<usize>,
     /// Its lines, from 1.
     pub lines: (u32, u32),
 }
 
-/// What a file says of another.
+/// A relation of a file to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RelationRow {
-    /// What stands for the file that says it.
+    /// The memory of the file with the relation.
     pub source: MemoryUuid,
-    /// What the other is to it.
+    /// Its type.
     pub kind: String,
-    /// The other, as it is written.
+    /// The name of the other file, as written.
     pub name: String,
-    /// What stands for the other, where it is there.
+    /// The memory of the other file, if it exists.
     pub target: Option<MemoryUuid>,
-    /// What stands in parentheses behind it.
+    /// The text in parentheses after it.
     pub context: Option<String>,
     /// The line, from 1.
     pub line: u32,
 }
 
-/// A file whose memory was changed elsewhere than in the file: it is to be written, or removed.
+/// A file whose memory was changed outside of the file. The file must be written or deleted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pending {
-    /// The memory that stands for it, as it is now.
+    /// The present memory of the file.
     pub memory: Memory,
     /// The file as it was last read, if it was.
     pub on_disk: Option<FileRow>,
@@ -91,8 +91,7 @@ pub struct Pending {
 const FILE: &str = "files.path, files.memory, files.size, files.modified, files.inode, files.hash, files.kept";
 const NOTE: &str = "files.title, files.kind, files.permalink, files.tags, files.fields, files.problem";
 
-/// Files whose memories were changed elsewhere, in folders that may be written. Those that were changed come first, whatever
-/// SQLite thinks of their number.
+/// Files in writable folders whose memories were changed elsewhere. The join order is fixed, whatever SQLite estimates.
 const PENDING: &str = "FROM changed_files CROSS JOIN memories ON memories.id = changed_files.memory
     LEFT JOIN files ON files.memory = memories.id
     WHERE whole = 1 AND purged = 0 AND shared_by IS NULL
@@ -100,25 +99,25 @@ const PENDING: &str = "FROM changed_files CROSS JOIN memories ON memories.id = c
         AND EXISTS (SELECT 1 FROM folders WHERE writable = 1
                     AND substr(memories.file, 1, length(name) + 2) = '/' || name || '/')";
 
-/// Files whose memories were removed for good.
+/// Files whose memories were permanently deleted.
 const PURGED: &str = "FROM changed_files CROSS JOIN memories ON memories.id = changed_files.memory
     JOIN files ON files.memory = memories.id WHERE purged <> 0";
 
 impl Store {
-    /// The files of a folder, by path.
+    /// The files of a folder, sorted by path.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn files_in(&self, folder: &str) -> Result<Vec<FileRow>, StoreError> {
         self.files_below(folder, "")
     }
 
-    /// The files of a folder whose path in it begins with `inside`, by path.
+    /// The files of a folder whose inner path begins with `inside`, sorted by path.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn files_below(&self, folder: &str, inside: &str) -> Result<Vec<FileRow>, StoreError> {
-        // As a range, which the index of paths answers.
+        // As a range, so that the index of paths is used.
         let from = format!("/{folder}/{inside}");
         let sql = format!("SELECT {FILE} FROM files WHERE path >= ?1 AND path < ?2 ORDER BY path");
         let until = format!("{from}\u{10ffff}");
@@ -128,33 +127,33 @@ impl Store {
     /// A file by its path.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn file_at(&self, path: &FilePath) -> Result<Option<FileRow>, StoreError> {
         let sql = format!("SELECT {FILE} FROM files WHERE path = ?1");
         self.maybe(&sql, [path.as_str()], file)
     }
 
-    /// The memory that stands for a file, or stood for it last; `None` where there never was one.
+    /// The present or last memory of a file; `None` if there never was one.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn file_standing(&self, path: &FilePath) -> Result<Option<MemoryUuid>, StoreError> {
         standing_for(&self.connection, path).map_err(|error| self.failed(error))
     }
 
-    /// What a file says of itself, by the memory that stands for it.
+    /// The metadata of a note, by the memory of its file.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn note_of(&self, id: MemoryUuid) -> Result<Option<NoteRow>, StoreError> {
         let sql = format!("SELECT {FILE}, {NOTE} FROM files WHERE memory = ?1");
         self.maybe(&sql, [id], note)
     }
 
-    /// What the files of a folder, or of all, say of themselves; the one that was changed last first.
+    /// The metadata of all notes, or of a folder's; the last changed first.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn notes(&self, folder: Option<&str>) -> Result<Vec<NoteRow>, StoreError> {
         let sql = format!(
             "SELECT {FILE}, {NOTE} FROM files WHERE ?1 IS NULL OR substr(path, 1, length(?1)) = ?1
@@ -164,10 +163,10 @@ impl Store {
         self.all(&sql, [prefix], note)
     }
 
-    /// Notes that a name may mean, as it is compared loosely.
+    /// Notes that a normalised name may mean.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn notes_named(&self, key: &str) -> Result<Vec<NoteRow>, StoreError> {
         let sql = format!(
             "SELECT {FILE}, {NOTE} FROM names JOIN files ON files.memory = names.memory WHERE names.key = ?1
@@ -176,30 +175,30 @@ impl Store {
         self.all(&sql, [key], note)
     }
 
-    /// The parts of a file, in their order.
+    /// The parts of a file, in order.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn parts_of(&self, file: MemoryUuid) -> Result<Vec<PartRow>, StoreError> {
         let sql = "SELECT memory, file, kind, category, context, begins, ends, first_line, last_line FROM parts
                    WHERE file = ?1 AND n >= 0 ORDER BY n";
         self.all(sql, [file], part)
     }
 
-    /// Where a memory stands in a file; `None` for one that does not.
+    /// The position of a memory in a file; `None` if it is not in one.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn part(&self, memory: MemoryUuid) -> Result<Option<PartRow>, StoreError> {
         let sql = "SELECT memory, file, kind, category, context, begins, ends, first_line, last_line FROM parts
                    WHERE memory = ?1 AND n >= 0";
         self.maybe(sql, [memory], part)
     }
 
-    /// What a file says of others, and what others say of it.
+    /// Relations from and to a file.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn relations_of(&self, file: MemoryUuid) -> Result<Vec<RelationRow>, StoreError> {
         let sql = "SELECT source, type, name, target, context, line FROM relations WHERE source = ?1 OR target = ?1
                    ORDER BY source, line, type, key";
@@ -215,10 +214,10 @@ impl Store {
         })
     }
 
-    /// Files whose memories were changed elsewhere: by a team server, by bringing one back, by settling a conflict.
+    /// Files whose memories were changed elsewhere: by sync, by restoring, or by resolving a conflict.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn pending_files(&self) -> Result<Vec<Pending>, StoreError> {
         let read = || -> rusqlite::Result<Vec<Pending>> {
             let sql = format!("SELECT memories.id, {FILE} {PENDING} ORDER BY deleted IS NULL, rev");
@@ -239,18 +238,18 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 
-    /// Files that are known as they were on disk, and whose memories were removed for good: they are to go from there too.
+    /// Files on disk whose memories were permanently deleted. They must be deleted from disk too.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn purged_files(&self) -> Result<Vec<FileRow>, StoreError> {
         self.all(&format!("SELECT {FILE} {PURGED} ORDER BY path"), [], file)
     }
 
-    /// Lets go of what was known of a file whose memory was removed for good: it is removed on disk too, or another one now.
+    /// Forgets a file whose memory was permanently deleted, after it was deleted or replaced on disk.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn forget_purged_file(&mut self, path: &FilePath) -> Result<(), StoreError> {
         self.write(|change| {
             let sql = "DELETE FROM files WHERE path = ?1 AND memory IN (SELECT id FROM memories WHERE purged <> 0)";
@@ -259,10 +258,10 @@ impl Store {
         })
     }
 
-    /// True when files came from elsewhere for a folder that is not known here.
+    /// True if files from other machines belong to a folder that does not exist here.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn has_files_for(&self, folder: &str) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM memories WHERE file >= ?1 AND file < ?2 AND whole = 1 AND purged = 0
                        AND deleted IS NULL AND shared_by IS NULL)";
@@ -270,19 +269,19 @@ impl Store {
         self.one(sql, [from, until], |row| row.get(0))
     }
 
-    /// True where files are known.
+    /// True if any files are indexed.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn knows_files(&self) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM files) OR EXISTS (SELECT 1 FROM directories)";
         self.one(sql, [], |row| row.get(0))
     }
 
-    /// What a file said when its bytes had this hash, as far as the history of its memory knows.
+    /// The text of a file with this hash, if the history of its memory has it.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn text_of_file_at(&self, memory: &Memory, hash: u64) -> Result<Option<String>, StoreError> {
         let is_it = |content: &str| xxh3_64(file_of_content(content).as_bytes()) == hash;
         if is_it(&memory.content) {
@@ -292,17 +291,17 @@ impl Store {
         Ok(before.into_iter().rev().map(|before| before.content).find(|content| is_it(content)))
     }
 
-    /// True when a file's memory was changed elsewhere than in the file.
+    /// True if the memory of a file was changed elsewhere.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn has_pending_files(&self) -> Result<bool, StoreError> {
         let sql = format!("SELECT EXISTS (SELECT 1 {PENDING}) OR EXISTS (SELECT 1 {PURGED})");
         self.one(&sql, params![], |row| row.get(0))
     }
 }
 
-/// The memory that stands for a file, or stood for it last.
+/// The present or last memory of a file.
 pub(super) fn standing_for(connection: &Connection, path: &FilePath) -> rusqlite::Result<Option<MemoryUuid>> {
     let sql = "SELECT id FROM memories WHERE file = ?1 AND whole = 1 AND purged = 0 AND shared_by IS NULL
                ORDER BY deleted IS NOT NULL, rev DESC LIMIT 1";

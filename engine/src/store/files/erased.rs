@@ -1,6 +1,6 @@
-//! Parts of files that are removed for good: also from what is known of how their file was.
+//! Erases permanently deleted parts from the history of their file.
 //!
-//! What is known of files and cannot be true: found by the doctor, and put right.
+//! Also the doctor's check and repair of the file index.
 
 use std::collections::BTreeSet;
 
@@ -21,10 +21,11 @@ use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::store::rows::memory as row;
 
 impl Store {
-    /// Removes parts for good whose lines were taken out of their file: also from what is known of how the file was.
+    /// Deletes parts permanently whose lines were removed from their file, and erases them from the history of the
+    /// file.
     ///
     /// # Errors
-    /// When one does not exist, is no part, or still stands in its file: none is removed then.
+    /// If one does not exist, is not a part, or is still in its file. Then none is deleted.
     pub fn purge_parts(&mut self, parts: &[MemoryRef], actor: &Actor) -> Result<Vec<Forgotten>, StoreError> {
         self.fold_questions()?;
         let said = self.said_by(parts)?;
@@ -35,11 +36,11 @@ impl Store {
         Ok(forgotten)
     }
 
-    /// What stood for the files below a directory that is not there any more: those that were deleted with the last of
-    /// them. What was deleted before is not in the directory that went.
+    /// The memories of the files below a deleted directory: those that were deleted together with its last file.
+    /// Earlier deleted files did not belong to it any more.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn files_deleted_below(&self, directory: &FilePath) -> Result<Vec<MemoryUuid>, StoreError> {
         let sql = "SELECT id, max(deleted) OVER () AS last, deleted FROM memories
                    WHERE file >= ?1 AND file < ?2 AND whole = 1 AND purged = 0 AND shared_by IS NULL
@@ -48,10 +49,10 @@ impl Store {
         self.all(&format!("SELECT id FROM ({sql}) WHERE deleted = last"), [from, until], |row| row.get(0))
     }
 
-    /// A memory as a change of it would tell of it.
+    /// A memory in the form that changes return.
     ///
     /// # Errors
-    /// When there is no such memory.
+    /// If there is no such memory.
     pub fn stored(&self, reference: MemoryRef) -> Result<Stored, StoreError> {
         let found = row::find_known(&self.connection, reference).map_err(|error| self.failed(error))?;
         let known = found.ok_or(StoreError::NotFound(reference))?;
@@ -59,10 +60,10 @@ impl Store {
         Ok(Stored { memory: known.memory, tokens, existed: true, kept: Vec::new(), aside: Vec::new() })
     }
 
-    /// The memory that stands for the file in which a part stands, or stood.
+    /// The memory of the file that contains or contained a part.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn file_of_part(&self, part: MemoryUuid) -> Result<Option<MemoryUuid>, StoreError> {
         file_of(&self.connection, part).map_err(|error| self.failed(error))
     }
@@ -81,10 +82,14 @@ fn purge_part(
 ) -> Result<Forgotten, StoreError> {
     let memory = change.existing(reference)?;
     if !memory.is_part_of_file() {
-        return Err(StoreError::Conflict { memory: reference, problem: "is no part of a file" });
+        return Err(StoreError::Conflict { memory: reference, problem: "is not a section of a file" });
     }
     if memory.deleted.is_none() {
-        return Err(StoreError::Conflict { memory: reference, problem: "still stands in its file: it is there twice" });
+        return Err(StoreError::Conflict {
+            memory: reference,
+            problem: "is still in its file, so it would exist \
+            twice",
+        });
     }
     if let Some(file) = file_of(change.tx, memory.id)? {
         empty_history(change, file, said)?;
@@ -94,13 +99,13 @@ fn purge_part(
     Ok(Forgotten { id: memory.id, short_id: memory.short_id, again: false })
 }
 
-/// What a file said before any of its changes, where that holds a text.
+/// Erases earlier versions of a file that contain a text.
 fn empty_history(change: &Change<'_>, file: MemoryUuid, said: &[String]) -> Result<(), StoreError> {
     let revs: Vec<u64> = {
         change.tx.all("SELECT rev FROM history WHERE memory = ?1 AND before IS NOT NULL", [file], |row| row.get(0))?
     };
     for rev in revs {
-        // What cannot be read might hold it.
+        // An unreadable version may contain it.
         let holds = history::before(change.tx, file, rev)?
             .is_none_or(|before| said.iter().any(|text| before.content.contains(text.trim())));
         if holds {
@@ -110,7 +115,7 @@ fn empty_history(change: &Change<'_>, file: MemoryUuid, said: &[String]) -> Resu
     Ok(())
 }
 
-/// Secrets whose places stood in a part are the file's: those that it names nowhere else go with the part.
+/// Deletes secrets of a file whose names occurred only in the deleted part.
 fn forget_secrets(change: &Change<'_>, file: MemoryUuid, part: &Memory) -> Result<(), StoreError> {
     let whole = row::find(change.tx, MemoryRef::Id(file))?;
     let text = whole.map(|whole| whole.content).unwrap_or_default();
@@ -125,19 +130,19 @@ fn forget_secrets(change: &Change<'_>, file: MemoryUuid, part: &Memory) -> Resul
     Ok(())
 }
 
-/// Of a memory that stands for no file that is known.
+/// Of a memory whose file is not indexed.
 const OF_NO_FILE: &str = "NOT IN (SELECT memory FROM files)";
 
-/// Parts that stand in no file that is known.
+/// Parts of files that are not indexed.
 const PARTS_ASTRAY: &str = "FROM memories WHERE file IS NOT NULL AND whole = 0 AND deleted IS NULL AND purged = 0
     AND shared_by IS NULL
     AND id NOT IN (SELECT memory FROM parts WHERE n >= 0 AND file IN (SELECT memory FROM files))";
 
 impl Store {
-    /// Has files read again by the next look, whatever they look like, and what they say written again.
+    /// Makes the next scan read files again, whatever their state, and rewrite their memories.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn mistrust_files(&mut self, paths: &[FilePath]) -> Result<(), StoreError> {
         self.write(|change| {
             for path in paths {
@@ -150,19 +155,19 @@ impl Store {
         })
     }
 
-    /// How many parts the files that are known have.
+    /// The number of parts of all indexed files.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn count_parts(&self) -> Result<usize, StoreError> {
         let sql = "SELECT COUNT(*) FROM parts WHERE n >= 0 AND file IN (SELECT memory FROM files)";
         self.one(sql, [], |row| row.get(0))
     }
 
-    /// Rows that stand for nothing: parts of files that are not known, and relations that lead to such files.
+    /// The numbers of orphaned rows: parts of files that are not indexed, and relations to such files.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn files_astray(&self) -> Result<(u64, u64), StoreError> {
         let sql = format!(
             "SELECT (SELECT COUNT(*) {PARTS_ASTRAY}), (SELECT COUNT(*) FROM relations WHERE source {OF_NO_FILE}
@@ -171,10 +176,10 @@ impl Store {
         self.one(&sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
-    /// Takes what stands for nothing out of recall, and gives the files that it came from, where that is known.
+    /// Deletes orphaned rows, and returns their files, if known.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn drop_astray(&mut self, actor: &Actor) -> Result<Vec<FilePath>, StoreError> {
         self.write(|change| {
             let mut statement = change.tx.prepare(&format!("SELECT id {PARTS_ASTRAY}"))?;

@@ -1,6 +1,6 @@
-//! Folders: directories on this machine whose texts are known.
+//! Indexed folders of this machine.
 //!
-//! A file as it was read, as it is known, and as it is to be known.
+//! Also the states of a file: as read, as indexed, and as it is to be indexed.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,23 +18,23 @@ use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
-/// The folder that is always there: the one that the memory tool sees.
+/// The folder that always exists: that of the memory tool.
 pub const MEMORIES: &str = "memories";
 
-/// A directory on this machine whose texts are known.
+/// An indexed directory of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
-    /// Its name: what the paths of its files begin with.
+    /// Its name, with which the paths of its files begin.
     pub name: String,
-    /// Where it lies.
+    /// The directory.
     pub dir: PathBuf,
-    /// Where what its files say belongs.
+    /// The scope of its files.
     pub scope: Scope,
-    /// How far what somebody writes there by hand is believed.
+    /// The trust of texts that somebody writes there by hand.
     pub trust: Trust,
-    /// True where its files may be changed.
+    /// True if its files may be changed.
     pub is_writable: bool,
-    /// True where a team server is told of its files.
+    /// True if its files are synced.
     pub is_told: bool,
     /// Device and inode of the directory when it was last read.
     pub identity: Option<(u64, u64)>,
@@ -43,7 +43,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// The folder that is always there, as it is known from the beginning.
+    /// The folder that always exists, with its defaults.
     pub fn memories(dir: PathBuf) -> Self {
         Self {
             name: MEMORIES.to_owned(),
@@ -61,23 +61,23 @@ impl Folder {
 const COLUMNS: &str = "name, dir, scope, trust, writable, told, device, inode, away";
 
 impl Store {
-    /// The folders, by name.
+    /// The folders, sorted by name.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn folders(&self) -> Result<Vec<Folder>, StoreError> {
         let mut folders = self.all(&format!("SELECT {COLUMNS} FROM folders ORDER BY name"), [], folder)?;
-        // It lies in the home, wherever somebody moved that to.
+        // It is in the home directory, even if that was moved.
         if let Some(own) = folders.iter_mut().find(|folder| folder.name == MEMORIES) {
             own.dir = self.home.memories();
         }
         Ok(folders)
     }
 
-    /// Adds a folder, or changes what is known of it.
+    /// Adds or updates a folder.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn put_folder(&mut self, folder: &Folder) -> Result<(), StoreError> {
         self.write(|change| {
             let sql = "SELECT told FROM folders WHERE name = ?1";
@@ -106,20 +106,20 @@ impl Store {
         })
     }
 
-    /// What the directories of a folder looked like when their files were last compared.
+    /// The digests of a folder's directories when their files were last compared.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn digests(&self, folder: &str) -> Result<BTreeMap<String, u64>, StoreError> {
         let sql = "SELECT path, digest FROM directories WHERE folder = ?1";
         let found = self.all(sql, [folder], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned())))?;
         Ok(found.into_iter().collect())
     }
 
-    /// Notes what directories of a folder look like now; `None` for one that is to be compared again, or is gone.
+    /// Records the digests of a folder's directories; `None` for one that must be compared again or is gone.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn note_digests(&mut self, folder: &str, digests: &[(String, Option<u64>)]) -> Result<(), StoreError> {
         if digests.is_empty() {
             return Ok(());
@@ -141,17 +141,17 @@ impl Store {
     }
 }
 
-/// Takes a folder away; its files must have been taken out of the index before.
+/// Removes a folder, whose files must have been removed before.
 pub(super) fn drop_folder(change: &Change<'_>, name: &str) -> Result<(), StoreError> {
     change.tx.execute("DELETE FROM folders WHERE name = ?1", [name])?;
     change.tx.execute("DELETE FROM directories WHERE folder = ?1", [name])?;
     Ok(())
 }
 
-/// What the directory of a file looked like is not known any more: something in it was written otherwise than by looking.
+/// Invalidates the digest of a file's directory after a change that was not found by a scan.
 pub(super) fn doubt_directory(change: &Change<'_>, path: &FilePath) -> Result<(), StoreError> {
     let directory = path.inside().rsplit_once('/').map_or("", |(directory, _)| directory);
-    // It stays known: where it goes as a whole, its files are missed.
+    // The directory stays recorded, so that its files are missed if it disappears.
     let sql = "INSERT OR REPLACE INTO directories (folder, path, digest) VALUES (?1, ?2, 0)";
     change.tx.run(sql, [path.folder(), directory])?;
     Ok(())
@@ -173,85 +173,85 @@ fn folder(row: &Row<'_>) -> rusqlite::Result<Folder> {
     })
 }
 
-/// What tells whether a file is as it was.
+/// The data that shows whether a file has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStamp {
     /// Bytes.
     pub size: u64,
     /// When it was last changed, in nanoseconds since 1970.
     pub modified: i64,
-    /// Its inode, 0 where there is none.
+    /// Its inode, 0 if there is none.
     pub inode: u64,
-    /// Of its bytes.
+    /// The hash of its bytes.
     pub hash: u64,
 }
 
-/// A file that was changed less long ago than this may change again under the same stamp.
+/// A file that changed more recently than this may change again with the same stamp.
 const TICK_NANOS: i64 = 100_000_000;
-/// The same where a file system counts in whole seconds, or in two.
+/// The same for file systems with a precision of one or two seconds.
 const SLOW_TICK_NANOS: i64 = 2_100_000_000;
 const SECOND_NANOS: i64 = 1_000_000_000;
 
-/// True when a file that was last changed then, in nanoseconds, will have another stamp when it changes again.
+/// True if a file with this time of change, in nanoseconds, would get another stamp at its next change.
 pub fn is_settled(modified: i64, now: Timestamp) -> bool {
     let tick = if modified % SECOND_NANOS == 0 { SLOW_TICK_NANOS } else { TICK_NANOS };
-    // A time to come is as good as one that is over: the clock was set, or another machine wrote it.
+    // A time in the future counts like one in the past: the clock was changed, or another machine wrote it.
     (now.as_micros().saturating_mul(1_000).saturating_sub(modified)).abs() > tick
 }
 
 impl FileStamp {
-    /// When it was changed, as it is noted: a file that may change again under the same stamp is noted as another, so that
-    /// the next look reads it.
+    /// The recorded time of change. A file that may change again with the same stamp gets another value, so that the
+    /// next scan reads it.
     pub(super) fn noted_time(&self, now: Timestamp) -> i64 {
         if is_settled(self.modified, now) { self.modified } else { self.modified - 1 }
     }
 }
 
-/// A file as it was read.
+/// A file as read.
 #[derive(Debug, Clone)]
 pub struct SeenFile {
-    /// Where.
+    /// Its path.
     pub path: FilePath,
-    /// What it was when it was read.
+    /// Its stamp when it was read.
     pub stamp: FileStamp,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
-/// What is about to be written to a file.
+/// A file that is about to be written.
 #[derive(Debug, Clone)]
 pub struct Intent {
-    /// Where.
+    /// Its path.
     pub path: FilePath,
-    /// Of the bytes that it will have.
+    /// The hash of its future bytes.
     pub hash: u64,
-    /// The memory that stands for it, or is to.
+    /// The memory of the file.
     pub memory: MemoryUuid,
-    /// What was taken out of what is written, sealed for that memory.
+    /// Secrets removed from the text, encrypted for that memory.
     pub secrets: Vec<Secret>,
 }
 
-/// What became of a file.
+/// The result for a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TakenFile {
-    /// Where.
+    /// Its path.
     pub path: FilePath,
-    /// The memory that stands for it.
+    /// The memory of the file.
     pub id: MemoryUuid,
-    /// Its number.
+    /// Its ID.
     pub short_id: ShortId,
-    /// Parts that are new, changed, gone.
+    /// New, changed and removed parts.
     pub parts: (usize, usize, usize),
 }
 
-/// Who wrote what a file has now.
+/// The author of a file's present text.
 #[derive(Debug, Clone)]
 pub(super) struct Writer {
     pub(super) actor: Actor,
     pub(super) memory: MemoryUuid,
 }
 
-/// A part that was there, and where it stood.
+/// An earlier part and its position.
 #[derive(Debug, Clone)]
 pub(super) struct PartBefore {
     pub(super) known: Known,
@@ -264,7 +264,7 @@ impl PartBefore {
     }
 }
 
-/// What the store knew of a file.
+/// The indexed state of a file.
 pub(super) struct Before {
     pub(super) folder: Folder,
     pub(super) hash: Option<u64>,
@@ -274,16 +274,16 @@ pub(super) struct Before {
     pub(super) writer: Option<Writer>,
 }
 
-/// What is to be written for a file.
+/// The new state of a file.
 pub(super) struct Made {
     pub(super) note: Note,
     pub(super) whole: Composed,
-    /// With what it was before: a part that was there, or one that had been.
+    /// Each part with its earlier version, also of a restored one.
     pub(super) parts: Vec<(Option<Known>, Composed)>,
     pub(super) removed: Vec<Known>,
-    /// True where the memory holds the text as it is on disk.
+    /// True if the memory contains the complete text of the file.
     pub(super) is_kept: bool,
-    /// True where the note tells of the memory that it was written from.
+    /// True if the note contains data of an exported memory.
     pub(super) tells_memory: bool,
     pub(super) actor: Actor,
 }

@@ -1,4 +1,4 @@
-//! Notes and memories as one graph: what a name means, what stands around a memory, and what the files are at a glance.
+//! Notes and memories as one graph: resolving names, links around a memory, and an overview of files.
 
 use std::collections::BTreeMap;
 
@@ -11,43 +11,43 @@ use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::Ask as _;
 
-/// What a name means among files.
+/// The result of resolving a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Meant {
-    /// This one.
+    /// One file.
     One(MemoryUuid),
-    /// Several, in order of their paths.
+    /// Several files, sorted by path.
     Several(Vec<MemoryUuid>),
     /// None.
     Nothing,
 }
 
-/// Whether the nearest of several is good enough.
+/// Whether the nearest of several files may be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strictness {
-    /// It is: a link is followed.
+    /// Yes, for following a link.
     Nearest,
-    /// It is not: whoever asks is told of all.
+    /// No, the caller gets all.
     OnlyOne,
 }
 
-/// A link between two memories, each as it stands in the graph: a part of a file as its file.
+/// A link between two memories in the graph. A part of a file is represented by its file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
-    /// The memory that carries it.
+    /// The memory with the link.
     pub source: MemoryUuid,
-    /// What that is to the other.
+    /// Its type.
     pub kind: LinkKind,
-    /// The other.
+    /// The other memory.
     pub target: MemoryUuid,
 }
 
 impl Store {
-    /// What a name means among the files of some folders, or of all where none is named; `from` is the file in which it
-    /// stands.
+    /// Resolves a name among the files of some folders, or of all if none is given. `from` is the file that contains
+    /// the name.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn note_called(
         &self,
         name: &str,
@@ -67,10 +67,10 @@ impl Store {
         })
     }
 
-    /// The files in which memories stand, of those that stand in one.
+    /// The files that contain these memories.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn files_of_parts(&self, parts: &[ShortId]) -> Result<BTreeMap<ShortId, MemoryUuid>, StoreError> {
         let sql = "SELECT parts.file FROM memories JOIN parts ON parts.memory = memories.id
                    WHERE short_id = ?1 AND n >= 0 AND deleted IS NULL";
@@ -85,10 +85,10 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 
-    /// Links from and to a memory and, where it stands for a file, its parts; those to what is gone are left out.
+    /// Links from and to a memory, and the parts of its file. Links to deleted memories are left out.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn links_around(&self, memory: MemoryUuid) -> Result<Vec<Edge>, StoreError> {
         let sql = "WITH here (id) AS (SELECT ?1 UNION ALL SELECT memory FROM parts WHERE file = ?1 AND n >= 0)
                    SELECT ifnull((SELECT file FROM parts WHERE memory = source AND n >= 0), source), links.type,
@@ -106,10 +106,10 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 
-    /// The names under which files are found, as they are compared loosely.
+    /// The normalised names of files.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn names_of_notes(&self) -> Result<BTreeMap<MemoryUuid, Vec<String>>, StoreError> {
         let read = || -> rusqlite::Result<BTreeMap<MemoryUuid, Vec<String>>> {
             let mut statement = self.connection.prepare_cached("SELECT memory, key FROM names ORDER BY memory, key")?;

@@ -1,5 +1,5 @@
-//! Files that recall knows: the folders they lie in, what each says as memories, and what they say of one another. The
-//! files themselves are read and written by whoever has an ID on their folder; here they are texts with a path.
+//! Indexed files: their folders, the memories of their parts, and their relations. Other modules read and write the
+//! files themselves; here they are texts with a path.
 
 pub(crate) mod asked;
 pub(crate) mod erased;

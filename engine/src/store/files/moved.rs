@@ -1,4 +1,4 @@
-//! Files that went: to another name, or away.
+//! Renamed and deleted files.
 
 use rusqlite::{OptionalExtension, params};
 use tessera_markdown::permalink;
@@ -22,33 +22,33 @@ use crate::store::rows::memory as row;
 use crate::text::O200k;
 
 impl Store {
-    /// Notes that files are under other names now. What stands for them and their parts stay who they are. A file that
-    /// nothing is known of is left.
+    /// Records that files were renamed. Their memories and parts keep their UUIDs. Files that are not indexed are
+    /// ignored.
     ///
     /// # Errors
-    /// When the store cannot be written: none is noted then.
+    /// If the store cannot be written. Then nothing is recorded.
     pub fn move_files(&mut self, moves: &[(FilePath, FilePath)], actor: &Actor) -> Result<(), StoreError> {
         self.write(|change| moves.iter().try_for_each(|(from, to)| move_file(change, from, to, actor)))?;
         self.maintain();
         Ok(())
     }
 
-    /// Notes that files are not there any more: they and their parts go out of recall, and can be brought back. Gives those
-    /// that were known.
+    /// Records that files were deleted: they and their parts are deleted and can be restored. Returns those that were
+    /// indexed.
     ///
     /// # Errors
-    /// When the store cannot be written: none is noted then.
+    /// If the store cannot be written. Then nothing is recorded.
     pub fn files_gone(&mut self, paths: &[FilePath], actor: &Actor) -> Result<Vec<MemoryUuid>, StoreError> {
         let gone = self.write(|change| remove_all(change, paths, actor))?;
         self.maintain();
         Ok(gone)
     }
 
-    /// Notes that files are there, and no texts any more: they and their parts go out of recall here. That is no deletion,
-    /// and no server is told of one.
+    /// Records that files are no longer texts. They and their parts are removed from recall here, but this is not
+    /// synced as a deletion.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn files_mute(&mut self, paths: &[FilePath], actor: &Actor) -> Result<Vec<MemoryUuid>, StoreError> {
         let gone = self.write(|change| {
             let wholes = paths.iter().filter_map(|path| whole_of(change, path).transpose());
@@ -59,17 +59,17 @@ impl Store {
         Ok(gone)
     }
 
-    /// Lets go of a folder's files: rows, parts, names. What was told to a server is not taken back there, so that the files
-    /// stay on other machines; it comes back where the folder is known again.
+    /// Removes a folder's files from the index. Synced files stay on the server and other machines. They come back if
+    /// the folder is added again.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn forget_folder(&mut self, name: &str, actor: &Actor) -> Result<usize, StoreError> {
         let paths: Vec<FilePath> = self.files_in(name)?.into_iter().map(|file| file.path).collect();
-        // All or nothing: half of a folder that is told of to nobody would stay so.
+        // In one transaction, because a half-removed folder would stay that way.
         self.with_room(|store| {
             store.write(|change| {
-                // From now on its files concern this machine alone: that they go out of recall here is no deletion.
+                // From now on, its files are local, so removing them is not a deletion for other machines.
                 folder_is_told(change, name, false)?;
                 remove_all(change, &paths, actor)?;
                 drop_folder(change, name)
@@ -80,7 +80,7 @@ impl Store {
     }
 }
 
-/// What stands for a file that is there.
+/// The memory of an existing file.
 pub(super) fn whole_of(change: &Change<'_>, path: &FilePath) -> Result<Option<Known>, StoreError> {
     let mut statement = change.tx.prepare_cached("SELECT memory FROM files WHERE path = ?1")?;
     let found: Option<MemoryUuid> = statement.query_map([path.as_str()], |row| row.get(0))?.next().transpose()?;
@@ -106,7 +106,7 @@ fn move_file(change: &Change<'_>, from: &FilePath, to: &FilePath, actor: &Actor)
         write_row(change, &placed, Written::Again)?;
         history::record(change, placed.memory(), Operation::Update, actor, Some(&known.memory))?;
         if placed.memory().is_whole_file() {
-            // What was changed elsewhere and is not in the file yet goes on waiting.
+            // A change that is not yet in the file continues to wait.
             let sql = "UPDATE files SET path = ?2, seen = CASE seen WHEN ?4 THEN ?3 ELSE -1 END WHERE memory = ?1";
             let (now, before) = (placed.memory().rev, known.memory.rev);
             free_path(change, to, whole.memory.id)?;
@@ -115,7 +115,7 @@ fn move_file(change: &Change<'_>, from: &FilePath, to: &FilePath, actor: &Actor)
     }
     rename(change, &whole.memory, from, to)?;
     if from.is_markdown() != to.is_markdown() {
-        // It is read otherwise now: the next look takes it for another one.
+        // The new name changes how it is parsed, so the next scan reads it again.
         let sql = "UPDATE files SET hash = 0, modified = 0 WHERE memory = ?1";
         change.tx.run(sql, [whole.memory.id])?;
     }
@@ -123,7 +123,7 @@ fn move_file(change: &Change<'_>, from: &FilePath, to: &FilePath, actor: &Actor)
     paths::settle(change, to, actor)
 }
 
-/// Its names follow its path, where they came from there.
+/// Updates names of a file that depend on its path.
 fn rename(change: &Change<'_>, whole: &Memory, from: &FilePath, to: &FilePath) -> Result<(), StoreError> {
     let sql = "SELECT title, permalink FROM files WHERE memory = ?1";
     let (title, link): (String, String) = change.tx.one(sql, [whole.id], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -134,7 +134,7 @@ fn rename(change: &Change<'_>, whole: &Memory, from: &FilePath, to: &FilePath) -
     let mut keys = names::keys_of(to, &link, std::iter::once(&title));
     let said = names::keys_of(from, &link, std::iter::empty());
     let known = names::keys(change, whole.id)?;
-    // Aliases are its own word, and stay.
+    // Aliases come from the file itself, and stay.
     keys.extend(known.into_iter().filter(|key| !said.contains(key)));
     names::rename(change, whole.id, &keys)
 }
@@ -144,13 +144,13 @@ fn remove_all(change: &Change<'_>, paths: &[FilePath], actor: &Actor) -> Result<
     gone.collect()
 }
 
-/// Takes a file and its parts out of recall.
+/// Removes a file and its parts from recall.
 pub(super) fn remove(change: &Change<'_>, path: &FilePath, actor: &Actor) -> Result<Option<MemoryUuid>, StoreError> {
     let Some(whole) = whole_of(change, path)? else { return forget_path(change, path) };
     let id = whole.memory.id;
     doubt_directory(change, path)?;
     if is_changed_elsewhere(change, &whole)? {
-        // A change has precedence over a deletion: what came is laid out anew.
+        // A change wins over a deletion, so the changed file is written again.
         change.tx.run("DELETE FROM files WHERE memory = ?1", [id])?;
         return Ok(None);
     }
@@ -163,12 +163,12 @@ pub(super) fn remove(change: &Change<'_>, path: &FilePath, actor: &Actor) -> Res
         delete(change, &whole, actor)?;
         tell(change, id)?;
     }
-    // It is gone from both.
+    // It is deleted on both sides.
     change.tx.run("DELETE FROM changed_files WHERE memory = ?1", [id])?;
     Ok(Some(id))
 }
 
-/// True when the memory was given another text elsewhere than in the file.
+/// True if the memory was changed outside of the file.
 fn is_changed_elsewhere(change: &Change<'_>, whole: &Known) -> Result<bool, StoreError> {
     let sql = "SELECT hash FROM files WHERE memory = ?1 AND kept = 1 AND seen <> ?2";
     let mut statement = change.tx.prepare_cached(sql)?;
@@ -178,7 +178,7 @@ fn is_changed_elsewhere(change: &Change<'_>, whole: &Known) -> Result<bool, Stor
     Ok(whole.memory.deleted.is_none() && hash.is_some_and(|hash| hash.cast_unsigned() != xxh3_64(text.as_bytes())))
 }
 
-/// What stood for the file was removed for good before the file was.
+/// The memory of the file was permanently deleted before the file.
 fn forget_path(change: &Change<'_>, path: &FilePath) -> Result<Option<MemoryUuid>, StoreError> {
     let sql = "DELETE FROM files WHERE path = ?1 RETURNING memory";
     let mut statement = change.tx.prepare_cached(sql)?;

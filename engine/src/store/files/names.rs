@@ -1,4 +1,4 @@
-//! Names under which files are meant, and what they say of one another: a relation finds its target when that appears.
+//! Names of files and their relations. A relation gets its target as soon as the target exists.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,8 @@ use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
-/// The permalink of a file: its own word, else from its path; with a number where another file of the folder has it.
+/// The permalink of a file: from its front matter, otherwise from its path, with a number if another file of the folder
+/// already has it.
 pub(super) fn permalink(
     change: &Change<'_>,
     file: &SeenFile,
@@ -38,8 +39,8 @@ pub(super) fn permalink(
     failed.take().map_or(Ok(free), |error| Err(error.into()))
 }
 
-/// Notes how a file is called and what it says of others, in the place of what was noted before; and finds the targets of
-/// what others say that may mean it.
+/// Records the names and relations of a file, in place of earlier ones. Also resolves relations of others that may mean
+/// this file.
 pub(super) fn note(change: &Change<'_>, whole: &Memory, made: &Made) -> Result<(), StoreError> {
     let Some(path) = whole.file.as_ref().map(|file| &file.path) else { return Ok(()) };
     let sql = "SELECT permalink FROM files WHERE memory = ?1";
@@ -51,7 +52,7 @@ pub(super) fn note(change: &Change<'_>, whole: &Memory, made: &Made) -> Result<(
     if before == names { Ok(()) } else { names.iter().try_for_each(|name| find_targets(change, name)) }
 }
 
-/// Gives a file these names, and finds what may be meant by them.
+/// Sets the names of a file, and resolves relations that may mean them.
 pub(super) fn rename(change: &Change<'_>, memory: MemoryUuid, names: &[String]) -> Result<(), StoreError> {
     put_names(change, memory, names)?;
     names.iter().try_for_each(|name| find_targets(change, name))
@@ -64,14 +65,14 @@ fn put_names(change: &Change<'_>, memory: MemoryUuid, names: &[String]) -> Resul
     Ok(())
 }
 
-/// The names of a file as they are noted, in order.
+/// The recorded names of a file, sorted.
 pub(super) fn keys(change: &Change<'_>, memory: MemoryUuid) -> Result<Vec<String>, StoreError> {
     let mut statement = change.tx.prepare_cached("SELECT key FROM names WHERE memory = ?1 ORDER BY key")?;
     Ok(statement.query_map([memory], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-/// The names of a file as they are compared loosely, in order: its path from each directory above it too, since whoever
-/// lies there may mean it by that.
+/// The normalised names of a file, sorted. They include its path relative to each parent directory, because a file
+/// there may use that.
 pub(super) fn keys_of<'a>(path: &FilePath, permalink: &str, said: impl Iterator<Item = &'a String>) -> Vec<String> {
     let inside = path.inside();
     let bare = without_ending(inside);
@@ -114,8 +115,7 @@ fn note_relations(change: &Change<'_>, whole: &Memory, path: &FilePath, note: &N
     Ok(())
 }
 
-/// The links to memories that a file says: relations of the types that links have, with the other's id beside its name or
-/// in the place of it.
+/// The links to memories that a file contains: relations with a known link type and a UUID.
 pub(super) fn links(change: &Change<'_>, source: MemoryUuid) -> Result<BTreeSet<Link>, StoreError> {
     let mut statement = change.tx.prepare_cached("SELECT type, name, context FROM relations WHERE source = ?1")?;
     let rows = statement.query_map([source], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
@@ -128,8 +128,8 @@ pub(super) fn links(change: &Change<'_>, source: MemoryUuid) -> Result<BTreeSet<
     Ok(links)
 }
 
-/// Finds the targets of relations that may mean a file of this name: of those without one, and of those whose target has
-/// the name too, since this one may be nearer. What was renamed meanwhile stays what it is.
+/// Resolves relations that may mean a file with this name: those without a target, and those whose target has the same
+/// name, because this one may be nearer. A renamed target stays.
 fn find_targets(change: &Change<'_>, key: &str) -> Result<(), StoreError> {
     let sql =
         "SELECT source, type, name, path, target FROM relations JOIN files ON files.memory = source WHERE key = ?1
@@ -149,7 +149,7 @@ fn find_targets(change: &Change<'_>, key: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What a relation says that it means: the folder, the name there, and the same as it is compared loosely.
+/// A parsed target of a relation: the folder, the name there, and the normalised name.
 struct Named {
     folder: String,
     name: String,
@@ -157,8 +157,8 @@ struct Named {
 }
 
 impl Named {
-    /// Reads `name` or `folder::name`; in a note that says no folder its own is meant, and two colons after what is no
-    /// folder are part of the name.
+    /// Parses `name` or `folder::name`. Without a folder, the note's own is used. If no such folder exists, the colons
+    /// belong to the name.
     fn read(change: &Change<'_>, from: &FilePath, said: &str) -> Result<Self, StoreError> {
         let own = || from.folder().to_owned();
         let (folder, name) = match said.split_once("::") {
@@ -175,7 +175,7 @@ impl Named {
         Ok(Self { folder, name: name.to_owned(), key })
     }
 
-    /// The file that is meant, the nearest of several; one that was meant and has another name now still is.
+    /// The target file, the nearest of several. An earlier target that was renamed since stays.
     fn target(
         &self,
         change: &Change<'_>,
@@ -198,13 +198,13 @@ impl Named {
     }
 }
 
-/// The folder of a name, or the first of a scope.
+/// The folder with a name, or the first with a scope.
 fn folder_called(connection: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
     let sql = "SELECT name FROM folders WHERE name = ?1 COLLATE NOCASE OR scope = ?1 ORDER BY name <> ?1, name LIMIT 1";
     connection.maybe(sql, [name], |row| row.get(0))
 }
 
-/// What a name means among the files of these folders, or of all where there is none.
+/// Resolves a name among the files of these folders, or of all if none is given.
 pub(super) fn resolved(
     connection: &Connection,
     name: &str,
@@ -234,7 +234,7 @@ fn candidates(
             let (memory, mut candidate) = row?;
             let said = [&candidate.title, &candidate.path].map(|text| key::folded(without_ending(text)));
             if !said.iter().any(|said| *said == key || said.ends_with(&format!("/{key}"))) {
-                // How another name of it is written is not noted: it is compared loosely.
+                // The exact spelling of other names is not recorded, so they are compared in normalised form.
                 candidate.aliases.push(key.clone());
             }
             found.entry(memory).or_insert(candidate);
@@ -257,7 +257,8 @@ fn candidate(row: &Row<'_>) -> rusqlite::Result<(MemoryUuid, Candidate)> {
     Ok((id, Candidate { id: id.to_string(), permalink, title, aliases: Vec::new(), path }))
 }
 
-/// The forms in which a name may be noted: as it is, without its ending, without its folder, and from where it stands.
+/// The forms in which a name may be recorded: unchanged, without its extension, without its folder, and relative to the
+/// file.
 fn keys_for(name: &str, from: Option<&FilePath>) -> Vec<String> {
     let plain = name.trim_start_matches("./").trim_matches('/');
     let mut forms = vec![name.to_owned(), plain.to_owned(), without_ending(plain).to_owned()];
@@ -273,7 +274,7 @@ fn keys_for(name: &str, from: Option<&FilePath>) -> Vec<String> {
     keys
 }
 
-/// A name without what may be its ending: whoever decides what is meant has both.
+/// A name without what may be its extension. The caller tries both.
 fn without_ending(name: &str) -> &str {
     let is_ending = |ending: &str| {
         (1..=8).contains(&ending.len())
@@ -286,7 +287,7 @@ fn without_ending(name: &str) -> &str {
     }
 }
 
-/// The path in its folder of what is named from a file there; `None` where it leads out.
+/// The inner path of a name relative to a file; `None` if it leaves the folder.
 fn beside(from: &FilePath, name: &str) -> Option<String> {
     if name.starts_with('/') {
         return None;
@@ -303,7 +304,7 @@ fn beside(from: &FilePath, name: &str) -> Option<String> {
     Some(segments.join("/"))
 }
 
-/// A file that is not there any more is nobody's target, and has no names; what named it is looked for elsewhere.
+/// Removes the names of a deleted file, and resolves its relations again.
 pub(super) fn forget(change: &Change<'_>, memory: MemoryUuid) -> Result<(), StoreError> {
     forget_names(change, memory)?;
     let sql = "SELECT DISTINCT key FROM relations WHERE target = ?1";

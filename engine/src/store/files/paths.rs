@@ -1,6 +1,6 @@
-//! One path, one file: two memories that stand for files of one path, made apart on two machines, are one if they say the
-//! same; else one of them goes under a name of its own, as the other text of a conflict. Every machine that knows both
-//! comes to the same.
+//! Ensures one memory per path. If two machines created a file at the same path, their memories are merged if they are
+//! equal. Otherwise, one becomes a conflict copy with its own path. All machines with both memories come to the same
+//! result.
 
 use rusqlite::params;
 
@@ -19,11 +19,11 @@ use crate::store::rows::memory as row;
 use crate::sync::{Document, copy_id};
 use crate::text::O200k;
 
-/// The tag of the other text of a conflict.
+/// The tag of a conflict copy.
 const CONFLICT: &str = "conflict";
 
-/// A memory of a file that no server was told of and that says what one of the server's says at the same path is that one:
-/// it takes its id. One with secrets does not: they are sealed for the id it has.
+/// Gives a local file's memory the UUID of a server memory with the same path and text. A memory with secrets keeps its
+/// UUID, because they are encrypted for it.
 pub(in crate::store) fn adopt_file(change: &Change<'_>, id: MemoryUuid, document: &Document) -> Result<(), StoreError> {
     let Some(path) = &document.details.file else { return Ok(()) };
     if row::remains(change.tx, id)?.is_some() {
@@ -43,7 +43,7 @@ pub(in crate::store) fn adopt_file(change: &Change<'_>, id: MemoryUuid, document
     stand_for(change, known, id)
 }
 
-/// What is known of a file is known of another memory that stands for it from now on.
+/// Moves the record of a file to another memory.
 fn stand_for(change: &Change<'_>, before: MemoryUuid, now: MemoryUuid) -> Result<(), StoreError> {
     for sql in [
         "UPDATE OR REPLACE files SET memory = ?2 WHERE memory = ?1",
@@ -59,9 +59,9 @@ fn stand_for(change: &Change<'_>, before: MemoryUuid, now: MemoryUuid) -> Result
     Ok(())
 }
 
-/// Sees to it that one memory at most stands for a path.
+/// Ensures that at most one memory belongs to a path.
 pub(in crate::store) fn settle(change: &Change<'_>, path: &FilePath, actor: &Actor) -> Result<(), StoreError> {
-    // Whoever was told to a server stays; of two of these the one that was made first.
+    // The synced memory stays; if both are synced, the older one.
     let sql = "SELECT id FROM memories WHERE file = ?1 AND whole = 1 AND deleted IS NULL AND purged = 0
                    AND shared_by IS NULL
                ORDER BY id NOT IN (SELECT memory FROM trails), id";
@@ -79,13 +79,13 @@ pub(in crate::store) fn settle(change: &Change<'_>, path: &FilePath, actor: &Act
     Ok(())
 }
 
-/// Two memories that say the same of one path are one.
+/// Merges two memories with equal text at one path.
 fn fold(change: &Change<'_>, stays: &Memory, other: &Known, actor: &Actor) -> Result<(), StoreError> {
     let (now, before) = (stays.id, other.memory.id);
     let sql = "SELECT EXISTS (SELECT 1 FROM files WHERE memory = ?1)";
     let is_known: bool = change.tx.one(sql, [now], |row| row.get(0))?;
     if !is_known {
-        // What is on disk is that text, or was when it was last looked at.
+        // The file on disk has that text, or had it when it was last read.
         let sql = "UPDATE files SET seen = CASE seen WHEN ?2 THEN ?3 ELSE -1 END WHERE memory = ?1";
         change.tx.run(sql, params![before, other.memory.rev, stays.rev])?;
         stand_for(change, before, now)?;
@@ -94,7 +94,7 @@ fn fold(change: &Change<'_>, stays: &Memory, other: &Known, actor: &Actor) -> Re
     tell(change, before)
 }
 
-/// The other text of a path, under a name of its own until somebody decides. It is laid out as that file.
+/// Turns the other text into a conflict copy with its own file.
 fn set_apart(
     change: &Change<'_>,
     stays: &Memory,
@@ -120,11 +120,11 @@ fn as_other_text(memory: Memory, of: MemoryUuid, path: FilePath) -> Result<Memor
 }
 
 impl Store {
-    /// A file and its memory were changed apart, and cannot be put together: the memory says what the file does, and what it
-    /// said becomes the other text of a conflict, a file of its own.
+    /// Resolves diverging changes of a file and its memory that cannot be merged: the memory gets the text of the file,
+    /// and its previous text becomes a conflict copy with its own file.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn keep_both_texts(
         &mut self,
         id: MemoryUuid,

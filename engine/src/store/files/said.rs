@@ -1,4 +1,4 @@
-//! What a file says without its credentials, and what a memory keeps of it.
+//! The text of a file without credentials, and the part that a memory stores.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -11,16 +11,16 @@ use crate::compose::{self, Filed};
 use crate::domain::{Draft, MAX_CONTENT_BYTES, MemoryUuid, content_of_file};
 use crate::screen::{Finding, Found, Keeper, Looked, Place, Screened, Secret, Texts, places, screened_beside};
 
-/// Bytes of a file that a memory holds.
+/// Maximum bytes of a file in a memory.
 const MOST_OF_FILE: usize = MAX_CONTENT_BYTES - 8;
-/// Bytes by which the longest beginning of a file that fits may be missed, so that it is found in a few steps.
+/// Precision in bytes of the search for the longest beginning that fits.
 const NEARLY: usize = 256;
-/// What ends a text of which the rest is not kept, so that it is never taken for the whole of its file.
-const CUT: &str = "\n[the rest of the file is not kept]";
-/// What stands for each byte of a credential.
+/// The end of an incomplete text, so that it is never confused with the whole file.
+const CUT: &str = "\n[the rest of the file is not stored]";
+/// The replacement of each byte of a credential.
 const COVER: char = 'x';
 
-/// Nobody keeps what is found in a file that somebody wrote by hand: it stays there, and nowhere else.
+/// The keeper for files that people write by hand: credentials stay in the file and are stored nowhere else.
 struct Nobody;
 
 impl Keeper for Nobody {
@@ -31,16 +31,15 @@ impl Keeper for Nobody {
     }
 }
 
-/// True when the content of a memory is all that its file said: it does not end as one that was cut, and names no credential
-/// that was dropped from it.
+/// True if the content of a memory is the complete text of its file: it was not cut, and no credential was discarded.
 pub fn says_all_of_file(content: &str) -> bool {
-    // Those that were cut before they said so were as long as they could be.
+    // Older incomplete texts have no mark, but the maximum length.
     let is_cut = content.ends_with(CUT) || content.len() + char::MAX.len_utf8() > MOST_OF_FILE;
     !is_cut && places(content).iter().all(|(_, place)| place.name.is_some())
 }
 
-/// A text of which no credential is read on: each is covered wherever it stands, so that all else stands where it stood. A
-/// piece of a text may not say by itself that it holds one.
+/// A text whose credentials are masked, so that all positions stay the same. A part alone may not show that it contains
+/// one.
 pub(super) struct Said<'a> {
     text: Cow<'a, str>,
     found: Found,
@@ -57,7 +56,7 @@ impl<'a> Said<'a> {
         for finding in &found.known {
             said.push_str(text.get(at..finding.span.start).unwrap_or_default());
             let value = text.get(finding.span.clone()).unwrap_or_default();
-            // Its lines stay lines.
+            // Line breaks stay.
             said.extend(value.bytes().map(|byte| if byte == b'\n' { '\n' } else { COVER }));
             at = finding.span.end;
         }
@@ -65,12 +64,12 @@ impl<'a> Said<'a> {
         Self { text: Cow::Owned(said), found, looked }
     }
 
-    /// With what is covered.
+    /// The masked text.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
-    /// A piece of it, with a word for what is covered.
+    /// A part of it, with a word in place of each masked credential.
     pub(super) fn shown(&self, piece: Range<usize>) -> String {
         self.shown_without(&self.found.known, piece)
     }
@@ -92,8 +91,8 @@ impl<'a> Said<'a> {
         screened
     }
 
-    /// What stands for the file: of a text that no memory can hold the longest beginning of which it can, since the places
-    /// of credentials may be longer than what stood there.
+    /// The memory of the file. If the text is too long, the longest beginning that fits is used; names of secrets may
+    /// be longer than the credentials.
     pub(super) fn whole_draft(&self, filed: &Filed, id: MemoryUuid, note: &Note) -> Screened<Draft> {
         let of_beginning = |most: usize| {
             let end = self.text.floor_char_boundary(most);
@@ -120,7 +119,7 @@ impl<'a> Said<'a> {
         longest
     }
 
-    /// A note as it was read, without credentials that are none before an escape, a mark or an entity in them is read.
+    /// Masks credentials in a parsed note that become visible only after escapes, marks and entities are decoded.
     pub(super) fn note(&self, mut note: Note) -> Note {
         let out = |text: &str| self.looked.taken_out_of(text);
         let is_clean = |text: &String| out(text).is_none();

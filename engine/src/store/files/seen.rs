@@ -1,4 +1,4 @@
-//! Files that were read: what changed in them becomes changes of memories.
+//! Turns changes in read files into changes of memories.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,14 +23,14 @@ use crate::store::rows::columns::{KNOWN, read_known};
 use crate::store::rows::memory as row;
 use crate::text::Remembered;
 
-/// Files of one transaction.
+/// Files per transaction.
 const STEP: usize = 200;
-/// Files of a step that one thread makes something of at a time.
+/// Files per thread and batch.
 const TOGETHER: usize = 8;
-/// Parts that a file had before and that are looked through for one that comes back.
+/// Maximum earlier parts that are searched for a restored one.
 const REMEMBERED: usize = 200;
 
-/// Files of one transaction: with what is known of them, and what is to be written.
+/// The files of one transaction: their indexed and their new states.
 #[derive(Default)]
 struct Step<'a> {
     files: Vec<(&'a SeenFile, Before)>,
@@ -38,11 +38,11 @@ struct Step<'a> {
 }
 
 impl Store {
-    /// Notes what is about to be written to files, and by whom: it is known as theirs then, even where the program ends
-    /// before it can say so.
+    /// Records which files are about to be written, and by whom. So their author is known even if the program is killed
+    /// before it reports it.
     ///
     /// # Errors
-    /// When the store cannot be written; nothing is to be written to the files then.
+    /// If the store cannot be written. Then the files must not be written.
     pub fn intend(&mut self, intents: &[Intent], actor: &Actor) -> Result<(), StoreError> {
         self.write(|change| {
             for intent in intents {
@@ -57,11 +57,10 @@ impl Store {
         })
     }
 
-    /// A text that somebody is about to write into a file, with what is a credential in it taken out and sealed for the
-    /// memory that stands for the file.
+    /// A text for a file, whose credentials are removed and encrypted for the memory of the file.
     ///
     /// # Errors
-    /// When the settings refuse a text with a credential, or none can be sealed.
+    /// If the settings reject texts with credentials, or encryption fails.
     pub fn screened_for_file(&self, text: &str, memory: MemoryUuid) -> Result<(String, Vec<Secret>), StoreError> {
         if findings(text).is_empty() {
             return Ok((text.to_owned(), Vec::new()));
@@ -71,29 +70,29 @@ impl Store {
         Ok((draft.content, secrets))
     }
 
-    /// Takes files as they were read. What they say that is new becomes memories, what changed changes them, what is not
-    /// there any more goes out of recall. A file of which another change is under way is left for the next time.
+    /// Indexes read files: new parts become memories, changed parts change them, and missing parts are removed from
+    /// recall. A file with a concurrent change is left for the next time.
     ///
     /// # Errors
-    /// When the store cannot be read or written; what was taken before stays.
+    /// If the store cannot be read or written. Files indexed before stay.
     pub fn take_files(&mut self, seen: &[SeenFile]) -> Result<Vec<TakenFile>, StoreError> {
         let taken = self.take(seen, None)?;
         self.maintain();
         Ok(taken)
     }
 
-    /// The same of some of many: whoever takes them all ends with [`Store::maintain`], so that the index is built once.
+    /// Indexes some of many files. The caller ends with [`Store::maintain`], so that the index is rebuilt only once.
     ///
     /// # Errors
-    /// As [`Store::take_files`].
+    /// Like [`Store::take_files`].
     pub fn take_some_files(&mut self, seen: &[SeenFile]) -> Result<Vec<TakenFile>, StoreError> {
         self.with_room(|store| store.take(seen, None))
     }
 
-    /// Takes a file that says what its memory said at `rev`, or what came of that and of what was in the file.
+    /// Indexes a file that contains its memory's text at `rev`, merged with the file's own changes.
     ///
     /// # Errors
-    /// As [`Store::take_files`].
+    /// Like [`Store::take_files`].
     pub fn take_file_over(&mut self, seen: SeenFile, rev: u64) -> Result<Option<TakenFile>, StoreError> {
         let taken = self.take(&[seen], Some(rev))?.pop();
         self.maintain();
@@ -117,7 +116,7 @@ impl Store {
                 let done = to_write.map_or_else(|| Ok(Vec::new()), |step| store.write_step(&step, over));
                 (done, store.step(chunks.next(), &folders))
             };
-            // What files become is made while what those before became is written, and what is known of the next is read.
+            // The next batch is prepared while the previous one is written, and the one after is read.
             let (making, (done, next)) = if is_alone {
                 (make(), go_on(self))
             } else {
@@ -135,7 +134,7 @@ impl Store {
         Ok(taken)
     }
 
-    /// Files of one transaction, with what is known of them; `None` where there are none left.
+    /// The files of one transaction with their indexed states; `None` if there are none left.
     fn step<'a>(
         &self,
         files: Option<&'a [SeenFile]>,
@@ -165,7 +164,7 @@ impl Store {
     fn before(&self, file: &SeenFile, folders: &BTreeMap<String, Folder>) -> rusqlite::Result<Option<Before>> {
         let Some(folder) = folders.get(file.path.folder()).cloned() else { return Ok(None) };
         let connection = &self.connection;
-        // A text that was deleted permanently and is still to be removed on disk is not taken as a new file.
+        // A permanently deleted file that is still on disk is not indexed as a new one.
         let sql = "SELECT EXISTS (SELECT 1 FROM files JOIN memories ON memories.id = files.memory
                    WHERE files.hash = ?1 AND memories.purged <> 0)";
         let hash = file.stamp.hash.cast_signed();
@@ -223,11 +222,11 @@ fn parts_before(
     Ok(parts)
 }
 
-/// What was made of some of the files, with where in their order they stood.
+/// The new states of some files, with their positions.
 type PreparedFiles = Vec<(usize, Vec<Option<Made>>)>;
 
-/// What is to be written for each file, `None` for one that says what it said: on all processors, since texts are many
-/// when a folder is new.
+/// Computes the new state of each file on all processors, because a new folder has many texts. `None` for an unchanged
+/// file.
 fn made_in_parallel(
     known: &[(&SeenFile, Before)],
     counters: &mut Vec<Remembered>,
@@ -238,7 +237,7 @@ fn made_in_parallel(
     let threads = processors.min(chunks.len()).max(1);
     counters.resize_with(threads.max(counters.len()), Remembered::default);
     let next = AtomicUsize::new(0);
-    // Whoever is done takes the next: one of the processors writes meanwhile.
+    // A thread that finishes takes the next batch, because one processor writes meanwhile.
     let work = |counter: &Remembered| -> Result<PreparedFiles, DomainError> {
         let mut done = Vec::new();
         loop {
@@ -287,7 +286,7 @@ fn filed(file: &SeenFile, before: &Before, note: &Note, now: Timestamp) -> Filed
         Some(Writer { actor, .. }) => (actor.origin.clone(), actor.session.clone(), actor.client.clone()),
         None => (Origin::File, None, None),
     };
-    // What somebody wrote by hand is believed as far as the folder says.
+    // The folder determines the trust of texts written by hand.
     let is_by_hand = before.writer.is_none() && before.folder.trust != Trust::User;
     let said = note.created.map(|time| Timestamp::from_micros(time.as_microsecond()));
     let modified = Timestamp::from_micros(file.stamp.modified / 1_000);
@@ -344,7 +343,7 @@ fn parts(
     Ok((made, removed.map(|part| part.known.clone()).collect()))
 }
 
-/// A part that had been there and says the very same: it comes back as itself.
+/// An earlier part with the same text, which is restored.
 fn back(left: &mut [Option<PartText<'_>>], text: &PartText<'_>) -> Option<usize> {
     let at = left.iter().position(|gone| gone.as_ref() == Some(text))?;
     *left.get_mut(at)? = None;

@@ -1,6 +1,6 @@
-//! Which files a team server is told of, and why of some it is not.
+//! Decides which files are synced, and why others are not.
 //!
-//! When files were read last, and when they were new to this store last: by what was delivered of them and of their parts.
+//! Also when each file was last read and changed, according to deliveries of it and its parts.
 
 use std::collections::BTreeMap;
 
@@ -16,23 +16,23 @@ use crate::store::logs::access_log;
 use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::sync::{Trail, UnsentFile};
 
-/// Files that no server is told of, and files of others that are in no folder here.
+/// Files that are not synced, and other users' files without a folder here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct UnsyncedFiles {
-    /// A credential stands in them.
+    /// They contain a credential.
     pub with_credential: u64,
     /// They are larger than a memory may be.
     pub too_large: u64,
-    /// Their folder is not one that is told of.
+    /// Their folder is not synced.
     pub in_untold_folder: u64,
-    /// Other programs run or obey a file of their name, so no other machine may write it.
+    /// Other programs run or follow files of this name, so no other machine may write them.
     pub with_refused_name: u64,
-    /// They came from the server, and no folder of their name may be written here.
+    /// They came from the server, and there is no writable folder of their name here.
     pub without_folder: u64,
 }
 
-/// A file is told of, if its text is kept, its folder is one that is told of, and no other program obeys its name; what the
-/// person kept to this machine stays.
+/// A file is synced if its text is stored completely, its folder is synced, and no other program follows files of its
+/// name. A file that the user keeps local stays local.
 pub(super) fn tell_or_keep(change: &Change<'_>, id: MemoryUuid, is_told: bool) -> Result<(), StoreError> {
     let path = "SELECT file FROM memories WHERE id = ?1";
     let path: Option<Option<String>> = change.tx.maybe(path, [id], |row| row.get(0))?;
@@ -47,19 +47,19 @@ pub(super) fn tell_or_keep(change: &Change<'_>, id: MemoryUuid, is_told: bool) -
     Ok(())
 }
 
-/// A file that the person no longer keeps to this machine: it is told of as its folder is. True if so.
+/// Syncs a file that was kept local, if its folder is synced. True if so.
 pub(in crate::store) fn tell_file(change: &Change<'_>, id: MemoryUuid) -> Result<bool, StoreError> {
     let sql = "SELECT kept AND EXISTS (SELECT 1 FROM folders
                    WHERE told = 1 AND substr(path, 1, length(name) + 2) = '/' || name || '/')
                FROM files WHERE memory = ?1";
     let is_told: Option<bool> = change.tx.maybe(sql, [id], |row| row.get(0))?;
-    // One that stands in no folder is what the server's other machines know of it.
+    // A file in no folder was synced by another machine.
     let is_told = is_told.unwrap_or(true);
     tell_or_keep(change, id, is_told)?;
     Ok(is_told)
 }
 
-/// A folder that is told of from now on, or no more.
+/// Starts or stops syncing a folder.
 pub(super) fn folder_is_told(change: &Change<'_>, folder: &str, is_told: bool) -> Result<(), StoreError> {
     let sql = "SELECT memory, kept FROM files WHERE substr(path, 1, length(?1)) = ?1";
     let files: Vec<(MemoryUuid, bool)> =
@@ -68,10 +68,10 @@ pub(super) fn folder_is_told(change: &Change<'_>, folder: &str, is_told: bool) -
 }
 
 impl Store {
-    /// Whether a text of a file, by the hash of its bytes, is an edit that no server heard of before the file was let go of.
+    /// True if the text with this hash is an edit that was not synced before the file was forgotten.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn untold_text(&self, memory: MemoryUuid, hash: u64) -> Result<Option<UnsentFile>, StoreError> {
         let sql = "SELECT trail FROM trails WHERE memory = ?1";
         let trail: Option<String> = self.maybe(sql, [memory], |row| row.get(0))?;
@@ -79,10 +79,10 @@ impl Store {
         Ok(trail.and_then(|trail| trail.untold()).filter(|untold| untold.text == hash))
     }
 
-    /// How many files a server is not told of, and why.
+    /// The numbers of files that are not synced, by reason.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn files_held_back(&self) -> Result<UnsyncedFiles, StoreError> {
         const TOLD: &str = "(SELECT told FROM folders WHERE substr(path, 1, length(name) + 2) = '/' || name || '/')";
         let largest = MAX_CONTENT_BYTES as u64 - 8;
@@ -108,33 +108,33 @@ impl Store {
     }
 }
 
-/// When a file was read, and changed.
+/// When a file was last read and changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileUse {
-    /// Where.
+    /// Its path.
     pub path: FilePath,
-    /// The memory that stands for it.
+    /// The memory of the file.
     pub id: MemoryUuid,
     /// Bytes.
     pub size: u64,
-    /// When all or a part of it was given last; never, as far as it is known.
+    /// When it or a part was last returned, if known.
     pub read: Option<Timestamp>,
-    /// When it was added, edited, renamed or brought back last, as this store came to know of it.
+    /// When it was last added, edited, renamed or restored, as seen by this store.
     pub changed: Timestamp,
 }
 
 impl FileUse {
-    /// The last time that anything was done with it.
+    /// The later of the two.
     pub fn last(&self) -> Timestamp {
         self.read.map_or(self.changed, |read| read.max(self.changed))
     }
 }
 
 impl Store {
-    /// When each file was read and changed last; the one of which that is longest ago first.
+    /// When each file was last read and changed, the oldest first.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn file_uses(&self) -> Result<Vec<FileUse>, StoreError> {
         let read = || -> rusqlite::Result<Vec<FileUse>> {
             let spooled = self.spooled_uses()?;
@@ -164,16 +164,16 @@ impl Store {
         Ok(uses)
     }
 
-    /// Files that are known, their parts, and their bytes.
+    /// The numbers of files, parts and bytes.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn file_sums(&self) -> Result<(u64, u64, u64), StoreError> {
         let sql = "SELECT count(*), (SELECT count(*) FROM parts WHERE n >= 0), coalesce(sum(size), 0) FROM files";
         self.one(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
     }
 
-    /// Uses of files that wait in the access log, by the memory that stands for the file.
+    /// Uses of files in the access log, by the memory of the file.
     fn spooled_uses(&self) -> rusqlite::Result<BTreeMap<MemoryUuid, Timestamp>> {
         let mut last: BTreeMap<MemoryUuid, Timestamp> = BTreeMap::new();
         let sql = "SELECT coalesce((SELECT file FROM parts WHERE parts.memory = memories.id), id)
@@ -189,10 +189,10 @@ impl Store {
         Ok(last)
     }
 
-    /// Notes that a file was shown.
+    /// Records that a file was shown.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn note_file_shown(&self, path: &FilePath) -> Result<(), StoreError> {
         let sql =
             "SELECT memories.short_id FROM files JOIN memories ON memories.id = files.memory WHERE files.path = ?1";

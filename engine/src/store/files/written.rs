@@ -1,4 +1,4 @@
-//! What was made of a file is written: what stands for it, its parts, its names, what it says of others.
+//! Writes the new state of a file: its memory, parts, names and relations.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ use crate::store::logs::history::{self, Operation};
 use crate::store::rows::codec::Run as _;
 use crate::store::rows::memory as row;
 
-/// Writes what was made of a file. `None` where it was changed meanwhile.
+/// Writes the new state of a file. `None` if it was changed meanwhile.
 pub(super) fn write(
     change: &Change<'_>,
     file: &SeenFile,
@@ -33,7 +33,7 @@ pub(super) fn write(
         let Some(whole) = &before.whole else { return Ok(None) };
         stamp(change, &file.path, &file.stamp)?;
         if file_of_content(&whole.memory.content) == file.text {
-            // The memory was changed in other ways than by its text.
+            // The memory was changed, but not its text.
             let sql = "UPDATE files SET seen = (SELECT rev FROM memories WHERE id = memory) WHERE path = ?1";
             change.tx.run(sql, [file.path.as_str()])?;
         }
@@ -75,15 +75,15 @@ pub(super) fn write(
     Ok(Some(TakenFile { path: file.path.clone(), id: whole.id, short_id: whole.short_id, parts: counts }))
 }
 
-/// True when what stands for the file is still what was read, by the rev of its last change.
+/// True if the memory of the file is unchanged since it was read, by its rev.
 fn is_as_read(change: &Change<'_>, before: &Before) -> Result<bool, StoreError> {
     let Some(whole) = &before.whole else { return Ok(true) };
     let now = row::remains(change.tx, whole.memory.id)?.map(|(known, _)| known.memory.rev);
     Ok(now == Some(whole.memory.rev))
 }
 
-/// True when the memory was given another text elsewhere, which is not in the file yet: what the file says is no change of
-/// that one, and both are to be put together first. Who did that says `over` which rev.
+/// True if the memory was changed elsewhere and the file does not have this change yet. Then both must be merged first.
+/// After a merge, `over` is the rev of the merged memory.
 fn is_news_to_it(change: &Change<'_>, before: &Before, made: &Made, over: Option<u64>) -> Result<bool, StoreError> {
     let Some(whole) = before.whole.as_ref().map(|known| &known.memory).filter(|whole| whole.deleted.is_none()) else {
         return Ok(false);
@@ -95,12 +95,12 @@ fn is_news_to_it(change: &Change<'_>, before: &Before, made: &Made, over: Option
     let mut statement = change.tx.prepare_cached(sql)?;
     let known: Option<(i64, bool)> =
         statement.query_row([whole.id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    // Where the memory holds less than the file, it says nothing that the file lacks.
+    // If the memory contains less than the file, the file lacks nothing of it.
     Ok(known.is_none_or(|(seen, is_kept)| is_kept && u64::try_from(seen).ok() != Some(whole.rev)))
 }
 
-/// A new part under the id that its note tells, or under another where that is taken: a file takes no memory over. `None`
-/// where the memory that the note was written from is here and says the same: it is not there twice then.
+/// A new part under the UUID in its note, or under another if that is taken, because a file never takes over a memory.
+/// `None` if the exported memory exists here with the same text, so that it does not appear twice.
 fn under_own_id<'a>(change: &Change<'_>, part: &'a Composed) -> Result<Option<Cow<'a, Composed>>, StoreError> {
     let Some((there, mark)) = row::remains(change.tx, part.memory().id)? else { return Ok(Some(Cow::Borrowed(part))) };
     let there = there.memory;
@@ -109,7 +109,7 @@ fn under_own_id<'a>(change: &Change<'_>, part: &'a Composed) -> Result<Option<Co
     Ok((!is_it).then(|| Cow::Owned(part.under(MemoryUuid::generate(change.now)))))
 }
 
-/// Makes the links of a memory follow what its note says; those that the note never said stay.
+/// Updates the links of a memory according to its note. Links that were never in the note stay.
 fn link(change: &Change<'_>, memory: &Memory, before: &BTreeSet<Link>, now: &BTreeSet<Link>) -> Result<(), StoreError> {
     if before == now {
         return Ok(());
@@ -119,7 +119,7 @@ fn link(change: &Change<'_>, memory: &Memory, before: &BTreeSet<Link>, now: &BTr
     links::replace(change, memory, &stay.collect())
 }
 
-/// Writes a memory that a file gives, unless it says what it said.
+/// Writes a memory from a file, unless it is unchanged.
 fn put(change: &Change<'_>, known: Option<&Known>, composed: &Composed, actor: &Actor) -> Result<Memory, StoreError> {
     let Some(known) = known else {
         let placed = composed.placed(change.next_short_id()?, change.next_rev()?);
@@ -143,7 +143,7 @@ fn put(change: &Change<'_>, known: Option<&Known>, composed: &Composed, actor: &
     Ok(placed.into_memory())
 }
 
-/// Takes a part out of recall; where it stood is known no more.
+/// Removes a part from recall, and forgets its position.
 pub(super) fn remove_part(change: &Change<'_>, known: &Known, actor: &Actor) -> Result<(), StoreError> {
     delete(change, known, actor)?;
     change.tx.run("UPDATE parts SET n = -1 WHERE memory = ?1", [known.memory.id])?;
@@ -168,7 +168,7 @@ fn place(
     Ok(())
 }
 
-/// A file that was only touched.
+/// A file whose content did not change.
 fn stamp(change: &Change<'_>, path: &FilePath, stamp: &FileStamp) -> Result<(), StoreError> {
     let sql = "UPDATE files SET size = ?2, modified = ?3, inode = ?4 WHERE path = ?1";
     let modified = stamp.noted_time(change.now);
@@ -178,14 +178,14 @@ fn stamp(change: &Change<'_>, path: &FilePath, stamp: &FileStamp) -> Result<(), 
     Ok(())
 }
 
-/// Another file that was at a path is not known on disk any more: it waits to be written where it belongs.
+/// Frees a path that another file had. That file waits to be written to its own path.
 pub(super) fn free_path(change: &Change<'_>, path: &FilePath, whole: MemoryUuid) -> Result<(), StoreError> {
     let sql = "DELETE FROM files WHERE path = ?1 AND memory <> ?2";
     change.tx.run(sql, params![path.as_str(), whole])?;
     Ok(())
 }
 
-/// What kind of note it is. What stands in the store's own folder is a memory where it says nothing else.
+/// The type of a note. In the store's own folder, the default is a memory.
 fn kind_of<'a>(note: &'a Note, folder: &str) -> &'a str {
     if note.is_kind_said || folder != MEMORIES { &note.kind } else { "memory" }
 }

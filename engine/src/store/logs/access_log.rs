@@ -1,5 +1,5 @@
-//! The access log: which memories were delivered in full, appended without any lock and folded
-//! into the rows later, so that a recall never waits for a writer.
+//! The access log: memories that were returned in full. It is appended to without a lock and processed later, so that a
+//! recall never waits for a writer.
 
 use std::collections::BTreeMap;
 
@@ -13,30 +13,30 @@ use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::rows::codec::Run as _;
 
-/// Memories delivered in full: a line each with the ID and the time in microseconds.
+/// Each line has the ID of a returned memory and the time in microseconds.
 pub(crate) const LOG: Spool = Spool { file: Home::access_log, fold_at: 20 * 256 };
-/// A use that seems to be this much later than the present is not believed.
+/// A use that is this much in the future is ignored.
 const MOST_AHEAD_DAYS: i64 = 1;
 
-/// Notes that memories were delivered.
+/// Records that memories were returned.
 pub(crate) fn append(home: &Home, uses: impl IntoIterator<Item = (ShortId, Timestamp)>) {
     let line = |(short_id, at): (ShortId, Timestamp)| format!("{} {}\n", short_id.get(), at.as_micros());
     let lines: String = uses.into_iter().map(line).collect();
     LOG.append(home, lines.as_bytes());
 }
 
-/// Counts one use of a memory now.
+/// Counts one use of a memory.
 pub(crate) fn touch(change: &Change<'_>, short_id: ShortId, at: Timestamp) -> Result<(), StoreError> {
     fold_one(change, short_id, 1, at)
 }
 
 fn fold_one(change: &Change<'_>, short_id: ShortId, uses: u32, last: Timestamp) -> Result<(), StoreError> {
-    // Nothing that travels: what machines tell each other does not change by being read.
+    // Synced data does not change by reading.
     let sql =
         "UPDATE memories SET access_count = access_count + ?2, last_accessed = max(coalesce(last_accessed, 0), ?3),
                rev = ?4 WHERE short_id = ?1 AND deleted IS NULL AND whole = 0";
     if change.tx.run(sql, params![short_id, uses, last, change.next_rev()?])? == 0 {
-        // No index has what stands for a file; with another rev it would wait to be written to disk.
+        // The memory of a whole file is not in the index. With a new rev, it would wait to be written to disk.
         let sql =
             "UPDATE memories SET access_count = access_count + ?2, last_accessed = max(coalesce(last_accessed, 0), ?3)
                WHERE short_id = ?1 AND deleted IS NULL AND whole = 1";
@@ -46,16 +46,16 @@ fn fold_one(change: &Change<'_>, short_id: ShortId, uses: u32, last: Timestamp) 
 }
 
 impl Store {
-    /// Notes uses that happened elsewhere, or earlier: a replay, another machine's log.
+    /// Records uses of another time or place: from a replay, or another machine's log.
     pub fn note_uses(&self, uses: impl IntoIterator<Item = (ShortId, Timestamp)>) {
         append(&self.home, uses);
     }
 
-    /// Folds the access log into the rows, no record twice, whatever is killed when. A use that is
-    /// noted at the very moment of folding may go uncounted.
+    /// Adds the access log to the rows, each line once, even if a process is killed. A use at the same moment may be
+    /// lost.
     ///
     /// # Errors
-    /// When the store cannot be written; the log is kept then.
+    /// If the store cannot be written. Then the log stays.
     pub fn fold_accesses(&mut self) -> Result<(), StoreError> {
         self.fold(&LOG, fold_uses)
     }
@@ -65,7 +65,7 @@ impl Store {
     }
 }
 
-/// The last use of each memory of which the log knows more than the rows.
+/// The last use of each memory whose log entries are not processed yet.
 pub(crate) fn unfolded(home: &Home) -> Vec<(ShortId, Timestamp)> {
     uses_of(&LOG.unfolded(home), Timestamp::from_micros(i64::MAX))
         .into_iter()
@@ -88,7 +88,7 @@ fn uses_of(bytes: &[u8], latest: Timestamp) -> BTreeMap<ShortId, (u32, Timestamp
     uses
 }
 
-/// The use that a line notes; `None` for a line that was written in part.
+/// The use in a line; `None` for an incomplete line.
 fn use_in(line: &[u8]) -> Option<(ShortId, Timestamp)> {
     let (short_id, at) = std::str::from_utf8(line).ok()?.split_once(' ')?;
     Some((ShortId::try_from(short_id.parse::<u32>().ok()?).ok()?, Timestamp::from_micros(at.parse().ok()?)))

@@ -1,4 +1,4 @@
-//! Small chores after a write: logs are folded, the write-ahead log is cut, the snapshot is built anew.
+//! Maintenance after a write: logs are processed, the write-ahead log is truncated, and the snapshot is rebuilt.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 
 impl Store {
-    /// True when uses, receipts or questions wait in a home to be put into its database.
+    /// True if uses, deliveries or questions in a home directory are not in its database yet.
     pub fn has_spooled(home: impl AsRef<Path>) -> bool {
         let home = &Home::new(home.as_ref());
         [&access_log::LOG, &deliveries::SPOOL, &questions::SPOOL].into_iter().any(|spool| spool.holds_any(home))
     }
 
-    /// Small chores after a write. Their failure is not the write's.
+    /// Maintenance after a write. Its errors do not affect the write.
     pub fn maintain(&mut self) {
         let mut chores = || -> Result<(), StoreError> {
             self.fold_accesses_if_due()?;
@@ -29,7 +29,7 @@ impl Store {
             Ok(())
         };
         if let Err(error) = chores() {
-            tracing::debug!(error = %error, "chores after a write failed");
+            tracing::debug!(error = %error, "work after a write failed");
         }
     }
 }

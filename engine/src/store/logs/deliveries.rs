@@ -1,5 +1,5 @@
-//! Receipts: what a model was given without asking, why, and at what cost; and that nothing was, when
-//! nothing was. The words of a prompt are never kept.
+//! Deliveries: which memories automatic recall gave to a model, why, and at what cost; also that it gave none. The
+//! words of a prompt are never stored.
 
 use std::collections::BTreeSet;
 
@@ -17,46 +17,46 @@ use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 
-/// Receipts not in the database yet, one JSON object a line.
+/// Deliveries that are not in the database yet, one JSON object per line.
 pub(crate) const SPOOL: Spool = Spool { file: Home::deliveries, fold_at: 64 * 1024 };
-/// Receipts kept, at most.
+/// Maximum number of stored deliveries.
 const MOST_KEPT: u32 = 20_000;
-/// Days for which a receipt is kept.
+/// Days for which a delivery is stored.
 const DAYS_KEPT: i64 = 90;
 
-/// What one event of a session gave to the model.
+/// The memories that one event of a session gave to the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Delivery {
     /// The client's session.
     pub session: String,
-    /// When.
+    /// The time.
     pub at: Timestamp,
     /// The event, as the client names it.
     pub event: String,
-    /// The project the session is in.
+    /// The project of the session.
     pub scope: Scope,
-    /// Tokens of the text given, in the unit of the client's profile; 0 when nothing was.
+    /// Tokens of the returned text, in the unit of the client's profile; 0 if there was none.
     #[serde(default)]
     pub tokens: u32,
-    /// Characters of the text given.
+    /// Characters of the returned text.
     #[serde(default)]
     pub characters: u32,
-    /// Memories searched.
+    /// The number of searched memories.
     #[serde(default)]
     pub searched: u32,
-    /// Matches that the floor held back.
+    /// Matches below the threshold.
     #[serde(default)]
     pub below_floor: u32,
     /// The best score among those, 0 to 1.
     #[serde(default)]
     pub best_below_floor: f64,
-    /// Time taken, in microseconds.
+    /// Duration in microseconds.
     #[serde(default)]
     pub took_micros: u64,
-    /// Why nothing was looked for, when nothing was.
+    /// Why no search was made, if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
-    /// True when the session's context began anew with this event: what was given before is gone from it.
+    /// True if the session's context begins anew with this event, so that earlier memories are no longer in it.
     #[serde(default)]
     pub resets: bool,
     /// The memories.
@@ -64,15 +64,15 @@ pub struct Delivery {
     pub given: Vec<Given>,
 }
 
-/// A memory that was given.
+/// A returned memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Given {
-    /// Which.
+    /// Its ID.
     #[serde(rename = "id")]
     pub short_id: ShortId,
-    /// In which form.
+    /// Its form.
     pub form: GivenAs,
-    /// Its tokens, in o200k_base.
+    /// Its tokens in o200k_base.
     #[serde(default)]
     pub tokens: u32,
     /// Its score, 0 to 1.
@@ -84,7 +84,7 @@ pub struct Given {
 }
 
 names! {
-/// How a memory was given.
+/// The form in which a memory was returned.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GivenAs {
@@ -94,12 +94,12 @@ pub enum GivenAs {
     Excerpt = "excerpt",
     /// As one line.
     Index = "index",
-    /// Not at all: set aside to be given after a compaction.
+    /// Not yet: saved for the time after a compaction.
     Saved = "saved",
 }
 }
 
-/// What a recall gave, for a receipt.
+/// The memories of a recall, for a delivery.
 pub fn given_by(recall: &Recall) -> Vec<Given> {
     let details = recall.details.iter().map(|detail| {
         let form = if detail.excerpt.is_some() { GivenAs::Excerpt } else { GivenAs::Detail };
@@ -116,14 +116,14 @@ pub fn given_by(recall: &Recall) -> Vec<Given> {
     details.chain(index).map(given).collect()
 }
 
-/// Which receipts to read.
+/// A filter for deliveries.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeliveryFilter {
     /// Only of this session.
     pub session: Option<String>,
-    /// Only those that gave this memory.
+    /// Only with this memory.
     pub short_id: Option<ShortId>,
-    /// Only at or after.
+    /// Only at or after this time.
     pub since: Option<Timestamp>,
 }
 
@@ -136,7 +136,7 @@ impl DeliveryFilter {
 }
 
 impl Store {
-    /// Keeps a receipt: appended to a spool, folded later, so that no prompt waits for a writer.
+    /// Stores a delivery. It is appended to a spool, so that no prompt waits for a writer.
     pub fn keep_delivery(&self, delivery: &Delivery) {
         let session = dropped(&delivery.session).into_owned();
         let scope = if is_clean(delivery.scope.as_str()) { delivery.scope.clone() } else { Scope::Global };
@@ -147,10 +147,10 @@ impl Store {
         }
     }
 
-    /// Receipts that pass, oldest first.
+    /// Matching deliveries, oldest first.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn deliveries(&self, filter: &DeliveryFilter) -> Result<Vec<Delivery>, StoreError> {
         let unfolded = SPOOL.unfolded(&self.home);
         let mut deliveries = self.folded_receipts(filter).map_err(|error| self.failed(error))?;
@@ -179,10 +179,10 @@ impl Store {
         Ok(texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
     }
 
-    /// What a session's context holds of memories by now: everything given since it began, or began anew.
+    /// The memories in a session's context: all that were returned since the context began.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn given_in(&self, session: &str) -> Result<BTreeSet<ShortId>, StoreError> {
         let filter = DeliveryFilter { session: Some(session.to_owned()), ..DeliveryFilter::default() };
         let deliveries = self.deliveries(&filter)?;
@@ -191,10 +191,10 @@ impl Store {
         Ok(given.filter(|given| given.form != GivenAs::Saved).map(|given| given.short_id).collect())
     }
 
-    /// What a session was given before a compaction, and what was set aside for it: newest first.
+    /// The memories that a session had before a compaction, and the saved ones, newest first.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn lost_to_compaction(&self, session: &str) -> Result<Vec<ShortId>, StoreError> {
         let filter = DeliveryFilter { session: Some(session.to_owned()), ..DeliveryFilter::default() };
         let deliveries = self.deliveries(&filter)?;
@@ -208,10 +208,10 @@ impl Store {
         Ok(lost)
     }
 
-    /// Puts the spooled receipts into the database, and lets old ones go.
+    /// Adds the spooled deliveries to the database, and deletes old ones.
     ///
     /// # Errors
-    /// When the store cannot be written; the spool is kept then.
+    /// If the store cannot be written. Then the spool stays.
     pub fn fold_deliveries(&mut self) -> Result<(), StoreError> {
         self.fold(&SPOOL, fold)
     }
@@ -234,7 +234,7 @@ fn fold(change: &Change<'_>, records: &[u8]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whole lines that are receipts; half a line of a killed writer is not one.
+/// The complete lines with deliveries. An incomplete line of a killed process is skipped.
 fn lines(records: &[u8]) -> impl Iterator<Item = Delivery> {
     records.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
 }

@@ -1,4 +1,4 @@
-//! Provenance: what was done to a memory, when, by whom, and how it was before.
+//! The history: what was done to a memory, when, by whom, and its previous version.
 
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
@@ -14,7 +14,7 @@ use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, FromColumns, Reader, Run as _, read_columns, sql};
 
 names! {
-/// What was done.
+/// The operation.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
@@ -22,15 +22,15 @@ pub enum Operation {
     Create = "create",
     /// Fields were changed.
     Update = "update",
-    /// It was taken out of recall.
+    /// It was deleted.
     Delete = "delete",
-    /// It was brought back, or back to an earlier text.
+    /// It, or an earlier text, was restored.
     Restore = "restore",
-    /// It was removed for good.
+    /// It was permanently deleted.
     Purge = "purge",
-    /// It was linked to another.
+    /// A link was added.
     Link = "link",
-    /// A link was taken away.
+    /// A link was removed.
     Unlink = "unlink",
 }
 }
@@ -38,24 +38,24 @@ pub enum Operation {
 /// One change of a memory.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HistoryEntry {
-    /// Number of the change in this store; `restore` takes it to undo the change.
+    /// The number of the change in this store. `restore` accepts it to undo the change.
     pub rev: u64,
     /// The memory's ID.
     #[serde(rename = "id")]
     pub short_id: ShortId,
-    /// What was done.
+    /// The operation.
     pub operation: String,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// By whom or what.
+    /// The author.
     pub origin: Origin,
-    /// In which session.
+    /// The session.
     pub session: Option<String>,
-    /// Through which client.
+    /// The client.
     pub client: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
-    /// How the memory was before; absent for its first change, and after a purge.
+    /// The previous version; absent for the first change and after a permanent deletion.
     pub before: Option<Memory>,
 }
 
@@ -76,20 +76,20 @@ read_columns! {
 }
 
 impl FromColumns for Option<Memory> {
-    /// One that cannot be read any more is none.
+    /// An unreadable version counts as absent.
     fn from_columns(from: &mut Reader<'_, '_>) -> rusqlite::Result<Self> {
         let text: Option<String> = from.take()?;
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
     }
 }
 
-/// The rev of a change: the last of as many as its provenance has rows.
+/// The rev of a change: the last of as many as its history has rows.
 pub(crate) fn next_rev(change: &Change<'_>, actor: &Actor) -> Result<u64, StoreError> {
     Ok(actor.altered.iter().try_fold(change.next_rev()?, |_, _| change.next_rev())?)
 }
 
-/// Writes the provenance of a change that gave `memory` its present rev. Where plugins changed what was asked for, each has
-/// a row of its own: what they changed was never stored as it was, so that there is nothing from before to keep.
+/// Writes the history of a change whose rev `memory` has. Changes by plugins have their own rows. They have no previous
+/// version, because the original request was never stored.
 pub(crate) fn record(
     change: &Change<'_>,
     memory: &Memory,
@@ -118,7 +118,7 @@ fn write(
 ) -> Result<(), StoreError> {
     let before = before.map(|before| looked_through(change, before)).transpose()?;
     let before = before.and_then(|before| serde_json::to_string(&before).ok());
-    // What is said of a change is said in passing: nothing of it can be asked for again.
+    // The reason is not stored with a value that could be requested, so credentials in it are discarded.
     let reason = actor.reason.as_ref().map(|reason| without_its_values(change, memory, reason)).transpose()?;
     let said = |text: &Option<String>| text.as_ref().map(|text| dropped(text).into_owned());
     let sql = "INSERT INTO history (rev, op_id, memory, op, at, origin, session, client, reason, before)
@@ -141,13 +141,13 @@ fn write(
     Ok(())
 }
 
-/// Earlier texts of a file, or of a part of one, that are all kept.
+/// The number of earlier versions of a file or part that are always kept.
 const VERSIONS: u32 = 20;
-/// For so long the first text of each day is kept beside those.
+/// For this number of days, the first version of each day is also kept.
 const DAYS_OF_VERSIONS: i64 = 30;
 
-/// Empties the earlier texts of a file or a part of one that nobody is likely to go back to: an editor may save each minute. What
-/// was done, when and by whom is kept.
+/// Deletes the texts of other earlier versions of a file or part, because an editor may save every minute. The rest of
+/// each history entry stays.
 pub(crate) fn thin_out(change: &Change<'_>, id: MemoryUuid) -> Result<(), StoreError> {
     let sql = "WITH kept AS (SELECT rev, at FROM history WHERE memory = ?1 AND before IS NOT NULL)
                UPDATE history SET before = NULL WHERE memory = ?1 AND before IS NOT NULL
@@ -158,7 +158,7 @@ pub(crate) fn thin_out(change: &Change<'_>, id: MemoryUuid) -> Result<(), StoreE
     Ok(())
 }
 
-/// What is said of a memory, without the values that were taken out of it: nothing around them may say what they are.
+/// A reason without the secret values of its memory, which may have no surrounding words here.
 fn without_its_values(change: &Change<'_>, id: MemoryUuid, text: &str) -> Result<String, StoreError> {
     let mut known = KnownValues::default();
     let mut statement =
@@ -169,14 +169,14 @@ fn without_its_values(change: &Change<'_>, id: MemoryUuid, text: &str) -> Result
         match change.secrets.opened(change.tx, id, &name, &sealed) {
             Ok(value) => known.note(&kind, &value),
             Err(error @ StoreError::KeysWanted { .. }) => return Err(error),
-            // Its key is not here: then it cannot be told whether the words repeat it.
+            // Without the key, it is unknown whether the reason contains a value.
             Err(_) => return Ok(String::new()),
         }
     }
     Ok(known.taken_out_of(text).unwrap_or_else(|| text.to_owned()))
 }
 
-/// How a memory was, without the credentials of a row that was written before any were taken out.
+/// The previous version, without credentials that were stored before detection existed.
 fn looked_through(change: &Change<'_>, before: &Memory) -> Result<Memory, StoreError> {
     let mut keeper = change.secrets.keeper_of_old(change.tx, before.share.is_none());
     let (before, found) = screened(before.clone(), before.id, &mut keeper)?.into_parts();
@@ -184,7 +184,7 @@ fn looked_through(change: &Change<'_>, before: &Memory) -> Result<Memory, StoreE
     Ok(before)
 }
 
-/// A memory as it was before each of its changes, as far as that is known.
+/// The previous versions of a memory, as far as known.
 pub(crate) fn all_before(connection: &Connection, id: MemoryUuid) -> rusqlite::Result<Vec<Memory>> {
     let sql = "SELECT before FROM history WHERE memory = ?1 AND before IS NOT NULL";
     let mut statement = connection.prepare_cached(sql)?;
@@ -193,7 +193,7 @@ pub(crate) fn all_before(connection: &Connection, id: MemoryUuid) -> rusqlite::R
     Ok(known.collect::<rusqlite::Result<Vec<Option<Memory>>>>()?.into_iter().flatten().collect())
 }
 
-/// A memory as it was before the change `rev`.
+/// A memory before the change `rev`.
 pub(crate) fn before(connection: &Connection, id: MemoryUuid, rev: u64) -> rusqlite::Result<Option<Memory>> {
     let sql = "SELECT before FROM history WHERE memory = ?1 AND rev = ?2";
     let text: Option<Option<String>> = connection.query_row(sql, params![id, rev], |row| row.get(0)).optional()?;
@@ -201,10 +201,10 @@ pub(crate) fn before(connection: &Connection, id: MemoryUuid, rev: u64) -> rusql
 }
 
 impl Store {
-    /// The changes of a memory, latest first, of a purged one too.
+    /// The changes of a memory, latest first, also of a permanently deleted one.
     ///
     /// # Errors
-    /// When there never was such a memory.
+    /// If there never was such a memory.
     pub fn history(&self, reference: MemoryRef) -> Result<Vec<HistoryEntry>, StoreError> {
         let (column, key): (&str, &dyn rusqlite::ToSql) = match &reference {
             MemoryRef::ShortId(short_id) => ("short_id", short_id),

@@ -1,4 +1,4 @@
-//! How far each session has been learned from, and what judges cost.
+//! The progress of learning per session, and the cost of extractors.
 
 use rusqlite::{OptionalExtension, params};
 use serde::Serialize;
@@ -8,39 +8,39 @@ use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Reader, read_columns, sql};
 
-/// Sessions whose progress is kept, at most.
+/// Maximum number of sessions whose progress is stored.
 const MOST_SESSIONS: u32 = 500;
 
-/// How far a session has been learned from.
+/// The progress of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Turns of the person that were learned from.
+    /// The number of processed turns.
     pub turns: u32,
-    /// The last of them, by the client's name for it.
+    /// The client's ID of the last one.
     pub cursor: Option<String>,
 }
 
-/// What a judge did on one day.
+/// The usage of an extractor on one day.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ExtractorUsage {
-    /// The day, in UTC.
+    /// The day in UTC.
     pub day: String,
-    /// Which judge: heuristic, ollama or claude.
+    /// The extractor: heuristic, ollama or claude.
     pub extractor: String,
-    /// Times it was asked.
+    /// Calls.
     pub calls: u64,
-    /// Times it did not answer.
+    /// Calls without an answer.
     pub failures: u64,
-    /// Tokens it read.
+    /// Input tokens.
     pub input_tokens: u64,
-    /// Tokens it wrote.
+    /// Output tokens.
     pub output_tokens: u64,
-    /// Memories that came of it.
+    /// Extracted memories.
     pub learned: u64,
 }
 
 read_columns! {
-    /// What a judge did on one day.
+    /// The usage of an extractor on one day.
     SpendingColumns of ExtractorUsage {
         "day" => day,
         "judge" => extractor,
@@ -53,10 +53,10 @@ read_columns! {
 }
 
 impl Store {
-    /// How far a session has been learned from.
+    /// The progress of a session.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn progress(&self, session: &str) -> Result<Progress, StoreError> {
         let sql = "SELECT turns, cursor FROM learning WHERE session = ?1";
         let read = |row: &rusqlite::Row<'_>| Ok(Progress { turns: row.get(0)?, cursor: row.get(1)? });
@@ -64,10 +64,10 @@ impl Store {
         Ok(found.map_err(|error| self.failed(error))?.unwrap_or_default())
     }
 
-    /// Notes how far a session has been learned from. The oldest sessions are forgotten.
+    /// Records the progress of a session. The oldest sessions are forgotten.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn note_progress(&mut self, session: &str, progress: &Progress) -> Result<(), StoreError> {
         self.write(|change| {
             let sql = "INSERT INTO learning (session, turns, cursor, updated) VALUES (?1, ?2, ?3, ?4)
@@ -80,10 +80,10 @@ impl Store {
         })
     }
 
-    /// Adds to what a judge cost today, and gives that day.
+    /// Adds to today's usage of an extractor. Returns the day.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn note_spending(&mut self, spent: &ExtractorUsage) -> Result<String, StoreError> {
         let day = self.now().date().to_string();
         self.write(|change| {
@@ -107,10 +107,10 @@ impl Store {
         })
     }
 
-    /// Replaces what was noted in advance for a call, on its day, by what it cost: the notes of one judge stay a sum.
+    /// Replaces the estimate for a call by its cost, on the day of the estimate. The record stays a sum.
     ///
     /// # Errors
-    /// When the store cannot be written; what was noted in advance stands then.
+    /// If the store cannot be written. Then the estimate stays.
     pub fn settle_spending(&mut self, in_advance: u64, spent: &ExtractorUsage) -> Result<(), StoreError> {
         self.write(|change| {
             let sql = "UPDATE spending SET failures = failures + ?3, input_tokens = max(0, input_tokens - ?4) + ?5,
@@ -121,20 +121,20 @@ impl Store {
         })
     }
 
-    /// Tokens that judges read and wrote today.
+    /// The input and output tokens of all extractors today.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn spent_today(&self) -> Result<u64, StoreError> {
         let sql = "SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM spending WHERE day = ?1";
         let spent = self.connection.query_row(sql, [self.now().date().to_string()], |row| row.get(0));
         spent.map_err(|error| self.failed(error))
     }
 
-    /// What judges cost since a day, latest day first.
+    /// The usage of extractors since a day, latest first.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn spending(&self, since: Timestamp) -> Result<Vec<ExtractorUsage>, StoreError> {
         let read = || -> rusqlite::Result<Vec<ExtractorUsage>> {
             let sql = sql!("SELECT ", SpendingColumns::LIST, " FROM spending WHERE day >= ?1 ORDER BY day DESC, judge");
@@ -180,7 +180,7 @@ mod tests {
         store.note_spending(&ExtractorUsage { learned: 2, ..asked.clone() }).unwrap();
         assert_eq!(store.spent_today().unwrap(), 1800);
         let first_day = store.now();
-        // The answer came after midnight.
+        // The answer arrived after midnight.
         store.pass_days(1);
         let cost = ExtractorUsage { day, input_tokens: 100, output_tokens: 50, failures: 1, ..asked.clone() };
         store.settle_spending(900, &cost).unwrap();

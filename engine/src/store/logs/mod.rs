@@ -1,5 +1,5 @@
-//! What is noted beside the memories: provenance, uses, receipts, what was learned; and the chores after a write that
-//! fold these logs, and cut the write-ahead log after a purge.
+//! Records beside the memories: history, uses, deliveries, learning; and the maintenance after a write, which processes
+//! these logs and truncates the write-ahead log after a permanent deletion.
 
 pub(crate) mod access_log;
 pub(crate) mod chores;

@@ -1,9 +1,8 @@
-//! What was removed for good: from where it went when, and where it is still to go from. Never a text.
+//! Permanent deletions: which places were erased when, and which remain; never a text.
 //!
-//! Texts that were removed for good, looked for in other texts: all of them in one pass.
+//! Also finds several deleted texts in other texts in one pass.
 //!
-//! Copies of the store: backups, and damaged files that were set aside. Of whatever schema they are, what is removed for
-//! good is taken out of them where they stand.
+//! Also erases memories from copies of the store (backups and replaced damaged files) of any schema version.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,67 +23,67 @@ use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::store::rows::memory as row;
 use crate::store::rows::tables::{columns, erase_beside_in_copy};
 
-/// The row of the memory with all that stands beside it.
+/// The row of the memory with all related rows.
 pub(crate) const ROW: &str = "row";
-/// The pages of the database that were used before, its log and its snapshot.
+/// Free pages of the database, its log and its snapshot.
 pub(crate) const PAGES: &str = "pages";
-/// Backups, and damaged files that were set aside.
+/// Backups, and replaced damaged files.
 pub(crate) const COPIES: &str = "copies";
-/// Queued turns, logs, and what a person put into the home.
+/// Queued turns, logs, and the user's files in the home directory.
 pub(crate) const FILES: &str = "files";
 
-/// A memory that was removed for good.
+/// A permanently deleted memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Purged {
-    /// Identity.
+    /// Its UUID.
     #[serde(rename = "uuid")]
     pub id: MemoryUuid,
-    /// ID.
+    /// Its ID.
     #[serde(rename = "id")]
     pub short_id: ShortId,
-    /// What was done where, in the order it was begun.
+    /// The steps in order.
     pub steps: Vec<Step>,
-    /// How things stand with the team server; `None` where there is none.
+    /// The state on the team server; `None` if there is none.
     pub server: Option<ServerDeletion>,
 }
 
-/// One place that a memory was removed from, or is to be.
+/// One place from which a memory is erased.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Step {
     /// The place.
     pub place: String,
-    /// When it was gone from there; `None` while it is not.
+    /// When it was erased there; `None` if not yet.
     pub done: Option<Timestamp>,
-    /// How, or why not yet.
+    /// How it was erased, or why not yet.
     pub how: String,
 }
 
-/// What a server knows of a removal.
+/// The server's state of a deletion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ServerDeletion {
     /// It never had the memory.
     NeverHadIt,
-    /// It has not been told yet.
+    /// It has not received the deletion yet.
     Waits,
-    /// It will not take it, and why.
+    /// It rejected the deletion, with the reason.
     Refused(String),
-    /// It has removed it too.
+    /// It has deleted the memory too.
     Done,
 }
 
-/// Notes that a memory is removed now. Of one that may only not be seen any more, copies stay as they are.
+/// Records a permanent deletion. If the memory was only withdrawn by its owner, copies stay unchanged.
 pub(crate) fn note(change: &Change<'_>, memory: MemoryUuid, mark: u8) -> Result<(), StoreError> {
-    let row = "its text, what it said before, its links and its secrets were removed";
+    let row = "removed its text, history, links and secrets";
     step(change, memory, ROW, true, row)?;
-    step(change, memory, PAGES, false, "pages and log of the database still hold it")?;
+    step(change, memory, PAGES, false, "pages and write-ahead log of the database still contain it")?;
     if mark == row::PURGED {
-        step(change, memory, COPIES, false, "backups were not looked through yet")?;
+        step(change, memory, COPIES, false, "backups were not checked yet")?;
     }
     Ok(())
 }
 
-/// Notes how far a removal is at a place.
+/// Records the progress of a deletion at a place.
 pub(crate) fn step(
     change: &Change<'_>,
     memory: MemoryUuid,
@@ -99,7 +98,7 @@ pub(crate) fn step(
     Ok(())
 }
 
-/// Notes that every removal that waits at a place is done there.
+/// Records that all pending deletions are done at a place.
 pub(crate) fn all_done(change: &Change<'_>, place: &str, how: &str) -> Result<(), StoreError> {
     let sql = "UPDATE purges SET done = ?2, how = ?3 WHERE place = ?1 AND done IS NULL";
     change.tx.run(sql, params![place, change.now, how])?;
@@ -107,29 +106,29 @@ pub(crate) fn all_done(change: &Change<'_>, place: &str, how: &str) -> Result<()
 }
 
 impl Store {
-    /// The memories whose removal waits at a place.
+    /// The memories whose deletion is pending at a place.
     pub(crate) fn purges_left(&self, place: &str) -> rusqlite::Result<Vec<MemoryUuid>> {
         let sql = "SELECT memory FROM purges WHERE place = ?1 AND done IS NULL";
         self.connection.all(sql, [place], |row| row.get(0))
     }
 
-    /// The files from which something is still to be removed, by their names in the home.
+    /// The files that must still be erased, by their names in the home directory.
     pub(crate) fn places_left(&self) -> rusqlite::Result<Vec<String>> {
         let sql = "SELECT DISTINCT place FROM purges WHERE done IS NULL AND place NOT IN (?1, ?2, ?3, ?4)";
         self.connection.all(sql, [ROW, PAGES, COPIES, FILES], |row| row.get(0))
     }
 
-    /// The steps of a removal, in the order they were begun.
+    /// The steps of a deletion in order.
     pub(crate) fn steps_of(&self, memory: MemoryUuid) -> rusqlite::Result<Vec<Step>> {
         let sql = "SELECT place, done, how FROM purges WHERE memory = ?1
                    ORDER BY at, place <> 'row', place <> 'pages', place <> 'copies', place";
         self.connection.all(sql, [memory], |row| Ok(Step { place: row.get(0)?, done: row.get(1)?, how: row.get(2)? }))
     }
 
-    /// What became of a memory that was removed for good; `None` where it is there, or never was.
+    /// The state of a permanently deleted memory; `None` if it exists or never did.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn purged(&self, reference: MemoryRef) -> Result<Option<Purged>, StoreError> {
         let read = || -> rusqlite::Result<Option<Purged>> {
             let (column, key): (&str, &dyn rusqlite::ToSql) = match &reference {
@@ -163,15 +162,15 @@ impl Store {
     }
 }
 
-/// Bytes of a line from which on it tells its text from others.
+/// Minimum bytes of a line that identifies its text.
 const TELLING: usize = 16;
 
-/// The texts, ready to be looked for.
+/// The texts in searchable form.
 pub(crate) struct Removed {
     automaton: Option<AhoCorasick>,
-    /// For each pattern: the text that it is, or of which texts it is a line.
+    /// For each pattern: a whole text, or a line of one or more texts.
     patterns: Vec<Pattern>,
-    /// For each text, how many of its lines tell it.
+    /// For each text, the number of its identifying lines.
     lines: Vec<usize>,
 }
 
@@ -191,7 +190,7 @@ impl Removed {
             if !whole.is_empty() {
                 patterns.entry(whole).or_default().is_whole = true;
             }
-            // A heading may be of many texts.
+            // A heading may belong to many texts.
             let is_telling = |line: &String| line.len() >= TELLING && !line.starts_with('#');
             let telling: BTreeSet<String> = text.lines().map(folded).filter(is_telling).collect();
             lines.push(telling.len());
@@ -203,7 +202,7 @@ impl Removed {
         Self { automaton, patterns: patterns.into_values().collect(), lines }
     }
 
-    /// True where a text says one of them, whole or by most of its lines: a line alone, such as a heading, may be of many texts.
+    /// True if a text contains one of them completely, or most of its lines. A single line may belong to many texts.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         let Some(automaton) = &self.automaton else { return false };
         let text = folded(text);
@@ -229,28 +228,28 @@ impl Removed {
     }
 }
 
-/// A text with one space for each run of white space: logs and queued turns break lines where they like.
+/// A text with all white space reduced to single spaces, because logs and queued turns may break lines elsewhere.
 fn folded(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// How long another program is waited for that has a copy open.
+/// How long to wait for another program that has a copy open.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Columns of a memory that say where it stands in its store, and nothing of what it says.
+/// Columns of a memory that depend on its store and not on its content.
 const OF_ITS_STORE: [&str; 4] = ["id", "short_id", "rev", "superseded_by"];
-/// Bytes that tell a text: a shorter piece of one may stand anywhere.
+/// Minimum bytes of a piece that identifies a text.
 const PIECE: usize = 16;
 
-/// The key in a copy's `meta` that stands until every page of the copy was written anew.
+/// The key in a copy's `meta` until all its pages were rewritten.
 const REWRITING: &str = "rewriting";
 
-/// A copy that is open to be changed.
+/// A copy opened for changes.
 pub(crate) struct Copy {
     pub(crate) connection: Connection,
 }
 
 impl Copy {
-    /// Opens a copy. What stands in a log beside it is written into it, so that there is one file.
+    /// Opens a copy. A log beside it is written into it, so that there is only one file.
     pub(crate) fn open(path: &Path) -> rusqlite::Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
@@ -261,14 +260,14 @@ impl Copy {
         Ok(Self { connection })
     }
 
-    /// Begins to take something out, and notes so: a copy that is free of it may still have it in pages that are not used.
+    /// Begins an erasure, and records it, because a copy without the text may still contain it in free pages.
     pub(crate) fn begin(&self) -> rusqlite::Result<Transaction<'_>> {
         let transaction = self.connection.unchecked_transaction()?;
         transaction.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, 1)", [REWRITING])?;
         Ok(transaction)
     }
 
-    /// Writes every page anew, so that nothing stands any more in those that are not used.
+    /// Rewrites all pages, so that free pages contain nothing.
     pub(crate) fn finish(self) -> rusqlite::Result<()> {
         self.connection.execute_batch("VACUUM")?;
         self.connection.execute("DELETE FROM meta WHERE key = ?1", [REWRITING])?;
@@ -276,10 +275,10 @@ impl Copy {
     }
 }
 
-/// How a database is told that is not one of ours.
-pub(crate) const FOREIGN: &str = "is a database, and no store of Tessera: it is left as it is";
+/// The message about a database that is not a store.
+pub(crate) const FOREIGN: &str = "is a database but not a Tessera store; it was not changed";
 
-/// True for a database that can be read and is no store.
+/// True for a readable database that is not a store.
 pub(crate) fn is_foreign(path: &Path) -> bool {
     let read = || -> rusqlite::Result<bool> {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -290,7 +289,7 @@ pub(crate) fn is_foreign(path: &Path) -> bool {
     is_database(path) && read().unwrap_or(false)
 }
 
-/// True when a copy can be read and holds nothing of these memories.
+/// True if a copy is readable and contains none of these memories.
 pub(crate) fn is_free_of(path: &Path, removed: &[MemoryUuid]) -> bool {
     let read = || -> rusqlite::Result<bool> {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -311,7 +310,7 @@ pub(crate) fn is_free_of(path: &Path, removed: &[MemoryUuid]) -> bool {
     read().unwrap_or(false)
 }
 
-/// Takes memories out of a copy: it shows them as the store itself does, removed for good.
+/// Erases memories from a copy, which then shows them as permanently deleted.
 pub(crate) fn take_out(path: &Path, live: &Connection, removed: &[MemoryUuid]) -> rusqlite::Result<()> {
     let copy = Copy::open(path)?;
     let names: Vec<String> = columns(&copy.connection, "memories")?
@@ -326,7 +325,8 @@ pub(crate) fn take_out(path: &Path, live: &Connection, removed: &[MemoryUuid]) -
         let emptied = read
             .query_row([id], |row| (0..names.len()).map(|at| row.get(at)).collect::<rusqlite::Result<Vec<Value>>>());
         let Some(emptied) = emptied.optional()? else { continue };
-        // Turns of the same session hold words of their neighbours; whoever opens the copy makes them anew.
+        // The context of turns in the same session contains words of their neighbours. It is rebuilt when the copy is
+        // opened.
         let around = "UPDATE memories SET forward = x'' WHERE deleted IS NULL AND session =
                           (SELECT session FROM memories WHERE id = ?1 AND origin = 'conversation')";
         copy.connection.execute(around, [id])?;
@@ -338,19 +338,19 @@ pub(crate) fn take_out(path: &Path, live: &Connection, removed: &[MemoryUuid]) -
     copy.finish()
 }
 
-/// The files that stand beside a copy and repeat it. They are made anew where they are needed.
+/// Deletes files beside a copy with the same content. They are rebuilt when needed.
 pub(crate) fn remove_beside(path: &Path) {
     let Some(dir) = path.parent() else { return };
     let of_copy = Home::new(dir);
     if of_copy.database() == path {
-        // One that is not there is gone.
+        // A missing file is fine.
         let _ = fs::remove_file(of_copy.snapshot());
     }
 }
 
-/// True when the bytes of a file hold a piece of one of some texts.
+/// True if the bytes of a file contain a piece of one of the texts.
 pub(crate) fn holds_piece(bytes: &[u8], texts: &[String]) -> bool {
-    // A short text is one piece; of a longer one, what is left at its end is none.
+    // A short text is one piece. The remainder at the end of a longer one is not used.
     let pieces = texts
         .iter()
         .map(String::as_bytes)

@@ -1,8 +1,8 @@
-//! Questions that nothing answered strongly. Of each the time, the project and those of its words that memories hold
-//! are noted; the question itself only where the person wants that.
+//! Questions without a clear answer. Stored are the time, the project, and the words that memories contain; the
+//! question itself only if the user wants it.
 //!
-//! Why no more: what was asked and not found is often what nobody wrote down for a reason. A word that a memory holds is
-//! in the store already. A vector would give the question away almost as well as its text does, so there is none.
+//! The reason is privacy: an unanswered question often contains something that nobody wrote down on purpose. A word in
+//! a memory is already in the store. An embedding would reveal almost as much as the text, so none is stored.
 
 use std::collections::BTreeSet;
 
@@ -21,35 +21,35 @@ use crate::store::file::home::Home;
 use crate::store::rows::codec::Ask as _;
 use crate::text::{TokenKind, tokenize};
 
-/// Questions not in the database yet, one JSON object a line.
+/// Questions that are not in the database yet, one JSON object per line.
 pub(crate) const SPOOL: Spool = Spool { file: Home::questions, fold_at: 16 * 1024 };
-/// Questions kept, at most.
+/// Maximum number of stored questions.
 const MOST_KEPT: u32 = 5_000;
-/// Days for which a question is kept.
+/// Days for which a question is stored.
 const DAYS_KEPT: i64 = 180;
-/// Bytes of a question that are kept: what is longer is a pasted text.
+/// Maximum bytes of a stored question. Anything longer is a pasted text.
 const LONGEST: usize = 500;
 
-/// A question that nothing answered strongly.
+/// A question without a clear answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnansweredQuestion {
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// The project it was asked in.
+    /// The project in which it was asked.
     pub scope: Scope,
-    /// Those of its words that memories held, in its order; at most twelve.
+    /// Its words that memories contain, in order, at most twelve.
     pub words: Vec<String>,
-    /// The question, where it is kept; 500 bytes of it at most.
+    /// The question, if stored; at most 500 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// What is noted of a question that nothing answered strongly.
+/// How much of a question is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Noted {
-    /// That it was asked, when and in which project.
+    /// Only that it was asked, when and in which project.
     Count,
-    /// Also those of its words that memories hold.
+    /// Also its words that memories contain.
     #[default]
     Words,
     /// Also the question itself.
@@ -57,10 +57,10 @@ pub enum Noted {
 }
 
 impl Store {
-    /// Notes a question that nothing answered strongly: appended to a spool, folded later, so that no question waits for
-    /// a writer. Failing to is not worth failing a reader for.
+    /// Records a question without a clear answer. It is appended to a spool, so that no question waits for a writer.
+    /// Errors are ignored.
     pub fn note_in_vain(&mut self, request: &RecallRequest, noted: Noted) {
-        // Of a question that holds a credential nothing is noted but that it was asked.
+        // Of a question with a credential, only the fact that it was asked is recorded.
         let noted = if is_clean(&request.query) { noted } else { Noted::Count };
         let words = match noted {
             Noted::Count => Vec::new(),
@@ -76,10 +76,10 @@ impl Store {
         }
     }
 
-    /// Questions that nothing answered strongly, oldest first.
+    /// Questions without a clear answer, oldest first.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn asked_in_vain(&self, since: Option<Timestamp>) -> Result<Vec<UnansweredQuestion>, StoreError> {
         let unfolded = SPOOL.unfolded(&self.home);
         let mut asked = self.folded_questions().map_err(|error| self.failed(error))?;
@@ -92,19 +92,19 @@ impl Store {
         self.connection.all("SELECT at, scope, words, text FROM asked_in_vain ORDER BY n", [], read)
     }
 
-    /// Forgets all questions that were noted, and gives their number.
+    /// Deletes all recorded questions, and returns their number.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn forget_questions(&mut self) -> Result<usize, StoreError> {
         self.fold_questions()?;
         self.write(|change| Ok(change.tx.execute("DELETE FROM asked_in_vain", [])?))
     }
 
-    /// Puts the spooled questions into the database, and lets old ones go.
+    /// Adds the spooled questions to the database, and deletes old ones.
     ///
     /// # Errors
-    /// When the store cannot be written; the spool is kept then.
+    /// If the store cannot be written. Then the spool stays.
     pub fn fold_questions(&mut self) -> Result<(), StoreError> {
         self.fold(&SPOOL, fold)
     }
@@ -114,8 +114,8 @@ impl Store {
     }
 }
 
-/// Forgets the questions that say a word of a memory that is removed for good, or of what it said before: its history has to
-/// be there still.
+/// Deletes questions with a word of a permanently deleted memory, or of its earlier versions. Its history must still
+/// exist.
 pub(crate) fn forget_those_about(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
     let words: BTreeSet<String> = history::all_before(change.tx, memory.id)?
         .iter()
@@ -135,14 +135,14 @@ pub(crate) fn forget_those_about(change: &Change<'_>, memory: &Memory) -> Result
     Ok(())
 }
 
-/// All that a memory says.
+/// All texts of a memory.
 fn said_by(memory: &Memory) -> String {
     let tags = memory.tags.iter().map(ToString::to_string);
     let said = tags.chain(memory.keywords.iter().cloned()).chain(memory.entities.iter().cloned());
     said.chain([memory.content.clone(), memory.summary.clone()]).collect::<Vec<_>>().join("\n")
 }
 
-/// The terms of a text that are no function words.
+/// The terms of a text without function words.
 fn terms(text: &str) -> BTreeSet<String> {
     tokenize(text).into_iter().filter(|token| token.kind != TokenKind::Stop).map(|token| token.term).collect()
 }
@@ -167,7 +167,7 @@ fn fold(change: &Change<'_>, records: &[u8]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whole lines that are questions; half a line of a killed writer is not one.
+/// The complete lines with questions. An incomplete line of a killed process is skipped.
 fn lines(records: &[u8]) -> impl Iterator<Item = UnansweredQuestion> {
     records.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
 }

@@ -1,4 +1,4 @@
-//! Small files of a home in which a text may stand: queued turns, logs, exports. They are rewritten whole.
+//! Small files of a home directory that may contain texts: queued turns, logs, exports. They are rewritten as a whole.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -10,15 +10,15 @@ use super::purges::Removed;
 use crate::store::file::private;
 use crate::store::file::snapshot::version;
 
-/// Bytes of a file that is looked through, at most.
+/// Maximum bytes of a checked file.
 const MOST_BYTES: u64 = 256 << 20;
-/// Times a file is read again that somebody changed meanwhile.
+/// How often a concurrently changed file is read again.
 const ATTEMPTS: u32 = 5;
 
-/// Writes a file of Tessera's anew without some texts, where it holds one. True when it did.
+/// Rewrites a Tessera file without some texts, if it contains one. True if it did.
 ///
 /// # Errors
-/// When it cannot be read or written, or is too long to be looked through.
+/// If it cannot be read or written, or is too large.
 pub(crate) fn without(path: &Path, removed: &Removed) -> io::Result<bool> {
     let is_lines = path.extension().is_none_or(|extension| extension != "json");
     rewritten(path, &|line| {
@@ -26,17 +26,17 @@ pub(crate) fn without(path: &Path, removed: &Removed) -> io::Result<bool> {
             && !value.is_string()
         {
             let is_changed = each_string(&mut value, &|text| removed.is_in(text).then(String::new));
-            // A line of a log is all of one event; a queued turn is a turn without these words.
+            // A line of a log belongs to one event, so it is removed as a whole. A queued turn only loses these words.
             return is_changed.then(|| if is_lines { String::new() } else { value.to_string() });
         }
         removed.is_in(line).then(String::new)
     })
 }
 
-/// True where a file holds one of some texts, as a whole or in a line of JSON.
+/// True if a file contains one of some texts, as a whole or in a line of JSON.
 ///
 /// # Errors
-/// When it cannot be read, or is too long to be looked through.
+/// If it cannot be read, or is too large.
 pub(crate) fn holds(path: &Path, removed: &Removed) -> io::Result<bool> {
     let Some(text) = text_of(path)? else { return Ok(false) };
     let is_in_json = |text: &str| {
@@ -53,18 +53,18 @@ pub(crate) fn holds(path: &Path, removed: &Removed) -> io::Result<bool> {
     Ok(removed.is_in(&text) || is_in_json(&text) || text.lines().any(is_in_json))
 }
 
-/// Writes a file anew with its lines changed; a file that is JSON as a whole is one line. A line that becomes empty goes.
-/// True when one was changed.
+/// Rewrites a file with changed lines. A JSON file counts as one line. An empty line is removed. True if one was
+/// changed.
 ///
 /// # Errors
-/// As [`without`].
+/// Like [`without`].
 pub(crate) fn rewritten(path: &Path, change: &dyn Fn(&str) -> Option<String>) -> io::Result<bool> {
     for _ in 0..ATTEMPTS {
         let before = version(path);
         let Some(text) = text_of(path)? else { return Ok(false) };
         let Some(changed) = changed(path, &text, change)? else { return Ok(false) };
         match version(path) {
-            // Somebody removed the file meanwhile: it is not made again.
+            // The file was deleted meanwhile, and is not created again.
             None => return Ok(false),
             now if now == before => return private::replace(path, changed.as_bytes()).map(|()| true),
             _ => {}
@@ -73,7 +73,7 @@ pub(crate) fn rewritten(path: &Path, change: &dyn Fn(&str) -> Option<String>) ->
     Err(io::Error::other("is being written all the time"))
 }
 
-/// The text of a file with its lines changed; `None` where none was.
+/// The text of a file with changed lines; `None` if none was changed.
 fn changed(path: &Path, text: &str, change: &dyn Fn(&str) -> Option<String>) -> io::Result<Option<String>> {
     if path.extension().is_some_and(|extension| extension == "json") && serde_json::from_str::<Value>(text).is_ok() {
         return Ok(change(text));
@@ -96,20 +96,20 @@ fn changed(path: &Path, text: &str, change: &dyn Fn(&str) -> Option<String>) -> 
     Ok(is_changed.then_some(kept))
 }
 
-/// A file that is no text has lengths and places in it, which a changed word would put wrong.
+/// A binary file contains lengths and offsets that a changed word would break.
 ///
 /// # Errors
-/// When it is none.
+/// If the text is not plain text.
 pub(crate) fn check_is_text(text: &str) -> io::Result<()> {
-    let problem = "is no text, and is left as it is: remove it where you want it gone";
+    let problem = "is not text, so it was not changed; remove it if you want it deleted";
     if text.contains('\0') { Err(io::Error::new(io::ErrorKind::InvalidData, problem)) } else { Ok(()) }
 }
 
-/// The text of a file; `None` where it is gone.
+/// The text of a file; `None` if it does not exist.
 pub(crate) fn text_of(path: &Path) -> io::Result<Option<String>> {
     let read = fs::metadata(path).and_then(|found| match found.len() {
         0..=MOST_BYTES => fs::read(path),
-        _ => Err(io::Error::other("is too long to be looked through")),
+        _ => Err(io::Error::other("is too large to scan")),
     });
     match read {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -117,7 +117,7 @@ pub(crate) fn text_of(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// Changes the texts within a JSON value. True when one was changed.
+/// Changes the texts in a JSON value. True if one was changed.
 pub(crate) fn each_string(value: &mut Value, change: &dyn Fn(&str) -> Option<String>) -> bool {
     match value {
         Value::String(text) => change(text).map(|changed| *text = changed).is_some(),

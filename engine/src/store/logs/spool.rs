@@ -1,5 +1,5 @@
-//! Spools: small logs that are appended to without any lock and folded into the database later,
-//! so that a reader never waits for a writer.
+//! Spools: small logs that are appended to without a lock and added to the database later, so that a reader never waits
+//! for a writer.
 
 use std::borrow::Cow;
 use std::fs;
@@ -15,25 +15,25 @@ use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::file::private;
 
-/// A log of a home directory.
+/// A spool of a home directory.
 pub(crate) struct Spool {
-    /// Its file. Parts set aside to be folded have the same name and a suffix.
+    /// Its file. Parts that are being processed have the same name with a suffix.
     pub(crate) file: fn(&Home) -> PathBuf,
-    /// A log of so many bytes is folded at the next write.
+    /// A larger spool is processed at the next write.
     pub(crate) fold_at: u64,
 }
 
 impl Spool {
-    /// Appends records, each of which ends with a line break. Failing to is not worth failing a reader for.
+    /// Appends records that end with line breaks. Errors are ignored.
     pub(crate) fn append(&self, home: &Home, records: &[u8]) {
         if records.is_empty() {
             return;
         }
-        // The line break ends a record of which only a part was written, such as on a full disk.
+        // The first line break ends an incomplete record, for example from a full disk.
         let lines = [b"\n", records].concat();
         let open = private::private_file().create(true).append(true).open((self.file)(home));
         if let Err(error) = open.and_then(|mut file| file.write_all(&lines)) {
-            tracing::debug!(error = %error, spool = %(self.file)(home).display(), "a spool cannot be written");
+            tracing::debug!(error = %error, spool = %(self.file)(home).display(), "cannot write a spool");
         }
     }
 
@@ -41,7 +41,7 @@ impl Spool {
         (self.file)(home).metadata().map_or(0, |metadata| metadata.len())
     }
 
-    /// Parts set aside to be folded, by this or a killed process, oldest first.
+    /// Parts to be processed, from this or a killed process, oldest first.
     pub(crate) fn parts(&self, home: &Home) -> Vec<PathBuf> {
         let prefix = format!("{}.", name_of(&(self.file)(home)));
         let Ok(entries) = fs::read_dir(home) else { return Vec::new() };
@@ -54,19 +54,19 @@ impl Spool {
         parts
     }
 
-    /// True when there is something to fold.
+    /// True if there is something to process.
     pub(crate) fn holds_any(&self, home: &Home) -> bool {
         self.len(home) > 0 || !self.parts(home).is_empty()
     }
 
-    /// Removes what is not folded yet. What cannot be removed is folded later.
+    /// Deletes unprocessed records. What cannot be deleted is processed later.
     pub(crate) fn discard(&self, home: &Home) {
         for part in self.parts(home).into_iter().chain([(self.file)(home)]) {
             let _ = fs::remove_file(part);
         }
     }
 
-    /// What is not folded yet, oldest first.
+    /// Unprocessed records, oldest first.
     pub(crate) fn unfolded(&self, home: &Home) -> Vec<u8> {
         let parts = self.parts(home).into_iter().chain([(self.file)(home)]);
         parts.filter_map(|part| fs::read(part).ok()).collect::<Vec<_>>().join(&b'\n')
@@ -77,17 +77,17 @@ fn name_of(path: &Path) -> Cow<'_, str> {
     path.file_name().unwrap_or_default().to_string_lossy()
 }
 
-/// Puts the records of one part into the database.
+/// Adds the records of one part to the database.
 pub(crate) type Fold = fn(&Change<'_>, &[u8]) -> Result<(), StoreError>;
 
 impl Store {
-    /// Folds a spool, no record twice, whatever is killed when. A record that is appended at the very
-    /// moment of folding may be lost.
+    /// Processes a spool, each record once, even if a process is killed. A record appended at the same moment may be
+    /// lost.
     pub(crate) fn fold(&mut self, spool: &Spool, fold: Fold) -> Result<(), StoreError> {
         if spool.len(&self.home) > 0 {
             let log = (spool.file)(&self.home);
             let part = log.with_file_name(format!("{}.{}", name_of(&log), MemoryUuid::generate(self.now())));
-            // Whoever appends now begins a new log.
+            // From now on, other processes append to a new file.
             match fs::rename(&log, part) {
                 // Another process was faster.
                 Err(source) if source.kind() == std::io::ErrorKind::NotFound => {}
@@ -101,17 +101,17 @@ impl Store {
         result
     }
 
-    /// Folds a spool that has grown long.
+    /// Processes a spool that has grown large.
     pub(crate) fn fold_if_due(&mut self, spool: &Spool, fold: Fold) -> Result<(), StoreError> {
         if spool.len(&self.home) >= spool.fold_at { self.fold(spool, fold) } else { Ok(()) }
     }
 
-    /// Folds one part in one transaction that also notes its name: a part whose name is noted is only removed.
+    /// Processes one part in a transaction that also records its name. A part with a recorded name is only deleted.
     fn fold_part(&mut self, part: &Path, fold: Fold) -> Result<(), StoreError> {
         let Ok(records) = fs::read(part) else { return Ok(()) };
         let key = format!("folded:{}", name_of(part));
         self.write(|change| {
-            // Another process may have folded and removed it since it was read.
+            // Another process may have processed and deleted it meanwhile.
             if !part.exists() {
                 return Ok(());
             }
@@ -136,7 +136,7 @@ mod tests {
 
     const SPOOL: Spool = Spool { file: Home::access_log, fold_at: 6 };
 
-    /// Keeps what is folded where the test finds it.
+    /// Stores the processed records where the test finds them.
     fn keep(change: &Change<'_>, records: &[u8]) -> Result<(), StoreError> {
         let sql = "INSERT INTO meta (key, value) VALUES ('kept:' || hex(randomblob(8)), ?1)";
         change.tx.execute(sql, [String::from_utf8_lossy(records)])?;

@@ -1,4 +1,4 @@
-//! Where the words of what was removed for good may still stand, and how they go from there.
+//! Erases remaining words of permanently deleted memories.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,52 +18,50 @@ use crate::store::file::error::StoreError;
 use crate::store::file::scratch;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
-/// Readers are short; one that is not is not waited for longer than this.
+/// How long to wait for readers, which are usually short.
 const WAIT_FOR_READERS: Duration = Duration::from_secs(2);
-/// The key in `meta` that stands while words of a purge may be in the log.
+/// The key in `meta` while words of a permanently deleted memory may be in the log.
 const UNSCRUBBED: &str = "unscrubbed";
-/// The key in `meta` that stands once every page was written anew after the last purge: only the log is left to be cut.
+/// The key in `meta` after all pages were rewritten since the last permanent deletion; only the log remains.
 const REWRITTEN: &str = "rewritten";
-/// How a place says that it was removed as a whole.
-const REMOVED: &str = "was removed: it held it, and could not be rewritten";
-/// How a file says that somebody else put it there.
-const THEIRS: &str = "holds it, and is no file of Tessera: change or remove it by hand";
-/// How a place says that it is no matter.
-const NOT_IN_IT: &str = "cannot be read, and nothing of it stands in its bytes";
+/// The report for a file that was deleted as a whole.
+const REMOVED: &str = "deleted: it contained the text and could not be rewritten";
+/// The report for a user's file.
+const THEIRS: &str = "contains the text, and is not a file of Tessera; change or delete it yourself";
+/// The report for an unreadable file without the text.
+const NOT_IN_IT: &str = "cannot be opened; its bytes do not contain the text";
 
-/// What still holds words of memories that were removed for good, and which files were changed for that.
+/// Remaining words of permanently deleted memories, and files that were changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Traces {
-    /// Another process reads: the log beside the database is cut at the next write after it has ended.
+    /// Another process is reading. The log is truncated at the next write after it ends.
     pub in_log: bool,
-    /// Copies of the store and files of the home that still hold them.
+    /// Copies of the store and files of the home directory that still contain them.
     pub copies: Vec<PathBuf>,
-    /// Those that were written anew without them.
+    /// Files that were rewritten without them.
     pub rewritten: Vec<PathBuf>,
-    /// Those that could not be, and were removed.
+    /// Files that could not be rewritten and were deleted.
     pub removed: Vec<PathBuf>,
 }
 
 impl Traces {
-    /// What to tell the person, a sentence each.
+    /// Sentences for the user.
     pub fn told(&self) -> Vec<String> {
         let mut told = Vec::new();
         let list =
             |paths: &[PathBuf]| paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
         if self.in_log {
-            told.push(
-                "another process is reading: the log still holds the words until the next write after it".to_owned(),
-            );
+            told.push("another process is reading, so the log keeps the words until the next write".to_owned());
         }
         if !self.rewritten.is_empty() {
-            told.push(format!("written anew without it: {}", list(&self.rewritten)));
+            told.push(format!("rewritten without the text: {}", list(&self.rewritten)));
         }
         if !self.removed.is_empty() {
-            told.push(format!("removed, because it could not be taken out: {}", list(&self.removed)));
+            told.push(format!("deleted, because the text could not be removed: {}", list(&self.removed)));
         }
         if !self.copies.is_empty() {
             told.push(format!(
-                "older copies may still hold the words; remove them where you want them gone: {}",
+                "older copies may still contain the words; delete them if you want: {}",
                 list(&self.copies)
             ));
         }
@@ -71,7 +69,7 @@ impl Traces {
     }
 }
 
-/// Notes, in the transaction of a purge, that the log is to be cut.
+/// Records, in the transaction of a permanent deletion, that the log must be truncated.
 pub(crate) fn note(change: &Change<'_>) -> rusqlite::Result<()> {
     let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)";
     change.tx.run(sql, (UNSCRUBBED, change.now))?;
@@ -83,10 +81,10 @@ fn has(connection: &Connection, key: &str) -> rusqlite::Result<bool> {
 }
 
 impl Store {
-    /// Where words of memories that were removed for good may still stand, and what was done about it.
+    /// Erases remaining words of permanently deleted memories, and reports the result.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn traces(&self, removed: &[MemoryUuid]) -> Result<Traces, StoreError> {
         let in_log = self.is_unscrubbed().map_err(|error| self.failed(error))?;
         let mut traces = Traces { in_log, ..Traces::default() };
@@ -112,8 +110,8 @@ impl Store {
         has(&self.connection, UNSCRUBBED)
     }
 
-    /// Writes every page anew, once after a purge: a row that grew was moved, and where it stood before may still be read.
-    /// Drops the snapshot, which had the words too.
+    /// Rewrites all pages once after a permanent deletion, because free pages may still contain moved rows. Deletes the
+    /// snapshot, which also has the words.
     fn rewrite_pages(&mut self, patience: Duration) -> Result<(), StoreError> {
         let purged = |connection: &Connection| -> rusqlite::Result<Option<i64>> {
             let sql = "SELECT value FROM meta WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM meta WHERE key = ?2)";
@@ -123,7 +121,7 @@ impl Store {
         if before.is_none() {
             return Ok(());
         }
-        // A purge that came from elsewhere did not look at questions that are not in the database yet.
+        // A permanent deletion from another machine did not check the spool of questions.
         questions::SPOOL.discard(&self.home);
         let path = self.home.snapshot();
         match fs::remove_file(&path) {
@@ -136,7 +134,7 @@ impl Store {
             return Ok(());
         }
         self.write(|change| {
-            // What another process purged meanwhile is not among it.
+            // Deletions by another process meanwhile are not included.
             if purged(change.tx)? == before {
                 change
                     .tx
@@ -146,41 +144,41 @@ impl Store {
         })
     }
 
-    /// Goes on with what is left of earlier removals: pages, the log, copies.
+    /// Continues earlier deletions: pages, the log, copies.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn go_on_removing(&mut self) -> Result<(), StoreError> {
         self.scrub_if_due()?;
         self.clean_copies()?;
         self.note_files_that_went()
     }
 
-    /// A file that was left to a person is done once they have removed it.
+    /// Completes the step of a user's file after the user has deleted it.
     fn note_files_that_went(&mut self) -> Result<(), StoreError> {
         let mut left = self.places_left().map_err(|error| self.failed(error))?;
         left.retain(|place| !self.home.dir().join(place).exists());
         if left.is_empty() {
             return Ok(());
         }
-        self.write(|change| left.iter().try_for_each(|place| purges::all_done(change, place, "was removed by hand")))
+        self.write(|change| left.iter().try_for_each(|place| purges::all_done(change, place, "was deleted by hand")))
     }
 
-    /// True where copies in the home were not looked through since something was removed for good.
+    /// True if copies in the home directory were not checked since the last permanent deletion.
     pub(crate) fn are_copies_left(&self) -> Result<bool, StoreError> {
         Ok(!self.purges_left(COPIES).map_err(|error| self.failed(error))?.is_empty())
     }
 
-    /// After a purge: writes the log into the file, cuts the log, and drops the snapshot that still had the words.
-    /// Where a reader is in the way it stays to be done, and is done after a later write.
+    /// After a permanent deletion: copies the log to the database, truncates it, and deletes the snapshot with the
+    /// words. If a reader is in the way, this is repeated after a later write.
     ///
     /// # Errors
-    /// When the snapshot cannot be removed, or the store not be written; it stays to be done then.
+    /// If the snapshot cannot be deleted, or the store cannot be written. Then it is repeated later.
     pub(crate) fn scrub(&mut self) -> Result<(), StoreError> {
         self.scrub_within(WAIT_FOR_READERS)
     }
 
-    /// The same for what a reader was in the way of before, without waiting for one.
+    /// Repeats it without waiting for readers.
     pub(crate) fn scrub_if_due(&mut self) -> Result<(), StoreError> {
         let is_due = self.is_unscrubbed().map_err(|error| self.failed(error))?;
         if is_due { self.scrub_within(Duration::ZERO) } else { Ok(()) }
@@ -190,10 +188,10 @@ impl Store {
         self.rewrite_pages(patience)?;
         if self.cut_log(patience).map_err(|error| self.failed(error))? {
             self.write(|change| {
-                // Unless another process permanently deleted something since.
+                // Unless another process has permanently deleted something since.
                 if has(change.tx, REWRITTEN)? {
                     change.tx.execute("DELETE FROM meta WHERE key IN (?1, ?2)", [UNSCRUBBED, REWRITTEN])?;
-                    purges::all_done(change, PAGES, "every page was written anew, and the log was cut")?;
+                    purges::all_done(change, PAGES, "all pages were rewritten, and the log was truncated")?;
                 }
                 Ok(())
             })?;
@@ -205,7 +203,7 @@ impl Store {
         Ok(())
     }
 
-    /// Takes what is removed for good out of the copies in the home.
+    /// Erases permanently deleted memories from the copies in the home directory.
     fn clean_copies(&mut self) -> Result<(), StoreError> {
         let left = self.purges_left(COPIES).map_err(|error| self.failed(error))?;
         if left.is_empty() {
@@ -215,7 +213,7 @@ impl Store {
         let mut outcomes = Vec::new();
         for path in held {
             if is_foreign(&path) {
-                // Whether it holds a word of it is asked where the words are still known.
+                // It is checked for the words where they are still known.
                 outcomes.push((self.in_home(&path), Some(FOREIGN.to_owned())));
                 continue;
             }
@@ -228,16 +226,16 @@ impl Store {
                 let how = problem.as_ref().map(|problem| format!("cannot be rewritten: {problem}"));
                 step(change, *id, place, how.is_none(), how.as_deref().unwrap_or("was rewritten without it"))?;
             }
-            // What cannot be rewritten is not tried again with each write: it is told, by its name.
-            purges::all_done(change, COPIES, &format!("{} of the home held it", outcomes.len()))
+            // A file that cannot be rewritten is not tried at every write, but reported by name.
+            purges::all_done(change, COPIES, &format!("{} files of the home directory contained it", outcomes.len()))
         })
     }
 
-    /// Takes texts of memories that were removed for good out of the small files of the home, and removes the copies that
-    /// hold a piece of one and could not be rewritten.
+    /// Erases texts of permanently deleted memories from the small files of the home directory, and deletes copies that
+    /// contain one and could not be rewritten.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub(crate) fn clean_files(&mut self, removed: &[MemoryUuid], texts: &[String]) -> Result<(), StoreError> {
         let mut outcomes = Vec::new();
         scratch::sweep(&self.home);
@@ -245,16 +243,18 @@ impl Store {
             let Ok(bytes) = fs::read(&path) else { continue };
             outcomes.push(match holds_piece(&bytes, texts) {
                 false => (self.in_home(&path), true, NOT_IN_IT.to_owned()),
-                true if is_foreign(&path) => (self.in_home(&path), false, format!("holds it, {FOREIGN}")),
-                // What a person put there is theirs to remove.
+                true if is_foreign(&path) => (self.in_home(&path), false, format!("contains it, {FOREIGN}")),
+                // Only the user may delete the user's own files.
                 true if !self.home.is_own_copy(&path) => {
-                    (self.in_home(&path), false, "holds it, and cannot be rewritten".to_owned())
+                    (self.in_home(&path), false, "contains it, and cannot be rewritten".to_owned())
                 }
                 true if fs::remove_file(&path).is_ok() => (self.in_home(&path), true, REMOVED.to_owned()),
-                true => (self.in_home(&path), false, "holds it, and can be neither rewritten nor removed".to_owned()),
+                true => {
+                    (self.in_home(&path), false, "contains it, and can be neither rewritten nor deleted".to_owned())
+                }
             });
         }
-        // What waits in a spool is in no file any more once it is folded.
+        // Spooled records leave their file when they are processed.
         self.fold_deliveries()?;
         let looked_for = Removed::of(texts);
         for path in self.home.small_files() {
@@ -264,7 +264,7 @@ impl Store {
             outcomes.extend(match done {
                 Ok(false) => None,
                 Ok(true) if is_own => Some((self.in_home(&path), true, "was rewritten without it".to_owned())),
-                // What a person put there is theirs to change.
+                // Only the user may change the user's own files.
                 Ok(true) => Some((self.in_home(&path), false, THEIRS.to_owned())),
                 Err(error) => Some((self.in_home(&path), false, format!("cannot be read or rewritten: {error}"))),
             });
@@ -274,18 +274,18 @@ impl Store {
                 for (place, is_done, how) in &outcomes {
                     step(change, *id, place, *is_done, how)?;
                 }
-                step(change, *id, FILES, true, "queued turns, logs and other small files were looked through")?;
+                step(change, *id, FILES, true, "checked queued turns, logs and other small files")?;
             }
             Ok(())
         })
     }
 
-    /// A file of the home as it is named there.
+    /// The name of a file relative to the home directory.
     fn in_home(&self, path: &Path) -> String {
         path.strip_prefix(self.home.dir()).unwrap_or(path).to_string_lossy().into_owned()
     }
 
-    /// Does something that other processes may be in the way of, for a while.
+    /// Tries something for a while if other processes are in the way.
     fn waiting_at_most<T>(
         &self,
         patience: Duration,
@@ -297,7 +297,7 @@ impl Store {
         done
     }
 
-    /// True when nothing is left in the log.
+    /// True if the log is empty.
     fn cut_log(&self, patience: Duration) -> rusqlite::Result<bool> {
         let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
         let cut = |connection: &Connection| connection.query_row(sql, [], |row| row.get::<_, bool>(0)).optional();

@@ -1,6 +1,6 @@
-//! Opening the database: what it is, is checked before anything is written.
+//! Opens the database. Its kind is checked before anything is written.
 //!
-//! The door: a store is opened, made, or refused.
+//! A store is opened, created, or rejected.
 
 use std::path::Path;
 
@@ -23,28 +23,29 @@ use crate::store::file::{marker, private, replacement};
 /// "TESS", in the database header.
 const APPLICATION_ID: i64 = 0x5445_5353;
 
-/// Times a store is opened that others replace meanwhile.
+/// Maximum attempts to open a store that other processes replace meanwhile.
 const ATTEMPTS: u32 = 5;
 
 /// An open database.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) connection: Connection,
-    /// Which file it is; `None` where the system does not say.
+    /// Its file; `None` if the system does not tell.
     pub(crate) file: Option<FileId>,
 }
 
 pub(crate) fn open(home: &Home, usage: Usage) -> Result<Opened, StoreError> {
     for _ in 0..ATTEMPTS {
         match finish_replacement(home) {
-            // Where nothing may be written, what is there can be read.
+            // A read-only store can still be read.
             Err(_) if usage == Usage::ReadOnce && home.database().exists() => {}
             finished => finished?,
         }
         let before = FileId::of(&home.database());
         let connected = connect(home, usage);
         let file = FileId::of(&home.database());
-        // Where it was replaced while it was opened, the log may be the new one's, and what was read of it nonsense.
+        // If it was replaced while it was opened, the log may belong to the new database, and the data read may be
+        // wrong.
         if before.is_none() || before == file {
             return connected.map(|connection| Opened { connection, file });
         }
@@ -52,8 +53,8 @@ pub(crate) fn open(home: &Home, usage: Usage) -> Result<Opened, StoreError> {
     Err(StoreError::Busy { path: home.database() })
 }
 
-/// Finishes a replacement whose process was killed. Meanwhile the database of before is held open: a process that closes it as the
-/// last one removes a log of that name, which might be the new database's.
+/// Finishes a replacement whose process was killed. The old database is kept open meanwhile, because the last process
+/// that closes it deletes a log of that name, which may belong to the new database.
 fn finish_replacement(home: &Home) -> Result<(), StoreError> {
     if !home.replacement().exists() {
         return Ok(());
@@ -82,7 +83,7 @@ fn connect(home: &Home, usage: Usage) -> Result<Connection, StoreError> {
     create_or_migrate(home)
 }
 
-/// One process at a time makes a new store, or brings an old one up to date.
+/// Only one process at a time creates or migrates a store.
 fn create_or_migrate(home: &Home) -> Result<Connection, StoreError> {
     finish_replacement(home)?;
     let (path, lock) = (&home.database(), home.open_lock());
@@ -100,13 +101,13 @@ fn create_or_migrate(home: &Home) -> Result<Connection, StoreError> {
     let schema = match identify(&connection, home)? {
         Found::Ours(schema) => schema,
         Found::Empty => {
-            // A file that lost its content is no new store.
+            // A file that lost its content is not a new store.
             marker::refuse_vanished(home)?;
             0
         }
     };
     if schema == 0 {
-        // In the rollback journal, so that the file itself says what it is from the first commit on.
+        // With the rollback journal, so that the file itself shows its kind after the first commit.
         run(&connection, path, &format!("PRAGMA application_id = {APPLICATION_ID}"))?;
     }
     prepare(&connection, path)?;
@@ -124,7 +125,7 @@ fn identify(connection: &Connection, home: &Home) -> Result<Found, StoreError> {
     let path = &home.database();
     let one = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
     let read = || -> rusqlite::Result<(i64, i64, i64)> {
-        // At one moment: another process may be making the store right now.
+        // In one transaction, because another process may be creating the store.
         let _moment = connection.unchecked_transaction()?;
         Ok((one("PRAGMA application_id")?, one("PRAGMA user_version")?, one("SELECT count(*) FROM sqlite_schema")?))
     };
@@ -143,7 +144,7 @@ fn identify(connection: &Connection, home: &Home) -> Result<Found, StoreError> {
     }
 }
 
-/// True when the file stands where a store of ours stood: then it is damaged, not foreign.
+/// True if the file is in the place of a store, so that it is damaged instead of foreign.
 fn was_ours(home: &Home) -> bool {
     home.marker().exists() || home.open_lock().exists() || home.snapshot().exists()
 }
@@ -155,7 +156,7 @@ fn open_to_write(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Opens without the right to write, also where the directory gives none.
+/// Opens read-only, even in a read-only directory.
 fn open_to_read(home: &Home) -> Result<Connection, StoreError> {
     let path = &home.database();
     let failed = |error| StoreError::sqlite(path, error);
@@ -164,7 +165,7 @@ fn open_to_read(home: &Home) -> Result<Connection, StoreError> {
     connection.busy_timeout(PATIENCE).map_err(failed)?;
     let found = match identify(&connection, home) {
         Err(StoreError::Sqlite { .. } | StoreError::ReadOnly { .. }) if !home.write_ahead_log().exists() => {
-            // A directory without write permission and without a WAL: nobody can be writing.
+            // In a read-only directory without a WAL, nobody can be writing.
             let uri = format!("file:{}?immutable=1", percent_encoded(path));
             connection = Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI).map_err(failed)?;
             identify(&connection, home)?
@@ -185,7 +186,7 @@ fn open_to_read(home: &Home) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// A copy in memory that is brought up to date, for a store that cannot be written.
+/// A migrated copy in memory, for a store that cannot be written.
 fn in_memory(source: &Connection, path: &Path, schema: i64) -> Result<Connection, StoreError> {
     let failed = |error| StoreError::sqlite(path, error);
     let mut copy = Connection::open_in_memory().map_err(failed)?;
@@ -234,10 +235,10 @@ fn run(connection: &Connection, path: &Path, sql: &str) -> Result<(), StoreError
 }
 
 impl Store {
-    /// Opens the store in `config.home`, making it if it is not there yet.
+    /// Opens the store in `config.home`, and creates it if missing.
     ///
     /// # Errors
-    /// When the file is foreign, newer, damaged or gone: it is then left as it is.
+    /// If the file is foreign, newer, damaged or lost. Then it stays unchanged.
     pub fn open(config: StoreConfig) -> Result<Self, StoreError> {
         let Opened { connection, file } = open(&config.home, config.usage)?;
         let secrets = Secrets::of(config.secrets, &config.home);
@@ -258,7 +259,7 @@ impl Store {
         })
     }
 
-    /// How another thread opens the same store once more: neither waits for what the other does with its own.
+    /// A function with which another thread opens the same store independently.
     pub fn opener(&self, usage: Usage) -> impl Fn() -> Result<Self, StoreError> + Send + use<> {
         let config = self.config(usage);
         move || Self::open(config.clone())

@@ -1,5 +1,5 @@
-//! A store whose database is in memory, for the tests of the wings: opened as one in a file is, with a home of its own
-//! for the files beside the database, and a clock that a test moves.
+//! A store with a database in memory, for unit tests. It is opened like one in a file, with its own home directory and
+//! a clock that tests move.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::sync::{Document, Row, Shadow, State};
 /// 2026-11-20T00:00:00Z
 const NOW: i64 = 1_795_132_800_000_000;
 
-/// The store, its clock and its home.
+/// The store, its clock and its home directory.
 pub(crate) struct InMemory {
     store: Store,
     clock: Arc<MovedClock>,
@@ -42,7 +42,7 @@ impl Clock for MovedClock {
     }
 }
 
-/// How a test opens a store in a file.
+/// The configuration for a test with a store in a file.
 pub(crate) fn config_at(home: &Home) -> StoreConfig {
     StoreConfig {
         home: home.clone(),
@@ -81,17 +81,17 @@ impl InMemory {
         Self { store, clock, _dir: dir }
     }
 
-    /// Lets days pass.
+    /// Moves the clock by days.
     pub(crate) fn pass_days(&self, days: i64) {
         self.clock.0.fetch_add(days * 86_400_000_000, Ordering::Relaxed);
     }
 
-    /// Stores what the person said.
+    /// Stores a text of the user.
     pub(crate) fn said(&mut self, text: &str) -> Memory {
         self.remember(Draft::new(text)).unwrap().memory
     }
 
-    /// Takes a file of the folder `memories`, as if it had been read; what stands for it.
+    /// Indexes a file of the folder `memories`. Returns its memory.
     pub(crate) fn file(&mut self, path: &str, text: &str) -> MemoryUuid {
         let folder = Folder::memories(self.home().memories());
         self.put_folder(&folder).unwrap();
@@ -100,18 +100,18 @@ impl InMemory {
         self.take_files(&[seen]).unwrap().pop().unwrap().id
     }
 
-    /// The paths of files that wait to be written to disk, or removed.
+    /// The paths of files that wait to be written to disk or deleted.
     pub(crate) fn pending(&self) -> Vec<String> {
         let pending = self.pending_files().unwrap();
         pending.into_iter().map(|pending| pending.memory.file.unwrap().path.as_str().to_owned()).collect()
     }
 
-    /// A memory as it is now.
+    /// The present state of a memory.
     pub(crate) fn now_of(&self, memory: &Memory) -> Memory {
         self.get(named(memory)).unwrap().unwrap()
     }
 
-    /// The texts that answer a question, the best first.
+    /// The texts that answer a question, best first.
     pub(crate) fn recalled(&mut self, question: &str) -> Vec<String> {
         let recall = self.recall(&RecallRequest::new(question)).unwrap();
         recall.details.into_iter().map(|detail| detail.memory.content).collect()
@@ -122,7 +122,7 @@ impl InMemory {
         self.connection.query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
-    /// Changes the database behind the store's back.
+    /// Changes the database without the store's knowledge.
     pub(crate) fn run(&self, sql: &str) {
         self.connection.execute_batch(sql).unwrap();
     }
@@ -147,7 +147,7 @@ pub(crate) fn named(memory: &Memory) -> MemoryRef {
     MemoryRef::ShortId(memory.short_id)
 }
 
-/// A text as a server holds it: a memory of the user's own, or of another user.
+/// A text as on the server: the user's own memory, or another user's.
 pub(crate) fn shadow(text: &str, seq: u64, share: Option<Share>) -> Shadow {
     let document = Document::of(&InMemory::new().said(text)).unwrap();
     let row = Row {

@@ -1,11 +1,11 @@
-//! Schema versions: forward only, one transaction each, with a copy of the file made before.
+//! Schema migrations: forward only, one transaction each, after a copy of the file.
 //!
-//! A whole copy of the database, made by SQLite itself, written beside its place and renamed there.
+//! The copy is complete, made by SQLite, written beside its place and renamed.
 //!
-//! Counting lines again: where a program shows lines otherwise than the one that counted them did.
+//! Also counts lines again whose form has changed.
 //!
-//! Costs are kept with the rows, so that a recall counts nothing. They hold for one form of the lines
-//! ([`LineCosts::FORM`]); a store of another form is counted again when it is opened, before anything is shown.
+//! Token counts are stored with the rows, so that a recall counts nothing. They are valid for one version of the lines
+//! ([`LineCosts::FORM`]). A store with another version is counted again when it is opened.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ use crate::store::rows::columns::{CostColumns, MEMORY};
 use crate::store::rows::{codec, memory as row};
 use crate::text::O200k;
 
-/// The schema this program writes.
+/// The schema version of this program.
 pub(crate) const SCHEMA: i64 = 1;
 
 const STEPS: [&str; 1] = [include_str!("migrations/0001_store.sql")];
@@ -34,7 +34,7 @@ fn migrations() -> Migrations<'static> {
     Migrations::new(STEPS.into_iter().map(M::up).collect())
 }
 
-/// Brings an older store to the present schema, after a backup beside it.
+/// Migrates an older store to the present schema, after a backup.
 pub(crate) fn migrate(connection: &mut Connection, home: &Home, found: i64) -> Result<(), StoreError> {
     let path = &home.database();
     if found == SCHEMA {
@@ -47,7 +47,7 @@ pub(crate) fn migrate(connection: &mut Connection, home: &Home, found: i64) -> R
     upgrade(connection, path, found)
 }
 
-/// Brings a database to the present schema.
+/// Migrates a database to the present schema.
 pub(super) fn upgrade(connection: &mut Connection, path: &Path, found: i64) -> Result<(), StoreError> {
     migrations().to_latest(connection).map_err(|error| match error {
         rusqlite_migration::Error::RusqliteError { err, .. } => StoreError::sqlite(path, err),
@@ -63,7 +63,7 @@ pub(super) fn upgrade(connection: &mut Connection, path: &Path, found: i64) -> R
     Ok(())
 }
 
-/// Copies the database to `target`. Whatever fails, a file that was there before stays.
+/// Copies the database to `target`. If this fails, an existing file stays.
 pub(crate) fn write(connection: &Connection, database: &Path, target: &Path) -> Result<(), StoreError> {
     let dir = private::dir_of(target);
     private::make_private_dir(dir).map_err(|source| StoreError::file(dir, source))?;
@@ -80,15 +80,15 @@ pub(crate) fn write(connection: &Connection, database: &Path, target: &Path) -> 
 
 const KEY: &str = "line_form";
 
-/// True when the rows were counted under an older form of the lines. Those of a newer program stay as they are: two programs
-/// that run side by side would otherwise count them in turn.
+/// True if the rows were counted for an older version of the lines. Counts of a newer program stay, because two
+/// programs would otherwise count them alternately.
 pub(crate) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
     let sql = "SELECT value FROM meta WHERE key = ?1";
     let form: Option<u32> = connection.query_row(sql, [KEY], |row| row.get(0)).optional()?;
     Ok(form.is_none_or(|form| form < LineCosts::FORM))
 }
 
-/// Counts the rows again whose lines have changed, in one transaction.
+/// Counts rows again whose lines have changed, in one transaction.
 pub(crate) fn recount(connection: &mut Connection) -> rusqlite::Result<()> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if !is_due(&tx)? {
@@ -110,8 +110,7 @@ pub(crate) fn recount(connection: &mut Connection) -> rusqlite::Result<()> {
     tx.commit()
 }
 
-/// Rows that may be shown otherwise than they were: of other users, with passages, and with characters that are shown
-/// otherwise.
+/// Rows whose display may have changed: those of other users, with passages, or with certain characters.
 fn changed(connection: &Connection) -> rusqlite::Result<Vec<ShortId>> {
     let sql =
         "SELECT short_id, shared_by IS NOT NULL OR edited_by IS NOT NULL OR detail_tokens >= ?1 AS is_changed, content, summary, category, tags, entities

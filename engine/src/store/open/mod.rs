@@ -1,4 +1,4 @@
-//! Opening a store: what stands there is identified before anything is written, and an older store is brought up to date.
+//! Opens a store: its kind is checked before anything is written, and an older store is migrated.
 
 pub(crate) mod connection;
 pub(crate) mod migrate;

@@ -1,4 +1,4 @@
-//! Export as JSON lines: one memory a line, readable by anything.
+//! Export as JSON lines, one memory per line.
 
 use std::io::Write;
 
@@ -10,11 +10,11 @@ use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 
 impl Store {
-    /// Writes every memory that is not deleted, oldest first, one JSON object a line. Returns how many. What stands in files
-    /// is left out: the files are there to be copied.
+    /// Writes every memory that is not deleted, oldest first, one JSON object per line. Returns their number. Memories
+    /// from files are left out, because the files can be copied.
     ///
     /// # Errors
-    /// When the store cannot be read or the lines not be written.
+    /// If the store cannot be read or the lines cannot be written.
     pub fn export(&self, out: &mut dyn Write) -> Result<u64, StoreError> {
         self.each_live(false, &mut |memory| {
             let line = serde_json::to_string(&memory).unwrap_or_default();
@@ -22,11 +22,11 @@ impl Store {
         })
     }
 
-    /// Tells every memory that is not deleted, oldest first, with its links, and gives their number. What stands in files is
-    /// told only `with_parts`, and never what stands for a file as a whole.
+    /// Visits every memory that is not deleted, oldest first, with its links, and returns their number. Parts of files
+    /// are visited only with `with_parts`, and whole files never.
     ///
     /// # Errors
-    /// When the store cannot be read, or whoever is told says so.
+    /// If the store cannot be read, or the visitor returns an error.
     pub fn each_live(
         &self,
         with_parts: bool,

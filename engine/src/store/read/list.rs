@@ -1,4 +1,4 @@
-//! Listing: newest first, by filter, page by page.
+//! Lists memories: newest first, filtered, in pages.
 
 use std::collections::BTreeSet;
 
@@ -11,20 +11,20 @@ use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 use crate::text::fold;
 
-/// What to list.
+/// The request of a list.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ListRequest {
-    /// What a memory must be.
+    /// The filters.
     pub filters: Filters,
     /// Rows, 1 to 200.
     pub limit: u32,
     /// List deleted memories instead of live ones.
     pub deleted: bool,
-    /// List memories whose lifetime has ended instead of those that are shown.
+    /// List expired memories instead of visible ones.
     pub expired: bool,
-    /// List what other users share alone.
+    /// List only memories of other users.
     pub shared: bool,
-    /// Where to go on: the `next` of the listing before.
+    /// Where to continue: `next` of the previous page.
     pub after: Option<ShortId>,
 }
 
@@ -33,9 +33,9 @@ pub struct ListRequest {
 pub struct Listing {
     /// The memories, newest first.
     pub memories: Vec<Memory>,
-    /// Memories that pass, on all pages.
+    /// Matching memories on all pages.
     pub total_count: u32,
-    /// Pass it as `after` to go on; `None` at the end.
+    /// The value of `after` for the next page; `None` at the end.
     pub next: Option<ShortId>,
 }
 
@@ -43,16 +43,16 @@ impl Store {
     /// Lists memories, newest first.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn list(&self, request: &ListRequest) -> Result<Listing, StoreError> {
         self.listed(request).map_err(|error| self.failed(error))
     }
 
-    /// The live memories that came from elsewhere and that nobody vouches for, oldest first: not those that other
-    /// users share or have written in, and not what was learned, which the user accepts one by one.
+    /// Live foreign memories that nobody has confirmed, oldest first. Memories that other users share or have edited,
+    /// and learned memories, which the user accepts one by one, are not included.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn imported(&self) -> Result<Vec<MemoryRef>, StoreError> {
         let read = || -> rusqlite::Result<Vec<MemoryRef>> {
             let sql =
@@ -64,7 +64,7 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 
-    /// How names are written here that recall takes for the same; a name that nobody wrote stays as it is.
+    /// The spellings that are equal to these names in recall. An unknown name stays unchanged.
     fn spellings(&self, names: &[String]) -> rusqlite::Result<Vec<String>> {
         if names.is_empty() {
             return Ok(Vec::new());

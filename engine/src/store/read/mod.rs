@@ -1,4 +1,4 @@
-//! What is read: recall, brief, lists, counts, export. No write lock is taken here.
+//! Reading: recall, session summary, lists, counts, export. No write lock is taken here.
 
 pub(crate) mod export;
 pub(crate) mod list;

@@ -1,4 +1,4 @@
-//! Memories that say what another one says, in whatever words.
+//! Finds memories with similar content.
 
 use rusqlite::params;
 use serde::Serialize;
@@ -10,47 +10,47 @@ use crate::store::file::error::StoreError;
 use crate::store::rows::codec::sql;
 use crate::store::rows::memory::HOLDS;
 
-/// From where on two notes are told to be about one thing. Of 494 notes of several people 13 pairs are so near: all five that
-/// say the same, four of nine of which one replaces the other, and four others, of which three are of one thing. From 0.68
-/// on it would be six of nine, and seven pairs that have nothing in common but to be in Chinese.
+/// Minimum similarity for two notes about one thing. Of 494 notes by several people, 13 pairs reach it: all five with
+/// equal content, four of nine in which one replaces the other, and four others, three of them about one thing. From
+/// 0.68, it would be six of nine, and seven unrelated pairs in Chinese.
 const NEAR: f64 = 0.75;
-/// From where on they say the same, where they are of the same words too: opposites ("above", "below") are as near as 0.99.
+/// Minimum similarity for equal content, if the words are also equal. Opposites ("above", "below") reach 0.99.
 const SAME: f64 = 0.93;
-/// Notes that are told, at most.
+/// Maximum number of returned notes.
 const MOST: usize = 3;
-/// Rows that are looked at for them.
+/// Maximum number of candidates.
 const LOOKED_AT: usize = 20;
 
-/// How a memory stands to one that is near.
+/// The relation of two similar memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SimilarityKind {
-    /// They say the same, in the same words.
+    /// Equal content in equal words.
     Same,
-    /// They are about the same thing, and may say something else of it.
+    /// About the same thing, with possibly different content.
     Other,
 }
 
-/// A memory that is near another in what it says.
+/// A similar memory.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Near {
-    /// Its number.
+    /// Its ID.
     #[serde(rename = "id")]
     pub short_id: ShortId,
-    /// What it says, in short.
+    /// Its summary.
     pub summary: String,
-    /// How it stands to the other.
+    /// The relation.
     pub likeness: SimilarityKind,
-    /// The cosine of the angle between them: 1 for the same text.
+    /// The cosine similarity: 1 for equal texts.
     pub similarities: f64,
 }
 
 impl Store {
-    /// The memories of the same scope that hold now and say nearly what a memory says, or something else of the same
-    /// thing; the nearest first, three at most. None where the leg of meaning is switched off.
+    /// Present memories of the same scope with equal content, or about the same thing; the most similar first, at most
+    /// three. None if semantic search is off.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn near(&mut self, memory: &Memory) -> Result<Vec<Near>, StoreError> {
         let Some(meant) = self.meant_by(&memory.content) else { return Ok(Vec::new()) };
         self.refresh_index()?;
@@ -93,14 +93,14 @@ impl Store {
     }
 }
 
-/// True where two texts that are near are of other words, or of the same in another order: one may say the opposite, and meaning
-/// does not tell.
+/// True if two similar texts have different words, or another order. One may say the opposite, which embeddings do not
+/// show.
 fn differ(one: &str, other: &str) -> bool {
     let (one, other) = (one.to_lowercase(), other.to_lowercase());
     !words(&one).eq(words(&other))
 }
 
-/// The words of a text in their order, without the signs that end a sentence or quote.
+/// The words of a text in order, without punctuation and quotes.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let bare = |word| str::trim_matches(word, ['.', ',', ';', ':', '!', '?', '"', '\'', '(', ')']);
     text.split_whitespace().map(bare).filter(|word| !word.is_empty())

@@ -1,4 +1,4 @@
-//! Recall over the embedded store: the engine's pipeline between an index refresh and a row fetch.
+//! Recall from the embedded store: the engine's pipeline between an update of the index and the fetch of rows.
 
 use crate::domain::{Filters, Memory, MemoryRef, MemoryUuid, RecallRequest, Scope, ShortId};
 use crate::pack::{JsonRows, Ranked, Recall, Row};
@@ -9,16 +9,16 @@ use crate::store::logs::access_log;
 use crate::store::rows::codec::Ask as _;
 use crate::store::rows::memory as row;
 
-/// Parts of a file that are shown before and after one that was asked for, where there is room.
+/// The number of parts shown before and after a requested part of a file, if there is room.
 const NEIGHBOURS: usize = 2;
-/// The same for all that were asked for.
+/// Maximum for all requested parts together.
 const MOST_NEIGHBOURS: usize = 8;
 
 impl Store {
     /// Answers a question within its budget, as text. Takes no write lock.
     ///
     /// # Errors
-    /// When the budget is too small for any reply, or the store cannot be read.
+    /// If the budget is too small for any reply, or the store cannot be read.
     pub fn recall(&mut self, request: &RecallRequest) -> Result<Recall, StoreError> {
         let ranking = self.rank(request)?;
         let recall = self.answer(request, &ranking)?;
@@ -26,20 +26,20 @@ impl Store {
         Ok(recall)
     }
 
-    /// Answers a question within its budget, as text, from its ranking. Counts no use.
+    /// Turns a ranking into a reply as text. Counts no use.
     ///
     /// # Errors
-    /// As [`Store::recall`].
+    /// Like [`Store::recall`].
     pub fn answer(&self, request: &RecallRequest, ranking: &Ranking) -> Result<Recall, StoreError> {
         let page = ranking.page(request)?;
         let rows = self.rows(&page)?;
         Ok(answer(request, ranking, page, rows, &self.weights, Form::Text)?)
     }
 
-    /// Answers a question within its budget, as one JSON payload.
+    /// Answers a question within its budget, as one JSON document.
     ///
     /// # Errors
-    /// As [`Store::recall`].
+    /// Like [`Store::recall`].
     pub fn recall_json(&mut self, request: &RecallRequest, rows: JsonRows) -> Result<Recall, StoreError> {
         let ranking = self.rank(request)?;
         let recall = self.answer_json(request, &ranking, rows)?;
@@ -47,10 +47,10 @@ impl Store {
         Ok(recall)
     }
 
-    /// Answers a question within its budget, as one JSON payload, from its ranking. Counts no use.
+    /// Turns a ranking into a reply as one JSON document. Counts no use.
     ///
     /// # Errors
-    /// As [`Store::recall`].
+    /// Like [`Store::recall`].
     pub fn answer_json(
         &self,
         request: &RecallRequest,
@@ -62,21 +62,21 @@ impl Store {
         Ok(answer(request, ranking, page, found, &self.weights, Form::Json(rows))?)
     }
 
-    /// Ranks without delivering: nothing is packed and no use is counted.
+    /// Ranks only: nothing is packed and no use is counted.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn rank(&mut self, request: &RecallRequest) -> Result<Ranking, StoreError> {
         self.refresh_index()?;
         let meant = if self.index.view().has_vectors() { self.meant(&request.subject()) } else { None };
         Ok(rank(&self.index.view(), request, meant.as_ref(), self.clock.now(), &self.weights))
     }
 
-    /// Scopes in which a question that found nothing in the scopes it asked for would find something:
-    /// (scope, matches), the most first, at most five.
+    /// Other scopes with matches, for a question without matches in the requested scopes: (scope, matches), most
+    /// matches first, at most five.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn near_scopes(&mut self, request: &RecallRequest) -> Result<Vec<(Scope, u32)>, StoreError> {
         let filters = Filters { scopes: Vec::new(), ..request.filters.clone() };
         let wider = RecallRequest { filters, cursor: None, limit: crate::domain::MAX_LIMIT, ..request.clone() };
@@ -99,34 +99,33 @@ impl Store {
         rows.collect::<rusqlite::Result<_>>().map_err(|error| self.failed(error))
     }
 
-    /// Counts a use of every memory that was delivered in full.
+    /// Counts a use of every memory that was returned in full.
     pub fn note_delivery(&self, recall: &Recall) {
         let now = self.clock.now();
         access_log::append(&self.home, recall.details.iter().map(|detail| (detail.memory.short_id, now)));
     }
 
-    /// A memory by ID or id, links included; deleted ones too, purged ones not.
+    /// A memory by ID or UUID with its links, also a deleted one, but not a permanently deleted one.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn get(&self, reference: MemoryRef) -> Result<Option<Memory>, StoreError> {
         row::find(&self.connection, reference).map_err(|error| self.failed(error))
     }
 
-    /// Fetches live memories by name within a budget, as a recall of exactly them in the order given.
-    /// A text that is too long for the budget is given from its beginning. A part of a file comes with those around it,
-    /// as far as there is room.
+    /// Fetches live memories by name within a budget, as a recall of these memories in the given order. A text that is
+    /// too long is cut at its end. A part of a file comes with its neighbours, if there is room.
     ///
     /// # Errors
-    /// When one does not exist, or the budget is too small for any reply.
+    /// If one does not exist, or the budget is too small for any reply.
     pub fn fetch(&self, references: &[MemoryRef], request: &RecallRequest) -> Result<Recall, StoreError> {
         self.fetched(references, request, Form::Text)
     }
 
-    /// As [`Store::fetch`], as one JSON payload with full rows.
+    /// Like [`Store::fetch`], as one JSON document with full rows.
     ///
     /// # Errors
-    /// As [`Store::fetch`].
+    /// Like [`Store::fetch`].
     pub fn fetch_json(&self, references: &[MemoryRef], request: &RecallRequest) -> Result<Recall, StoreError> {
         self.fetched(references, request, Form::Json(JsonRows { full: true, ..JsonRows::default() }))
     }
@@ -144,7 +143,7 @@ impl Store {
         if beside.is_empty() || request.cursor.is_some() || recall.details.len() < named.len() {
             return Ok(recall);
         }
-        // What was asked for has precedence: its neighbours come where they take nothing from it.
+        // Requested memories have priority. Neighbours are added only if they take no room from them.
         let with_neighbours = self.packed(&[short_ids, beside].concat(), request, form)?;
         let is_whole =
             recall.details.iter().zip(&with_neighbours.details).all(|(alone, beside)| {
@@ -164,14 +163,14 @@ impl Store {
         Ok(answer(request, &ranking, page, rows, &self.weights, form)?)
     }
 
-    /// The parts of the file in which a part stands, in their order.
+    /// The parts of the file that contains a part, in order.
     fn parts_beside(&self, part: MemoryUuid) -> rusqlite::Result<Vec<ShortId>> {
         let sql = "SELECT short_id FROM parts JOIN memories ON memories.id = parts.memory
                    WHERE parts.file = (SELECT file FROM parts WHERE memory = ?1) AND n >= 0 AND deleted IS NULL ORDER BY n";
         self.connection.all(sql, [part], |row| row.get(0))
     }
 
-    /// What stands around parts of files: the parts before and after each, which say what it is about.
+    /// The neighbours of parts of files, which show what the parts are about.
     fn neighbours(&self, named: &[Memory]) -> Result<Vec<ShortId>, StoreError> {
         let mut beside: Vec<ShortId> = Vec::new();
         for memory in named.iter().filter(|memory| memory.is_part_of_file()) {

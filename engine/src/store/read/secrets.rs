@@ -1,4 +1,4 @@
-//! Secrets of memories: which there are, and what they are, for their owner.
+//! Secrets of memories without values, for their owner.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,34 +14,34 @@ use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, sql};
 
-/// A secret, without its value.
+/// A secret without its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SecretRow {
     /// Its name in the text.
     pub name: String,
-    /// What it is, in words.
+    /// Its kind, in words.
     pub kind: String,
-    /// The memory it was taken out of.
+    /// The memory from which it was removed.
     pub memory: MemoryUuid,
-    /// The memory's number here.
+    /// The memory's ID.
     #[serde(rename = "id")]
     pub short_id: ShortId,
-    /// When it was set aside.
+    /// When it was removed.
     pub made: Timestamp,
-    /// Where it is kept: `here`, `vault`.
+    /// Where it is stored: `here`, `vault`.
     pub place: String,
-    /// True once the team server has it too.
+    /// True if the team server has it too.
     #[serde(rename = "on_server")]
     pub is_told: bool,
-    /// Equal for equal values under one key.
+    /// A keyed hash, equal for equal values under one key.
     #[serde(skip)]
     pub(crate) mark: Vec<u8>,
 }
 
-/// Which secret: by its name or the beginning of it, or all of a memory.
+/// A reference to a secret by its name or the beginning of it, or to all secrets of a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretRef {
-    /// A name, or how it begins.
+    /// A name, or its beginning.
     Name(String),
     /// A memory.
     Memory(MemoryRef),
@@ -63,7 +63,7 @@ impl FromStr for SecretRef {
         let text = text.trim();
         if let Some((_, place)) = places(text).into_iter().next() {
             return place.name.map(|name| Self::Name(name.to_string())).ok_or_else(|| {
-                DomainError::invalid("id", "was dropped when its text was stored", "no value of it was kept")
+                DomainError::invalid("id", "was discarded when its text was stored", "its value was not stored")
             });
         }
         let is_name = text.len() <= 17
@@ -75,35 +75,35 @@ impl FromStr for SecretRef {
         text.parse().map(Self::Memory).map_err(|_| {
             DomainError::invalid(
                 "id",
-                "names neither a secret nor a memory",
-                "give a name such as s7k4q, or an ID such as 42",
+                "matches no secret and no memory",
+                "use a name such as s7k4q, or an ID such as 42",
             )
         })
     }
 }
 
-/// Something that was done with a secret.
+/// An operation on a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SecretUse {
-    /// When.
+    /// The time.
     pub at: Timestamp,
     /// The secret.
     pub name: String,
-    /// The memory's number here.
+    /// The memory's ID.
     #[serde(rename = "id")]
     pub short_id: ShortId,
-    /// What was done: `shown`, `forgotten`, `sent`, `moved`.
+    /// The operation: `shown`, `forgotten`, `sent`, `moved`.
     #[serde(rename = "use")]
     pub what: String,
-    /// Who or what asked.
+    /// The caller.
     pub origin: String,
-    /// In which session.
+    /// The session.
     pub session: Option<String>,
-    /// Through which client program.
+    /// The client program.
     pub client: Option<String>,
 }
 
-/// What is read of a secret.
+/// The columns of a secret.
 pub(crate) const SECRET: &str = "name, kind, memory, short_id, made, place, told = 1, mark";
 
 /// Reads the columns [`SECRET`].
@@ -121,18 +121,18 @@ pub(crate) fn secret(row: &SqlRow<'_>) -> rusqlite::Result<SecretRow> {
 }
 
 impl Store {
-    /// Where the key lies that secrets are sealed with; `None` where none was needed yet.
+    /// The place of the encryption key; `None` if none was needed yet.
     ///
     /// # Errors
-    /// When it is there and cannot be read.
+    /// If it exists and cannot be read.
     pub fn secret_key_place(&self) -> Result<Option<KeyPlace>, StoreError> {
         Ok(self.secrets.known_keys(&self.connection)?.map(|held| held.place))
     }
 
-    /// What was done with secrets, the latest first: with all, or with those whose names begin so.
+    /// The operations on secrets, latest first: on all, or on those whose names begin like this.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn secret_uses(&self, name: Option<&str>) -> Result<Vec<SecretUse>, StoreError> {
         let sql = "SELECT at, name, short_id, use, secret_uses.origin, secret_uses.session, secret_uses.client
                        FROM secret_uses JOIN memories ON memories.id = secret_uses.memory
@@ -150,10 +150,10 @@ impl Store {
         })
     }
 
-    /// The secrets that are kept, of all memories or of one, the latest first.
+    /// The secrets of all memories or of one, latest first.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn secrets(&self, of: Option<MemoryUuid>) -> Result<Vec<SecretRow>, StoreError> {
         let sql = sql!(
             "SELECT ",
@@ -164,10 +164,10 @@ impl Store {
         self.all(sql, [of], secret)
     }
 
-    /// The value of a secret; `None` where there is no such secret, or its value is kept elsewhere.
+    /// The value of a secret; `None` if there is no such secret, or its value is stored elsewhere.
     ///
     /// # Errors
-    /// When its key cannot be had, or it was damaged.
+    /// If its key is not available, or it was damaged.
     pub fn secret_value(&self, memory: MemoryUuid, name: &str) -> Result<Option<Value>, StoreError> {
         let sql = "SELECT sealed FROM secrets WHERE memory = ?1 AND name = ?2 AND sealed IS NOT NULL";
         let sealed = self.connection.prepare_cached(sql).and_then(|mut statement| {

@@ -1,6 +1,6 @@
-//! The brief: what a session should know before anything was asked.
+//! The session summary: memories that a session should know from its beginning.
 //!
-//! Memories that the caller names: fetched within a budget, and what of a session holds now.
+//! Also memories that the caller names, within a budget, and the present memories of a session.
 
 use rusqlite::params;
 
@@ -16,23 +16,23 @@ use crate::store::rows::codec::{Ask as _, sql};
 use crate::store::rows::index::{IndexColumns, index_row};
 use crate::store::rows::memory::HOLDS;
 
-/// Rows considered, at most: those of the highest importance.
+/// Maximum number of candidates, those of the highest importance.
 const MOST_CONSIDERED: u32 = 300;
-/// What belonging to the project is worth beside the prior, whose parts sum to 0.3 at most.
+/// The bonus of the session's project, in addition to the prior, which is at most 0.3.
 const OWN_PROJECT: f64 = 0.1;
 
-/// What being near to the project's recent work is worth beside them, at most.
+/// The maximum bonus of similarity to the project's recent work.
 const RECENT_WORK: f64 = 0.3;
-/// Rows of a project that were changed last, and among how many of all projects they are looked for.
+/// The number of recently changed rows of a project, and of rows among which they are searched.
 const MOST_RECENT: usize = 8;
 const RECENT_OF_ALL: u32 = 64;
 
-/// What was changed last, found by the index of revs.
+/// Recent changes, found by the index of revs.
 const RECENT: &str =
     "SELECT short_id, meaning FROM (SELECT short_id, scope, meaning, deleted FROM memories ORDER BY rev DESC LIMIT ?1)
     WHERE scope = ?2 AND deleted IS NULL";
 
-/// Found by the index `memories_brief`, which holds what the first line and the next ask for.
+/// Found by the index `memories_brief`, which contains the columns of these two lines.
 const BRIEF: &str = sql!(
     "SELECT ",
     IndexColumns::LIST,
@@ -45,11 +45,11 @@ const BRIEF: &str = sql!(
 );
 
 impl Store {
-    /// Standing wishes and open decisions of the request's scope and of every project, the weightiest
-    /// first, within the request's budget. `None` when there are none that the request does not exclude.
+    /// Standing preferences and open decisions of the request's scope and of global scope, most important first, within
+    /// the budget. `None` if there are none besides excluded ones.
     ///
     /// # Errors
-    /// When the budget is too small for any reply, or the store cannot be read.
+    /// If the budget is too small for any reply, or the store cannot be read.
     pub fn brief(&mut self, request: &RecallRequest) -> Result<Option<Recall>, StoreError> {
         let rows = self.brief_rows(request).map_err(|error| self.failed(error))?;
         let recent = self.recent_work(request.scope.as_ref()).map_err(|error| self.failed(error))?;
@@ -67,8 +67,8 @@ impl Store {
         self.chosen(&short_ids, request)
     }
 
-    /// What the rows of a project say that were changed last, with their IDs; nothing where no project is asked about, or
-    /// the leg of meaning is switched off.
+    /// The embeddings of a project's recently changed rows, with their IDs; empty without a project, or if semantic
+    /// search is off.
     fn recent_work(&self, scope: Option<&Scope>) -> rusqlite::Result<Vec<(u32, Vector)>> {
         let Some(project @ Scope::Project(_)) = scope.filter(|_| self.has_embedding()) else { return Ok(Vec::new()) };
         let mut statement = self.connection.prepare_cached(RECENT)?;
@@ -88,7 +88,7 @@ impl Store {
     }
 }
 
-/// How near a row is to the nearest of some others, 0 to 1.
+/// The similarity of a row to the nearest of others, 0 to 1.
 fn nearest(row: &IndexRow, others: &[(u32, Vector)]) -> f64 {
     let others = others.iter().filter(|(short_id, _)| *short_id != row.features.short_id);
     let each = others.flat_map(|(_, other)| Meaning::vectors(&row.meaning).map(|own| other.similarities_to_bytes(own)));
@@ -96,11 +96,11 @@ fn nearest(row: &IndexRow, others: &[(u32, Vector)]) -> f64 {
 }
 
 impl Store {
-    /// Live memories by ID, in the order given, within a budget; those that are gone or replaced
-    /// are left out. `None` when none is left. Counts no use.
+    /// Live memories by ID, in the given order, within a budget. Deleted and replaced ones are skipped. `None` if none
+    /// is left. Counts no use.
     ///
     /// # Errors
-    /// When the budget is too small for any reply, or the store cannot be read.
+    /// If the budget is too small for any reply, or the store cannot be read.
     pub fn chosen(&mut self, short_ids: &[ShortId], request: &RecallRequest) -> Result<Option<Recall>, StoreError> {
         let mut page = Vec::new();
         for short_id in short_ids {
@@ -120,10 +120,10 @@ impl Store {
         Ok(Some(answer(request, &ranking, page, rows, &self.weights, Form::Text)?))
     }
 
-    /// True where a memory with this text was forgotten after a time.
+    /// True if a memory with this text was deleted after a time.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn was_forgotten_after(&self, content: &str, scope: &Scope, time: Timestamp) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM memories WHERE deleted >= ?1 AND content = ?2 AND scope = ?3 AND purged = 0";
         let read = self.connection.prepare_cached(sql);
@@ -131,11 +131,10 @@ impl Store {
         read.map_err(|error| self.failed(error))
     }
 
-    /// True for a memory that holds now and is the person's own: neither deleted, replaced nor over, nor somebody
-    /// else's.
+    /// True for the user's own, present memory: not deleted, replaced or expired.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn is_current(&self, short_id: ShortId) -> Result<bool, StoreError> {
         let sql = sql!(
             "SELECT count(*) FROM memories WHERE short_id = ?1 AND deleted IS NULL
@@ -149,10 +148,10 @@ impl Store {
         Ok(count.map_err(|error| self.failed(error))? > 0)
     }
 
-    /// Memories that came from a session, the weightiest first.
+    /// Memories of a session, most important first.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn of_session(&self, session: &str, limit: u32) -> Result<Vec<ShortId>, StoreError> {
         let sql = sql!(
             "SELECT short_id FROM memories WHERE session = ?1 AND deleted IS NULL AND origin <> 'conversation' AND ",

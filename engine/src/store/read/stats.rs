@@ -1,4 +1,4 @@
-//! How much there is, and the marker that remembers it when the database is gone.
+//! Counts, and the marker that records them in case the database is lost.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,39 +14,39 @@ use crate::store::file::error::StoreError;
 pub struct Stats {
     /// Live memories.
     pub memories: u64,
-    /// Deleted ones that can be restored.
+    /// Deleted memories that can be restored.
     pub deleted: u64,
-    /// Live ones that are hidden here, because the lifetime that somebody asked for has ended.
+    /// Live memories that have expired, and are hidden.
     pub expired: u64,
-    /// Live ones by category.
+    /// Live memories by category.
     pub by_category: BTreeMap<String, u64>,
-    /// Live ones by type.
+    /// Live memories by type.
     pub by_type: BTreeMap<String, u64>,
-    /// Live ones by scope.
+    /// Live memories by scope.
     pub by_scope: BTreeMap<String, u64>,
-    /// Live ones by tag, the fifty most used.
+    /// Live memories by tag, the fifty most frequent.
     pub by_tag: BTreeMap<String, u64>,
-    /// Live ones whose vectors are there.
+    /// Live memories with an embedding.
     pub with_embedding: u64,
-    /// Live ones that wait for their vectors, and are found by their words meanwhile.
+    /// Live memories without an embedding, which only words find so far.
     pub awaiting_embedding: u64,
-    /// The version of the encoder whose vectors these are; 0 where the leg of meaning is switched off.
+    /// The version of the encoder; 0 if semantic search is off.
     pub encoder: u8,
-    /// Changes that no server has been told of.
+    /// Changes that the server has not received yet.
     pub outbox: u64,
     /// Bytes of the database and its log.
     pub database_bytes: u64,
     /// Bytes of the snapshot.
     pub snapshot_bytes: u64,
-    /// Rows that changed since the snapshot was built.
+    /// Rows changed since the snapshot was built.
     pub tail_rows: u64,
 }
 
 impl Store {
-    /// Counts what is there.
+    /// Counts the content of the store.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn stats(&mut self) -> Result<Stats, StoreError> {
         self.refresh_index()?;
         let mut stats = self.counted().map_err(|error| self.failed(error))?;

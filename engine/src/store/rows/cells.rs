@@ -1,4 +1,4 @@
-//! What of the engine's values stands in a column, and how.
+//! Converts the engine's values from and to columns.
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, Value, ValueRef};
 use uuid::Uuid;
@@ -52,7 +52,7 @@ fn other(error: DomainError) -> FromSqlError {
     FromSqlError::Other(Box::new(error))
 }
 
-/// Values that SQLite knows.
+/// Types that SQLite supports.
 macro_rules! plain {
     ($($type:ty),+) => {$(
         impl FromCell for $type {
@@ -71,7 +71,7 @@ macro_rules! plain {
 
 plain!(bool, u8, u16, u32, u64, i64, String, Vec<u8>, MemoryUuid, Timestamp, ShortId);
 
-/// Values with a name of their own, which a text parses to.
+/// Types with a name for each value, parsed from text.
 macro_rules! named {
     ($($type:ty),+) => {$(
         impl FromCell for $type {
@@ -115,7 +115,7 @@ impl ToCell for Origin {
 }
 
 impl FromCell for Trust {
-    /// What is not known is not believed.
+    /// An unknown trust becomes `foreign`.
     fn from_cell(value: ValueRef<'_>) -> FromSqlResult<Self> {
         Ok(value.as_str()?.parse().unwrap_or(Self::Foreign))
     }
@@ -129,7 +129,7 @@ impl ToCell for Trust {
 
 impl FromCell for Metadata {
     fn from_cell(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        // What was stored has no number that a reader rounds.
+        // Stored numbers fit into 64 bits.
         serde_json::from_str(value.as_str()?).map_err(|error| FromSqlError::Other(Box::new(error)))
     }
 }
@@ -140,7 +140,7 @@ impl ToCell for Metadata {
     }
 }
 
-/// Lists, as JSON.
+/// Lists as JSON.
 macro_rules! list {
     ($($type:ty),+) => {$(
         impl FromCell for Vec<$type> {
@@ -177,7 +177,7 @@ impl ToCell for Vec<Passage> {
 }
 
 impl FromColumns for Option<Share> {
-    /// Two columns: whose it is, and what they allow.
+    /// Two columns: the owner, and the permission.
     fn from_columns(from: &mut Reader<'_, '_>) -> rusqlite::Result<Self> {
         match from.cell()? {
             Some(by) => Ok(Some(Share { by, permission: from.cell()? })),
@@ -200,7 +200,7 @@ impl ToColumns for Option<Share> {
 }
 
 impl FromColumns for Importance {
-    /// Two columns: the hundredths that rank, and what goes beyond them.
+    /// Two columns: the hundredths that rank, and the remaining precision.
     fn from_columns(from: &mut Reader<'_, '_>) -> rusqlite::Result<Self> {
         Ok(Self::kept(from.cell()?, from.cell()?))
     }
@@ -216,7 +216,7 @@ impl ToColumns for Importance {
 
 impl FromColumns for Option<InFile> {
     fn from_columns(from: &mut Reader<'_, '_>) -> rusqlite::Result<Self> {
-        // A copy of a store of before has none of these.
+        // A copy of an older store does not have these columns.
         let (path, heading, is_whole): (Option<FilePath>, _, Option<bool>) = (from.cell()?, from.cell()?, from.cell()?);
         Ok(path.map(|path| InFile { path, heading, is_whole: is_whole.unwrap_or_default() }))
     }

@@ -1,32 +1,33 @@
-//! The column codec: a group of columns is listed once, and from that list come its names, what is read and what is
-//! written, in one order. Nothing here counts columns by hand.
+//! The column codec: a group of columns is listed once. The list provides the names, the reading and the writing in the
+//! same order, so no columns are counted by hand.
 //!
-//! One verb for each statement: its rows, a row or none, one row, or its effect alone. Statements are prepared once and kept.
+//! There is one method per kind of result: all rows, at most one row, one row, or only the effect. Statements are
+//! prepared once and cached.
 
 use rusqlite::types::{FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
-/// A value that stands in one column, read.
+/// Reads a value from one column.
 pub(crate) trait FromCell: Sized {
     fn from_cell(value: ValueRef<'_>) -> FromSqlResult<Self>;
 }
 
-/// A value that stands in one column, written.
+/// Writes a value to one column.
 pub(crate) trait ToCell {
     fn to_cell(&self) -> rusqlite::Result<ToSqlOutput<'_>>;
 }
 
-/// A field of a record, in as many columns as it needs, read.
+/// Reads a field from one or more columns.
 pub(crate) trait FromColumns: Sized {
     fn from_columns(from: &mut Reader<'_, '_>) -> rusqlite::Result<Self>;
 }
 
-/// A field of a record, in as many columns as it needs, written.
+/// Writes a field to one or more columns.
 pub(crate) trait ToColumns {
     fn to_columns<'a>(&'a self, to: &mut Values<'a>) -> rusqlite::Result<()>;
 }
 
-/// What a statement is given, in the order of its columns.
+/// The parameters of a statement in the order of its columns.
 pub(crate) type Values<'a> = Vec<ToSqlOutput<'a>>;
 
 /// Reads a row from its first column on.
@@ -86,9 +87,8 @@ impl<T: ToCell> ToColumns for T {
     }
 }
 
-/// Lists the columns of a record that is read: `"column" => field`, or `"one" & "two" => field` for a field that needs
-/// both, and `beside` them the fields that stand in no column. Gives a type with the `LIST` of names for a statement, and
-/// `read`.
+/// Lists the columns of a record for reading: `"column" => field`, or `"one" & "two" => field` for a field with two
+/// columns. `beside` lists fields without a column. Defines a type with `LIST`, the names for a statement, and `read`.
 macro_rules! read_columns {
     ($(#[$doc:meta])* $group:ident of $record:ident {
         $first:literal $(& $more:literal)* => $head:ident,
@@ -98,10 +98,10 @@ macro_rules! read_columns {
         pub(crate) struct $group;
 
         impl $group {
-            /// The names of the columns, for a statement.
+            /// The names of the columns for a statement.
             pub(crate) const LIST: &'static str = concat!($first $(, ", ", $more)* $($(, ", ", $column)+)*);
 
-            /// Reads the record from the columns that come next.
+            /// Reads the record from the next columns.
             pub(crate) fn read(from: &mut $crate::store::rows::codec::Reader<'_, '_>) -> rusqlite::Result<$record> {
                 Ok($record { $head: from.take()?, $($field: from.take()?,)* $($($rest: $value,)+)? })
             }
@@ -110,17 +110,17 @@ macro_rules! read_columns {
 }
 pub(crate) use read_columns;
 
-/// Lists the columns of a record that is written, as [`read_columns`] does: adds `NAMES` and `write` to a type.
+/// Lists the columns of a record for writing, like [`read_columns`]. Adds `NAMES` and `write` to a type.
 macro_rules! write_columns {
     ($group:ident of $record:ident {
         $first:literal $(& $more:literal)* => $head:ident,
         $($($column:literal)&+ => $field:ident,)*
     }) => {
         impl $group {
-            /// The names of the columns, one by one.
+            /// The names of the columns.
             pub(crate) const NAMES: &'static [&'static str] = &[$first $(, $more)* $($(, $column)+)*];
 
-            /// Adds what the columns hold for a record.
+            /// Adds the values of a record.
             pub(crate) fn write<'a>(
                 record: &'a $record,
                 to: &mut $crate::store::rows::codec::Values<'a>,
@@ -134,7 +134,7 @@ macro_rules! write_columns {
 }
 pub(crate) use write_columns;
 
-/// Lists the columns of a record that is read and written: [`read_columns`] and [`write_columns`] in one.
+/// Lists the columns of a record for reading and writing: [`read_columns`] and [`write_columns`] together.
 macro_rules! columns {
     ($(#[$doc:meta])* $group:ident of $record:ident { $($columns:tt)* } $($beside:tt)*) => {
         $crate::store::rows::codec::read_columns! { $(#[$doc])* $group of $record { $($columns)* } $($beside)* }
@@ -143,7 +143,7 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// Joins constant pieces of a statement when the program is compiled.
+/// Joins constant parts of a statement at compile time.
 macro_rules! sql {
     ($($piece:expr),+ $(,)?) => {{
         const PIECES: &[&str] = &[$($piece),+];
@@ -157,7 +157,7 @@ macro_rules! sql {
 }
 pub(crate) use sql;
 
-/// Bytes of all pieces.
+/// The number of bytes of all parts.
 pub(crate) const fn length(pieces: &[&str]) -> usize {
     let mut rest = pieces;
     let mut length = 0;
@@ -168,7 +168,7 @@ pub(crate) const fn length(pieces: &[&str]) -> usize {
     length
 }
 
-/// The pieces, one after the other.
+/// The joined parts.
 pub(crate) const fn joined<const N: usize>(pieces: &[&str]) -> [u8; N] {
     let mut bytes = [0; N];
     let mut room: &mut [u8] = &mut bytes;
@@ -182,13 +182,13 @@ pub(crate) const fn joined<const N: usize>(pieces: &[&str]) -> [u8; N] {
     bytes
 }
 
-/// A statement that makes a row of `memories`: its ID is `?1`, the columns of the groups follow.
+/// A statement that inserts a row into `memories`. `?1` is its ID; the columns of the groups follow.
 pub(crate) fn insert(groups: &[&[&str]]) -> String {
     let names = groups.concat();
     format!("INSERT INTO memories (short_id, {}) VALUES (?1, {})", names.join(", "), places(names.len()))
 }
 
-/// A statement that writes groups of columns of the row with the ID `?1`.
+/// A statement that updates groups of columns of the row with the ID `?1`.
 pub(crate) fn update(groups: &[&[&str]]) -> String {
     let names = groups.concat();
     format!("UPDATE memories SET ({}) = ({}) WHERE short_id = ?1", names.join(", "), places(names.len()))
@@ -199,12 +199,12 @@ fn places(columns: usize) -> String {
     places.join(", ")
 }
 
-/// Queries. `read` turns a row into a value.
+/// Queries. `read` converts a row.
 pub(crate) trait Ask {
-    /// Why there is no answer.
+    /// The error type.
     type Error;
 
-    /// Every row.
+    /// All rows.
     fn all<T>(
         &self,
         sql: &str,
@@ -229,7 +229,7 @@ pub(crate) trait Ask {
     ) -> Result<T, Self::Error>;
 }
 
-/// What changes a database: gives how many rows.
+/// Statements that change a database. They return the number of rows.
 pub(crate) trait Run {
     fn run(&self, sql: &str, with: impl Params) -> rusqlite::Result<usize>;
 }
@@ -285,7 +285,7 @@ mod tests {
     }
 
     columns! {
-        /// Two columns, and a field that stands in none.
+        /// Two columns, and a field without a column.
         PairColumns of Pair {
             "name" => name,
             "size" => size,

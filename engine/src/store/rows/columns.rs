@@ -1,5 +1,5 @@
-//! The columns of `memories`, each said once: what somebody gave, what the analysis of it gives, and what its lines cost.
-//! A new stored field is a line here, beside its migration and its field in the domain.
+//! The columns of `memories`, each defined once: given fields, the analysis, and the token counts. A new stored field
+//! needs a line here, a migration, and a field in the domain.
 
 use super::codec::{Reader, columns, sql};
 use crate::compose::{Composed, Known};
@@ -7,7 +7,7 @@ use crate::domain::{Memory, ShortId};
 use crate::pack::LineCosts;
 
 columns! {
-    /// What somebody gave, and what happened to it. The ID stands before them.
+    /// The fields of a memory. The ID stands before them.
     Fields of Memory {
         "id" => id,
         "content" => content,
@@ -44,12 +44,12 @@ columns! {
     }
 }
 
-/// What the analysis of a memory leaves in its row.
+/// The analysis in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Analysed {
     pub(crate) is_standing: bool,
     pub(crate) length: u16,
-    /// The bits of the signature: SQLite has no unsigned numbers of this size.
+    /// The bits of the signature, because SQLite has no unsigned integers of this size.
     pub(crate) signature: i64,
     pub(crate) forward: Vec<u8>,
     pub(crate) meaning: Vec<u8>,
@@ -68,7 +68,7 @@ impl Analysed {
 }
 
 columns! {
-    /// What the analysis gives: for the index, and to know a text that is said again.
+    /// The analysis, for the index and to recognise repeated texts.
     AnalysisColumns of Analysed {
         "standing" => is_standing,
         "length" => length,
@@ -79,7 +79,7 @@ columns! {
 }
 
 columns! {
-    /// What the lines of a memory cost.
+    /// The token counts of the lines.
     CostColumns of LineCosts {
         "detail_tokens" => detail,
         "index_tokens" => index,
@@ -90,19 +90,19 @@ columns! {
     }
 }
 
-/// The columns of a memory, for a statement that reads it: the ID, and [`Fields`].
+/// The columns of a memory for reading: the ID, and [`Fields`].
 pub(crate) const MEMORY: &str = sql!("short_id, ", Fields::LIST);
 
-/// Reads a memory from the columns that come next, without its links.
+/// Reads a memory from the next columns, without its links.
 pub(crate) fn read_memory(from: &mut Reader<'_, '_>) -> rusqlite::Result<Memory> {
     let short_id = from.take()?;
     Ok(Memory { short_id, ..Fields::read(from)? })
 }
 
-/// The columns of a memory with what derives from it.
+/// The columns of a memory with its derived data.
 pub(crate) const KNOWN: &str = sql!(MEMORY, ", ", AnalysisColumns::LIST, ", ", CostColumns::LIST);
 
-/// Reads the columns [`KNOWN`] that come next, without its links.
+/// Reads the columns [`KNOWN`], without links.
 pub(crate) fn read_known(from: &mut Reader<'_, '_>) -> rusqlite::Result<Known> {
     let memory = read_memory(from)?;
     let Analysed { is_standing, length, signature, forward, meaning } = AnalysisColumns::read(from)?;

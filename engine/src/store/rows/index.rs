@@ -1,4 +1,4 @@
-//! A row as the index sees it.
+//! A row for the index.
 
 use rusqlite::Row;
 use rusqlite::types::{FromSqlResult, ValueRef};
@@ -7,7 +7,7 @@ use super::codec::{FromCell, Reader, read_columns};
 use crate::domain::{Origin, Timestamp, Trust};
 use crate::index::{Facts, Features, Flags, IndexRow};
 
-/// What the index reads of a row.
+/// The columns that the index reads.
 pub(crate) struct Indexed {
     short_id: u32,
     created: Timestamp,
@@ -26,7 +26,7 @@ pub(crate) struct Indexed {
 }
 
 read_columns! {
-    /// What the index reads of a row. A deleted row has an empty blob.
+    /// The columns that the index reads. A deleted row has an empty blob.
     IndexColumns of Indexed {
         "short_id" => short_id,
         "created" => created,
@@ -45,7 +45,7 @@ read_columns! {
     }
 }
 
-/// True for a turn of a captured conversation. An origin that cannot be read is none: recall does not fail for it.
+/// True for a turn of a captured conversation. An unreadable origin counts as false, so that recall does not fail.
 pub(crate) struct IsCaptured(bool);
 
 impl FromCell for IsCaptured {
@@ -54,12 +54,12 @@ impl FromCell for IsCaptured {
     }
 }
 
-/// Reads the columns [`IndexColumns`] of a row.
+/// Reads the columns [`IndexColumns`].
 pub(crate) fn index_row(row: &Row<'_>) -> rusqlite::Result<IndexRow> {
     read_index_row(&mut Reader::new(row))
 }
 
-/// Reads an index row from the columns that come next.
+/// Reads an index row from the next columns.
 pub(crate) fn read_index_row(from: &mut Reader<'_, '_>) -> rusqlite::Result<IndexRow> {
     let row = IndexColumns::read(from)?;
     let facts = Facts {

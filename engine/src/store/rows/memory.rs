@@ -1,4 +1,4 @@
-//! A memory as its row has it: found by its names, with its links or with what its lines cost.
+//! Reads memories from their rows: by their names, with links or with token counts.
 
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 
@@ -10,13 +10,13 @@ use crate::pack::{LineCosts, Row};
 use crate::store::rows::codec::Ask as _;
 use crate::text::O200k;
 
-/// Marks of rows in `purged`: the memory is there, was removed for good, or may not be seen any more.
+/// Marks of rows in `purged`: the memory exists, was permanently deleted, or was withdrawn.
 pub(crate) const HERE: u8 = 0;
 pub(crate) const PURGED: u8 = 1;
 pub(crate) const GONE: u8 = 2;
 
-/// What holds of a memory that nothing replaces: its successors are forgotten or over at the time `?2`. As recall
-/// does, it follows the chain to where a memory is forgotten.
+/// The condition for a memory without an effective successor: all its successors are deleted or expired at the time
+/// `?2`. Like recall, it follows the chain up to a deleted memory.
 pub(crate) const HOLDS: &str = "(superseded_by IS NULL OR NOT EXISTS (
      WITH RECURSIVE chain(short_id) AS (
          SELECT memories.superseded_by
@@ -24,12 +24,12 @@ pub(crate) const HOLDS: &str = "(superseded_by IS NULL OR NOT EXISTS (
      SELECT 1 FROM chain JOIN memories AS newer USING (short_id)
      WHERE newer.deleted IS NULL AND (newer.expires IS NULL OR newer.expires > ?2)))";
 
-/// Reads the columns [`MEMORY`] of a row: a memory without its links.
+/// Reads the columns [`MEMORY`]: a memory without its links.
 pub(crate) fn memory(row: &SqlRow<'_>) -> rusqlite::Result<Memory> {
     read_memory(&mut Reader::new(row))
 }
 
-/// A memory with whatever is left of it, and its mark: see [`GONE`].
+/// A memory or its remains, and its mark; see [`GONE`].
 pub(crate) fn remains(connection: &Connection, id: MemoryUuid) -> rusqlite::Result<Option<(Known, u8)>> {
     let sql = sql!("SELECT ", KNOWN, ", purged FROM memories WHERE id = ?1");
     let read = |row: &SqlRow<'_>| {
@@ -43,33 +43,33 @@ pub(crate) fn remains(connection: &Connection, id: MemoryUuid) -> rusqlite::Resu
     Ok(Some((known, mark)))
 }
 
-/// True when there is a row of a memory, whatever is left of it.
+/// True if a memory has a row, even a deleted one.
 pub(crate) fn is_there(connection: &Connection, id: MemoryUuid) -> rusqlite::Result<bool> {
     connection.prepare_cached("SELECT 1 FROM memories WHERE id = ?1")?.exists([id])
 }
 
-/// A live memory by ID, with its costs, for the packer.
+/// A live memory by ID with its token counts, for the packer.
 pub(crate) fn packed(connection: &Connection, short_id: ShortId) -> rusqlite::Result<Option<Row>> {
     let sql = sql!(
         "SELECT ",
         MEMORY,
         ", ",
         CostColumns::LIST,
-        // What it means is asked only of a text that can be cut.
+        // The embedding is only needed for a text that can be cut.
         ", signature, iif(length(passages) > 0, meaning, x'') FROM memories WHERE short_id = ?1 AND deleted IS NULL"
     );
     let read = |row: &SqlRow<'_>| {
         let mut from = Reader::new(row);
         let (memory, costs) = (read_memory(&mut from)?, CostColumns::read(&mut from)?);
         let signature = from.take::<i64>()?.cast_unsigned();
-        // A file as a whole is shown where it is asked for by name alone: its lines are counted then.
+        // A whole file is shown only on request, so its lines are counted then.
         let costs = if memory.is_whole_file() { LineCosts::measure(&memory, &O200k) } else { costs };
         Ok(Row { memory, costs, signature, meaning: from.take()? })
     };
     connection.maybe(sql, [short_id], read)
 }
 
-/// A memory by either name, deleted ones included, purged ones not.
+/// A memory by ID or UUID, also a deleted one, but not a permanently deleted one.
 pub(crate) fn find(connection: &Connection, reference: MemoryRef) -> rusqlite::Result<Option<Memory>> {
     const BY_SHORT_ID: &str = sql!("SELECT ", MEMORY, " FROM memories WHERE short_id = ?1 AND purged = 0");
     const BY_ID: &str = sql!("SELECT ", MEMORY, " FROM memories WHERE id = ?1 AND purged = 0");
@@ -82,7 +82,7 @@ pub(crate) fn find(connection: &Connection, reference: MemoryRef) -> rusqlite::R
     Ok(Some(memory))
 }
 
-/// The same with what derives from it.
+/// The same with its derived data.
 pub(crate) fn find_known(connection: &Connection, reference: MemoryRef) -> rusqlite::Result<Option<Known>> {
     const BY_SHORT_ID: &str = sql!("SELECT ", KNOWN, " FROM memories WHERE short_id = ?1 AND purged = 0");
     const BY_ID: &str = sql!("SELECT ", KNOWN, " FROM memories WHERE id = ?1 AND purged = 0");

@@ -1,4 +1,4 @@
-//! A row and what it means: its columns, the memory in it, and what the index takes of it. Reads over a connection.
+//! Rows: their columns, the memory, and the data for the index.
 
 pub(crate) mod cells;
 pub(crate) mod codec;

@@ -1,5 +1,5 @@
-//! The tables of the schema, once: how a salvage takes their rows over, which of their columns hold texts, and what a
-//! permanent deletion does to them.
+//! The tables of the schema, each defined once: how a salvage copies its rows, which columns contain texts, and what a
+//! permanent deletion changes.
 
 use std::collections::BTreeSet;
 
@@ -13,39 +13,39 @@ use crate::store::rows::codec::{Ask as _, Run as _};
 /// A table of the schema.
 pub(crate) struct Table {
     pub(crate) name: &'static str,
-    /// The columns that tell its rows apart, in their order.
+    /// The columns of its key, in order.
     pub(crate) key: &'static [&'static str],
     pub(crate) salvage: Salvaged,
     pub(crate) texts: &'static [Text],
-    /// What a permanent deletion of the memory `?1` does to it.
+    /// The statements for a permanent deletion of the memory `?1`.
     pub(crate) erase: &'static [Erase],
 }
 
-/// How a salvage takes the rows of a table over.
+/// How a salvage copies the rows of a table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Salvaged {
-    /// By code of its own.
+    /// With separate code.
     Apart,
-    /// Row by row, as they are.
+    /// Row by row, unchanged.
     Rows,
-    /// The same, once the memories are there: triggers compare what is known of a file with its memory.
+    /// The same after the memories, because triggers compare a file with its memory.
     AfterMemories,
     /// Not at all: triggers or the server fill it again.
     Again,
 }
 
-/// A column that holds a text.
+/// A column with texts.
 #[derive(Clone, Copy)]
 pub(crate) struct Text {
     pub(crate) column: &'static str,
-    /// True for JSON that says something of the memory in the column `memory`.
+    /// True for JSON about the memory in the column `memory`.
     pub(crate) is_of_memory: bool,
 }
 
 /// A statement of a permanent deletion.
 pub(crate) struct Erase {
     sql: &'static str,
-    /// Copies of the store lose more than the store, which asks first what a row is about.
+    /// Some rows are only deleted in copies, because the store itself first checks what they concern.
     in_copies_only: bool,
 }
 
@@ -79,7 +79,7 @@ impl Table {
     }
 }
 
-/// Every table. Rows of a file come after its memory, as they name its revision.
+/// All tables. Rows of a file come after its memory, because they contain its revision.
 pub(crate) static TABLES: [Table; 30] = [
     table("meta", &["key"], Apart),
     table("memories", &["short_id"], Apart),
@@ -105,11 +105,11 @@ pub(crate) static TABLES: [Table; 30] = [
         "DELETE FROM places WHERE how = 'made' AND ?1 IS NOT NULL AND NOT EXISTS
          (SELECT 1 FROM memories WHERE cwd = path AND scope = project)",
     )]),
-    // Which of them are about a memory is not asked in a copy: it is there to bring memories back.
+    // In a copy, it is not checked which questions concern a memory, because a copy only restores memories.
     table("asked_in_vain", &["n"], Rows)
         .texts(&[text("text"), text("words"), text("scope")])
         .erase(&[in_copies("DELETE FROM asked_in_vain WHERE ?1 IS NOT NULL")]),
-    // In the store a secret of a vault leaves the vault first.
+    // In the store, a secret in a vault is first deleted there.
     table("secrets", &["memory", "name"], Rows).erase(&[in_copies("DELETE FROM secrets WHERE memory = ?1")]),
     table("secret_uses", &["n"], Rows)
         .texts(&[text("session")])
@@ -117,13 +117,14 @@ pub(crate) static TABLES: [Table; 30] = [
     table("purges", &["memory", "place"], Rows),
     table("imports", &["n"], Rows).texts(&[text("source")]),
     table("imported", &["import", "memory"], Rows),
-    // Its name in another system stays, so that it does not come over again; by a digest its text could be guessed.
+    // Its key in another system stays, so that it is not imported again. Its digest is deleted, because the text could
+    // be guessed from it.
     table("came_over", &["key"], Rows).erase(&[erase("UPDATE came_over SET said = 0, held = 0 WHERE memory = ?1")]),
     table("came_before", &["key", "import"], Rows)
         .erase(&[erase("DELETE FROM came_before WHERE key IN (SELECT key FROM came_over WHERE memory = ?1)")]),
     table("folders", &["name"], AfterMemories),
     table("directories", &["folder", "path"], AfterMemories),
-    // Where a file was last read stays known until whoever has an ID on its folder has removed it there.
+    // The position of a file on disk stays until it has been deleted there.
     table("files", &["memory"], AfterMemories).erase(&[erase(
         "UPDATE files SET title = '', kind = '', permalink = '', tags = '[]', fields = '{}', problem = NULL
          WHERE memory = ?1",
@@ -140,7 +141,7 @@ pub(crate) static TABLES: [Table; 30] = [
     table("offers", &["owner", "tag"], Again),
 ];
 
-/// The columns that hold a text, each with its table and the column that tells the rows of that apart.
+/// The columns with texts, each with its table and the key column of the table.
 pub(crate) fn texts(is_of_memory: bool) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let of_table = move |table: &'static Table| {
         let wanted = table.texts.iter().filter(move |text| text.is_of_memory == is_of_memory);
@@ -150,7 +151,7 @@ pub(crate) fn texts(is_of_memory: bool) -> impl Iterator<Item = (&'static str, &
     TABLES.iter().flat_map(of_table)
 }
 
-/// Takes what is said of a memory beside its row out of the store.
+/// Erases the data of a memory beside its row.
 pub(crate) fn erase_beside(connection: &Connection, memory: MemoryUuid) -> rusqlite::Result<()> {
     let statements = TABLES.iter().flat_map(|table| table.erase).filter(|erase| !erase.in_copies_only);
     for erase in statements {
@@ -159,7 +160,7 @@ pub(crate) fn erase_beside(connection: &Connection, memory: MemoryUuid) -> rusql
     Ok(())
 }
 
-/// The same in a copy of the store, of whatever schema: a statement is left out whose table or columns the copy lacks.
+/// The same in a copy of any schema version. Statements are skipped if the copy lacks their table or columns.
 pub(crate) fn erase_beside_in_copy(connection: &Connection, memory: MemoryUuid) -> rusqlite::Result<()> {
     for erase in TABLES.iter().flat_map(|table| table.erase) {
         match connection.prepare(erase.sql) {
@@ -171,13 +172,13 @@ pub(crate) fn erase_beside_in_copy(connection: &Connection, memory: MemoryUuid) 
     Ok(())
 }
 
-/// The columns of a table; none where there is no such table.
+/// The columns of a table; none if it does not exist.
 pub(crate) fn columns(connection: &Connection, table: &str) -> rusqlite::Result<BTreeSet<String>> {
     let names = connection.all("SELECT name FROM pragma_table_info(?1)", [table], |row| row.get(0))?;
     Ok(names.into_iter().collect())
 }
 
-/// True when a table has a column.
+/// True if a table has a column.
 pub(crate) fn has(connection: &Connection, table: &str, column: &str) -> rusqlite::Result<bool> {
     connection.prepare_cached("SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2")?.exists([table, column])
 }

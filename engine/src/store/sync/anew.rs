@@ -1,4 +1,4 @@
-//! Beginning anew from all that a server holds.
+//! Replaces the local state by the server's complete content.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,24 +14,24 @@ use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::sync::{Arrival, Mark, SentMeaning, Shadow};
 
-/// What a server holds for a user: everything, or a page of it.
+/// The server's content for a user, or a page of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Whole {
     /// The server's epoch.
     pub epoch: u64,
-    /// How far what was known before is surely still known.
+    /// The position up to which the earlier state is still valid.
     pub restored_seq: u64,
     /// The mark of the head.
     pub mark: Option<Mark>,
-    /// The cursor to go on from.
+    /// The cursor to continue from.
     pub head: u64,
     /// All rows.
     pub rows: Vec<Shadow>,
-    /// What their texts mean, where the server knows that.
+    /// Embeddings of their texts, if the server has them.
     pub meanings: BTreeMap<MemoryUuid, SentMeaning>,
 }
 
-/// A beginning anew that is under way: pages are taken as they come, so that others use the store in between.
+/// A running replacement. Pages are applied as they arrive, so that others can use the store meanwhile.
 #[derive(Debug, Default)]
 pub struct Anew {
     there: BTreeSet<MemoryUuid>,
@@ -39,10 +39,10 @@ pub struct Anew {
 }
 
 impl Anew {
-    /// Takes a page of what the server holds, in steps.
+    /// Applies a page in steps.
     ///
     /// # Errors
-    /// When the store cannot be written; all is fetched again then.
+    /// If the store cannot be written. Then everything is downloaded again.
     pub fn take(&mut self, store: &mut Store, page: &Whole) -> Result<(), StoreError> {
         let Some(server) = store.server()? else { return Ok(()) };
         let is_first = server.epoch == 0;
@@ -64,10 +64,11 @@ impl Anew {
         Ok(())
     }
 
-    /// Keeps what the server lacks: of its rows, all were taken. `whole` says where it stood when the first was.
+    /// Ends the replacement after all rows: memories that the server lacks stay. `whole` is the server's position at
+    /// the beginning.
     ///
     /// # Errors
-    /// As [`Anew::take`].
+    /// Like [`Anew::take`].
     pub fn end(self, store: &mut Store, whole: &Whole) -> Result<(), StoreError> {
         let Self { there, mut purged } = self;
         let Some(server) = store.server()? else { return Ok(()) };
@@ -86,9 +87,9 @@ impl Anew {
             settle_paths(change, there.iter().chain(&lacking).copied())?;
             let sql = "UPDATE server SET epoch = ?1, cursor = ?2, is_whole = 1";
             change.tx.execute(sql, params![whole.epoch, whole.head])?;
-            // What it had of secrets may be lost too: it says so where it has them still.
+            // The server may have lost secrets too; it reports those that it still has.
             change.tx.execute("UPDATE secrets SET told = 0", [])?;
-            // What comes after is of a history that was lost.
+            // Later positions belong to a lost history.
             let common = i64::try_from(whole.restored_seq).unwrap_or(i64::MAX);
             change.tx.execute("DELETE FROM marks WHERE seq > ?1", [common])?;
             note_mark(change, whole.mark)
@@ -98,18 +99,18 @@ impl Anew {
 }
 
 impl Store {
-    /// Begins anew from all that the server holds, where all of it is at hand, and keeps what it lacks. Works in steps;
-    /// one that ends early is begun again.
+    /// Replaces the local state by the server's content, if all of it is available. Memories that the server lacks
+    /// stay. It works in steps; an interrupted run begins again.
     ///
     /// # Errors
-    /// When the store cannot be written; it is fetched again then.
+    /// If the store cannot be written. Then everything is downloaded again.
     pub fn begin_anew(&mut self, whole: &Whole) -> Result<(), StoreError> {
         let mut anew = Anew::default();
         anew.take(self, whole)?;
         anew.end(self, whole)
     }
 
-    /// Memories that a server was told of, or that came from it.
+    /// Memories that were sent to a server, or came from it.
     fn told_of(&self) -> rusqlite::Result<Vec<MemoryUuid>> {
         let mut statement = self.connection.prepare("SELECT memory FROM trails")?;
         let ids = statement.query_map([], |row| row.get(0))?;
@@ -117,11 +118,10 @@ impl Store {
     }
 }
 
-/// Memories of a step of [`Anew`].
+/// Memories per step of [`Anew`].
 const STEP: usize = 100;
 
-/// Takes a row of a snapshot, which may say what one says that was made here, or its absence. True when something was
-/// removed for good.
+/// Applies a row, or its absence, which may equal a local memory. True if something was permanently deleted.
 fn restore(
     change: &Change<'_>,
     id: MemoryUuid,
@@ -256,7 +256,7 @@ mod tests {
         assert!(ids(&store).contains(&same.row.memory) && ids(&store).len() == 2);
         assert!(store.ops(9).unwrap().is_empty(), "the rest stays");
         assert_eq!(store.sync_status().unwrap().undecided, 1);
-        // Another machine has told the same since.
+        // Another machine has sent the same meanwhile.
         let later = shadow("The cache lives on birch", 10, None);
         store.write(|change| take(change, later.row.memory, Arrival::Row(Box::new(later.clone())))).unwrap();
         assert_eq!((ids(&store).len(), store.sync_status().unwrap().undecided), (2, 0));

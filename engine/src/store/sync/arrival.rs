@@ -1,4 +1,4 @@
-//! What the store makes of news of a memory, as the sync decided it.
+//! Applies decisions of sync to the store.
 
 use rusqlite::params;
 
@@ -20,10 +20,10 @@ use crate::store::rows::memory as row;
 use crate::sync::{Answer, Arrival, Document, Local, Refusal, Settled, Shadow, State, Trail};
 use crate::text::O200k;
 
-/// The client program that history names for what came from the server.
+/// The client program in the history of synced changes.
 const SYNC: &str = "sync";
 
-/// A memory that is here, as the sync sees it.
+/// A memory in the store, for sync.
 pub(crate) struct Held {
     pub(crate) known: Known,
     pub(crate) mark: u8,
@@ -31,14 +31,14 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// `None` for one that is not here, or may not be seen any more.
+    /// `None` if it does not exist or was withdrawn.
     pub(crate) fn of(change: &Change<'_>, id: MemoryUuid) -> Result<Option<Self>, StoreError> {
         let Some((known, mark)) = row::remains(change.tx, id)?.filter(|(_, mark)| *mark != row::GONE) else {
             return Ok(None);
         };
         let sql = "SELECT trail FROM trails WHERE memory = ?1";
         let trail: Option<String> = change.tx.maybe(sql, [id], |row| row.get(0))?;
-        // A trail of another version: the memory is compared with the server anew.
+        // A sync state of another version; the memory is compared with the server again.
         let trail = trail.and_then(|text| serde_json::from_str::<Trail>(&text).ok()).unwrap_or_default();
         let state = match (mark, known.memory.deleted) {
             (row::PURGED, _) => State::Purged,
@@ -55,7 +55,7 @@ pub(crate) fn save(change: &Change<'_>, id: MemoryUuid, local: &Local) -> Result
     Ok(())
 }
 
-/// True when something was removed for good.
+/// True if something was permanently deleted.
 pub(crate) fn answer_one(change: &Change<'_>, answer: &Answer) -> Result<bool, StoreError> {
     let mut purged = false;
     if let Some(mut held) = Held::of(change, answer.memory)? {
@@ -64,7 +64,7 @@ pub(crate) fn answer_one(change: &Change<'_>, answer: &Answer) -> Result<bool, S
         let settled = held.local.answer(answer.op_id, answer.refused, row, &mut fresh);
         purged = carry_out(change, answer.memory, Some(&held.known), held.mark, &held.local, settled)?;
         if answer.refused == Some(Refusal::Invalid) {
-            let why = "a field holds what the server cannot store; change the memory";
+            let why = "a field contains characters that the server cannot store; change the memory";
             change.tx.execute("UPDATE outbox SET refused = ?2 WHERE memory = ?1", params![answer.memory, why])?;
         }
     }
@@ -75,7 +75,7 @@ pub(crate) fn answer_one(change: &Change<'_>, answer: &Answer) -> Result<bool, S
     Ok(purged)
 }
 
-/// Takes news of one memory. True when something was removed for good.
+/// Applies a change of one memory. True if something was permanently deleted.
 pub(crate) fn take(change: &Change<'_>, id: MemoryUuid, arrival: Arrival) -> Result<bool, StoreError> {
     let arrival = match arrival {
         Arrival::Row(shadow) => Arrival::Row(Box::new(looked_through(change, *shadow)?)),
@@ -97,7 +97,7 @@ pub(crate) fn take(change: &Change<'_>, id: MemoryUuid, arrival: Arrival) -> Res
         let settled = held.local.arrive(arrival, &mut fresh);
         return carry_out(change, id, Some(&held.known), held.mark, &held.local, settled);
     }
-    // What was deleted before it was ever here need not come.
+    // A memory that was deleted before it ever arrived is ignored.
     if let Arrival::Row(shadow) = arrival
         && shadow.row.state.live().is_some()
     {
@@ -109,8 +109,8 @@ pub(crate) fn take(change: &Change<'_>, id: MemoryUuid, arrival: Arrival) -> Res
     Ok(false)
 }
 
-/// A memory that a note was written from may come from the server after the note was read: then it is no part of the file
-/// any more, as it would be none had it been here before.
+/// If the original of an exported note arrives after the note was indexed, the note's memory is removed. It would not
+/// have been indexed if the original had been here.
 fn let_go_of_file(change: &Change<'_>, id: MemoryUuid) -> Result<(), StoreError> {
     let Some((known, row::HERE)) = row::remains(change.tx, id)? else { return Ok(()) };
     if !known.memory.is_part_of_file() {
@@ -123,9 +123,9 @@ fn let_go_of_file(change: &Change<'_>, id: MemoryUuid) -> Result<(), StoreError>
     Ok(())
 }
 
-/// What a server holds, without the credentials that stood in it: an older server, or one of before, keeps texts as they
-/// came. What was found is set aside here where it is the user's own; what the server is known to hold is what is left,
-/// so that nothing of it is told back as a change.
+/// Removes credentials from a server's row, because an older server stores texts unchanged. Credentials of the user's
+/// own memories become secrets. The recorded server state is the cleaned text, so that nothing is sent back as a
+/// change.
 fn looked_through(change: &Change<'_>, mut shadow: Shadow) -> Result<Shadow, StoreError> {
     let id = shadow.row.memory;
     if let State::Live(document) | State::Deleted(document) = &mut shadow.row.state {
@@ -137,12 +137,12 @@ fn looked_through(change: &Change<'_>, mut shadow: Shadow) -> Result<Shadow, Sto
     Ok(shadow)
 }
 
-/// Who keeps what is found: nobody where another user wrote it, whose secrets are not this user's.
+/// The keeper of found secrets. Those of another user's text are discarded, because they do not belong to this user.
 fn keeper<'a>(change: &'a Change<'_>, share: Option<&Share>) -> Aside<'a> {
     share.map_or_else(|| change.secrets.arriving(change.tx), |_| change.secrets.dropper(change.tx))
 }
 
-/// Makes the store show what a memory has become. True when something was removed for good.
+/// Updates the store to the new state of a memory. True if something was permanently deleted.
 pub(crate) fn carry_out(
     change: &Change<'_>,
     id: MemoryUuid,
@@ -171,7 +171,7 @@ pub(crate) fn carry_out(
     Ok(purged)
 }
 
-/// A memory stays here, as the sync has it now. True when it was removed for good.
+/// Writes the present state of a memory. True if it was permanently deleted.
 fn stay(
     change: &Change<'_>,
     id: MemoryUuid,
@@ -198,7 +198,7 @@ fn stay(
     let sql = if local.is_clean() {
         "DELETE FROM outbox WHERE memory = ?1"
     } else {
-        // What concerns this machine alone is no news, however it differs: a folder may be let go of while an answer is awaited.
+        // Local memories are not sent, even if they differ. A folder may be removed while an answer is awaited.
         "INSERT OR IGNORE INTO outbox (memory)
              SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM private WHERE memory = ?1 AND why = 'file')"
     };
@@ -206,8 +206,8 @@ fn stay(
     Ok(purged)
 }
 
-/// Of files that arrived, other memories may stand for the same paths. That is asked when all news of a page are taken: files
-/// that took one another's places are at one path for as long as only some of them have arrived.
+/// Settles paths of arrived files that other memories may also have. This happens after all changes of a page, because
+/// files that exchange their paths share one until both have arrived.
 pub(crate) fn settle_paths(change: &Change<'_>, ids: impl IntoIterator<Item = MemoryUuid>) -> Result<(), StoreError> {
     for id in ids {
         let Some((known, row::HERE)) = row::remains(change.tx, id)? else { continue };
@@ -224,7 +224,7 @@ pub(crate) fn by_sync() -> Actor {
     Actor { client: Some(SYNC.into()), ..Actor::default() }
 }
 
-/// Writes a memory as a document says. One that shows it already is left.
+/// Writes a memory from a document, unless it is equal.
 fn show(change: &Change<'_>, news: Arrived<'_>, held: Option<&Known>, mark: u8) -> Result<(), StoreError> {
     let (now, is_deleted) = (news.document, news.is_deleted);
     let here = held.filter(|_| mark == row::HERE);

@@ -1,5 +1,4 @@
-//! Memories that say what one of the user's own on the server says: they are that one, whether it is found when the store
-//! joins or when the server's comes.
+//! Merges local memories with equal ones on the server: when the store joins, or when the server's memory arrives.
 
 use rusqlite::params;
 
@@ -13,21 +12,21 @@ use crate::store::rows::codec::{Ask as _, Run as _, sql};
 use crate::store::rows::memory as row;
 use crate::sync::Shadow;
 
-/// Which memories may be one of the server's. What the person said is to stay here never is.
+/// The memories that may be merged. Memories that the user keeps local never are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Among {
-    /// All that no server was told of.
+    /// All memories that were never sent.
     UnsentFile,
-    /// Those that were here before a store joined by itself.
+    /// Those that existed before the store joined by itself.
     Undecided,
 }
 
-/// A memory that says what one of the user's own on the server says, and that no server was ever told of, is the
-/// same memory: it takes its id. One with secrets does not: they are sealed for the id it has.
+/// Gives a memory that was never sent the UUID of an equal own memory on the server. A memory with secrets keeps its
+/// UUID, because they are encrypted for it.
 pub(super) fn adopt(change: &Change<'_>, shadow: &Shadow, among: Among) -> Result<bool, StoreError> {
     let (Some(document), true) = (shadow.row.state.live(), shadow.is_own()) else { return Ok(false) };
     let id = shadow.row.memory;
-    // A file is known by its path: whether it is there already is seen when it is taken.
+    // A file is recognised by its path when it is applied.
     if document.details.file.is_some() || row::remains(change.tx, id)?.is_some() {
         return Ok(false);
     }

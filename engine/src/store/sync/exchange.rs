@@ -1,4 +1,4 @@
-//! One exchange with a server: ops go out, answers and pages come in.
+//! One sync with a server: changes are sent, answers and pages are applied.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +16,10 @@ use crate::store::file::error::StoreError;
 use crate::sync::{Op, Page, Pushed};
 
 impl Store {
-    /// What to send now, oldest first: the changes that were sent and not answered are the same as before.
+    /// The next changes to send, oldest first. Unanswered changes are sent again unchanged.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn ops(&mut self, most: usize) -> Result<Vec<Op>, StoreError> {
         self.ops_without(&BTreeSet::new(), most)
     }
@@ -27,7 +27,7 @@ impl Store {
     /// Like [`Store::ops`], without the changes of some memories. Changes that the server failed to process come last.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn ops_without(&mut self, skipped: &BTreeSet<MemoryUuid>, most: usize) -> Result<Vec<Op>, StoreError> {
         let waiting = "SELECT EXISTS (SELECT 1 FROM outbox WHERE refused IS NULL)";
         if !self.connection.query_row(waiting, [], |row| row.get(0)).map_err(|error| self.failed(error))? {
@@ -45,7 +45,7 @@ impl Store {
                 if skipped.contains(&id) {
                     continue;
                 }
-                // A row of before may hold a credential: it is taken out before anything of it is told.
+                // An old row may contain a credential, which is removed before it is sent.
                 clean::memory(change, id, &KnownValues::default())?;
                 let op = match Held::of(change, id)? {
                     Some(mut held) => {
@@ -65,10 +65,10 @@ impl Store {
         })
     }
 
-    /// Takes the answers to ops of an epoch.
+    /// Applies the answers to changes of an epoch.
     ///
     /// # Errors
-    /// When the store cannot be written; the ops are sent again then.
+    /// If the store cannot be written. Then the changes are sent again.
     pub fn answered(&mut self, epoch: u64, pushed: &Pushed) -> Result<(), StoreError> {
         let purged = self.write(|change| {
             if position(change)?.is_none_or(|position| position.epoch != epoch) {
@@ -86,10 +86,10 @@ impl Store {
         self.after_news(purged)
     }
 
-    /// Sets a change aside that the server will not take, whatever is done about it there.
+    /// Records that the server rejected a change.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn set_aside(&mut self, memory: MemoryUuid, why: &str) -> Result<(), StoreError> {
         self.write(|change| {
             if let Some(mut held) = Held::of(change, memory)? {
@@ -101,10 +101,10 @@ impl Store {
         })
     }
 
-    /// Notes that the server failed to process a change: it is retried with each exchange, after the others.
+    /// Records that the server failed to process a change. It is sent again with each sync, after the others.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn note_failing(&mut self, memory: MemoryUuid, why: &str) -> Result<(), StoreError> {
         self.write(|change| {
             change.tx.execute("UPDATE outbox SET failing = ?2 WHERE memory = ?1", params![memory, dropped(why)])?;
@@ -112,11 +112,11 @@ impl Store {
         })
     }
 
-    /// Takes a page of changes, and moves the cursor with it. A page that does not begin at the cursor is
-    /// old: it is left. One that tells nothing new writes nothing.
+    /// Applies a page of changes and moves the cursor. A page that does not begin at the cursor is outdated and
+    /// ignored. A page without changes writes nothing.
     ///
     /// # Errors
-    /// When the store cannot be written; the page is fetched again then.
+    /// If the store cannot be written. Then the page is downloaded again.
     pub fn arrived(&mut self, epoch: u64, after: u64, page: &Page) -> Result<(), StoreError> {
         if page.news.is_empty() && !self.has_news_beside(page)? {
             return Ok(());
@@ -142,7 +142,7 @@ impl Store {
         self.after_news(purged)
     }
 
-    /// True when a page has a mark that is new, offers that are not known, or lacks some that are.
+    /// True if a page has a new mark or different offers.
     fn has_news_beside(&self, page: &Page) -> Result<bool, StoreError> {
         let marks = self.marks()?;
         if page.mark.is_some_and(|mark| marks.first() != Some(&mark)) {

@@ -1,6 +1,6 @@
-//! What was kept on this machine when its store joined a server, and is sent after all.
+//! Sends memories that were kept local when the store joined a server.
 //!
-//! A folder that is told of again: files that went out of recall with it, or while nobody was told, and that the server has.
+//! Also handles a folder that is synced again: files that were removed meanwhile, and that the server has.
 
 use rusqlite::params;
 
@@ -18,15 +18,14 @@ use crate::store::rows::codec::{Ask as _, Run as _, sql};
 use crate::store::rows::memory as row;
 use crate::sync::Settled;
 
-/// Memories of a step of [`Store::send_kept`].
+/// Memories per step of [`Store::send_kept`].
 const STEP: usize = 100;
 
 impl Store {
-    /// Lets the server be told of what was kept on this machine when it was joined. What it has already, word for word, is
-    /// put together with that. Gives how many memories are told.
+    /// Sends memories that were kept local. Equal ones on the server are merged. Returns the number of sent memories.
     ///
     /// # Errors
-    /// When the store cannot be written; what was let go until then is told.
+    /// If the store cannot be written. Memories released before are sent.
     pub fn send_kept(&mut self) -> Result<u64, StoreError> {
         let read = || -> rusqlite::Result<Vec<MemoryUuid>> {
             let mut statement = self.connection.prepare("SELECT memory FROM private WHERE why IS NOT 'file'")?;
@@ -43,10 +42,10 @@ impl Store {
         Ok(told)
     }
 
-    /// Keeps on this machine, by the person's word, what was kept because nobody had been asked.
+    /// Keeps memories local for good whose upload was undecided.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn keep_here(&mut self) -> Result<(), StoreError> {
         self.write(|change| {
             change.tx.execute("UPDATE private SET why = NULL WHERE why = 'undecided'", [])?;
@@ -55,7 +54,7 @@ impl Store {
     }
 }
 
-/// True where the server is told of it.
+/// True if it will be sent.
 fn send_one(change: &Change<'_>, id: MemoryUuid) -> Result<bool, StoreError> {
     change.tx.run("DELETE FROM private WHERE memory = ?1", [id])?;
     let Some((known, row::HERE)) = row::remains(change.tx, id)? else { return Ok(false) };
@@ -70,7 +69,7 @@ fn send_one(change: &Change<'_>, id: MemoryUuid) -> Result<bool, StoreError> {
     Ok(known.memory.deleted.is_none())
 }
 
-/// The memory of the user's own that the server has and that says the same.
+/// The user's own memory on the server with equal content.
 fn equal_there(change: &Change<'_>, memory: &Memory) -> Result<Option<Known>, StoreError> {
     if memory.deleted.is_some() || memory.file.is_some() || memory.conflict_of.is_some() {
         return Ok(None);
@@ -97,7 +96,8 @@ fn equal_there(change: &Change<'_>, memory: &Memory) -> Result<Option<Known>, St
     found.map(|id| change.known(MemoryRef::Id(id))).transpose()
 }
 
-/// The one that the server has takes the tags and links of the other, which goes: it can be restored.
+/// Merges a local memory into the server's, which gets its tags and links. The local one is deleted and can be
+/// restored.
 fn fold(change: &Change<'_>, there: &Known, here: &Known) -> Result<(), StoreError> {
     let (now, before) = (there.memory.id, here.memory.id);
     let mut tags: Vec<Tag> = there.memory.tags.clone();
@@ -123,11 +123,11 @@ fn fold(change: &Change<'_>, there: &Known, here: &Known) -> Result<(), StoreErr
 }
 
 impl Store {
-    /// Has files of a folder that are gone here and that no server was told to be gone be as the server has them: they are
-    /// to be written again. Whoever asks has taken what stands in the folder before.
+    /// Restores files of a folder that were removed here without syncing the deletion: they are written again as on the
+    /// server. The caller has indexed the folder before.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn bring_back_untold(&mut self, folder: &str) -> Result<usize, StoreError> {
         self.write(|change| {
             let sql = "SELECT id FROM memories JOIN private ON private.memory = id AND why = 'file'
@@ -160,7 +160,7 @@ mod tests {
     use crate::store::open::in_memory::{InMemory, shadow};
     use crate::sync::{Answer, Row, Shadow, State};
 
-    /// A file that is told of while its folder is let go of: the answer comes afterwards.
+    /// A file is sent while its folder is removed; the answer comes afterwards.
     fn let_go_while_told() -> (InMemory, MemoryUuid) {
         let mut store = InMemory::new();
         let id = store.file("/memories/a.md", "- told\n");

@@ -1,4 +1,4 @@
-//! What is known of the server's history: how far it was followed, and its marks.
+//! The known history of the server: the position and the marks.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -8,7 +8,7 @@ use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::sync::Mark;
 
-/// Where a machine stands in the feed.
+/// The position of a machine in the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) epoch: u64,
@@ -21,10 +21,10 @@ pub(crate) fn position(change: &Change<'_>) -> Result<Option<Position>, StoreErr
 }
 
 impl Store {
-    /// Marks of the server's history that this machine was given, the newest first.
+    /// The received marks of the server's history, newest first.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn marks(&self) -> Result<Vec<Mark>, StoreError> {
         marks(&self.connection).map_err(|error| self.failed(error))
     }
@@ -36,7 +36,7 @@ fn marks(connection: &Connection) -> rusqlite::Result<Vec<Mark>> {
     })
 }
 
-/// Keeps a mark, and of the older ones those that are still of use.
+/// Stores a mark, and deletes older ones that are no longer useful.
 pub(crate) fn note_mark(change: &Change<'_>, mark: Option<Mark>) -> Result<(), StoreError> {
     let Some(mark) = mark else { return Ok(()) };
     change.tx.run("INSERT OR REPLACE INTO marks VALUES (?1, ?2)", params![mark.seq, mark.stamp])?;

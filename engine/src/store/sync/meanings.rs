@@ -1,5 +1,5 @@
-//! What texts mean, sent along with ops and taken with news, so that a machine need not find out what the server knows.
-//! A machine believes its server: it has all texts from there as well.
+//! Embeddings are sent with changes, so that a machine need not compute what the server has. A machine trusts its
+//! server, because all texts come from there too.
 
 use rusqlite::params;
 
@@ -11,17 +11,17 @@ use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::sync::{Arrival, Op, SentMeaning, SentOp};
 
 impl Store {
-    /// Ops as they are sent: with what their texts mean, where this store knows that. Only what an op says anyway has
-    /// something beside it, so that nothing is told of a memory that stays here.
+    /// Changes with their embeddings, if this store has them. Only texts in the change have embeddings, so nothing
+    /// about local memories is sent.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn with_embeddings(&self, ops: Vec<Op>) -> Result<Vec<SentOp>, StoreError> {
         let sent = ops.into_iter().map(|op| Ok(SentOp { meaning: self.meaning_beside(&op)?, op }));
         sent.collect::<rusqlite::Result<_>>().map_err(|error| self.failed(error))
     }
 
-    /// The text that an op says may be older than what the row says by now.
+    /// The text of the change may be older than that of the row.
     fn meaning_beside(&self, op: &Op) -> rusqlite::Result<Option<SentMeaning>> {
         let Some(text) = op.action.text() else { return Ok(None) };
         let sql = "SELECT meaning FROM memories WHERE id = ?1 AND content = ?2 AND deleted IS NULL";
@@ -31,8 +31,8 @@ impl Store {
     }
 }
 
-/// Takes what the server found a text to mean, where that text is what the store shows. It is no change of the memory: it
-/// leaves no history, and nobody is told of it.
+/// Stores the server's embedding of a text, if the memory still has that text. This is not a change of the memory: it
+/// is neither recorded nor synced.
 pub(super) fn believe(
     change: &Change<'_>,
     id: MemoryUuid,
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(again, ops, "the op is what it was");
         let known = store.with_embeddings(again).unwrap().remove(0);
         assert_eq!(known.meaning, Some(sent("The spare key hangs behind the tide table")));
-        // A text that was changed since is not what the op says.
+        // A text changed since is not the text of the change.
         let memory = store.get(crate::MemoryRef::Id(known.op.memory)).unwrap().unwrap();
         let patch = Patch { content: Some("The spare key is gone".into()), ..Patch::default() };
         store.update(named(&memory), &patch, &Actor::default()).unwrap();
@@ -142,7 +142,7 @@ mod tests {
         store.begin_anew(&whole(&[&mine, &theirs], meanings)).unwrap();
         assert_eq!(ids.map(|id| held(&store, id).is_empty()), [false, false]);
         let rev = store.one::<u64>("SELECT max(rev) FROM memories");
-        // The same again writes nothing; another is taken, as the server's word; of another text it is not.
+        // The same embedding writes nothing, another one is stored, and one of another text is ignored.
         let news = |seq: u64, meaning: SentMeaning| Page {
             news: vec![News { memory: ids[0], arrival: Arrival::Row(Box::new(Shadow { seq, ..mine.clone() })) }],
             next: seq,

@@ -1,4 +1,4 @@
-//! The store between its user and a team server. What to make of news is decided by [`crate::sync`].
+//! The store's side of sync. [`crate::sync`] makes the decisions.
 
 pub(crate) mod anew;
 pub(crate) mod arrival;

@@ -1,4 +1,4 @@
-//! What other users want to share by a tag: it comes once the person accepts it.
+//! Offers of other users to share a tag. The memories arrive after the user accepts.
 
 use rusqlite::params;
 
@@ -9,10 +9,10 @@ use crate::store::rows::codec::{Ask as _, Reader};
 use crate::sync::Invitation;
 
 impl Store {
-    /// The offers that nobody answered.
+    /// The unanswered offers.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn offers(&self) -> Result<Vec<Invitation>, StoreError> {
         let sql = "SELECT owner, tag, permission FROM offers ORDER BY owner, tag";
         self.all(sql, [], |row| {
@@ -22,7 +22,7 @@ impl Store {
     }
 }
 
-/// Keeps the offers that a server says are open, and no others.
+/// Stores exactly the offers that the server reports as open.
 pub(crate) fn keep(change: &Change<'_>, offers: &[Invitation]) -> Result<(), StoreError> {
     let known: i64 = change.tx.query_row("SELECT count(*) FROM offers", [], |row| row.get(0))?;
     if offers.is_empty() && known == 0 {

@@ -1,4 +1,4 @@
-//! Secrets that a team server has a place for: which it has not got yet, and what it said of those it was sent.
+//! Syncs secrets with a team server that stores them.
 
 use rusqlite::params;
 
@@ -10,18 +10,18 @@ use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::store::sync::arrival::by_sync;
 use crate::sync::{Became, KeptSecrets, MOST_SECRET_BYTES, MOST_SECRETS, SentSecret};
 
-/// Bytes of values in one request, at most: one value alone may be longer.
+/// Maximum bytes of values in one request. A single value may be longer.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Told as it is, and never to be told: the server will not have it.
+/// The server rejected it, so it is not sent again.
 const REFUSED: u8 = 2;
 
 impl Store {
-    /// Secrets of the person's own memories that the server knows and whose values it has not: some, in the order of
-    /// memories, those after one that was sent. What does not open here is left out.
+    /// Some secrets of the user's own synced memories whose values the server lacks, in the order of memories, after
+    /// the given one. Values that cannot be decrypted are skipped.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn untold_secrets(&self, after: Option<(MemoryUuid, &str)>) -> Result<Vec<SentSecret>, StoreError> {
         let sql = "SELECT memory, name, kind, sealed FROM secrets JOIN memories ON memories.id = secrets.memory
                        WHERE told = 0 AND sealed IS NOT NULL AND purged = 0 AND shared_by IS NULL
@@ -50,10 +50,10 @@ impl Store {
         Ok(untold)
     }
 
-    /// Notes what the server said of secrets that it was sent. Gives the number of those it has now.
+    /// Records the server's answers about secrets. Returns the number of newly stored ones.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn secrets_told(&mut self, answers: &KeptSecrets) -> Result<u64, StoreError> {
         self.write(|change| {
             let mut kept = 0;
@@ -61,7 +61,7 @@ impl Store {
                 let told = match answer.became {
                     Became::Kept => 1,
                     Became::Differs | Became::Invalid => REFUSED,
-                    // It is told again once its memory was.
+                    // It is sent again after its memory was.
                     Became::Unknown => continue,
                 };
                 let sql = "UPDATE secrets SET told = ?3 WHERE memory = ?1 AND name = ?2";
@@ -99,7 +99,7 @@ mod tests {
         }
     }
 
-    /// A store that joined a server which has one of its two memories.
+    /// A store that joined a server with one of its two memories.
     fn joined() -> (InMemory, Memory) {
         let mut store = InMemory::new();
         let known = store.said("the staging password is hunter2!X9");

@@ -1,6 +1,5 @@
-//! The store between its user and a team server: what is to be sent is taken from it, what comes is put
-//! into it, each in one transaction with the cursor that stands for it. What to make of news is decided by
-//! [`crate::sync`].
+//! The connection of a store to its team server. Changes are taken from the outbox, and received changes are applied,
+//! each in one transaction with the cursor. [`crate::sync`] makes the decisions.
 
 use rusqlite::OptionalExtension;
 use serde::Serialize;
@@ -15,68 +14,68 @@ use crate::store::rows::codec::{Reader, read_columns, sql};
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 
-/// The server that a store belongs to.
+/// The server of a store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ServerState {
     /// Its address.
     pub url: String,
-    /// Who this store's user is there.
+    /// The user there.
     pub user: String,
-    /// The epoch that the cursor belongs to.
+    /// The epoch of the cursor.
     pub epoch: u64,
-    /// How far the changes there are known.
+    /// The position in the server's changes.
     pub cursor: u64,
-    /// False while everything is to be fetched anew.
+    /// False while everything must be downloaded again.
     pub is_whole: bool,
     /// When it last answered.
     pub reached: Option<Timestamp>,
-    /// Why it has not since.
+    /// Why it has not answered since.
     pub problem: Option<String>,
 }
 
-/// What of the memories that are here already a server is told.
+/// Which existing memories are uploaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Upload {
     /// All of them.
     All,
-    /// None: they stay on this machine.
+    /// None; they stay on this machine.
     Nothing,
-    /// None but those that it has already, word for word: nobody was asked about the others. They stay on this machine
-    /// until somebody is.
+    /// Only those that the server already has word for word. Nobody was asked about the others, so they stay on this
+    /// machine for now.
     Known,
 }
 
-/// How things stand between a store and its server.
+/// The state of sync.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct SyncStatus {
     /// The server, if there is one.
     pub server: Option<ServerState>,
-    /// Memories with changes that the server has not taken yet.
+    /// Memories with unsent changes.
     pub waiting: u64,
-    /// Those of them that the server failed to process at the last exchange.
+    /// Those of them that the server failed to process in the last sync.
     pub failing: u64,
-    /// Memories with changes that it will not take.
+    /// Memories whose changes the server rejected.
     pub refused: u64,
-    /// Texts of conflicts that somebody should look at.
+    /// Conflict copies.
     pub conflicts: u64,
     /// Memories of other users.
     pub shared_with_me: u64,
     /// Memories that stay on this machine.
     pub private: u64,
-    /// Those of them that do because nobody was asked.
+    /// Those of them whose upload is undecided.
     pub undecided: u64,
 }
 
 /// A change that the server rejected or failed to process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RefusedChange {
-    /// The memory.
+    /// The memory's ID.
     #[serde(rename = "id")]
     pub short_id: ShortId,
-    /// Its identity.
+    /// Its UUID.
     #[serde(rename = "uuid")]
     pub id: MemoryUuid,
-    /// What it says, in short.
+    /// Its summary.
     pub summary: String,
     /// The server's reason.
     pub why: String,
@@ -96,7 +95,7 @@ read_columns! {
 }
 
 read_columns! {
-    /// A refused change.
+    /// A rejected change.
     RefusedColumns of RefusedChange {
         "short_id" => short_id,
         "id" => id,
@@ -106,30 +105,30 @@ read_columns! {
 }
 
 impl Store {
-    /// The server that this store belongs to.
+    /// The server of this store.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn server(&self) -> Result<Option<ServerState>, StoreError> {
         let sql = sql!("SELECT ", ServerColumns::LIST, " FROM server");
         let read = |row: &rusqlite::Row<'_>| ServerColumns::read(&mut Reader::new(row));
         self.connection.query_row(sql, [], read).optional().map_err(|error| self.failed(error))
     }
 
-    /// How this store names itself to its server: says nothing of it, and stays.
+    /// The name of this store on its server: random and constant.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn machine(&self) -> Result<String, StoreError> {
         let sql = "SELECT CAST(value AS BLOB) FROM meta WHERE key = 'store_id'";
         let id: Vec<u8> = self.connection.query_row(sql, [], |row| row.get(0)).map_err(|error| self.failed(error))?;
         Ok(format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&id)))
     }
 
-    /// Makes a server this store's own. Joining it again changes nothing.
+    /// Joins a server. Repeating it changes nothing.
     ///
     /// # Errors
-    /// When it belongs to another one, or to another user there.
+    /// If the store belongs to another server, or to another user there.
     pub fn join(&mut self, url: &str, user: &str, upload: Upload) -> Result<(), StoreError> {
         if let Some(known) = self.server()? {
             if known.url == url && known.user == user {
@@ -153,10 +152,10 @@ impl Store {
         })
     }
 
-    /// Leaves the server: the user's own memories stay here, other users' go.
+    /// Leaves the server. The user's own memories stay; other users' memories are removed.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn leave(&mut self) -> Result<(), StoreError> {
         self.write(|change| {
             let sql = sql!("SELECT ", MEMORY, " FROM memories WHERE shared_by IS NOT NULL AND purged = 0");
@@ -176,10 +175,10 @@ impl Store {
         self.scrub()
     }
 
-    /// How things stand.
+    /// The state of sync.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn sync_status(&self) -> Result<SyncStatus, StoreError> {
         let server = self.server()?;
         let one = |sql: &str| self.connection.query_row(sql, [], |row| row.get(0)).map_err(|error| self.failed(error));
@@ -197,18 +196,18 @@ impl Store {
         })
     }
 
-    /// The changes that the server will not take, oldest first.
+    /// Changes that the server rejected, oldest first.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn refused_changes(&self) -> Result<Vec<RefusedChange>, StoreError> {
         self.changes_with("SELECT n, memory, refused AS why FROM outbox WHERE refused IS NOT NULL")
     }
 
-    /// The changes that the server failed to process at the last exchange, oldest first.
+    /// Changes that the server failed to process in the last sync, oldest first.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn failing_changes(&self) -> Result<Vec<RefusedChange>, StoreError> {
         self.changes_with("SELECT n, memory, failing AS why FROM outbox WHERE refused IS NULL AND failing IS NOT NULL")
     }
@@ -224,18 +223,18 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 
-    /// Lets the changes that were refused be sent once more. Gives how many.
+    /// Queues rejected changes again. Returns their number.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn retry_refused(&mut self) -> Result<usize, StoreError> {
         self.write(|change| Ok(change.tx.execute("UPDATE outbox SET refused = NULL WHERE refused IS NOT NULL", [])?))
     }
 
-    /// Notes that everything is to be fetched anew.
+    /// Records that everything must be downloaded again.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn must_begin_anew(&mut self) -> Result<(), StoreError> {
         self.write(|change| {
             change.tx.execute("UPDATE server SET is_whole = 0", [])?;
@@ -243,10 +242,10 @@ impl Store {
         })
     }
 
-    /// Notes that the server answered, or why it did not.
+    /// Records that the server answered, or why it did not.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn note_server(&mut self, problem: Option<&str>) -> Result<(), StoreError> {
         self.write(|change| {
             match problem {

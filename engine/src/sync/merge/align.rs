@@ -1,9 +1,9 @@
-//! Which units of a text stayed in a version of it: a longest common subsequence.
+//! Finds the unchanged units of a version by the longest common subsequence.
 
-/// Cells of the table, at most: of texts that differ more, both are kept.
+/// Maximum cells of the table. More different texts are not merged.
 const MOST_CELLS: usize = 8_000_000;
 
-/// The units that stayed, as places in both; `None` where the texts are too large to be compared.
+/// The unchanged units as positions in both; `None` if the texts are too large.
 pub(super) fn aligned(base: &[&str], side: &[&str]) -> Option<Vec<(usize, usize)>> {
     let head = base.iter().zip(side).take_while(|(old, new)| old == new).count();
     let (old, new) = (base.get(head..)?, side.get(head..)?);
@@ -21,7 +21,7 @@ fn longest(old: &[&str], new: &[&str]) -> Option<Vec<(usize, usize)>> {
     }
     let width = new.len() + 1;
     let cells = (old.len() + 1).checked_mul(width).filter(|cells| *cells <= MOST_CELLS)?;
-    // What the rest of both has in common at most, weighed: an empty line is worth less than one that says something.
+    // The maximum weight of common units in the rest of both; an empty line counts less.
     let mut table = vec![0_u32; cells];
     let value = |table: &[u32], i: usize, j: usize| table.get(i * width + j).copied().unwrap_or(0);
     for (i, one) in old.iter().enumerate().rev() {

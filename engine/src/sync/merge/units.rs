@@ -1,12 +1,12 @@
-//! What a text is cut into before two of its versions are put together: of a note, what one would change as one.
+//! The units of a text for merging: in a note, parts that one would change as a whole.
 
 /// The lines of a text.
 pub(super) fn lines(body: &str) -> Vec<&str> {
     if body.is_empty() { Vec::new() } else { body.split('\n').collect() }
 }
 
-/// The units of a note: an item of a list with the lines that belong to it, a paragraph, a fence of code, a heading, an
-/// empty line, a line of the front matter. Between two stands a newline.
+/// The units of a note: a list item with its continuation lines, a paragraph, a code fence, a heading, an empty line, a
+/// line of the front matter. They are separated by newlines.
 pub(super) fn units(body: &str) -> Vec<&str> {
     let mut cutter = Cutter { body, units: Vec::new(), begin: 0, last: None };
     let (mut at, mut state) = (0, if body.starts_with("---\n") { State::Front } else { State::Text });
@@ -31,7 +31,7 @@ struct Cutter<'a> {
 }
 
 impl Cutter<'_> {
-    /// A unit ends before the line that begins at `at`.
+    /// Ends a unit before the line at `at`.
     fn end(&mut self, at: usize) {
         if self.last.is_some() {
             self.units.extend(self.body.get(self.begin..at - 1));
@@ -40,22 +40,22 @@ impl Cutter<'_> {
     }
 }
 
-/// Where a line stands.
+/// The state of a line.
 #[derive(Clone, Copy)]
 enum State {
     Front,
     Text,
-    /// In a fence that ends with at least so many of these.
+    /// In a fence that ends with at least this number of these characters.
     Fence(char, usize),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// It stands for itself: empty, a heading, a row of a table, a line of the front matter.
+    /// A unit by itself: empty, a heading, a table row, or a line of the front matter.
     Alone,
     /// The first line of an item.
     Item,
-    /// A line that is indented.
+    /// An indented line.
     Indented,
     Paragraph,
     FenceBegins,
@@ -63,7 +63,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// True for a line that belongs to the one before it.
+    /// True for a line that continues the previous one.
     fn goes_on(self, last: Option<Self>) -> bool {
         match self {
             Self::Alone | Self::Item | Self::FenceBegins => false,

@@ -1,24 +1,24 @@
-//! Byte pair encoding of one piece: how many tokens are left when no two neighbours make a token.
+//! Byte pair encoding of one piece: the number of tokens when no two neighbours form a token.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::vocabulary::rank;
 
-/// Pieces up to this many bytes are merged on the stack: looking through so few parts again and again is quicker
-/// than keeping them in order.
+/// Pieces up to this many bytes are merged on the stack, because scanning a few parts repeatedly is faster than keeping
+/// them sorted.
 const SHORT: usize = 64;
 
-/// A part of a piece: what has become one token so far.
+/// A part of a piece, which is one token so far.
 #[derive(Debug, Clone, Copy, Default)]
 struct Part {
-    /// Where it begins.
+    /// Its start.
     start: usize,
-    /// The rank of the token that it makes with the next part.
+    /// The rank of the token that it forms with the next part.
     rank: Option<u32>,
 }
 
-/// The tokens of a piece.
+/// The number of tokens of a piece.
 pub(super) fn tokens(piece: &[u8]) -> u32 {
     let count = match piece.len() {
         0 => 0,
@@ -34,7 +34,7 @@ fn rank_of(piece: &[u8], start: usize, end: usize) -> Option<u32> {
     rank(piece.get(start..end)?)
 }
 
-/// Merges the pair of lowest rank, the first of equals, until none is left.
+/// Merges the pair of lowest rank, the first of equal ones, until none is left.
 fn short(piece: &[u8]) -> usize {
     let mut space = [Part::default(); SHORT];
     let mut parts = space.get_mut(..piece.len()).unwrap_or_default();
@@ -57,14 +57,14 @@ fn short(piece: &[u8]) -> usize {
     }
 }
 
-/// The same with the pairs in a heap: a piece may be as long as a text, and must not cost its square.
+/// The same with a heap of pairs. A piece may be as long as a text, and must not take quadratic time.
 fn long(piece: &[u8]) -> usize {
     let mut parts = Chain::of(piece);
     let mut waiting: BinaryHeap<Reverse<(u32, usize)>> =
         parts.links.iter().enumerate().filter_map(|(start, link)| Some(Reverse((link.rank?, start)))).collect();
     let mut count = piece.len();
     while let Some(Reverse((rank, start))) = waiting.pop() {
-        // A pair whose parts have grown since waits under another rank, or not at all.
+        // A pair whose parts have changed since has another rank, or none.
         if parts.links.get(start).and_then(|link| link.rank) != Some(rank) {
             continue;
         }
@@ -81,18 +81,18 @@ fn long(piece: &[u8]) -> usize {
 /// The parts of a long piece, each linked with its neighbours.
 struct Chain<'a> {
     piece: &'a [u8],
-    /// One for each byte; those of bytes inside a part are no longer looked at.
+    /// One per byte; those of bytes inside a part are unused.
     links: Vec<Link>,
 }
 
 /// The part that begins at a byte.
 #[derive(Clone, Copy)]
 struct Link {
-    /// Where the part before it begins.
+    /// The start of the previous part.
     previous: Option<usize>,
-    /// Where it ends, and the next begins.
+    /// Its end, which is the start of the next part.
     end: usize,
-    /// The rank of the token that it makes with the next part.
+    /// The rank of the token that it forms with the next part.
     rank: Option<u32>,
 }
 
@@ -106,7 +106,7 @@ impl<'a> Chain<'a> {
         Self { piece, links: (0..piece.len()).map(link).collect() }
     }
 
-    /// Joins the part that begins at `start` with the next, and gives the starts of the two pairs that changed.
+    /// Joins the part at `start` with the next, and returns the starts of the two changed pairs.
     fn merge(&mut self, start: usize) -> Option<[Option<usize>; 2]> {
         let gone = self.links.get(start)?.end;
         let next = self.links.get_mut(gone)?;

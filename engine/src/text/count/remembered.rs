@@ -1,20 +1,20 @@
-//! Counts that are remembered: the lines of one memory, and the memories of one file, say mostly the same words.
+//! A cache of token counts, because the lines of one memory, and the memories of one file, share most words.
 
 use std::cell::RefCell;
 
 use super::{TokenCounter, merge, split};
 
-/// Pieces that are remembered at a time, a power of two: about as many as the words that people use.
+/// The number of cached pieces, a power of two: about the number of words that people use.
 const PLACES: usize = 1 << 14;
-/// Bytes of a piece that is remembered, at most. It has as many tokens at most, and one byte holds both numbers.
+/// Maximum bytes of a cached piece. It has at most as many tokens, so one byte holds both numbers.
 const LONGEST: usize = 15;
-/// Spreads keys over the places.
+/// Distributes keys over the cache.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Counts just as [`super::O200k`] does, and quicker where many texts of the same words are counted.
+/// Counts like [`super::O200k`], but faster for many texts with the same words.
 #[derive(Debug)]
 pub struct Remembered {
-    /// The bytes of a piece, how many they are, and four bits for its tokens; zero where there is none.
+    /// The bytes of a piece, its length, and four bits for its tokens; zero if empty.
     places: RefCell<Vec<u128>>,
 }
 
@@ -24,7 +24,7 @@ impl Default for Remembered {
     }
 }
 
-/// The tokens of a piece: remembered, or counted and remembered from now on.
+/// The tokens of a piece, from the cache or counted and cached.
 fn tokens(places: &mut [u128], piece: &[u8]) -> u32 {
     let Some(key) = key(piece) else { return merge::tokens(piece) };
     let Some(place) = places.get_mut(place_of(key)) else { return merge::tokens(piece) };
@@ -43,7 +43,7 @@ impl TokenCounter for Remembered {
     }
 }
 
-/// The bytes of a short piece and how many they are, in 124 bits: no other piece has the same, and none is zero.
+/// The bytes of a short piece and its length in 124 bits: unique and never zero.
 fn key(piece: &[u8]) -> Option<u128> {
     let mut bytes = [0; LONGEST + 1];
     let (length, rest) = bytes.split_last_mut()?;

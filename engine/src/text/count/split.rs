@@ -1,6 +1,6 @@
-//! Cutting a text into the pieces that are encoded apart from each other, as o200k_base's pattern does.
+//! Cuts a text into the pieces that are encoded separately, like o200k_base's pattern.
 //!
-//! The pattern is tried alternative by alternative; the first that fits says where the piece ends:
+//! The alternatives are tried in order; the first that matches determines the end of the piece:
 //! ```text
 //! [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
 //! [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
@@ -10,12 +10,12 @@
 //! \s+(?!\S)
 //! \s+
 //! ```
-//! Written out by hand it needs neither a compiled pattern nor a step back: where the pattern would give characters
-//! back one by one, the scanner has noted the place. Every character is looked at a few times at most.
+//! Written by hand, it needs neither a compiled pattern nor backtracking: where the pattern would backtrack, the
+//! scanner has stored the position. Every character is visited only a few times.
 
 use crate::text::classes::{Class, class};
 
-/// The pieces of a text, in order; together they are the text.
+/// The pieces of a text in order; together they are the text.
 pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -32,7 +32,7 @@ fn length(text: &str, first: char) -> usize {
     let prefixed = |word: Option<usize>| word.map(|word| first.len_utf8() + word);
     match class(first) {
         Class::Upper | Class::Lower | Class::Letter => lower_word(text).or_else(|| upper_word(text)).unwrap_or(1),
-        // A mark may stand before a word as well as in it.
+        // A mark may stand before a word as well as inside.
         Class::Mark => prefixed(lower_word(inner)).or_else(|| lower_word(text)).unwrap_or(1),
         Class::Number => run(text, 3, |class, _| class == Class::Number),
         Class::Break => white_space(text),
@@ -43,16 +43,16 @@ fn length(text: &str, first: char) -> usize {
     }
 }
 
-/// The bytes of the characters, `most` of them at most, that are `wanted`.
+/// The bytes of at most `most` `wanted` characters.
 fn run(text: &str, most: usize, wanted: impl Fn(Class, char) -> bool) -> usize {
     text.chars().take(most).take_while(|character| wanted(class(*character), *character)).map(char::len_utf8).sum()
 }
 
-/// The first alternative, behind the character that may stand before a word: letters, the last of them not in upper
-/// case, and a contraction.
+/// The first alternative, after the optional character before a word: letters, the last of them not in upper case, and
+/// a contraction.
 fn lower_word(text: &str) -> Option<usize> {
     let mut at = 0;
-    // Where the last character ends that is in both sets: the pattern would go back to it.
+    // The end of the last character in both sets, to which the pattern would backtrack.
     let mut both = None;
     for character in text.chars() {
         match class(character) {
@@ -73,13 +73,13 @@ fn lower_word(text: &str) -> Option<usize> {
     both.map(|end| end + contraction(text.get(end..).unwrap_or_default()))
 }
 
-/// The second alternative where the first does not fit: letters in upper case, and a contraction.
+/// The second alternative, if the first does not match: upper-case letters, and a contraction.
 fn upper_word(text: &str) -> Option<usize> {
     let end = run(text, usize::MAX, |class, _| class == Class::Upper);
     (end > 0).then(|| end + contraction(text.get(end..).unwrap_or_default()))
 }
 
-/// The bytes of a contraction that a text begins with: `'s`, `'LL`, and `'ſ`, whose upper case is S.
+/// The bytes of a contraction at the start of a text: `'s`, `'LL`, and `'ſ`, whose upper case is S.
 fn contraction(text: &str) -> usize {
     let Some(letters) = text.strip_prefix('\'') else { return 0 };
     let mut letters = letters.chars();
@@ -91,8 +91,7 @@ fn contraction(text: &str) -> usize {
     }
 }
 
-/// A space if there is one, characters that are no letters, numbers or white space, and the ends of lines and slashes
-/// behind them.
+/// An optional space, symbols, and following line ends and slashes.
 fn symbols(text: &str, first: char) -> Option<usize> {
     let space = usize::from(first == ' ');
     let symbols = run(text.get(space..)?, usize::MAX, |class, _| matches!(class, Class::Other | Class::Mark));
@@ -101,8 +100,8 @@ fn symbols(text: &str, first: char) -> Option<usize> {
     (symbols > 0).then(|| end + run(text.get(end..).unwrap_or_default(), usize::MAX, behind))
 }
 
-/// White space: up to its last end of line; or all of it, but without the last character if something follows, for
-/// that one may belong to the next piece.
+/// White space: up to its last line end; otherwise all of it, without the last character if something follows, because
+/// that may belong to the next piece.
 fn white_space(text: &str) -> usize {
     let (mut end, mut last, mut lines) = (0, 0, 0);
     for character in text.chars() {

@@ -1,13 +1,13 @@
-//! The table that counting reads: every token of the vocabulary with its rank.
+//! The vocabulary: every token with its rank.
 //!
-//! `tokens.bin` is made by `engine/tests/counter/generate.rs`, whose tests compare it with what would be made now. It is
-//! compiled in, needs no alignment, and all its numbers are little-endian on every machine. It is a hash table that is
-//! never built: `BUCKETS + 1` places of three bytes, then the entries. The place of bucket *b* says where its entries
-//! begin, the next place where they end. An entry is the token's length (1 byte), its rank (3 bytes) and its bytes; a
-//! token lies in the bucket that the low bits of its XXH3 hash name.
+//! `engine/tests/counter/generate.rs` creates `tokens.bin`, and its tests compare the file with a new one. It is
+//! compiled in, needs no alignment, and all numbers are little-endian. It is a ready hash table: `BUCKETS + 1` offsets
+//! of three bytes, then the entries. The offset of bucket *b* is the start of its entries, the next offset is their
+//! end. An entry has the token's length (1 byte), its rank (3 bytes) and its bytes. The low bits of the XXH3 hash of a
+//! token determine its bucket.
 //!
-//! `pairs.bin` holds the ranks of the tokens of two bytes again, three bytes each at three times the number that the two
-//! bytes make: every merging of a piece begins with all its pairs.
+//! `pairs.bin` has the ranks of all two-byte tokens, three bytes each, indexed by the two bytes, because every merge
+//! begins with all pairs of a piece.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -19,10 +19,10 @@ const BUCKETS: u64 = 1 << 17;
 /// Bytes of the longest token.
 const LONGEST: usize = 128;
 
-/// What stands for no rank among the pairs.
+/// The value for no rank in the table of pairs.
 const NO_RANK: u32 = 0xff_ffff;
 
-/// The rank of a token; `None` for bytes that are no token.
+/// The rank of a token; `None` if the bytes are not a token.
 pub(super) fn rank(token: &[u8]) -> Option<u32> {
     if let [first, second] = *token {
         let (&pair, _) = PAIRS.get(usize::from(u16::from_be_bytes([first, second])) * 3..)?.split_first_chunk()?;

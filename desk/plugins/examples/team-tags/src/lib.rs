@@ -1,5 +1,5 @@
-//! An example of a plugin: a memory that names a ticket, such as LDG-4019, is tagged `ticket` and with the ticket's project;
-//! the digits of a customer's number, such as CUST-20417, are taken out.
+//! An example plugin: it tags a memory that names a ticket, such as LDG-4019, with `ticket` and the ticket's project,
+//! and removes the digits of customer numbers, such as CUST-20417.
 #![cfg_attr(target_family = "wasm", expect(unsafe_code, reason = "the names that a module exports"))]
 
 use tessera_plugin::{Message, Reply};
@@ -32,7 +32,7 @@ pub fn handle(message: &Message) -> Reply {
             }
         }
     }
-    // An update that gives no tags leaves those that are there.
+    // An update without tags keeps the present ones.
     if message.event() == "update" && before == 0 {
         before = tags.len();
     }

@@ -91,7 +91,7 @@ const fn count() -> usize {
 }
 
 /// Counts all nouns in their order, and writes them where there is room.
-#[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
 const fn each(count: &mut usize, into: &mut [Entry]) {
     let mut language = 0;
     while language < LANGUAGES.len() {
@@ -115,7 +115,7 @@ const fn each(count: &mut usize, into: &mut [Entry]) {
     }
 }
 
-#[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
 const fn nouns() -> ([Entry; COUNT], [usize; BYTES + 1]) {
     let mut entries = [Entry { language: 0, sort: Sort::Password, noun: "" }; COUNT];
     each(&mut 0, &mut entries);

@@ -73,7 +73,7 @@ fn settings_tables_dialogues_and_pairs_are_read() {
 #[test]
 fn policies_places_and_questions_state_no_secret() {
     for text in [
-        "pass next_cursor with the query and filters it came with",
+        "pass next_cursor with the same query and filters",
         "pass verbose to the runner",
         "the password is required",
         "the password must contain 12 characters",

@@ -49,7 +49,7 @@ const TABLE: &str = include_str!("languages.txt");
 /// All languages, English first: its binders hold everywhere.
 pub(super) const LANGUAGES: [Language; count_sections(TABLE)] = languages();
 
-#[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
 const fn languages() -> [Language; count_sections(TABLE)] {
     let mut all = [Language { table: "", binders: "", is_bare: false, others: "" }; count_sections(TABLE)];
     let mut at = 0;
@@ -65,7 +65,7 @@ const fn languages() -> [Language; count_sections(TABLE)] {
 }
 
 /// The number of sorts of which a language has nouns.
-#[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
 const fn sorts_of(table: &'static str) -> usize {
     let (mut count, mut at) = (0, 0);
     while at < Sort::ALL.len() {

@@ -103,7 +103,7 @@ fn what_is_forgotten_is_gone_and_its_place_says_so() {
     assert_eq!(store.now_of(&memory).content, memory.content);
     for which in [name.as_str(), "1"] {
         let told = shown(&mut store, which).unwrap_err().to_string();
-        assert!(told.contains("forgotten on 2026-11-20"), "{told}");
+        assert!(told.contains("deleted on 2026-11-20"), "{told}");
     }
     assert_eq!(store.secret_uses(None).unwrap()[0].what, "forgotten");
     let again = store.remember(Draft { scope: "a/b".parse().unwrap(), ..Draft::new(SAID) }).unwrap().memory;
@@ -130,7 +130,7 @@ fn a_place_whose_value_never_was_here_says_so() {
     store.said("The proxy wants [secret szzzzz: password] at login");
     for which in ["szzzzz", "szz", "1"] {
         let told = shown(&mut store, which).unwrap_err().to_string();
-        assert!(told.contains("szzzzz") && told.contains("another machine"), "{which}: {told}");
+        assert!(told.contains("szzzzz") && told.contains("another device"), "{which}: {told}");
     }
     assert!("[secret dropped: password]".parse::<SecretRef>().is_err());
     assert!("hunter2!".parse::<SecretRef>().is_err());
