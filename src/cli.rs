@@ -316,7 +316,7 @@ pub(crate) struct Remember {
     /// fact, entity, relationship or self
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) kind: Option<MemoryType>,
-    /// 0 to 1; a number above 1 is read on a scale to 10
+    /// 0 to 1; a number above 1 is taken as 0 to 10
     #[arg(long, value_parser = importance)]
     pub(crate) importance: Option<Importance>,
     /// Tags, comma-separated
@@ -452,7 +452,7 @@ pub(crate) struct Update {
     /// New type
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) kind: Option<MemoryType>,
-    /// New importance, 0 to 1; above 1 is read on a scale to 10
+    /// New importance, 0 to 1; a number above 1 is taken as 0 to 10
     #[arg(long, value_parser = importance)]
     pub(crate) importance: Option<Importance>,
     /// New tags, comma-separated; an empty value removes all

@@ -67,7 +67,7 @@ settings! {
     KEEP_QUESTIONS("recall.keep_questions") = "TESSERA_RECALL_KEEP_QUESTIONS":
         "store unanswered questions completely, instead of known words only: on or off (default)";
     MEMORY_FILES("memory_files") = "TESSERA_MEMORY_FILES":
-        "offer the memory tool with files to MCP clients: on or off (default)";
+        "offer the file-based memory tool to MCP clients: on or off (default)";
     FILES_OVERWRITE("files.overwrite") = "TESSERA_FILES_OVERWRITE":
         "let `create` of the memory tool overwrite files, and keep the old text in the history: on or off (default)";
     FILES_MAX_BYTES("files.max_bytes") = "TESSERA_FILES_MAX_BYTES":

@@ -13,7 +13,7 @@ use crate::exit::SetupError;
 pub(crate) struct ConfigFile {
     path: PathBuf,
     document: DocumentMut,
-    /// True if environment variables are ignored, in order to check the file itself.
+    /// True if environment variables are ignored to check the file itself.
     is_alone: bool,
 }
 
@@ -36,7 +36,7 @@ impl ConfigFile {
         Self { path: home.config(), document: DocumentMut::new(), is_alone: false }
     }
 
-    /// The file without the environment, in order to check its own values.
+    /// The file without the environment to check its own values.
     pub(crate) fn alone(self) -> Self {
         Self { is_alone: true, ..self }
     }

@@ -1,5 +1,5 @@
 //! The address that a request comes from. Anybody can send a header, so the server reads it only from trusted proxies,
-//! and each proxy only vouches for the previous hop.
+//! and each proxy only confirms the previous hop.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;

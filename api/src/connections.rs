@@ -40,7 +40,7 @@ struct Held {
     by_address: HashMap<IpAddr, Vec<Arc<ConnectionState>>>,
 }
 
-/// What a connection is doing.
+/// The state of a connection.
 pub(crate) struct ConnectionState {
     doing: Mutex<Doing>,
     given_up: Notify,
@@ -224,7 +224,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// What it is doing.
+    /// Its state.
     pub(crate) fn seat(&self) -> Arc<ConnectionState> {
         Arc::clone(&self.held.seat)
     }

@@ -20,7 +20,7 @@ const SECRET_BYTES: usize = 32;
 /// Shorter keys of the older API are accepted, but can be guessed.
 const SHORT: usize = 16;
 
-/// What a key may be used for.
+/// The scopes of keys.
 pub const SCOPES: [&str; 3] = ["read", "write", "share"];
 
 /// A key as its user has it. Only [`Key::reveal`] prints it.
@@ -83,12 +83,12 @@ impl Key {
         format!("{PREFIX}_{}_{}_{}", self.id, self.secret, self.checksum())
     }
 
-    /// What it is looked up by.
+    /// The column for the lookup.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// What is kept of it.
+    /// Its stored hash.
     pub fn hash(&self) -> [u8; 32] {
         Sha256::digest(self.secret.as_bytes()).into()
     }

@@ -86,7 +86,7 @@ pub(crate) async fn take(
     }
 }
 
-/// What serves one connection.
+/// The service of one connection.
 struct One {
     http: http1::Builder,
     service: TowerToHyperService<AddExtension<Router, ConnectInfo<SocketAddr>>>,

@@ -53,7 +53,7 @@ pub(crate) async fn make(app: App) {
     }
 }
 
-/// What is left to do.
+/// The remaining work.
 struct Work {
     db: Db,
     /// Users that this round has not processed yet.

@@ -62,11 +62,11 @@ pub struct Settings {
     pub reanalyse_every: Option<Duration>,
     /// How the server uses embeddings.
     pub meaning: SemanticSearch,
-    /// Where the time comes from.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// What a caller may ask.
+    /// The limits of a caller.
     pub limits: Limits,
-    /// What becomes of credentials.
+    /// The handling of credentials.
     pub secrets: Arc<Secrets>,
     /// The interval of vault checks and of removing orphans.
     pub tend_vault_every: Duration,

@@ -129,7 +129,7 @@ fn recall(tessera: &Path, files: &Path, plain: &Path) {
         p50
     };
     let (files, rows) = (row("files", &mut among_files), row("plain rows", &mut among_rows));
-    println!("recall among files takes {:.2} times what it takes among the same rows", files / rows);
+    println!("recall over files takes {:.2} times as long as recall over the same rows", files / rows);
 }
 
 fn main() {

@@ -21,7 +21,7 @@ pub struct Caller {
     pub project: Option<Project>,
     /// The client program, with its version if known.
     pub client: Option<String>,
-    /// Whose tokens budgets count.
+    /// The token profile of budgets.
     pub profile: TokenProfile,
     /// True if the user wants to store unanswered questions completely.
     pub keeps_questions: bool,

@@ -95,7 +95,7 @@ struct Reader<'a> {
     /// The nesting depth in an item or paragraph.
     depth: usize,
     start: usize,
-    /// Where the last note ended.
+    /// The end of the last note.
     ended: usize,
     /// True for the line of an index, which names a file that is read itself.
     leads_to_file: bool,

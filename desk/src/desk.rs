@@ -24,9 +24,9 @@ pub enum Effect {
 
 /// A use case: a typed request with a typed result. Messages belong to the front ends.
 pub trait UseCase {
-    /// What comes of it.
+    /// The result.
     type Outcome;
-    /// What it does to the memories.
+    /// Its effect on memories.
     const EFFECT: Effect;
 
     /// What the plugin chain may inspect and change before the action; `None` if it skips the chain.
@@ -123,7 +123,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Who asks.
+    /// The caller.
     pub fn caller(&self) -> &Caller {
         self.caller
     }

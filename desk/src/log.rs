@@ -48,7 +48,7 @@ pub fn line_in_passing(home: &Home, at: Timestamp, text: &str) {
     let (home, text) = (home.clone(), text.to_owned());
     let write = move || {
         line(&home, at, &text);
-        // Nobody may wait any more.
+        // The caller may no longer wait.
         let _ = done.send(());
     };
     if thread::Builder::new().spawn(write).is_ok() {

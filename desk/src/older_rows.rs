@@ -25,7 +25,7 @@ const MOST_WORDS: usize = 128;
 /// A row on its way.
 pub(crate) struct Coming {
     pub(crate) row: OlderRow,
-    /// What a person calls it there.
+    /// Its name for people there.
     pub(crate) name: String,
     /// Its links, by key.
     pub(crate) links: Vec<(LinkKind, MemoryUuid)>,

@@ -20,7 +20,7 @@ pub const NAME_FILE: &str = ".tessera.toml";
 pub struct Claim {
     /// The project.
     pub scope: Scope,
-    /// What says so.
+    /// The source of the name.
     pub by: DetectedBy,
     /// The directory with the name: the requested one, or a parent.
     pub root: PathBuf,
@@ -30,7 +30,7 @@ pub struct Claim {
 }
 
 names! {
-/// What names a project, in words.
+/// The sources of a project's name.
 pub enum DetectedBy {
     /// `.tessera.toml`.
     NameFile = "its .tessera.toml",

@@ -104,7 +104,7 @@ pub fn waiting(home: &Home) -> Vec<PathBuf> {
 /// A job with its files; jobs of one session are merged.
 #[derive(Debug)]
 pub struct Batch {
-    /// What is to be done.
+    /// The action.
     pub job: Job,
     files: Vec<PathBuf>,
 }

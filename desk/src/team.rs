@@ -278,7 +278,7 @@ impl TeamUseCase for RevealFromServer {
     }
 }
 
-/// What is shared.
+/// The shared memory or tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
     /// One memory.
@@ -290,7 +290,7 @@ pub enum What {
 /// Shares with a teammate, or stops sharing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Share {
-    /// What is shared.
+    /// The shared memory or tag.
     pub what: What,
     /// The teammate.
     pub with: String,

@@ -27,7 +27,7 @@ pub struct StoredView<'a> {
     tokens: u32,
     scope: &'a str,
     existed: bool,
-    /// Fields that an existing memory did not take over; absent if none.
+    /// Fields that an existing memory did not adopt; absent if none.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     kept: &'a [&'static str],
     /// Similar memories; absent if none.
@@ -68,7 +68,7 @@ pub fn told_aside(stored: &Stored, key: Option<&KeyPlace>, show: impl Fn(&str) -
     stored.aside.iter().map(told).collect()
 }
 
-/// Describes different fields that an existing memory did not take over.
+/// Describes different fields that an existing memory did not adopt.
 pub fn told_kept(stored: &Stored, change: &str) -> Option<String> {
     let kept = stored.kept.join(", ");
     (!kept.is_empty()).then(|| format!("Its {kept} were not changed; {change} changes them"))

@@ -71,6 +71,6 @@ mod tests {
         let home = Home::new(dir.path());
         assert!(is_first(&home, "a") && is_first(&home, "b"));
         assert!(!is_first(&home, "a") && !is_first(&home, "b"));
-        assert!(!is_first(&Home::new(dir.path().join("gone")), "a"), "where it cannot be kept it is not said");
+        assert!(!is_first(&Home::new(dir.path().join("gone")), "a"), "a notice that cannot be recorded is not shown");
     }
 }

@@ -1,6 +1,6 @@
 //! Separates the statements of a person from text that they only paste: mails, issues, documents and logs.
 //!
-//! Nothing is learned from pasted text, whoever wrote it. There is no certain way to recognise it, so the rule is
+//! Nothing is learned from pasted text, even if the person wrote it. There is no certain way to recognise it, so the rule is
 //! strict: only the beginning of a prompt counts, up to the first sign of pasted text.
 
 use std::sync::LazyLock;

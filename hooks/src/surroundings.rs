@@ -72,7 +72,7 @@ pub struct Surroundings {
     pub clock: Arc<dyn Clock>,
     /// The user's settings.
     pub settings: Settings,
-    /// Keys in the settings that are not settings.
+    /// Unknown keys in the settings.
     pub unknown_settings: Vec<String>,
     /// The directory in which the client was started.
     pub project_dir: Option<PathBuf>,

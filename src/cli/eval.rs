@@ -37,7 +37,7 @@ pub(crate) enum Eval {
         #[command(flatten)]
         vectors: EvalVectors,
     },
-    /// Judge every reply to natural questions (see fixtures/README.md)
+    /// Grade every reply to natural questions (see fixtures/README.md)
     Questions {
         /// The JSON files; each set gets its own store
         #[arg(required = true)]

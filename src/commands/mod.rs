@@ -193,7 +193,7 @@ impl Context {
         Ok(Team::new(SharedStore::new(self.open(usage)?), remote, used.mode))
     }
 
-    /// Does not create a mistyped directory in order to check it. A directory created by `setup` can be checked without
+    /// A check does not create a mistyped directory. A directory created by `setup` can be checked without
     /// a store.
     fn refuse_missing_home(&self) -> anyhow::Result<()> {
         if config::home(self.home.clone())?.dir().is_dir() { Ok(()) } else { self.refuse_missing() }

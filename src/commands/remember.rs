@@ -220,7 +220,7 @@ fn restore_one(context: &Context, id: Named, before: Option<u64>) -> anyhow::Res
         let stored = desk.perform(Restore { id, before })?;
         if let Some(file) = stored.memory.file.as_ref().filter(|_| stored.memory.deleted.is_some() && !context.json) {
             // Bytes that are not text cannot be a memory, but the file is restored.
-            return output::line(&output::shown(&format!("Restored {}, whose text recall does not read", file.path)));
+            return output::line(&output::shown(&format!("Restored {}; recall does not index its text", file.path)));
         }
         print(desk, context, "Restored", &stored, Vec::new())?;
         desk.embed();

@@ -213,7 +213,7 @@ pub(super) fn export_notes(context: &Context, asks: ExportNotes) -> anyhow::Resu
     output::line(&format!("{} notes in {}: {} written{removed}", done.notes, dir.display(), done.written))?;
     if done.files_left_out > 0 {
         output::note(&format!(
-            "skipped {} files that recall finds; copy them instead; `tessera files list` shows where they are",
+            "skipped {} indexed files; copy them yourself (`tessera files list` shows where they are)",
             done.files_left_out
         ));
     }

@@ -22,6 +22,7 @@ mod killed;
 mod learning;
 mod left_out;
 mod listings;
+mod map;
 mod mcp;
 mod meaning;
 mod memory_races;

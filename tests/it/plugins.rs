@@ -114,7 +114,7 @@ fn afterwards_plugins_are_told_by_whoever_comes_next_and_no_text_waits_for_them(
     settled(&world);
     assert_eq!(told(&world), ["store", "update", "recall"]);
     let seen = written(&world, "journal", "seen");
-    assert_eq!((&seen[2]["unasked"], &seen[2]["memories"][0]["id"]), (&json!(true), &json!(1)), "{}", seen[2]);
+    assert_eq!((&seen[2]["automatic"], &seen[2]["memories"][0]["id"]), (&json!(true), &json!(1)), "{}", seen[2]);
     assert_eq!(seen[1]["memories"][0]["content"], "The ledger service listens on port 9418");
     world.run(&["forget", "1", "--hard"]);
     let last = written(&world, "journal", "seen").pop().unwrap();

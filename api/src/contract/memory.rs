@@ -116,7 +116,7 @@ impl NewMemory {
         Ok(uuid.or(id))
     }
 
-    /// What the sender calls it.
+    /// The sender's name for it.
     pub(crate) fn local_id(&self) -> Option<&serde_json::Value> {
         self.local_id.as_ref()
     }

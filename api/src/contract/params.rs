@@ -14,7 +14,7 @@ pub(crate) struct OfMemory {
     pub(crate) id: String,
 }
 
-/// What is listed.
+/// The request of a list.
 #[derive(Debug, Clone, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
@@ -58,7 +58,7 @@ pub(crate) struct SinceQuery {
     pub(crate) since: Option<String>,
 }
 
-/// Where a machine stands.
+/// The position of a machine.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ChangesQuery {
@@ -133,7 +133,7 @@ pub(crate) struct UnshareTag {
 /// The answer to an invitation.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct InvitationAnswer {
-    /// Who offers it.
+    /// The owner.
     #[schema(min_length = 1, max_length = 100)]
     pub(crate) owner: String,
     /// The tag.

@@ -60,7 +60,7 @@ pub(crate) struct Question {
     since: Option<String>,
     /// Only created before.
     until: Option<String>,
-    /// Where to go on.
+    /// Where to continue.
     cursor: Option<String>,
     /// If nothing matches, lists all memories that share a word with the question.
     weak: Option<bool>,
@@ -193,7 +193,7 @@ pub(crate) struct Budgeted {
     near: Option<u32>,
     /// True if the question asks for many memories: rows are short and in order of time.
     breadth: Option<bool>,
-    /// True when matches are left.
+    /// True if there are more matches.
     has_more: bool,
     /// Pass it as cursor to get the next page.
     next_cursor: Option<String>,
@@ -249,7 +249,7 @@ pub(crate) struct DetailRow {
     summary: Option<String>,
     /// The owner, if it is another user.
     shared_by: Option<String>,
-    /// What they allow.
+    /// The permission.
     share_permission: Option<String>,
     /// The author of the text, if it is not the owner.
     edited_by: Option<String>,

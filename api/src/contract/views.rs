@@ -68,7 +68,7 @@ pub(crate) struct MemoryView {
     entities: Vec<String>,
     /// The project it belongs to, or global.
     scope: String,
-    /// Who or what brought it in.
+    /// Who or what created it.
     origin: String,
     /// True if the text contains a secret.
     is_sensitive: bool,
@@ -91,7 +91,7 @@ pub(crate) struct MemoryView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     metadata: Option<Metadata>,
-    /// Whose it is.
+    /// The owner.
     owner: String,
     /// The owner, if it is another user.
     shared_by: Option<String>,

@@ -1,4 +1,4 @@
-//! Work of an operator on the server's host: users and keys.
+//! Operator tasks on the server's host: managing users and keys.
 
 use serde::Serialize;
 use sqlx::Row as _;
@@ -9,7 +9,7 @@ use super::verbs::{Ask as _, args};
 use super::{AuditedAction, Db, DbError, UserId};
 use crate::keys::{Key, SCOPES};
 
-/// What a new key is for.
+/// The purpose of a new key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewKey {
     /// In words.
@@ -31,9 +31,9 @@ impl Default for NewKey {
 pub struct KeyInfo {
     /// The part of the key between the first two underscores.
     pub id: String,
-    /// What it is for.
+    /// Its purpose.
     pub label: String,
-    /// What it may be used for.
+    /// Its scopes.
     pub scopes: Vec<String>,
     /// Since when.
     pub created: String,
@@ -115,7 +115,7 @@ impl Db {
             ));
         }
         if let Some(unknown) = new.scopes.iter().find(|scope| !SCOPES.contains(&scope.as_str())) {
-            let problem = format!("unknown scope {unknown:?}; use some of {}", SCOPES.join(", "));
+            let problem = format!("unknown scope {unknown:?}; use one or more of {}", SCOPES.join(", "));
             return Err(DbError::Invalid(problem));
         }
         let mut tx = self.begin(user).await?;

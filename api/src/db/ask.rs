@@ -22,7 +22,7 @@ pub(crate) struct Ask {
     pub(crate) memory: MemoryUuid,
     /// The UUID was generated for this request, so nobody knows it yet.
     pub(crate) is_unheard: bool,
-    /// What is to be done.
+    /// The action.
     pub(crate) action: Screened<Action>,
     /// The rev it must have.
     pub(crate) only_at: Option<u64>,
@@ -59,7 +59,7 @@ impl Idempotency {
     }
 }
 
-/// What became of it.
+/// The result.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
     /// The change was applied, now or before. Contains the present memory, unless it was deleted permanently.
@@ -160,7 +160,7 @@ impl UserTx {
     }
 }
 
-/// What is listed.
+/// The request of a list.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Listed {
     pub(crate) category: Option<String>,

@@ -17,7 +17,7 @@ const MOST: usize = 64;
 /// The maximum number of waiting requests.
 const WAITING: usize = 1024;
 
-/// What is known of a key.
+/// The stored data of a key.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     /// The user of the key; `None` if the key is unknown, revoked or expired.

@@ -8,7 +8,7 @@ use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, UserId, UserTx};
 
 names! {
-/// What is audited.
+/// The audited actions.
 pub(crate) enum AuditedAction {
     Shared = "shared",
     Unshared = "unshared",
@@ -74,20 +74,20 @@ pub(super) async fn on_host(
     Ok(())
 }
 
-/// What was done.
+/// The operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Audited {
     /// When, as RFC 3339.
     pub at: String,
-    /// Whose account it was.
+    /// The user of the account.
     pub user: String,
-    /// What.
+    /// The operation.
     pub what: String,
     /// The target: a memory, a key, a user or a tag.
     pub target: String,
     /// The key's ID; none for work on the server's host.
     pub key: Option<String>,
-    /// Where the request came from.
+    /// The address of the request.
     pub address: Option<String>,
 }
 

@@ -25,7 +25,7 @@ const BATCH: i64 = 1_000;
 /// The pause between two transactions, so that requests go first.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What was cleaned up.
+/// The result of the cleanup.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cleaned {
     /// Ops that were carried out.

@@ -40,7 +40,7 @@ pub enum DbError {
     Shared(Arc<DbError>),
 }
 
-/// What can be done about an error.
+/// The remedy for an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Remedy {
     /// Try again later: the database is down, busy, or timed out.
@@ -57,7 +57,7 @@ impl DbError {
         error.code().map(std::borrow::Cow::into_owned)
     }
 
-    /// What is to be done about it.
+    /// The remedy.
     pub(crate) fn remedy(&self) -> Remedy {
         let error = match self {
             Self::Sql(error) => error,

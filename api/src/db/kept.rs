@@ -83,7 +83,7 @@ impl Db {
 }
 
 impl Position {
-    /// Where a kept index stands.
+    /// The position of a stored index.
     pub(crate) fn of_kept(index: &KeptIndex) -> Self {
         Self { epoch: index.epoch, head: index.seq, mark: index.mark, common: None }
     }

@@ -72,7 +72,7 @@ pub(crate) struct PendingEmbedding {
     was_dropped: bool,
 }
 
-/// What became of a batch.
+/// The result of a batch.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kept {
     /// Rows that now have an embedding.

@@ -112,11 +112,11 @@ impl FromStr for UserId {
 pub(crate) struct Caller {
     /// The user.
     pub(crate) user: UserId,
-    /// What the key may be used for.
+    /// The scopes of the key.
     pub(crate) scopes: Vec<String>,
     /// The key's id.
     pub(crate) key: String,
-    /// Where the request comes from.
+    /// The address of the request.
     pub(crate) from: Option<IpAddr>,
     /// The user's feed position, read after the request arrived.
     pub(crate) at: Position,

@@ -37,10 +37,10 @@ impl Current {
     }
 }
 
-/// What `op_begin` returns.
+/// The result of `op_begin`.
 #[derive(Debug)]
 pub(super) struct Begun {
-    /// The digest and the rejection of a change that was applied before.
+    /// The digest of a change that was processed before, and its rejection, if any.
     pub(super) known: Option<(Vec<u8>, Option<String>)>,
     /// The owners of the memories with this UUID that the user knows, the user first.
     owners: Vec<String>,
@@ -50,7 +50,7 @@ pub(super) struct Begun {
     pub(super) is_distrusted: bool,
 }
 
-/// What became of an op.
+/// The result of a change.
 #[derive(Debug)]
 pub(super) enum Step {
     /// It may not be done.

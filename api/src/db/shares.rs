@@ -17,7 +17,7 @@ use super::{AuditedAction, Caller, Db, DbError, UserId, UserTx, unless_overtaken
 /// The maximum number of open invitations of one owner that a user sees at a time.
 const MOST_OFFERS_OF_ONE: i64 = 5;
 
-/// What is shared.
+/// The shared memory or tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     /// One memory.
@@ -32,7 +32,7 @@ pub(crate) enum ShareError {
     /// The user has no such memory.
     #[error("you have no memory with this ID")]
     NoMemory,
-    /// Nobody has this name.
+    /// There is no such user.
     #[error("no user has this name")]
     NoUser,
     /// A user cannot share with themselves.

@@ -29,7 +29,7 @@ pub(crate) struct Cli {
     /// Print one JSON object instead of text
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Seconds to wait for the database [default: 60 to serve and to migrate, otherwise 0]
+    /// Seconds to wait for the database [default: 60 if serving, else 0]
     #[arg(long, global = true, value_name = "SECONDS")]
     pub(crate) database_wait: Option<u64>,
     /// Database connections for requests
@@ -38,7 +38,7 @@ pub(crate) struct Cli {
     /// Time limit of a statement of a request, in seconds
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) database_statement: u64,
-    /// Time limit of waiting for a lock, in seconds
+    /// Maximum time to wait for a lock, in seconds
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) database_lock: u64,
     /// Say more on stderr (-v, -vv).
@@ -59,10 +59,10 @@ pub(crate) struct Serve {
     /// Where to listen.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8765")]
     pub(crate) listen: SocketAddr,
-    /// Accept plain HTTP on other addresses than loopback, because a proxy terminates TLS
+    /// Accept plain HTTP on all addresses, because a proxy ends TLS
     #[arg(long)]
     pub(crate) behind_proxy: bool,
-    /// Trusted proxy or network for X-Forwarded-For; repeatable, or comma-separated
+    /// Trusted proxies or networks for X-Forwarded-For, comma-separated
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
     pub(crate) trusted_proxy: Vec<Proxy>,
     /// TLS certificate (PEM)
@@ -75,7 +75,7 @@ pub(crate) struct Serve {
     /// loopback need --behind-proxy
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<SocketAddr>,
-    /// Serve /metrics on the API's address too. Anyone who can reach the API can read them
+    /// Also serve /metrics on the API's address, to all API clients
     #[arg(long)]
     pub(crate) metrics_on_api: bool,
     /// Memory for the indexes of all users, in megabytes
@@ -87,7 +87,7 @@ pub(crate) struct Serve {
     /// Maximum sustained requests per second per address
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) address_rate: u64,
-    /// Maximum simultaneous connections; fewer if the system allows fewer open files
+    /// Maximum simultaneous connections, limited by open files
     #[arg(long, value_name = "N", default_value_t = 4096)]
     pub(crate) connections: usize,
     /// Maximum simultaneous connections per address, except for proxies
@@ -113,16 +113,16 @@ pub(crate) enum Task {
     Openapi,
     /// Announce a database restore, so that clients upload missing changes
     Restored,
-    /// Redact secrets in old rows, and encrypt again with the present key. Safe to re-run
+    /// Redact secrets in old rows, and encrypt all with the present key
     MigrateSecrets {
-        /// Of one user alone.
+        /// Only of this user.
         #[arg(long)]
         user: Option<String>,
         /// Count, and change nothing.
         #[arg(long)]
         dry_run: bool,
     },
-    /// Print the audit: shares, keys, permanent deletions and secrets. With --json, one object per line
+    /// Print the audit log: shares, keys, permanent deletions and secrets
     Audit {
         /// Only the account of this user
         #[arg(long)]
@@ -163,7 +163,7 @@ pub(crate) enum UserTask {
     },
     /// List all users.
     List,
-    /// Remove a user permanently with all rows, and notify machines of other users. The audit stays. Safe to re-run
+    /// Delete a user permanently with all rows; the audit log stays
     Remove {
         /// Whom.
         user: String,
@@ -173,7 +173,7 @@ pub(crate) enum UserTask {
         /// Do not ask.
         #[arg(long)]
         yes: bool,
-        /// Remove nothing; count rows that name the user, and fail if there are any
+        /// Delete nothing; count the user's rows, and fail if there are any
         #[arg(long, conflicts_with_all = ["export", "yes"])]
         prove: bool,
     },
@@ -184,9 +184,9 @@ pub(crate) enum UserTask {
 pub(crate) enum KeyTask {
     /// Create a key for a user; it is shown once
     New {
-        /// Whose.
+        /// The user.
         user: String,
-        /// What it is for.
+        /// Its purpose.
         #[arg(long, default_value = "")]
         label: String,
         /// Scopes of the key, comma-separated
@@ -198,12 +198,12 @@ pub(crate) enum KeyTask {
     },
     /// List the keys of a user, without the keys themselves
     List {
-        /// Whose.
+        /// The user.
         user: String,
     },
     /// Replace a key: the new one is shown once, the old one expires soon
     Rotate {
-        /// Whose.
+        /// The user.
         user: String,
         /// The part between the first two underscores
         id: String,
@@ -211,11 +211,11 @@ pub(crate) enum KeyTask {
         #[arg(long, default_value_t = 24)]
         hours: u32,
     },
-    /// Import the keys of API_KEYS (JSON: user to key) and API_KEY (user default)
+    /// Import the keys in API_KEYS (JSON: user to key) and API_KEY
     Import,
     /// Revoke a key, at once.
     Revoke {
-        /// Whose.
+        /// The user.
         user: String,
         /// The part between the first two underscores
         id: String,

@@ -68,7 +68,7 @@ pub(crate) struct UserError(pub(crate) String);
 pub(crate) struct SetupError {
     /// The name of the setting.
     pub(crate) setting: &'static str,
-    /// What is wrong with it.
+    /// The problem.
     pub(crate) problem: String,
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Setting {
     /// The key in a settings file; the server has none.
     #[expect(dead_code, reason = "the table of settings is shared with the command line")]
     key: Option<&'static str>,
-    /// What it does.
+    /// Its description.
     pub(crate) help: &'static str,
 }
 
@@ -29,7 +29,7 @@ settings! {
     OLDER_KEYS = "API_KEYS":
         "keys of the older API, as JSON: {\"user\": \"key\"}";
     OLDER_KEY = "API_KEY":
-        "one key of the older API, of the user default";
+        "one key of the older API, for the user `default`";
     SECRET_KEY = "TESSERA_SECRET_KEY" "MEMORY_ENCRYPTION_KEY":
         "key that encrypts secrets: 64 hexadecimal digits or a passphrase; the second name is the older one";
     SECRET_KEY_BEFORE = "TESSERA_SECRET_KEY_BEFORE":

@@ -26,7 +26,7 @@ const KEPT_ROWS: u32 = 500;
 /// The interval of checks for new embeddings of pending rows.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// What a user may recall, at a feed position.
+/// The memories that a user may recall, at a position in the feed.
 pub(super) struct UserIndex {
     epoch: u64,
     cursor: u64,
@@ -178,7 +178,7 @@ impl UserIndex {
         self.waiting.keys().map(|short_id| i64::from(*short_id)).collect()
     }
 
-    /// Whose rows wait.
+    /// The users whose rows wait.
     pub(super) fn waited_for(&self) -> HashSet<Box<str>> {
         self.waiting.values().cloned().collect()
     }
@@ -198,7 +198,7 @@ impl UserIndex {
         self.cursor_in(at.epoch, at.head) == Some(at.head) && self.mark == at.mark && !self.is_look_due()
     }
 
-    /// True when it was loaded.
+    /// True if it is loaded.
     pub(super) fn is_loaded(&self) -> bool {
         self.is_loaded
     }
@@ -215,7 +215,7 @@ impl UserIndex {
         self.tail.pushed() + changed > REBUILD_AT_ROWS.max(snapshot / 20)
     }
 
-    /// What rows replaced until now.
+    /// The rows that changed rows replace.
     pub(super) fn replaced_by(&self, changed: &[Fed]) -> HashSet<Key> {
         changed.iter().filter_map(|fed| self.replaced.get(&fed.facts.short_id)).flatten().cloned().collect()
     }

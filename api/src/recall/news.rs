@@ -43,7 +43,7 @@ pub(super) struct Fed {
     is_wanted: bool,
 }
 
-/// What is new to an index.
+/// The changes for an index.
 pub(super) enum News {
     /// Nothing.
     None,

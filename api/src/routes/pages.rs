@@ -190,7 +190,7 @@ impl Pages for All {
     }
 }
 
-/// What changed after a place.
+/// The changes after a position.
 pub(super) struct Changed {
     db: Db,
     user: UserId,

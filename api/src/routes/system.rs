@@ -21,7 +21,7 @@ use crate::error::{Problem, ProblemBody};
 use crate::extract::Raw;
 use crate::secrets::SetAside;
 
-/// That all is well.
+/// The status of the server.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Status {
     /// ok.
@@ -32,14 +32,14 @@ pub(crate) struct Status {
     vault: Option<&'static str>,
 }
 
-/// Whose the key is.
+/// The user of the key.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Whose {
     /// ok.
     status: &'static str,
     /// The user.
     user_id: String,
-    /// What the key may be used for.
+    /// The scopes of the key.
     scopes: Vec<String>,
 }
 

@@ -33,7 +33,7 @@ pub(crate) enum CannotKeepSecret {
         server to set TESSERA_SECRET_KEY or a vault"
     )]
     Refused {
-        /// What it is.
+        /// Its kind.
         kind: String,
     },
     /// The memory is another user's.
@@ -42,7 +42,7 @@ pub(crate) enum CannotKeepSecret {
         own"
     )]
     NotOwn {
-        /// What it is.
+        /// Its kind.
         kind: String,
     },
     /// The whole text would be discarded.
@@ -51,7 +51,7 @@ pub(crate) enum CannotKeepSecret {
     /// The system has no random numbers for the encryption.
     #[error("contains a credential ({kind}) that cannot be encrypted now; try again")]
     NotSealed {
-        /// What it is.
+        /// Its kind.
         kind: String,
     },
 }
@@ -61,7 +61,7 @@ pub(crate) enum CannotKeepSecret {
 pub(crate) struct SetAside {
     /// Its name in the text; missing if it was discarded.
     name: Option<String>,
-    /// What it is, in words.
+    /// Its kind, in words.
     kind: String,
     /// The placeholder in the text.
     place: String,
@@ -81,7 +81,7 @@ pub(crate) struct Aside<'a> {
 pub(crate) struct Looked {
     pub(crate) action: Screened<Action>,
     pub(crate) taken: Vec<Taken>,
-    /// What the reply says of them.
+    /// The remarks for the reply.
     pub(crate) set_aside: Vec<SetAside>,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Aside<'a> {
         Looked { action, taken: self.taken, set_aside }
     }
 
-    /// What was found so far.
+    /// The findings so far.
     pub(crate) fn into_taken(self) -> Vec<Taken> {
         self.taken
     }

@@ -62,7 +62,7 @@ pub enum SecretError {
     /// A mode that is none.
     #[error("{given:?} is not a valid mode; use encrypt, drop, refuse or vault")]
     Mode {
-        /// What was given.
+        /// The given value.
         given: String,
     },
     /// To encrypt takes a key.
@@ -103,7 +103,7 @@ pub struct Secrets {
     given: Vec<Zeroizing<String>>,
 }
 
-/// What opening a value gave.
+/// The result of decrypting a value.
 pub(crate) enum Opened {
     /// The value.
     Value(Value),

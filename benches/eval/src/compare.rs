@@ -42,9 +42,9 @@ pub struct Compared {
 /// All measures.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Who ranked.
+    /// The rankers.
     pub rankers: Vec<&'static str>,
-    /// What came of it.
+    /// The result.
     pub rows: Vec<Compared>,
 }
 

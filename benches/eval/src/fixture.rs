@@ -28,9 +28,9 @@ pub struct Fixture {
 /// A question of a fixture.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct FixtureQuery {
-    /// What is asked.
+    /// The question.
     pub text: String,
-    /// What makes it hard.
+    /// Why it is difficult.
     #[serde(default)]
     pub kind: String,
     /// Keys of the notes that answer it; empty if no note does.
@@ -53,7 +53,7 @@ pub struct QueryReport {
     pub report: Report,
     /// Questions that no note answers.
     pub unrelated: u32,
-    /// Of these, met with silence.
+    /// Of these, without a result.
     pub silent: u32,
 }
 

@@ -26,7 +26,7 @@ pub use replay::{ReplayReport, replay, total};
 pub use usage::{UsageReport, UsageTrace};
 pub use vectors::{Leg, Vectors};
 
-/// What to measure, with which parameters.
+/// What to measure, and the parameters.
 #[derive(Debug, Clone)]
 pub struct EvalConfig {
     /// Budgets, in o200k_base tokens.
@@ -37,7 +37,7 @@ pub struct EvalConfig {
     pub weights: Weights,
     /// Vectors of the memories.
     pub vectors: Vectors,
-    /// Who ranks.
+    /// The ranker.
     pub ranker: Ranker,
 }
 
@@ -57,7 +57,7 @@ pub enum EvalError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// The file does not have the named format.
@@ -65,7 +65,7 @@ pub enum EvalError {
     Format {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// A database of the evaluation failed: a cache of embeddings, or a peer.
@@ -73,13 +73,13 @@ pub enum EvalError {
     Database {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
     /// A hook failed over a prompt.
     #[error("a prompt: {problem}")]
     Prompt {
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// The throw-away store failed.
@@ -115,7 +115,7 @@ impl Scratch {
         Ok(Self { store, dir })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &std::path::Path {
         self.dir.path()
     }

@@ -14,7 +14,7 @@ use crate::ranker::Asker;
 use crate::{EvalConfig, EvalError, Scratch, read};
 use tessera_engine::domain::{Category, Draft, Importance, Origin, RecallRequest, ShortId, Timestamp};
 
-/// What becomes one memory.
+/// The text of one memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// One turn.

@@ -24,7 +24,7 @@ const MAIN_BUDGET: u32 = 1000;
 /// A question, with the memories that contain its answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
-    /// What is asked.
+    /// The question.
     pub request: RecallRequest,
     /// The memories; never empty.
     pub gold: BTreeSet<ShortId>,
@@ -162,10 +162,10 @@ struct Labelled {
     /// The positions of credentials, in characters.
     #[serde(default)]
     spans: Vec<(usize, usize)>,
-    /// Where the text comes from.
+    /// The source of the text.
     #[serde(default)]
     origin: String,
-    /// What kind of text it is.
+    /// The kind of the text.
     #[serde(default)]
     cls: String,
 }

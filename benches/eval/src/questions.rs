@@ -75,7 +75,7 @@ pub struct Answered {
     pub set: String,
     /// The question.
     pub q: String,
-    /// What makes it hard.
+    /// Why it is difficult.
     pub kind: String,
     /// The notes that answer it; empty if none does.
     pub gold: Vec<String>,

@@ -36,7 +36,7 @@ impl FromStr for Leg {
     }
 }
 
-/// Where vectors come from.
+/// The source of vectors.
 #[derive(Debug, Clone, Default)]
 pub struct Vectors {
     /// Whether there are any.

@@ -293,7 +293,7 @@ fn write_unfinished(place: &Place, text: &[u8], mode: u32) -> io::Result<(String
     }
 }
 
-/// Whether both names belong to one file, because the file system ignores their difference.
+/// True if both names mean the same file, because the file system ignores the difference between them.
 fn is_one_file(one: &Reached, other: &Reached) -> bool {
     let (Some(first), Some(second)) = (one.facts, other.facts) else { return false };
     one.name != other.name

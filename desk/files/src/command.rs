@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::error::FileError;
 
-/// What commands are called.
+/// The names of the commands.
 pub const COMMANDS: [&str; 6] = ["view", "create", "str_replace", "insert", "delete", "rename"];
 
 /// One command of the memory tool.
@@ -12,14 +12,14 @@ pub const COMMANDS: [&str; 6] = ["view", "create", "str_replace", "insert", "del
 pub enum Command {
     /// Shows a directory, a file, or some of its lines.
     View {
-        /// What is shown.
+        /// The path to show.
         path: String,
         /// The first and the last line, from 1; -1 is the end.
         view_range: Option<(i64, i64)>,
     },
     /// Makes a file.
     Create {
-        /// Where.
+        /// Its path.
         path: String,
         /// All of it.
         file_text: String,
@@ -28,7 +28,7 @@ pub enum Command {
     StrReplace {
         /// The file.
         path: String,
-        /// What is replaced.
+        /// The replaced text.
         old_str: String,
         /// By what.
         new_str: String,
@@ -39,19 +39,19 @@ pub enum Command {
         path: String,
         /// The line before the new text; 0 is the top.
         insert_line: i64,
-        /// What.
+        /// The operation.
         insert_text: String,
     },
     /// Deletes a file, or a directory with its content.
     Delete {
-        /// What.
+        /// The operation.
         path: String,
     },
     /// Moves a file or a directory.
     Rename {
-        /// What it is called.
+        /// Its name.
         old_path: String,
-        /// What it will be called.
+        /// Its new name.
         new_path: String,
     },
 }
@@ -82,7 +82,7 @@ impl Command {
         })
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn name(&self) -> &'static str {
         match self {
             Self::View { .. } => "view",

@@ -18,13 +18,13 @@ pub enum FileError {
     Argument {
         /// The argument.
         name: &'static str,
-        /// What it must be.
+        /// The expected value.
         why: &'static str,
     },
     /// No command has this name.
     #[error("Unknown command: {command}. The commands are view, create, str_replace, insert, delete and rename")]
     UnknownCommand {
-        /// What was asked for.
+        /// The requested value.
         command: String,
     },
     /// The path does not belong to this folder.
@@ -58,7 +58,7 @@ pub enum FileError {
     Name {
         /// As spelled.
         path: String,
-        /// What is wrong with it.
+        /// The problem.
         why: &'static str,
     },
     /// The directory to delete contains a name that no path can express, so it could not be restored.
@@ -146,7 +146,7 @@ pub enum FileError {
     /// `str_replace`: the text does not occur.
     #[error("No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")]
     NoMatch {
-        /// What was looked for.
+        /// The searched text.
         old: String,
         /// As spelled.
         path: String,
@@ -156,7 +156,7 @@ pub enum FileError {
         "No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. Please ensure it is unique"
     )]
     Several {
-        /// What was looked for.
+        /// The searched text.
         old: String,
         /// The line numbers, at most a hundred.
         lines: String,
@@ -167,7 +167,7 @@ pub enum FileError {
     /// `insert`: the line does not exist.
     #[error("Error: Invalid `insert_line` parameter: {line}. It should be within the range [0, {lines}].")]
     InsertLine {
-        /// What was asked for.
+        /// The requested value.
         line: i64,
         /// How many there are.
         lines: usize,

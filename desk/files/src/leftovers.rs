@@ -1,4 +1,4 @@
-//! Leftovers of killed writers: hidden names of ours, which contain the process.
+//! Hidden files that killed processes left behind. Their names contain the process ID.
 //!
 //! This file and `remove` import each other: leftovers are removed, and a directory gets such a name before its
 //! removal.
@@ -76,7 +76,7 @@ impl Survey {
     }
 }
 
-/// Whose it was.
+/// The process of a hidden file.
 fn process(name: &str) -> Option<u32> {
     name.strip_prefix(OWN_PREFIX)?.split('-').next()?.parse().ok()
 }

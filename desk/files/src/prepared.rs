@@ -17,7 +17,7 @@ pub enum Change {
         path: RelativePath,
         /// All of its text.
         text: String,
-        /// What it was, if it was there.
+        /// Its previous state, if it existed.
         before: Option<Seen>,
         /// Its previous text, if it was a text.
         before_text: Option<String>,
@@ -26,7 +26,7 @@ pub enum Change {
     Remove {
         /// The file.
         path: RelativePath,
-        /// What it is until then.
+        /// Its state until then.
         before: Stamp,
         /// The hash of its bytes, if they were read.
         hash: Option<u64>,
@@ -37,7 +37,7 @@ pub enum Change {
         from: RelativePath,
         /// The path that it gets.
         to: RelativePath,
-        /// What it is before and after.
+        /// Its state before and after.
         stamp: Stamp,
     },
 }
@@ -45,7 +45,7 @@ pub enum Change {
 /// A command that can be done.
 #[derive(Debug)]
 pub struct Prepared {
-    /// What it answers.
+    /// The reply.
     pub reply: Reply,
     /// The changes, file by file.
     pub changes: Vec<Change>,
@@ -54,10 +54,10 @@ pub struct Prepared {
     step: Step,
 }
 
-/// What was done.
+/// The operation.
 #[derive(Debug)]
 pub struct Done {
-    /// What it answers.
+    /// The reply.
     pub reply: Reply,
     /// Each written file, as if it had been read.
     pub written: Vec<(RelativePath, ReadFile)>,

@@ -17,7 +17,7 @@ pub struct Reply {
 pub(crate) struct Inner {
     /// Its path, with a slash at the end.
     pub(crate) path: String,
-    /// What is in it.
+    /// Its content.
     pub(crate) entries: usize,
     /// The number of its last entry.
     pub(crate) last: usize,
@@ -41,7 +41,7 @@ enum Kind {
     Sentence,
     /// Lines of a file: the number of the first row, and of the last requested line.
     Lines(usize, usize),
-    /// What is in a directory.
+    /// The content of a directory.
     Entries(Entries),
 }
 
@@ -57,7 +57,7 @@ impl Reply {
         Self { header, rows, kind: Kind::Lines(first, last), most_named: 0 }
     }
 
-    /// What is in a directory.
+    /// The content of a directory.
     pub(crate) fn entries(header: String, rows: Vec<String>, entries: Entries) -> Self {
         Self { header, rows, kind: Kind::Entries(entries), most_named: Self::USUALLY_NAMED }
     }

@@ -20,7 +20,7 @@ pub struct Stamp {
 /// A state of a file: its stamp, and the hash of its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Seen {
-    /// What the system said.
+    /// The error of the system.
     pub stamp: Stamp,
     /// XXH3 of all bytes.
     pub hash: u64,

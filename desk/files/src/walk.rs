@@ -11,7 +11,7 @@ use crate::place::{Facts, Kind, Place};
 use crate::stamp::Stamp;
 use crate::tree::Tree;
 
-/// What is looked for.
+/// The search criteria.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WalkOptions {
     /// Larger files are skipped.
@@ -77,7 +77,7 @@ pub enum Entry<'a> {
     },
 }
 
-/// What a walk found in all.
+/// The totals of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Walked {
     /// Directories that were read.
@@ -128,7 +128,7 @@ impl Tree {
     }
 }
 
-/// What a walk is for.
+/// The purpose of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Files,

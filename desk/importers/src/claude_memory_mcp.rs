@@ -16,7 +16,7 @@ use crate::system;
 const NEEDS: [&str; 7] = ["id", "content", "category", "tags", "expanded_keywords", "is_sensitive", "created_at"];
 /// How its server marks a redacted credential.
 const REDACTED: &str = "[REDACTED:";
-/// What its server returns instead of a secret text.
+/// The text that its server returns instead of a secret.
 const HIDDEN: &str = "[SENSITIVE - use secret_get";
 
 /// True for its database.
@@ -42,7 +42,7 @@ struct Waiting {
     updates: BTreeMap<(bool, i64), Fields>,
     /// Server IDs of memories to delete.
     deletes: BTreeSet<i64>,
-    /// What cannot be read of it.
+    /// Unreadable entries.
     unread: Vec<(String, String)>,
 }
 
@@ -171,15 +171,15 @@ fn draft(fields: &Fields, numbers: Numbers, place: &str) -> Result<Draft, String
     })
 }
 
-/// What a row is known by.
+/// The keys of a row.
 struct Keys {
-    /// What names it for good.
+    /// Its permanent key.
     key: String,
-    /// What else may name it.
+    /// Its other keys.
     also: Vec<String>,
     /// Its name in a waiting deletion of the same place.
     gone_as: Option<String>,
-    /// What a person calls it.
+    /// Its name for people.
     name: String,
 }
 

@@ -1,8 +1,8 @@
-//! A database of somebody else's: copied with what SQLite keeps beside it, and read from the copy. Where it lies nothing
-//! is made, changed or locked.
+//! Copies another program's database with its side files, and reads the copy. Nothing is created, changed or locked
+//! beside the original.
 //!
-//! Directories for what is there for a moment: of their owner alone, gone with whoever made them. Where a process was
-//! killed, the next one sweeps what it left.
+//! Also temporary directories, which only the owner can read and which are deleted with their process. The next process
+//! deletes those of killed processes.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -15,23 +15,23 @@ use tempfile::TempDir;
 
 use crate::error::OlderError;
 
-/// How a database of SQLite begins.
+/// The beginning of an SQLite database.
 const HEAD: &[u8; 16] = b"SQLite format 3\0";
-/// Times a copy is made while somebody writes.
+/// Maximum attempts to copy while another program writes.
 const ATTEMPTS: u32 = 5;
-/// What belongs to a database: its log, whose frames may be in it alone, and the pages that a broken change is undone
-/// with. The memory over the log is made anew of it.
+/// The side files of a database: its log, which may contain the latest pages, and the rollback journal. The shared
+/// memory is rebuilt.
 const BESIDE: [&str; 2] = ["-wal", "-journal"];
 
 /// An open copy.
 #[derive(Debug)]
 pub(crate) struct Copy {
     pub(crate) connection: Connection,
-    /// Where the system does not let go of the name of an open file, the copy lies here as long as it is open.
+    /// If the system cannot delete the name of an open file, the copy stays here while it is open.
     _dir: Option<Scratch>,
 }
 
-/// True for a file that begins as a database does. Of what is no file nothing is read: it may have no end.
+/// True for a file that begins like a database. Other kinds, such as pipes, are not read, because they may have no end.
 pub(crate) fn is_database(path: &Path) -> Result<bool, OlderError> {
     let read = || {
         if !path.metadata()?.is_file() {
@@ -168,7 +168,7 @@ impl Scratch {
         Ok(Self { _lock: lock, dir })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }

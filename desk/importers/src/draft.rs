@@ -1,4 +1,4 @@
-//! What a reader tells of a row.
+//! The output of a reader.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -22,13 +22,13 @@ pub struct Draft {
     pub kind: Option<String>,
     /// Importance, 0 to 1.
     pub importance: Option<f64>,
-    /// Tags, as they stand there.
+    /// Tags, unchanged.
     pub tags: Vec<String>,
     /// Further search words.
     pub keywords: Vec<String>,
     /// Named things in it.
     pub entities: Vec<String>,
-    /// What it is to other rows.
+    /// Its links to other rows.
     pub links: Vec<Link>,
     /// When it was made.
     pub created: Option<Timestamp>,
@@ -46,7 +46,7 @@ pub struct Draft {
     pub is_secret: bool,
     /// The owner, if another user shared it.
     pub shared_by: Option<String>,
-    /// The session it was stored in.
+    /// The session in which it was stored.
     pub session: Option<String>,
     /// Its metadata, and fields without another place.
     pub metadata: Option<Map<String, Value>>,
@@ -54,7 +54,7 @@ pub struct Draft {
     pub remarks: Vec<String>,
 }
 
-/// What a row is to another.
+/// A link of a row to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     /// The type of the link, in that system's words.
@@ -63,7 +63,7 @@ pub struct Link {
     pub to: String,
 }
 
-/// A row that cannot be told.
+/// A row that cannot be imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
     /// Its position: `row 17`, `line 3`, or a path.
@@ -77,7 +77,7 @@ pub struct Skipped {
 pub enum Told {
     /// A row.
     Row(Box<Draft>),
-    /// A row that cannot be told.
+    /// A row that cannot be imported.
     Skipped(Skipped),
     /// A deleted row of which only the key is left.
     Gone(String),

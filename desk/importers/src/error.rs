@@ -13,7 +13,7 @@ pub enum OlderError {
     Missing {
         /// The path.
         path: PathBuf,
-        /// What is looked for there.
+        /// The expected kind of data.
         what: &'static str,
     },
     /// No path was given, and the usual places are empty.
@@ -21,7 +21,7 @@ pub enum OlderError {
     Nowhere {
         /// The system.
         system: System,
-        /// Where it was looked for.
+        /// The searched places.
         looked: String,
     },
     /// A file or its copy cannot be read or written.
@@ -29,7 +29,7 @@ pub enum OlderError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// It has another format.
@@ -37,7 +37,7 @@ pub enum OlderError {
     Foreign {
         /// The path.
         path: PathBuf,
-        /// What it is or lacks, and what to do.
+        /// The problem and the fix.
         problem: String,
     },
     /// SQLite cannot read it.
@@ -46,7 +46,7 @@ pub enum OlderError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// The error of SQLite.
         problem: String,
     },
     /// It has too many rows.

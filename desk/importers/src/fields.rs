@@ -31,7 +31,7 @@ impl Fields {
         Ok(Self(fields))
     }
 
-    /// Those of a JSON object.
+    /// The fields of a JSON object.
     pub(crate) fn of_object(object: Map<String, Value>) -> Self {
         Self(object)
     }

@@ -18,7 +18,7 @@ const MOST_UNREAD: (usize, usize) = (1000, 100_000);
 /// The keys of a row list in an object.
 const LISTS: [&str; 3] = ["memories", "results", "items"];
 
-/// One row, or why it is none.
+/// One row, or the reason why it is invalid.
 pub(crate) type JsonRow = (String, Result<Map<String, Value>, String>);
 
 /// The rows of a file, with their positions.

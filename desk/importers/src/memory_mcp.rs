@@ -14,7 +14,7 @@ use crate::{system, time};
 /// Columns that it always had.
 const NEEDS: [&str; 8] =
     ["id", "content", "type", "importance", "created_at", "last_accessed", "metadata", "is_deleted"];
-/// How its ids begin.
+/// The beginning of its IDs.
 const ID: &str = "mem_";
 /// The tables with a memory's names and its provenance.
 const NAMES: &str = "SELECT e.name FROM memory_entities me JOIN entities e ON e.id = me.entity_id

@@ -32,11 +32,11 @@ pub struct Places {
 /// Found data of a system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Whose.
+    /// The system.
     pub system: System,
-    /// Where.
+    /// Its path.
     pub path: PathBuf,
-    /// How many rows it tells.
+    /// The number of its rows.
     pub rows: u64,
 }
 

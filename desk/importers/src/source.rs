@@ -29,7 +29,7 @@ enum Held {
     Vault(Vault),
 }
 
-/// Whoever is told rows.
+/// Receives the rows of a reader.
 pub(crate) struct RowSink<'a> {
     see: &'a mut dyn FnMut(Told) -> ControlFlow<()>,
     is_stopped: bool,
@@ -77,12 +77,12 @@ impl Source {
         Ok(Self { system, path, held })
     }
 
-    /// Whose data they are.
+    /// The system of the data.
     pub fn system(&self) -> System {
         self.system
     }
 
-    /// Where they lie.
+    /// The path.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -33,11 +33,11 @@ impl System {
     }
 }
 
-/// What the key of a text begins with of which a part is left out.
+/// The beginning of a key that is derived from only a part of a text.
 const IN_PART: &str = "at ";
 
-/// The key of a text: another text has another one. Of a credential in it nothing is kept by which it could be guessed:
-/// what stands around it, and where it was read, are the key.
+/// The key of a text: different texts have different keys. A credential is left out, so that it cannot be guessed from
+/// the key. Then the text around it and its place form the key.
 pub(crate) fn of_text(text: &str, place: &str) -> String {
     let found = findings(text);
     if found.is_empty() {
@@ -53,24 +53,24 @@ pub(crate) fn of_text(text: &str, place: &str) -> String {
     format!("{IN_PART}{place} {:032x}", xxh3_128(around.as_bytes()))
 }
 
-/// What a place is called in keys.
+/// The name of a path in keys.
 pub(crate) fn of_place(path: &Path) -> String {
     format!("{:016x}", xxh3_64(path.as_os_str().as_encoded_bytes()))
 }
 
-/// Counts keys that different texts may share, so that each has one of its own.
+/// Counts keys that different texts may share, so that each text gets its own.
 #[derive(Debug, Default)]
 pub(crate) struct Times(BTreeMap<String, u32>);
 
 impl Times {
-    /// The key of one more.
+    /// The key of the next text.
     pub(crate) fn next(&mut self, key: String) -> String {
         let time = self.0.entry(key.clone()).or_default();
         *time += 1;
         if *time > 1 { format!("{key}#{time}") } else { key }
     }
 
-    /// The same where it is made of a part of a text alone; any other key stays as it is.
+    /// The same for a key derived from only a part of a text; any other key stays unchanged.
     pub(crate) fn next_in_part(&mut self, key: String) -> String {
         if key.contains(&format!(":text:{IN_PART}")) { self.next(key) } else { key }
     }

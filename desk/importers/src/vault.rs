@@ -212,7 +212,7 @@ impl Vault {
 
 /// A folder that is read.
 struct Walk<'a> {
-    /// What it is called in keys.
+    /// Its name in keys.
     place: String,
     /// Folders that are read separately.
     others: Vec<&'a Path>,

@@ -100,7 +100,7 @@ impl Group {
             drop(thread::Builder::new().stack_size(64 * 1024).spawn(say));
         }
         if let Some(stdout) = self.program.stdout.take() {
-            // Nobody may wait any more.
+            // The caller may no longer wait.
             let hear = move || drop(said.send(first_line(stdout)));
             drop(thread::Builder::new().stack_size(64 * 1024).spawn(hear));
         }

@@ -60,7 +60,7 @@ impl From<Name> for String {
 }
 
 names! {
-/// What is done with memories.
+/// An operation on memories.
 #[derive(PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
@@ -91,7 +91,7 @@ pub enum When {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Wants {
-    /// What is done.
+    /// The operation.
     pub event: Event,
     /// Before it or after it.
     pub when: When,
@@ -150,11 +150,11 @@ pub enum Field {
 }
 }
 
-/// What a plugin is, and what it requests.
+/// The properties of a plugin, and the rights that it requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// What it is called.
+    /// Its name.
     pub name: Name,
     /// Its own version.
     #[serde(default)]

@@ -12,7 +12,7 @@ use crate::manifest::{Event, Manifest, Name, When};
 /// A file as it was when a plugin was added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pinned {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// The SHA-256 of its content, in hexadecimal digits.
     pub sha256: String,
@@ -59,7 +59,7 @@ pub fn digest(bytes: &[u8]) -> String {
     context.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What is run.
+/// The code that is run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Body {
@@ -67,9 +67,9 @@ pub enum Body {
     Wasm(Pinned),
     /// A program.
     Command {
-        /// Where it is.
+        /// Its path.
         program: PathBuf,
-        /// What it is called with.
+        /// The arguments.
         arguments: Vec<String>,
         /// The files that must stay unchanged.
         files: Vec<Pinned>,
@@ -97,9 +97,9 @@ impl Body {
 /// An added plugin; its manifest contains the granted rights.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plugin {
-    /// What it is, and its granted rights.
+    /// Its properties, and its granted rights.
     pub manifest: Manifest,
-    /// What is run.
+    /// The code that is run.
     pub body: Body,
 }
 
@@ -140,7 +140,7 @@ impl Registry {
         Some(self.plugins.remove(at))
     }
 
-    /// Those that are called then.
+    /// The plugins that are called then.
     pub fn wanting(&self, event: Event, when: When) -> impl Iterator<Item = &Plugin> {
         self.plugins.iter().filter(move |plugin| plugin.manifest.wants(event, when))
     }

@@ -1,4 +1,4 @@
-//! What a plugin may answer.
+//! The valid replies of a plugin.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};

@@ -11,7 +11,7 @@ use crate::reply::Reply;
 use crate::wasm::Limits;
 use crate::{command, wasm};
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub struct Ran {
     /// The answer, or why there is none.
@@ -36,7 +36,7 @@ pub fn run(plugin: &Plugin, message: &[u8], time: i64, dir: &Path, limits: Limit
 /// and steps, and its result is dropped.
 fn within<T: Send + 'static>(time: Duration, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
     let (done, heard) = mpsc::channel();
-    // Nobody may listen any more.
+    // The caller may no longer listen.
     let work = move || drop(done.send(work()));
     thread::Builder::new().name("plugin".into()).spawn(work).map_err(|error| Failure::Start(error.to_string()))?;
     heard.recv_timeout(time).map_err(|error| match error {

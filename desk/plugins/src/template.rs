@@ -10,7 +10,7 @@ const GUEST: &str = include_str!("../guest/src/lib.rs");
 pub struct File {
     /// The path in the plugin's directory.
     pub path: &'static str,
-    /// What is in it.
+    /// Its content.
     pub text: String,
     /// True for one that is run.
     pub is_program: bool,

@@ -28,7 +28,7 @@ const COSTS: CustomFuelCosts =
 const MOST_DEPTH: usize = 1_000;
 const MOST_STACK: usize = 1024 * 1024;
 
-/// What a call may use.
+/// The limits of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// How long it may take.

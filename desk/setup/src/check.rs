@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// What was looked at.
+    /// The checked item.
     pub name: &'static str,
     /// How it is.
     pub verdict: RowVerdict,

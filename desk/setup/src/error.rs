@@ -12,7 +12,7 @@ pub enum SetupError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// A file changed since it was read.

@@ -31,7 +31,7 @@ impl Edit {
 /// Edits of files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Those that change something.
+    /// The edits that change something.
     pub edits: Vec<Edit>,
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn with_server(path: &Path, before: Option<&[u8]>, run: &Run) -> Resu
     let servers = servers.as_table_like_mut().ok_or_else(|| wrong(format!("{SERVERS} is not a table")))?;
     let ours = servers.entry(SERVER).or_insert(Item::Table(Table::new()));
     let ours = ours.as_table_like_mut().ok_or_else(|| wrong(format!("{SERVERS}.{SERVER} is not a table")))?;
-    // What the user added stays.
+    // The user's additions stay.
     let args = ours.get("args").and_then(Item::as_array);
     let args: Vec<String> = args.into_iter().flatten().filter_map(|word| word.as_str().map(str::to_owned)).collect();
     let wanted = with_added(run.arguments("mcp"), &args);

@@ -23,7 +23,7 @@ const WASM: &[u8] = b"\0asm";
 /// A plugin that may be added.
 #[derive(Debug)]
 pub struct Proposal {
-    /// What it is, and what it requests.
+    /// Its properties, and the rights that it requests.
     pub manifest: Manifest,
     source: Source,
 }
@@ -100,7 +100,7 @@ impl Proposal {
         Ok(Self { manifest, source: Source::Command { program: found, arguments: given, files } })
     }
 
-    /// What is run, in a line.
+    /// The code that is run, in one line.
     pub fn what(&self) -> String {
         match &self.source {
             Source::Wasm(bytes) => {

@@ -106,7 +106,7 @@ impl Installed {
             file.write_all(line.as_bytes())?;
             file.stream_position()
         });
-        let end = appended.inspect_err(|error| tracing::debug!(%error, "a call of a plugin was not counted")).ok()?;
+        let end = appended.inspect_err(|error| tracing::debug!(%error, "a plugin call was not counted")).ok()?;
         let text = read_small(&path).ok()?;
         let until = usize::try_from(end).ok().and_then(|end| text.get(..end)).unwrap_or(&text);
         let counted = counts(until).get(name.as_str()).copied();
@@ -263,7 +263,7 @@ pub struct Off {
     pub failures: u32,
 }
 
-/// Those that are switched off.
+/// The disabled plugins.
 pub fn off(home: &Home) -> Vec<Off> {
     let Some(installed) = Installed::read(home, Timestamp::from_micros(0)) else { return Vec::new() };
     let off = installed.plugins().filter(|(_, counted)| counted.is_off());

@@ -49,7 +49,7 @@ pub trait Link {
     }
 }
 
-/// What was done.
+/// The operation.
 pub struct Done<'a> {
     /// The store, read-only.
     pub store: &'a Store,
@@ -70,7 +70,7 @@ pub(crate) struct Chain {
 pub(crate) struct Begun {
     entry: Entry,
     ids: Vec<MemoryRef>,
-    /// What plugins changed.
+    /// The changes of plugins.
     pub(crate) altered: Vec<Alteration>,
 }
 

@@ -140,14 +140,14 @@ fn head(event: Event, when: When) -> Map<String, Value> {
     head
 }
 
-/// What is asked for.
+/// The request.
 pub(super) fn before(seen: &Seen) -> Vec<u8> {
     let mut message = head(seen.event, When::Before);
     let caller = &seen.caller;
     message.insert("origin".into(), json!(caller.origin));
     message.insert("client".into(), json!(caller.client.as_deref().map(dropped)));
     message.insert("project".into(), json!(caller.scope()));
-    message.insert("unasked".into(), json!(seen.is_prompt));
+    message.insert("automatic".into(), json!(seen.is_prompt));
     if seen.event == Event::Forget {
         message.insert("hard".into(), json!(seen.is_hard));
     }
@@ -158,14 +158,14 @@ pub(super) fn before(seen: &Seen) -> Vec<u8> {
     serde_json::to_vec(&message).unwrap_or_default()
 }
 
-/// What was done.
+/// The operation.
 pub(super) fn after(done: &Done<'_>) -> Vec<u8> {
     let entry = done.entry;
     let mut message = head(entry.event, When::After);
     message.insert("origin".into(), json!(entry.origin));
     message.insert("client".into(), json!(entry.client));
     message.insert("project".into(), json!(entry.project));
-    message.insert("unasked".into(), json!(entry.automatic));
+    message.insert("automatic".into(), json!(entry.automatic));
     if entry.event == Event::Forget {
         message.insert("hard".into(), json!(entry.hard));
     }

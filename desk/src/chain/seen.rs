@@ -18,7 +18,7 @@ use crate::use_cases::{Forget, Question, Remember, Update, Which};
 /// The maximum number of memories shown with a request.
 const MOST_SHOWN: usize = 100;
 
-/// What is asked for.
+/// The request.
 #[derive(Debug)]
 pub enum Asked<'a> {
     /// To store.
@@ -34,7 +34,7 @@ pub enum Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// What is done.
+    /// The operation.
     pub(super) fn event(&self) -> Event {
         match self {
             Self::Store(_) => Event::Store,
@@ -158,12 +158,12 @@ enum Bound {
     InFile,
 }
 
-/// What links are shown.
+/// The request that the chain inspects.
 #[derive(Debug)]
 pub struct Seen {
-    /// What is done.
+    /// The operation.
     pub(super) event: Event,
-    /// Who asks.
+    /// The caller.
     pub(super) caller: Caller,
     /// When the first link started.
     pub(super) started: Instant,
@@ -175,7 +175,7 @@ pub struct Seen {
     pub(super) fields: BTreeMap<Field, Value>,
     /// The affected memories, without credentials.
     pub(super) memories: Vec<Value>,
-    /// What plugins changed so far.
+    /// The changes of plugins so far.
     pub(super) altered: Vec<Alteration>,
     /// The time, in microseconds since 1970.
     pub(super) now: i64,

@@ -22,17 +22,17 @@ use crate::caller::{Caller, PluginRules};
 use crate::files::read_small;
 use crate::log;
 
-/// What waits, at most.
+/// Maximum waiting events.
 pub const MOST_WAITING: usize = 1_000;
 /// How long a command calls plugins; a running call may finish.
 const BRIEFLY: Duration = Duration::from_secs(2);
 /// The maximum number of memories per event.
 const MOST_TOLD: usize = 100;
 
-/// What was done.
+/// The operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// What.
+    /// The operation.
     pub(super) event: Event,
     /// To which memories.
     pub(super) ids: Vec<String>,
@@ -73,7 +73,7 @@ impl Entry {
         }
     }
 
-    /// That a memory was stored.
+    /// The event of a stored memory.
     pub(super) fn of_store(memory: &Memory, at: Timestamp) -> Self {
         Self {
             event: Event::Store,
@@ -125,7 +125,7 @@ pub fn is_waiting(home: &Home) -> bool {
     !waiting(home).is_empty()
 }
 
-/// What lies in the spool.
+/// The content of the spool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpoolContent {
     /// How many wait.

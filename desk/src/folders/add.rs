@@ -122,9 +122,9 @@ impl UseCase for RemoveFolder {
 pub struct FolderState {
     /// Its name.
     pub name: String,
-    /// Where it lies.
+    /// Its path.
     pub dir: PathBuf,
-    /// Where what it says belongs.
+    /// The scope of its texts.
     pub scope: Scope,
     /// The trust of hand-written texts in it.
     pub trust: Trust,

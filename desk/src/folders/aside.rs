@@ -33,7 +33,7 @@ fn place(store: &Store, path: &FilePath, content: Option<&str>) -> PathBuf {
 /// The first line of a copy, as JSON. The file follows.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
-    /// Where the file was.
+    /// The earlier path of the file.
     path: FilePath,
     /// The memory of the file, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -37,7 +37,7 @@ pub struct ExportNotes {
     pub force: bool,
 }
 
-/// What became of notes.
+/// The result for notes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct NotesExported {
     /// Memories, each with its note.
@@ -270,7 +270,7 @@ impl Place<'_> {
     }
 }
 
-/// What became of a file.
+/// The result for a file.
 enum Put {
     Written,
     Same,

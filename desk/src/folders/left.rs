@@ -32,9 +32,9 @@ pub enum Because {
     NoText = "not text: not UTF-8, or contains NUL",
     /// It is too large to index.
     TooLarge = "larger than 1 MiB",
-    /// It cannot be read; below `/memories` also a file with a second name.
+    /// It cannot be read. Below `/memories`, it may also be a hard link.
     Unreadable = "unreadable, or a hard link",
-    /// It was indexed before and cannot be read now; below `/memories` also a file with a second name.
+    /// It was indexed before and cannot be read now. Below `/memories`, it may also be a hard link.
     AsBefore = "still found with its earlier text, because it is now unreadable or a hard link",
     /// Its path is too long.
     PathTooLong = "path is too long",

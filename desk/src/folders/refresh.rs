@@ -292,7 +292,7 @@ impl Changes {
         Ok(true)
     }
 
-    /// Records files, and marks directories with unreadable ones.
+    /// Records files, and marks directories that contain unreadable files.
     fn take_some(
         &mut self,
         store: &mut Store,

@@ -132,7 +132,7 @@ fn write_back(
 /// Restores a path without a memory: files of a deleted directory, or a file that is too large or not text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PutBack {
-    /// Where it was.
+    /// Its earlier path.
     pub path: FilePath,
 }
 
@@ -157,7 +157,7 @@ fn put_back(store: &Store, path: &FilePath) -> Result<bool, StoreError> {
 /// Permanently deletes the copies of a path, and below it, without memories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DropCopies {
-    /// Where it was.
+    /// Its earlier path.
     pub path: FilePath,
 }
 

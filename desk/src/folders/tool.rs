@@ -47,11 +47,11 @@ impl Default for FileRules {
 pub struct FileCommand {
     /// The command as a client sends it.
     pub command: Value,
-    /// What holds of it.
+    /// The rules for it.
     pub rules: FileRules,
 }
 
-/// What a command answers.
+/// The reply of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolReply {
     /// The text.

@@ -32,7 +32,7 @@ pub struct Unread {
 /// An unused file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnreadFile {
-    /// Where.
+    /// Its path.
     pub path: FilePath,
     /// When it, or a part of it, was last used; never, as far as this machine knows.
     pub last_read: Option<Timestamp>,
@@ -152,7 +152,7 @@ impl FolderSnapshot {
         self.folders.is_empty() && !self.is_known_to_differ
     }
 
-    /// Where the folders lie.
+    /// The folders.
     #[cfg(feature = "team")]
     pub(super) fn folders(&self) -> impl Iterator<Item = &Folder> {
         self.folders.iter().map(|(folder, _)| folder)

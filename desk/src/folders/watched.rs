@@ -25,7 +25,7 @@ use super::unread::{ChangeWait, FolderSnapshot};
 /// The maximum number of watched directories per folder, because systems limit them.
 const MOST_DIRECTORIES: usize = 8_000;
 
-/// What is watched.
+/// The watched directories.
 pub(super) struct Watched {
     watcher: Option<RecommendedWatcher>,
     hears_store: bool,

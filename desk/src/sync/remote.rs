@@ -125,7 +125,7 @@ pub struct SharedMemory {
     pub memory_id: MemoryUuid,
     /// With whom.
     pub shared_with: String,
-    /// What they may do.
+    /// The permission.
     pub permission: Permission,
     /// The first words of it.
     pub preview: String,
@@ -138,14 +138,14 @@ pub struct SharedTag {
     pub tag: String,
     /// With whom.
     pub shared_with: String,
-    /// What they may do.
+    /// The permission.
     pub permission: Permission,
     /// offered, accepted or declined, if the server reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
 }
 
-/// What a user shares.
+/// The shares of a user.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 pub struct Shares {
     /// Single memories.
@@ -212,7 +212,7 @@ impl Remote {
         Ok(Self { client, base, key: key.into(), machine: OnceLock::new(), is_chosen: true })
     }
 
-    /// Marks the server as named by the environment: a directory can set variables, so a store with memories joins it
+    /// Marks the server as configured by an environment variable. A directory can set variables, so a store with memories joins it
     /// only after `tessera sync join`.
     #[must_use]
     pub fn named_by_environment(self) -> Self {

@@ -26,7 +26,7 @@ const QUARTER: usize = 4;
 /// How often an exchange restarts at the server's request.
 const MOST_REFETCHES: usize = 3;
 
-/// What an exchange did.
+/// The result of a sync.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Exchanged {
     /// Changes that the server accepted or resolved.

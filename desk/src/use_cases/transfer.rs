@@ -68,7 +68,7 @@ impl UseCase for ImportNotes {
         let notes = notes(&self.files, &self.scope, (!self.is_mine).then_some(Trust::Foreign));
         let tags = notes.first().map_or_else(Vec::new, |note| note.tags.clone());
         let known = listed(store, &self.scope, &tags)?;
-        // The author is the file, whoever imports it.
+        // The author is the file, not the person who imports it.
         let plugins = PluginRules { are_off: true, ..caller.plugins };
         let file = Caller { plugins, ..Caller::new(Origin::File) };
         let mut desk = Desk::new(store, &file);

@@ -31,7 +31,9 @@ pub fn why_refused(relative: &str) -> Option<&'static str> {
         // Windows also has this short name for `.git`.
         let is_short = name.strip_prefix("git~").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
         if is_short || REPOSITORY.contains(&name.as_str()) {
-            return Some("a component belongs to a Git repository; Git runs what such files name");
+            return Some(
+                "a part of the path belongs to a Git repository, and Git can run programs named in such files",
+            );
         }
         let is_followed = FOLLOWED.iter().any(|ending| name.ends_with(ending));
         if names.peek().is_none() && (is_followed || OBEYED.contains(&name.as_str())) {

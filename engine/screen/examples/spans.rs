@@ -1,4 +1,4 @@
-//! Reads JSON lines with a `text`, and writes for each the spans found, in characters: `[[start, end, kind], …]`.
+//! Reads JSON lines with a `text`, and writes the found ranges of each in characters: `[[start, end, kind], …]`.
 
 use std::io::{self, BufRead as _, Write as _};
 

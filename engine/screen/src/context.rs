@@ -1,7 +1,7 @@
-//! Credentials that are known by what stands around them: assignments, headers, addresses, prose.
+//! Credentials recognised by their surroundings: assignments, headers, addresses, prose.
 //!
-//! One automaton finds marks: words and signs that stand near credentials. Each mark is then looked at by hand, within a
-//! bounded stretch of the text, so that time grows with the length of the text and nothing else.
+//! One automaton finds marks: words and symbols near credentials. Each mark is then checked by code within a limited
+//! part of the text, so the time is linear in the length of the text.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -32,11 +32,11 @@ mod stated;
 mod value;
 
 names! {
-/// What a mark begins or belongs to. Its text is the name of its section in `marks.txt`.
+/// The meaning of a mark. Its text is the name of its section in `marks.txt`.
 enum Mark {
     /// A part of a name.
     Noun = "Noun",
-    /// A noun of a language whose words the names of programs do not have.
+    /// A noun of a language whose words do not occur in names of programs.
     Foreign = "Foreign",
     LogIn = "LogIn",
     Address = "Address",
@@ -55,13 +55,13 @@ enum Mark {
     Seed = "Seed",
     Codes = "Codes",
     Pin = "Pin",
-    /// What a body of a private key has near its beginning.
+    /// Text near the beginning of a private key's body.
     KeyBody = "KeyBody",
     /// The seed of one-time codes.
     OtpSeed = "OtpSeed",
-    /// The short name of a password.
+    /// A short name of a password.
     Short = "Short",
-    /// A lock that opens to numbers in order.
+    /// A lock with a combination.
     Lock = "Lock",
     At = "At",
     Oracle = "Oracle",
@@ -70,7 +70,7 @@ enum Mark {
 }
 }
 
-/// Marks; letters in ASCII of either case.
+/// The marks; ASCII letters match in either case.
 const MARKS: [(&str, Mark); Mark::COUNT] = Mark::all();
 
 impl Mark {
@@ -82,7 +82,7 @@ impl Mark {
         all
     }
 
-    /// Counts the marks, and writes them where there is room.
+    /// Counts the marks, and writes them if there is room.
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
     const fn fill(into: &mut [(&'static str, Self)]) -> usize {
         const MARKS: &str = include_str!("context/marks.txt");
@@ -128,7 +128,7 @@ const CODE: Kind = Kind::new("recovery code");
 const OTP: Kind = Kind::new("one-time code seed");
 const PIN: Kind = Kind::new("PIN");
 
-/// The credentials of a text that are known by what stands around them.
+/// The credentials recognised by their surroundings.
 pub(crate) fn findings(text: &str) -> Vec<Finding> {
     let Some(automaton) = AUTOMATON.as_ref() else { return Vec::new() };
     let mut search = Search { text, found: Vec::new(), until: 0, in_vain: 0 };
@@ -140,7 +140,7 @@ pub(crate) fn findings(text: &str) -> Vec<Finding> {
         while taken.peek().is_some_and(|(place, _)| place.end <= span.start) {
             taken.next();
         }
-        // What was taken out before is no mark, and nothing is read beyond it.
+        // An already removed credential is not a mark, and nothing is read beyond it.
         let next = taken.peek().map_or(text.len(), |(place, _)| place.start);
         let is_due = search.in_vain < LOOKS_AT_FIRST + span.start / BYTES_A_LOOK;
         if next >= span.end && span.start >= search.until && is_due {
@@ -153,22 +153,22 @@ pub(crate) fn findings(text: &str) -> Vec<Finding> {
     search.found
 }
 
-/// The credentials of a text that its sentences state.
+/// The credentials that sentences state.
 pub(crate) fn stated(text: &str) -> Vec<Finding> {
     stated::findings(text)
 }
 
-/// How many marks may have nothing near them, and for how many bytes one more may. No text of people or programs names
-/// credentials more often; what repeats their names without end costs no more than its length.
+/// Maximum number of marks without a credential, and of bytes per additional one. No ordinary text names credentials
+/// more often; a text that only repeats their names costs no more than its length.
 const LOOKS_AT_FIRST: usize = 400;
 const BYTES_A_LOOK: usize = 32;
 
 struct Search<'a> {
     text: &'a str,
     found: Vec<Finding>,
-    /// What stands before is a credential, or a name that was looked at already.
+    /// Text before this position is a credential, or an already checked name.
     until: usize,
-    /// How many marks had nothing near them.
+    /// The number of marks without a credential.
     in_vain: usize,
 }
 
@@ -234,7 +234,7 @@ impl Search<'_> {
 
     fn noun(&mut self, mark: &Range<usize>) {
         let text = self.text;
-        // The sign of `sig=` is no part of the name.
+        // The sign of `sig=` is not part of the name.
         let is_signed = letters::byte(text, mark.end - 1) == b'=';
         let name = nouns::name_at(text, &(mark.start..mark.end - usize::from(is_signed)));
         self.until = self.until.max(name.end);
@@ -256,7 +256,7 @@ impl Search<'_> {
                 self.take(value.or_else(|| prose::value_before(text, &noun)), noun.kind);
             }
             Class::Password | Class::Secret | Class::Token => {
-                // `credentials: bob:x` give a name and a password.
+                // `credentials: bob:x` is a name and a password.
                 let pair = (noun.class == Class::Secret).then(|| logins::value_of(text, &noun)).flatten();
                 let value = pair.or_else(|| assign::value_of(text, &noun)).or_else(|| prose::value_of(text, &noun));
                 let value = value.or_else(|| prose::value_below(text, &noun));
@@ -288,13 +288,13 @@ impl Search<'_> {
     }
 }
 
-/// True when what began as `-p` goes on as `-password` or the like.
+/// True if `-p` is the beginning of `-password` or similar.
 fn is_name_of_flag(text: &str, end: usize) -> bool {
     let name = text.get(end - 1..).unwrap_or_default();
     ["pass", "pw", "psw"].iter().any(|word| letters::begins(name, word))
 }
 
-/// `twilio auth x`: this provider calls so what others call a token.
+/// `twilio auth x`: this provider's name for a token.
 fn account_token(text: &str, noun: &Noun) -> Option<Value> {
     let is_owned = letters::head(text, noun.span.start, 7).eq_ignore_ascii_case("twilio ");
     let value = is_owned.then(|| value::bare(text, letters::after_blanks(text, noun.span.end), false))??;

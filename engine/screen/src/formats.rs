@@ -1,5 +1,5 @@
-//! Tokens that are known by their own look: prefix, alphabet, length, checksum; and those that are known once the
-//! provider or a word for a credential stands before them.
+//! Tokens recognised by their format: prefix, alphabet, length, checksum; and tokens recognised by a provider or a word
+//! for a credential before them.
 
 use crate::place::Finding;
 
@@ -13,7 +13,7 @@ mod providers;
 #[cfg(test)]
 mod tests;
 
-/// True where the beginning of a token of a provider stands in a text.
+/// True if a text contains the beginning of a provider's token.
 pub(crate) fn may_begin(text: &str) -> bool {
     prefixed::may_begin(text)
 }
@@ -23,7 +23,7 @@ pub(crate) fn findings(text: &str) -> Vec<Finding> {
     found.sort_by_key(|finding| finding.span.start);
     let mut near = Vec::new();
     for mut finding in near::findings(text) {
-        // What its look says is more than what stands before it says.
+        // The format is more precise than the word before.
         let after = found.partition_point(|known| known.span.start < finding.span.end);
         let known = after.checked_sub(1).and_then(|at| found.get(at)).filter(|known| known.overlaps(&finding.span));
         match known {

@@ -1,8 +1,9 @@
-//! Finds credentials in texts: where they stand, and of what kind they are.
+//! Finds credentials in texts, with their positions and kinds.
 //!
-//! Three families look: `formats` knows what tokens of providers look like, `context` what people and programs write
-//! around a password, and its part `stated` how sentences of twenty-five languages give a secret, whatever it spells. What neither can tell from an ordinary word, a hash or an identifier stays in the text. Pure: no
-//! clock, no storage, no network; time grows with the length of the text and nothing else.
+//! There are three families of rules. `formats` knows the formats of providers' tokens. `context` knows what people and
+//! programs write around a password, and its part `stated` knows how sentences of twenty-five languages state a secret.
+//! A text that none of them can distinguish from an ordinary word, a hash or an identifier stays. It is pure: no clock,
+//! no storage, no network. The time is linear in the length of the text.
 
 mod context;
 mod formats;
@@ -14,11 +15,12 @@ const LISTS: &str = include_str!("lists.txt");
 
 pub use place::{Finding, Kind, Name, Place, places};
 
-/// The credentials of a text, in order: no two overlap, each begins and ends between characters and is not empty. Places
-/// where one was taken out before are none.
+/// The credentials of a text, in order, on character boundaries, without overlaps and empty ranges. Names of removed
+/// secrets do not count.
 pub fn findings(text: &str) -> Vec<Finding> {
     let mut found = found_once(text);
-    // What is taken out changes what its neighbours stand beside: it is looked at again until nothing more is found.
+    // Removing a credential changes the surroundings of others, so the text is checked again until nothing more is
+    // found.
     for _ in 0..MOST_LOOKS {
         if found.is_empty() {
             break;
@@ -35,10 +37,10 @@ pub fn findings(text: &str) -> Vec<Finding> {
 
 const MOST_LOOKS: usize = 4;
 
-/// What is found when all that was found is taken out.
+/// The credentials that are found after removing all others.
 fn found_beside(text: &str, found: &[Finding]) -> Vec<Finding> {
     let mut screened = String::with_capacity(text.len());
-    // For each stretch that stays, where it begins in both texts.
+    // For each remaining part, its start in both texts.
     let mut stretches = vec![(0, 0)];
     let mut from = 0;
     for Finding { span, kind } in found {
@@ -61,7 +63,7 @@ fn found_beside(text: &str, found: &[Finding]) -> Vec<Finding> {
     .collect()
 }
 
-/// What all families find in a text, as it is read.
+/// The findings of all rules in the readable form of a text.
 fn found_once(text: &str) -> Vec<Finding> {
     let found = match view::View::of(text) {
         None => found_in(text),
@@ -74,7 +76,7 @@ fn found_once(text: &str) -> Vec<Finding> {
     place::merged(found.into_iter().filter(|finding| taken.iter().all(|(span, _)| !finding.overlaps(span))).collect())
 }
 
-/// What all families find in what is read.
+/// The findings of all rules.
 fn found_in(text: &str) -> Vec<Finding> {
     let mut found = formats::findings(text);
     found.extend(context::findings(text));
@@ -82,7 +84,7 @@ fn found_in(text: &str) -> Vec<Finding> {
     found
 }
 
-/// True when a text holds no credential.
+/// True if a text contains no credential.
 pub fn is_clean(text: &str) -> bool {
     findings(text).is_empty()
 }

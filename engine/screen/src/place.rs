@@ -1,30 +1,30 @@
-//! The place of a credential that was taken out: `[secret s7k4q: password]`, or `[secret dropped: password]` where its
-//! value was not kept.
+//! The placeholder of a removed credential: `[secret s7k4q: password]`, or `[secret dropped: password]` if its value
+//! was discarded.
 //!
-//! What is found: a span of a text, and of what kind it is.
+//! Also a finding: a range of a text with its kind.
 
 use std::fmt;
 use std::ops::Range;
 
 const OPENING: &str = "[secret ";
 const DROPPED: &str = "dropped";
-/// Characters of a name beside its `s`, least and most.
+/// Minimum and maximum characters of a name after its `s`.
 const NAME: Range<usize> = 1..17;
 const MOST_KIND: usize = 40;
 
-/// The name of a secret: `s`, then small letters and digits.
+/// The name of a secret: `s`, then lower-case letters and digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(String);
 
 impl Name {
-    /// A name, if it is one.
+    /// Parses a name.
     pub fn parse(text: &str) -> Option<Self> {
         let rest = text.strip_prefix('s')?;
         let is_name = NAME.contains(&rest.len()) && rest.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
         is_name.then(|| Self(text.to_owned()))
     }
 
-    /// As written.
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -36,12 +36,12 @@ impl fmt::Display for Name {
     }
 }
 
-/// What stands in a text where a credential stood.
+/// The placeholder of a credential in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Its name; `None` where the value was not kept.
+    /// Its name; `None` if the value was discarded.
     pub name: Option<Name>,
-    /// What it is: see [`crate::Kind`].
+    /// Its kind; see [`crate::Kind`].
     pub kind: String,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// The places of a text, in order.
+/// The placeholders of a text, in order.
 pub fn places(text: &str) -> Vec<(Range<usize>, Place)> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -67,9 +67,9 @@ pub fn places(text: &str) -> Vec<(Range<usize>, Place)> {
     found
 }
 
-/// The place that begins a text, after its opening, and the bytes of the rest of it.
+/// The placeholder at the beginning of a text, after its opening, and the length of its rest.
 fn place_at(rest: &str) -> Option<(usize, Place)> {
-    // No place is longer: a text without an end to it is not searched to its end each time.
+    // Limited, so that a text without an end mark is not searched completely each time.
     let head = rest.as_bytes().iter().take(NAME.end + MOST_KIND + 4).position(|byte| *byte == b']')?;
     let (name, kind) = rest.get(..head)?.split_once(": ")?;
     let name = if name == DROPPED { None } else { Some(Name::parse(name)?) };
@@ -78,7 +78,7 @@ fn place_at(rest: &str) -> Option<(usize, Place)> {
     is_kind.then(|| (head + 1, Place { name, kind: kind.to_owned() }))
 }
 
-/// What a credential is, in words for a person: `password`, `GitHub token`. Letters, digits, spaces and `.+/-`, at most 40.
+/// The kind of a credential, in words: `password`, `GitHub token`. Letters, digits, spaces and `.+/-`, at most 40.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind(&'static str);
 
@@ -103,20 +103,21 @@ impl fmt::Display for Kind {
 /// A credential in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Where it stands, in bytes.
+    /// Its range in bytes.
     pub span: Range<usize>,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
 impl Finding {
-    /// True when it shares a byte with a span.
+    /// True if it overlaps with a range.
     pub fn overlaps(&self, span: &Range<usize>) -> bool {
         self.span.start < span.end && span.start < self.span.end
     }
 }
 
-/// The same, in order, with overlapping ones made one: the longest names it, the earliest of equally long ones.
+/// The findings in order, with overlapping ones merged: the longest determines the kind, of equally long ones the
+/// first.
 pub(crate) fn merged(mut found: Vec<Finding>) -> Vec<Finding> {
     found.retain(|finding| !finding.span.is_empty());
     found.sort_by_key(|finding| (finding.span.start, std::cmp::Reverse(finding.span.len())));

@@ -1,11 +1,11 @@
-//! A text as it is read: full-width letters as plain ones, without what is not seen. What is found in the view is brought
-//! back to where it stands in the text.
+//! The readable form of a text: plain letters instead of full-width ones, without invisible characters. Positions of
+//! findings are converted back.
 
 use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// A text as it is read, and for each of its bytes where in the written text the character stands that it comes from.
+/// A readable form, and for each of its bytes the position of the original character.
 #[derive(Debug)]
 pub(crate) struct View {
     text: String,
@@ -14,7 +14,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// The view of a text; `None` where it reads as it is written.
+    /// The readable form; `None` if it equals the text.
     pub(crate) fn of(written: &str) -> Option<Self> {
         let folds = joints(written);
         let is_plain = |character| !is_unseen(character) && !is_wide(character);
@@ -38,15 +38,15 @@ impl View {
         Some(view)
     }
 
-    /// What is read.
+    /// The readable text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Where a span of the view stands in the text: what is unseen inside it belongs to it.
+    /// The original range of a range. Invisible characters inside belong to it.
     pub(crate) fn origin(&self, span: &Range<usize>) -> Range<usize> {
         let start = self.origins.get(span.start).copied().unwrap_or(self.length);
-        // A character that reads as several belongs to the span whole.
+        // A character that is converted to several belongs to the range as a whole.
         let last = span.end.checked_sub(1).and_then(|last| self.origins.get(last));
         let mut after = self.origins.get(span.end..).unwrap_or_default().iter();
         let end = after.find(|origin| last.is_none_or(|last| *origin > last)).copied().unwrap_or(self.length);
@@ -54,8 +54,8 @@ impl View {
     }
 }
 
-/// Characters inside a token that do not belong to it: a soft break of a mail, a backslash at the end of a line, and the `" + "` that
-/// joins two strings in a program.
+/// Characters inside a token that do not belong to it: the soft line break of a mail, a backslash at the end of a line,
+/// and the `" + "` between two strings in a program.
 fn joints(written: &str) -> Vec<Range<usize>> {
     let mut joints = soft_breaks(written);
     if written.contains("\\\n") || written.contains("\\\r\n") {
@@ -71,12 +71,12 @@ fn joints(written: &str) -> Vec<Range<usize>> {
     joints
 }
 
-/// The shortest piece of a token before a plain line break, and the shortest after it.
+/// Minimum lengths of a token's parts before and after a plain line break.
 const LEAST_PIECES: (usize, usize) = (8, 4);
-/// Lines that one token may be broken over.
+/// Maximum lines of one token.
 const MOST_LINES: usize = 6;
 
-/// Plain line breaks inside a token of a provider: with them it is none, or ends there, and without them it goes on.
+/// Plain line breaks inside a provider's token: with them, it is no token or ends there; without them, it continues.
 fn broken(written: &str) -> Vec<Range<usize>> {
     let mut breaks: Vec<Range<usize>> = Vec::new();
     for (at, _) in written.match_indices('\n') {
@@ -110,7 +110,7 @@ fn broken(written: &str) -> Vec<Range<usize>> {
     breaks
 }
 
-/// True where a token is found over the end of what stands before a line break, and none fills all of that.
+/// True if a token is found across a line break, and no token fills all the text before it.
 fn goes_on(joined: &str, known: usize) -> bool {
     let (before, after) = joined.split_at(known);
     let is_signature = after.starts_with('.');
@@ -119,7 +119,7 @@ fn goes_on(joined: &str, known: usize) -> bool {
     is_enough && (is_signature || !ends_at(before, known)) && ends_at(joined, joined.len())
 }
 
-/// The end of a text that is made of what tokens are made of, without the name that a value is given to.
+/// The end of a text that consists of token characters, without the name before the value.
 fn last_run(text: &str) -> &str {
     let length = text.bytes().rev().take_while(|byte| is_of_token(Some(byte))).count();
     let run = text.get(text.len() - length..).unwrap_or_default();
@@ -131,12 +131,12 @@ fn first_run(text: &str) -> &str {
     text.get(..length).unwrap_or_default()
 }
 
-/// True for what a token is made of.
+/// True for a token character.
 fn is_of_token(byte: Option<&u8>) -> bool {
     byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'+' | b'/' | b'=' | b'.' | b'-'))
 }
 
-/// Backslashes at the end of a line, between two characters of a token.
+/// Backslashes at the end of a line, between two token characters.
 fn continued(written: &str) -> Vec<Range<usize>> {
     let bytes = written.as_bytes();
     let at = written.match_indices('\\').filter_map(|(at, _)| {
@@ -152,7 +152,7 @@ fn continued(written: &str) -> Vec<Range<usize>> {
     at.collect()
 }
 
-/// `" + "` between two characters of a token, also over lines.
+/// `" + "` between two token characters, also across lines.
 fn put_together(written: &str) -> Vec<Range<usize>> {
     let bytes = written.as_bytes();
     let at = written.match_indices('+').filter_map(|(at, _)| {
@@ -169,7 +169,7 @@ fn put_together(written: &str) -> Vec<Range<usize>> {
     at.collect()
 }
 
-/// The breaks that a mail program puts into long lines: an equals sign at the end of a line of full length.
+/// The soft line breaks of a mail program: an equals sign at the end of a line of full length.
 fn soft_breaks(written: &str) -> Vec<Range<usize>> {
     const FULL: Range<usize> = 73..77;
     if !written.contains("=\n") && !written.contains("=\r\n") {
@@ -188,7 +188,7 @@ fn soft_breaks(written: &str) -> Vec<Range<usize>> {
     breaks
 }
 
-/// Zero-width and bidirectional marks, soft hyphens, joiners, variation selectors, fillers.
+/// Zero-width and directional marks, soft hyphens, joiners, variation selectors, fillers.
 fn is_unseen(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -196,7 +196,7 @@ fn is_unseen(character: char) -> bool {
         | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Forms of plain letters and digits: full-width, mathematical, circled, and the spaces that are no plain space.
+/// Other forms of letters and digits: full-width, mathematical, circled; and special spaces.
 fn is_wide(character: char) -> bool {
     matches!(character,
         '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{2460}'..='\u{24ff}' | '\u{3000}'

@@ -257,7 +257,7 @@ fn address(text: &str) -> Result<(Url, bool), VaultError> {
         return Err(wrong("is neither http nor https"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("contains a name or a password, which vaults do not use"));
+        return Err(wrong("contains a user name or a password; remove it, because vaults use a token"));
     }
     let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     let is_here = host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback());

@@ -13,7 +13,7 @@ use crate::config::Auth;
 use crate::error::{Envelope, Granted, LoggedIn, Login, LookedUp, VaultError};
 use crate::link::{Answer, Ask, Link};
 
-/// How long a token of unknown lifetime is used before it is looked up. A command usually ends before.
+/// How long a token of unknown lifetime is used before a lookup. A command usually ends before.
 const LOOK_AFTER: Duration = Duration::from_secs(1);
 
 /// A younger token that the vault knows is not replaced after a denied request, because a new one would be denied too.

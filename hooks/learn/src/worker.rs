@@ -123,7 +123,7 @@ fn finish(
             0
         }
         Err(LearnError::Store(error)) => {
-            log::line(&surroundings.home, now, &format!("learning is tried again later: {error}"));
+            log::line(&surroundings.home, now, &format!("learning failed and will be tried again: {error}"));
             // After the last attempt, the job waits for the next turn of the session. Turns never count as learned
             // before they are.
             if batch.job.attempts < MOST_ATTEMPTS {

@@ -186,7 +186,7 @@ fn budgeted(args: &Args, query: String) -> Result<RecallRequest, DomainError> {
     Ok(RecallRequest { budget, ..RecallRequest::new(query) })
 }
 
-/// As many rows as fit into the budget, and the number of all rows.
+/// The rows that fit into the budget, and the number of all rows.
 fn listed(lines: Lines, rows: &[String], what: &str) -> Result<String, DomainError> {
     let closing = |shown: usize, used: u32| format!("{shown} of {} {what}, {}\n", rows.len(), lines.cost(used));
     Ok(lines.fill("", rows, closing)?.body)

@@ -21,7 +21,7 @@ const ROWS: [(&str, &str, &str); 5] = [
     ("names", "older", "older = $1"),
 ];
 
-/// What became of a user's rows.
+/// The migrated rows of a user.
 const TAKEN: &str = "owner = $1 OR id IN (SELECT id FROM older.memories WHERE user_id = $2)";
 
 impl Db {

@@ -37,7 +37,7 @@ const LOCK: i64 = 0x7e55_e7a0_6f6c_6465;
 /// The maximum number of rows that the report lists.
 const MOST_TOLD: i64 = 20;
 
-/// What was taken over.
+/// The result of a migration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct TakenOver {
     /// Memories, deleted ones too.

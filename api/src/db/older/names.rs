@@ -8,7 +8,7 @@ use sqlx::AssertSqlSafe;
 use super::TakenOver;
 use crate::db::{Db, DbError, UserId};
 
-/// What users are called.
+/// The names of users.
 pub(super) struct Names(BTreeMap<String, UserId>);
 
 impl Names {
@@ -50,7 +50,7 @@ impl Names {
         Ok(Self(names))
     }
 
-    /// What somebody is called here.
+    /// A user's name here.
     pub(super) fn of(&self, older: &str) -> Option<&UserId> {
         self.0.get(older)
     }

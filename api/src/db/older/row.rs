@@ -45,7 +45,7 @@ pub(super) struct Older {
     links: Vec<(String, i64)>,
 }
 
-/// What becomes of a row.
+/// The result for a row.
 pub(super) enum Becomes {
     /// A memory: its first state, and its state after each further change.
     Memory {

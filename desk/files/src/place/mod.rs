@@ -18,7 +18,7 @@ pub(crate) use windows::{Place, facts_of_file, is_running};
 
 use crate::stamp::Stamp;
 
-/// What a name stands for.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     File,
@@ -56,7 +56,7 @@ pub(crate) const FILE_MODE: u32 = 0o600;
 #[cfg(unix)]
 pub(crate) const DIRECTORY_MODE: u32 = 0o700;
 
-/// Where a link leads.
+/// The target of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
     /// To a file beneath the root.

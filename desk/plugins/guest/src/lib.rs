@@ -48,7 +48,7 @@ impl Message {
     }
 }
 
-/// What a plugin answers.
+/// The reply of a plugin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply(Map<String, Value>);
 

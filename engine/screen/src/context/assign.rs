@@ -1,4 +1,4 @@
-//! Nouns with a value: `password: x`, `"api_key" => "x"`, `<token>x</token>`, `--password x`, in whatever syntax.
+//! Nouns with a value in any syntax: `password: x`, `"api_key" => "x"`, `<token>x</token>`, `--password x`.
 
 use super::judge::Shape;
 use super::nouns::{Class, Noun};
@@ -7,18 +7,18 @@ use super::{judge, letters, stand_in, value};
 
 const JUDGED: usize = 256;
 
-/// How a value is bound to its noun.
+/// How a value is assigned to its noun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bond {
-    /// By a sign: `=`, `:`, `=>`.
+    /// By a symbol: `=`, `:`, `=>`.
     Sign,
     /// By a word: `is`, `lautet`, `est`.
     Word,
-    /// It comes next.
+    /// By its position directly after the noun.
     Beside,
 }
 
-/// The credential a noun is given right behind it.
+/// The credential directly after a noun.
 pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     let (bond, at) = bond(text, noun)?;
     let is_query = matches!(letters::byte(text, noun.span.start.wrapping_sub(1)), b'?' | b'&')
@@ -45,7 +45,7 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     value::quoted(text, at.checked_sub(1)?).filter(|value| is_credential(text, noun, value, bond))
 }
 
-/// How the noun is bound to what follows, and where that begins.
+/// How the noun is assigned the following text, and where that begins.
 fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
     // `Credentials::new`
     let goes_on = letters::rest(text, noun.span.end, 3);
@@ -54,7 +54,7 @@ fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
     }
     const CLOSERS: &[u8] = b"\"'`\\])*}";
     let closed = letters::on_while(text, noun.span.end, 6, |byte| CLOSERS.contains(&byte));
-    // `password\u003dx`: the backslash begins a sign.
+    // `password\u003dx`: the backslash begins a symbol.
     let closed = closed - usize::from(closed > noun.span.end && letters::rest(text, closed - 1, 5) == "\\u003");
     let was_quoted = text.get(noun.span.end..closed).is_some_and(|closers| closers.contains(['"', '\'', '`']));
     let after = if was_quoted { letters::after_space(text, closed) } else { letters::after_blanks(text, closed) };
@@ -94,13 +94,13 @@ fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
     is_near.then_some((Bond::Beside, after))
 }
 
-/// Signs that bind a value to its noun, the longest of each first.
+/// Symbols of assignment, the longest first.
 const SIGNS: [&str; 22] = [
     "%3D", "%3d", "\\u003d", "\\u003D", "===", "!==", "==", "!=", "::=", ":=", "=>", "->", "+=", "?=", "||=", "=", ":",
     "：", "＝", "→", "⇒", "—",
 ];
 
-/// After the sign: blanks, a new line where a quote or an indented value follows it, a block's sign.
+/// The position after the symbol: spaces, a new line before a quote or an indented value, the symbol of a block.
 fn after_sign(text: &str, at: usize) -> usize {
     // `**Password:** x`, `<b>Password:</b> x`
     let rest = letters::rest(text, at, 16);
@@ -112,7 +112,7 @@ fn after_sign(text: &str, at: usize) -> usize {
         0
     };
     let blanks = letters::after_blanks(text, at + closed);
-    // Some write a value far off.
+    // Some files align values in a distant column.
     let far = letters::after_space(text, blanks);
     if value::is_quote(text, far) {
         return far;
@@ -123,33 +123,33 @@ fn after_sign(text: &str, at: usize) -> usize {
     if block > blanks && letters::byte(text, block) == b'\n' && is_indented { next } else { blanks }
 }
 
-/// After the marks of a value in bold: `**x**`.
+/// The position after the marks of a bold value: `**x**`.
 pub(super) fn after_marks(text: &str, at: usize) -> usize {
     let line = letters::rest(text, at, 200).lines().next().unwrap_or_default();
     let is_bold = ["**", "__"].iter().any(|mark| line.strip_prefix(mark).is_some_and(|inside| inside.contains(mark)));
     at + if is_bold { 2 } else { 0 }
 }
 
-/// True when the noun is the name of an element or stands in one: `<password>x</`, `<entry key="password">x</`.
+/// True if the noun is the name of an element or in one: `<password>x</`, `<entry key="password">x</`.
 fn is_element(text: &str, noun: &Noun, content: usize) -> bool {
     letters::head(text, noun.span.start, 120).rsplit('>').next().is_some_and(|head| head.contains('<'))
         && letters::rest(text, content, 300).split_once('<').is_some_and(|(_, after)| after.starts_with('/'))
 }
 
-/// After what is written around a literal: `b"x"`, `String("x"`, `Some("x"`, `new Secret("x"`, `[`.
+/// The position after the syntax around a literal: `b"x"`, `String("x"`, `Some("x"`, `new Secret("x"`, `[`.
 fn after_wrapping(text: &str, at: usize) -> usize {
     let rest = letters::rest(text, at, 48);
     let name = rest.strip_prefix("new ").unwrap_or(rest);
     let skipped = rest.len() - name.len();
     let length = name.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"_.:@$".contains(byte)).count();
-    // `password.encode("latin1")` wraps nothing.
+    // `password.encode("latin1")` does not contain a value.
     let is_method = name.get(..length).is_some_and(|name| name.contains('.'));
     let opened = !is_method && name.as_bytes().get(length) == Some(&b'(');
     let next = at + skipped + length + usize::from(opened);
     if (opened || length <= 2) && value::is_quote(text, next) { next } else { at }
 }
 
-/// Without the marks behind a value in bold.
+/// A value without the marks of bold text after it.
 pub(super) fn unmarked(text: &str, at: usize, value: Value) -> Value {
     let mark = letters::head(text, at, 2);
     let is_marked = (mark == "**" || mark == "__")
@@ -168,7 +168,7 @@ fn nested(text: &str, at: usize) -> Option<Value> {
         .then(|| value::quoted(text, letters::after_blanks(text, after + 1)))?
 }
 
-/// `password: String = "x"`: what looked like a value is a type.
+/// `password: String = "x"`: the first value is a type.
 fn after_type(text: &str, noun: &Noun, value: &Value) -> Option<Value> {
     let after = letters::after_blanks(text, value.span.end);
     let at = letters::after_blanks(text, after + 1);
@@ -176,7 +176,7 @@ fn after_type(text: &str, noun: &Noun, value: &Value) -> Option<Value> {
     is_type.then(|| value::quoted(text, at))?.filter(|value| is_credential(text, noun, value, Bond::Sign))
 }
 
-/// `key = env("X") || "x"`: what stands in for what is not set.
+/// `key = env("X") || "x"`: the default of an unset variable.
 fn fallback(text: &str, noun: &Noun, value: &Value) -> Option<Value> {
     let line = letters::rest(text, value.span.start, 120).lines().next().unwrap_or_default();
     let at = ["|| ", "?? ", " or ", ", "].iter().find_map(|or| line.find(or).map(|at| at + or.len()))?;
@@ -185,11 +185,11 @@ fn fallback(text: &str, noun: &Noun, value: &Value) -> Option<Value> {
     (judge::is_drawn(inside) && is_credential(text, noun, &value, Bond::Sign)).then_some(value)
 }
 
-/// True when a value that a noun is given is a credential.
+/// True if a noun's value is a credential.
 pub(super) fn is_credential(text: &str, noun: &Noun, value: &Value, bond: Bond) -> bool {
-    // What is longer is judged by its beginning.
+    // A longer value is judged by its beginning.
     let whole = letters::rest(text, value.span.start, value.span.len().min(JUDGED));
-    // Letters of scripts without spaces may belong to it or to the sentence: what they stand around says whether it is one.
+    // Letters of scripts without spaces may belong to the value or to the sentence. The text between them decides.
     let inside = if value.is_quoted { whole } else { whole.trim_matches(value::is_ideographic) };
     let name = text.get(noun.span.clone()).unwrap_or_default();
     let behind = letters::rest(text, value.span.end, 4);
@@ -208,7 +208,7 @@ pub(super) fn is_credential(text: &str, noun: &Noun, value: &Value, bond: Bond) 
     if is_code(inside, value.is_quoted) || is_open && !value.is_quoted {
         return false;
     }
-    // `POSTGRES_PASSWORD=sunshine`: a program reads what stands there as it stands.
+    // `POSTGRES_PASSWORD=sunshine`: a program reads the value literally.
     let is_setting = bond == Bond::Sign && is_setting(text, noun, value);
     match noun.class {
         Class::Password
@@ -227,7 +227,7 @@ pub(super) fn is_credential(text: &str, noun: &Noun, value: &Value, bond: Bond) 
     }
 }
 
-/// True of what a program reads as something else than a literal.
+/// True for code that is not a literal.
 fn is_code(inside: &str, is_quoted: bool) -> bool {
     if is_quoted {
         return inside.starts_with('/') && inside.matches('/').count() > 1 && judge::words_in_hundred(inside) > 50
@@ -245,7 +245,7 @@ fn is_code(inside: &str, is_quoted: bool) -> bool {
         || inside.ends_with('(')
 }
 
-/// True of a value somebody would take for a password, the stricter the looser it is bound.
+/// True for a likely password. The weaker the assignment, the stricter the test.
 pub(super) fn is_password(inside: &str, is_quoted: bool, bond: Bond) -> bool {
     let shape = Shape::of(inside);
     let in_words = judge::words_in_hundred(inside);
@@ -255,7 +255,7 @@ pub(super) fn is_password(inside: &str, is_quoted: bool, bond: Bond) -> bool {
     if shape.letters() + shape.foreign == 0 && (shape.digits == 0 || shape.symbols == 0) {
         return false;
     }
-    // `100%` and `testing?` are no passwords, whatever stands before them.
+    // `100%` and `testing?` are never passwords.
     let asked = inside.trim_end_matches(['?', '!', '%', '@', ')', ';']);
     let is_word = asked.len() < inside.len() && asked.bytes().all(|byte| byte.is_ascii_alphabetic()) && in_words >= 60;
     if bond != Bond::Sign && (is_word || shape.letters() + shape.foreign < 2) {
@@ -264,7 +264,7 @@ pub(super) fn is_password(inside: &str, is_quoted: bool, bond: Bond) -> bool {
     let is_mixed = shape.symbols > 0 && (shape.length >= 6 || shape.digits > 0)
         || shape.digits > 0 && shape.letters() + shape.foreign > 0 && shape.length >= 5;
     if is_mixed {
-        // What stands in quotes behind `is` is meant as it stands.
+        // A quoted text after `is` is meant literally.
         let is_meant = is_quoted && bond == Bond::Word && shape.joints == 0 && !is_of_nouns(inside);
         return (is_meant || !is_name_of_words(inside, shape, in_words)) && (bond != Bond::Beside || shape.length >= 6);
     }
@@ -276,7 +276,7 @@ pub(super) fn is_password(inside: &str, is_quoted: bool, bond: Bond) -> bool {
         return false;
     }
     match bond {
-        // A word that stands alone and in quotes behind `is` is plainly a value.
+        // A single quoted word after `is` is a value.
         Bond::Word if is_quoted => shape.joints == 0 && shape.length >= 5,
         Bond::Word | Bond::Sign => {
             in_words < 45 && shape.length >= 5 && (shape.length >= 8 || letters::cost(inside) >= 50)
@@ -285,7 +285,7 @@ pub(super) fn is_password(inside: &str, is_quoted: bool, bond: Bond) -> bool {
     }
 }
 
-/// Names made of words and a number or two: `password2`, `user_password_1`, `OAuth2Client`.
+/// Names of words and one or two numbers: `password2`, `user_password_1`, `OAuth2Client`.
 fn is_name_of_words(inside: &str, shape: Shape, in_words: usize) -> bool {
     if shape.symbols > 0 || shape.digits > 3 && shape.digits * 3 > shape.letters() {
         return false;
@@ -297,22 +297,22 @@ fn is_name_of_words(inside: &str, shape: Shape, in_words: usize) -> bool {
     }
     let runs: Vec<&str> = letters::runs(inside).map(|(_, run)| run).collect();
     let is_of_nouns = is_of_nouns(inside);
-    // `dragonhunter-6196`: words and a number of one's own.
+    // `dragonhunter-6196`: words and a number chosen by a person.
     let last = inside.rsplit(['-', '_', '.', '/']).next().unwrap_or_default();
     let is_own = shape.joints == 1
         && shape.digits > 2
         && runs.len() <= 2
         && !is_of_nouns
         && last.bytes().all(|byte| byte.is_ascii_digit());
-    // `harbour-tulip-92`: no program names a thing so that stands behind `password`.
+    // `harbour-tulip-92`: no program uses such a name after `password`.
     let is_hyphened = inside.split('-').count() <= 4
         && inside.matches('-').count() == shape.joints
         && shape.joints > 0
         && ends_in_number(last);
-    // `K3strel-9-Otter`: digits for letters, and a number.
+    // `K3strel-9-Otter`: digits instead of letters, and a number.
     let is_hyphened =
         is_hyphened || shape.joints > 0 && shape.joints == inside.matches('-').count() && shape.upper > 0 && groups > 1;
-    // `ticket-4411` says where to look.
+    // `ticket-4411` is a reference.
     let is_reference = runs.first().is_some_and(|run| {
         ["ticket", "issue", "case", "item", "step", "page", "row", "ref", "task", "card"].contains(run)
     });
@@ -321,7 +321,7 @@ fn is_name_of_words(inside: &str, shape: Shape, in_words: usize) -> bool {
     in_words >= 60 && !is_own && (is_joined || is_of_nouns && shape.digits <= 2)
 }
 
-/// True of a part that is a number of at most four digits, or a word with one of at most three behind it: `92`, `Plume77`.
+/// True for a number of at most four digits, or a word followed by one of at most three: `92`, `Plume77`.
 fn ends_in_number(part: &str) -> bool {
     let word = part.trim_end_matches(|last: char| last.is_ascii_digit());
     let digits = part.len() - word.len();
@@ -330,7 +330,7 @@ fn ends_in_number(part: &str) -> bool {
     word.is_empty() && (1..=4).contains(&digits) || is_word && (1..=3).contains(&digits)
 }
 
-/// True of a value that names what holds credentials: `user_password_1`.
+/// True for the name of a credential: `user_password_1`.
 fn is_of_nouns(inside: &str) -> bool {
     letters::runs(inside).any(|(_, run)| {
         let run = run.to_ascii_lowercase();
@@ -338,13 +338,13 @@ fn is_of_nouns(inside: &str) -> bool {
     })
 }
 
-/// True of what a machine drew, long enough for how it is bound.
+/// True for a random value that is long enough for its kind of assignment.
 fn is_token(inside: &str, bond: Bond) -> bool {
     let least = if bond == Bond::Beside { 16 } else { 8 };
     if inside.len() < least || judge::is_uuid(inside) && bond != Bond::Sign {
         return false;
     }
-    // A long word behind `is` is a word.
+    // A long word after `is` is an ordinary word.
     if bond != Bond::Sign && !inside.bytes().any(|byte| byte.is_ascii_digit()) {
         return false;
     }
@@ -352,14 +352,14 @@ fn is_token(inside: &str, bond: Bond) -> bool {
     is_plain && judge::is_drawn(inside)
 }
 
-/// True of a secret somebody made up: signs among letters, and a number or no words.
+/// True for a password with symbols among letters, and a number or no words.
 fn is_strong(inside: &str) -> bool {
     let shape = Shape::of(inside);
     let is_signed = shape.spaces == 0 && shape.length >= 8 && shape.symbols > 0 && shape.letters() > 3;
     is_signed && (shape.digits > 1 || judge::words_in_hundred(inside) < 50)
 }
 
-/// True of `NAME=value` or `NAME="value"` with nothing between, the name in capitals, or one of a file of properties.
+/// True for `NAME=value` or `NAME="value"` without spaces, with a name in capitals or of a properties file.
 fn is_setting(text: &str, noun: &Noun, value: &Value) -> bool {
     let name = text.get(noun.span.clone()).unwrap_or_default();
     let is_capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
@@ -369,7 +369,7 @@ fn is_setting(text: &str, noun: &Noun, value: &Value) -> bool {
     is_near && is_named && letters::byte(text, noun.span.end) == b'='
 }
 
-/// True where the line before gives the name that the password goes with: `User: bob`.
+/// True if the previous line names the user of the password: `User: bob`.
 fn is_paired(text: &str, noun: &Noun, inside: &str) -> bool {
     let mut lines = letters::head(text, noun.span.start, 120).rsplit('\n');
     let is_first = lines.next().is_some_and(|lead| lead.trim_matches([' ', '-', '*', '\t']).is_empty());
@@ -382,14 +382,14 @@ fn is_paired(text: &str, noun: &Noun, inside: &str) -> bool {
     })
 }
 
-/// True of a setting that a program signs with: what stands there is used as it stands.
+/// True for a setting with a signing key, which is used literally.
 fn is_signing(text: &str, noun: &Noun) -> bool {
     let name = text.get(noun.span.clone()).unwrap_or_default();
     let is_set = letters::byte(text, noun.span.end) == b'=';
     is_set && ["JWT_", "SESSION_", "COOKIE_", "SIGNING_", "HMAC_"].iter().any(|owner| name.contains(owner))
 }
 
-/// True of words with hyphens between: `my-super-secret-key`.
+/// True for words joined by hyphens: `my-super-secret-key`.
 fn is_phrase(inside: &str) -> bool {
     const TELLING: [&str; 12] =
         ["see", "generated", "from", "ask", "set", "use", "stored", "managed", "read", "vault", "secrets", "rotated"];
@@ -400,7 +400,7 @@ fn is_phrase(inside: &str) -> bool {
         && inside.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
 
-/// True of a word that names no credential itself.
+/// True for a word that is not itself a name of a credential.
 fn is_long_word(inside: &str) -> bool {
     inside.len() >= 8
         && inside.bytes().all(|byte| byte.is_ascii_lowercase())
@@ -409,7 +409,7 @@ fn is_long_word(inside: &str) -> bool {
         && !["pass", "secret", "token", "key", "auth"].iter().any(|noun| inside.contains(noun))
 }
 
-/// True of words in quotes of which one is none: `open-qvceya`.
+/// True for a quoted text of words and one non-word: `open-qvceya`.
 fn is_made_up(inside: &str) -> bool {
     let shape = Shape::of(inside);
     shape.length >= 8

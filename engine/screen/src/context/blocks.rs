@@ -1,6 +1,6 @@
-//! Private keys in blocks: PEM, OpenPGP, PuTTY; whole, cut off, indented, on one line with `\n` in it.
+//! Private keys in blocks: PEM, OpenPGP, PuTTY; complete, truncated, indented, or on one line with `\n`.
 //!
-//! Lines that hold a credential by their make: `.pgpass`, password files, hashes of passwords.
+//! Also lines in formats with credentials: `.pgpass`, password files, password hashes.
 
 use std::ops::Range;
 
@@ -10,10 +10,10 @@ const BEGIN: &str = "-----";
 const LONGEST: usize = 64 * 1024;
 const MOST_PUBLIC: usize = 4096;
 const LONGEST_JSON: usize = 2048;
-/// The shortest longest run of letters and digits that is no word.
+/// Minimum length of a run of letters and digits that is not a word.
 const FEWEST: usize = 24;
 
-/// The block of a private key whose `-----BEGIN` begins here.
+/// The private key block whose `-----BEGIN` begins here.
 pub(super) fn pem(text: &str, start: usize) -> Option<Range<usize>> {
     let line = letters::rest(text, start, 80);
     let label = line.get(BEGIN.len()..)?;
@@ -58,7 +58,7 @@ pub(super) fn pem(text: &str, start: usize) -> Option<Range<usize>> {
     (longest >= FEWEST).then_some(start..body + last)
 }
 
-/// True at the beginning of a line that is a sentence rather than a part of a block.
+/// True at the beginning of a line that is a sentence and not a part of a block.
 fn is_prose(rest: &str, at: usize) -> bool {
     if at == 0 || rest.as_bytes().get(at - 1) != Some(&b'\n') {
         return false;
@@ -78,8 +78,8 @@ fn is_prose(rest: &str, at: usize) -> bool {
     !line.starts_with('-') && !is_header && line.split(' ').filter(|word| !word.is_empty()).count() > 2
 }
 
-/// A block in base64 whose first letters stand here: `LS0tLS1CRUdJTi`, of which every block makes the same; or what a
-/// registry of containers is logged in with.
+/// A block in base64 whose first letters are here: `LS0tLS1CRUdJTi`, which is equal for every block; or the login of a
+/// container registry.
 pub(super) fn encoded(text: &str, start: usize) -> Option<Range<usize>> {
     let end = letters::on_while(text, start, LONGEST, |byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
     let head = headers::decoded(letters::rest(text, start, (end - start).min(64) / 4 * 4))?;
@@ -88,7 +88,7 @@ pub(super) fn encoded(text: &str, start: usize) -> Option<Range<usize>> {
     (end - start > 2 * FEWEST && is_one).then_some(start..end)
 }
 
-/// The secret part of a key in JSON whose kind of key stands here: the value of `d`, or of `k`.
+/// The secret part of a JSON key whose type is here: the value of `d`, or of `k`.
 pub(super) fn json_key(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
     let from = letters::floor(text, start.saturating_sub(LONGEST_JSON));
     let around = text.get(from..letters::floor(text, end + LONGEST_JSON))?;
@@ -120,7 +120,7 @@ pub(super) fn putty(text: &str, start: usize) -> Option<Range<usize>> {
     Some(start..start + block.len())
 }
 
-/// The body of a private key without the lines around it, which holds what stands here.
+/// The body of a private key without its header and footer, around a position.
 pub(super) fn body(text: &str, mark: usize) -> Option<Range<usize>> {
     /// The length of a key comes before its version.
     const LENGTH: usize = 6;
@@ -133,7 +133,7 @@ pub(super) fn body(text: &str, mark: usize) -> Option<Range<usize>> {
         return None;
     }
     let mut end = letters::on_while(text, start, LONGEST, is_part);
-    // Further lines are of the body while they have nothing else.
+    // Further lines belong to the body if they contain nothing else.
     for line in letters::rest(text, end, LONGEST).split_inclusive('\n').skip(1) {
         let content = line.trim();
         let is_body = !content.is_empty() && content.bytes().all(is_part);
@@ -146,10 +146,10 @@ pub(super) fn body(text: &str, mark: usize) -> Option<Range<usize>> {
     (end - start >= SHORTEST_BODY).then_some(start..end)
 }
 
-/// As long as the body of a key of Ed25519.
+/// The length of the body of an Ed25519 key.
 const SHORTEST_BODY: usize = 60;
 
-/// The password of a line of `.pgpass` whose port stands here: `host:port:database:user:password`.
+/// The password in a line of `.pgpass` whose port is here: `host:port:database:user:password`.
 pub(super) fn pgpass(text: &str, port: usize) -> Option<Range<usize>> {
     let is_field = |byte: u8| byte.is_ascii_alphanumeric() || b"._-*".contains(&byte);
     let host = letters::back_while(text, port, 128, is_field);
@@ -174,7 +174,7 @@ pub(super) fn pgpass(text: &str, port: usize) -> Option<Range<usize>> {
     (password.len() >= 4 && !stand_in::is_stand_in(password)).then_some(at..at + length)
 }
 
-/// The hash of a password whose first `$` stands here: `$6$salt$hash`, `$2b$10$…`, `$argon2id$…`.
+/// The password hash whose first `$` is here: `$6$salt$hash`, `$2b$10$…`, `$argon2id$…`.
 pub(super) fn hash(text: &str, start: usize) -> Option<Range<usize>> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"./$,=+-_".contains(&byte);
     let end = letters::on_while(text, start, 512, is_part);
@@ -186,7 +186,7 @@ pub(super) fn hash(text: &str, start: usize) -> Option<Range<usize>> {
     is_hash.then(|| start..start + whole.len())
 }
 
-/// The hash of a password whose scheme stands here: `{SSHA}…`, `pbkdf2_sha256$…`, `scrypt:32768:…`.
+/// The password hash whose scheme is here: `{SSHA}…`, `pbkdf2_sha256$…`, `scrypt:32768:…`.
 pub(super) fn named_hash(text: &str, start: usize) -> Option<Range<usize>> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"./$=+-_:{}".contains(&byte);
     let end = letters::on_while(text, start, 512, is_part);

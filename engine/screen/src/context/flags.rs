@@ -6,7 +6,7 @@ use super::{assign, judge, letters, logins, stand_in, value};
 
 const FURTHEST: usize = 300;
 
-/// The password behind a `-u` or `--user` that ends here: `bob:x`.
+/// The password after a `-u` or `--user` that ends here: `bob:x`.
 pub(super) fn of_user(text: &str, end: usize) -> Option<Value> {
     let at = letters::on_while(text, end, 2, |byte| byte == b' ' || byte == b'=');
     let given = if value::is_quote(text, at) { value::quoted(text, at)? } else { value::bare(text, at, false)? };
@@ -22,7 +22,7 @@ pub(super) fn of_user(text: &str, end: usize) -> Option<Value> {
     is_one.then_some(Value { span: start..given.span.end, is_quoted: given.is_quoted })
 }
 
-/// The command of a `-p` that ends here, if it is one that takes a password so.
+/// The command of a `-p` that ends here, if its `-p` is a password.
 pub(super) fn command_of(text: &str, end: usize) -> Option<&'static str> {
     const COMMANDS: &str = "psexec sshpass mysql mariadb mysqldump mongo smbclient docker podman helm az expect 7z";
     const IN_CAPITALS: &str = "sqlcmd unzip zip";
@@ -33,7 +33,7 @@ pub(super) fn command_of(text: &str, end: usize) -> Option<&'static str> {
     commands.split(' ').find(is_one).or_else(|| line.contains("psexec").then_some("psexec"))
 }
 
-/// The password behind a `-p` that ends here, of a command that takes one so.
+/// The password after a `-p` of such a command.
 pub(super) fn of_password(text: &str, end: usize, command: &str) -> Option<Value> {
     let is_joined = command.starts_with("mysql") || ["mariadb", "sshpass", "7z"].contains(&command);
     let after = letters::after_blanks(text, end);
@@ -43,13 +43,14 @@ pub(super) fn of_password(text: &str, end: usize, command: &str) -> Option<Value
     let given =
         if value::is_quote(text, after) { value::quoted(text, after)? } else { value::bare(text, after, false)? };
     let inside = text.get(given.span.clone())?;
-    // `mysql -px`: whatever is joined is the password; words alone may be a port or a name nevertheless.
+    // `mysql -px`: a directly attached text is the password, unless it only consists of words, which may be a port or a
+    // name.
     let is_mixed = inside.len() >= 6 && !inside.bytes().all(|byte| byte.is_ascii_lowercase());
     let is_known = after > end || is_mixed && command.starts_with("mysql");
     (!inside.starts_with('-') && is_password(inside, is_known)).then_some(given)
 }
 
-/// The password of a command that takes one in its own way, whose name stands here.
+/// The password of a command with its own syntax, whose name is here.
 pub(super) fn of_command(text: &str, start: usize, end: usize) -> Option<Value> {
     let name = text.get(start..end)?.to_ascii_lowercase();
     let line = letters::rest(text, end, FURTHEST).lines().next().unwrap_or_default();
@@ -88,7 +89,7 @@ pub(super) fn of_command(text: &str, start: usize, end: usize) -> Option<Value> 
     }
 }
 
-/// True of a password; of any that is no stand-in where the command is known to take one.
+/// True for a password. For a command that takes passwords, any text that is not a placeholder.
 fn is_password(inside: &str, is_known: bool) -> bool {
     const EXAMPLES: [&str; 6] = ["token", "pass", "password", "api_token", "apitoken", "x-oauth-basic"];
     let is_number = inside.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,16 +1,16 @@
-//! Headers of HTTP and what comes with them: `Authorization: Basic x`, `Bearer x`, `Cookie: sid=x`.
+//! HTTP headers: `Authorization: Basic x`, `Bearer x`, `Cookie: sid=x`.
 
 use super::value::Value;
 use super::{judge, letters, stand_in, value};
 
-/// What a header gives.
+/// The credential of a header.
 pub(super) enum Given {
     Basic(Value),
     Bearer(Value),
     Other(Value),
 }
 
-/// The credential behind `Basic` or `Bearer` that ends here.
+/// The credential after the `Basic` or `Bearer` that ends here.
 pub(super) fn scheme(text: &str, start: usize, end: usize) -> Option<Value> {
     let is_whole = start == 0 || !letters::byte(text, start - 1).is_ascii_alphanumeric();
     let at = letters::on_while(text, end, 4, |byte| b" :=\"".contains(&byte));
@@ -33,7 +33,7 @@ pub(super) fn scheme(text: &str, start: usize, end: usize) -> Option<Value> {
     is_one.then_some(given)
 }
 
-/// What `Authorization:` gives, whatever its scheme is called.
+/// The credential of `Authorization:` with any scheme.
 pub(super) fn authorization(text: &str, end: usize) -> Option<Given> {
     let at = letters::on_while(text, end, 8, |byte| b"\"'\\: =,[(".contains(&byte));
     if at == end {
@@ -59,7 +59,7 @@ pub(super) fn authorization(text: &str, end: usize) -> Option<Given> {
     behind.filter(|value| is_token(value)).or_else(|| Some(first).filter(is_token)).map(Given::Other)
 }
 
-/// Sessions of the cookies of a header, whose name ends here.
+/// Session cookies of a header whose name ends here.
 pub(super) fn cookies(text: &str, end: usize) -> Vec<Value> {
     const NAMES: [&str; 9] = ["sess", "sid", "token", "auth", "jwt", "login", "remember", "ident", "xoxd"];
     let at = letters::on_while(text, end, 4, |byte| b"\"': ".contains(&byte));
@@ -83,7 +83,7 @@ pub(super) fn cookies(text: &str, end: usize) -> Vec<Value> {
     found
 }
 
-/// True when base64 holds a name and a password with a colon between.
+/// True if base64 contains a name and a password with a colon between.
 pub(super) fn is_pair(encoded: &str) -> bool {
     if encoded.len() < 8 || encoded.len() > 4096 {
         return false;
@@ -93,7 +93,7 @@ pub(super) fn is_pair(encoded: &str) -> bool {
     is_readable && decoded.iter().position(|byte| *byte == b':').is_some_and(|at| at > 0 && decoded.len() > at + 3)
 }
 
-/// The bytes that base64 stands for, either alphabet, padded or not.
+/// The decoded bytes of base64 in either alphabet, padded or not.
 pub(super) fn decoded(encoded: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(encoded.len() * 3 / 4);
     let (mut bits, mut held) = (0_u32, 0_u32);

@@ -1,15 +1,15 @@
-//! What a value looks like: its shape, and whether a program, a vocabulary or chance made it.
+//! The shape of a value, and whether it comes from a program, a vocabulary or a random generator.
 
 use super::letters;
 
-/// How many of what kind of characters a value has.
+/// The number of characters of each kind in a value.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Shape {
     pub(super) length: usize,
     pub(super) lower: usize,
     pub(super) upper: usize,
     pub(super) digits: usize,
-    /// All others in ASCII but `_`, `-`, `.` and `/`, which join the words of names.
+    /// All other ASCII characters except `_`, `-`, `.` and `/`, which join the words of names.
     pub(super) symbols: usize,
     pub(super) joints: usize,
     pub(super) spaces: usize,
@@ -40,13 +40,13 @@ impl Shape {
     }
 }
 
-/// Of the letters and digits of a value, how many in a hundred belong to what could be words.
+/// The percentage of letters and digits that belong to possible words.
 pub(super) fn words_in_hundred(value: &str) -> usize {
     let counted = value.bytes().filter(u8::is_ascii_alphanumeric).count();
     if counted == 0 {
         return 0;
     }
-    // Letters of both cases in pieces are no words: `uUgSisJuedEW`.
+    // Short pieces of letters in both cases are not words: `uUgSisJuedEW`.
     let (pieces, letters) =
         letters::runs(value).fold((0, 0), |(pieces, letters), (_, run)| (pieces + 1, letters + run.len()));
     let is_of_both =
@@ -59,13 +59,13 @@ pub(super) fn words_in_hundred(value: &str) -> usize {
     in_words * 100 / counted
 }
 
-/// A name of a program: a letter, then letters, digits and joints.
+/// An identifier: a letter, then letters, digits and separators.
 pub(super) fn is_name(value: &str) -> bool {
     value.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// True of what a program computes: calls, members, paths, comparisons.
+/// True for an expression of a program: calls, members, paths, comparisons.
 pub(super) fn is_expression(value: &str) -> bool {
     const OPENINGS: &str = "process.env os.environ os.getenv getenv env. ENV self. this. config. settings. args. options. request. \
          req. params. data.";
@@ -100,7 +100,7 @@ pub(super) fn is_expression(value: &str) -> bool {
         || value.contains('.') && is_path_of_names(value) && words_in_hundred(value) >= 60
 }
 
-/// `listener=myListener`, `access_token=`: a name of words, an equals sign, and what it is given.
+/// `listener=myListener`, `access_token=`: a name, an equals sign, and an argument.
 pub(super) fn is_argument(value: &str) -> bool {
     value.split_once('=').is_some_and(|(name, _)| name.len() > 2 && is_name(name) && words_in_hundred(name) >= 60)
 }
@@ -115,7 +115,7 @@ pub(super) fn is_constant(value: &str) -> bool {
     parts.len() > 2 && parts.iter().all(is_word)
 }
 
-/// `0x80090033_u32`, `-2146861007i32`: numbers of programs, none as long as a key.
+/// `0x80090033_u32`, `-2146861007i32`: numbers of programs, shorter than keys.
 fn is_number(value: &str) -> bool {
     let digits = value.trim_start_matches(['-', '+']);
     let digits = digits.strip_prefix("0x").unwrap_or(digits).trim_end_matches("size");
@@ -126,7 +126,7 @@ fn is_number(value: &str) -> bool {
     value.len() <= 24 && !body.is_empty() && (is_hexadecimal || is_decimal)
 }
 
-/// What may stand behind the last closing bracket of a call; all of it where there is none.
+/// The text after the last closing bracket of a call; all of it if there is none.
 fn ends_call(behind: &str) -> bool {
     behind.is_empty() || behind.starts_with(['.', ';', ',', '?', ':']) || behind.contains('(')
 }
@@ -136,7 +136,7 @@ fn is_path_of_names(value: &str) -> bool {
     !value.is_empty() && value.split('.').all(|part| is_name(part.trim_start_matches('$')))
 }
 
-/// Names of algorithms, formats, and units, that look like words with digits.
+/// Names of algorithms, formats and units that look like words with digits.
 pub(super) fn is_technical(value: &str) -> bool {
     const TERMS: &str = "sha1 sha256 sha384 sha512 sha3 md5 argon2 argon2id argon2i bcrypt scrypt pbkdf2 base64 base64url base32 \
          base58 utf8 utf-8 oauth2 oauth1 http2 ed25519 curve25519 x25519 aes128 aes256 aes rsa2048 rsa4096 x509 \
@@ -150,7 +150,7 @@ pub(super) fn is_technical(value: &str) -> bool {
     let rest = lower.trim_start_matches(['v', '#', '~', '<', '>', '=']);
     let measure = rest.trim_start_matches(|digit: char| digit.is_ascii_digit() || ".:-+,x/".contains(digit));
     let digits = rest.len() - measure.len();
-    // A name with a version behind it: `jackson-0.11.2`.
+    // A name with a version: `jackson-0.11.2`.
     let version = lower.rsplit(['-', '_', ':', '@', '/']).next().unwrap_or_default();
     let is_version = version.split('.').count() >= 3 && version.split('.').all(|part| part.parse::<u16>().is_ok());
     if is_version && version.len() < lower.len() {
@@ -162,7 +162,7 @@ pub(super) fn is_technical(value: &str) -> bool {
                 || digits <= 5 && measure.len() <= 5 && measure.bytes().all(|byte| byte.is_ascii_lowercase()))
 }
 
-/// `write.rs:161-171`: a file, and lines of it.
+/// `write.rs:161-171`: lines of a file.
 fn is_place_in_file(lower: &str) -> bool {
     let (file, lines) = lower.split_once(':').unwrap_or((lower, ""));
     let is_file = file.rsplit_once('.').is_some_and(|(name, ending)| {
@@ -173,7 +173,7 @@ fn is_place_in_file(lower: &str) -> bool {
     is_file && lines.bytes().all(|byte| byte.is_ascii_digit() || b"-,:l".contains(&byte))
 }
 
-/// True of a value that only a machine would draw, or a manager of passwords: no words, no name, no order.
+/// True for a random value, from a machine or a password manager: no words, no name, no sequence.
 pub(super) fn is_drawn(value: &str) -> bool {
     let shape = Shape::of(value);
     if shape.spaces > 0 || shape.foreign > 0 {
@@ -189,7 +189,7 @@ pub(super) fn is_drawn(value: &str) -> bool {
     }
 }
 
-/// True of eight, four, four, four and twelve hexadecimal digits.
+/// True for eight, four, four, four and twelve hexadecimal digits.
 pub(super) fn is_uuid(value: &str) -> bool {
     value.len() == 36
         && value.bytes().enumerate().all(|(at, byte)| match at {

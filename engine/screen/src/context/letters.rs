@@ -1,10 +1,10 @@
-//! Whether letters look like a word of some language, or like what a machine drew.
+//! Whether letters look like a word of some language, or random.
 //!
-//! Small steps over the bytes of a text.
+//! Also small steps over the bytes of a text.
 
-/// What it costs, in bits and at most nine, that one letter follows another: a row for each first letter, `a` to `z`,
-/// and for the edge of a word last; columns alike. Counted over the distinct words of this project's own documents,
-/// sources and fixtures, each weighed by one and the logarithm of how often it stands there.
+/// The cost in bits, at most nine, of one letter after another: one row per first letter, `a` to `z`, with the edge of
+/// a word last; columns likewise. It is counted over the distinct words of this project's documents, sources and
+/// fixtures, each weighted by one plus the logarithm of its frequency.
 const COSTS: [&[u8; 27]; 27] = [
     b"954486594963539593436778595",
     b"366626994793793994574999693",
@@ -36,7 +36,7 @@ const COSTS: [&[u8; 27]; 27] = [
 ];
 const EDGE: usize = 26;
 
-/// The mean cost of a run of letters in tenths of a bit, its edges included.
+/// The mean cost of a run of letters in tenths of a bit, including its edges.
 pub(super) fn cost(run: &str) -> usize {
     let mut before = EDGE;
     let (mut sum, mut pairs) = (0, 0);
@@ -49,7 +49,7 @@ pub(super) fn cost(run: &str) -> usize {
     sum * 10 / pairs
 }
 
-/// True of letters that could be a word: what is shorter than three is neither.
+/// True for letters that may be a word. Fewer than three letters are neither word-like nor random.
 pub(super) fn is_wordlike(run: &str) -> bool {
     let dearest = match run.len() {
         0..3 => return false,
@@ -60,7 +60,7 @@ pub(super) fn is_wordlike(run: &str) -> bool {
     cost(run) <= dearest
 }
 
-/// The runs of letters of a text, camel case taken apart, with where each begins.
+/// The runs of letters of a text, with camel case split, and their positions.
 pub(super) fn runs(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -84,46 +84,46 @@ pub(super) fn runs(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The byte at a place; nought beyond the end.
+/// The byte at a position; zero beyond the end.
 pub(super) fn byte(text: &str, at: usize) -> u8 {
     text.as_bytes().get(at).copied().unwrap_or_default()
 }
 
-/// Where a run of bytes begins that ends at a place, at most so far back; a boundary of characters.
+/// The start of a run of bytes that ends at a position, limited in length, on a character boundary.
 pub(super) fn back_while(text: &str, end: usize, most: usize, holds: impl Fn(u8) -> bool) -> usize {
     let bytes = text.as_bytes().get(end.saturating_sub(most)..end).unwrap_or_default();
     let start = end - bytes.iter().rev().take_while(|byte| holds(**byte)).count();
     ceiling(text, start)
 }
 
-/// Where a run of bytes ends that begins at a place, at most so far on; a boundary of characters.
+/// The end of a run of bytes that begins at a position, limited in length, on a character boundary.
 pub(super) fn on_while(text: &str, start: usize, most: usize, holds: impl Fn(u8) -> bool) -> usize {
     let bytes = text.as_bytes().get(start..).unwrap_or_default();
     let end = start + bytes.iter().take(most).take_while(|byte| holds(**byte)).count();
     floor(text, end)
 }
 
-/// After spaces and tabs.
+/// The position after spaces and tabs.
 pub(super) fn after_blanks(text: &str, at: usize) -> usize {
     on_while(text, at, 64, |byte| byte == b' ' || byte == b'\t')
 }
 
-/// After blanks of all kinds.
+/// The position after white space.
 pub(super) fn after_space(text: &str, at: usize) -> usize {
     on_while(text, at, 128, |byte| byte.is_ascii_whitespace() || byte == 0x0b)
 }
 
-/// The text from a place on, so many bytes at most.
+/// The text from a position, limited to a number of bytes.
 pub(super) fn rest(text: &str, at: usize, most: usize) -> &str {
     text.get(at..floor(text, at.saturating_add(most))).unwrap_or_default()
 }
 
-/// The text up to a place, so many bytes at most.
+/// The text up to a position, limited to a number of bytes.
 pub(super) fn head(text: &str, end: usize, most: usize) -> &str {
     text.get(ceiling(text, end.saturating_sub(most))..end).unwrap_or_default()
 }
 
-/// The boundary of characters at or before a place.
+/// The character boundary at or before a position.
 pub(super) fn floor(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
@@ -132,7 +132,7 @@ pub(super) fn floor(text: &str, at: usize) -> usize {
     at
 }
 
-/// The boundary of characters at or after a place.
+/// The character boundary at or after a position.
 pub(super) fn ceiling(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
@@ -141,12 +141,12 @@ pub(super) fn ceiling(text: &str, at: usize) -> usize {
     at
 }
 
-/// True when a text begins with another, whatever the case of its letters.
+/// True if a text begins with another, without regard to case.
 pub(super) fn begins(text: &str, opening: &str) -> bool {
     text.as_bytes().get(..opening.len()).is_some_and(|head| head.eq_ignore_ascii_case(opening.as_bytes()))
 }
 
-/// True when a word is one of those that are written with a space between.
+/// True if a word is one of a space-separated list.
 pub(super) fn is_among(words: &str, word: &str) -> bool {
     words.split(' ').any(|known| known == word)
 }

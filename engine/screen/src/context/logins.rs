@@ -6,13 +6,13 @@ use super::value::Value;
 use super::{assign, judge, letters, stand_in, value};
 
 const FURTHEST: usize = 160;
-/// Words between a noun and the name, each with the space behind it.
+/// Words between a noun and the name, each with a following space.
 const BEFORE_NAME: [&str; 10] = ["is ", "with ", "using ", "as ", "mit ", "are ", "avec ", "con ", "[", "user "];
 /// Words between the name and the password.
 const BETWEEN: [&str; 10] =
     [" and ", " with ", " using ", " password ", " pw ", " und ", " mit ", " et ", " y ", " e "];
 
-/// The password that stands behind a name behind a noun.
+/// The password after a name after a noun.
 pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     if letters::rest(text, noun.span.end, 2) == "::" {
         return None;
@@ -25,7 +25,7 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
             offset += filler.len();
         }
     }
-    // `auth` and `account` are words of every text: only a sign makes what follows a login.
+    // `auth` and `account` are ordinary words. Only a symbol makes the following text a login.
     let noun_text = text.get(noun.span.clone()).unwrap_or_default().to_ascii_lowercase();
     let is_common = noun_text.ends_with("auth") || noun_text.ends_with("account");
     let lead = line.get(..offset)?;
@@ -44,7 +44,7 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     }
     let gap = after.bytes().take_while(|byte| b" \"'`,/:|".contains(byte)).count();
     let between = after.get(..gap)?;
-    // An address of mail is a name, whatever stands behind it.
+    // A mail address is a name, whatever follows.
     if between == " " && tail.get(..name)?.contains('@') {
         return password(text, start + 1);
     }
@@ -55,7 +55,7 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     password(text, start + quote.map_or(gap, |(place, _)| place))
 }
 
-/// The password that begins here: nothing but its look says that it is one.
+/// The password that begins here, recognised only by its look.
 pub(super) fn password(text: &str, at: usize) -> Option<Value> {
     let value = if value::is_quote(text, at) { value::quoted(text, at)? } else { value::bare(text, at, false)? };
     let inside = text.get(value.span.clone())?;

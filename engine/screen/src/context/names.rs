@@ -1,9 +1,9 @@
-//! Names that go with a password and are drawn themselves: the first half of a pair of keys.
+//! Random names that belong to a password: the first half of a key pair.
 //!
-//! `app`, `bob` and `svc-reports` are words and stay: who reads the text wants to know them. What nobody would choose as a
-//! name was given out with the password, and is of use to nobody but who has both.
+//! `app`, `bob` and `svc-reports` are words and stay, because they are useful to readers. A random name was issued with
+//! the password and is useless without it.
 //!
-//! Tables of Markdown with a column of passwords.
+//! Also Markdown tables with a column of passwords.
 
 use super::assign::Bond;
 use super::nouns::{Class, Noun};
@@ -12,7 +12,7 @@ use super::{assign, judge, letters, stand_in, value};
 
 const FURTHEST: usize = 250;
 
-/// The drawn name that stands before a password or its noun, in a syntax that a program reads.
+/// The random name before a password or its noun, in the syntax of programs.
 pub(super) fn drawn_before(text: &str, noun: usize) -> Option<Value> {
     const NOUNS: [&str; 4] = ["user", "uid", "-u ", "login"];
     let head = letters::head(text, noun, FURTHEST);
@@ -36,7 +36,7 @@ pub(super) fn drawn_before(text: &str, noun: usize) -> Option<Value> {
     (value.span.end <= noun && is_drawn(inside)).then_some(value)
 }
 
-/// True of a name that is no word, no word with a number, and no path of words.
+/// True for a name that is not a word, a word with a number, or a path of words.
 pub(super) fn is_drawn(name: &str) -> bool {
     let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.@\\".contains(&byte));
     let name = name.split('@').next().unwrap_or_default();
@@ -55,7 +55,7 @@ pub(super) fn is_drawn(name: &str) -> bool {
 const MOST_ROWS: usize = 40;
 const LONGEST: usize = 4096;
 
-/// The credentials of a column, where a noun is its head.
+/// The credentials of a column whose head is the noun.
 pub(super) fn column(text: &str, noun: &Noun) -> Vec<Value> {
     let head = letters::head(text, noun.span.start, 300).rsplit('\n').next().unwrap_or_default();
     let is_cell = |part: &str| part.chars().all(|character| " \t*_`".contains(character));
@@ -83,7 +83,7 @@ pub(super) fn column(text: &str, noun: &Noun) -> Vec<Value> {
     found
 }
 
-/// The content of a cell, and where in its row it begins.
+/// The content of a cell, and its position in the row.
 fn cell(row: &str, place: usize) -> Option<(usize, &str)> {
     let (bar, _) = row.match_indices('|').nth(place.checked_sub(1)?)?;
     let whole = row.get(bar + 1..)?.split('|').next()?;

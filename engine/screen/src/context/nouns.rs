@@ -1,29 +1,29 @@
-//! Names of what holds a credential: `SMTP_PASSWORD`, `dbPassword`, `api key`, `spring.datasource.password`.
+//! Names of credentials: `SMTP_PASSWORD`, `dbPassword`, `api key`, `spring.datasource.password`.
 
 use std::ops::Range;
 
 use super::letters;
 use crate::place::Kind;
 
-/// What a noun says of the values it is given.
+/// The kind of values of a noun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
-    /// People choose them: any value that is no plain word will do.
+    /// Chosen by people: any value that is not an ordinary word.
     Password,
-    /// Chosen or drawn.
+    /// Chosen or random.
     Secret,
-    /// Machines draw them.
+    /// Random.
     Token,
     /// A name and a password follow.
     Login,
-    /// What follows is a scheme and a credential.
+    /// A scheme and a credential follow.
     Header,
 }
 
 /// A noun in a text.
 #[derive(Debug, Clone)]
 pub(super) struct Noun {
-    /// The whole name it is part of.
+    /// The whole name that contains it.
     pub(super) span: Range<usize>,
     pub(super) class: Class,
     pub(super) kind: Kind,
@@ -43,7 +43,7 @@ const SIGNATURE: Kind = Kind::new("signature");
 
 const LONGEST: usize = 64;
 
-/// The whole name a mark is part of.
+/// The whole name that contains a mark.
 pub(super) fn name_at(text: &str, mark: &Range<usize>) -> Range<usize> {
     let start = letters::back_while(text, mark.start, LONGEST, |byte| is_part(byte) || byte == b'.');
     let mut end = letters::on_while(text, mark.end, LONGEST, is_part);
@@ -56,7 +56,7 @@ pub(super) fn name_at(text: &str, mark: &Range<usize>) -> Range<usize> {
     start..end
 }
 
-/// The noun a name is, if it is one: `password_hash` and `tokenizer` are none.
+/// The noun in a name, if there is one: `password_hash` and `tokenizer` have none.
 pub(super) fn noun_of(text: &str, name: &Range<usize>) -> Option<Noun> {
     let trimmed = text.get(name.clone())?.trim_end_matches(['-', '_']);
     let end = name.start + trimmed.len();
@@ -71,7 +71,7 @@ fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
 }
 
-/// The word before a name, in small letters, one space or hyphen off: `API` of `API key`.
+/// The word before a name, in lower case, separated by one space or hyphen: `API` of `API key`.
 fn before(text: &str, start: usize) -> Option<String> {
     let gap = letters::byte(text, start.checked_sub(1)?);
     if gap != b' ' && gap != b'-' && gap != b'_' {
@@ -82,10 +82,10 @@ fn before(text: &str, start: usize) -> Option<String> {
     (!word.is_empty()).then(|| word.to_ascii_lowercase())
 }
 
-/// Words after a noun that do not change what it names.
+/// Words after a noun that do not change its meaning.
 const TRAILING: &str = "value val string str plain plaintext prod production dev test live staging sandbox base old new current \
      default raw combo local main root";
-/// Words before `key` that make it one to keep.
+/// Words before `key` that make it a secret.
 const KEY_OWNERS: &str = "api access secret private auth account shared license licence encryption encrypt signing sign master \
      storage subscription consumer app application service client server session deploy admin webhook hmac aes \
      jwt personal developer live prod production sandbox integration insert query ingest rest crypt cipher \
@@ -93,7 +93,7 @@ const KEY_OWNERS: &str = "api access secret private auth account shared license 
      stream seed preshared io authentication security recovery";
 const MERGED_KEYS: &str =
     "apikey accesskey secretkey privatekey authkey accountkey sharedkey licensekey streamkey masterkey";
-/// Words that make a name public, or one of something else.
+/// Words that make a name public, or a name of something else.
 const DENIERS: &str = "public pub publickey csrf xsrf forgot primarykey foreign hashed partition cache sort anti is has \
      authenticity jsonwebtoken";
 
@@ -107,7 +107,7 @@ fn class_of(words: &[String], before: Option<&str>) -> Option<(Class, Kind)> {
     }
     let last = *words.last()?;
     let owner = words.len().checked_sub(2).and_then(|at| words.get(at).copied()).or(before);
-    // A second pass over a text is no password.
+    // A second pass over a text is not a password.
     let counted = "one two three single multi first second third next last final each every per dry full hot";
     if last == "pass" && owner.is_some_and(|owner| letters::is_among(counted, owner)) {
         return None;
@@ -144,7 +144,7 @@ fn key(owner: &str) -> Option<(Class, Kind)> {
         "private" => PRIVATE_KEY,
         "wifi" | "wlan" | "wpa" | "fi" | "network" => return Some((Class::Password, PASSWORD)),
         owner if letters::is_among(KEY_OWNERS, owner) => KEY,
-        // `MyProviderApi key`: an owner that ends with one.
+        // `MyProviderApi key`: an owner that ends with such a word.
         owner if ["api", "access", "secret", "private"].iter().any(|end| owner.ends_with(end)) => ACCESS_KEY,
         _ => return None,
     };

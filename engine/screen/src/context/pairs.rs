@@ -1,4 +1,4 @@
-//! A name and a password joined by a sign, and no noun near: `bob:x@host`, `bob@host:x`, `admin/x`, `vpn: bob / x`.
+//! A name and a password joined by a symbol, without a noun: `bob:x@host`, `bob@host:x`, `admin/x`, `vpn: bob / x`.
 
 use super::assign::Bond;
 use super::judge::Shape;
@@ -7,7 +7,7 @@ use super::{assign, judge, letters, stand_in, value};
 
 const FURTHEST: usize = 96;
 
-/// The password before or behind an `@` that stands here.
+/// The password before or after an `@` at this position.
 pub(super) fn around_at(text: &str, at: usize) -> Option<Value> {
     let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     let host_end = letters::on_while(text, at + 1, 64, is_host);
@@ -17,7 +17,7 @@ pub(super) fn around_at(text: &str, at: usize) -> Option<Value> {
     }
     let start = letters::back_while(text, at, FURTHEST, |byte| byte.is_ascii_graphic() && !b"\"'`<>=,".contains(&byte));
     let user_info = text.get(start..at)?;
-    // What has a scheme is an address.
+    // A text with a scheme is an address.
     if user_info.contains("://") {
         return None;
     }
@@ -26,7 +26,7 @@ pub(super) fn around_at(text: &str, at: usize) -> Option<Value> {
     before(user_info, start, is_at_host).or_else(|| behind(text, host, host_end))
 }
 
-/// `bob:x` before a host, `bob/x` before a database of Oracle's.
+/// `bob:x` before a host, `bob/x` before an Oracle database.
 fn before(user_info: &str, start: usize, is_at_host: bool) -> Option<Value> {
     let value = |from: usize| Value { span: start + from..start + user_info.len(), is_quoted: false };
     let lead = user_info.rfind("oracle:thin:").map_or(0, |at| at + "oracle:thin:".len());
@@ -35,15 +35,15 @@ fn before(user_info: &str, start: usize, is_at_host: bool) -> Option<Value> {
     let (user, password) = (pair.get(..sign)?, pair.get(sign + 1..)?);
     let is_user = (2..=40).contains(&user.len()) && judge::is_name(&user.replace(['-', '.'], "_"));
     let is_slash = pair.as_bytes().get(sign) == Some(&b'/');
-    // `@types/node@20`, `app/main@v2`: a path and a version look alike.
+    // `@types/node@20`, `app/main@v2`: a path and a version look similar.
     let is_bound = if is_slash { lead > 0 || !is_at_host && is_strong(password) } else { is_at_host };
     (is_user && is_bound && is_given(password)).then(|| value(lead + sign + 1))
 }
 
-/// `bob@example.org:x`, with nothing between.
+/// `bob@example.org:x`, without a space.
 fn behind(text: &str, host: &str, host_end: usize) -> Option<Value> {
     let is_joined = letters::byte(text, host_end) == b':' && host.contains('.');
-    // What is longer is no password that somebody chose.
+    // A longer text is not a password that a person chose.
     let near = letters::rest(text, 0, host_end + FURTHEST);
     let given = is_joined.then(|| value::bare(near, host_end + 1, false))??;
     let inside = text.get(given.span.clone())?;
@@ -61,7 +61,7 @@ pub(super) fn of_oracle(text: &str, end: usize) -> Option<Value> {
         .then(|| Value { span: start..start + password.len(), is_quoted: false })
 }
 
-/// `admin/x`: what stands behind a name that everyone knows, which begins here and ends with its slash.
+/// `admin/x`: the password after a common name that begins here and ends with its slash.
 pub(super) fn of_known_name(text: &str, start: usize, end: usize) -> Option<Value> {
     let is_whole = start == 0 || letters::byte(text, start - 1).is_ascii_whitespace();
     let given = is_whole.then(|| value::bare(text, end, false))??;
@@ -75,7 +75,7 @@ pub(super) fn of_known_name(text: &str, start: usize, end: usize) -> Option<Valu
     (!is_path && is_mixed && is_given(inside)).then_some(given)
 }
 
-/// `vpn: bob / x`: the password behind a slash with blanks around it, which begins here.
+/// `vpn: bob / x`: the password after a slash with spaces around it, which begins here.
 pub(super) fn behind_slash(text: &str, start: usize, end: usize) -> Option<Value> {
     let head = letters::head(text, start, FURTHEST).rsplit('\n').next()?;
     let name = head.rsplit(' ').next()?;
@@ -86,7 +86,7 @@ pub(super) fn behind_slash(text: &str, start: usize, end: usize) -> Option<Value
     (is_given(inside) && is_strong(inside)).then_some(given)
 }
 
-/// `u: bob p: x`: the password behind the short name of one, which begins here.
+/// `u: bob p: x`: the password after a short name, which begins here.
 pub(super) fn behind_short(text: &str, start: usize, end: usize) -> Option<Value> {
     let head = letters::head(text, start, FURTHEST).rsplit('\n').next()?.trim_end_matches([' ', ',', ';', '/', '|']);
     let (names, name) = head.rsplit_once(": ")?;
@@ -96,7 +96,7 @@ pub(super) fn behind_short(text: &str, start: usize, end: usize) -> Option<Value
     is_given(text.get(given.span.clone())?).then_some(given)
 }
 
-/// What answers a question for a password: `the staging pw?` and, in the next line, `bob: x`.
+/// The answer to a question for a password: `the staging pw?` and, in the next line, `bob: x`.
 pub(super) fn answer(text: &str, question: usize) -> Option<Value> {
     let line_end = letters::on_while(text, question, 3, |byte| byte != b'\n');
     let next = (letters::byte(text, line_end) == b'\n').then_some(line_end + 1)?;
@@ -111,7 +111,7 @@ pub(super) fn answer(text: &str, question: usize) -> Option<Value> {
     (is_alone && is_given(inside) && assign::is_password(inside, false, Bond::Beside)).then_some(given)
 }
 
-/// True of what a program would not put there, and nobody for an example.
+/// True for a text that neither a program nor an example would contain here.
 fn is_given(inside: &str) -> bool {
     (4..=64).contains(&inside.len())
         && !inside.starts_with(['$', '/', '{', '<', '[', '('])
@@ -122,7 +122,7 @@ fn is_given(inside: &str) -> bool {
         && assign::is_password(inside, false, Bond::Sign)
 }
 
-/// True of letters with a number, and a sign among them.
+/// True for letters with a number and a symbol.
 pub(super) fn is_strong(inside: &str) -> bool {
     let shape = Shape::of(inside);
     let inner = inside.trim_end_matches(|last: char| last.is_ascii_punctuation());

@@ -1,4 +1,4 @@
-//! Credentials made of words, groups or a few digits: seed phrases, recovery codes, PINs.
+//! Credentials of words, groups or a few digits: seed phrases, recovery codes, PINs.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::LISTS;
 
 const FURTHEST: usize = 400;
 
-/// The words behind `seed phrase`, `mnemonic`, …: twelve to twenty-four, in threes.
+/// The words after `seed phrase`, `mnemonic`, …: twelve to twenty-four, a multiple of three.
 pub(super) fn seed(text: &str, end: usize) -> Option<Range<usize>> {
     let rest = letters::rest(text, end, FURTHEST);
     let lead = rest.find([':', '"', '“', '\'', '=', '`']).filter(|at| *at < 60).map(|at| at + 1);
@@ -18,7 +18,7 @@ pub(super) fn seed(text: &str, end: usize) -> Option<Range<usize>> {
     let mut spans: Vec<Range<usize>> = Vec::new();
     let mut at = from;
     while spans.len() < 24 {
-        // Lists are numbered and have commas.
+        // Lists may have numbers and commas.
         let skipped = letters::on_while(rest, at, 12, |byte| !byte.is_ascii_alphabetic() && byte.is_ascii());
         let word = letters::on_while(rest, skipped, 16, |byte| byte.is_ascii_lowercase());
         let is_word = (3..=8).contains(&(word - skipped)) && !letters::byte(rest, word).is_ascii_alphanumeric();
@@ -33,14 +33,14 @@ pub(super) fn seed(text: &str, end: usize) -> Option<Range<usize>> {
     (count >= 12).then(|| end + first.start..end + last.end)
 }
 
-/// Words that every sentence has, and no seed.
+/// Words of ordinary sentences, which no seed phrase contains.
 const COMMON: [&str; 32] = [
     "the", "and", "for", "are", "was", "not", "with", "that", "this", "from", "have", "has", "will", "been", "were",
     "they", "you", "your", "our", "its", "which", "should", "must", "into", "use", "used", "and", "but", "when",
     "then", "than", "also",
 ];
 
-/// The codes behind `recovery code`, `backup codes`, …: groups of letters and digits, one or many.
+/// The codes after `recovery code`, `backup codes`, …: one or more groups of letters and digits.
 pub(super) fn codes(text: &str, end: usize) -> Vec<Range<usize>> {
     let rest = letters::rest(text, end, FURTHEST);
     let mut found = Vec::new();
@@ -59,7 +59,7 @@ pub(super) fn codes(text: &str, end: usize) -> Vec<Range<usize>> {
             words_between = 0;
         } else {
             words_between += 1;
-            // Codes stand together, or are numbered.
+            // Codes are adjacent, or numbered.
             let joins = ["and", "und", "plus"].contains(&word);
             if !found.is_empty() && !joins && (word.len() > 2 || !word.bytes().all(|byte| byte.is_ascii_digit())) {
                 break;
@@ -70,7 +70,7 @@ pub(super) fn codes(text: &str, end: usize) -> Vec<Range<usize>> {
     found
 }
 
-/// Where a code of two groups of four digits with a space between ends, or any other word.
+/// The end of a code of two groups of four digits separated by a space, or of any other word.
 fn paired(rest: &str, start: usize, stop: usize) -> usize {
     let digits = |from: usize| letters::on_while(rest, from, 5, |byte| byte.is_ascii_digit());
     let end = digits(stop + 1);
@@ -79,7 +79,7 @@ fn paired(rest: &str, start: usize, stop: usize) -> usize {
     if is_pair && !letters::byte(rest, end).is_ascii_alphanumeric() { end } else { stop }
 }
 
-/// Groups of the same kind with hyphens between, or one long enough that is no word.
+/// Groups of the same kind joined by hyphens, or a long one that is not a word.
 fn is_code(word: &str) -> bool {
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
@@ -89,7 +89,7 @@ fn is_code(word: &str) -> bool {
     digits >= 2 && !is_date && (is_grouped && word.len() >= 8 || groups.len() == 1 && digits + letters >= 8)
 }
 
-/// The digits behind `PIN`, or behind a code of a door.
+/// The digits after `PIN`, or after the code of a door.
 pub(super) fn pin(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
     let marked = text.get(start..end)?;
     let is_whole = !letters::byte(text, start.wrapping_sub(1)).is_ascii_alphanumeric()
@@ -101,7 +101,7 @@ pub(super) fn pin(text: &str, start: usize, end: usize) -> Option<Range<usize>> 
         return None;
     }
     let mut at = end;
-    // An alarm or a lock has codes for other things, too.
+    // Alarms and locks also have other codes.
     let mut is_bound = !["alarm code", "lock code", "entry code"].contains(&marked.to_ascii_lowercase().as_str());
     for _ in 0..MOST_WORDS {
         let sign = letters::on_while(text, at, 4, |byte| b" \t:='\"*`#(".contains(&byte));
@@ -109,7 +109,7 @@ pub(super) fn pin(text: &str, start: usize, end: usize) -> Option<Range<usize>> 
         at = sign;
         let stop = letters::on_while(text, at, 24, |byte| byte.is_ascii_digit());
         if stop > at {
-            // No date, time, version or range; some locks want a sign at the end.
+            // Not a date, time, version or range. Some locks require a symbol at the end.
             let goes_on =
                 b".-/:".contains(&letters::byte(text, stop)) && letters::byte(text, stop + 1).is_ascii_digit();
             let next = letters::rest(text, stop, 12).trim_start().split(|next: char| !next.is_alphabetic()).next();
@@ -139,15 +139,15 @@ fn is_of_lock(rest: &str) -> bool {
 }
 
 const MOST_WORDS: usize = 8;
-/// Words that make a number one of things.
+/// Words that make a number a count.
 const COUNTED: [&str; 10] =
     ["bytes", "lines", "characters", "digits", "times", "ms", "seconds", "minutes", "days", "entries"];
-/// Words right before a number that make it the one that opens.
+/// Words directly before a number that make it a code.
 const PIN_BINDERS: [&str; 22] = [
     "is", "code", "ist", "lautet", "=", "es", "est", "to", "auf", "-", "now", "jetzt", "number", "è", "é", "are", "be",
     "reads", "–", "—", "->", "was",
 ];
-/// Words that make a `PIN` one of a board, or the sentence one of something else.
+/// Words that make a `PIN` one of a circuit board, or the sentence one about something else.
 const PIN_ENDS: [&str; 18] = [
     "header", "headers", "board", "gpio", "pins", "on", "and", "und", "not", "in", "has", "hat", "with", "mit",
     "relay", "expires", "after", "socket",
@@ -157,7 +157,7 @@ const PIN_OWNERS: [&str; 15] = [
     "mailbox", "locker",
 ];
 
-/// The numbers behind `combination` that open a lock: `12-34-56`, `4417`.
+/// The numbers after `combination` of a lock: `12-34-56`, `4417`.
 pub(super) fn combination(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
     const LOCKS: [&str; 8] = ["safe", "lock", "vault", "gate", "tresor", "schloss", "schloß", "locker"];
     let before = letters::head(text, start, 24).rsplit('\n').next()?.to_lowercase();
@@ -185,12 +185,12 @@ fn ends_with_word(text: &str, word: &str) -> bool {
     text.split_whitespace().next_back() == Some(word)
 }
 
-/// The words of a passphrase that a sign or quotes bind to its noun, which ends here.
+/// The words of a passphrase that a symbol or quotes assign to its noun, which ends here.
 pub(super) fn passphrase(text: &str, end: usize) -> Option<Range<usize>> {
     let line = letters::rest(text, end, 200).lines().next()?;
     let closed = line.find([':', '=', '"', '\'', '“', '„', '`'])?;
     let between: Vec<&str> = line.get(..closed)?.split_whitespace().collect();
-    // A passphrase for something, or what one is: no strength or policy of passphrases.
+    // A passphrase for something, or its value; not the strength or policy of passphrases.
     let is_near = between.len() <= 5
         && between.first().is_none_or(|first| IS.contains(first) || OF.contains(first))
         && (line.get(closed..)?.starts_with([':', '=']) || between.last().is_some_and(|last| IS.contains(last)));
@@ -211,9 +211,9 @@ pub(super) fn passphrase(text: &str, end: usize) -> Option<Range<usize>> {
     (is_near && (4..=12).contains(&words.len()) && words.iter().all(is_word)).then_some(given)
 }
 
-/// What a passphrase is, or is for.
+/// Words that state a passphrase or its purpose.
 const IS: [&str; 5] = ["is", "ist", "lautet", "est", "es"];
 const OF: [&str; 14] = ["for", "of", "to", "on", "from", "für", "von", "vom", "zum", "zur", "de", "del", "du", "pour"];
 
-/// Words of a sentence about a passphrase, which none is made of.
+/// Words of a sentence about a passphrase, which no passphrase contains.
 const EXPLAINING: &[&str] = words!(field(section(LISTS, "passphrases"), "explaining"));

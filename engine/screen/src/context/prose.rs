@@ -1,4 +1,4 @@
-//! What people say: `the staging password is x`, `das Passwort für den Server lautet x`, `密码是 x`.
+//! Statements of people: `the staging password is x`, `das Passwort für den Server lautet x`, `密码是 x`.
 
 use tessera_tables::{field, section, words};
 
@@ -8,22 +8,22 @@ use super::value::Value;
 use super::{assign, judge, letters, logins, pairs, value};
 use crate::LISTS;
 
-/// Words that bind what follows to the noun before.
+/// Words that assign the following text to the noun before.
 const BINDERS: &str = "is are was be = : ist lautet heißt heisst war sind est sont c'est c’est es son é è sarà será sera это \
      является jest wordt är er equals reads -> → => -- == - – — | are: is: to";
-/// Words between the binder and the value.
+/// Words between the assignment and the value.
 const HARMLESS: &str = "now set to still currently literally just simply the same always changed jetzt noch immer nun auf \
      gesetzt maintenant toujours ahora temporarily called actually also agora adesso теперь currently: following: this: \
      folgendes: probably again wieder temporär";
-/// Words after which no value comes.
+/// Words after which no value follows.
 const REFUSALS: &str = "not no never stored kept required nicht kein pas an a in expired missing when if";
-/// Words that make the noun before them the name of a thing.
+/// Words that make the noun before them a part of another name.
 const THINGS: &str = "service services store storage policy policies manager page field form reset provider backend module \
      package library database db hash hashing checker generator";
 const MOST_WORDS: usize = 10;
 const FURTHEST: usize = 160;
 
-/// The credential that a sentence gives a noun.
+/// The credential that a sentence assigns to a noun.
 pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     let mut at = noun.span.end;
     let limit = at + FURTHEST;
@@ -33,7 +33,7 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     if letters::rest(text, at, 2) == "::" {
         return None;
     }
-    // A name that goes on is part of a call or an expression.
+    // A longer name is part of a call or an expression.
     if matches!(
         letters::byte(text, at),
         b'(' | b'[' | b'/' | b'<' | b'>' | b'+' | b'&' | b'|' | b'#' | b'@' | b'%' | b'$'
@@ -45,7 +45,7 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     if rest.starts_with("'s ") || rest.starts_with("? ") {
         (bound, at) = (Some(Bond::Word), letters::on_while(text, at, 2, |byte| byte != b' '));
     }
-    // `the password service is x`: the noun says what a thing is for.
+    // `the password service is x`: the noun describes a thing.
     let next = letters::rest(text, at, 24).split_whitespace().next();
     if next.is_some_and(|next| letters::is_among(THINGS, next)) {
         return None;
@@ -72,13 +72,13 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
         }
         let lower = word.to_lowercase();
         match step(word, &lower) {
-            // Tests pass, and get to somewhere.
+            // Tests pass, and people get to places.
             Step::Binds if lower == "to" && is_verb => return None,
-            // A word in quotes is plainly a value behind `is`, and a label or a thing behind a sign.
+            // A quoted word is a value after `is`, and a label or a thing after a symbol.
             Step::Binds if lower == "to" || !lower.starts_with(char::is_alphabetic) => bound = Some(Bond::Sign),
             Step::Binds => bound = Some(Bond::Word),
             Step::Ends => return None,
-            // `the password to the safe is x`: what was bound was something else.
+            // `the password to the safe is x`: the earlier assignment was about something else.
             Step::Passes if !letters::is_among(HARMLESS, &lower) => bound = None,
             Step::Passes => {}
         }
@@ -100,16 +100,16 @@ pub(super) fn value_before(text: &str, noun: &Noun) -> Option<Value> {
     (words_between <= 5 && is_whole).then_some(value)
 }
 
-/// The credential that answers a question for a noun: `the staging pw?` and, in the next line, `bob: x`.
+/// The credential in the answer to a question for a noun: `the staging pw?` and, in the next line, `bob: x`.
 pub(super) fn answer_to(text: &str, noun: &Noun) -> Option<Value> {
     let line = letters::rest(text, noun.span.end, FURTHEST / 2).split('\n').next()?;
     let asked = line.find('?').filter(|at| line.get(at + 1..).is_some_and(|rest| rest.trim().is_empty()))?;
-    // The question is for it, or for that of something: not for its policy.
+    // The question is for the value, not for a policy.
     let is_of_it = line.get(..asked)?.split_whitespace().next().is_none_or(|first| OF.contains(&first));
     is_of_it.then(|| pairs::answer(text, noun.span.end + asked + 1))?
 }
 
-/// Where a sentence goes on that a line breaks off here: with its verb in small letters, or with what the verb binds.
+/// The continuation of a sentence in the next line: with its verb in lower case, or with the value.
 fn wrapped(text: &str, at: usize, is_bound: bool) -> Option<usize> {
     const VERBS: &str = "is ist lautet est es was är è é";
     let next = at + letters::rest(text, at, 2).len() - letters::rest(text, at, 2).trim_start_matches('\r').len();
@@ -120,7 +120,7 @@ fn wrapped(text: &str, at: usize, is_bound: bool) -> Option<usize> {
     (goes_on || is_bound && !line.contains(' ')).then_some(start)
 }
 
-/// How many words of a sentence's next line may come up to its verb.
+/// Maximum words of the next line before its verb.
 const MOST_BELOW: usize = 4;
 
 /// The credential alone in the line below its noun: `password:` and, in the next line, `x`.
@@ -132,7 +132,7 @@ pub(super) fn value_below(text: &str, noun: &Noun) -> Option<Value> {
         if value::is_quote(text, start) { value::quoted(text, start)? } else { value::bare(text, start, false)? };
     let inside = text.get(value.span.clone())?;
     let is_alone = line.trim_matches(['"', '\'', '`']).len() == inside.len();
-    // Without a sign the noun is a title, or one word of a list.
+    // Without a symbol, the noun is a title, or a word of a list.
     let is_signed = text.get(noun.span.end..closed)?.contains(':');
     let lead = letters::head(text, noun.span.start, FURTHEST).rsplit('\n').next()?;
     let title = lead.trim_start_matches(['#', '*', ' ', '-']);
@@ -142,7 +142,7 @@ pub(super) fn value_below(text: &str, noun: &Noun) -> Option<Value> {
     (is_alone && is_one && is_said(text, noun, &value, Bond::Beside)).then_some(value)
 }
 
-/// The password that a sentence says was replaced: `changed the password from x to y`.
+/// The replaced password: `changed the password from x to y`.
 pub(super) fn value_replaced(text: &str, noun: &Noun) -> Option<Value> {
     let line = letters::rest(text, noun.span.end, FURTHEST / 2).lines().next()?;
     let at = [" from ", " von "].iter().find_map(|from| line.find(from).map(|at| at + from.len()))?;
@@ -159,7 +159,7 @@ pub(super) fn value_replaced(text: &str, noun: &Noun) -> Option<Value> {
     (is_replaced && is_changed && is_near && is_said(text, noun, &value, Bond::Word)).then_some(value)
 }
 
-/// What is used to log in, where that stands: `use x to log in`.
+/// The credential for a login: `use x to log in`.
 pub(super) fn value_used(text: &str, log_in: usize) -> Option<Value> {
     let head = letters::head(text, log_in, FURTHEST / 2).strip_suffix(" to ")?;
     let word = head.split_whitespace().next_back()?;
@@ -170,7 +170,7 @@ pub(super) fn value_used(text: &str, log_in: usize) -> Option<Value> {
     (pairs::is_strong(inside) || judge::is_drawn(inside)).then_some(value)
 }
 
-/// Words behind a noun that say what the credential is of, or where it came from.
+/// Words after a noun that name its purpose or source.
 const OF: [&str; 11] = ["for", "of", "to", "on", "again", "from", "für", "vom", "von", "de", "del"];
 
 enum Step {
@@ -179,9 +179,9 @@ enum Step {
     Ends,
 }
 
-/// What a word between the noun and its value does.
+/// The effect of a word between the noun and its value.
 fn step(word: &str, lower: &str) -> Step {
-    // Another noun gives its own value.
+    // Another noun has its own value.
     let is_noun =
         ["passw", "passphrase", "token", "secret", "密码", "パスワード"].iter().any(|noun| lower.contains(noun));
     if is_noun {
@@ -197,11 +197,11 @@ fn step(word: &str, lower: &str) -> Step {
     Step::Passes
 }
 
-/// True of a bare word that stands where a value is said, and looks like one.
+/// True for an unquoted word in the position of a value that looks like one.
 fn is_said(text: &str, noun: &Noun, value: &Value, bond: Bond) -> bool {
     let Some(inside) = text.get(value.span.clone()) else { return false };
     let lower = inside.to_lowercase();
-    // `root@oak:~#` is the next prompt of a shell.
+    // `root@oak:~#` is the prompt of a shell.
     if inside.contains('@') && inside.contains(':') && inside.ends_with(['#', '$', '>']) {
         return false;
     }
@@ -212,11 +212,11 @@ fn is_said(text: &str, noun: &Noun, value: &Value, bond: Bond) -> bool {
     assign::is_credential(text, noun, value, bond)
 }
 
-/// The credential behind a noun of a script without spaces: particles first, then what is written in another script.
+/// The credential after a noun of a script without spaces: particles first, then text in another script.
 pub(super) fn foreign_value(text: &str, noun: &Noun) -> Option<Value> {
     const PARTICLES: &str = "是为為就：:=＝ \tはがをのに，,—–-→⇒>改成设設置定到了已的如下现在現는은이가";
     const WORDS: [&str; 5] = ["это", "является", "для", "от", "к"];
-    // Behind these and behind blanks a value begins, whatever its first letter is.
+    // After these and after spaces, any letter may begin a value.
     const STRONG: &str = "是为為：:=＝は \t";
     let mut at = noun.span.end;
     let (mut is_bound, mut is_new) = (false, false);
@@ -227,7 +227,7 @@ pub(super) fn foreign_value(text: &str, noun: &Noun) -> Option<Value> {
         }
         let rest = text.get(at..)?;
         let next = rest.chars().next()?;
-        // `パスワードははやぶさ9`: the second is the value's.
+        // `パスワードははやぶさ9`: the second は belongs to the value.
         let is_bond = STRONG.contains(next) && !(next == 'は' && is_new && at > noun.span.end + 1);
         let is_begun = is_bound && !next.is_ascii() && !is_bond && (is_new || !PARTICLES.contains(next));
         if let Some(value) = is_begun.then(|| mixed_value(text, noun, at)).flatten() {
@@ -249,14 +249,14 @@ pub(super) fn foreign_value(text: &str, noun: &Noun) -> Option<Value> {
         } else if next == '\n' || "。！？；".contains(next) {
             return None;
         } else {
-            // What the credential is of: `密码（测试环境）是`, `пароль от сервера`.
+            // The purpose of the credential: `密码（测试环境）是`, `пароль от сервера`.
             at += next.len_utf8();
         }
     }
     None
 }
 
-/// The credential that begins here with a letter that is none of ASCII, and has letters or digits in ASCII behind it.
+/// The credential that begins here with a letter outside of ASCII, followed by ASCII letters or digits.
 fn mixed_value(text: &str, noun: &Noun, at: usize) -> Option<Value> {
     let value = value::bare(text, at, false)?;
     let is_mixed = text.get(value.span.clone())?.bytes().any(|byte| byte.is_ascii_alphanumeric());

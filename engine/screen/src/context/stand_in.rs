@@ -1,21 +1,21 @@
-//! What stands in the place of a credential and is none: templates, stars, rows, words that say so.
+//! Placeholders instead of credentials: templates, asterisks, sequences, and words such as "example".
 
 use super::{judge, letters};
 
-/// Words that stand where a credential will: whole, or as a part of a name.
+/// Words of placeholders, alone or as a part of a name.
 const STAND_INS: &str = "example changeme change placeholder redacted dummy your insert replace todo fixme foobar sample masked \
      fake invalid short goes here enter xxx removed hidden scrubbed filtered omitted none null undefined \
      required optional unset missing tbd bogus mock signature bad somepassword mypassword yourpassword notset";
-/// Whole values that everyone writes in examples.
+/// Complete values that are common in examples.
 const EXAMPLES: &str = "secret supersecret topsecret password passwd pass passwort test admin root guest user username hunter \
      string token foo bar demo default value mysecret postgres opensesame letmein login key apikey swordfish \
      qwerty";
 
-/// What the documents of JWT claim in their example: the subject 1234567890, by the name of John Doe.
+/// The claims of the example JWT in documentation: the subject 1234567890 with the name John Doe.
 const DOCUMENTED_CLAIMS: &str = ".eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6Ikpv";
 
-/// True of what stands in the place of a credential: templates, names of variables, stars, rows of one character or in
-/// order, words that say so.
+/// True for a placeholder: templates, names of variables, asterisks, repetitions, sequences, and words such as
+/// "example".
 pub(super) fn is_stand_in(value: &str) -> bool {
     let shape = judge::Shape::of(value);
     shape.length == 0
@@ -28,7 +28,7 @@ pub(super) fn is_stand_in(value: &str) -> bool {
         || value.contains('…')
 }
 
-/// True of templates, names of variables, and rows of one character: whoever states one of them states no secret.
+/// True for templates, names of variables, and repetitions of one character. Such a text is never a secret.
 pub(super) fn is_template_or_row(value: &str) -> bool {
     let length = value.chars().count();
     length == 0 || is_template(value) || length >= 4 && is_monotone(value, length) || value.contains("...")
@@ -68,7 +68,7 @@ fn is_variable(value: &str) -> bool {
     let Some(rest) = value.trim_start_matches('\\').strip_prefix('$') else { return false };
     let name = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
     let is_begun = rest.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-    // `$Kx9mQ2vT4` begins with a sign and is no variable.
+    // `$Kx9mQ2vT4` begins with the symbol but is not a variable.
     let is_drawn = name == rest.len() && rest.len() > 8 && judge::words_in_hundred(rest) < 30;
     is_begun
         && !is_drawn
@@ -77,7 +77,7 @@ fn is_variable(value: &str) -> bool {
             .is_some_and(|after| after.is_empty() || after.starts_with(['[', '(', '.', ':', '/', '-', '\\']))
 }
 
-/// Rows of the same character: `xxxxxxxx`, `****`, `0000`.
+/// Repetitions of one character: `xxxxxxxx`, `****`, `0000`.
 fn is_monotone(value: &str, length: usize) -> bool {
     let mut in_rows = 0;
     let (mut last, mut row) = ('\0', 0);
@@ -95,23 +95,23 @@ fn is_monotone(value: &str, length: usize) -> bool {
     in_rows * 10 > length * 3 || distinct.len() <= 2.min(length.saturating_sub(2))
 }
 
-/// Letters and digits in their order: `abcdef123456`, `a1b2c3d4`, `AbCdEfGh`.
+/// Letters and digits in sequence: `abcdef123456`, `a1b2c3d4`, `AbCdEfGh`.
 fn is_in_order(value: &str) -> bool {
     let plain: Vec<u8> =
         value.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase()).collect();
-    // What stands between letters of other scripts is no row of its own.
+    // Text between letters of other scripts is not a sequence.
     if plain.len() < 6 || !value.is_ascii() {
         return false;
     }
     let letters: Vec<u8> = plain.iter().copied().filter(u8::is_ascii_lowercase).collect();
-    // The few letters of hexadecimal digits stand in order by chance.
+    // Hexadecimal digits have few letters, which are often in sequence by chance.
     let is_wide = letters.iter().any(|letter| *letter > b'f');
     is_mostly_in_order(&plain) || letters.len() >= 6 && is_wide && is_mostly_in_order(&letters)
 }
 
 fn is_mostly_in_order(plain: &[u8]) -> bool {
     let mut is_ordered = vec![false; plain.len()];
-    // Keys that people alter for a note count down here and there; a long one is an example only where it counts up.
+    // People alter keys for notes with short sequences. A long key is an example only if most of it counts up.
     let is_long = plain.len() >= 32 && plain.iter().all(u8::is_ascii_hexdigit);
     for by in 1..=3 {
         for is_next in [is_after, is_before].into_iter().take(if is_long && by > 1 { 1 } else { 2 }) {
@@ -129,7 +129,7 @@ fn is_before(first: u8, second: u8) -> bool {
     is_after(second, first)
 }
 
-/// Marks what stands in a row of three steps or more, each so many characters wide.
+/// Marks sequences of three steps or more, with elements of this width.
 fn mark_rows(plain: &[u8], by: usize, is_next: fn(u8, u8) -> bool, is_ordered: &mut [bool]) {
     let mut row = 0;
     for (at, (first, second)) in plain.iter().zip(plain.iter().skip(by)).enumerate() {
@@ -140,7 +140,7 @@ fn mark_rows(plain: &[u8], by: usize, is_next: fn(u8, u8) -> bool, is_ordered: &
     }
 }
 
-/// True when the words of a value say that it is none.
+/// True if the words of a value show that it is a placeholder.
 fn says_so(value: &str) -> bool {
     // `Password?` asks, and `Password*` is the label of a field.
     let plain = unleet(value.trim_end_matches(['?', '*', ':']));
@@ -159,7 +159,7 @@ fn says_so(value: &str) -> bool {
     if is_plain && named && value.bytes().filter(u8::is_ascii_digit).count() <= 3 {
         return true;
     }
-    // Long values that a machine drew hold any four letters by chance.
+    // Long random values contain any four letters by chance.
     letters::runs(letters::rest(value, 0, 128)).any(|(start, run)| {
         let edge = |at: Option<usize>| {
             at.and_then(|at| value.as_bytes().get(at)).is_none_or(|byte| !byte.is_ascii_digit() && *byte != b'+')
@@ -172,7 +172,7 @@ fn says_so(value: &str) -> bool {
     })
 }
 
-/// A value in small letters, with the signs that are written for letters taken back.
+/// A value in lower case, with digits and symbols changed back to letters.
 fn unleet(value: &str) -> String {
     let letter = |byte: u8| match byte {
         b'$' | b'5' => Some('s'),

@@ -1,7 +1,7 @@
-//! Secrets as people state them, in twenty-five languages: a noun, what binds, and a value.
+//! Secrets as people state them, in twenty-five languages: a noun, an assignment, and a value.
 //!
-//! The other rules judge how a value looks. These judge the sentence: behind a noun for a password a value is taken
-//! whatever it spells, unless it is plainly something else, such as a policy, a place or a question.
+//! The other rules check the look of a value. These rules check the sentence: after a noun for a password, any value is
+//! accepted unless it is clearly something else, such as a policy, a place or a question.
 
 use std::ops::Range;
 
@@ -74,7 +74,7 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
     found
 }
 
-/// How many lines a network that was named makes keys of the words for one.
+/// The number of lines after a network's name in which words for a key mean its key.
 const NETWORK_LINES: usize = 3;
 
 /// The values of one noun.

@@ -1,4 +1,4 @@
-//! Where a value begins and ends: between quotes, or bare.
+//! The start and end of a value, quoted or not.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use tessera_tables::{field, section, words};
 use super::letters;
 use crate::LISTS;
 
-/// A value that stands in a text.
+/// A value in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Value {
     pub(super) span: Range<usize>,
@@ -15,7 +15,7 @@ pub(super) struct Value {
 }
 
 const LONGEST: usize = 2048;
-/// Opening and closing quotes; the escaped ones of texts inside texts first.
+/// Opening and closing quotes; the escaped ones of nested texts come first.
 const QUOTES: [(&str, &str); 16] = [
     ("\\\\\"", "\\\\\""),
     ("\\\"", "\\\""),
@@ -35,7 +35,7 @@ const QUOTES: [(&str, &str); 16] = [
     ("”", "”"),
 ];
 
-/// True when a quote begins here.
+/// True if a quote begins here.
 pub(super) fn is_quote(text: &str, at: usize) -> bool {
     let rest = text.get(at..).unwrap_or_default();
     QUOTES.iter().any(|(open, _)| rest.starts_with(open))
@@ -49,7 +49,7 @@ pub(super) fn quoted(text: &str, at: usize) -> Option<Value> {
     let mut from = 0;
     let length = loop {
         let at = from + inner.get(from..)?.find(close)?;
-        // A quote that is itself escaped does not close.
+        // An escaped quote does not close.
         let is_escaped = close.len() == 1 && inner.get(..at).is_some_and(ends_in_escape);
         if !is_escaped {
             break at;
@@ -61,7 +61,7 @@ pub(super) fn quoted(text: &str, at: usize) -> Option<Value> {
         return None;
     }
     let start = at + open.len();
-    // `'"value"'`: quotes in quotes.
+    // `'"value"'`: nested quotes.
     let nested = value.len() > 2 && is_quote(text, start);
     if let Some(nested) =
         nested.then(|| quoted(text, start)).flatten().filter(|nested| nested.span.end < start + length)
@@ -72,7 +72,7 @@ pub(super) fn quoted(text: &str, at: usize) -> Option<Value> {
     Some(Value { span: start + lead..start + lead + value.trim().len(), is_quoted: true })
 }
 
-/// The value behind a quote that begins here and that nothing closes on its line.
+/// The value after a quote that begins here and is not closed in its line.
 pub(super) fn unclosed(text: &str, at: usize) -> Option<Value> {
     let line = letters::rest(text, at, LONGEST).lines().next()?;
     let (open, close) = QUOTES.iter().find(|(open, _)| line.starts_with(open))?;
@@ -85,7 +85,7 @@ fn ends_in_escape(text: &str) -> bool {
     text.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
 }
 
-/// The value without quotes that begins here, in a list of pairs or not.
+/// The unquoted value that begins here, in a list of pairs or not.
 pub(super) fn bare(text: &str, at: usize, is_query: bool) -> Option<Value> {
     let rest = letters::rest(text, at, LONGEST);
     let mut length = rest.len();
@@ -108,7 +108,7 @@ pub(super) fn bare(text: &str, at: usize, is_query: bool) -> Option<Value> {
     (!value.is_empty()).then(|| Value { span: at..at + value.len(), is_quoted: false })
 }
 
-/// True of a character that a bare value does not go beyond.
+/// True for a character that ends an unquoted value.
 fn ends(character: char, after: &str, is_query: bool) -> bool {
     match character {
         '"' | '\'' | '`' => true,
@@ -117,7 +117,7 @@ fn ends(character: char, after: &str, is_query: bool) -> bool {
         '&' => is_query || is_pair(after),
         ']' => after.starts_with('('),
         '%' => is_query && after.starts_with("26"),
-        // A full-width comma reads as a plain one.
+        // A full-width comma counts as a plain one.
         ';' | ',' => {
             after.is_empty()
                 || after.starts_with(|next: char| next.is_whitespace() || is_ideographic(next))
@@ -127,13 +127,13 @@ fn ends(character: char, after: &str, is_query: bool) -> bool {
     }
 }
 
-/// How long the letters without spaces between are that begin here inside a value: `龙虎豹9!x`, `x9龙虎y`, `x9!龙虎豹`.
+/// The length of the characters of a script without spaces that begin here inside a value: `龙虎豹9!x`, `x9龙虎y`, `x9!龙虎豹`.
 fn letters_inside(rest: &str, place: usize) -> Option<usize> {
-    // Letters of the words that go on behind a value.
+    // Characters of words that continue the sentence after a value.
     const GO_ON: &str = "是为為就请不别了的吧哦啊谢用登在和并但也可即它跟与或及到这那里中上下内后前时";
     const LONGEST_HEAD: usize = 16;
     const LONGEST_PART: usize = 4;
-    // How words go on behind a value in scripts that write them on.
+    // Words that continue the sentence after a value in scripts without spaces.
     const ENDINGS: &[&str] = words!(field(section(LISTS, "endings"), "joined"));
     let tail = rest.get(place..)?;
     let run: usize = tail
@@ -157,24 +157,24 @@ fn letters_inside(rest: &str, place: usize) -> Option<usize> {
         .then_some(run)
 }
 
-/// True of a letter of a script without spaces.
+/// True for a letter of a script without spaces.
 pub(super) fn is_ideographic(character: char) -> bool {
     matches!(character, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
 }
 
-/// True of full stops and brackets of scripts without spaces, and their particles after a bare value.
+/// True for full stops and brackets of scripts without spaces, and their particles after an unquoted value.
 fn is_ideographic_end(character: char) -> bool {
     is_ideographic(character)
         || matches!(character, '\u{3001}'..='\u{3002}' | '\u{ff0c}' | '\u{300c}'..='\u{300f}' | '“' | '”' | '„' | '»' | '«')
 }
 
-/// True where a name and an equals sign follow: the next of a list of pairs.
+/// True before a name and an equals sign: the next item of a list of pairs.
 fn is_pair(after: &str) -> bool {
     let name = after.bytes().take(40).take_while(|byte| byte.is_ascii_alphanumeric() || b"_- .".contains(byte)).count();
     name > 1 && after.as_bytes().get(name) == Some(&b'=')
 }
 
-/// Without what a sentence, a list or a call puts after a value.
+/// A value without the punctuation of a sentence, a list or a call after it.
 pub(super) fn trimmed(value: &str) -> &str {
     let mut value = value;
     loop {

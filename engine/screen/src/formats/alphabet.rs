@@ -1,4 +1,4 @@
-//! The alphabets tokens are written in, each a letter in a pattern.
+//! The alphabets of tokens, each a letter in a pattern.
 
 /// A set of bytes; one bit of [`CLASSES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,24 +10,24 @@ impl Class {
         CLASSES.get(usize::from(byte)).is_some_and(|classes| classes & self.0 != 0)
     }
 
-    /// The set a letter of a pattern stands for.
+    /// The set of a letter in a pattern.
     pub(super) fn named(letter: u8) -> Option<Self> {
         ALPHABETS.iter().position(|(name, _)| *name == letter).map(|at| Self(1 << at))
     }
 
-    /// How many bytes from a place on are of the set, at most so many.
+    /// The number of bytes of the set from a position, limited.
     pub(super) fn run(self, bytes: &[u8], from: usize, most: usize) -> usize {
         counted(bytes.iter().skip(from).take(most).take_while(|byte| self.holds(**byte)).count())
     }
 
-    /// How many bytes before a place are of the set, at most so many.
+    /// The number of bytes of the set before a position, limited.
     pub(super) fn run_before(self, bytes: &[u8], end: usize, most: usize) -> usize {
         let head = bytes.get(..end).unwrap_or_default();
         counted(head.iter().rev().take(most).take_while(|byte| self.holds(**byte)).count())
     }
 }
 
-/// Digits, letters of both cases, and what else.
+/// Digits, letters of both cases, and other characters.
 struct Alphabet {
     digits: bool,
     lower: Option<u8>,
@@ -42,7 +42,7 @@ const fn of(digits: bool, lower: Option<u8>, upper: Option<u8>, more: &'static [
 const Z: Option<u8> = Some(b'z');
 const UPPER_Z: Option<u8> = Some(b'Z');
 
-/// The letters of a pattern and what they stand for; letters of a case are those up to the one given.
+/// The letters of a pattern and their sets. Letters of a case go up to the given one.
 const ALPHABETS: [(u8, Alphabet); 19] = [
     (b'd', of(true, None, None, b"")),
     (b'h', of(true, Some(b'f'), None, b"")),
@@ -65,7 +65,7 @@ const ALPHABETS: [(u8, Alphabet); 19] = [
     (b'g', of(true, Z, UPPER_Z, b"_-.~+/=%")),
 ];
 
-/// For each byte, the sets it is in.
+/// For each byte, its sets.
 static CLASSES: [u32; 256] = classes();
 
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
@@ -98,26 +98,26 @@ const fn classes() -> [u32; 256] {
     table
 }
 
-/// True where a token may begin: at the start, after anything that is no letter, digit or underscore, and after an
-/// escaped line end or tab.
+/// True if a token may begin here: at the start, after a character that is not a letter, digit or underscore, and after
+/// an escaped line end or tab.
 pub(super) fn may_begin(bytes: &[u8], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).and_then(|at| bytes.get(at)) else { return true };
     let second = at.checked_sub(2).and_then(|at| bytes.get(at));
     match before {
-        // What comes after the dot of a file's name is its ending.
+        // After the dot of a file name follows its extension.
         b'.' => second.is_none_or(|second| !second.is_ascii_alphanumeric()),
         b'n' | b'r' | b't' => second == Some(&b'\\'),
-        // A plus sign stands in the middle of encoded bytes.
+        // A plus sign occurs inside encoded bytes.
         _ => !before.is_ascii_alphanumeric() && !matches!(before, b'_' | b'+'),
     }
 }
 
-/// True where a token may end: at the end, and before anything that is no letter, digit or underscore.
+/// True if a token may end here: at the end, and before a character that is not a letter, digit or underscore.
 pub(super) fn may_end(bytes: &[u8], at: usize) -> bool {
     bytes.get(at).is_none_or(|after| !after.is_ascii_alphanumeric() && !matches!(after, b'_' | b'+'))
 }
 
-/// Passes on how many bytes were looked at; tests count them, to see that they grow with the text and no faster.
+/// Returns the number of visited bytes. Tests count them, to check that the time is linear.
 #[cfg(not(test))]
 pub(super) const fn counted(bytes: usize) -> usize {
     bytes
@@ -125,7 +125,7 @@ pub(super) const fn counted(bytes: usize) -> usize {
 
 #[cfg(test)]
 thread_local! {
-    /// Bytes looked at by this thread.
+    /// Bytes visited by this thread.
     pub(super) static LOOKED_AT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 

@@ -1,8 +1,8 @@
-//! Whether bytes look drawn by chance: no words, no counting, no placeholder.
+//! Whether bytes look random: no words, no sequence, no placeholder.
 
 use super::alphabet::counted;
 
-/// Words that say an example stands here. Four letters and more: a random token has them hardly ever.
+/// Words of examples, with four letters or more, because a random token rarely contains them.
 const EXAMPLES: [&[u8]; 14] = [
     b"...",
     b"***",
@@ -20,8 +20,8 @@ const EXAMPLES: [&[u8]; 14] = [
     b"yourtoken",
 ];
 
-/// Parts of keys that vendors print in their documents or give every copy of a program: Stripe's, the one of jwt.io, those
-/// of the emulators of Azure Storage and Cosmos DB, YouTube's own.
+/// Parts of keys that vendors publish in documents or in every copy of a program: Stripe's, that of jwt.io, those of
+/// the emulators of Azure Storage and Cosmos DB, YouTube's own.
 const PUBLISHED: [&[u8]; 6] = [
     b"4eC39HqLyjWDarjtT1zdp7dc",
     b"BQokikJOvBiI2HlWgH4olfQ2",
@@ -31,7 +31,7 @@ const PUBLISHED: [&[u8]; 6] = [
     b"SyAO_FJ2SlqU8Q4STEHLGCilw",
 ];
 
-/// For each letter, those that often follow it in words and names; counted over the texts of this project.
+/// For each letter, those that often follow it in words and names, counted over the texts of this project.
 const FOLLOWERS: [&[u8]; 26] = [
     b"bcdgiklmnprstuy",
     b"aelou",
@@ -61,14 +61,14 @@ const FOLLOWERS: [&[u8]; 26] = [
     b"e",
 ];
 
-/// More than this share of a token's neighbours that repeat or count up says nobody drew it.
+/// If more than this share of neighbouring bytes repeats or counts up, a token is not random.
 const COUNTED: f32 = 0.45;
-/// From this share of common pairs of letters on, a text is made of words.
+/// Minimum share of common letter pairs in a text of words.
 const WORDS: f32 = 0.6;
-/// Longer tokens are judged by their beginning: it tells enough, and time stays bounded.
+/// Longer tokens are judged by their beginning, so that the time stays limited.
 pub(super) const JUDGED: usize = 256;
 
-/// True for a token that says itself that it is none: `xxxx`, `your_token`, a key that contains EXAMPLE.
+/// True for an obvious placeholder: `xxxx`, `your_token`, a key with EXAMPLE in it.
 pub(super) fn is_masked(token: &[u8]) -> bool {
     let token = token.get(..counted(JUDGED)).unwrap_or(token);
     let mut core = [0; JUDGED];
@@ -76,7 +76,7 @@ pub(super) fn is_masked(token: &[u8]) -> bool {
     says_so(token) || core.len() >= 8 && distinct(core) <= 3.max(core.len() / 12).min(6)
 }
 
-/// True for what stands where a credential would: `xxxx`, `your_token`, `abcdef123456`, `0000`.
+/// True for a placeholder: `xxxx`, `your_token`, `abcdef123456`, `0000`.
 pub(super) fn is_placeholder(token: &[u8]) -> bool {
     let token = token.get(..counted(JUDGED)).unwrap_or(token);
     if says_so(token) {
@@ -91,7 +91,7 @@ pub(super) fn is_placeholder(token: &[u8]) -> bool {
         || (length >= 8 && distinct(core) <= 3.max(length / 12).min(6))
 }
 
-/// True when a word for an example, or a key that vendors publish, stands in a token.
+/// True if a token contains a word of examples, or a published key.
 fn says_so(token: &[u8]) -> bool {
     (0..token.len()).any(|at| {
         let rest = token.get(at..).unwrap_or_default();
@@ -102,13 +102,13 @@ fn says_so(token: &[u8]) -> bool {
     })
 }
 
-/// True for a token that is made of words, with hardly a digit: `AcceptanceTimeoutSeconds`.
+/// True for a token of words with very few digits: `AcceptanceTimeoutSeconds`.
 pub(super) fn is_words(token: &[u8]) -> bool {
     let token = token.get(..JUDGED).unwrap_or(token);
     token.iter().filter(|byte| byte.is_ascii_digit()).count() * 16 < token.len() && are_words(token)
 }
 
-/// True when the letters of a token make words.
+/// True if the letters of a token form words.
 fn are_words(token: &[u8]) -> bool {
     let (mut pairs, mut common) = (0_u16, 0_u16);
     for (first, second) in token.iter().zip(token.iter().skip(1)) {
@@ -121,32 +121,32 @@ fn are_words(token: &[u8]) -> bool {
     pairs > 0 && f32::from(common) >= WORDS * f32::from(pairs)
 }
 
-/// How a token looks.
+/// The look of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Look {
-    /// Like a word, a number, a version, a placeholder.
+    /// A word, a number, a version, or a placeholder.
     Plain,
-    /// Digits alone, a dozen of them or more.
+    /// Only digits, a dozen or more.
     Number,
-    /// Letters and digits without a sign between, that may make a word and a number.
+    /// Letters and digits without a separator, possibly a word and a number.
     Mixed,
-    /// Drawn by chance, but so short that a word may look so.
+    /// Random, but so short that it may be a word.
     Brief,
-    /// Drawn by chance, and short.
+    /// Random and short.
     Short,
-    /// A UUID, or what is written like one.
+    /// A UUID, or a similar form.
     Uuid,
-    /// Drawn by chance.
+    /// Random.
     Random,
 }
 
-/// Letters and digits from which on something random is no longer short.
+/// Minimum letters and digits of a long random token.
 const LONG: usize = 18;
-/// Those from which on it is no longer brief.
+/// Minimum letters and digits of a random token that is not very short.
 const SHORT: usize = 12;
 const LEAST: usize = 8;
 
-/// How a token looks.
+/// The look of a token.
 pub(super) fn look(token: &[u8]) -> Look {
     let judged = token.get(..counted(JUDGED)).unwrap_or(token);
     let letters = judged.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
@@ -170,17 +170,17 @@ pub(super) fn look(token: &[u8]) -> Look {
     } else {
         Look::Plain
     };
-    // Last of all: most words are plain before.
+    // Tested last, because most words are already plain.
     if look > Look::Plain && is_placeholder(judged) { Look::Plain } else { look }
 }
 
-/// `0x8004101f`, or the address of a wallet; the key of one is longer.
+/// `0x8004101f`, or the address of a wallet, whose key is longer.
 fn is_number_of_a_program(token: &[u8]) -> bool {
     const WALLET_KEY: usize = 66;
     token.starts_with(b"0x") && token.len() != WALLET_KEY
 }
 
-/// Whether letters and digits stand mixed, or letters make no words.
+/// True if letters and digits are mixed, or the letters form no words.
 fn is_drawn(token: &[u8], letters: usize, digits: usize) -> bool {
     let length = letters + digits;
     let together = |pair: &(&u8, &u8)| pair.0.is_ascii_alphanumeric() && pair.1.is_ascii_alphanumeric();
@@ -191,8 +191,8 @@ fn is_drawn(token: &[u8], letters: usize, digits: usize) -> bool {
         turns += usize::from(sort(*first) != sort(*second));
     }
     let is_hex = token.iter().all(|byte| byte.is_ascii_hexdigit() || !byte.is_ascii_alphanumeric());
-    // Words with a number at their end change once or twice; a token of the same length changes far oftener, or is
-    // longer than a number in a name would be, or its letters make no words.
+    // Words with a number at the end change between letters and digits once or twice. A token changes more often, or is
+    // longer than such a number, or its letters form no words.
     (changes >= 3 && changes * 5 >= length)
         || (digits > 0 && length >= 12 && turns * 5 >= length * 2)
         || (changes >= 2 && digits >= 6 && length >= 24)
@@ -202,24 +202,24 @@ fn is_drawn(token: &[u8], letters: usize, digits: usize) -> bool {
         || (letters >= 12 && longest_part(token) >= 12 && !are_words(token))
 }
 
-/// The letters and digits of the longest part without a sign.
+/// The letters and digits of the longest part without a separator.
 fn longest_part(token: &[u8]) -> usize {
     token.split(|byte| !byte.is_ascii_alphanumeric()).map(<[u8]>::len).max().unwrap_or_default()
 }
 
-/// Three and more parts of one length between hyphens.
+/// Three or more parts of equal length joined by hyphens.
 fn is_grouped(token: &[u8]) -> bool {
     let mut parts = token.split(|byte| *byte == b'-').map(<[u8]>::len);
     let first = parts.next().unwrap_or_default();
     (4..=12).contains(&first) && parts.clone().count() >= 2 && parts.all(|length| length == first)
 }
 
-/// Digit, small letter, capital.
+/// Digit, lower-case letter, upper-case letter.
 fn sort(byte: u8) -> u8 {
     u8::from(byte.is_ascii_uppercase()) + 2 * u8::from(byte.is_ascii_digit())
 }
 
-/// Whether a part without a sign has four letters and four digits, and is a dozen long.
+/// True if a part without a separator has four letters, four digits and a dozen characters.
 fn is_mixed(token: &[u8]) -> bool {
     token.split(|byte| !byte.is_ascii_alphanumeric()).filter(|part| part.len() >= 12).any(|part| {
         let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
@@ -227,7 +227,7 @@ fn is_mixed(token: &[u8]) -> bool {
     })
 }
 
-/// `8-4-4-4-12`, letters beyond `f` too, and a longer last part: some providers draw them so.
+/// `8-4-4-4-12`, also with letters beyond `f` and a longer last part, as some providers use it.
 fn is_uuid(token: &[u8]) -> bool {
     let mut groups = token.split(|byte| *byte == b'-');
     let fits = |length: std::ops::RangeInclusive<usize>| {
@@ -241,7 +241,7 @@ fn letter(byte: u8) -> Option<u8> {
     byte.is_ascii_alphabetic().then_some(byte.to_ascii_lowercase())
 }
 
-/// The bytes of a token of a sort, small.
+/// The bytes of a token of a kind, in lower case.
 fn kept<'a>(token: &[u8], place: &'a mut [u8; JUDGED], sort: fn(&u8) -> bool) -> &'a [u8] {
     let kept = token.iter().filter(|byte| sort(byte));
     let length = place.iter_mut().zip(kept).map(|(place, byte)| *place = byte.to_ascii_lowercase()).count();
@@ -255,20 +255,20 @@ fn distinct(core: &[u8]) -> usize {
         .count()
 }
 
-/// The share of bytes that repeat the one before or count up from it.
+/// The share of bytes that repeat the previous one or count up from it.
 fn counting(core: &[u8]) -> f32 {
     let counts = |pair: &&[u8]| matches!(pair, [first, second] if second == first || *second == first.wrapping_add(1));
     core.windows(2).filter(counts).count() as f32 / core.len().max(1) as f32
 }
 
-/// True when the signs two by two count up: `000102030405`.
+/// True if pairs of characters count up: `000102030405`.
 fn counts_in_pairs(core: &[u8]) -> bool {
     let pairs = core.chunks_exact(2).zip(core.chunks_exact(2).skip(1));
     let counts = |(first, second): &(&[u8], &[u8])| matches!((first, second), ([a, b], [c, d]) if a == c && *d == b.wrapping_add(1));
     core.len() >= 12 && pairs.filter(counts).count() * 2 * 10 >= core.len() * 6
 }
 
-/// True when the letters by themselves and the digits by themselves count up or down: `a1b2c3`, `AbC1dEf2`.
+/// True if the letters alone and the digits alone count up or down: `a1b2c3`, `AbC1dEf2`.
 fn counts_in_both(token: &[u8]) -> bool {
     let (mut letters, mut digits) = ([0; JUDGED], [0; JUDGED]);
     let letters = kept(token, &mut letters, u8::is_ascii_alphabetic);

@@ -1,5 +1,5 @@
-//! Tokens without a look of their own: known because a word for a credential, or the name of a provider, stands right
-//! before something that was drawn by chance. `datadog_api_key: 8f2b…`, `heroku 4f1c9a7e-…`.
+//! Tokens without their own format: a word for a credential, or the name of a provider, directly before a random text.
+//! `datadog_api_key: 8f2b…`, `heroku 4f1c9a7e-…`.
 
 use super::alphabet::counted;
 use super::look::Look;
@@ -8,17 +8,17 @@ use super::providers::Provider;
 use super::{look, nouns};
 use crate::place::{Finding, Kind};
 
-/// Bytes a name and its value may be glued by, and so the first bytes of a run that may hold a name.
+/// Maximum bytes of a name joined to its value, and of the beginning of a run that may contain a name.
 const LONGEST_NAME: usize = 96;
-/// Bytes between the word and the value: quotes and signs, and white space as some programs write it.
+/// Maximum bytes between the word and the value: quotes, symbols and white space.
 const WIDEST_GAP: usize = 100;
-/// No longer name is drawn by chance and still a name.
+/// Maximum length of a name that looks random.
 const LONGEST_SPOKEN: usize = 40;
-/// Words between the word for a credential and the value: `token is …`.
+/// Maximum words between the word for a credential and the value: `token is …`.
 const MOST_FILLERS: usize = 2;
-/// Bytes before that word in which the provider may stand.
+/// Maximum distance in bytes of the provider before that word.
 const BEFORE: usize = 48;
-/// Shorter runs hold no value.
+/// Minimum length of a value.
 const SHORTEST: usize = 8;
 
 const FILLERS: [&[u8]; 14] = [
@@ -26,19 +26,19 @@ const FILLERS: [&[u8]; 14] = [
     b"live",
 ];
 
-/// What stands before a value.
+/// The text before a value.
 #[derive(Debug, Clone, Copy)]
 struct Context {
     noun: Option<Noun>,
     provider: Provider,
-    /// `=`, `:` or `>` stands between.
+    /// True if `=`, `:` or `>` is between.
     assigns: bool,
-    /// No more than `key`: rows, files and caches have keys too.
+    /// True for only `key`, because rows, files and caches have keys too.
     bare: bool,
 }
 
 impl Context {
-    /// Whether a value that looks so is a credential where it stands.
+    /// True if a value with this look is a credential here.
     fn accepts(self, look: Look) -> bool {
         let known = self.provider > Provider::None;
         let named = self.noun.is_some_and(|noun| noun != Noun::ClientId || known);
@@ -68,7 +68,7 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
     found
 }
 
-/// Where a run of bytes a value may have ends, and whether it may hold one.
+/// The end of a run of bytes of values, and whether it may contain one.
 fn run(bytes: &[u8], start: usize) -> (usize, bool) {
     let (mut digits, mut letters) = (0_usize, 0_usize);
     let mut end = start;
@@ -84,7 +84,7 @@ fn run(bytes: &[u8], start: usize) -> (usize, bool) {
     (end, digits + letters >= SHORTEST && (digits >= 2 || digits + letters >= 12))
 }
 
-/// The value in a run, where one stands and a word before it says what it is.
+/// The value in a run, if a word before it names its kind.
 fn value_of(bytes: &[u8], start: usize, end: usize) -> Option<Finding> {
     let text = bytes.get(start..end)?;
     let signs = text.iter().rev().take_while(|byte| b".:!~$%@".contains(byte)).count();
@@ -104,7 +104,7 @@ fn value_of(bytes: &[u8], start: usize, end: usize) -> Option<Finding> {
         let sign = text.iter().take(LONGEST_NAME).position(|byte| *byte == b'=').filter(is_name);
         let from = sign.map_or(0, |at| at + 1);
         let signs = text.get(from..)?.iter().take_while(|byte| b"=:.".contains(byte)).count();
-        // After `key = "` a sign belongs to the value.
+        // After `key = "`, a symbol belongs to the value.
         let from = if from == 0 && is_assigned(bytes, start) { 0 } else { from + signs };
         if look::look(text.get(from..)?) == Look::Plain {
             return None;
@@ -128,12 +128,12 @@ fn kind_of(noun: Option<Noun>) -> Kind {
     })
 }
 
-/// Names in programs have words for credentials in them and no digits.
+/// Identifiers contain words for credentials and no digits.
 fn is_identifier(value: &[u8]) -> bool {
     !value.iter().any(u8::is_ascii_digit) && nouns::is_spoken_of(value.get(..look::JUDGED).unwrap_or(value))
 }
 
-/// Whether a sign that assigns stands before a place, but for quotes and white space.
+/// True if an assignment symbol is before a position, apart from quotes and white space.
 fn is_assigned(bytes: &[u8], at: usize) -> bool {
     let head = bytes.get(at.saturating_sub(WIDEST_GAP)..at).unwrap_or_default();
     let mut before = head.iter().rev().skip_while(|byte| byte.is_ascii_whitespace() || b"\"'`".contains(byte));
@@ -145,8 +145,8 @@ fn is_path_of_names(text: &[u8]) -> bool {
     text.windows(3).any(|three| matches!(three, [b':', b':', next] if next.is_ascii_alphabetic()))
 }
 
-/// Tokens without a word in them to search for: a small number, `-` and 64 letters and digits; three parts between dots,
-/// the first the number of a user in base 64.
+/// Tokens without a word to search for: a small number, `-` and 64 letters and digits; or three parts separated by
+/// dots, the first a user number in base64.
 fn of_own_look(text: &[u8]) -> Option<Kind> {
     let signs = |part: &[u8]| part.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
     let mut dotted = text.split(|byte| *byte == b'.');
@@ -167,7 +167,7 @@ fn of_own_look(text: &[u8]) -> Option<Kind> {
     is_numbered.then_some(Kind::new("TrueNAS key"))
 }
 
-/// A checksum says what it is.
+/// A checksum names its algorithm.
 fn is_digest(text: &[u8]) -> bool {
     let starts = |name: &[u8]| {
         let named = text.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
@@ -176,14 +176,14 @@ fn is_digest(text: &[u8]) -> bool {
     [&b"sha1"[..], b"sha256", b"sha384", b"sha512", b"md5", b"urn", b"h1"].into_iter().any(starts)
 }
 
-/// Paths and addresses have parts, and most of them are words.
+/// Most parts of paths and addresses are words.
 fn is_path(value: &[u8]) -> bool {
     let parts = || value.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
     parts().count() >= 3
         && parts().any(|part| part.len() >= 3 && part.iter().all(u8::is_ascii_lowercase) && look::is_words(part))
 }
 
-/// Where the value begins in a run that begins with its name: `SECRET-8ded…`, `api_key=8f2b…`.
+/// The start of the value in a run that begins with its name: `SECRET-8ded…`, `api_key=8f2b…`.
 fn glued(bytes: &[u8], start: usize, text: &[u8]) -> Option<(usize, Context)> {
     let head = text.get(..text.len().min(LONGEST_NAME))?;
     let mut best = None;
@@ -193,7 +193,7 @@ fn glued(bytes: &[u8], start: usize, text: &[u8]) -> Option<(usize, Context)> {
         let segment = last.rsplit(|byte| b"-._".contains(byte)).next()?;
         let noun = if segment.eq_ignore_ascii_case(b"id") { noun_in(last) } else { noun_in(segment) };
         let rest = text.get(at + 1..)?;
-        // A name that goes on after the provider is the name of something.
+        // A longer name after the provider is the name of something.
         let alone = || best.is_none() && *sign != b'_' && !head.get(at + 1..).is_some_and(|rest| rest.contains(&b'='));
         if noun.is_none() && (!alone() || provider_in(last) != Provider::Telling) || look::look(rest) == Look::Plain {
             continue;
@@ -201,7 +201,7 @@ fn glued(bytes: &[u8], start: usize, text: &[u8]) -> Option<(usize, Context)> {
         let from = match sign {
             // Some tokens begin with such a word: `key-8f2b…`.
             b'-' | b'_' if last.len() == segment.len() && nouns::is_prefix(segment) => at - segment.len(),
-            // A hyphen or a dot may belong to the token as well as to the name.
+            // A hyphen or a dot may belong to the token or to the name.
             b'-' | b'.' if noun.is_some() => at,
             _ => at + 1,
         };
@@ -211,7 +211,7 @@ fn glued(bytes: &[u8], start: usize, text: &[u8]) -> Option<(usize, Context)> {
     best
 }
 
-/// What stands before a value, from the end of the gap before it backwards.
+/// The text before a value, backwards from the gap.
 fn before(bytes: &[u8], value: usize) -> Option<Context> {
     let mut at = value;
     let mut assigns = false;
@@ -223,11 +223,11 @@ fn before(bytes: &[u8], value: usize) -> Option<Context> {
         let length = bytes.get(reach..end)?.iter().rev().take_while(|byte| is_word(**byte)).count();
         let start = end - length;
         let word = bytes.get(start..end)?;
-        // Nothing before it, or another sentence.
+        // Nothing, or another sentence.
         if length == 0 || (gap == 0 && at == value) || word.ends_with(b".") {
             return None;
         }
-        // A line of encoded bytes is no name, whatever letters it has.
+        // A line of encoded bytes is not a name, whatever letters it has.
         let encoded = matches!(start.checked_sub(1).and_then(|at| bytes.get(at)), Some(b'+' | b'/'));
         let wraps = encoded && bytes.get(end..at).is_some_and(|gap| gap.contains(&b'\n'));
         if wraps || (word.len() >= LONGEST_SPOKEN && look::look(word) == Look::Random) {
@@ -245,7 +245,7 @@ fn before(bytes: &[u8], value: usize) -> Option<Context> {
     None
 }
 
-/// The context a word gives with those before it, unless one says that this is something else.
+/// The context of a word and the words before it, unless one shows that it is something else.
 fn before_word(
     bytes: &[u8],
     start: usize,
@@ -261,7 +261,7 @@ fn before_word(
         return None;
     }
     let provider = match provider_in(word) {
-        // A provider alone has to stand right there.
+        // A provider without a noun must be directly before the value.
         found if noun.is_none() || found == Provider::Telling => found,
         found => found.max(provider_in(near)).max(provider_in(line)),
     };

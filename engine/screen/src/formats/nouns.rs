@@ -1,14 +1,14 @@
-//! Words for a credential inside names and prose: `apiKey`, `ACCESS_TOKEN`, `stripe secret`.
+//! Words for a credential in names and prose: `apiKey`, `ACCESS_TOKEN`, `stripe secret`.
 
 use tessera_tables::{field, section, words};
 
 use super::providers::{self, Provider};
 use crate::LISTS;
 
-/// Most bytes of a word that are looked at.
+/// Maximum checked bytes of a word.
 pub(super) const LONGEST_WORD: usize = 64;
 
-/// No provider has a longer name.
+/// Maximum length of a provider's name.
 const LONGEST_NAME: usize = 24;
 
 /// A word for a credential.
@@ -17,7 +17,7 @@ pub(super) enum Noun {
     Key,
     Token,
     Secret,
-    /// The public half of a pair: known by it alone is nobody.
+    /// The public half of a pair, which alone identifies nobody.
     ClientId,
 }
 
@@ -39,19 +39,19 @@ const NOUNS: [(&[u8], Noun); 15] = [
     (b"client-id", Noun::ClientId),
 ];
 
-/// What makes one word with `key`: `apikey`, and not `monkey`.
+/// Stems that form one word with `key`: `apikey`, but not `monkey`.
 const STEMS: &[&str] = words!(field(section(LISTS, "keys"), "stems"));
 
-/// A name with one of these in it names nothing secret.
+/// A name with one of these parts is not secret.
 const PUBLIC: [&[u8]; 5] = [b"public", b"fingerprint", b"etag", b"correlation", b"commit"];
 
-/// Nor do these right before a word for a credential: `cache key`, `next_page_token`.
+/// A word for a credential directly after one of these is not secret: `cache key`, `next_page_token`.
 const OTHERS: &[&str] = words!(field(section(LISTS, "keys"), "others"));
 
-/// What may follow the noun in its name: `TOKEN_PROD`.
+/// Words that may follow the noun in its name: `TOKEN_PROD`.
 const TAILS: &[&str] = words!(field(section(LISTS, "keys"), "tails"));
 
-/// The credential a name names, if one: the last word for one, when nothing after it makes it a name of something else.
+/// The credential in a name: the last word for one, unless a following word makes it a name of something else.
 pub(super) fn noun_in(word: &[u8]) -> Option<Noun> {
     let word = word.get(word.len().saturating_sub(LONGEST_WORD)..)?;
     let (end, noun, shouts) = (0..word.len()).rev().find_map(|at| noun_at(word, at))?;
@@ -67,17 +67,17 @@ pub(super) fn noun_in(word: &[u8]) -> Option<Noun> {
     (plain || glued).then_some(noun)
 }
 
-/// True for a word some tokens begin with: `key-8f2b…`.
+/// True for a word with which some tokens begin: `key-8f2b…`.
 pub(super) fn is_prefix(word: &[u8]) -> bool {
     [&b"key"[..], b"token", b"secret", b"access", b"private", b"pubkey"].contains(&word)
 }
 
-/// True when a word for a credential is part of a name.
+/// True if a name contains a word for a credential.
 pub(super) fn is_spoken_of(name: &[u8]) -> bool {
     (0..name.len()).any(|at| noun_at(name, at).is_some())
 }
 
-/// True for a name, and the word before it, that say that what is near is no credential.
+/// True if a name, or the word before it, shows that the value nearby is not a credential.
 pub(super) fn is_other(before: &[u8], name: &[u8]) -> bool {
     let holds = |text: &[u8]| PUBLIC.iter().any(|word| parts(text, word).next().is_some());
     let is_named = |name: &[u8], at: usize| noun_at(name, at).is_some();
@@ -88,7 +88,7 @@ pub(super) fn is_other(before: &[u8], name: &[u8]) -> bool {
         || OTHERS.iter().map(|other| other.as_bytes()).any(|other| within(other) || right_before(other))
 }
 
-/// Where a word ends in a text, wherever it is a part of its own.
+/// The ends of a word in a text, wherever it is a separate part.
 fn parts<'a>(text: &'a [u8], word: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
     (word.len()..=text.len()).filter(move |end| {
         let start = end - word.len();
@@ -97,7 +97,7 @@ fn parts<'a>(text: &'a [u8], word: &'a [u8]) -> impl Iterator<Item = usize> + 'a
     })
 }
 
-/// True at the ends of a name, and where letters begin or end or turn from small to capital.
+/// True at the ends of a name, and where letters begin or end or change from lower to upper case.
 fn is_turn(name: &[u8], at: usize) -> bool {
     let (Some(before), Some(after)) = (at.checked_sub(1).and_then(|at| name.get(at)), name.get(at)) else {
         return true;
@@ -107,7 +107,7 @@ fn is_turn(name: &[u8], at: usize) -> bool {
         || before.is_ascii_uppercase() != after.is_ascii_uppercase()
 }
 
-/// The noun that begins at a place of a word: where it ends, which, and whether it is written in capitals.
+/// The noun that begins at a position of a word: its end, its kind, and whether it is in capitals.
 fn noun_at(word: &[u8], at: usize) -> Option<(usize, Noun, bool)> {
     let rest = word.get(at..)?;
     if !b"tskapclur".contains(&rest.first()?.to_ascii_lowercase()) {
@@ -150,11 +150,11 @@ fn begins_word(word: &[u8], at: usize) -> bool {
     STEMS.iter().any(ends) || provider_of([b"", b"", stem]) > Provider::None
 }
 
-/// The provider some words name: `new_relic`, `geocodifySECRET`, `message-bird`.
+/// The provider in some words: `new_relic`, `geocodifySECRET`, `message-bird`.
 pub(super) fn provider_in(words: &[u8]) -> Provider {
     let mut best = Provider::None;
     let (mut before, mut earlier): (&[u8], &[u8]) = (b"", b"");
-    // How a program is told a property: `-Dsonar.login=…`.
+    // The syntax of a property option: `-Dsonar.login=…`.
     let words = words.strip_prefix(b"-D").unwrap_or(words);
     for word in words.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| is_name(word)) {
         let turns = |pair: &[u8]| matches!(pair, [a, b] if !a.is_ascii_uppercase() && b.is_ascii_uppercase());
@@ -182,12 +182,12 @@ pub(super) fn provider_in(words: &[u8]) -> Provider {
     best
 }
 
-/// Whether letters stand in a part of a name, and not only between digits.
+/// True if a part of a name has letters, and not only between digits.
 fn is_name(part: &[u8]) -> bool {
     part.len() > 1 && part.len() <= LONGEST_WORD && part.windows(2).any(|pair| pair.iter().all(u8::is_ascii_alphabetic))
 }
 
-/// The provider with a name of such parts, in letters of any case.
+/// The provider with a name of such parts, in any case.
 fn provider_of(parts: [&[u8]; 3]) -> Provider {
     let mut name = [0; LONGEST_NAME];
     let length = parts.iter().map(|part| part.len()).sum();

@@ -1,15 +1,15 @@
-//! What a token looks like, in a line of a table: `glsa_{w32}_{H8}`.
+//! The format of a token, as a pattern in a table: `glsa_{w32}_{H8}`.
 //!
-//! Letters stand for themselves; `{w32}` is 32 bytes of the alphabet `w` (see [`super::alphabet`]), `{w20-40}` between
-//! 20 and 40, `{w20+}` 20 or more. The literal a pattern begins with is its anchor, what a text is searched for; where
-//! a token begins otherwise, `^` stands before the anchor: `{h32}^-us{d1-2}`. What stands before `<` has to be there
-//! and is no part of the token: `AccountKey=<{b60+}`. A run takes all it can, up to its most: no alternative is tried.
+//! Letters match themselves. `{w32}` matches 32 bytes of the alphabet `w` (see [`super::alphabet`]), `{w20-40}` 20 to
+//! 40, `{w20+}` 20 or more. The literal at the beginning is the anchor, for which a text is searched. If a token begins
+//! before its anchor, `^` marks the anchor: `{h32}^-us{d1-2}`. Text before `<` is required, but not part of the token:
+//! `AccountKey=<{b60+}`. A run matches as much as possible, without backtracking.
 
 use std::ops::Range;
 
 use super::alphabet::{Class, may_begin, may_end};
 
-/// The longest run that says no most.
+/// Maximum length of a run without its own maximum.
 const MOST: usize = 1024;
 
 #[derive(Debug, Clone, Copy)]
@@ -24,25 +24,25 @@ enum Step {
     Begin,
 }
 
-/// A pattern, in its parts. What they hold is read when a text has the anchor: a program starts the sooner.
+/// A pattern in parts. They are parsed only when a text contains the anchor, which saves start-up time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pattern {
     before: &'static str,
-    /// What a token of this look has.
+    /// The anchor of the format.
     pub(super) anchor: &'static str,
     after: &'static str,
 }
 
-/// Where a pattern matches.
+/// A match of a pattern.
 pub(super) struct Match {
     /// The token.
     pub(super) span: Range<usize>,
-    /// The part of it that is random, without the anchor it begins with.
+    /// Its random part, without the anchor.
     pub(super) random: Range<usize>,
 }
 
 impl Pattern {
-    /// A pattern by its text.
+    /// Parses a pattern.
     pub(super) fn of(text: &'static str) -> Self {
         let (before, rest) = text.split_once('^').unwrap_or(("", text));
         let end = rest.find(['{', '<']).unwrap_or(rest.len());
@@ -50,7 +50,7 @@ impl Pattern {
         Self { before, anchor, after }
     }
 
-    /// The token of a text whose anchor begins at a place.
+    /// The token whose anchor begins at a position.
     pub(super) fn matched(&self, bytes: &[u8], anchor: usize) -> Option<Match> {
         let mut start = anchor;
         if !self.before.is_empty() {
@@ -58,7 +58,7 @@ impl Pattern {
                 start = back(step, bytes, start)?;
             }
         }
-        // First of all: a run that could begin anywhere in a long text is not walked from everywhere.
+        // Checked first, so that a run in a long text is not visited from every position.
         if !self.is_outside() && (!may_begin(bytes, start) || self.continues(bytes, start)) {
             return None;
         }
@@ -75,7 +75,7 @@ impl Pattern {
             return None;
         }
         if matches!(last, Some(Step::Run { least, most, .. }) if least < most) {
-            // A full stop after a token ends a sentence, though some alphabets have one.
+            // A full stop after a token ends a sentence, though some alphabets contain it.
             end -= bytes.get(..end)?.iter().rev().take_while(|byte| **byte == b'.').count();
         }
         let begin = inside.unwrap_or(start);
@@ -83,12 +83,12 @@ impl Pattern {
         (begin < end).then_some(Match { span: begin..end, random: random.min(end)..end })
     }
 
-    /// True when the anchor stands before the token.
+    /// True if the anchor stands before the token.
     fn is_outside(&self) -> bool {
         self.after.contains('<')
     }
 
-    /// True where a token would begin in the middle of a run of its own bytes.
+    /// True if a token would begin inside a run of its own bytes.
     fn continues(&self, bytes: &[u8], start: usize) -> bool {
         let Some(before) = start.checked_sub(1).and_then(|at| bytes.get(at)) else { return false };
         let first = || Steps(self.before).next().or_else(|| Steps(self.after).next());
@@ -96,7 +96,7 @@ impl Pattern {
     }
 }
 
-/// The steps of a part of a pattern, up to its end or to what is none.
+/// The steps of a part of a pattern, up to its end or an invalid one.
 struct Steps(&'static str);
 
 impl Iterator for Steps {
@@ -142,7 +142,7 @@ fn back(step: &Step, bytes: &[u8], end: usize) -> Option<usize> {
     }
 }
 
-/// True when the text goes on in the alphabet of the last run: the token would be longer than it may be. A dot goes on
+/// True if the text continues in the alphabet of the last run, so that the token would be too long. A dot continues
 /// only before a letter or digit.
 fn goes_on(step: &Step, bytes: &[u8], end: usize) -> bool {
     let Step::Run { class, .. } = step else { return false };
@@ -166,7 +166,7 @@ fn run_of(text: &str) -> Option<Step> {
 
 #[cfg(test)]
 impl Pattern {
-    /// True when all of it can be read.
+    /// True if it can be parsed completely.
     pub(super) fn is_sound(&self) -> bool {
         let is_read = |text| {
             let mut steps = Steps(text);
@@ -177,7 +177,7 @@ impl Pattern {
     }
 }
 
-/// A text of a pattern: runs as long as they must be at least, drawn from the signs of their alphabet by their place.
+/// A text that matches a pattern: runs of minimum length, with characters chosen by position.
 #[cfg(test)]
 pub(super) fn drawn(pattern: &'static str, draw: impl Fn(&str, usize, usize) -> String) -> String {
     let pattern = Pattern::of(pattern);

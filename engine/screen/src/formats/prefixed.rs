@@ -1,9 +1,9 @@
 //! Tokens of the formats in [`ROWS`]: one search for all anchors, then the pattern at each.
 //!
-//! The formats tokens of providers have, as their documents and their tokens show them: a pattern (see
-//! [`super::pattern`]) and the kind it is.
+//! The table has the formats of providers' tokens, from their documentation and tokens: a pattern (see
+//! [`super::pattern`]) and the kind.
 //!
-//! The checksum some tokens end in: CRC-32 of what stands before, in six digits of base 62.
+//! Some tokens end with a checksum: the CRC-32 of their random part, in six base62 digits.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -16,22 +16,22 @@ use super::pattern::{Match, Pattern};
 use crate::LISTS;
 use crate::place::{Finding, Kind};
 
-/// Anchors after which a token ends in a checksum.
+/// Anchors of tokens that end with a checksum.
 const CHECKED: [&str; 11] = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "npm_", "vcp_", "vci_", "vca_", "vcr_", "vck_"];
 
-/// No longer anchor is short.
+/// Maximum length of a short anchor.
 const SHORT: usize = 3;
-/// Bytes of an anchor that are searched for: enough to be rare, and few to build the search from.
+/// The number of bytes of an anchor that are searched: enough to be rare, and few for a fast construction.
 const SEARCHED: usize = 8;
 
-/// One search for the beginnings of all anchors; its patterns are the rows, in their order.
+/// One search for the beginnings of all anchors; its patterns are the rows in order.
 static SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let begins = ROWS.iter().map(|(pattern, _)| {
         let anchor = Pattern::of(pattern).anchor;
         anchor.get(..SEARCHED).unwrap_or(anchor)
     });
     AhoCorasick::builder()
-        // The kind that is built soonest; it reads no slower where hardly anything matches.
+        // This kind is built fastest, and is equally fast if there are few matches.
         .kind(Some(AhoCorasickKind::NoncontiguousNFA))
         .dense_depth(1)
         .prefilter(false)
@@ -39,7 +39,7 @@ static SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
         .expect("a few hundred short anchors fit any automaton")
 });
 
-/// True where the beginning of a token stands in a text.
+/// True if a text contains the beginning of a token.
 pub(super) fn may_begin(text: &str) -> bool {
     SEARCH.is_match(text.as_bytes())
 }
@@ -49,7 +49,7 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
     let bytes = text.as_bytes();
     let mut found: Vec<Finding> = Vec::new();
     for hit in SEARCH.find_overlapping_iter(bytes) {
-        // What a token holds need not be looked at again.
+        // A match inside a token is skipped.
         if found.last().is_some_and(|last| last.span.start < hit.start() && hit.end() <= last.span.end) {
             continue;
         }
@@ -64,7 +64,7 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
     found
 }
 
-/// Whether what matches is a token and no placeholder or name in a program.
+/// True if a match is a token, and not a placeholder or an identifier.
 fn is_token(text: &str, anchor: &str, matched: &Match) -> bool {
     let bytes = text.as_bytes();
     let slice = |range: &Range<usize>| bytes.get(range.clone()).unwrap_or_default();
@@ -72,21 +72,22 @@ fn is_token(text: &str, anchor: &str, matched: &Match) -> bool {
     if CHECKED.contains(&anchor) && is_right(random) {
         return true;
     }
-    // All that is random may be the end: a prefix long enough to be nothing else.
+    // The random part may be missing at the end of a text after a long, unmistakable prefix.
     if random.is_empty() {
         return true;
     }
-    // A short prefix says little: what follows has to look drawn. Two of a JSON object's quotes in base 64 say more.
+    // A short prefix is not enough, so the rest must look random. Two quotes of a JSON object in base64 are enough.
     if anchor.len() <= SHORT && anchor != "ey" {
         return look::look(random) >= Look::Short;
     }
-    // Who tries a made-up key must see that it is redacted: only where the line says so it is an example.
+    // A user who tests with an invented key must see that it is redacted. So a published example is accepted only if
+    // the line says that it is one.
     let is_example =
         look::is_masked(random) || look::is_placeholder(random) && is_said_to_be_example(text, &matched.span);
     !is_example && !look::is_words(random)
 }
 
-/// True where the line around a token says that it is an example.
+/// True if the line of a token says that it is an example.
 fn is_said_to_be_example(text: &str, token: &Range<usize>) -> bool {
     const SAYS: &[&str] = words!(field(section(LISTS, "examples"), "said"));
     let before = text.get(..token.start).and_then(|head| head.rsplit('\n').next()).unwrap_or_default();
@@ -104,7 +105,7 @@ const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 const LENGTH: usize = 6;
 const POLYNOMIAL: u32 = 0xEDB8_8320;
 
-/// True when the last six bytes of a token's random part say the checksum of the rest of it.
+/// True if the last six bytes of a token's random part are the checksum of the rest.
 pub(super) fn is_right(random: &[u8]) -> bool {
     let Some((body, said)) = random.len().checked_sub(LENGTH).and_then(|at| random.split_at_checked(at)) else {
         return false;

@@ -1,19 +1,19 @@
-//! Providers whose name before something drawn by chance says what it is.
+//! Providers whose name before a random text shows its kind.
 
 use tessera_tables::{section, words};
 
-/// Whether a text is the name of a provider.
+/// The relation of a text to providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Provider {
-    /// It is none.
+    /// None.
     None,
-    /// The name is a word too, or stands where hashes of commits and images do: a credential has to be spoken of.
+    /// The name is also a word, or occurs beside hashes of commits and images. A word for a credential is needed.
     Word,
-    /// The name is nothing else: a token may follow it with nothing between.
+    /// The name has no other meaning: a token may follow directly.
     Telling,
 }
 
-/// The provider with a name, in small letters.
+/// The provider with a name in lower case.
 pub(super) fn named(name: &[u8]) -> Provider {
     let (place, bit) = mark(name);
     if MARKS.get(place).is_none_or(|marks| marks & bit == 0) {
@@ -27,7 +27,7 @@ pub(super) fn named(name: &[u8]) -> Provider {
     }
 }
 
-/// A bit for each name: most words are told from all names by it alone.
+/// A bit per name, which excludes most words quickly.
 static MARKS: [u64; PLACES] = marks();
 const PLACES: usize = 256;
 
@@ -48,7 +48,7 @@ const fn marks() -> [u64; PLACES] {
     marks
 }
 
-/// The bit of a name: Fowler, Noll and Vo's hash.
+/// The bit of a name: the FNV hash.
 const fn mark(mut name: &[u8]) -> (usize, u64) {
     let mut hash = 0x811c_9dc5_u32;
     while let [first, rest @ ..] = name {
@@ -62,10 +62,10 @@ const fn mark(mut name: &[u8]) -> (usize, u64) {
 /// All names.
 const PROVIDERS: &str = include_str!("providers.txt");
 
-/// Names that are nothing else.
+/// Names without another meaning.
 const NAMES: &[&str] = words!(section(PROVIDERS, "telling"));
 
-/// Names that are words too, or stand beside hashes of another kind.
+/// Names that are also words, or occur beside other hashes.
 const WORDS: &[&str] = words!(section(PROVIDERS, "words"));
 
 #[cfg(test)]

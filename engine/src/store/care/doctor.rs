@@ -166,7 +166,7 @@ impl Store {
         if repair && let Err(error) = self.fold_accesses() {
             return health.add("access log", Verdict::Warning, error.to_string());
         }
-        health.add("access log", Verdict::Ok, "written when the next command writes");
+        health.add("access log", Verdict::Ok, "will be added by the next command that writes");
     }
 
     /// Analyses every text again, and compares the result with the index.

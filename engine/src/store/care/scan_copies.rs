@@ -1,7 +1,7 @@
 //! Copies of the store of any schema version: credentials in them are counted and removed. A value of one of the user's
 //! memories becomes a secret in the store itself, and the copy gets its name.
 //!
-//! Also texts beside memories, in tables and files: credentials in them are counted and removed for good.
+//! Also texts beside memories, in tables and files: credentials in them are counted and removed permanently.
 
 use std::path::Path;
 

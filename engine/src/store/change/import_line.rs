@@ -171,7 +171,7 @@ impl Line {
         let (origin, vouched) = match (whose, said) {
             (ImportAs::Own, said) if self.is_theirs() => (theirs.unwrap_or(said), Some(Trust::Foreign)),
             (ImportAs::Own, said) => (said, Some(Trust::User)),
-            // A captured turn gets its meaning from its neighbours, whoever imports it.
+            // A captured turn gets its meaning from its neighbours in every import.
             (ImportAs::Foreign, Origin::Conversation) => (Origin::Conversation, Some(Trust::Foreign)),
             (ImportAs::Foreign, Origin::Shared(name)) => (theirs.unwrap_or(Origin::Shared(name)), None),
             (ImportAs::Foreign, _) => (theirs.unwrap_or(Origin::Import), None),

@@ -26,7 +26,7 @@ pub struct Stored {
     pub tokens: u32,
     /// True if the same text already existed. Then it was kept and counted as used.
     pub existed: bool,
-    /// Different fields that the existing memory did not take over.
+    /// Different fields that the existing memory did not adopt.
     pub kept: Vec<&'static str>,
     /// The names of secrets that this write removed from the text.
     pub aside: Vec<Place>,

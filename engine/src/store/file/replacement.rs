@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(texts(&reader), ["of now", "said later"]);
         drop((writer, reader));
         assert_eq!(texts(&opened(&home)), ["of now", "said later"]);
-        assert_eq!(texts(&opened(&Home::new(aside))), ["of before"], "nothing was written where nobody looks");
+        assert_eq!(texts(&opened(&Home::new(aside))), ["of before"], "no write went to the replaced database");
     }
 
     #[test]

@@ -211,7 +211,7 @@ mod tests {
             store.fold_questions().unwrap();
         }
         assert_eq!(store.one::<u32>("SELECT count(*) FROM asked_in_vain"), 3);
-        assert_eq!(store.one::<u32>("SELECT count(*) FROM outbox"), 1, "no server is told of a question");
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM outbox"), 1, "no server receives a question");
         assert_eq!(store.forget_questions().unwrap(), 3);
         assert!(store.asked_in_vain(None).unwrap().is_empty());
     }

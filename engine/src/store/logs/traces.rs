@@ -27,7 +27,7 @@ const REWRITTEN: &str = "rewritten";
 /// The report for a file that was deleted as a whole.
 const REMOVED: &str = "deleted: it contained the text and could not be rewritten";
 /// The report for a user's file.
-const THEIRS: &str = "contains the text, and is not a file of Tessera; change or delete it yourself";
+const THEIRS: &str = "contains the text, but is not one of Tessera's files; change or delete it yourself";
 /// The report for an unreadable file without the text.
 const NOT_IN_IT: &str = "cannot be opened; its bytes do not contain the text";
 
@@ -51,7 +51,10 @@ impl Traces {
         let list =
             |paths: &[PathBuf]| paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
         if self.in_log {
-            told.push("another process is reading, so the log keeps the words until the next write".to_owned());
+            told.push(
+                "another process is reading the store, so the deleted text stays in the log until the next write"
+                    .to_owned(),
+            );
         }
         if !self.rewritten.is_empty() {
             told.push(format!("rewritten without the text: {}", list(&self.rewritten)));

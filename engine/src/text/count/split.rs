@@ -43,7 +43,7 @@ fn length(text: &str, first: char) -> usize {
     }
 }
 
-/// The bytes of at most `most` `wanted` characters.
+/// The length in bytes of a run of `wanted` characters, at most `most` of them.
 fn run(text: &str, most: usize, wanted: impl Fn(Class, char) -> bool) -> usize {
     text.chars().take(most).take_while(|character| wanted(class(*character), *character)).map(char::len_utf8).sum()
 }

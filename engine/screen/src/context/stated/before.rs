@@ -1,4 +1,4 @@
-//! Values that stand before their noun: `kunafa5 is the root password`, `(abacaxi88) palavra-passe do Jorge`.
+//! Values before their noun: `kunafa5 is the root password`, `(abacaxi88) palavra-passe do Jorge`.
 
 use std::ops::Range;
 
@@ -7,9 +7,9 @@ use super::nouns::Stated;
 use super::value;
 use super::words::Sort;
 
-/// Words between a value and its noun.
+/// Maximum words between a value and its noun.
 const MOST_BETWEEN: usize = 4;
-/// Words that bind a value before them to a noun behind them.
+/// Words that assign a value before them to a noun after them.
 const BINDERS: &str =
     "is as ist als er är on est es é è is jest to je este είναι это це هي هو זו זה היא — - als nhé thì";
 
@@ -32,7 +32,7 @@ pub(super) fn value(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
             && !noun.is_other(&word.to_lowercase());
         is_one.then(|| offset(word)..offset(word) + word.len())
     };
-    // `(x) password`: nothing between but the brackets.
+    // `(x) password`: only brackets between.
     if let [only] = words.as_slice()
         && only.starts_with('(')
         && only.ends_with(')')
@@ -44,7 +44,7 @@ pub(super) fn value(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     if words.len() - at - 1 > MOST_BETWEEN {
         return None;
     }
-    // `x — это пароль`: several bind.
+    // `x — это пароль`: several words assign.
     let value = words.get(..at)?.iter().rev().find(|word| !binds(word))?;
     taken(value)
 }

@@ -1,4 +1,4 @@
-//! Numbers that open something, and codes that restore access.
+//! Numbers that open something, and recovery codes.
 
 use std::ops::Range;
 
@@ -8,9 +8,9 @@ use super::sentence;
 use super::value::{self, Bond};
 use super::words::Sort;
 
-/// Words between a noun and its number, where nothing binds it.
+/// Maximum words between a noun and its number without an assignment.
 const MOST_BETWEEN: usize = 6;
-/// Words behind a number that make it a count, a time or a sum.
+/// Words after a number that make it a count, a time or an amount.
 const COUNTED: &str = "bytes lines characters digits times ms seconds minutes hours days weeks entries users people px mm cm km kg eur usd \
     chf percent zeichen stellen minuten stunden tage jahre fois minutes heures jours chiffres años días horas dígitos \
     znaků znaków tecken tegn merkkiä haneli символов цифр символів attempts tries versuche more o'clock uhr volts amps";
@@ -21,7 +21,7 @@ const NAMED: &str = "gpio room ticket port version page step line error exit htt
 
 /// The number of a lock.
 pub(super) fn pin(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
-    // Pins of boards, and codes of errors.
+    // Pins of circuit boards, and error codes.
     const BOARDS: [&str; 9] = ["gpio", "board", "relay", "header", "socket", "means", "voltage", "led", "sensor"];
     if line.is_code() || line.words.iter().any(|word| BOARDS.contains(&word.lower.as_str())) {
         return None;
@@ -29,7 +29,7 @@ pub(super) fn pin(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     let bound = sentence::bound(line, noun).filter(|(bond, _)| *bond != Bond::Beside);
     let from = bound.map_or(noun.span.end, |(_, at)| at);
     let number = number_in(line, from, if bound.is_some() { 4 } else { MOST_BETWEEN });
-    // What opens may stand at the end: `835921 opens it`.
+    // The noun may stand at the end: `835921 opens it`.
     let before = || (noun.sort == Sort::Opens).then(|| number_in(line, line.span.start, MOST_BETWEEN)).flatten();
     let number = number.or_else(before)?;
     let inside = line.text.get(number.clone())?;
@@ -38,9 +38,9 @@ pub(super) fn pin(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     let between = line.text.get(noun.span.end..number.start).unwrap_or_default();
     let is_near = between.split_whitespace().count() <= 1;
     let fits = match noun.sort {
-        // A noun for a code: whatever stands next, or is bound.
+        // A noun for a code: the next number, or an assigned one.
         Sort::Pin => bound.is_some() || is_near || is_grouped,
-        // A lock alone: bound by a sign, or a number that nobody would count with.
+        // Only a lock: assigned by a symbol, or an unusual number.
         Sort::Lock => {
             let is_signed = bound.is_some_and(|(bond, _)| bond == Bond::Sign);
             is_grouped || is_signed && digits >= 4
@@ -50,7 +50,7 @@ pub(super) fn pin(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     (fits && (3..=12).contains(&digits)).then_some(number)
 }
 
-/// The first number from a place on, within so many words, that could open something.
+/// The first possible code from a position, within a limited number of words.
 fn number_in(line: &Line<'_>, from: usize, most: usize) -> Option<Range<usize>> {
     let clause = line.rest(from);
     let mut before = "";
@@ -59,7 +59,7 @@ fn number_in(line: &Line<'_>, from: usize, most: usize) -> Option<Range<usize>> 
         let at = from + place_of(word, clause);
         let bare = value::trimmed(word);
         let lead = place_of(bare, word);
-        // A date, a time and an amount are no codes; nor is a number with a unit.
+        // A date, a time, an amount and a number with a unit are not codes.
         if bare.starts_with(|first: char| first.is_ascii_digit()) {
             let is_one =
                 bare.chars().all(|letter| letter.is_ascii_digit() || "-#*".contains(letter) || letter.is_uppercase())
@@ -74,7 +74,7 @@ fn number_in(line: &Line<'_>, from: usize, most: usize) -> Option<Range<usize>> 
         if let Some(inner) = joined_number(bare) {
             return Some(at + lead + inner.start..at + lead + inner.end);
         }
-        // The sentence ends, or goes on to something else.
+        // The sentence ends, or continues with something else.
         if passed >= most || word.ends_with(['.', ';', '!']) && !word.ends_with("..") {
             return None;
         }
@@ -83,7 +83,7 @@ fn number_in(line: &Line<'_>, from: usize, most: usize) -> Option<Range<usize>> 
     None
 }
 
-/// Digits inside a word of a script without spaces: `スマホは835921でロック解除`.
+/// Digits in a word of a script without spaces: `スマホは835921でロック解除`.
 fn joined_number(word: &str) -> Option<Range<usize>> {
     let start = word.find(|letter: char| letter.is_ascii_digit())?;
     let is_joined = word.get(..start)?.chars().next_back().is_some_and(super::line::is_joined);
@@ -91,14 +91,14 @@ fn joined_number(word: &str) -> Option<Range<usize>> {
     (is_joined && length >= 4).then(|| start..start + length)
 }
 
-/// `2026-11-23`, `23-11-2026`, `1990`: a day or a year is no code.
+/// `2026-11-23`, `23-11-2026`, `1990`: a date or a year is not a code.
 fn is_date(word: &str) -> bool {
     let parts: Vec<&str> = word.split('-').collect();
     matches!(parts.as_slice(), [year, month, day] if year.len() == 4 && month.len() == 2 && day.len() == 2)
         || matches!(parts.as_slice(), [day, month, year] if year.len() == 4 && month.len() == 2 && day.len() == 2)
 }
 
-/// Codes behind their noun, and in the line below it: parts with a digit, in groups.
+/// Codes after their noun, and in the line below it: groups with a digit.
 pub(super) fn codes(line: &Line<'_>, noun: &Stated) -> Vec<Range<usize>> {
     if line.is_code() {
         return Vec::new();

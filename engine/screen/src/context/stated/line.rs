@@ -6,19 +6,19 @@ use tessera_tables::{field, section, words};
 
 use crate::LISTS;
 
-/// The longest line that is read. Nobody states a secret in a longer one.
+/// Maximum length of a checked line. Longer lines do not state secrets.
 const LONGEST: usize = 2_000;
-/// The most words of a line.
+/// Maximum words of a line.
 const MOST_WORDS: usize = 240;
 
-/// A word and its spelling in small letters.
+/// A word, and its lower-case spelling.
 #[derive(Debug, Clone)]
 pub(super) struct Word {
     pub(super) span: Range<usize>,
     pub(super) lower: String,
 }
 
-/// A line, as spans of the whole text.
+/// A line, as ranges of the whole text.
 #[derive(Debug)]
 pub(super) struct Line<'a> {
     pub(super) text: &'a str,
@@ -29,7 +29,7 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// The lines of a text. A place of a secret ends a line, so that nothing is read beyond it.
+    /// The lines of a text. The name of a removed secret ends a line, so that nothing is read beyond it.
     pub(super) fn all(text: &'a str, taken: &[Range<usize>]) -> Vec<Self> {
         let mut spans = Vec::new();
         let mut start = 0;
@@ -61,17 +61,17 @@ impl<'a> Line<'a> {
         lines
     }
 
-    /// The line from a place on.
+    /// The line from a position.
     pub(super) fn rest(&self, at: usize) -> &'a str {
         self.text.get(at..self.span.end).unwrap_or_default()
     }
 
-    /// The line up to a place.
+    /// The line up to a position.
     pub(super) fn head(&self, at: usize) -> &'a str {
         self.text.get(self.span.start..at).unwrap_or_default()
     }
 
-    /// True of a line that a program reads: its unquoted words are names, not values.
+    /// True for a line of code, whose unquoted words are names.
     pub(super) fn is_code(&self) -> bool {
         const STARTS: &[&str] = words!(field(section(LISTS, "code"), "starts"));
         const SIGNS: &[&str] = words!(field(section(LISTS, "code"), "signs"));
@@ -111,19 +111,19 @@ fn words(text: &str, span: &Range<usize>) -> Vec<Word> {
     words
 }
 
-/// True of letters, digits, marks above letters, and what joins the parts of a word.
+/// True for letters, digits, combining marks, and characters that join the parts of a word.
 fn is_part(letter: char) -> bool {
     letter.is_alphanumeric()
         || matches!(letter, '_' | '-' | '\'' | '’')
         || matches!(letter, '\u{300}'..='\u{36f}' | '\u{5b0}'..='\u{5c7}' | '\u{64b}'..='\u{65f}' | '\u{900}'..='\u{97f}')
 }
 
-/// True of a letter of a script that writes words without spaces.
+/// True for a letter of a script without spaces.
 pub(super) fn is_joined(letter: char) -> bool {
     matches!(letter, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}')
 }
 
-/// Where a part of a text begins in it.
+/// The position of a part of a text in it.
 pub(super) fn place_of(part: &str, whole: &str) -> usize {
     part.as_ptr().addr().saturating_sub(whole.as_ptr().addr())
 }

@@ -1,4 +1,4 @@
-//! Links that let in whoever has them: calendars, invitations, magic links, signed addresses, webhooks.
+//! Links that give access to anyone who has them: calendars, invitations, magic links, signed addresses, webhooks.
 
 use std::ops::Range;
 
@@ -10,16 +10,16 @@ use super::line::Line;
 use crate::LISTS;
 use crate::place::Finding;
 
-/// Parameters whose value lets in.
+/// Parameters whose value gives access.
 const PARAMETERS: &str = "sig signature secret token access_token auth key pwd passcode password code invite hash x-amz-signature \
     x-goog-signature se_sig sv_token ticket magic auth_token authkey share_token";
 /// Parts of a path, and words of a sentence, that make a link private.
 const PRIVATE: &[&str] = words!(field(section(LISTS, "private links"), "parts"));
 const SAID: &[&str] = words!(field(section(LISTS, "private links"), "said"));
-/// The shortest part of a path that may be drawn.
+/// Minimum length of a random part of a path.
 const SHORTEST: usize = 6;
 
-/// Adds the parts of private links that let in.
+/// Adds the secret parts of private links.
 pub(super) fn find(line: &Line<'_>, found: &mut Vec<Finding>) {
     let text = line.head(line.span.end);
     if !text.contains("://") {
@@ -38,7 +38,7 @@ pub(super) fn find(line: &Line<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// Values of parameters that let in.
+/// Values of parameters that give access.
 fn parameters(url: &str) -> impl Iterator<Item = Range<usize>> {
     let (path, query) = url.split_once(['?', '#']).unwrap_or((url, ""));
     let mut from = path.len() + 1;
@@ -53,7 +53,7 @@ fn parameters(url: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Parts of the path that are drawn, where the path or the sentence says that the link is private.
+/// Random parts of the path, if the path or the sentence makes the link private.
 fn parts(url: &str, is_said: bool) -> impl Iterator<Item = Range<usize>> {
     let path = url.split(['?', '#']).next().unwrap_or_default();
     let lower = path.to_lowercase();
@@ -62,13 +62,13 @@ fn parts(url: &str, is_said: bool) -> impl Iterator<Item = Range<usize>> {
     path.split('/').enumerate().filter_map(move |(depth, part)| {
         let start = from;
         from += part.len() + 1;
-        // The host is no secret.
+        // The host is not a secret.
         let is_drawn = depth > 0 && is_private && part.len() >= SHORTEST && is_drawn(part);
         is_drawn.then(|| start..start + part.len())
     })
 }
 
-/// Digits among letters, or capitals among small letters.
+/// Digits among letters, or upper-case among lower-case letters.
 fn is_drawn(part: &str) -> bool {
     let digits = part.bytes().filter(u8::is_ascii_digit).count();
     let letters = part.bytes().filter(u8::is_ascii_alphabetic).count();

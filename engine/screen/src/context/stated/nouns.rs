@@ -8,49 +8,49 @@ use super::line::{Line, Word, is_joined};
 use super::words::{LANGUAGES, Language, PARTS, Sort};
 use crate::LISTS;
 
-/// How many letters a noun may have more than is written in the table.
+/// Maximum additional letters of a noun's inflected form.
 const MOST_ENDING: usize = 5;
 
 /// A noun in a line.
 #[derive(Debug)]
 pub(super) struct Stated {
     pub(super) sort: Sort,
-    /// Languages in which it is one, by their places in the table.
+    /// The languages of the noun, by their positions in the table.
     pub(super) languages: Vec<usize>,
     pub(super) span: Range<usize>,
     /// The last of its words.
     pub(super) last: usize,
-    /// True of a short word of many meanings, such as `key`.
+    /// True for a short word with many meanings, such as `key`.
     pub(super) is_short: bool,
 }
 
-/// How many bytes a noun of many meanings has at most: `clave`.
+/// Maximum bytes of such a word: `clave`.
 const SHORT: usize = 5;
 
 impl Stated {
-    /// Its languages; English beside them, whose words people mix into others.
+    /// Its languages, and English, whose words people mix into others.
     pub(super) fn spoken(&self) -> impl Iterator<Item = &'static Language> {
         let english = (!self.languages.contains(&0)).then_some(0);
         self.languages.iter().copied().chain(english).filter_map(|at| LANGUAGES.get(at))
     }
 
-    /// True where a value may follow with nothing between.
+    /// True if a value may follow directly.
     pub(super) fn is_bare(&self) -> bool {
         self.languages.iter().filter_map(|at| LANGUAGES.get(*at)).any(|language| language.is_bare)
     }
 
-    /// True where a word binds a value to it.
+    /// True if a word assigns a value to it.
     pub(super) fn is_bound_by(&self, word: &str) -> bool {
         self.spoken().any(|language| language.binders.split_ascii_whitespace().any(|binder| binder == word))
     }
 
-    /// True of a clause of a script without spaces that says something else of the noun.
+    /// True for a clause of a script without spaces that says something else about the noun.
     pub(super) fn holds_other(&self, clause: &str) -> bool {
         let others = self.spoken().flat_map(|language| language.others.split_ascii_whitespace());
         others.filter(|other| other.contains(is_joined)).any(|other| clause.contains(other))
     }
 
-    /// True of a word that no value begins with. Of words with hyphens the first counts: `on-the-fridge`.
+    /// True for a word that begins no value. Of words joined by hyphens, the first counts: `on-the-fridge`.
     pub(super) fn is_other(&self, word: &str) -> bool {
         let word = word.trim_matches(|letter: char| !letter.is_alphanumeric());
         let is_one = |word: &str| {
@@ -62,7 +62,7 @@ impl Stated {
         word.is_empty() || is_one(word) || first.len() < word.len() && is_place
     }
 
-    /// True where the noun is a part of something else: `password policy`.
+    /// True if the noun is a part of something else: `password policy`.
     pub(super) fn is_part_of_more(&self, line: &Line<'_>) -> bool {
         let next = line.words.get(self.last + 1).map_or("", |word| word.lower.as_str());
         PARTS.split_ascii_whitespace().any(|part| part == next)
@@ -80,8 +80,7 @@ struct Entry {
 const COUNT: usize = count();
 const BYTES: usize = 256;
 
-/// All nouns in the order of their first bytes, and where those of each byte begin: made while compiling, so that nothing
-/// is built at start.
+/// All nouns in the order of their first bytes, and the start of each byte. The table is built at compile time.
 static NOUNS: ([Entry; COUNT], [usize; BYTES + 1]) = nouns();
 
 const fn count() -> usize {
@@ -90,7 +89,7 @@ const fn count() -> usize {
     count
 }
 
-/// Counts all nouns in their order, and writes them where there is room.
+/// Counts all nouns in order, and writes them if there is room.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
 const fn each(count: &mut usize, into: &mut [Entry]) {
     let mut language = 0;
@@ -137,7 +136,7 @@ const fn nouns() -> ([Entry; COUNT], [usize; BYTES + 1]) {
     (sorted, starts)
 }
 
-/// The nouns that begin with the first byte of a word.
+/// The nouns with the first byte of a word.
 fn beginning_as(word: &str) -> &'static [Entry] {
     let (entries, starts) = &NOUNS;
     let first = word.as_bytes().first().map_or(0, |byte| usize::from(*byte));
@@ -145,7 +144,7 @@ fn beginning_as(word: &str) -> &'static [Entry] {
     range.and_then(|(from, to)| entries.get(*from..*to)).unwrap_or_default()
 }
 
-/// The nouns of a line, the longest at each place.
+/// The nouns of a line, the longest at each position.
 pub(super) fn in_line(line: &Line<'_>) -> Vec<Stated> {
     let mut found: Vec<Stated> = Vec::new();
     for (at, word) in line.words.iter().enumerate() {
@@ -155,7 +154,7 @@ pub(super) fn in_line(line: &Line<'_>) -> Vec<Stated> {
         }
         for part in parts(&word.lower) {
             let before = found.len();
-            // `two-pass` goes through something twice.
+            // `two-pass` is about passes.
             let is_pass = part == "pass" && part.len() < word.lower.len();
             if !is_pass {
                 spaced(line, at, part, &mut found);
@@ -170,7 +169,7 @@ pub(super) fn in_line(line: &Line<'_>) -> Vec<Stated> {
     found
 }
 
-/// A word, what stands behind its last joint or an article, and what ends a compound.
+/// A word, the part after its last separator or an article, and the end of a compound.
 fn parts(word: &str) -> impl Iterator<Item = &str> {
     const ENDS: &[&str] = words!(field(section(LISTS, "endings"), "compounds"));
     let joint = word.rfind(['-', '_', '\'']).and_then(|at| word.get(at + 1..));
@@ -183,7 +182,7 @@ fn spaced(line: &Line<'_>, at: usize, part: &str, found: &mut Vec<Stated>) {
     let Some(word) = line.words.get(at) else { return };
     let mut longest: Option<Stated> = None;
     for Entry { language, sort, noun } in beginning_as(part) {
-        // Most of them go on otherwise.
+        // Most of them differ in the second byte.
         if noun.as_bytes().get(1) != part.as_bytes().get(1) {
             continue;
         }
@@ -201,7 +200,7 @@ fn spaced(line: &Line<'_>, at: usize, part: &str, found: &mut Vec<Stated>) {
     found.extend(longest.filter(|noun| !is_counted(line, at, part, noun)));
 }
 
-/// `first pass`, `cache key`, `public key`: the word before says that it is something else.
+/// `first pass`, `cache key`, `public key`: the word before shows that it is something else.
 fn is_counted(line: &Line<'_>, at: usize, part: &str, noun: &Stated) -> bool {
     const PASSES: &str = "one two three single multi first second third next last final each every per dry full hot the a this that another";
     const KEYS: &str = "cache idempotency sort primary foreign partition public dedup lookup map row object index shard routing json \
@@ -235,7 +234,7 @@ fn last_of(line: &Line<'_>, at: usize, part: &str, noun: &str) -> Option<usize> 
     None
 }
 
-/// Adds the nouns inside a word of a script without spaces.
+/// Adds the nouns in a word of a script without spaces.
 fn joined(word: &Word, at: usize, found: &mut Vec<Stated>) {
     for Entry { language, sort, noun } in NOUNS.0.iter().filter(|entry| entry.noun.contains(is_joined)) {
         let noun = noun.to_lowercase();

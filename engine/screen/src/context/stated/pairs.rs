@@ -1,6 +1,6 @@
 //! A name and a password together: `login: admin / admin123`, `log in as bob with x`.
 //!
-//! Tables with a column of secrets, with or without a rule below their head.
+//! Also tables with a column of secrets, with or without a line below their head.
 
 use std::ops::Range;
 
@@ -10,10 +10,10 @@ use super::words::Sort;
 use super::{PASSWORD, value};
 use crate::place::Finding;
 
-/// What a pair follows.
+/// Words before a name and a password.
 const LOGINS: &str = "login logins log sign user username account credential credentials creds auth bind benutzer usuario identifiants zugang вход логин";
 
-/// Adds the passwords of pairs.
+/// Adds the passwords of such pairs.
 pub(super) fn find(line: &Line<'_>, found: &mut Vec<Finding>) {
     let text = line.head(line.span.end);
     if ![" -", "/", ":", "with"].iter().any(|sign| text.contains(sign)) || line.is_code() {
@@ -28,7 +28,7 @@ pub(super) fn find(line: &Line<'_>, found: &mut Vec<Finding>) {
     found.push(Finding { span: start..start + word.len(), kind: PASSWORD });
 }
 
-/// The option of a command that takes a password, whatever it spells.
+/// The password option of a command, with any value.
 fn of_command<'a>(words: &[&'a str]) -> Option<&'a str> {
     const COMMANDS: [(&str, &str); 3] = [("sshpass", "-p"), ("redis-cli", "-a"), ("ldapsearch", "-w")];
     let (_, option) =
@@ -87,7 +87,7 @@ fn is_given(word: &str) -> bool {
         && !word.contains(['/', '(', '{', '<', '*'])
 }
 
-/// The most rows that are read.
+/// Maximum rows.
 const MOST_ROWS: usize = 60;
 
 /// The cells below a noun that is the head of a column.
@@ -119,7 +119,7 @@ pub(super) fn column(lines: &[Line<'_>], number: usize, noun: &Stated) -> Vec<Ra
     found
 }
 
-/// True where the noun is a whole cell of a row with other cells.
+/// True if the noun is a whole cell of a row with other cells.
 fn is_cell(line: &Line<'_>, noun: &Stated, separator: char) -> bool {
     let text = line.head(line.span.end);
     let is_wide = if separator == '|' { text.trim_start().starts_with('|') } else { text.contains(separator) };

@@ -1,4 +1,4 @@
-//! Values behind their noun, in its answer, or below it.
+//! Values after their noun, in the answer to a question, or below it.
 
 use std::ops::Range;
 
@@ -8,19 +8,19 @@ use super::nouns::Stated;
 use super::value::{self, Bond};
 use super::words::{PARTS, QUESTIONS, Sort};
 
-/// How often a sentence may bind something before its value.
+/// Maximum assignments in a sentence before its value.
 const MOST_BONDS: usize = 4;
-/// Words between a noun and what binds a value to it.
+/// Maximum words between a noun and its assignment.
 const MOST_BETWEEN: usize = 8;
-/// Signs that bind, the longer first.
+/// Symbols of assignment, longer ones first.
 const SIGNS: [&str; 13] = ["->", "=>", ":=", "=", ":", "→", "⇒", "：", "＝", "—", "–", "- ", "#:"];
-/// Words between what binds and the value.
+/// Words between an assignment and the value.
 const FILLERS: &str = "now still currently just literally simply again actually also called set to same jetzt nun noch immer maintenant \
     toujours ahora agora adesso теперь тепер nu currently, temporarily probably maybe 现在 現在";
 
-/// The value that a sentence gives a noun behind it.
+/// The value that a sentence assigns to a noun before it.
 ///
-/// A sentence may bind several things before it comes to the value: `the password was rotated, it's x`.
+/// A sentence may contain several assignments before the value: `the password was rotated, it's x`.
 pub(super) fn behind(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     let mut from = noun.span.end;
     for turn in 0..MOST_BONDS {
@@ -42,7 +42,7 @@ pub(super) fn behind(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
 fn bound_value(line: &Line<'_>, noun: &Stated, bond: Bond, at: usize) -> Option<Range<usize>> {
     let at = opened(line, at);
     if value::quote_at(line.text, at) {
-        // Behind `x`, which is said of: `the passphrase "x" is a joke`.
+        // `the passphrase "x" is a joke`: the sentence continues after the value.
         let is_last = |span: &Range<usize>| {
             let behind =
                 line.rest(span.end).trim_start_matches(|letter: char| !letter.is_alphanumeric() && letter != ' ');
@@ -57,7 +57,7 @@ fn bound_value(line: &Line<'_>, noun: &Stated, bond: Bond, at: usize) -> Option<
             }
         };
         let quoted = value::in_quotes(line, noun, at).filter(is_last).filter(is_given);
-        // In code a quoted text beside a noun is a label; the other rules know assignments.
+        // In code, a quoted text beside a noun is a label. Other rules handle assignments.
         return quoted
             .filter(|_| bond != Bond::Beside && !line.is_code() || noun.sort == Sort::Phrase && !line.is_code());
     }
@@ -79,12 +79,12 @@ fn bound_value(line: &Line<'_>, noun: &Stated, bond: Bond, at: usize) -> Option<
             .filter(|span| line.text.get(span.clone()).is_some_and(|inside| is_key(noun, bond, inside))),
         Sort::NetworkKey => value::bare(line, noun, at, if bond == Bond::Beside { Bond::Word } else { bond }),
         Sort::Setting => setting(line, noun, bond, at),
-        // `wifi Attic / pass nightowl`: a list of what belongs together.
+        // `wifi Attic / pass nightowl`: a list of related values.
         _ if bond == Bond::Beside && line.head(noun.span.start).trim_end().ends_with(" /") => {
             value::bare(line, noun, at, Bond::Word)
         }
         _ => value::bare(line, noun, at, bond).filter(|span| {
-            // `pass next_cursor with the query`: a verb, unless what follows has a digit or ends the sentence.
+            // `pass next_cursor with the query`: a verb, unless the following text has a digit or ends the sentence.
             let is_noun = bond != Bond::Beside || line.text.get(noun.span.clone()) != Some("pass");
             let inside = line.text.get(span.clone()).unwrap_or_default();
             let goes_on =
@@ -94,7 +94,7 @@ fn bound_value(line: &Line<'_>, noun: &Stated, bond: Bond, at: usize) -> Option<
     }
 }
 
-/// True of a key: digits among letters. `key` alone is a word of many things, so only a verb gives it a value.
+/// True for a key: digits among letters. `key` has many meanings, so only a verb assigns it a value.
 fn is_key(noun: &Stated, bond: Bond, inside: &str) -> bool {
     let digits = inside.bytes().filter(u8::is_ascii_digit).count();
     let is_alone = noun.is_short;
@@ -103,7 +103,7 @@ fn is_key(noun: &Stated, bond: Bond, inside: &str) -> bool {
     fits && inside.len() >= 8 && digits > 1 && value::is_mixed(inside) && !inside.contains(['_', ':'])
 }
 
-/// What a file of settings gives a name in capitals: all of the line.
+/// The value of a name in capitals in a settings file: the rest of the line.
 fn setting(line: &Line<'_>, noun: &Stated, bond: Bond, at: usize) -> Option<Range<usize>> {
     let name = line.text.get(noun.span.clone())?;
     let is_name = name.contains('_') && !name.contains(char::is_lowercase) && bond == Bond::Setting;
@@ -120,19 +120,19 @@ fn setting(line: &Line<'_>, noun: &Stated, bond: Bond, at: usize) -> Option<Rang
     is_given.then(|| start..start + text.len())
 }
 
-/// What binds a value to the noun, and where the value begins.
+/// The assignment of the noun, and the start of the value.
 pub(super) fn bound(line: &Line<'_>, noun: &Stated) -> Option<(Bond, usize)> {
     bound_from(line, noun, noun.span.end)
 }
 
-/// The same behind a place.
+/// The same after a position.
 fn bound_from(line: &Line<'_>, noun: &Stated, from: usize) -> Option<(Bond, usize)> {
     let mut at = closed(line, from);
     let mut passed = 0;
     if from == noun.span.end && is_part_of_name(line, from, at) {
         return None;
     }
-    // The topic particles of Korean are part of the word.
+    // The topic particles of Korean belong to the word.
     let is_topic = line.text.get(noun.span.clone()).is_some_and(|name| name.ends_with(['는', '은']));
     if from == noun.span.end && is_topic && line.rest(at).starts_with(' ') {
         return Some((Bond::Word, after_fillers(line, noun, at)));
@@ -145,7 +145,7 @@ fn bound_from(line: &Line<'_>, noun: &Stated, from: usize) -> Option<(Bond, usiz
             return None;
         }
         if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
-            // `--password=x` and `key: value` bind; a hyphen needs blanks around it.
+            // `--password=x` and `key: value` are assignments; a hyphen needs spaces around it.
             let is_sign = *sign != "- " || line.head(at).ends_with(' ');
             let is_near = *sign == "=" && at == noun.span.end && !line.rest(at + 1).starts_with(' ');
             let bond = if is_near { Bond::Setting } else { Bond::Sign };
@@ -201,12 +201,12 @@ fn bound_from(line: &Line<'_>, noun: &Stated, from: usize) -> Option<(Bond, usiz
     may_be_beside.then_some((Bond::Beside, beside))
 }
 
-/// True of a noun that goes on: `password.length`, `password_hash`, `password::new`.
+/// True for a longer name: `password.length`, `password_hash`, `password::new`.
 fn is_part_of_name(line: &Line<'_>, from: usize, closed: usize) -> bool {
     line.rest(from).starts_with(['.', '_', '[', '(', '/', '@']) && !line.rest(closed).starts_with([' ', ':', '='])
 }
 
-/// Behind a question mark, the value that a question gets at once: `my mail password? it's x`.
+/// The value directly after a question: `my mail password? it's x`.
 fn answered(line: &Line<'_>, noun: &Stated, at: usize) -> Option<(Bond, usize)> {
     let rest = line.rest(at);
     let said = rest.get(1..)?.trim_start();
@@ -215,14 +215,14 @@ fn answered(line: &Line<'_>, noun: &Stated, at: usize) -> Option<(Bond, usize)> 
     is_answer.then(|| (Bond::Word, after_fillers(line, noun, at + rest.len() - said.len() + word.len())))
 }
 
-/// True of `Quiet-Otter-91` in `the password (Quiet-Otter-91) is for staging`.
+/// True for `Quiet-Otter-91` in `the password (Quiet-Otter-91) is for staging`.
 fn is_value_in_brackets(noun: &Stated, inside: &str) -> bool {
     let has_digit = inside.bytes().any(|byte| byte.is_ascii_digit());
     let is_made_up = inside.len() >= 8 && has_digit && value::is_mixed(inside);
     noun.sort == Sort::Password && is_made_up && !inside.contains([' ', '/'])
 }
 
-/// In scripts without spaces: particles behind a noun, then its value.
+/// In scripts without spaces: particles after a noun, then its value.
 fn joined(line: &Line<'_>, noun: &Stated, at: usize) -> Option<(Bond, usize)> {
     let rest = line.rest(at);
     let binders = noun.spoken().flat_map(|language| language.binders.split_ascii_whitespace());
@@ -242,7 +242,7 @@ fn joined(line: &Line<'_>, noun: &Stated, at: usize) -> Option<(Bond, usize)> {
     is_near.then(|| (Bond::Word, after_fillers(line, noun, at + to)))
 }
 
-/// After blanks and words that say nothing of the value.
+/// The position after spaces and filler words.
 fn after_fillers(line: &Line<'_>, noun: &Stated, at: usize) -> usize {
     let mut at = opened(line, blanks(line, at));
     let signs = line.rest(at);
@@ -267,19 +267,19 @@ fn blanks(line: &Line<'_>, at: usize) -> usize {
     at + rest.len() - rest.trim_start_matches([' ', '\t', '\u{3000}', '\u{a0}']).len()
 }
 
-/// After quotes, brackets and marks that close a noun.
+/// The position after quotes, brackets and marks that close a noun.
 fn closed(line: &Line<'_>, at: usize) -> usize {
     let rest = line.rest(at);
     at + rest.len() - rest.trim_start_matches(['"', '\'', '`', '*', ')', ']', '”', '’', '»', '」', '_']).len()
 }
 
-/// After marks of bold type and an opening bracket.
+/// The position after marks of bold text and an opening bracket.
 fn opened(line: &Line<'_>, at: usize) -> usize {
     let rest = line.rest(at);
     at + rest.len() - rest.trim_start_matches(['*', ' ', '\t']).len()
 }
 
-/// The next line, where it answers a question for the noun: `<kim> what's the vpn password again`, `<joe> saltmarsh`.
+/// The next line, if it answers a question for the noun: `<kim> what's the vpn password again`, `<joe> saltmarsh`.
 pub(super) fn answer(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     if noun.is_part_of_more(line) {
         return None;
@@ -291,7 +291,7 @@ pub(super) fn answer(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     let next = line.next.clone().filter(|_| asked)?;
     let said = line.text.get(next.clone())?;
     let spoken = speaker(said);
-    // Without a speaker only a question mark makes the next line an answer.
+    // Without a speaker, only a question mark makes the next line an answer.
     if spoken == 0 && !asks {
         return None;
     }
@@ -306,9 +306,9 @@ pub(super) fn answer(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
         && !value::is_none(line, noun, text)
         && !noun.is_other(&given.first()?.to_lowercase())
         && (noun.sort != Sort::Key || is_key(noun, Bond::Word, text));
-    // A whole line of words without a speaker goes on about something else.
+    // A line of several words without a speaker is about something else.
     let is_mixed = given.len() == 1 && value::is_mixed(text);
-    // `did you change the password?` asks for no value.
+    // `did you change the password?` does not ask for a value.
     const DEEDS: [&str; 9] =
         ["forgot", "forget", "change", "changed", "reset", "rotate", "vergessen", "oublié", "olvidé"];
     let is_of_deed = line.words.iter().any(|word| DEEDS.contains(&word.lower.as_str()));
@@ -317,8 +317,8 @@ pub(super) fn answer(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     (is_one && is_spoken).then(|| start..start + text.len())
 }
 
-/// True of a word and of one with an ending behind a sign: `who's`, but not `wasp` for `was`. In scripts without spaces
-/// more follows at once.
+/// True for a word, also with an ending after an apostrophe: `who's`, but not `wasp` for `was`. In scripts without
+/// spaces, other text may follow directly.
 fn begins_with(word: &str, question: &str) -> bool {
     let rest = word.strip_prefix(question);
     rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() && !is_joined(next)))
@@ -338,7 +338,7 @@ const FIELDS: [&str; 14] = [
     "scope", "origin",
 ];
 
-/// How long the name of a speaker at the beginning of a line is, with its sign: `<joe> `, `B: `, `老李：`.
+/// The length of a speaker's name at the beginning of a line, with its symbol: `<joe> `, `B: `, `老李：`.
 fn speaker(line: &str) -> usize {
     let lead = line.len() - line.trim_start().len();
     let rest = line.get(lead..).unwrap_or_default();
@@ -359,7 +359,7 @@ fn speaker(line: &str) -> usize {
     })
 }
 
-/// The next line, where the noun ends its own with a sign: `Cụm mật khẩu của két:` and, below, the phrase.
+/// The next line, if the noun ends its own line with a symbol: `Cụm mật khẩu của két:` and, below, the phrase.
 pub(super) fn below(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     let tail = line.rest(noun.span.end).trim_end();
     let is_open = tail.ends_with([':', '：']) && tail.split_whitespace().count() <= 5 && !line.is_code();
@@ -378,7 +378,7 @@ pub(super) fn below(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     (is_one && !noun.is_other(&text.split_whitespace().next()?.to_lowercase())).then(|| start..start + text.len())
 }
 
-/// Twelve words or more behind a noun for them, or a list of them below.
+/// Twelve words or more after a noun for them, or a list of them below.
 pub(super) fn seed(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     let (bond, at) = bound(line, noun)?;
     let rest = line.rest(at);

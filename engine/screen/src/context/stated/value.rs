@@ -1,4 +1,4 @@
-//! Where a stated value ends, and what is plainly none.
+//! The end of a stated value, and texts that are clearly not a value.
 
 use std::ops::Range;
 
@@ -11,38 +11,38 @@ use super::nouns::Stated;
 use super::words::ENDINGS;
 use crate::LISTS;
 
-/// The longest value, in characters.
+/// Maximum characters of a value.
 const LONGEST: usize = 120;
-/// The most words of a password that nothing quotes.
+/// Maximum words of an unquoted password.
 const MOST_WORDS: usize = 4;
 
-/// How a value is bound to its noun.
+/// How a value is assigned to its noun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bond {
-    /// By a sign.
+    /// By a symbol.
     Sign,
-    /// By an equals sign with nothing around it: a program reads what follows up to the next blank.
+    /// By an equals sign without spaces: a program reads the value up to the next space.
     Setting,
     /// By a word.
     Word,
-    /// It comes next.
+    /// By its position directly after the noun.
     Beside,
 }
 
-/// The stretch of a line up to where its clause ends.
+/// The part of a line up to the end of its clause.
 pub(super) fn clause<'a>(line: &Line<'a>, at: usize) -> &'a str {
     let rest = line.rest(at);
     let mut end = rest.len();
     for (place, letter) in rest.char_indices() {
         let after = rest.get(place + letter.len_utf8()..).unwrap_or_default();
-        // Scripts without spaces write a comma without a blank behind it.
+        // Scripts without spaces have no space after a comma.
         let is_last = after.is_empty() || after.starts_with(|next: char| next.is_whitespace() || is_joined(next));
         let ends = match letter {
             '。' | '；' | '，' | '、' | '！' | '？' | '।' | '؟' | '،' | '|' | '\\' => true,
             ',' | ';' | '?' => is_last,
             '.' => is_last || after.starts_with(['"', '\'', ')']),
             '(' | '（' | '[' | '—' | '–' => place > 0 && rest.get(..place).is_some_and(|head| head.ends_with(' ')),
-            // `Sommer2024!` ends in a sign of its own.
+            // The final symbol of `Sommer2024!` belongs to the value.
             '!' => is_last && !rest.get(..place).is_some_and(ends_in_digit),
             _ => false,
         };
@@ -69,7 +69,7 @@ pub(super) fn in_quotes(line: &Line<'_>, noun: &Stated, at: usize) -> Option<Ran
     is_given.then_some(span)
 }
 
-/// What stands between quotes that begin here. Some languages close with another sign than the usual one.
+/// The text between quotes that begin here. Some languages close with another symbol.
 fn quoted(line: &Line<'_>, at: usize) -> Option<Range<usize>> {
     const PAIRS: [(char, &[char]); 3] = [('„', &['”', '“', '"']), ('”', &['”']), ('»', &['«'])];
     let rest = line.rest(at);
@@ -83,7 +83,7 @@ fn quoted(line: &Line<'_>, at: usize) -> Option<Range<usize>> {
     Some(start..start + length)
 }
 
-/// The value that begins here without quotes: a word, or the words up to the end of the clause.
+/// The unquoted value that begins here: a word, or the words up to the end of the clause.
 pub(super) fn bare(line: &Line<'_>, noun: &Stated, at: usize, bond: Bond) -> Option<Range<usize>> {
     let clause = without_ending(clause(line, at).trim_end());
     let words: Vec<&str> = clause.split_whitespace().collect();
@@ -112,7 +112,7 @@ pub(super) fn bare(line: &Line<'_>, noun: &Stated, at: usize, bond: Bond) -> Opt
     let is_code = count == 1 && is_whole && first.len() >= 4 && first.bytes().all(|byte| byte.is_ascii_digit());
     let is_bare_word = bond == Bond::Beside && !is_mixed && !noun.is_bare() && !is_code;
     let length = taken.chars().count();
-    // A number of a few digits counts something: `12 characters`.
+    // A small number is a count: `12 characters`.
     let is_number = first.bytes().all(|byte| byte.is_ascii_digit()) && (first.len() < 4 || count > 1);
     if is_bare_word || is_number && !is_whole || !(3..=LONGEST).contains(&length) && !taken.contains(is_joined) {
         return None;
@@ -133,10 +133,10 @@ pub(super) fn phrase(line: &Line<'_>, noun: &Stated, at: usize, most: usize) -> 
     let clause = without_ending(clause(line, at).trim_end());
     let words: Vec<&str> = clause.split_whitespace().collect();
     let first = trimmed(words.first()?);
-    // A script without spaces writes it as one word.
+    // In a script without spaces, a phrase is one word.
     let is_joined = first.contains(is_joined) && first.chars().count() >= 6;
     let is_fine = !is_none(line, noun, first) && ((3..=most).contains(&words.len()) || is_joined);
-    // A sentence about phrases names them, or says where one is.
+    // A sentence about phrases names them, or their place.
     const ARTICLES: &[&str] = words!(field(section(LISTS, "phrases"), "articles"));
     const EXPLAINS: &[&str] = words!(field(section(LISTS, "phrases"), "explaining"));
     let first_word = first.to_lowercase();
@@ -147,18 +147,18 @@ pub(super) fn phrase(line: &Line<'_>, noun: &Stated, at: usize, most: usize) -> 
     (is_fine && !explains).then(|| start..start + taken.len())
 }
 
-/// Without a copula or a polite ending.
+/// A clause without a copula or a polite ending.
 pub(super) fn without_ending(clause: &str) -> &str {
     ENDINGS.iter().find_map(|ending| clause.strip_suffix(ending)).unwrap_or(clause).trim_end()
 }
 
-/// Without marks and brackets around.
+/// A word without surrounding marks and brackets.
 pub(super) fn trimmed(word: &str) -> &str {
     let word = word.trim_matches(|letter: char| letter.is_whitespace() || "\"'`“”„«»‘’*(){}[]<>:".contains(letter));
     word.trim_end_matches(['.', ',', ';', '。', '，', '।'])
 }
 
-/// True of letters with a digit or a sign among them.
+/// True for letters with a digit or a symbol.
 pub(super) fn is_mixed(word: &str) -> bool {
     let letters = word.chars().filter(|letter| letter.is_alphabetic()).count();
     let digits = word.chars().filter(char::is_ascii_digit).count();
@@ -167,7 +167,7 @@ pub(super) fn is_mixed(word: &str) -> bool {
     word.chars().count() >= 4 && letters > 0 && (digits > 0 || signs > 0)
 }
 
-/// True of what is plainly no secret: a template, code, an address, a measure, a name of what holds one.
+/// True for a text that is clearly not a secret: a template, code, an address, a measure, a name of a credential.
 pub(super) fn is_none(line: &Line<'_>, noun: &Stated, inside: &str) -> bool {
     const TYPES: &[&str] = words!(field(section(LISTS, "phrases"), "types"));
     let lower = inside.to_lowercase();
@@ -192,12 +192,12 @@ pub(super) fn is_none(line: &Line<'_>, noun: &Stated, inside: &str) -> bool {
         || inside.chars().all(|letter| !letter.is_alphanumeric())
 }
 
-/// `db_password`, `user-token`: a name of what holds a secret.
+/// `db_password`, `user-token`: the name of a credential.
 fn is_of_nouns(lower: &str) -> bool {
     ["passw", "secret", "token", "_key", "-key", "apikey", "credential"].iter().any(|noun| lower.contains(noun))
 }
 
-/// The quote that begins here, past marks of bold type.
+/// True if a quote begins here, after marks of bold text.
 pub(super) fn quote_at(text: &str, at: usize) -> bool {
     is_quote(text, at)
 }

@@ -1,52 +1,52 @@
-//! Words of twenty-five languages: nouns for what is secret, what binds a value to them, and what no value begins with.
+//! Words of twenty-five languages: nouns for secrets, assignments, and words that begin no value.
 
 use tessera_tables::{count_fields, count_sections, field, names, nth_section, optional_field, section, words};
 
 use crate::LISTS;
 
 names! {
-/// What a noun asks of its value. Its text is the name of its field in `languages.txt`.
+/// The kind of value of a noun. Its text is the name of its field in `languages.txt`.
 pub(super) enum Sort {
     /// A word, or a few.
     Password = "Password",
     /// A sentence.
     Phrase = "Phrase",
-    /// Like a password, where a sign binds it: the noun itself names a network.
+    /// A password assigned by a symbol; the noun itself means a network.
     Wifi = "Wifi",
     /// Digits.
     Pin = "Pin",
-    /// Digits behind a sign or between hyphens: the noun itself names a lock.
+    /// Digits after a symbol or joined by hyphens; the noun itself means a lock.
     Lock = "Lock",
-    /// Digits somewhere in the sentence: the noun is a verb that opens.
+    /// Digits anywhere in the sentence; the noun is a verb such as "opens".
     Opens = "Opens",
-    /// Several parts in a row or below.
+    /// Several groups in a row or below.
     Codes = "Codes",
     /// Twelve words or more.
     Seed = "Seed",
-    /// A part with a digit among letters.
+    /// A text with a digit among letters.
     Key = "Key",
-    /// A password, where the text names a network before it: `network Attic, key wet cat`.
+    /// A password, if a network is named before it: `network Attic, key wet cat`.
     NetworkKey = "NetworkKey",
-    /// What a setting holds, whatever it spells: `JWT_SECRET=…`.
+    /// The value of a setting: `JWT_SECRET=…`.
     Setting = "Setting",
 }
 }
 
-/// A language: what binds a value to a noun, and what no value begins with.
+/// A language: its assignments, and the words that begin no value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Language {
     /// Its section of `languages.txt`.
     pub(super) table: &'static str,
     pub(super) binders: &'static str,
-    /// True where a value may follow its noun with nothing between.
+    /// True if a value may follow its noun directly.
     pub(super) is_bare: bool,
-    /// Words that no value begins with, and that end a value of several words.
+    /// Words that begin no value, and end a value of several words.
     pub(super) others: &'static str,
 }
 
 const TABLE: &str = include_str!("languages.txt");
 
-/// All languages, English first: its binders hold everywhere.
+/// All languages, English first: its assignments apply everywhere.
 pub(super) const LANGUAGES: [Language; count_sections(TABLE)] = languages();
 
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
@@ -64,7 +64,7 @@ const fn languages() -> [Language; count_sections(TABLE)] {
     all
 }
 
-/// The number of sorts of which a language has nouns.
+/// The number of kinds for which a language has nouns.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
 const fn sorts_of(table: &'static str) -> usize {
     let (mut count, mut at) = (0, 0);
@@ -75,10 +75,10 @@ const fn sorts_of(table: &'static str) -> usize {
     count
 }
 
-/// Copulas and polite endings behind a value, which are no part of it.
+/// Copulas and polite endings after a value, which do not belong to it.
 pub(super) const ENDINGS: &[&str] = words!(field(section(LISTS, "endings"), "values"));
 
-/// Words behind a noun that make it a part of something else: `password policy`, `password manager`.
+/// Words after a noun that make it a part of something else: `password policy`, `password manager`.
 pub(super) const PARTS: &str = "policy policies rule rules reset resets manager managers field fields hint prompt prompts page pages form \
     forms login length strength hash hashes hashing column protection protected protect generator rotation expiry change \
     changes screen dialog file files store storage vault reuse requirements requirement validation check checks checker \
@@ -86,6 +86,6 @@ pub(super) const PARTS: &str = "policy policies rule rules reset resets manager 
     function variable argument parameter header headers support settings setting table row rows count counter limit board \
     link links button buttons and or rate rates through by";
 
-/// What a question begins with, where no sign ends it.
+/// Beginnings of questions without a question mark.
 pub(super) const QUESTIONS: &str = "what what's whats which whose anyone was wie welches quel quelle qué cuál qual hvad vad mikä mi care ce ποιος \
     ne какой який ما מה क्या gì 什么 多少 何 뭐 뭐였지 jakie jaké jaký hol t'as";
