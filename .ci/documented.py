@@ -133,7 +133,7 @@ def team_demo(place, text):
     (shim / "cargo").write_text("#!/bin/sh\nexit 0\n")
     (shim / "cargo").chmod(0o755)
     place.env.update({"CARGO_TARGET_DIR": str(place.dir / "target"), "PATH": f"{shim}:{place.env['PATH']}"})
-    place.expect(text, "both texts stay", cwd=ROOT)
+    place.expect(text, "keeps both texts", cwd=ROOT)
 
 
 def server(place, text):
@@ -144,7 +144,7 @@ def server(place, text):
         place.shell("openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost "
                     "-addext basicConstraints=CA:FALSE -keyout key.pem -out cert.pem 2>&1")
         before = "\n".join(line for line in lines if line is not start)
-        said = place.expect(before, "this key is shown once")
+        said = place.expect(before, "this key is shown only once")
         key = re.search(r"tsr_\S+", said).group()
         port = free_port()
         environment = "\n".join(line for line in lines if line.startswith("export"))

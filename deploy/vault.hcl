@@ -12,13 +12,13 @@ listener "tcp" {
   tls_disable = true
 }
 
-# Opens itself with this key. Keep it apart from the volume.
+# OpenBao unseals itself with this key. Keep it apart from the volume.
 seal "static" {
   current_key_id = "1"
   current_key    = "env://VAULT_SEAL_KEY"
 }
 
-# What the server needs, made once, and a token that may do that alone.
+# The engine that the server needs, created once, and a token with only the necessary permissions.
 initialize "tessera" {
   request "mount" {
     operation = "update"
