@@ -492,7 +492,10 @@ fn importance(text: &str) -> Result<Importance, String> {
 fn no_option(text: &str) -> Result<String, String> {
     let name = text.strip_prefix("--").or_else(|| text.strip_prefix('-')).unwrap_or("");
     if name.starts_with(char::is_alphabetic) && !text.contains(char::is_whitespace) {
-        return Err("unknown option; if the text begins with this, put it after --, or pass it through stdin".into());
+        return Err(
+            "unknown option; if it is the beginning of the text, put the text after --, or pass it through stdin"
+                .into(),
+        );
     }
     Ok(text.to_owned())
 }

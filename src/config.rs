@@ -57,26 +57,26 @@ settings! {
     NOW = "TESSERA_NOW":
         "fixed time, for replays and tests";
     PROFILE("token_profile") = "TESSERA_TOKEN_PROFILE":
-        "tokenizer of budgets: o200k (default; claude in hooks), claude, or claude:FACTOR";
+        "tokenizer that counts token budgets: o200k (default; in hooks, claude is the default), claude, or claude:FACTOR";
     MEANING("recall.semantic") = "TESSERA_RECALL_SEMANTIC":
         "semantic search: on (default) or off";
     LOG = "TESSERA_LOG":
         "log filter for stderr (tracing syntax)";
     NO_COLOR = "NO_COLOR":
-        "switches colours off, with any value";
+        "turns colours off if set to any value";
     KEEP_QUESTIONS("recall.keep_questions") = "TESSERA_RECALL_KEEP_QUESTIONS":
-        "store unanswered questions completely, instead of known words only: on or off (default)";
+        "store the full text of unanswered questions, instead of only the words known from memories: on or off (default)";
     MEMORY_FILES("memory_files") = "TESSERA_MEMORY_FILES":
         "offer the file-based memory tool to MCP clients: on or off (default)";
     FILES_OVERWRITE("files.overwrite") = "TESSERA_FILES_OVERWRITE":
-        "let `create` of the memory tool overwrite files, and keep the old text in the history: on or off (default)";
+        "let the memory tool's `create` command overwrite files (the old text stays in the history): on or off (default)";
     FILES_MAX_BYTES("files.max_bytes") = "TESSERA_FILES_MAX_BYTES":
         "maximum file size for the memory tool (default 8388608); text above 32 KiB is not synced, above 1 MiB not \
         found by recall";
     FILES_MAX_TOKENS("files.max_tokens") = "TESSERA_FILES_MAX_TOKENS":
         "maximum reply of the memory tool, in tokens (default 8000)";
     FILES_TOPIC("files.topic") = "TESSERA_FILES_TOPIC":
-        "topic of the memory tool's files: a sentence for clients";
+        "what the memory tool's files are about: a sentence shown to clients";
     RECALL("hooks.recall") = "TESSERA_HOOKS_RECALL" "CLAUDE_PLUGIN_OPTION_RECALL":
         "automatic recall for prompts and new sessions: on (default) or off";
     RECALL_TOKENS("hooks.recall_tokens") = "TESSERA_HOOKS_RECALL_TOKENS" "CLAUDE_PLUGIN_OPTION_RECALL_TOKENS":
@@ -102,7 +102,7 @@ settings! {
     OLLAMA("learn.ollama") = "OLLAMA_HOST":
         "address of Ollama (default http://127.0.0.1:11434)";
     PLUGINS_PROMPT("plugins.prompt_ms") = "TESSERA_PLUGINS_PROMPT_MS":
-        "milliseconds that a prompt waits for fast plugins in total (default 5, at most 200)";
+        "total time in milliseconds that a prompt waits for fast plugins (default 5, at most 200)";
     SERVER("sync.server") = "TESSERA_SERVER" "MEMORY_API_URL" "CLAUDE_MEMORY_API_URL":
         "address of a team server; https, or http on this machine (default with MEMORY_API_KEY alone: \
         http://localhost:8080)";
@@ -120,9 +120,9 @@ settings! {
         "auto (default: the system's keyring if it answers, on Linux only with --features keyring) or off (always \
         secret.key)";
     SECRET_KEY = "TESSERA_SECRET_KEY" "MEMORY_ENCRYPTION_KEY":
-        "key for secrets, instead of a stored one: 64 hexadecimal digits or a passphrase";
+        "key for secrets, used instead of the stored key: 64 hexadecimal digits or a passphrase";
     SECRET_KEY_BEFORE = "TESSERA_SECRET_KEY_BEFORE":
-        "previous key, which decrypts until `tessera secret rotate-key` has encrypted all secrets again";
+        "previous key, needed until `tessera secret rotate-key` has encrypted all secrets again with the new key";
     VAULT = "VAULT_ADDR" "VAULT_TOKEN" "VAULT_TOKEN_FILE" "VAULT_NAMESPACE" "VAULT_MOUNT" "VAULT_PREFIX"
          "VAULT_ROLE" "VAULT_K8S_MOUNT" "VAULT_K8S_TOKEN_PATH" "VAULT_CACERT":
         "address and credentials of a vault (HashiCorp Vault, OpenBao), for secrets.mode vault; the names are \
@@ -362,7 +362,7 @@ pub(crate) fn claim(dir: &Path) -> Claim {
     claim_of(dir, user_home().as_deref())
 }
 
-/// The project of a directory, as it claims.
+/// The project that a directory claims to belong to.
 pub(crate) fn project(dir: &Path) -> Scope {
     claim(dir).scope
 }

@@ -76,7 +76,7 @@ impl ConnectionState {
         self.given_up.notified().await;
     }
 
-    /// Since when the connection is idle; `None` during a request and shortly after it.
+    /// The time since which the connection has been idle; `None` during a request and shortly after it.
     fn at_rest_since(&self) -> Option<Instant> {
         let doing = self.doing();
         let is_at_rest = doing.requests == 0 && !doing.is_given_up && doing.since.elapsed() >= AT_REST;

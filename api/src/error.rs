@@ -41,7 +41,7 @@ impl Problem {
         self
     }
 
-    /// Sets the seconds after which to try again.
+    /// Sets the number of seconds to wait before a retry.
     pub(crate) fn retry_after(self, seconds: u64) -> Retry {
         Retry { problem: self, seconds }
     }
@@ -126,7 +126,7 @@ impl From<DbError> for Problem {
             }
             Remedy::Change => Self::invalid("a field contains characters that cannot be stored"),
             Remedy::Report => {
-                let detail = "internal error; the operator of the server finds the reason in its log";
+                let detail = "internal error; the server operator can find the reason in the log";
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
             }
         }

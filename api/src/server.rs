@@ -231,7 +231,7 @@ where
     let app = app.clone();
     tasks.spawn(async move {
         while AssertUnwindSafe(task(app.clone())).catch_unwind().await.is_err() {
-            tracing::error!(task = name, "a background task panicked; it starts again");
+            tracing::error!(task = name, "a background task panicked; restarting it");
             metrics::counter!("tessera_background_restarts_total", "task" => name).increment(1);
             tokio::time::sleep(RESTART).await;
         }
@@ -274,7 +274,7 @@ async fn keep_vault(app: App) {
             };
             match reaped {
                 Ok(0) => {}
-                Ok(values) => tracing::info!(values, "removed secrets without a row from the vault"),
+                Ok(values) => tracing::info!(values, "removed orphaned secrets from the vault"),
                 Err(error) => tracing::warn!(%error, "removing secrets without a row from the vault failed; trying \
                     again later"),
             }
@@ -311,11 +311,11 @@ async fn reanalyse(app: App) {
         let wait = match reanalyse_if_due(&app.db, every).await {
             Ok(0) => every,
             Ok(rows) => {
-                tracing::info!(rows, "re-indexed rows of an earlier version");
+                tracing::info!(rows, "re-indexed rows from an earlier version");
                 every
             }
             Err(error) => {
-                tracing::warn!(%error, "re-indexing rows of an earlier version failed; trying again later");
+                tracing::warn!(%error, "re-indexing rows from an earlier version failed; trying again later");
                 if let Err(error) = app.db.is_still_due(Chore::Reanalysis).await {
                     tracing::warn!(%error, "another replica continues");
                 }

@@ -4,7 +4,7 @@
 //! Measures whole processes with words only, the commands in turn. Criterion has no ratio of medians, so this benchmark
 //! prints its own table.
 
-#![expect(clippy::print_stdout, reason = "the table is what a benchmark is for")]
+#![expect(clippy::print_stdout, reason = "printing the table is the purpose of a benchmark")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@
 //! Criterion has no percentiles of whole processes, so this benchmark prints its own table: wall time p50 and p95, and
 //! mean processor time from `getrusage`.
 
-#![expect(clippy::print_stdout, reason = "the table is what a benchmark is for")]
+#![expect(clippy::print_stdout, reason = "printing the table is the purpose of a benchmark")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -163,7 +163,7 @@ fn memory(dir: &Path) {
         queries.iter().map(|query| Session::start(&dir.join("tessera"), &filled.home(), query)).collect();
     let (resident, shared): (Vec<u64>, Vec<u64>) = sessions.iter().map(Session::memory).unzip();
     let sum = |of: &[u64]| of.iter().sum::<u64>() as f64 / 1024.0;
-    println!("four sessions at 10000 memories, after a recall each");
+    println!("four sessions at 10000 memories, after one recall each");
     println!(
         "  resident {:.1} MiB in all, shared pages counted each time; {:.1} MiB counted once",
         sum(&resident),

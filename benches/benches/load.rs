@@ -5,7 +5,7 @@
 //! `TESSERA_LOAD_EACH` reduce the size, `TESSERA_LOAD_SECONDS` the time; `TESSERA_RECALL_SEMANTIC=off` uses words only.
 //! Writes are durable before the answer. PostgreSQL, server and clients share the machine.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the table is what a benchmark is for")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing the table is the purpose of a benchmark")]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark stops when something is wrong")]
 
 use std::io::{BufRead, BufReader};
@@ -359,7 +359,7 @@ async fn gin(pool: &PgPool, users: usize, queries: &Arc<Vec<String>>) {
     for client in clients {
         all.0.extend(client.await.unwrap());
     }
-    all.row("GIN + ts_rank, no writes beside: query", started.elapsed());
+    all.row("GIN + ts_rank, without concurrent writes: query", started.elapsed());
 }
 
 fn main() {
@@ -426,7 +426,7 @@ async fn run() {
     for key in &next.keys {
         taken.0.push(next.asked(key, &next.queries[0]).await);
     }
-    taken.row("first question of each user to another server", started.elapsed());
+    taken.row("first question of each user, to another server", started.elapsed());
     Ticks::now(&server, postmaster).row("to another server", &before, taken.0.len());
     drop(server);
 

@@ -34,7 +34,7 @@ fn scan(criterion: &mut Criterion) {
         let passages = Passages { values: &values, squares: &squares };
         group.throughput(Throughput::Elements(count as u64));
         group.bench_function(format!("{count} passages"), |bencher| {
-            bencher.iter(|| question.similarities_to_all(passages))
+            bencher.iter(|| question.similarities_to_all(passages));
         });
     }
     group.finish();

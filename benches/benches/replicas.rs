@@ -4,7 +4,7 @@
 //! Needs `cargo build --release --locked -p tessera-api` first, and PostgreSQL. `TESSERA_REPLICAS_EACH` is the number
 //! of memories of each of 16 users. PostgreSQL, servers and clients share the machine.
 
-#![expect(clippy::print_stdout, reason = "the table is what a benchmark is for")]
+#![expect(clippy::print_stdout, reason = "printing the table is the purpose of a benchmark")]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark stops when something is wrong")]
 
 use std::collections::BTreeMap;

@@ -160,7 +160,7 @@ fn metadata(kept: Map<String, Value>, remarks: &mut Vec<String>) -> Option<Metad
     }
 }
 
-/// The remark for a name in another form, unless only its case changes.
+/// The remark for a name that was given in another form, unless only its case differs.
 fn folded(given: &str, kept: &str) -> Option<String> {
     let given = given.trim();
     (given.to_lowercase() != kept).then(|| format!("{given} becomes {kept}"))
@@ -191,7 +191,7 @@ fn words(given: &[String], field: &str, remarks: &mut Vec<String>) -> Vec<String
     let is_long = given.iter().any(|word| word.chars().count() > MAX_NAME_CHARS);
     if is_long || given.len() > MOST_WORDS {
         remarks.push(format!(
-            "{field}: entries above {MAX_NAME_CHARS} characters, and after the {MOST_WORDS}th, were skipped"
+            "{field}: entries longer than {MAX_NAME_CHARS} characters, and all entries after the first {MOST_WORDS}, were skipped"
         ));
     }
     words

@@ -44,7 +44,7 @@ pub struct Job {
 
 /// Held by the single worker of a machine.
 #[derive(Debug)]
-pub struct WorkerTurn(#[expect(dead_code, reason = "the lock is released with the file")] File);
+pub struct WorkerTurn(#[expect(dead_code, reason = "the lock is released when the file is closed")] File);
 
 impl WorkerTurn {
     /// `None` if another worker holds it, or nothing can be written.

@@ -175,7 +175,7 @@ impl SharedStore {
         let never = CancellationToken::new();
         let folded = self.run(&never, Store::fold_accesses).await;
         if let Some(Err(error)) = folded {
-            tracing::debug!(error = %error, "the access log is stored at the next start");
+            tracing::debug!(error = %error, "the access log will be stored at the next start");
         }
     }
 }
@@ -199,7 +199,7 @@ impl Drop for Running {
 /// True if there is more to do.
 fn reanalyse(store: &mut Store) -> bool {
     store.reanalyse_some().unwrap_or_else(|error| {
-        tracing::debug!(error = %error, "rows of an earlier version are re-indexed later");
+        tracing::debug!(error = %error, "rows from an earlier version will be re-indexed later");
         false
     })
 }

@@ -71,7 +71,7 @@ pub fn told_aside(stored: &Stored, key: Option<&KeyPlace>, show: impl Fn(&str) -
 /// Describes different fields that an existing memory did not adopt.
 pub fn told_kept(stored: &Stored, change: &str) -> Option<String> {
     let kept = stored.kept.join(", ");
-    (!kept.is_empty()).then(|| format!("Its {kept} were not changed; {change} changes them"))
+    (!kept.is_empty()).then(|| format!("Its {kept} were not changed; use {change} to change them"))
 }
 
 impl<'a> StoredView<'a> {

@@ -92,7 +92,7 @@ const HANDLERS: [(&str, Handler); 8] = [
     ("SessionEnd", session::on_end),
 ];
 
-/// A notice at the start of a session about invalid settings; nothing at other events.
+/// A notice about invalid settings at the start of a session; nothing for other events.
 pub fn told_of_settings(input: impl Read, named: Option<String>, problem: &str) -> Option<String> {
     let mut bytes = Vec::new();
     input.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;

@@ -124,7 +124,7 @@ fn of_team(notice: &Notice, surroundings: &Surroundings) -> Option<String> {
     ];
     let mut parts: Vec<String> = parts.into_iter().flatten().collect();
     if notice.undecided > 0 && recall::is_first(&surroundings.home, "undecided") {
-        let what = "memories from before you joined the team server stay on this machine";
+        let what = "memories from before you joined the team server are only on this machine";
         parts.push(format!("{} {what} (tessera sync join --upload all sends them)", notice.undecided));
     }
     // A new share offer is announced once, whatever the answer.
@@ -144,7 +144,7 @@ fn of_team(notice: &Notice, surroundings: &Surroundings) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Tessera: {}", parts.join(", ")))
 }
 
-/// A notice, once, that a plugin is disabled.
+/// A one-time notice that a plugin is disabled.
 fn of_plugins(surroundings: &Surroundings) -> Option<String> {
     let home = &surroundings.home;
     let is_new = |off: &&installed::Off| recall::is_first(home, &format!("plugin {} off {}", off.name, off.failures));

@@ -192,7 +192,7 @@ impl Args {
             Some((_, Value::String(text))) => text.parse().map(Some),
             Some((_, value)) if has_rounded_number(value) => Err(DomainError::invalid(
                 "metadata",
-                "contains a whole number above 64 bits, which would lose digits",
+                "contains an integer of more than 64 bits, which would lose digits",
                 "quote it",
             )),
             Some((_, value)) => Metadata::try_from(value.clone()).map(Some),

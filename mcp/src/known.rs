@@ -8,13 +8,13 @@ use tessera_engine::screen::dropped;
 const WITHOUT_EFFECT: &[(&[&str], &str, &str)] = &[
     (NOTE_TOOLS, "workspace", "there are no workspaces"),
     (NOTE_TOOLS, "project_id", "folders are identified by name"),
-    (&["search_notes"], "search_type", "words and semantic search are always combined"),
+    (&["search_notes"], "search_type", "keyword search and semantic search are always combined"),
     (&["search_notes"], "search_all_projects", "all folders are searched unless project is set"),
     (&["read_note"], "include_frontmatter", "a note is always returned as written"),
     (&["read_note"], "page", "use line to continue in a long note"),
     (&["read_note"], "page_size", "max_tokens limits it"),
-    (&["recent_activity"], "depth", "rows are notes, without related notes"),
-    (&["search_notes", "recent_activity"], "entity_types", "rows are notes, with the matching section"),
+    (&["recent_activity"], "depth", "each row is one note; related notes are not listed"),
+    (&["search_notes", "recent_activity"], "entity_types", "each row is one note, with its matching section"),
 ];
 
 const NOTE_TOOLS: &[&str] = &["search_notes", "build_context", "recent_activity", "read_note"];
@@ -120,7 +120,9 @@ pub(crate) enum ArgumentError {
         fix: String,
     },
     /// Two names of one argument with different values.
-    #[error("{second}: is another name of {first}, but has another value, so nothing was changed; pass only one")]
+    #[error(
+        "{second}: is another name for {first} but has a different value, so nothing was changed; pass only one of them"
+    )]
     Twice {
         /// The name that would be used.
         first: &'static str,

@@ -104,7 +104,7 @@ fn message(line: &[u8]) -> Result<RxJsonRpcMessage<RoleServer>, Unread> {
     }
     serde_json::from_value(value).map_err(|error| match id {
         Value::Null => Unread::ToNobody(error.to_string()),
-        id => refused(id, INVALID_REQUEST, format!("The line is not a JSON-RPC message of MCP: {error}")),
+        id => refused(id, INVALID_REQUEST, format!("The line is not an MCP (JSON-RPC) message: {error}")),
     })
 }
 

@@ -177,7 +177,7 @@ impl Server {
         let store = self.store.clone();
         tokio::spawn(async move {
             if let Err(error) = safe.settle(&store).await {
-                tracing::warn!(%error, "secrets are moved to the vault later");
+                tracing::warn!(%error, "secrets could not be moved to the vault; this will be tried again later");
             }
         });
     }

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 /// The arguments of `tessera setup`.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+#[expect(clippy::struct_excessive_bools, reason = "each field is a command-line switch")]
 pub(crate) struct Setup {
     /// claude-code, claude-desktop, cursor, codex, gemini or vscode
     #[arg(value_enum)]

@@ -57,7 +57,7 @@ pub(super) fn import(context: &Context, path: &Path, whose: Whose, scope: Option
     Ok(if rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// The files to read: one file with those that it lists, or all files of a directory.
+/// The files to read: one file and the files that it lists, or all files of a directory.
 fn read(path: &Path) -> anyhow::Result<Vec<NoteFile>> {
     let dir = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
     if path.is_dir() {

@@ -266,7 +266,7 @@ fn show(context: &Context, is_done: &Receiver<()>) {
 
 fn standing(store: &mut Store) -> Option<String> {
     let (waiting, here) = (store.sync_status().ok()?.waiting, store.stats().ok()?.memories);
-    Some(format!("{waiting} changes to send, {here} memories here"))
+    Some(format!("{waiting} changes to send, {here} memories on this machine"))
 }
 
 fn bar() -> ProgressBar {

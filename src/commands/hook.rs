@@ -99,7 +99,8 @@ fn aloud(event: Option<String>, surroundings: &Surroundings) -> Option<String> {
 /// Describes a reply.
 fn came_of(reply: Option<&str>) -> String {
     let Some(reply) = reply else {
-        return "nothing; `tessera log` says why, and hooks.log in the home directory contains errors".to_owned();
+        return "returned nothing; `tessera log` says why, and hooks.log in the home directory contains any errors"
+            .to_owned();
     };
     let value: Value = serde_json::from_str(reply).unwrap_or_default();
     match value.pointer("/hookSpecificOutput/additionalContext").and_then(Value::as_str) {

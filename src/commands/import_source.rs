@@ -137,9 +137,9 @@ fn counted(preview: &Preview, is_before: bool) -> Vec<String> {
         Standing::There => "there already",
         Standing::Vouched => "existing, now marked as yours",
         Standing::Changed => "changed there, updated here",
-        Standing::Both => "changed on both sides: both texts stay",
+        Standing::Both => "changed on both sides: both texts are kept",
         Standing::Deleted => "deleted there, deleted here too",
-        Standing::Kept => "deleted there, changed here: they stay",
+        Standing::Kept => "deleted there, changed here: kept",
         Standing::Back => "back again",
         Standing::Forgotten => "deleted here, and left deleted",
     };
@@ -160,9 +160,9 @@ fn told(source: &Source, preview: &Preview, is_before: bool) -> anyhow::Result<(
     }
     if preview.aside > 0 {
         let what = if is_before {
-            "have secrets, which are redacted and encrypted"
+            "in the texts, which will be redacted and encrypted"
         } else {
-            "had secrets; `tessera secret list` lists them"
+            "were redacted and encrypted; `tessera secret list` lists them"
         };
         output::line(&format!("  {} credentials {what}", preview.aside))?;
     }
@@ -265,7 +265,7 @@ fn told_undone(n: u32, undone: &Undone, how: &str) -> anyhow::Result<()> {
     if undone.forgotten + undone.as_before == 0 && undone.kept.is_empty() {
         return output::line(&format!("import {n}: nothing left to revert"));
     }
-    output::line(&format!("import {n}: {} memories {how} forgotten, restorable", undone.forgotten))?;
+    output::line(&format!("import {n}: {} memories {how} deleted, and can be restored", undone.forgotten))?;
     if undone.as_before > 0 {
         output::line(&format!("  {} {how} as before", undone.as_before))?;
     }

@@ -42,7 +42,7 @@ pub(super) fn run(context: &Context, args: List) -> anyhow::Result<()> {
         output::note("`tessera restore ID` restores one");
     }
     if let Some(next) = listing.next {
-        output::note(&format!("{} in all; continue with --after {}", listing.total_count, next.get()));
+        output::note(&format!("{} in total; continue with --after {}", listing.total_count, next.get()));
     }
     Ok(())
 }

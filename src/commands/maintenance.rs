@@ -135,11 +135,11 @@ pub(super) fn restore_backup(context: &Context, file: &Path, yes: bool) -> anyho
     let agreed = |replacing: Replacing| {
         let Replacing { memories, now, is_of_another_store } = replacing;
         let other = if is_of_another_store && now > 0 { " It is a backup of another store." } else { "" };
-        let question = format!("Replace the {now} memories here by the {memories} memories of the backup?{other}");
+        let question = format!("Replace the {now} memories here with the {memories} memories of the backup?{other}");
         let answer = super::agreed_or(
             yes || now == 0,
             &question,
-            "nobody can confirm; pass --yes to replace the store by the backup",
+            "no terminal to confirm on; pass --yes to replace the store with the backup",
         );
         answer.unwrap_or_else(|error| {
             problem = Some(error);
@@ -224,7 +224,7 @@ fn files_check(context: &Context, repair: bool) -> anyhow::Result<Option<Check>>
     told.extend(wrong.iter().map(|(path, problem)| format!("{path} {problem}")));
     let named = wrong.len();
     told.extend((wrong_count > named).then(|| format!("and {} more", wrong_count - named)));
-    told.extend((astray > 0).then(|| format!("{astray} rows belong to unknown files")));
+    told.extend((astray > 0).then(|| format!("{astray} index rows belong to no known file")));
     let is_wrong = wrong_count > 0 || astray > 0;
     if is_wrong && !repair {
         told.push("run with --repair".to_owned());

@@ -112,7 +112,7 @@ impl Context {
             self.settle_vault(self.open(Usage::Write)?);
         }
         if let Some(error) = not_heard {
-            output::note(&format!("without changes from the server: {error}"));
+            output::note(&format!("changes from the server could not be received: {error}"));
         }
         if let Some(error) = not_sent {
             output::note(&format!("not sent to the server yet: {error}"));
@@ -163,7 +163,7 @@ impl Context {
         let outcome = work(&mut Desk::new(&mut store, caller).looking(Some(ChangeWait::Long)));
         // The command has already been answered, so this is only a remark.
         if let Err(error) = spool::work_off(&store, caller.plugins, spool::briefly()) {
-            output::note(&format!("plugins receive the event later: {error}"));
+            output::note(&format!("plugins will receive the event later: {error}"));
         }
         if access != Access::Read {
             self.settle_vault(store);
@@ -208,7 +208,7 @@ impl Context {
         }
         let older = config::earlier_store(&home).map_or_else(String::new, |known| format!("; {known}"));
         let dir = home.dir().display();
-        Err(UserError(format!("{dir}: contains no store; `tessera remember` creates one{older}")).into())
+        Err(UserError(format!("{dir}: contains no Tessera store; `tessera remember` creates one{older}")).into())
     }
 }
 
@@ -380,7 +380,7 @@ fn all_or_stdin(argument: String) -> anyhow::Result<String> {
 
 /// Asks for a confirmation. True if the person agrees, or with `--yes`.
 fn agreed(yes: bool, question: &str) -> anyhow::Result<bool> {
-    agreed_or(yes, question, "nobody can confirm; check the change above and pass --yes")
+    agreed_or(yes, question, "no terminal to confirm on; check the change above and pass --yes")
 }
 
 /// The same, with the error for the case that nobody can be asked.

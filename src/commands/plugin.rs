@@ -112,7 +112,8 @@ fn add(context: &Context, args: AddPlugin) -> anyhow::Result<()> {
         output::note(&output::shown(line));
     }
     if !args.yes && args.command.iter().skip(1).any(|argument| argument == "--yes" || argument == "-y") {
-        let problem = "everything after --command belongs to the program, also --yes; put --yes before --command";
+        let problem =
+            "everything after --command is passed to the program, including --yes; put --yes before --command";
         return Err(UserError(problem.into()).into());
     }
     let added = super::agreed(args.yes, "Add it?")?;

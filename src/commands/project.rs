@@ -81,9 +81,9 @@ fn tell(context: &Context, claim: &Claim, is_believed: bool) -> anyhow::Result<(
 fn sentence(claim: &Claim, place: &Path, is_believed: bool) -> String {
     let (place, by, scope) = (place.display(), claim.by.as_str(), &claim.scope);
     if *scope == Scope::Global {
-        format!("{place} is not a project: sessions receive global memories here.")
+        format!("{place} is not in a project: sessions here receive global memories only.")
     } else if claim.is_its_own() {
-        format!("{place} is the project {scope}, by {by}.")
+        format!("{place} belongs to the project {scope} (determined by {by}).")
     } else if is_believed {
         format!(
             "{place} is {scope}, by {by}; the directory is trusted, so its memories are added to prompts \

@@ -105,7 +105,7 @@ fn is_whole_file(desk: &mut Desk<'_>, which: &Which) -> anyhow::Result<bool> {
     Ok(memory.first().is_some_and(Memory::is_whole_file))
 }
 
-/// Erases kept copies of deleted files that have no memory. Returns their paths and the other named things.
+/// Erases kept copies of deleted files that have no memory. Returns their paths, and everything else that they name.
 fn without_copies(desk: &mut Desk<'_>, named: Vec<Named>) -> anyhow::Result<(Vec<FilePath>, Vec<Named>)> {
     let (mut copies, mut rest) = (Vec::new(), Vec::new());
     for named in named {
@@ -220,7 +220,10 @@ fn restore_one(context: &Context, id: Named, before: Option<u64>) -> anyhow::Res
         let stored = desk.perform(Restore { id, before })?;
         if let Some(file) = stored.memory.file.as_ref().filter(|_| stored.memory.deleted.is_some() && !context.json) {
             // Bytes that are not text cannot be a memory, but the file is restored.
-            return output::line(&output::shown(&format!("Restored {}; recall does not index its text", file.path)));
+            return output::line(&output::shown(&format!(
+                "Restored {}; it is not text, so recall cannot find it",
+                file.path
+            )));
         }
         print(desk, context, "Restored", &stored, Vec::new())?;
         desk.embed();

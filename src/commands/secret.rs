@@ -119,7 +119,9 @@ fn print_fetched(context: &Context, found: &FromServer, from: &str) -> anyhow::R
         }));
     }
     output::line(value)?;
-    missing.iter().for_each(|name| output::note(&format!("{name}: the value is not on the server either")));
+    missing
+        .iter()
+        .for_each(|name| output::note(&format!("{name}: the value is neither on this machine nor on the server")));
     Ok(())
 }
 
@@ -140,9 +142,11 @@ fn forget(context: &Context, which: SecretRef) -> anyhow::Result<()> {
         output::line(&format!("Deleted {} ({}) of {} permanently", secret.name, secret.kind, secret.short_id))?;
     }
     if gone.iter().any(|secret| secret.is_told) {
-        output::note("the team server still stores it; `tessera forget --hard` of its memory deletes it there too");
+        output::note(
+            "the team server still stores it; run `tessera forget --hard` on its memory to delete it there too",
+        );
     }
-    output::note("earlier copies of the store still contain the encrypted value and the same key decrypts it");
+    output::note("earlier copies of the store still contain the encrypted value, and the same key decrypts it");
     Ok(())
 }
 

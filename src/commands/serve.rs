@@ -37,7 +37,9 @@ pub(super) fn run(told: Told, arguments: Vec<OsString>) -> anyhow::Result<ExitCo
     command.args(before).args(told.json.then_some("--json")).args((0..told.verbose).map(|_| "-v")).args(after);
     become_it(&mut command).map_err(|error| match error.kind() {
         ErrorKind::NotFound => UserError(MISSING.to_owned()).into(),
-        ErrorKind::PermissionDenied => UserError(format!("the file may not be executed ({error}); {MISSING}")).into(),
+        ErrorKind::PermissionDenied => {
+            UserError(format!("no permission to execute the file ({error}); {MISSING}")).into()
+        }
         _ => UserError(format!("{}: {error}", program.display())).into(),
     })
 }

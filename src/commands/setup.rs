@@ -89,7 +89,7 @@ fn tell_files(home: &Home) {
     if deleted > 0 {
         output::note(&format!("{deleted} deleted files can no longer be restored."));
     }
-    output::note("Watched folders outside stay as they are.");
+    output::note("Watched folders outside the home directory are not changed.");
 }
 
 /// The number of files and bytes below a directory. Symbolic links are not followed.
@@ -214,7 +214,7 @@ fn plugins(home: &Home) -> Vec<Row> {
         names.push(name.to_string());
         let changed = plugin.body.files().iter().find(|file| file.read().is_err());
         rows.extend(changed.map(|file| {
-            let what = "changed since it was added, so it is not called; check it, and add it again";
+            let what = "has changed since it was added, so it is not called; check it, and add it again";
             row(RowVerdict::Bad, format!("{name}: {} {what}", file.path.display()))
         }));
         rows.extend(
@@ -227,7 +227,7 @@ fn plugins(home: &Home) -> Vec<Row> {
     rows.extend(spooled(home));
     let lies = installed::never_added(home, &names);
     rows.extend((!lies.is_empty()).then(|| {
-        row(RowVerdict::Ok, format!("{} never added, and not called; `tessera plugin add` adds it", lies.join(", ")))
+        row(RowVerdict::Ok, format!("{} never added, so not called; `tessera plugin add` adds it", lies.join(", ")))
     }));
     rows
 }

@@ -209,14 +209,14 @@ fn status(context: &Context) -> anyhow::Result<()> {
         store.failing_changes()?.into_iter().map(|change| vec![format!("failing: {}", change.short_id), change.why]),
     );
     if undecided > 0 {
-        rows.push(count("local only, from before joining (sync join --upload all sends them)", undecided));
+        rows.push(count("local only, stored before joining (sync join --upload all sends them)", undecided));
     }
     let reasons = [
         ("files with a credential, local only", files.with_credential),
         ("files too large to send, local only", files.too_large),
         ("files of folders without --sync", files.in_untold_folder),
-        ("files whose names other programs run or obey, local only", files.with_refused_name),
-        ("files for folders that are not on this machine", files.without_folder),
+        ("files that other programs run or take instructions from, local only", files.with_refused_name),
+        ("files in folders that this machine does not have", files.without_folder),
     ];
     rows.extend(reasons.into_iter().filter(|(_, number)| *number > 0).map(|(name, number)| count(name, number)));
     let reached = server.reached.map_or_else(|| "never".to_owned(), |time| time.to_string());
@@ -259,7 +259,7 @@ fn dead(context: &Context, retry: bool) -> anyhow::Result<()> {
     let mut store = context.open_existing()?;
     if retry {
         let count = store.retry_refused()?;
-        return done(context, &format!("{count} changes are sent at the next sync"));
+        return done(context, &format!("{count} changes will be sent at the next sync"));
     }
     let refused = store.refused_changes()?;
     if context.json {

@@ -78,8 +78,8 @@ pub(super) fn answer(context: &Context, offered: &Offered, is_accepted: bool) ->
     let Offered { owner, tag } = offered;
     let text = match (changed, is_accepted) {
         (true, true) => format!("you now see everything that {owner} tags {tag}"),
-        (true, false) => format!("you do not see what {owner} tags {tag}"),
-        (false, _) => format!("{owner} has no open invitation for {tag}, or you gave this answer before"),
+        (true, false) => format!("declined: you do not see what {owner} tags {tag}"),
+        (false, _) => format!("{owner} has no open invitation for {tag}, or you have already given this answer"),
     };
     context.print(&json!({ "done": text, "changed": changed }), || text)
 }

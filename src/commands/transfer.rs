@@ -75,7 +75,7 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
             ));
         }
         if report.purged > 0 {
-            output::note(&format!("{} were permanently deleted here and are not stored again", report.purged));
+            output::note(&format!("{} were permanently deleted here and were not imported again", report.purged));
         }
         if report.theirs > 0 {
             output::note(&format!(
@@ -137,7 +137,7 @@ fn refuse_other(file: &Path, first: &[u8]) -> Result<(), UserError> {
         let whose = program_of(first).map_or("an unknown program".to_owned(), |program| {
             format!("{program}, which Tessera does not import from this file")
         });
-        format!("{shown} is an SQLite database of {whose}; `tessera import --detect` lists what it can import")
+        format!("{shown} is an SQLite database of {whose}; `tessera import --detect` lists what Tessera can import")
     } else if first.get(..BEGINNING.min(first.len())).is_some_and(|bytes| bytes.contains(&0)) {
         format!("{shown} is a binary file, or UTF-16; give JSON lines in UTF-8")
     } else if start.starts_with('[') {
@@ -145,7 +145,7 @@ fn refuse_other(file: &Path, first: &[u8]) -> Result<(), UserError> {
     } else if start.starts_with('{') && start.lines().next().is_some_and(|line| line.trim() == "{") {
         format!("{shown} is one JSON object on several lines; give one object with `content` per line")
     } else if start.starts_with('{') && start.lines().next().is_some_and(|line| line.contains("\"entityType\"")) {
-        format!("{shown} is the graph of server-memory, which Tessera does not import; give lines with `content`")
+        format!("{shown} is a server-memory graph, which Tessera does not import; give JSON lines with `content`")
     } else if file.extension().is_some_and(|ending| ending == "md" || ending == "markdown") {
         format!("{shown} is Markdown; `tessera import claude-md {shown}` imports its notes")
     } else {

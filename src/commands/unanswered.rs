@@ -38,7 +38,7 @@ pub(super) fn run(context: &Context, args: &UnansweredArguments) -> anyhow::Resu
         output::note(&format!("{unnamed} of {asked} questions contained no word that occurs in memories"));
     }
     if *answered > 0 && !args.all {
-        output::note(&format!("{answered} more topics have an answer now; --all shows them"));
+        output::note(&format!("{answered} more topics now have an answer; --all shows them"));
     }
     if *asked > 0 && !config::keeps_questions(context.home.clone())? {
         output::note(
@@ -85,7 +85,7 @@ pub(super) fn log(context: &Context, session: Option<String>, limit: usize) -> a
         }
     }
     if logged.is_empty() {
-        output::note("no event yet; `tessera doctor` checks the hooks");
+        output::note("no events yet; `tessera doctor` checks the hooks");
     }
     Ok(())
 }
@@ -96,11 +96,13 @@ fn event_line(delivery: &Delivery) -> String {
     let what = match (&delivery.skipped, delivery.given.len()) {
         (Some(reason), _) => format!("not scanned: {reason}"),
         (None, 0) if delivery.below_floor > 0 => format!(
-            "scanned {}, best {:.2} of {} below the threshold, nothing added",
+            "scanned {}, nothing added: the best score was {:.2}, and all {} matches were below the threshold",
             delivery.searched, delivery.best_below_floor, delivery.below_floor
         ),
         (None, 0) => format!("scanned {}, nothing added", delivery.searched),
-        (None, count) => format!("{count} given, {} tokens, {} characters", delivery.tokens, delivery.characters),
+        (None, count) => {
+            format!("added {count} memories, {} tokens, {} characters", delivery.tokens, delivery.characters)
+        }
     };
     format!("{at} {event} {short} [{scope}] {what}, {:.1} ms", delivery.took_micros as f64 / 1000.0)
 }

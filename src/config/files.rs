@@ -1,4 +1,4 @@
-//! Settings of files: whether the memory tool is offered, and the rules for its commands.
+//! File settings: whether the memory tool is offered, and the rules for its commands.
 
 use std::path::PathBuf;
 

@@ -74,7 +74,7 @@ fn half() -> Option<f64> {
     Some(0.5)
 }
 
-/// The description of a text that is secret as a whole.
+/// The description of a text that is entirely secret.
 fn said_of(is_secret: bool, summary: Option<&String>, category: Option<&String>) -> Option<String> {
     let summary = summary.map(|text| text.trim()).filter(|text| !text.is_empty());
     match (is_secret, summary) {

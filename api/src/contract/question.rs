@@ -239,7 +239,7 @@ pub(crate) struct DetailRow {
     /// With rows full: when it expires.
     #[schema(format = DateTime)]
     expires_at: Option<String>,
-    /// With rows full: when it was last used.
+    /// When it was last used; only if full rows are requested.
     #[schema(format = DateTime)]
     last_accessed: Option<String>,
     /// With rows full: its metadata.

@@ -101,7 +101,7 @@ impl Db {
                 tx.commit().await?;
                 return Ok(all);
             }
-            Err(DbError::Row("a memory could not be inserted, and does not exist".into()))
+            Err(DbError::Row("a memory could not be inserted, but no existing memory has its ID".into()))
         })
         .await
     }
@@ -367,7 +367,7 @@ impl Db {
     }
 }
 
-/// The memories of rows that also contain the total number.
+/// The memories from rows that also contain the total count.
 pub(super) fn with_total(rows: &[sqlx::postgres::PgRow]) -> Result<(Vec<Stored>, u64), DbError> {
     let total: i64 = rows.first().map_or(Ok(0), |row| row.try_get("total"))?;
     Ok((rows.iter().map(numbered).collect::<Result<_, _>>()?, u64::try_from(total).unwrap_or(0)))

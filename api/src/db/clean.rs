@@ -53,7 +53,7 @@ impl Cleaned {
 }
 
 impl Db {
-    /// True for the one replica that must clean up now, because none did for the given time.
+    /// True for the one replica that must clean up now, because no replica has done so for the given time.
     pub(crate) async fn is_to_clean(&self, every: Duration) -> Result<bool, DbError> {
         let sql = "UPDATE server_meta SET cleaned = now() WHERE cleaned < now() - make_interval(secs => $1)";
         Ok(sqlx::query(sql).bind(every.as_secs_f64()).execute(&self.pool).await?.rows_affected() > 0)

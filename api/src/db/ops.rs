@@ -111,7 +111,7 @@ impl Db {
                 tx.commit().await?;
                 return Ok(answer);
             }
-            Err(DbError::Row("a memory could not be inserted, and does not exist".into()))
+            Err(DbError::Row("a memory could not be inserted, but no existing memory has its ID".into()))
         })
         .await
     }
@@ -204,7 +204,7 @@ impl UserTx {
         }
     }
 
-    /// Ends a change that wrote one row without a permanent deletion: notifies everybody in one round trip. Returns the
+    /// Ends a change that wrote one row and deleted nothing permanently; all notifications take one round trip. Returns the
     /// position of the memory in the user's feed.
     async fn end_op(&mut self, written: &Written) -> Result<Option<u64>, DbError> {
         let (owner, memory) = (&written.stored.owner, written.stored.row.memory);

@@ -1,7 +1,7 @@
 //! How much one user may store.
 //!
 //! Counting reads all rows of a user, so a count is kept for some seconds and raised by what this server stores
-//! meanwhile. Several servers may therefore exceed a quota by what they store in that time.
+//! meanwhile. Several servers together may therefore exceed a quota by the amount that they store in that time.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +12,7 @@ use tessera_engine::sync::{Action, Op};
 
 use super::{Db, DbError, UserId};
 
-/// How long a database count is used.
+/// How long a count from the database may be reused.
 const COUNTED_FOR: Duration = Duration::from_secs(10);
 
 /// The limits per user; 0 means no limit. Deleted memories count, permanently deleted ones do not.

@@ -62,7 +62,7 @@ pub trait ExportTo: Sync {
     /// If it cannot be written.
     fn line(&self, line: &str) -> std::io::Result<()>;
 
-    /// Ends: everything must be durable from here on.
+    /// Marks the end: everything must be durable from here on.
     ///
     /// # Errors
     /// If it cannot be written.

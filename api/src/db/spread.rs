@@ -1,7 +1,7 @@
 //! A database that Citus distributes over several machines: all rows of a user are on one machine, and small common
 //! tables are on every machine. See docs/SCALING.md.
 //!
-//! Statements about one user go to one machine unchanged. Statements that join a user's feed with memories are split:
+//! A statement about a single user is sent unchanged to one machine. Statements that join a user's feed with memories are split:
 //! one part for the user's own memories, and one for shared memories.
 
 use std::collections::HashSet;
@@ -16,7 +16,7 @@ use super::{DbError, UserTx};
 /// A statement with its parameters.
 pub(crate) type Query<'q> = sqlx::query::Query<'q, Postgres, PgArguments>;
 
-/// Small tables that everybody reads and few write: they are on every machine.
+/// Small tables that are read by everybody and written by few; every machine has a copy.
 const EVERYWHERE: [&str; 6] = ["server_meta", "users", "api_keys", "tag_shares", "mutes", "chores"];
 /// All other user tables are distributed like this one.
 const FIRST: &str = "memories";
@@ -103,7 +103,7 @@ async fn spread_table(connection: &mut PgConnection, name: &str, key: Option<&st
             let beside = if name == FIRST { "none" } else { FIRST };
             format!("SELECT create_distributed_table('{name}', '{key}', colocate_with => '{beside}')")
         }
-        _ => return Err(DbError::Unsafe(format!("the primary key of {name} does not begin with the user"))),
+        _ => return Err(DbError::Unsafe(format!("the primary key of {name} does not begin with the user column"))),
     };
     let sql = "SELECT relforcerowsecurity FROM pg_class WHERE oid = $1::regclass";
     let is_guarded: bool = connection.value(sql, args![name]).await?;
@@ -236,7 +236,7 @@ fn gone(sql: &str) -> Option<String> {
     })
 }
 
-/// Extends a join, if the statement has it. The match ignores names that only end like it.
+/// Extends a join, if the statement has it. The match ignores names that merely have the same ending.
 fn joined(sql: &str, join: &str, and: &str) -> String {
     sql.replace(&format!(" {join}"), &format!(" {join} AND {and}"))
 }

@@ -31,9 +31,9 @@ settings! {
     OLDER_KEY = "API_KEY":
         "one key of the older API, for the user `default`";
     SECRET_KEY = "TESSERA_SECRET_KEY" "MEMORY_ENCRYPTION_KEY":
-        "key that encrypts secrets: 64 hexadecimal digits or a passphrase; the second name is the older one";
+        "key that encrypts secrets: 64 hexadecimal digits or a passphrase; the second variable name is the older one";
     SECRET_KEY_BEFORE = "TESSERA_SECRET_KEY_BEFORE":
-        "previous keys, comma-separated; they only decrypt";
+        "previous keys, comma-separated; used only for decryption";
     SECRETS_MODE = "TESSERA_SECRETS_MODE":
         "handling of secrets: encrypt, vault, refuse or drop [default: vault if VAULT_ADDR is set, encrypt if a key \
         is set, otherwise refuse]";
@@ -47,7 +47,7 @@ settings! {
     NOW = "TESSERA_NOW":
         "fixed time, for replays and tests";
     NO_COLOR = "NO_COLOR":
-        "switches colours off, with any value";
+        "turns colours off if set to any value";
 }
 
 /// A variable that is set and not empty.
@@ -86,7 +86,9 @@ pub(crate) fn older_keys() -> Result<Vec<(String, String)>, SetupError> {
     let of =
         |key: &str| keys.iter().filter(|(_, other)| other == key).map(|(user, _)| user.as_str()).collect::<Vec<_>>();
     if let Some(users) = keys.iter().map(|(_, key)| of(key)).find(|users| users.len() > 1) {
-        return Err(OLDER_KEYS.wrong(format!("assigns one key to {}; a key belongs to one user", users.join(" and "))));
+        return Err(
+            OLDER_KEYS.wrong(format!("assigns one key to {}; a key can belong to only one user", users.join(" and ")))
+        );
     }
     Ok(keys)
 }

@@ -50,7 +50,7 @@ fn lines(taken: &TakenOver) -> Vec<String> {
     }
     lines.extend(taken.remarks.iter().take(MOST_REMARKS).cloned());
     if let Some(more) = taken.remarks.len().checked_sub(MOST_REMARKS).filter(|more| *more > 0) {
-        lines.push(format!("and {more} more remarks of this kind"));
+        lines.push(format!("and {more} more like this"));
     }
     if taken.left > 0 && taken.memories == 0 && taken.tag_shares == 0 {
         let n = taken.left;
@@ -124,7 +124,7 @@ pub(crate) async fn prove(json: bool, db: &Db, user: &UserId) -> anyhow::Result<
             output::line(&format!("{table}: {rows}"))?;
         }
         output::line(&format!(
-            "rows that contain the name {}, except the audit: {}",
+            "rows that contain the name {}, excluding the audit log: {}",
             user.as_str(),
             left.values().sum::<u64>()
         ))?;
@@ -142,7 +142,9 @@ fn nothing_left(name: &str, left: &Counts) -> anyhow::Result<()> {
 /// Asks for the name, because the removal cannot be undone.
 fn ask(name: &str, memories: u64) -> anyhow::Result<()> {
     if !std::io::stdin().is_terminal() {
-        return Err(UserError(format!("this permanently removes {name}; pass --yes if nobody can confirm")).into());
+        return Err(
+            UserError(format!("this permanently removes {name}; pass --yes to confirm without a prompt")).into()
+        );
     }
     output::note(&format!("This permanently removes {name} and {memories} memories. Type the name to continue:"));
     let mut typed = String::new();

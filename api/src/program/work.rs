@@ -83,7 +83,7 @@ async fn serve(db: Db, rules: SecretRules, args: &Serve) -> anyhow::Result<()> {
     take_over(&db, &secrets).await?;
     let imported = import_keys(&db).await?;
     if imported > 0 {
-        output::note(&format!("{imported} keys of API_KEY and API_KEYS are valid"));
+        output::note(&format!("{imported} keys from API_KEY and API_KEYS are valid"));
     }
     let limits = Limits {
         key_per_second: args.key_rate,
@@ -250,7 +250,7 @@ async fn work(json: bool, db: Db, rules: SecretRules, task: Task) -> anyhow::Res
         }
         Task::Key(KeyTask::Import) => {
             let imported = import_keys(&db).await?;
-            done(json, &format!("{imported} keys of API_KEY and API_KEYS are valid"))
+            done(json, &format!("{imported} keys from API_KEY and API_KEYS are valid"))
         }
         Task::Key(KeyTask::Revoke { user, id }) => {
             let name: UserId = user.parse()?;
@@ -303,7 +303,7 @@ async fn migrate_secrets(
 ) -> anyhow::Result<()> {
     let secrets = Secrets::open(db, rules).await?;
     if secrets.mode() == SecretMode::Refuse && !dry_run {
-        let problem = "no place for secrets is configured; set TESSERA_SECRET_KEY or VAULT_ADDR, as for the server";
+        let problem = "no storage for secrets is configured; set TESSERA_SECRET_KEY or VAULT_ADDR, as for the server";
         return Err(UserError(problem.into()).into());
     }
     let mut all = Migrated::default();

@@ -106,7 +106,7 @@ impl Cache {
             tracing::warn!(
                 bytes,
                 most_bytes = self.most_bytes,
-                "an index is larger than --index-mb; it is built alone"
+                "an index is larger than --index-mb; it is built by itself"
             );
         }
         let kib = u32::try_from((bytes / 1024).clamp(1, most_kib)).unwrap_or(u32::MAX);

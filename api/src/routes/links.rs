@@ -42,7 +42,7 @@ pub(super) async fn link(
         return Err(Problem::new(StatusCode::CONFLICT, "linked", "this link already exists"));
     }
     if link.kind == LinkKind::Supersedes && app.db.leads_to(&caller.user, link.to, memory).await? {
-        return Err(Problem::invalid("target_id: this memory is already superseded by the other"));
+        return Err(Problem::invalid("target_id: this memory is already superseded by the other memory"));
     }
     let edit = Edit { links_added: BTreeSet::from([link.clone()]), ..Edit::default() };
     change_links(&app, &caller, &current, edit).await?;

@@ -98,7 +98,7 @@ pub(super) fn done(reply: Reply) -> Result<Option<Box<Stored>>, Problem> {
         Reply::Refused(refusal) => Err(refusal.into()),
         Reply::Moved(None) => Err(Problem::not_found()),
         Reply::Moved(Some(stored)) => {
-            let detail = "the memory was changed meanwhile; read `current`, and send its revision";
+            let detail = "the memory was changed in the meantime; read `current`, and send its revision";
             let problem = Problem::new(StatusCode::PRECONDITION_FAILED, "changed", detail);
             Err(problem.with("current", json!(MemoryView::of(&stored))))
         }
@@ -107,7 +107,7 @@ pub(super) fn done(reply: Reply) -> Result<Option<Box<Stored>>, Problem> {
 
 /// Stores a memory.
 #[utoipa::path(post, path = "/api/memories", request_body = NewMemory,
-    params(("Idempotency-Key" = Option<String>, Header, description = "A retry with the same key is stored once")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "A request that is retried with the same key is stored only once")),
     responses((status = 200, body = StoredView), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn create(
     State(app): State<App>,
@@ -301,7 +301,7 @@ pub(super) async fn update(
         let base = current.row.state.live().ok_or_else(Problem::not_found)?;
         let patch = patch.patch(base.content.as_str())?;
         if patch.is_empty() {
-            let detail = "the request changes no field; send content, tags, importance or another field";
+            let detail = "the request does not change any field; send content, tags, importance or another field";
             return Err(Problem::new(StatusCode::BAD_REQUEST, "no_fields", detail));
         }
         let owner = (current.rights != Rights::Owner).then_some(current.owner.as_str());

@@ -193,11 +193,11 @@ pub(super) async fn take(
     // A write-only key must not find out a value by guessing.
     caller.may_all()?;
     if !app.secrets.has_place() {
-        let detail = "this server stores no secrets; they stay on their machine";
+        let detail = "this server does not store secrets; they stay on the machine that they came from";
         return Err(Problem::new(StatusCode::CONFLICT, "no_place_for_secrets", detail));
     }
     if sent.secrets.len() > MOST_SECRETS {
-        let problem = format!("secrets: {} are too many; send at most {MOST_SECRETS}", sent.secrets.len());
+        let problem = format!("secrets: {} is too many; send at most {MOST_SECRETS}", sent.secrets.len());
         return Err(Problem::invalid(problem));
     }
     let mut kept = Vec::with_capacity(sent.secrets.len());

@@ -29,7 +29,7 @@ pub(super) async fn push(
 ) -> Result<Json<Pushed>, Problem> {
     caller.may("write")?;
     if push.ops.len() > MOST_OPS {
-        return Err(Problem::invalid(format!("ops: {} are too many; send at most {MOST_OPS}", push.ops.len())));
+        return Err(Problem::invalid(format!("ops: {} is too many; send at most {MOST_OPS}", push.ops.len())));
     }
     if app.db.known(&caller.user, push.epoch, &marks).await?.is_none() {
         return Err(Problem::must_refetch());

@@ -72,7 +72,7 @@ const MOST_ROWS: usize = 1_000;
 
 /// Stores many memories in one transaction, and reports each row. A rejected row does not stop the others.
 #[utoipa::path(post, path = "/api/memories/import", request_body = Vec<NewMemory>,
-    params(("Idempotency-Key" = Option<String>, Header, description = "A retry with the same key is stored once")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "A request that is retried with the same key is stored only once")),
     responses((status = 200, body = Vec<ImportedRow>), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn import(
     State(app): State<App>,

@@ -108,7 +108,7 @@ fn variables_alone_join_an_empty_store_and_of_what_was_here_nothing_new_is_told(
     let event =
         json!({ "hook_event_name": "SessionStart", "session_id": "s", "source": "startup", "cwd": full.path("user") });
     let begun = || full.run_with_stdin(&["hook"], event.to_string().as_bytes()).stdout;
-    assert!(begun().contains("1 memories from before you joined the team server stay on this machine"));
+    assert!(begun().contains("1 memories from before you joined the team server are only on this machine"));
     assert!(!begun().contains("from before"));
     let (deploys, notes) = ("Deploys happen on Tuesdays", "Release notes are written by Ines");
     assert_eq!(there(&server, &ada), [deploys, notes]);

@@ -154,7 +154,7 @@ impl Set {
                     ("among the first three %".to_owned(), share(all.in_three)),
                     ("shown %".to_owned(), share(all.top + all.shown)),
                     ("MRR".to_owned(), format!("{:.3}", all.mrr)),
-                    ("no result although a note answers %".to_owned(), share(all.silent)),
+                    ("no result, although a note has the answer, %".to_owned(), share(all.silent)),
                     (format!("no result, of {} unanswerable", all.unanswerable), all.quiet.to_string()),
                 ])
             }

@@ -39,7 +39,7 @@ pub struct Report {
     pub questions: u32,
     /// By budget: the share of the evidence in full results.
     pub recall_at_tokens: BTreeMap<u32, f64>,
-    /// By budget: the share of the evidence in full results, excerpts and summaries.
+    /// For each budget, the share of the evidence in full results, excerpts and summaries.
     pub surfaced_at_tokens: BTreeMap<u32, f64>,
     /// By rank: the share of the evidence among the first results.
     pub recall_at_k: BTreeMap<u32, f64>,

@@ -109,7 +109,7 @@ impl QuestionFile {
         let format = |problem: String| EvalError::Format { path: path.to_path_buf(), problem };
         let file: Self = serde_json::from_str(&read(path)?).map_err(|error| format(error.to_string()))?;
         match file.notes.iter().find(|note| note.created.get(..10).is_none()) {
-            Some(note) => Err(format(format!("note {}: `created` does not begin with a day", note.id))),
+            Some(note) => Err(format(format!("note {}: `created` does not begin with a date", note.id))),
             None => Ok(file),
         }
     }

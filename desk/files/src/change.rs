@@ -137,7 +137,7 @@ impl Tree {
     }
 
     /// Changes the spelling of a path that some file systems consider equal: other case, other accents. Parent
-    /// directories change theirs too. False if the paths are not such spellings, or both exist.
+    /// directories change theirs too. False if the paths are not such spellings, or if both paths exist.
     pub fn respell(&self, from: &RelativePath, to: &RelativePath) -> Result<bool, FileError> {
         if !from.is_twin_of(to) {
             return Ok(false);

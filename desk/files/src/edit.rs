@@ -90,7 +90,7 @@ fn echo(old: &str) -> String {
     }
 }
 
-/// The numbers of the lines on which the text begins, once per occurrence, overlapping ones included.
+/// The line numbers where the text begins, one per occurrence, including overlapping ones.
 fn places(text: &str, old: &str) -> String {
     let mut numbers = Vec::new();
     let mut line = 1;

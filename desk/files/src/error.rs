@@ -35,7 +35,7 @@ pub enum FileError {
         /// As spelled.
         path: String,
     },
-    /// The path leaves the folder, or is spelled so.
+    /// The path leaves the folder, or is written as if it did.
     #[error("Path {path} would escape /{folder} directory")]
     Escape {
         /// The folder's name.
@@ -199,13 +199,13 @@ pub enum FileError {
         to: String,
     },
     /// The file changed after the command was checked.
-    #[error("Error: {path} was changed by another writer meanwhile, nothing was done. View it and try again")]
+    #[error("Error: {path} was changed by another writer in the meantime; nothing was done. View it and try again")]
     Changed {
         /// As spelled.
         path: String,
     },
     /// Another process held the folder for too long.
-    #[error("Error: The folder /{folder} is held by another process, nothing was done. Try again")]
+    #[error("Error: The folder /{folder} is locked by another process; nothing was done. Try again")]
     Busy {
         /// The folder's name.
         folder: String,

@@ -74,7 +74,7 @@ pub(crate) fn tell_database(copy: &Copy, place: &str, tell: &mut RowSink<'_>) ->
         };
         let row = match draft(&fields, Numbers::Waiting { id }, place) {
             Ok(mut draft) => {
-                draft.remarks.push("was waiting for the server and has no row".to_owned());
+                draft.remarks.push("was queued for the server, but its row no longer exists".to_owned());
                 Told::Row(Box::new(draft))
             }
             Err(problem) => Told::Skipped(skipped(at, problem)),

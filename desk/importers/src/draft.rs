@@ -12,7 +12,7 @@ pub struct Draft {
     pub also: Vec<String>,
     /// Its name in a deletion without further data. It does not identify rows.
     pub gone_as: Option<String>,
-    /// Its name for people: an ID or a path.
+    /// Its human-readable name: an ID or a path.
     pub name: String,
     /// The text.
     pub content: String,

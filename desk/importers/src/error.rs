@@ -59,7 +59,7 @@ pub enum OlderError {
         most: u32,
     },
     /// It changes constantly, so no copy is consistent.
-    #[error("{}: changes during the import; stop the program that writes it, and try again", path.display())]
+    #[error("{}: changed during the import; stop the program that writes to it, and try again", path.display())]
     Restless {
         /// The file.
         path: PathBuf,

@@ -29,7 +29,7 @@ pub(crate) fn is_here(copy: &Copy) -> rusqlite::Result<bool> {
     Ok(NEEDS.iter().all(|name| columns.iter().any(|column| column == name)))
 }
 
-/// True for a row of its tools, or of an export of its table.
+/// True for a row from its tools, or from an export of its table.
 pub(crate) fn is_row(row: &Map<String, Value>) -> bool {
     row.contains_key("content") && row.get("id").and_then(Value::as_str).is_some_and(|id| id.starts_with(ID))
 }

@@ -161,7 +161,7 @@ fn of_rows(system: System, path: &Path) -> Result<Held, OlderError> {
             _ if rows.iter().any(|(_, row)| row.as_ref().is_ok_and(|row| row.contains_key("content"))) => {
                 Ok(Held::Rows(rows))
             }
-            _ => Err(foreign(format!("contains no row of {}: no row has a content", system.title()))),
+            _ => Err(foreign(format!("contains no rows from {}: no row has any content", system.title()))),
         };
     }
     let copy = Copy::of(path)?;
@@ -169,7 +169,10 @@ fn of_rows(system: System, path: &Path) -> Result<Held, OlderError> {
     match found.map_err(|error| OlderError::Damaged { path: path.to_owned(), problem: error.to_string() })? {
         Some(found) if found == system => Ok(Held::Database(copy)),
         Some(other) => Err(foreign(instead(other))),
-        None => Err(foreign(format!("is a database, but not of {}: it has no such table of memories", system.title()))),
+        None => Err(foreign(format!(
+            "is a database, but not one from {}: it does not have that system's table of memories",
+            system.title()
+        ))),
     }
 }
 

@@ -252,7 +252,7 @@ impl File {
         }
     }
 
-    /// A memory per section; for a note with relations only, one with its title.
+    /// One memory per section; for a note that has only relations, one memory with its title.
     fn drafts(&self) -> Vec<Draft> {
         let name = self.note.permalink.as_deref().unwrap_or(&self.place);
         let mut times = system::Times::default();

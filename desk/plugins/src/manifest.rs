@@ -108,7 +108,7 @@ impl TryFrom<String> for Wants {
             (Some(event), Some(when)) => Ok(Self { event, when }),
             _ => Err(PluginError::of(
                 "events",
-                format!("{text:?} is unknown; use store, recall, update or forget with .before or .after"),
+                format!("{text:?} is unknown; use store, recall, update or forget, followed by .before or .after"),
             )),
         }
     }
@@ -230,7 +230,7 @@ impl Manifest {
             listed(When::Before).map(|events| format!("read requests before {events}")),
             listed(When::After).map(|events| format!("read results after {events}")),
             (!fields.is_empty()).then(|| format!("change {}", fields.join(", "))),
-            self.refuse.then(|| "reject requests with a reason that you see".to_owned()),
+            self.refuse.then(|| "reject requests, with a reason that is shown to you".to_owned()),
             self.fast.then(|| "run before memories are added to a prompt, for at most 5 ms".to_owned()),
             self.clock.then(|| "read the time".to_owned()),
         ];
@@ -253,7 +253,7 @@ mod tests {
                 "read requests before store",
                 "read results after store",
                 "change tags",
-                "reject requests with a reason that you see"
+                "reject requests, with a reason that is shown to you"
             ]
         );
         let again = serde_json::to_string(&manifest).unwrap();

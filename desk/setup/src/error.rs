@@ -16,7 +16,7 @@ pub enum SetupError {
         problem: String,
     },
     /// A file changed since it was read.
-    #[error("{path}: was changed meanwhile; run the command again")]
+    #[error("{path}: was changed in the meantime; run the command again")]
     Changed {
         /// The file.
         path: PathBuf,

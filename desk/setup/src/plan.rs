@@ -1,6 +1,6 @@
 //! A plan of changes.
 //!
-//! Files of others are read completely, and replaced completely by [`tessera_engine::store::replace`].
+//! Files of other programs are read completely, and replaced completely by [`tessera_engine::store::replace`].
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};

@@ -52,7 +52,7 @@ impl Proposal {
             None => Manifest::read(&beside(path)?)?,
         };
         if manifest.fast && bytes.len() > MOST_FAST {
-            let problem = format!("a module with `fast = true` has at most {} KiB", MOST_FAST / 1024);
+            let problem = format!("a module with `fast = true` can be at most {} KiB", MOST_FAST / 1024);
             return Err(PluginError::of("fast", problem));
         }
         Ok(Self { manifest, source: Source::Wasm(bytes) })
@@ -165,7 +165,7 @@ fn beside(path: &Path) -> Result<String, PluginError> {
     })
 }
 
-/// Hides credentials from the following links; it is the first one. Stores are protected independently, because they
+/// Hides credentials from the following links; this is the first link. Stores are protected independently, because they
 /// accept only screened texts.
 pub(super) struct Screen;
 

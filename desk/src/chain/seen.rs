@@ -277,7 +277,7 @@ impl Changes {
         }
         match field {
             Field::Content if seen.bound == Bound::Secret => {
-                return Err(Failure::NotGranted("change a text that is secret as a whole".to_owned()));
+                return Err(Failure::NotGranted("change a text that is entirely secret".to_owned()));
             }
             Field::Content => self.patch.content = Some(text()?),
             Field::Category => {

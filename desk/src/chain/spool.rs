@@ -102,7 +102,8 @@ pub(super) fn submit(home: &Home, entry: &Entry) {
             return Ok(());
         }
         if waiting + 1 == MOST_WAITING {
-            let text = format!("plugins receive no new events: {MOST_WAITING} events wait in plugins/spool");
+            let text =
+                format!("plugins receive no new events: {MOST_WAITING} events are already waiting in plugins/spool");
             log::append(&home.plugin_log(), &home.plugin_log_old(), entry.at, &text);
         }
         let path = dir.join(format!("{}.json", MemoryUuid::generate(entry.at)));

@@ -91,7 +91,7 @@ fn checked_name(name: &str) -> Result<String, StoreError> {
     Ok(name.to_owned())
 }
 
-/// Stops watching a folder: its texts leave recall, the files stay.
+/// Stops watching a folder: its texts are no longer recalled, but its files are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoveFolder {
     /// Its name.

@@ -67,7 +67,7 @@ pub(super) fn keep(store: &mut Store, tree: &Tree, path: &FilePath, inside: &Rel
             return Ok(());
         }
         Err(FileError::TooLarge { .. }) => {
-            return Err(refused(path, "is too large to keep a copy; delete it yourself"));
+            return Err(refused(path, "is too large to keep a copy of; delete it yourself"));
         }
         Err(error) => return Err(failed(path, &error)),
     };
@@ -99,7 +99,8 @@ fn without_values(
         (Some(id), Cow::Borrowed(text)) => store.take_values_out(id, text)?,
         _ => None,
     };
-    let problem = "contains a credential that cannot be encrypted, so it could not be restored; delete it yourself";
+    let problem =
+        "contains a credential that cannot be encrypted, so the file could not be restored later; delete it yourself";
     let without = without.ok_or_else(|| refused(path, problem))?;
     Ok((without.names, without.text.into_bytes()))
 }

@@ -114,7 +114,7 @@ fn problem_of(store: &Store, row: &FileRow, bytes: &[u8]) -> Result<Option<&'sta
     let Ok(text) = std::str::from_utf8(bytes) else { return Ok(Some("is not text, but is still indexed")) };
     for part in store.parts_of(row.id)? {
         let Some(memory) = store.get(MemoryRef::Id(part.id))?.filter(|memory| memory.deleted.is_none()) else {
-            return Ok(Some("has a section that is not in recall"));
+            return Ok(Some("has a section that is missing from recall"));
         };
         let Some(said) = text.get(part.span.clone()) else {
             return Ok(Some("has a section beyond its end"));
@@ -122,10 +122,10 @@ fn problem_of(store: &Store, row: &FileRow, bytes: &[u8]) -> Result<Option<&'sta
         // With a credential in the file, the row differs on purpose.
         let is_same = memory.content == said || !row.is_kept;
         if !is_same {
-            return Ok(Some("has a section with another text"));
+            return Ok(Some("has a section with different text"));
         }
         if memory.file.as_ref().map(|file| &file.path) != Some(&row.path) {
-            return Ok(Some("has a section at another position"));
+            return Ok(Some("has a section at a different position"));
         }
     }
     Ok(None)

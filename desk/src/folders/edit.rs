@@ -25,7 +25,7 @@ pub fn update_part(store: &mut Store, caller: &Caller, part: MemoryRef, text: &s
     refresh_held(store)?;
     let (path, row) = place_of(store, part)?;
     if row.is_observation && text.trim().contains('\n') {
-        return Err(refused(&path, "is one line of a list; use one line, or edit the file"));
+        return Err(refused(&path, "is one line of a list; the new text must be one line too, or edit the file"));
     }
     let (screened, secrets) = store.screened_for_file(text.trim(), row.file)?;
     rewrite(store, caller, &path, &row, secrets, |file| {

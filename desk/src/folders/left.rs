@@ -285,7 +285,7 @@ pub(super) fn joined(path: &str, name: &str) -> String {
 
 /// Ordinary words with which some keys and note names begin.
 const PROSE: [&str; 8] = ["api", "key", "keys", "pass", "password", "secret", "token", "tokens"];
-/// The minimum length of a name that is a credential as a whole.
+/// The minimum length of a name that is itself a credential.
 const LEAST_OF_TOKEN: usize = 20;
 /// The minimum length if it begins with an ordinary word.
 const LEAST_WITH_WORD: usize = 31;

@@ -38,7 +38,7 @@ impl Place {
         }
         let (tree, inside) = opened(&folder, path)?;
         if tree.has_second_name(&inside) {
-            return Err(refused(path, "is a hard link, so it is read-only; replace it by a copy"));
+            return Err(refused(path, "is a hard link, so it is read-only; replace it with a copy"));
         }
         Ok(Self { tree, path: path.clone(), inside })
     }

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const NAP: Duration = Duration::from_millis(3);
 
 /// The lock for changes of the file index.
-pub(super) struct Held(#[expect(dead_code, reason = "the lock is released with this value")] File);
+pub(super) struct Held(#[expect(dead_code, reason = "the lock is released when this value is dropped")] File);
 
 /// Waits for the lock for a limited time; `None` after it.
 pub(super) fn held(store: &Store, patience: Duration) -> Result<Option<Held>, StoreError> {

@@ -151,7 +151,11 @@ fn look_at(
     let identity = tree.identity().ok().map(|identity| (identity.device, identity.inode));
     let is_another = folder.identity.is_some() && identity != folder.identity;
     if look.is_empty() && is_another && !store.files_in(&folder.name)?.is_empty() {
-        return note_away(store, folder, "is empty, and another directory than before; is a file system not mounted?");
+        return note_away(
+            store,
+            folder,
+            "is empty, and is not the same directory as before; is a file system not mounted?",
+        );
     }
     if folder.away.is_some() || folder.identity != identity {
         store.put_folder(&Folder { identity, away: None, ..folder.clone() })?;

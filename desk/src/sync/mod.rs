@@ -75,7 +75,7 @@ pub async fn exchange_or_join(store: Store, remote: Remote) -> Result<Exchanged,
 
 /// Held by the single process that syncs a store.
 #[derive(Debug)]
-pub(crate) struct Turn(#[expect(dead_code, reason = "the lock is released with the file")] File);
+pub(crate) struct Turn(#[expect(dead_code, reason = "the lock is released when the file is closed")] File);
 
 impl Turn {
     /// `None` if another process holds it.

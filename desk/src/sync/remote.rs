@@ -24,7 +24,7 @@ const WHOLE: Duration = Duration::from_secs(20);
 #[non_exhaustive]
 pub enum RemoteError {
     /// The address is none.
-    #[error("server: {0}; use one such as https://tessera.example.org")]
+    #[error("server: {0}; use an address such as https://tessera.example.org")]
     Address(String),
     /// No usable answer; the same request may be repeated.
     #[error("the server cannot be reached: {0}")]

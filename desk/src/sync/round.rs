@@ -169,7 +169,7 @@ impl Round<'_> {
             pages += 1;
             if last.is_some_and(|last| after <= last) || pages >= MOST_STEPS {
                 taken.await?;
-                return Err(RemoteError::Unreachable("the server's snapshot does not end".to_owned()).into());
+                return Err(RemoteError::Unreachable("the server sends snapshot pages without end".to_owned()).into());
             }
             last = Some(after);
             // Downloads the next page meanwhile.
@@ -307,7 +307,7 @@ impl Round<'_> {
             let page = self.remote.changes(epoch, cursor, PAGE, &self.known().await?).await?;
             let more = page.more;
             if more && (page.next <= cursor || page.news.is_empty()) {
-                return Err(RemoteError::Unreachable("the server's list of changes does not end".to_owned()).into());
+                return Err(RemoteError::Unreachable("the server sends pages of changes without end".to_owned()).into());
             }
             keeps_secrets = page.keeps_secrets;
             self.done.received += page.news.len() as u64;

@@ -296,7 +296,7 @@ impl<'a> Seeing<'a> {
                 self.done.remarks.push((row.name.clone(), "occurs twice and is imported once".to_owned()));
             }
             Some(_) => {
-                let problem = "is the same as an earlier row, which is imported".to_owned();
+                let problem = "is the same as an earlier row; only the earlier row is imported".to_owned();
                 self.done.skipped.push(without_values(Skipped { at: row.name.clone(), problem }));
             }
             None => {}

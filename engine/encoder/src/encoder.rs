@@ -35,7 +35,8 @@ impl Encoder {
     /// If this machine does not support it.
     pub fn on(kernel: Kernel) -> Self {
         assert!(Kernel::here().contains(&kernel), "this processor does not support {kernel:?}");
-        let weights = Weights::of(tessera_weights::minilm()).expect("the weights are part of the program and tested");
+        let weights = Weights::of(tessera_weights::minilm())
+            .expect("the weights are built into the program and covered by tests");
         Self { weights, kernel }
     }
 

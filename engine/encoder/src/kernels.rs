@@ -163,7 +163,7 @@ impl Kernels for Plain {
 
 #[cfg(target_arch = "x86_64")]
 #[cfg_attr(not(test), expect(clippy::wildcard_imports, reason = "instructions"))]
-#[expect(unsafe_code, reason = "loads of whole arrays; code for a processor runs only on that processor")]
+#[expect(unsafe_code, reason = "each load reads a whole array; processor-specific code runs only on that processor")]
 mod x86 {
     use std::arch::x86_64::*;
 

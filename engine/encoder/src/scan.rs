@@ -100,7 +100,7 @@ impl Job for Differ<'_> {
     type Output = ();
 
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "at most as many as there are numbers")]
+    #[expect(clippy::cast_possible_truncation, reason = "never more than the number of inputs")]
     fn run<K: Kernels>(self) {
         let words = |signs: &[u8; SIGN_BYTES]| {
             let mut words = [0; SIGN_BYTES / 8];

@@ -1,5 +1,5 @@
-//! The floating-point steps of the network. They compute each number alone, or sums in a fixed order, so that all
-//! machines get the same bits. No fused multiply-add is used, and the exponential function is our own.
+//! The floating-point steps of the network. They compute each number independently, or add
+//! numbers in a fixed order, so that all machines get the same bits. No fused multiply-add is used, and the exponential function is our own.
 //!
 //! Everything here is inlined into the code of each kind of processor (see `kernels`).
 

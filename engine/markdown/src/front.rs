@@ -10,7 +10,7 @@ use serde_json::Value;
 use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
 
 const FENCE: &str = "---";
-/// Keys for the time of creation; the first with a valid time counts.
+/// Keys for the creation time; the first one with a valid time is used.
 pub(crate) const CREATED: [&str; 2] = ["created", "created_at"];
 /// Keys for the time of change.
 pub(crate) const MODIFIED: [&str; 4] = ["modified", "modified_at", "updated", "updated_at"];

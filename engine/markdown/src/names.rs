@@ -26,7 +26,9 @@ pub fn why_refused(relative: &str) -> Option<&'static str> {
     let mut names = relative.split('/').filter(|name| !name.is_empty()).map(folded).peekable();
     while let Some(name) = names.next() {
         if name.starts_with('.') {
-            return Some("a component begins with a dot; other programs run or obey such files");
+            return Some(
+                "a component begins with a dot; other programs may run such files or use them as configuration",
+            );
         }
         // Windows also has this short name for `.git`.
         let is_short = name.strip_prefix("git~").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
@@ -37,7 +39,7 @@ pub fn why_refused(relative: &str) -> Option<&'static str> {
         }
         let is_followed = FOLLOWED.iter().any(|ending| name.ends_with(ending));
         if names.peek().is_none() && (is_followed || OBEYED.contains(&name.as_str())) {
-            return Some("other programs run or obey a file with this name");
+            return Some("other programs may run a file with this name or use it as configuration");
         }
     }
     None

@@ -46,7 +46,7 @@ pub struct Note {
     pub body: usize,
     /// The parts that become memories, in order.
     pub parts: Vec<Part>,
-    /// Its relations, in order; in one part each (type, project, name) once.
+    /// Its relations, in order; within one part, each (type, project, name) appears once.
     pub relations: Vec<Relation>,
     /// The error in its front matter, which then counts as body.
     pub problem: Option<String>,

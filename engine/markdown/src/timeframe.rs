@@ -12,7 +12,7 @@ pub enum TimeframeError {
     #[error("timeframe: is not valid; use today, yesterday, 2 days ago, 1h, 7d, 2w, last week, 3 months or 2026-11-01")]
     Unknown,
     /// It is outside of the calendar.
-    #[error("timeframe: is outside the calendar; use a shorter one")]
+    #[error("timeframe: is outside the supported range of dates; use a shorter one")]
     OutOfRange,
 }
 

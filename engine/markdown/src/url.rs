@@ -15,10 +15,10 @@ const FORBIDDEN: [char; 6] = ['<', '>', '"', '|', '?', '\0'];
 #[non_exhaustive]
 pub enum UrlError {
     /// Nothing after the scheme.
-    #[error("url: is empty; use a note, such as memory://user/preferences")]
+    #[error("url: is empty; use the URL of a note, such as memory://user/preferences")]
     Empty,
     /// Another scheme.
-    #[error("url: has another scheme; it must begin with memory://")]
+    #[error("url: has the wrong scheme; it must begin with memory://")]
     Scheme,
     /// Two slashes in a row.
     #[error("url: contains two adjacent slashes; remove one")]

@@ -158,8 +158,9 @@ pub(crate) fn stated(text: &str) -> Vec<Finding> {
     stated::findings(text)
 }
 
-/// Maximum number of marks without a credential, and of bytes per additional one. No ordinary text names credentials
-/// more often; a text that only repeats their names costs no more than its length.
+/// Maximum number of marks without a credential, and of bytes per additional one. No ordinary
+/// text names credentials more often than this; a text that only repeats their names costs no
+/// more than its length.
 const LOOKS_AT_FIRST: usize = 400;
 const BYTES_A_LOOK: usize = 32;
 

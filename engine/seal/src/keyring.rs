@@ -42,7 +42,7 @@ pub enum KeyringError {
     #[error("the keyring is locked")]
     Locked,
     /// It does not respond in time.
-    #[error("the keyring does not answer within {after:?}")]
+    #[error("the keyring did not answer within {after:?}")]
     Silent {
         /// The time limit.
         after: Duration,

@@ -51,7 +51,7 @@ pub enum SealError {
     #[error("a newer program encrypted it; update this program")]
     Newer,
     /// Another key encrypted it.
-    #[error("it is encrypted with key #{needed}, but the present key is #{at_hand}; provide the earlier key")]
+    #[error("it is encrypted with key #{needed}, but the current key is #{at_hand}; provide the earlier key")]
     OtherKey {
         /// The necessary key.
         needed: KeyId,

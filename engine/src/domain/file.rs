@@ -104,7 +104,7 @@ impl FromStr for FilePath {
             return refused("is not the path of a file in a folder");
         }
         if inside.chars().any(|character| character.is_control() || character == '\\') {
-            return refused("contains a character that paths may not have");
+            return refused("contains a character that is not allowed in paths");
         }
         Ok(Self(text.to_owned()))
     }

@@ -78,7 +78,7 @@ impl LinkKind {
         // A combining mark belongs to the letter before it.
         let is_word = |letter: char| letter.is_alphanumeric() || letter == '_' || !letter.is_ascii() && !is_odd(letter);
         if !name.chars().all(is_word) {
-            return refused("contains a character that link types may not have");
+            return refused("contains a character that is not allowed in link types");
         }
         Ok(Self::Other(OtherKind(name.into())))
     }
@@ -101,7 +101,7 @@ impl FromStr for LinkKind {
         // A credential could no longer be recognised after case folding, so the original text is checked too.
         let is_clean = kind.is_known() || is_clean(text) && is_clean(kind.as_str());
         if !is_clean {
-            let fix = "describe the relation in a short name, such as depends_on";
+            let fix = "describe the relation with a short name, such as depends_on";
             return Err(DomainError::invalid("type", "looks like a credential", fix));
         }
         Ok(kind)

@@ -221,7 +221,7 @@ impl Memory {
         Some(match (&self.share, &self.edited_by, self.vouched, &self.origin) {
             (Some(share), ..) => format!("it belongs to {}; store it in your own words to make it yours", share.by),
             (None, _, Some(Trust::Foreign), _) => {
-                format!("its owner marked it as unverified; `tessera update {short_id} --trust user` trusts it")
+                format!("its owner marked it as unverified; to trust it, run `tessera update {short_id} --trust user`")
             }
             (None, Some(name), ..) => {
                 format!("{name} wrote the text; `tessera update {short_id} --trust user` trusts it")
@@ -282,7 +282,7 @@ pub struct Draft {
     pub links: Vec<Link>,
     /// Its source, in words for its history.
     pub reason: Option<String>,
-    /// The description of a text that is secret as a whole.
+    /// The description of a text that is entirely secret.
     pub sensitive: Option<String>,
     /// Changes by plugins, for its history.
     pub altered: Vec<Alteration>,
@@ -369,7 +369,7 @@ fn check_tags(tags: &[Tag]) -> Result<(), DomainError> {
     Ok(())
 }
 
-/// True if one of these is longer than a name may be. A team server would reject it.
+/// True if one of these exceeds the maximum length of a name. A team server would reject it.
 pub(crate) fn has_long_name(words: &[String]) -> bool {
     words.iter().any(|word| word.chars().count() > MAX_NAME_CHARS)
 }

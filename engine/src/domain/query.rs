@@ -16,7 +16,7 @@ names! {
 /// The order of matches.
 #[derive(Default)]
 pub enum Sort {
-    /// By relevance; importance, recency and use order memories of about equal relevance.
+    /// Ordered by relevance; memories of about equal relevance are ordered by importance, recency and use.
     #[default]
     Hybrid = "hybrid",
     /// By relevance only.

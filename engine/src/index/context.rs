@@ -1,7 +1,7 @@
 //! The context field: in a captured conversation, the words around a turn belong to its meaning.
 //!
-//! On dialogues, this field alone raises the evidence found within 1000 tokens by 10 points. On self-contained notes it
-//! has no effect, so only captured conversations have it.
+//! On dialogues, this field alone raises the evidence found within 1000 tokens by 10 points. It
+//! has no effect on self-contained notes, so only captured conversations have it.
 
 use std::collections::BTreeMap;
 

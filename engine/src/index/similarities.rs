@@ -12,7 +12,7 @@ use super::tail::IndexRow;
 use super::view::{DocId, IndexView, TermPostings};
 use crate::meaning::{DIMENSIONS, Meaning, Vector, differing_signs, signs_of};
 
-/// The fraction of passages whose values are compared, if there are very many: one in this number.
+/// If there are very many passages, the values of only one in this many are compared.
 const COMPARED: usize = 8;
 
 /// The similarity of each row of a view to a vector, -1 to 1.

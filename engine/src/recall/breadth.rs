@@ -82,7 +82,7 @@ pub(super) fn names_a_beginning(query: &str) -> bool {
     words_of(query).iter().any(|word| word.folded == "since")
 }
 
-/// The query without words of request; the whole query if nothing would remain.
+/// The query without words that only express a request; the whole query if nothing would remain.
 fn subject_of(query: &str) -> Cow<'_, str> {
     let words = words_of(query);
     let mut is_dropped = vec![false; words.len()];

@@ -16,7 +16,7 @@ impl Ranking {
             return Err(DomainError::invalid("cursor", "belongs to another query", fix));
         }
         if self.is_led_astray {
-            let fix = "omit it and ask again: the memories of the next page no longer exist";
+            let fix = "omit it and start again: the memories that it points to no longer exist";
             return Err(DomainError::invalid("cursor", "leads nowhere", fix));
         }
         let page = self.left(request).take(self.rows(request));

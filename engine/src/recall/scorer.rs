@@ -240,7 +240,7 @@ impl<'a> Scorer<'a> {
         self.rarest.max(f64::MIN_POSITIVE)
     }
 
-    /// True if the rows seen show that the question has an answer here.
+    /// True if the rows seen so far show that the question can be answered here.
     pub(super) fn is_answered(&self, gate: &Gate, query: &QueryTerms) -> bool {
         self.meaning.is_none() || gate.is_open(query, &self.information, self.rarest(), self.weights)
     }

@@ -92,7 +92,7 @@ pub struct Weights {
     pub unasked_without_word: f64,
     /// The minimum that counts as a word here.
     pub unasked_word: f64,
-    /// The minimum share of the best match's sum.
+    /// The minimum sum, as a share of the best match's sum.
     pub unasked_gate_near_best: f64,
     /// Added to a memory that states a lasting preference or rule.
     pub standing: f64,
@@ -267,7 +267,7 @@ impl Weights {
         let all = Self::default;
         vec![
             ("no meaning", Self { meaning: 0.0, ..all() }),
-            ("no share of information beside semantic search", Self { held: 0.0, ..all() }),
+            ("no information share in addition to semantic search", Self { held: 0.0, ..all() }),
             ("no gate", Self { gate: 0.0, ..all() }),
             ("no context", Self { context: 0.0, ..all() }),
             ("no dates", Self { month: 0.0, day: 0.0, year: 0.0, ..all() }),
@@ -277,7 +277,7 @@ impl Weights {
             ("no compounds", Self { compounds: 0.0, ..all() }),
             ("no similar spellings", Self { near_words: 0.0, ..all() }),
             ("no words of similar meaning", Self { related: 0.0, ..all() }),
-            ("no synonyms, compounds as one or two words", Self { aliases: 0.0, ..all() }),
+            ("no synonyms; no matching of compounds written as one or two words", Self { aliases: 0.0, ..all() }),
             ("no words with little information", Self { light: 1.0, everyday: 1.0, ..all() }),
             ("unknown words count as the rarest", Self { unknown: 1.25, ..all() }),
             ("no date as a match", Self { when: 0.0, ..all() }),

@@ -22,7 +22,7 @@ pub fn is_clean(text: &str) -> bool {
     findings(text).is_empty()
 }
 
-/// Maximum letters of a part of a plain name. A token that consists only of letters is longer.
+/// Maximum letters of a part of a plain name. A token that consists only of letters must be longer.
 const LONGEST_PIECE: usize = 12;
 
 /// A UUID, or a name made of short parts, like those of sessions, tools and projects. It contains no credential. Hooks check such

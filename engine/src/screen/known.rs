@@ -124,7 +124,7 @@ fn clauses(text: &str) -> Vec<&str> {
     ends.into_iter().filter(is_name).collect()
 }
 
-/// The kind that a clause gives to a word: `staging db password`, or `db password for staging`.
+/// The kind that the words around a word give it: `staging db password`, or `db password for staging`.
 fn kind_by(clause: &str, word: &str) -> Option<&'static str> {
     let words: Vec<&str> = clause.split_whitespace().collect();
     let called = |count: usize| {

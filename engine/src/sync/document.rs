@@ -157,7 +157,7 @@ impl Details {
         if self.file.as_ref().is_some_and(FilePath::is_obeyed) {
             return Err(DomainError::invalid(
                 "file",
-                "is the name of a file that other programs run or obey",
+                "is the name of a file that other programs run or take instructions from",
                 "rename the file",
             ));
         }

@@ -33,7 +33,7 @@ pub enum Action {
     Create(Document),
     /// Changes fields, and restores a deleted memory.
     Edit(Edit),
-    /// Deletes it, unless somebody changed it since.
+    /// Deletes it, unless somebody has changed it since.
     Delete,
     /// Deletes it permanently, whatever happened since.
     Purge,

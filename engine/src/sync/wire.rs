@@ -24,8 +24,8 @@ pub struct Push {
     pub ops: Vec<SentOp>,
 }
 
-/// A change with the embedding of its text, if the machine has it. A server may ignore the embedding, which does not
-/// affect the identity of a repeated change.
+/// A change with the embedding of its text, if the machine has it. A server may ignore the
+/// embedding; it is not part of what identifies a repeated change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SentOp {
     /// The change.

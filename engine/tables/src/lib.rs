@@ -43,7 +43,7 @@ pub const fn section(text: &'static str, name: &str) -> &'static str {
     panic!("no section has this name")
 }
 
-/// Returns the lines of a section by its position in the text, from 0.
+/// Returns the lines of the section with the given position in the text, counted from 0.
 ///
 /// # Panics
 /// If there are fewer sections, which is a compile error in a constant.

@@ -48,7 +48,7 @@ pub enum VaultError {
         problem: String,
     },
     /// The token contains invalid characters.
-    #[error("the vault token is empty, or contains characters that tokens do not have")]
+    #[error("the vault token is empty, or contains characters that are not allowed in tokens")]
     TokenForm,
     /// The vault does not know the token: it is wrong, expired or revoked.
     #[error("the vault rejects the token: it is wrong, expired or revoked; use a new one")]
@@ -133,7 +133,7 @@ pub enum VaultError {
         status: u16,
     },
     /// An answer that does not come from a vault.
-    #[error("the vault's address does not answer like a vault: {problem}")]
+    #[error("the server at the vault's address does not respond like a vault: {problem}")]
     BadAnswer {
         /// The problem, without any part of the answer.
         problem: &'static str,

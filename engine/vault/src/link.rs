@@ -129,7 +129,7 @@ impl Link {
         let namespace = match &config.namespace {
             Some(namespace) => Some(HeaderValue::from_str(namespace).map_err(|_| VaultError::Path {
                 name: "the namespace",
-                problem: "it contains characters that headers may not have",
+                problem: "it contains characters that are not allowed in HTTP headers",
             })?),
             None => None,
         };
@@ -257,7 +257,9 @@ fn address(text: &str) -> Result<(Url, bool), VaultError> {
         return Err(wrong("is neither http nor https"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("contains a user name or a password; remove it, because vaults use a token"));
+        return Err(wrong(
+            "contains a user name or a password; remove it, because Tessera logs in to the vault with a token",
+        ));
     }
     let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     let is_here = host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback());

@@ -143,7 +143,7 @@ pub(crate) fn checked(name: &'static str, text: &str) -> Result<(), VaultError> 
             return Err(wrong("a component consists of dots"));
         }
         if part.bytes().any(|byte| !is_plain(byte) && byte != b'~') {
-            return Err(wrong("it contains other characters than letters, digits and - _ . @ ~"));
+            return Err(wrong("it may contain only letters, digits and - _ . @ ~"));
         }
     }
     Ok(())

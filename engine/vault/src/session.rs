@@ -317,7 +317,8 @@ fn token_in(path: &Path) -> Result<Zeroizing<String>, VaultError> {
     let wrong = |problem: String| VaultError::TokenFile { path: path.to_owned(), problem };
     let text = Zeroizing::new(std::fs::read(path).map_err(|error| wrong(error.to_string()))?);
     let text = str::from_utf8(&text).map_err(|_| wrong("it is not text".into()))?.trim();
-    well_formed(text).map_err(|_| wrong("it is empty, or contains characters that tokens do not have".into()))?;
+    well_formed(text)
+        .map_err(|_| wrong("it is empty, or contains characters that are not allowed in tokens".into()))?;
     Ok(Zeroizing::new(text.to_owned()))
 }
 

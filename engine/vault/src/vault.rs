@@ -226,7 +226,7 @@ impl Inner {
         }
     }
 
-    /// Sends a request with the token, and once more with another one if it is rejected.
+    /// Sends a request with the token; if the token is rejected, retries once with another one.
     async fn ask(&self, ask: &Ask, verb: &'static str, kind: &str, path: &SecretPath) -> Result<Answer, VaultError> {
         let Self { link, session, .. } = self;
         let token = session.token(link).await?;

@@ -58,7 +58,7 @@ fn sync_line(status: &SyncStatus, standing: &Standing) -> String {
     };
     say(status.shared_with_me, "shared with you");
     say(status.private - status.undecided, "local only");
-    say(status.undecided, "local only, from before joining (`tessera sync join --upload all` sends them)");
+    say(status.undecided, "local only, stored before joining (`tessera sync join --upload all` sends them)");
     say(status.conflicts, "conflicts (memory_resolve)");
     say(status.refused, "rejected by the server (`tessera sync dead`)");
     match (&server.reached, &server.problem) {

@@ -15,7 +15,7 @@ const SHOWN: usize = 20;
 pub(super) const TOOL: Entry = Entry {
     name: "memory_history",
     title: "History of a memory",
-    description: "Changes of a memory: when, by whom, why, and the earlier text. Latest first, within max_tokens.",
+    description: "Change history of a memory: when, by whom, why, and the earlier text. Latest first, within max_tokens.",
     effect: Effect::Reads,
     properties: || {
         json!({

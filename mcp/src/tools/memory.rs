@@ -30,11 +30,11 @@ pub(super) const TOOL: Entry = Entry {
                 "items": { "type": "integer" },
                 "minItems": 2,
                 "maxItems": 2,
-                "description": "view: first and last line (or directory entry), from 1; -1 is the end"
+                "description": "view: first and last line (or directory entry) to show, counted from 1; -1 is the end"
             },
             "old_str": { "type": "string", "description": "str_replace: the exact text to replace; must be unique" },
             "new_str": { "type": "string", "description": "str_replace: the new text" },
-            "insert_line": { "type": "integer", "description": "insert: the line before the new text; 0 is the top" },
+            "insert_line": { "type": "integer", "description": "insert: number of the line after which the text is inserted; 0 inserts at the top" },
             "insert_text": { "type": "string", "description": "insert: the new text" },
             "old_path": { "type": "string", "description": "rename: the present path" },
             "new_path": { "type": "string", "description": "rename: the new path" },

@@ -35,7 +35,7 @@ pub(super) const SEARCH: Entry = Entry {
     effect: Effect::Reads,
     properties: || {
         let own = json!({
-            "query": { "type": "string", "description": "A question, a title, or tag:x; * for all" },
+            "query": { "type": "string", "description": "A question, a title, or tag:NAME; * for all" },
             "types": { "type": "array", "items": { "type": "string" }, "description": "Types of notes" },
             "tags": { "type": "array", "items": { "type": "string" } },
             "after_date": { "type": "string", "description": "Changed since: 7d, today, 2026-11-01" },
@@ -60,7 +60,7 @@ pub(super) const CONTEXT: Entry = Entry {
             "url": { "type": "string", "description": "memory://user/preferences, memory://projects/*, a title, or \
                 an ID" },
             "depth": { "type": "integer", "default": 1, "maximum": 5 },
-            "timeframe": { "type": "string", "description": "Related notes changed since: 7d, today; default: all" },
+            "timeframe": { "type": "string", "description": "Only related notes changed since then, such as 7d or today; default: all" },
             "max_related": { "type": "integer", "default": 10, "description": "Related notes per note" },
         });
         with_bounds(own)
@@ -75,7 +75,7 @@ pub(super) const CONTEXT: Entry = Entry {
 pub(super) const RECENT: Entry = Entry {
     name: "recent_activity",
     title: "Recent activity",
-    description: "Notes by their last change, newest first.",
+    description: "Recently changed notes, newest first.",
     effect: Effect::Reads,
     properties: || {
         let own = json!({
@@ -116,10 +116,10 @@ pub(super) const READ: Entry = Entry {
 /// Adds the arguments that all lists have.
 fn with_bounds(mut own: Value) -> Value {
     let bounds = json!({
-        "project": { "type": "string", "description": "A folder (memories) or project; default: all" },
+        "project": { "type": "string", "description": "A folder (`memories` for the stored memories) or project; default: all" },
         "page": { "type": "integer", "default": 1 },
         "page_size": { "type": "integer", "default": 10, "maximum": MOST_ROWS },
-        "after": { "type": "integer", "description": "Rows to skip: the after of the previous reply" },
+        "after": { "type": "integer", "description": "Rows to skip: the value of `after` in the previous reply" },
         "max_tokens": { "type": "integer", "default": 1000 },
         "format": { "type": "string", "enum": ["text", "json"] }
     });

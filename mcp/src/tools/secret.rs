@@ -44,8 +44,10 @@ fn fetch<'a>(args: &'a Args, from: Elsewhere<'a>, caller: Caller) -> Replying<'a
             Elsewhere::Team(team) => team.perform(RevealFromServer { which, caller }).await?,
             Elsewhere::Vault(safe, store) => safe.reveal(store, &which, &caller).await?,
         };
-        let missing: String =
-            missing.iter().map(|name| format!("\n{name}: the value is not on the server either")).collect();
+        let missing: String = missing
+            .iter()
+            .map(|name| format!("\n{name}: the value is neither on this machine nor on the server"))
+            .collect();
         Ok(value.to_string() + &missing)
     })
 }

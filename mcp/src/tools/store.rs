@@ -36,7 +36,7 @@ pub(super) const TOOL: Entry = Entry {
             "ttl_days": { "type": "integer" },
             "supersedes": { "type": "string", "description": "ID it replaces" },
             "id": { "type": "string", "description": "Memory to change" },
-            "force_sensitive": { "type": "boolean", "description": "Encrypt the whole text; summary describes it" }
+            "force_sensitive": { "type": "boolean", "description": "Encrypt the whole text; then describe it in summary" }
         })
     },
     aliases: &[
@@ -51,7 +51,7 @@ pub(super) const TOOL: Entry = Entry {
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     if args.id()?.is_some() {
-        let fix = "omit it; memory_link makes one memory replace another";
+        let fix = "omit it; use memory_link to make one memory replace another";
         args.refuse(&[SUPERSEDES, SESSION], "applies only to a new memory, but id names an existing one", fix)?;
         return super::update::call(desk, args);
     }

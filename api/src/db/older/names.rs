@@ -100,7 +100,7 @@ fn free(older: &str, names: &BTreeMap<String, UserId>) -> Result<UserId, DbError
     let digest: String = Sha256::digest(older.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
     let mut candidates = (4..=digest.len()).filter_map(|n| Some(format!("{plain}-{}", digest.get(..n)?)));
     let found = candidates.find_map(|name| name.parse().ok().filter(|name| !is_taken(name)));
-    found.ok_or_else(|| DbError::Row("a user of the older system has a name that cannot become a valid name".into()))
+    found.ok_or_else(|| DbError::Row("a user name from the older system cannot be converted to a valid name".into()))
 }
 
 #[cfg(test)]

@@ -173,7 +173,7 @@ impl Older {
         };
         let looked = aside.looked(Screened::of(document));
         if let Err(why) = secrets.put(db, owner, memory, &looked.taken).await {
-            return Ok(Becomes::Left(format!("the vault rejects a secret of this text: {why}")));
+            return Ok(Becomes::Left(format!("the vault rejected a secret from this text: {why}")));
         }
         let with_secrets = !looked.taken.is_empty();
         let name = |remark: String| format!("#{} of {}: {remark}", self.id, owner.as_str());
@@ -212,11 +212,12 @@ impl Older {
                 return Err("the text is in a vault; set VAULT_ADDR and its credentials".into());
             }
             let found = secrets.read(&self.user, &self.id.to_string()).await;
-            let found = found.map_err(|why| format!("the vault does not return the text: {why}"))?;
+            let found = found.map_err(|why| format!("the vault did not return the text: {why}"))?;
             if let Some(value) = found.as_ref().and_then(|fields| fields.get(Fields::CONTENT)) {
                 return Ok((value.to_owned(), said(beside(value))));
             }
-            remarks.push("the vault does not contain the text; the row is imported with the text of the table".into());
+            remarks
+                .push("the vault does not contain the text; the row is imported with the text from the table".into());
         }
         let is_open = self.is_sensitive && !self.is_in_vault && !content.contains(REDACTED);
         // The older system hides such a text completely.
@@ -239,7 +240,7 @@ impl Older {
         let named = Category::try_from(category.replace([',', '"'], " "));
         let category = named.unwrap_or_else(|why| {
             if !category.trim().is_empty() {
-                remarks.push(format!("is imported in the category facts: {why}"));
+                remarks.push(format!("is imported into the category `facts`: {why}"));
             }
             Category::default()
         });
@@ -315,7 +316,7 @@ fn keywords(text: &str, remarks: &mut Vec<String>) -> Vec<String> {
         }
     }
     if left > 0 {
-        remarks.push(format!("{left} keywords were skipped, because there are too many or one is too long"));
+        remarks.push(format!("{left} keywords were skipped, because there were too many or they were too long"));
     }
     kept
 }

@@ -31,7 +31,7 @@ pub struct Verdicts {
     pub answerable: u32,
     /// Answerable questions whose first full result answers.
     pub top: u32,
-    /// Answerable questions with an answering note elsewhere in the reply.
+    /// Answerable questions whose answering note is elsewhere in the reply.
     pub shown: u32,
     /// Answerable questions with other notes only.
     pub wrong: u32,

@@ -88,7 +88,7 @@ impl Place {
         self.0.rename(from, &there.0, to)
     }
 
-    /// Calls `each` for every name, in no order, with its kind. Returns names that are not Unicode, as far as they can
+    /// Calls `each` for every name with its kind, in no particular order. Returns names that are not Unicode, as far as they can
     /// be shown, because no path can express them.
     pub(crate) fn each_name(&self, each: &mut dyn FnMut(&str, Option<Kind>)) -> io::Result<Vec<String>> {
         let mut odd = Vec::new();
@@ -103,7 +103,11 @@ impl Place {
     }
 
     /// Windows makes names durable itself.
-    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "the same as on systems where this can fail")]
+    #[expect(
+        clippy::unnecessary_wraps,
+        clippy::unused_self,
+        reason = "same signature as on systems where this can fail"
+    )]
     pub(crate) fn sync(&self) -> io::Result<()> {
         Ok(())
     }

@@ -63,10 +63,12 @@ impl UseCase for ReadNote {
             let next = numbers.get(shown).copied();
             let last = next.map_or(total, |next| (next - 1).max(begin.saturating_sub(1)));
             let line = match next {
-                _ if begin > total => format!("{total} lines, none from line {begin} on"),
+                _ if begin > total => format!("{total} lines in total; there are none from line {begin} on"),
                 None if begin == 1 => counted(total, "line"),
                 None => format!("lines {begin} to {total} of {total}"),
-                Some(_) if last < begin => format!("{total} lines, line {begin} does not fit; use more max_tokens"),
+                Some(_) if last < begin => {
+                    format!("{total} lines in total; line {begin} does not fit; use a larger max_tokens")
+                }
                 Some(next) => format!("lines {begin} to {last} of {total}; continue with line: {next}"),
             };
             let next = next.map_or(Value::Null, |next| if last < begin { Value::Null } else { next.into() });

@@ -89,7 +89,7 @@ pub(super) fn folders(store: &Store, project: Option<&str>) -> Result<Vec<Folder
         } else {
             format!("the folders are {}", known.join(", "))
         };
-        let problem = format!("is not a folder of notes, or a project with one: {}", neutral_line(&known));
+        let problem = format!("is neither a folder of notes nor a project with one: {}", neutral_line(&known));
         return Err(DomainError::invalid("project", problem, "use one of them, or omit it for all").into());
     }
     Ok(folders)

@@ -194,7 +194,7 @@ fn paged((begin, on_page, total): (usize, usize, usize), shown: usize) -> (Strin
     let has_more = next < total;
     let line = match (total, shown) {
         (0, _) => "no notes".to_owned(),
-        (_, 0) if on_page > 0 => format!("{}, none fits; use more max_tokens", counted(total, "note")),
+        (_, 0) if on_page > 0 => format!("{}, but none fits; use a larger max_tokens", counted(total, "note")),
         (_, 0) => format!("{}, none here", counted(total, "note")),
         _ if has_more => format!("{} to {next} of {total} notes; continue with after: {next}", begin + 1),
         _ if begin > 0 => format!("{} to {next} of {total} notes", begin + 1),

@@ -86,7 +86,7 @@ pub(super) fn behind_slash(text: &str, start: usize, end: usize) -> Option<Value
     (is_given(inside) && is_strong(inside)).then_some(given)
 }
 
-/// `u: bob p: x`: the password after a short name, which begins here.
+/// `u: bob p: x`: the password that follows a short name; the name begins here.
 pub(super) fn behind_short(text: &str, start: usize, end: usize) -> Option<Value> {
     let head = letters::head(text, start, FURTHEST).rsplit('\n').next()?.trim_end_matches([' ', ',', ';', '/', '|']);
     let (names, name) = head.rsplit_once(": ")?;

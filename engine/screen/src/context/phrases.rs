@@ -1,4 +1,4 @@
-//! Credentials of words, groups or a few digits: seed phrases, recovery codes, PINs.
+//! Credentials made of words, groups or a few digits: seed phrases, recovery codes, PINs.
 
 use std::ops::Range;
 

@@ -20,8 +20,8 @@ const EXAMPLES: [&[u8]; 14] = [
     b"yourtoken",
 ];
 
-/// Parts of keys that vendors publish in documents or in every copy of a program: Stripe's, that of jwt.io, those of
-/// the emulators of Azure Storage and Cosmos DB, YouTube's own.
+/// Parts of keys that vendors publish in their documentation or in every copy of a program:
+/// those of Stripe, jwt.io, the Azure Storage and Cosmos DB emulators, and YouTube.
 const PUBLISHED: [&[u8]; 6] = [
     b"4eC39HqLyjWDarjtT1zdp7dc",
     b"BQokikJOvBiI2HlWgH4olfQ2",
@@ -61,7 +61,7 @@ const FOLLOWERS: [&[u8]; 26] = [
     b"e",
 ];
 
-/// If more than this share of neighbouring bytes repeats or counts up, a token is not random.
+/// If more than this share of the pairs of neighbouring bytes repeats or counts up, a token is not random.
 const COUNTED: f32 = 0.45;
 /// Minimum share of common letter pairs in a text of words.
 const WORDS: f32 = 0.6;
@@ -102,7 +102,7 @@ fn says_so(token: &[u8]) -> bool {
     })
 }
 
-/// True for a token of words with very few digits: `AcceptanceTimeoutSeconds`.
+/// True for a token made of words, with very few digits: `AcceptanceTimeoutSeconds`.
 pub(super) fn is_words(token: &[u8]) -> bool {
     let token = token.get(..JUDGED).unwrap_or(token);
     token.iter().filter(|byte| byte.is_ascii_digit()).count() * 16 < token.len() && are_words(token)

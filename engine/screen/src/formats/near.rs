@@ -133,7 +133,7 @@ fn is_identifier(value: &[u8]) -> bool {
     !value.iter().any(u8::is_ascii_digit) && nouns::is_spoken_of(value.get(..look::JUDGED).unwrap_or(value))
 }
 
-/// True if an assignment symbol is before a position, apart from quotes and white space.
+/// True if an assignment symbol precedes a position, ignoring quotes and white space between them.
 fn is_assigned(bytes: &[u8], at: usize) -> bool {
     let head = bytes.get(at.saturating_sub(WIDEST_GAP)..at).unwrap_or_default();
     let mut before = head.iter().rev().skip_while(|byte| byte.is_ascii_whitespace() || b"\"'`".contains(byte));

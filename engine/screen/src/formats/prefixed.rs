@@ -36,7 +36,7 @@ static SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
         .dense_depth(1)
         .prefilter(false)
         .build(begins)
-        .expect("a few hundred short anchors fit any automaton")
+        .expect("a few hundred short anchors fit into any automaton")
 });
 
 /// True if a text contains the beginning of a token.

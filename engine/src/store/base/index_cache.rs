@@ -107,7 +107,7 @@ impl IndexCache {
         self.outdated_to
     }
 
-    /// Forgets it, after these embeddings were computed again.
+    /// Forgets it once these embeddings have been recomputed.
     pub(crate) fn forget_outdated(&mut self) {
         self.outdated_to = 0;
     }

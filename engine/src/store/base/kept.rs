@@ -97,7 +97,7 @@ fn sealed_now(change: &Change<'_>, memory: MemoryUuid, secret: &Secret) -> Resul
     Secrets::sealed_anew(change.tx, &keys, (memory, name), &value)
 }
 
-/// The number of the present encryption key, if it was recorded.
+/// The number of the current encryption key, if it was recorded.
 fn sealing(change: &Change<'_>) -> Result<Option<String>, StoreError> {
     let sql = "SELECT value FROM meta WHERE key = ?1";
     Ok(change.tx.maybe(sql, [SEALING], |row| row.get(0))?)

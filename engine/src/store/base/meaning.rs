@@ -1,8 +1,8 @@
 //! Computes embeddings for rows without them. This happens after the commit, and after the caller has its answer.
 //!
 //! A row waits if it has no embedding, or one of an older encoder. Embeddings are computed outside of a transaction,
-//! and stored only if the row has not changed since. So an ended process loses only time. A process that computes many
-//! holds a lock. A process that computes only those of its own writes does not wait for this lock.
+//! and stored only if the row has not changed since. So an ended process loses only time. A
+//! process that computes many of them holds a lock. A process that computes only those of its own writes does not wait for this lock.
 
 use std::fs::File;
 

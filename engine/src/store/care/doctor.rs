@@ -181,7 +181,7 @@ impl Store {
             health.add(
                 "index",
                 Verdict::Bad,
-                format!("{} rows do not agree with their texts; run with --repair", stale.len()),
+                format!("{} index rows do not match their texts; run with --repair", stale.len()),
             );
         }
         if repair {
@@ -190,7 +190,14 @@ impl Store {
         self.refresh_index()?;
         let (indexed, live) = (self.index.view().rows(), self.live_rows().map_err(|error| self.failed(error))?);
         let verdict = if u64::from(indexed) == live { Verdict::Ok } else { Verdict::Bad };
-        health.add("snapshot", verdict, format!("{indexed} of {live} memories, {} in the tail", self.index.tail_len()));
+        health.add(
+            "snapshot",
+            verdict,
+            format!(
+                "{indexed} of {live} memories are indexed, {} of them not yet in the snapshot",
+                self.index.tail_len()
+            ),
+        );
         Ok(())
     }
 
@@ -278,7 +285,7 @@ impl Store {
     /// Remaining words of permanently deleted memories.
     fn check_traces(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
         if repair && let Err(error) = self.go_on_removing() {
-            tracing::debug!(error = %error, "a permanent deletion cannot be completed");
+            tracing::debug!(error = %error, "a permanent deletion could not be completed");
         }
         if self.are_copies_left()? {
             let detail = "backups and other copies may contain permanently deleted memories; run with --repair";
@@ -288,7 +295,11 @@ impl Store {
                 programs that read the store, then run with --repair";
             health.add("removed", Verdict::Warning, detail);
         } else {
-            health.add("removed", Verdict::Ok, "the write-ahead log contains nothing of them");
+            health.add(
+                "removed",
+                Verdict::Ok,
+                "the write-ahead log contains no traces of permanently deleted memories",
+            );
         }
         Ok(())
     }

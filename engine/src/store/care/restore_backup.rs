@@ -114,7 +114,7 @@ impl Store {
         })
     }
 
-    /// Adds the keys beside a backup to the store's own. Returns the IDs of keys that are still missing.
+    /// Adds the keys stored beside a backup to the store's own keys. Returns the IDs of keys that are still missing.
     fn take_keys(&self, file: &Path) -> Result<Vec<String>, StoreError> {
         let own = self.secrets.known_keys(&self.connection)?.map(|held| (*held.keys).clone());
         let theirs = keys_in(&key_file(file)).map_err(no_key)?;
@@ -224,7 +224,7 @@ fn copy_of(file: &Path, to: &Home) -> Result<(), StoreError> {
     let sql = "SELECT count(*) FROM sqlite_master WHERE name IN ('meta', 'memories')";
     let tables: u32 = source.query_row(sql, [], |row| row.get(0)).map_err(|error| StoreError::sqlite(file, error))?;
     if tables < 2 {
-        return Err(StoreError::file(file, std::io::Error::other("it contains no store; use a backup")));
+        return Err(StoreError::file(file, std::io::Error::other("it is not a Tessera backup; use one that is")));
     }
     migrate::write(&source, file, &to.database())
 }

@@ -46,7 +46,7 @@ impl fmt::Display for Salvage {
         write!(f, "kept {}, ", self.kept)?;
         match (self.lost, self.counted) {
             (Some(lost), _) => write!(f, "lost {lost}")?,
-            (None, Some(counted)) => write!(f, "lost an unknown number ({counted} memories at the last count)")?,
+            (None, Some(counted)) => write!(f, "lost an unknown number (the last count was {counted} memories)")?,
             (None, None) => write!(f, "lost an unknown number")?,
         }
         write!(f, "; the damaged files are in {}", self.set_aside.display())

@@ -167,7 +167,7 @@ impl Store {
         let mut kinds = Kinds::new();
         text.lines().filter(|line| !is_key(line)).for_each(|line| clean::count(&mut kinds, line, &run.known));
         if !kinds.is_empty() {
-            let problem = "belongs to you; Tessera does not change settings".to_owned();
+            let problem = "is your settings file, which Tessera does not change; remove the secret yourself".to_owned();
             run.scan.add("file", in_home(&self.home, &path), kinds, Err(problem));
         }
     }

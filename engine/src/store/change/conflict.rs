@@ -98,7 +98,7 @@ fn resolve(
         Resolution::Text(text) => Some(text.clone()),
     };
     if content.is_some() && known.memory.share.as_ref().is_some_and(|share| share.permission == Permission::Read) {
-        let problem = "belongs to another user and is read-only; keep both, or its own text";
+        let problem = "belongs to another user and is read-only; keep both, or keep the text of the memory";
         return Err(StoreError::Conflict { memory: MemoryRef::ShortId(known.memory.short_id), problem });
     }
     let patch = Patch { content, ..Patch::default() };

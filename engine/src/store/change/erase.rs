@@ -72,7 +72,7 @@ impl Store {
         }
     }
 
-    /// After a deletion, erases the old places of the text, if possible now.
+    /// After a deletion, erases the places where the text was stored, if that is possible now.
     pub(crate) fn scrubbed(&mut self, erase: Erase) {
         if erase == Erase::Hard
             && let Err(error) = self.scrub()
@@ -100,7 +100,7 @@ impl Store {
 fn forget(change: &Change<'_>, reference: MemoryRef, erase: Erase, actor: &Actor) -> Result<Forgotten, StoreError> {
     let known = change.known(reference)?;
     refuse_foreign(&known.memory, reference)?;
-    refuse_part(&known.memory, "contains this section; its lines are removed there")?;
+    refuse_part(&known.memory, "contains this section; delete its lines there")?;
     let again = erase == Erase::Soft && known.memory.deleted.is_some();
     match erase {
         Erase::Soft if again => return Ok(Forgotten { id: known.memory.id, short_id: known.memory.short_id, again }),

@@ -40,7 +40,7 @@ pub(crate) fn restore(
     let known = change.known(reference)?;
     let before = &known.memory;
     refuse_foreign(before, reference)?;
-    refuse_part(before, "contains or contained this section; restore the file, or its lines")?;
+    refuse_part(before, "contains or contained this section; restore the file, or put the lines back into it")?;
     let earlier = match before_rev {
         Some(rev) => Some(
             history::before(change.tx, before.id, rev)?

@@ -37,7 +37,7 @@ pub(crate) fn refuse_fields(memory: &Memory, patch: &Patch) -> Result<(), StoreE
         return refused("contains this section; change it there");
     }
     if patch.vouched.is_some() && file.is_whole {
-        return refused("has its trust per section; set the trust of its sections");
+        return refused("has a separate trust for each section; set the trust of the sections");
     }
     Ok(())
 }

@@ -43,7 +43,7 @@ enum UndoEffect {
     Returns(Box<Known>),
     /// It returns to its state before this change.
     AsBefore(Box<Known>, u64),
-    /// It stays, because somebody changed it since.
+    /// It is kept, because somebody has changed it since.
     Stays(ShortId),
     /// It no longer exists.
     Gone,

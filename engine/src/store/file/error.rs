@@ -17,7 +17,7 @@ pub enum StoreError {
     #[error("no memory {0}")]
     NotFound(MemoryRef),
     /// No memory was imported under this ID of another system.
-    #[error("{0} is an ID of another system, and no memory was imported under it; run `tessera import memory-mcp`")]
+    #[error("{0} is an ID from another system, and no imported memory has it; run `tessera import memory-mcp`")]
     NotCameOver(String),
     /// The operation does not fit the state of the memory.
     #[error("{memory}: {problem}")]
@@ -139,7 +139,9 @@ pub enum StoreError {
         reason: String,
     },
     /// The text contains a credential, and the settings reject such texts.
-    #[error("{field}: contains a {kind}, and secrets.mode is refuse; remove it, or set secrets.mode to encrypt")]
+    #[error(
+        "{field}: contains a {kind}, which the setting secrets.mode=refuse does not allow; remove it, or set secrets.mode to encrypt"
+    )]
     Credential {
         /// The field.
         field: &'static str,
@@ -167,7 +169,7 @@ pub enum StoreError {
         n: u32,
     },
     /// An import is running. Nothing was written.
-    #[error("an import is running; wait until it ends, or stop it, then undo it")]
+    #[error("an import is running; wait until it ends or stop it, and then undo it")]
     Importing,
     /// There is no such secret, or it may not be shown; the message does not say which.
     #[error("unknown secret {asked}; `tessera secret list` lists all")]

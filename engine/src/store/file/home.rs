@@ -146,7 +146,7 @@ impl Home {
         self.file(BACKUPS)
     }
 
-    /// The directory for damaged files that were replaced at a time.
+    /// The directory for the damaged files that were replaced at a given time.
     pub fn set_aside(&self, stamp: &str) -> PathBuf {
         self.file(&format!("{SET_ASIDE}{stamp}"))
     }
@@ -322,7 +322,7 @@ fn list(dir: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-/// All files below a directory, sorted, and whether these are all. Links are not followed. Hidden files and the working
+/// All files below a directory, sorted, and whether the list is complete. Links are not followed. Hidden files and the working
 /// tree of a project do not belong to a home directory.
 fn walk(dir: &Path) -> (Vec<PathBuf>, bool) {
     let (mut dirs, mut files, mut is_whole) = (vec![(dir.to_path_buf(), 0)], Vec::new(), true);

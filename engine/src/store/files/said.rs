@@ -15,7 +15,7 @@ use crate::screen::{Finding, Found, Keeper, Looked, Place, Screened, Secret, Tex
 const MOST_OF_FILE: usize = MAX_CONTENT_BYTES - 8;
 /// Precision in bytes of the search for the longest beginning that fits.
 const NEARLY: usize = 256;
-/// The end of an incomplete text, so that it is never confused with the whole file.
+/// The marker at the end of an incomplete text, so that it is never mistaken for the whole file.
 const CUT: &str = "\n[the rest of the file is not stored]";
 /// The replacement of each byte of a credential.
 const COVER: char = 'x';

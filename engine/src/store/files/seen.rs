@@ -57,7 +57,7 @@ impl Store {
         })
     }
 
-    /// A text for a file, whose credentials are removed and encrypted for the memory of the file.
+    /// A text for a file: its credentials are removed from the text, and stored encrypted in the file's memory.
     ///
     /// # Errors
     /// If the settings reject texts with credentials, or encryption fails.

@@ -46,7 +46,7 @@ fn fold_one(change: &Change<'_>, short_id: ShortId, uses: u32, last: Timestamp) 
 }
 
 impl Store {
-    /// Records uses of another time or place: from a replay, or another machine's log.
+    /// Records uses that happened at another time or place: from a replay, or another machine's log.
     pub fn note_uses(&self, uses: impl IntoIterator<Item = (ShortId, Timestamp)>) {
         append(&self.home, uses);
     }

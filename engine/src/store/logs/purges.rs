@@ -76,7 +76,7 @@ pub enum ServerDeletion {
 pub(crate) fn note(change: &Change<'_>, memory: MemoryUuid, mark: u8) -> Result<(), StoreError> {
     let row = "removed its text, history, links and secrets";
     step(change, memory, ROW, true, row)?;
-    step(change, memory, PAGES, false, "pages and write-ahead log of the database still contain it")?;
+    step(change, memory, PAGES, false, "the pages and the write-ahead log of the database still contain it")?;
     if mark == row::PURGED {
         step(change, memory, COPIES, false, "backups were not checked yet")?;
     }

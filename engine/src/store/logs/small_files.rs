@@ -101,7 +101,7 @@ fn changed(path: &Path, text: &str, change: &dyn Fn(&str) -> Option<String>) -> 
 /// # Errors
 /// If the text is not plain text.
 pub(crate) fn check_is_text(text: &str) -> io::Result<()> {
-    let problem = "is not text, so it was not changed; remove it if you want it deleted";
+    let problem = "is not text, so it was not changed; delete it yourself if you no longer need it";
     if text.contains('\0') { Err(io::Error::new(io::ErrorKind::InvalidData, problem)) } else { Ok(()) }
 }
 

@@ -29,7 +29,7 @@ const REMOVED: &str = "deleted: it contained the text and could not be rewritten
 /// The report for a user's file.
 const THEIRS: &str = "contains the text, but is not one of Tessera's files; change or delete it yourself";
 /// The report for an unreadable file without the text.
-const NOT_IN_IT: &str = "cannot be opened; its bytes do not contain the text";
+const NOT_IN_IT: &str = "cannot be opened as a database, but its bytes do not contain the text";
 
 /// Remaining words of permanently deleted memories, and files that were changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -64,7 +64,7 @@ impl Traces {
         }
         if !self.copies.is_empty() {
             told.push(format!(
-                "older copies may still contain the words; delete them if you want: {}",
+                "older copies may still contain the deleted text; delete them if you no longer need them: {}",
                 list(&self.copies)
             ));
         }
@@ -230,7 +230,7 @@ impl Store {
                 step(change, *id, place, how.is_none(), how.as_deref().unwrap_or("was rewritten without it"))?;
             }
             // A file that cannot be rewritten is not tried at every write, but reported by name.
-            purges::all_done(change, COPIES, &format!("{} files of the home directory contained it", outcomes.len()))
+            purges::all_done(change, COPIES, &format!("{} files in the home directory contained it", outcomes.len()))
         })
     }
 

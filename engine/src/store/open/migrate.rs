@@ -80,8 +80,8 @@ pub(crate) fn write(connection: &Connection, database: &Path, target: &Path) -> 
 
 const KEY: &str = "line_form";
 
-/// True if the rows were counted for an older version of the lines. Counts of a newer program stay, because two
-/// programs would otherwise count them alternately.
+/// True if the rows were counted for an older version of the lines. Counts of a newer program
+/// are kept, because otherwise the two programs would keep replacing each other's counts.
 pub(crate) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
     let sql = "SELECT value FROM meta WHERE key = ?1";
     let form: Option<u32> = connection.query_row(sql, [KEY], |row| row.get(0)).optional()?;

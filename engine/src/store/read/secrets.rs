@@ -129,7 +129,7 @@ impl Store {
         Ok(self.secrets.known_keys(&self.connection)?.map(|held| held.place))
     }
 
-    /// The operations on secrets, latest first: on all, or on those whose names begin like this.
+    /// The operations on secrets, latest first: on all secrets, or on those whose names begin with this text.
     ///
     /// # Errors
     /// If the store cannot be read.

@@ -38,14 +38,14 @@ pub(crate) enum Salvaged {
 #[derive(Clone, Copy)]
 pub(crate) struct Text {
     pub(crate) column: &'static str,
-    /// True for JSON about the memory in the column `memory`.
+    /// True for JSON that describes the memory in the column `memory`.
     pub(crate) is_of_memory: bool,
 }
 
 /// A statement of a permanent deletion.
 pub(crate) struct Erase {
     sql: &'static str,
-    /// Some rows are only deleted in copies, because the store itself first checks what they concern.
+    /// Some rows are only deleted in copies, because the store itself first checks the rows that they refer to.
     in_copies_only: bool,
 }
 

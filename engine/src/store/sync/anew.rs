@@ -64,7 +64,7 @@ impl Anew {
         Ok(())
     }
 
-    /// Ends the replacement after all rows: memories that the server lacks stay. `whole` is the server's position at
+    /// Ends the replacement after all rows have arrived; memories that the server lacks are kept. `whole` is the server's position at
     /// the beginning.
     ///
     /// # Errors

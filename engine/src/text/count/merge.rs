@@ -29,7 +29,7 @@ pub(super) fn tokens(piece: &[u8]) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// The rank of a part of a piece, if it is a token.
+/// The rank of part of a piece, if that part is a token.
 fn rank_of(piece: &[u8], start: usize, end: usize) -> Option<u32> {
     rank(piece.get(start..end)?)
 }

@@ -50,7 +50,7 @@ impl Stated {
         others.filter(|other| other.contains(is_joined)).any(|other| clause.contains(other))
     }
 
-    /// True for a word that begins no value. Of words joined by hyphens, the first counts: `on-the-fridge`.
+    /// True for a word that cannot begin a value. Of words joined by hyphens, the first counts: `on-the-fridge`.
     pub(super) fn is_other(&self, word: &str) -> bool {
         let word = word.trim_matches(|letter: char| !letter.is_alphanumeric());
         let is_one = |word: &str| {

@@ -17,7 +17,7 @@ pub(super) enum Sort {
     Pin = "Pin",
     /// Digits after a symbol or joined by hyphens; the noun itself means a lock.
     Lock = "Lock",
-    /// Digits anywhere in the sentence; the noun is a verb such as "opens".
+    /// Digits anywhere in the sentence, with a verb such as "opens" in place of the noun.
     Opens = "Opens",
     /// Several groups in a row or below.
     Codes = "Codes",
@@ -57,7 +57,10 @@ const fn languages() -> [Language; count_sections(TABLE)] {
         let table = nth_section(TABLE, at);
         let is_bare = optional_field(table, "bare").is_some();
         let known = 2 + is_bare as usize + sorts_of(table);
-        assert!(count_fields(table) == known, "a field of a language is `binders`, `others`, `bare` or a sort of noun");
+        assert!(
+            count_fields(table) == known,
+            "each field of a language must be `binders`, `others`, `bare` or a kind of noun"
+        );
         all[at] = Language { table, binders: field(table, "binders"), is_bare, others: field(table, "others") };
         at += 1;
     }
