@@ -493,8 +493,7 @@ fn no_option(text: &str) -> Result<String, String> {
     let name = text.strip_prefix("--").or_else(|| text.strip_prefix('-')).unwrap_or("");
     if name.starts_with(char::is_alphabetic) && !text.contains(char::is_whitespace) {
         return Err(
-            "unknown option; if it is the beginning of the text, put the text after --, or pass it through stdin"
-                .into(),
+            "unknown option; if the text begins with it, put the text after --, or pass it through stdin".into()
         );
     }
     Ok(text.to_owned())

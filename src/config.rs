@@ -90,9 +90,9 @@ settings! {
     NO_APPROVAL = "DISABLE_CLAUDE_MEMORY_AUTO_APPROVE":
         "older name: 1, true or yes means TESSERA_HOOKS_AUTO_APPROVE=off";
     DEBUG_HOOKS = "DEBUG_CLAUDE_MEMORY_HOOKS":
-        "older name: 1, true or yes makes hooks log to stderr; `tessera log` always works";
+        "older variable: 1, true or yes makes hooks log to stderr; `tessera log` always works";
     DEBUG_MODE = "DEBUG_MODE":
-        "older name: 1, true or yes means TESSERA_LOG=debug, unless that is set";
+        "older variable: 1, true or yes means TESSERA_LOG=debug; ignored if TESSERA_LOG is set";
     DEADLINE("hooks.deadline_ms") = "TESSERA_HOOKS_DEADLINE_MS":
         "time limit of a hook in milliseconds (default 1000)";
     JUDGE("learn.extractor") = "TESSERA_LEARN_EXTRACTOR" "CLAUDE_PLUGIN_OPTION_JUDGE":

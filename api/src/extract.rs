@@ -138,7 +138,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Ours {
     }
 }
 
-/// A memory as the request names it, and its ID for the caller.
+/// The memory that a request names, and its ID for the caller.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Named {
     pub(crate) memory: MemoryUuid,

@@ -151,7 +151,7 @@ pub async fn at_desk<T: Send + 'static>(
 /// `goes_on` decides whether to continue.
 ///
 /// # Errors
-/// If no runtime can be created, or the server does not answer and the work does not continue. Then nothing was done.
+/// If no runtime can be created, or if the server does not answer and `goes_on` returns false. Then nothing was done.
 pub fn directly<T>(
     store: Store,
     remote: Remote,

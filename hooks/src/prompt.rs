@@ -24,7 +24,7 @@ pub(crate) enum Reading {
 
 /// Maximum bytes of a prompt. Of a longer one, the beginning and the end are read.
 const MOST_BYTES: usize = 48 * 1024;
-/// Maximum characters of a query, from the beginning and from the end of the prose.
+/// Maximum characters of a query: from the beginning of the prose, and from its end.
 const QUERY_CHARACTERS: (usize, usize) = (1_200, 600);
 /// Maximum characters of pasted errors in a query.
 const PASTED_CHARACTERS: usize = 400;

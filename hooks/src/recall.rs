@@ -45,8 +45,8 @@ fn mark_of(words: &str) -> String {
     format!("{:032x}", xxhash_rust::xxh3::xxh3_128(words.as_bytes()))
 }
 
-/// True the first time for a notice. The file contains one hash per line, so no text can be read from it. It is
-/// appended to without a lock; two sessions that start at the same moment may both show a notice.
+/// True if this notice is shown for the first time. The file contains one hash per line, so no text can be read from
+/// it. It is appended to without a lock; two sessions that start at the same moment may both show a notice.
 pub(crate) fn is_first(home: &Home, words: &str) -> bool {
     if was_told(home, words) {
         return false;

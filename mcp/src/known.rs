@@ -167,7 +167,9 @@ mod tests {
         assert_eq!(check_all(&json!({ "query": "a", "q": "a" })), Ok(None));
         assert_eq!(check_all(&json!({ "query": "a", "q": null })), Ok(None));
         let error = check_all(&json!({ "query": "a", "q": "b" })).unwrap_err();
-        assert_eq!(error, "q: is another name of query, but has another value, so nothing was changed; pass only one");
+        let same =
+            "q: is another name for query but has a different value, so nothing was changed; pass only one of them";
+        assert_eq!(error, same);
     }
 
     #[test]

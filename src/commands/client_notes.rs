@@ -20,7 +20,7 @@ use crate::{config, output};
 const MOST_BYTES: u64 = 1 << 20;
 /// Maximum files of a directory.
 const MOST_FILES: usize = 1_000;
-/// The file whose list names the others.
+/// The file that lists the other files.
 const INDEX: &str = "MEMORY.md";
 /// The remark about notes from others.
 const FOREIGN: &str = "they are unverified: recall returns them when you ask, and never adds them to prompts \

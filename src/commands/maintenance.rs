@@ -38,7 +38,7 @@ pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
     }
     let mut rows = vec![
         vec!["memories".to_owned(), stats.memories.to_string()],
-        vec!["forgotten, restorable".to_owned(), stats.deleted.to_string()],
+        vec!["deleted, can be restored".to_owned(), stats.deleted.to_string()],
         vec!["expired (hidden)".to_owned(), stats.expired.to_string()],
     ];
     for (title, counts) in
@@ -186,7 +186,7 @@ fn may_salvage(context: &Context, damage: &str, yes: bool) -> anyhow::Result<boo
     super::agreed_or(
         yes,
         "Move the damaged files aside?",
-        "nobody can confirm; pass --yes to move the damaged files \
+        "no terminal to confirm on; pass --yes to move the damaged files \
         aside",
     )
 }

@@ -52,7 +52,7 @@ fn an_import_that_is_undone_was_never_there_and_comes_back_when_it_is_asked_for_
     let all = sorted(&world);
     assert_eq!(all.len(), 6);
     let asked = world.run(&["import", "--undo", "1"]);
-    assert!(asked.code == Some(1) && asked.stdout.contains("5 memories would be forgotten"), "{asked:?}");
+    assert!(asked.code == Some(1) && asked.stdout.contains("5 memories would be deleted"), "{asked:?}");
     let dry = world.run(&["import", "--undo", "1", "--dry-run"]);
     assert_eq!((dry.code, world.contents().len()), (Some(0), 6), "{dry:?}");
     let undone = undo(&world, 1);

@@ -46,7 +46,7 @@ fn an_uninstall_removes_files_only_with_the_store_and_says_so_before() {
         let files = format!("This also deletes 3 files in {} (", memories.display());
         ran.stderr.contains(&files)
             && ran.stderr.contains("your own included")
-            && ran.stderr.contains("stay as they are")
+            && ran.stderr.contains("are not changed")
     };
     let shown = world.run(&["uninstall", "--purge", "--dry-run"]);
     assert!(says(&shown) && memories.join("a.md").is_file(), "{shown:?}");

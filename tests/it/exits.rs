@@ -142,11 +142,17 @@ fn looking_into_a_mistyped_home_or_changing_what_is_in_it_makes_none() {
     for args in [&looking[..], &changing].concat() {
         let ran = world.run(&[&["--home", typo.to_str().unwrap()], args].concat());
         assert!(!typo.exists(), "{args:?}");
-        assert!(args == ["project"] || (ran.code == Some(1) && ran.stderr.contains("no store")), "{args:?}: {ran:?}");
+        assert!(
+            args == ["project"] || (ran.code == Some(1) && ran.stderr.contains("no Tessera store")),
+            "{args:?}: {ran:?}"
+        );
         // However it was named.
         let ran: Ran = world.command(World::binary()).env("TESSERA_HOME", &typo).args(args).output().unwrap().into();
         assert!(!typo.exists(), "{args:?}");
-        assert!(args == ["project"] || (ran.code == Some(1) && ran.stderr.contains("no store")), "{args:?}: {ran:?}");
+        assert!(
+            args == ["project"] || (ran.code == Some(1) && ran.stderr.contains("no Tessera store")),
+            "{args:?}: {ran:?}"
+        );
     }
 }
 

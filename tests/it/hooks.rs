@@ -156,7 +156,7 @@ fn hooks_say_on_stderr_what_they_do_where_the_older_variable_asks_for_it() {
     assert!(!given.stderr.contains("5433") && !given.stderr.contains("harbour"), "{given:?}");
     let nothing = aloud("UserPromptSubmit", json!({ "prompt": "ok" }));
     assert!(
-        nothing.stderr.starts_with("[tessera] UserPromptSubmit: nothing") && nothing.stdout.is_empty(),
+        nothing.stderr.starts_with("[tessera] UserPromptSubmit: returned nothing") && nothing.stdout.is_empty(),
         "{nothing:?}"
     );
 }

@@ -227,11 +227,11 @@ fn what_is_no_database_of_theirs_is_refused_in_words() {
                     '2026-01-01' created_at FROM n";
     rusqlite::Connection::open(&endless).unwrap().execute_batch(view).unwrap();
     for (file, problem) in [
-        (path(&endless).to_owned(), "no such table of memories"),
+        (path(&endless).to_owned(), "does not have that system"),
         (at("empty.db", b""), "is empty"),
         (at("text", b"hello"), "is neither an SQLite database nor JSON"),
-        (at("list", b"[{\"a\":1}]"), "no row has a content"),
-        (path(&foreign).to_owned(), "is a database, but not of claude-memory-mcp"),
+        (at("list", b"[{\"a\":1}]"), "no row has a field `content`"),
+        (path(&foreign).to_owned(), "is a database, but not one from claude-memory-mcp"),
         (path(&w).to_owned(), "use `tessera import memory-mcp`"),
         (cut, "is damaged, and nothing was imported"),
         ("/nowhere/memory.db".to_owned(), "does not exist"),

@@ -39,6 +39,6 @@ fn every_file_of_a_large_directory_is_reached_within_the_budget() {
         assert_eq!(shown.len(), 240, "{budget}");
     }
     let (little, _) = client.call("memory", json!({ "command": "view", "path": "/memories", "max_tokens": 60 }));
-    assert!(little.ends_with("[280 more entries: use more max_tokens]"), "{little}");
+    assert!(little.ends_with("[280 more entries: use a larger max_tokens]"), "{little}");
     client.close();
 }

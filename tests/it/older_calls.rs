@@ -192,7 +192,7 @@ fn an_argument_that_no_tool_knows_is_named_and_nothing_is_done() {
         ("memory_store", json!({ "content": "x", "summary": "y" }), "summary: "),
         ("search_notes", json!({ "query": "x", "metadata_filters": {} }), "metadata_filters: "),
         // Two names of one thing, and what is asked of another call.
-        ("memory_store", json!({ "content": "x", "tags": "a", "tag": ["b"] }), "tag: is another name of tags"),
+        ("memory_store", json!({ "content": "x", "tags": "a", "tag": ["b"] }), "tag: is another name for tags"),
         (
             "memory_recall",
             json!({ "query": "x", "max_tokens": 300, "token_budget": 400 }),
@@ -261,7 +261,7 @@ fn what_a_text_that_is_said_again_does_not_take_is_told() {
     let other =
         json!({ "content": content, "tags": ["ports"], "importance": 9, "ttl_days": 3, "metadata": { "b": 2 } });
     let told = client.ok("memory_store", other.clone());
-    let words = "\nIts importance, tags, metadata, expires_at were not changed; memory_update changes them";
+    let words = "\nIts importance, tags, metadata, expires_at were not changed; use memory_update to change them";
     assert!(told.starts_with("Already stored as #1") && told.contains(words), "{told}");
     let mut other = other;
     other["format"] = json!("json");
@@ -276,7 +276,10 @@ fn what_a_text_that_is_said_again_does_not_take_is_told() {
     world.json(&["remember", "The gate is shut", "--metadata", r#"{"c":3}"#, "--expires", "9999-12-31"]);
     assert_eq!(world.json(&["get", "2"])["metadata"], json!({ "c": 3 }), "nothing was beside it");
     let told = world.run(&["remember", content, "--category", "projects", "--expires", "30d"]).stdout;
-    assert!(told.contains("Its category, expires_at were not changed; `tessera update 1` changes them"), "{told}");
+    assert!(
+        told.contains("Its category, expires_at were not changed; use `tessera update 1` to change them"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -286,7 +289,7 @@ fn an_id_of_an_older_system_means_what_came_over_under_it() {
     std::fs::write(world.path("old.jsonl"), line).unwrap();
     assert_eq!(world.run(&["import", world.path("old.jsonl").to_str().unwrap()]).code, Some(0));
     let refused = world.run(&["remember", "Staging is gone", "--supersedes", "mem_zzz"]);
-    assert!(refused.code != Some(0) && refused.stderr.contains("mem_zzz is an ID of another system"), "{refused:?}");
+    assert!(refused.code != Some(0) && refused.stderr.contains("mem_zzz is an ID from another system"), "{refused:?}");
     let mut client = Client::start(&world);
     assert!(client.ok("memory_get", json!({ "ids": ["mem_abc123"] })).contains("8443"));
     let updated = client.ok("memory_store", json!({ "id": "mem_abc123", "content": "The staging port is 9443" }));

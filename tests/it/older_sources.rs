@@ -117,7 +117,7 @@ fn a_row_that_is_there_twice_is_taken_once_and_that_is_told() {
     let done = import(&world, &["claude-memory-mcp", path(&file)]);
     assert_eq!((&done["standings"], &done["rows"]), (&json!({ "new": 1 }), &json!(1)), "{done}");
     assert_eq!(done["remarks"][0]["remark"], "occurs twice and is imported once");
-    assert!(done["skipped"][0]["problem"].as_str().unwrap().starts_with("is the same as an earlier row"), "{done}");
+    assert!(done["skipped"][0]["problem"].as_str().unwrap().starts_with("has the same ID as an earlier row"), "{done}");
     let looked: Value = serde_json::from_str(&preview.stdout).unwrap();
     assert_eq!(
         (preview.code, &looked["standings"], &looked["skipped"]),
@@ -183,7 +183,7 @@ fn what_is_no_file_is_not_read_and_links_are_told() {
     for (args, problem) in [
         (["claude-memory-mcp", path(&pipe)], "is a pipe or a device"),
         (["claude-memory-mcp", "/dev/zero"], "is a pipe or a device"),
-        (["claude-memory-mcp", path(&database)], "is not a file but a part of a database"),
+        (["claude-memory-mcp", path(&database)], "is not a regular file, but is part of a database"),
         (["memory-mcp", path(&circle)], "circle"),
         (["basic-memory", path(&odd)], "contains no notes"),
         (["claude-memory-mcp", path(&junk)], "is neither an SQLite database nor JSON"),

@@ -166,10 +166,10 @@ fn a_file_that_changed_is_not_run_and_the_doctor_says_so() {
     assert!(!world.home().join("plugins/data/journal/ran").exists());
     for name in ["tagger", "journal"] {
         assert_eq!(world.plugin(name)["state"], "changed");
-        assert!(world.plugin_log(name).contains("changed since"), "{}", world.plugin_log(name));
+        assert!(world.plugin_log(name).contains("has changed since"), "{}", world.plugin_log(name));
     }
     let doctor = world.run(&["doctor"]);
-    assert!(doctor.code == Some(1) && doctor.stdout.contains("tagger.wasm changed since"), "{doctor:?}");
+    assert!(doctor.code == Some(1) && doctor.stdout.contains("tagger.wasm has changed since"), "{doctor:?}");
 }
 
 #[test]

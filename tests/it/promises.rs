@@ -80,7 +80,7 @@ fn settings_say_what_becomes_of_a_credential_and_no_key_shows() {
     };
     let said = ["remember", "the staging password is hunter2!X9"];
     let refused = with(&[("TESSERA_SECRETS_MODE", "refuse")], &said);
-    assert!(refused.code == Some(1) && refused.stderr.contains("secrets.mode is refuse"), "{refused:?}");
+    assert!(refused.code == Some(1) && refused.stderr.contains("secrets.mode=refuse"), "{refused:?}");
     assert!(!refused.stderr.contains("hunter2"));
     let dropped = with(&[("TESSERA_SECRETS_MODE", "drop")], &said);
     assert!(dropped.stdout.contains("redacted and discarded"), "{dropped:?}");

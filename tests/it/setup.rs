@@ -45,7 +45,7 @@ fn odd_settings_come_back_byte_for_byte() {
     assert!(shown.stdout.contains("+++") && shown.stdout.contains("mcp__(tessera|"), "{shown:?}");
     assert_eq!(fs::read(&settings).unwrap(), before[0], "a dry run changes nothing");
     assert!(!world.home().exists());
-    assert_eq!(world.run(&["setup", "claude-code"]).code, Some(1), "nobody can confirm");
+    assert_eq!(world.run(&["setup", "claude-code"]).code, Some(1), "there is no terminal to confirm on");
     assert_eq!(fs::read(&settings).unwrap(), before[0]);
 
     set_up(&world, "claude-code");

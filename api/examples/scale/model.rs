@@ -137,10 +137,10 @@ impl Need {
     /// The first bottleneck with one server, one machine and one coordinator. Prefers a resource that cannot be added.
     fn bottleneck(&self) -> &'static str {
         if self.everywhere_gb > a::EVERYWHERE_GB * a::FULL {
-            return "users and keys, copied to every machine: a table keyed by key ID";
+            return "users and keys, which every machine holds: distribute the table by key ID";
         }
         if self.coordinators() > 1.0 {
-            return "this is the coordinator; servers must query the machines directly";
+            return "the coordinator: let the servers query the machines directly";
         }
         let of = [
             (self.server_cores / a::SERVER_CORES, "processors of the server"),

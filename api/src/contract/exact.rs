@@ -171,7 +171,7 @@ fn bodies() -> [(&'static str, &'static str, Value); 2] {
             "op_id": uuid, "memory": uuid, "base_rev": unsigned(u64::MAX), "at": text(&whole(TIME)),
             "action": {
                 "type": "string", "enum": ["delete", "purge"],
-                "description": "Machines also send objects with `create` or `edit`: docs/decisions/0008-restores-and-authors.md",
+                "description": "Machines can also send `create` or `edit` objects; see docs/decisions/0008-restores-and-authors.md",
             },
             "told_again": { "type": "boolean" },
         },

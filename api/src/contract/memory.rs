@@ -63,7 +63,7 @@ pub(crate) struct NewMemory {
 }
 
 /// The default category of the older API.
-#[expect(clippy::unnecessary_wraps, reason = "null is told from what is left out")]
+#[expect(clippy::unnecessary_wraps, reason = "null is distinguished from an omitted field")]
 fn facts() -> Option<String> {
     Some("facts".into())
 }

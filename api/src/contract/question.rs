@@ -233,10 +233,10 @@ pub(crate) struct DetailRow {
     created: String,
     /// With rows full: how often it was delivered in full.
     access_count: Option<u32>,
-    /// With rows full: when it became true.
+    /// When it became true; only if full rows are requested.
     #[schema(format = DateTime)]
     created_at: Option<String>,
-    /// With rows full: when it expires.
+    /// When it expires; only if full rows are requested.
     #[schema(format = DateTime)]
     expires_at: Option<String>,
     /// When it was last used; only if full rows are requested.

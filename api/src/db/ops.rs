@@ -204,8 +204,8 @@ impl UserTx {
         }
     }
 
-    /// Ends a change that wrote one row and deleted nothing permanently; all notifications take one round trip. Returns the
-    /// position of the memory in the user's feed.
+    /// Ends a change that wrote one row and deleted nothing permanently; all notifications take one round trip. Returns
+    /// the position of the memory in the user's feed.
     async fn end_op(&mut self, written: &Written) -> Result<Option<u64>, DbError> {
         let (owner, memory) = (&written.stored.owner, written.stored.row.memory);
         self.changed.insert(owner.clone());

@@ -1,8 +1,8 @@
 //! A database that Citus distributes over several machines: all rows of a user are on one machine, and small common
 //! tables are on every machine. See docs/SCALING.md.
 //!
-//! A statement about a single user is sent unchanged to one machine. Statements that join a user's feed with memories are split:
-//! one part for the user's own memories, and one for shared memories.
+//! A statement about a single user is sent unchanged to one machine. Statements that join a user's feed with memories
+//! are split: one part for the user's own memories, and one for shared memories.
 
 use std::collections::HashSet;
 
@@ -228,7 +228,8 @@ fn shared(sql: &str, others: &[String]) -> String {
     of_others(&sql, "JOIN")
 }
 
-/// The feed rows about memories of others without their memories, for statements that include rows without a memory.
+/// The feed rows about other users' memories, without these memories. Used for statements that also return feed rows
+/// without a memory.
 fn gone(sql: &str) -> Option<String> {
     sql.contains("FROM feed LEFT JOIN").then(|| {
         let nothing = "m.owner = $1 AND m.id = '00000000-0000-0000-0000-000000000000'";

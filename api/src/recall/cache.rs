@@ -56,7 +56,7 @@ pub(super) struct Cache {
     building: Arc<Semaphore>,
 }
 
-/// The memory for one index build. Other indexes were removed for it.
+/// The memory for one index build. Other indexes were removed to make room for it.
 pub(super) struct Room {
     bytes: usize,
     held: Arc<Mutex<Held>>,
@@ -106,7 +106,7 @@ impl Cache {
             tracing::warn!(
                 bytes,
                 most_bytes = self.most_bytes,
-                "an index is larger than --index-mb; it is built by itself"
+                "an index is larger than --index-mb; it is built while no other index is built"
             );
         }
         let kib = u32::try_from((bytes / 1024).clamp(1, most_kib)).unwrap_or(u32::MAX);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use moka::sync::Cache;
 use tessera_engine::pack::Row;
 
-/// How long an unused text stays in memory. Texts of removed users expire with it.
+/// How long an unused text stays cached. Texts of removed users expire with it.
 const IDLE: Duration = Duration::from_mins(30);
 /// Approximate bytes of a row besides its text and embeddings.
 const ROW_BYTES: usize = 1024;

@@ -85,7 +85,7 @@ pub(super) async fn import(
     // Parses each row separately, so a bad row is its own problem.
     let rows: Vec<&RawValue> = serde_json::from_slice(&body).map_err(|error| Problem::invalid(error.to_string()))?;
     if rows.len() > MOST_ROWS {
-        return Err(Problem::invalid(format!("{} rows are too many; send at most {MOST_ROWS} at a time", rows.len())));
+        return Err(Problem::invalid(format!("rows: {} is too many; send at most {MOST_ROWS} at a time", rows.len())));
     }
     let mut report: Vec<ImportedRow> = Vec::with_capacity(rows.len());
     let mut asks = Vec::new();

@@ -91,7 +91,7 @@ impl<'a> Aside<'a> {
         Self { secrets, owner, is_own: true, taken: Vec::new() }
     }
 
-    /// For another user's memory, whose secrets this user must not store.
+    /// Used for another user's memory: this user must not store its secrets.
     pub(crate) fn anothers(secrets: &'a Secrets, user: &'a str) -> Self {
         Self { is_own: false, ..Self::own(secrets, user) }
     }

@@ -102,7 +102,7 @@ fn variables_alone_join_an_empty_store_and_of_what_was_here_nothing_new_is_told(
     assert!(status.stdout.contains("sync join --upload all sends them"), "{status:?}");
     let mut client = Client::start_with(&full, &variables);
     let count = client.ok("memory_count", json!({}));
-    assert!(count.contains("1 local only, from before joining"), "{count}");
+    assert!(count.contains("1 local only, stored before joining"), "{count}");
     assert!(client.close().success());
     // A session is told, once.
     let event =
@@ -307,7 +307,7 @@ fn whoever_waits_for_an_exchange_sees_how_far_it_is() {
     let (child, mut terminal) = start_on_terminal(&world, &["sync", "now"]);
     let _running = Running(child);
     let (mut seen, mut bytes) = (String::new(), [0; 4096]);
-    while !plain(&seen).contains("2 changes to send, 2 memories here") {
+    while !plain(&seen).contains("2 changes to send, 2 memories on this machine") {
         let count = terminal.read(&mut bytes).unwrap_or(0);
         assert!(count > 0, "it ended without a word of it: {seen}");
         seen += &String::from_utf8_lossy(&bytes[..count]);

@@ -31,7 +31,7 @@ fn a_user_is_written_down_removed_and_proven_to_be_gone() {
     assert!(kept.lines().count() == 1 && kept.contains("serviced in May"), "{kept}");
     let proof = run(&["user", "remove", "bob", "--prove"]);
     assert!(
-        proof.code == Some(0) && proof.stdout.ends_with("rows that contain the name bob, except the audit: 0\n"),
+        proof.code == Some(0) && proof.stdout.ends_with("rows that contain the name bob, excluding the audit log: 0\n"),
         "{proof:?}"
     );
     assert_eq!(run(&["user", "list"]).stdout, "ada\n");

@@ -179,7 +179,7 @@ fn a_server_that_does_not_answer_stops_nobody() {
     // What is here is shown, and it is said that there is no news.
     let ran: Ran = world.command(World::binary()).envs(direct).args(["recall", "stored"]).output().unwrap().into();
     assert!(ran.code == Some(0) && ran.stdout.contains("Stored all the same"), "{ran:?}");
-    assert!(ran.stderr.contains("without changes from the server"), "{ran:?}");
+    assert!(ran.stderr.contains("changes from the server could not be received"), "{ran:?}");
 }
 
 #[test]

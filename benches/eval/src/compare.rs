@@ -49,7 +49,7 @@ pub struct Comparison {
 }
 
 /// Compares all sets: `questions*.json`, `locomo*.json` and `beam*.json` in `data`, and `everyday/queries.toml` in
-/// `fixtures`. Calls `done` after each measurement, because it takes a while.
+/// `fixtures`. Calls `done` after each measurement, because each one takes a while.
 ///
 /// # Errors
 /// If a file cannot be read or parsed, or a store fails.

@@ -67,7 +67,7 @@ impl Fixture {
         Self::parse(corpus, &read(path)?).map_err(|problem| EvalError::Format { path: path.to_path_buf(), problem })
     }
 
-    /// Reads the corpus beside the file at `path`, without questions.
+    /// Reads the corpus in the directory of the file `path`, but not its questions.
     ///
     /// # Errors
     /// If a file cannot be read.

@@ -54,8 +54,8 @@ pub(crate) fn survey(place: &Place, name: &str) -> std::io::Result<Survey> {
 }
 
 impl Survey {
-    /// Removes leftovers; their age is measured with the file system's clock. The folder is locked, so no cooperating writer is active.
-    /// Without locks, a writer is recognised by its process or by its recent start.
+    /// Removes leftovers; their age is measured with the file system's clock. The folder is locked, so no cooperating
+    /// writer is active. Without locks, a writer is recognised by its process or by its recent start.
     pub(crate) fn clear(&self, place: &Place, now: i64) {
         for name in &self.leftovers {
             let Ok(facts) = place.facts(name) else { continue };

@@ -1,5 +1,5 @@
-//! A folder of text files behind an open directory that no path can leave, and the six commands of the memory tool. It
-//! knows no store, no ranking and no Markdown, and does not redact secrets.
+//! A folder of text files, and the six commands of the memory tool. The folder is an open directory handle, so no path
+//! can lead outside it. It knows no store, no ranking and no Markdown, and does not redact secrets.
 //!
 //! A [`Tree`] is the folder. Every path component is opened below the previous one, and symbolic links are never
 //! followed, so a directory that is replaced by a link during a command leads nowhere. A [`Command`] is parsed with

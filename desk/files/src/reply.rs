@@ -111,7 +111,7 @@ impl Reply {
         match (piece.is_empty(), self.rows.len() > rows + 1) {
             // The rest of a cut line needs more tokens.
             (false, true) => text.push_str(&self.rest(rows + 1)),
-            (false, false) => text.push_str("[the line continues: use more max_tokens]"),
+            (false, false) => text.push_str("[the line continues: use a larger max_tokens]"),
             (true, _) => text.push_str(&self.rest(rows)),
         }
         text
@@ -145,7 +145,7 @@ impl Reply {
         let is_too_long = left > 0 && shown == 0;
         let left = left + entries.after + entries.unlisted;
         if is_too_long {
-            return format!("[{left} more entries: use more max_tokens]");
+            return format!("[{left} more entries: use a larger max_tokens]");
         }
         let hidden: Vec<&Inner> = entries.directories.iter().filter(|inner| inner.last >= next).collect();
         let named: Vec<String> = hidden
@@ -183,7 +183,7 @@ mod tests {
         // A line longer than the budget is cut between characters.
         let within = "Lines:\n     4\ta\n     5\tbcd…\n[1 more lines, 6 to 6: continue with view_range [6, 6]]";
         assert_eq!(reply.first(1, 11), within);
-        let last = "Lines:\n     4\ta\n     5\tbcdé\n     6…\n[the line continues: use more max_tokens]";
+        let last = "Lines:\n     4\ta\n     5\tbcdé\n     6…\n[the line continues: use a larger max_tokens]";
         assert_eq!(reply.first(2, 6), last);
         assert_eq!(reply.first(2, 99), reply.text());
     }

@@ -68,7 +68,7 @@ pub struct Link {
 pub struct Skipped {
     /// Its position: `row 17`, `line 3`, or a path.
     pub at: String,
-    /// The reason, without any of its text.
+    /// The reason, without any text of the item.
     pub problem: String,
 }
 

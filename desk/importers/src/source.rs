@@ -53,8 +53,8 @@ impl RowSink<'_> {
 }
 
 impl Source {
-    /// Opens a path as the data of a system. Copies a database; changes nothing there. `home` replaces `~` in their
-    /// settings.
+    /// Opens a path as data of another memory system. Copies a database; changes nothing there. `home` replaces `~` in
+    /// their settings.
     ///
     /// # Errors
     /// If nothing is there, it has another format, is damaged, or cannot be read.
@@ -161,7 +161,7 @@ fn of_rows(system: System, path: &Path) -> Result<Held, OlderError> {
             _ if rows.iter().any(|(_, row)| row.as_ref().is_ok_and(|row| row.contains_key("content"))) => {
                 Ok(Held::Rows(rows))
             }
-            _ => Err(foreign(format!("contains no rows from {}: no row has any content", system.title()))),
+            _ => Err(foreign(format!("contains no rows from {}: no row has a field `content`", system.title()))),
         };
     }
     let copy = Copy::of(path)?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 #[non_exhaustive]
 pub enum Failure {
     /// A file changed since it was added, or is missing.
-    #[error("{path} changed since the plugin was added; check it, and add the plugin again")]
+    #[error("{path} has changed since the plugin was added; check it, and add the plugin again")]
     Changed {
         /// The file.
         path: PathBuf,

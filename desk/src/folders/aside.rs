@@ -156,7 +156,8 @@ fn parts(copy: &[u8]) -> Option<(Head, &[u8])> {
     Some((head, copy.get(end + 1..)?))
 }
 
-/// Deletes copies of files that exist again with the same text, because their secrets may differ now.
+/// If a deleted file exists again with the same text, deletes its copy, because the secrets in the file may have
+/// changed.
 pub(super) fn outdo(store: &Store, taken: &[TakenFile]) -> Result<(), StoreError> {
     if !store.home().deleted_files().is_dir() {
         return Ok(());

@@ -125,7 +125,7 @@ fn problem_of(store: &Store, row: &FileRow, bytes: &[u8]) -> Result<Option<&'sta
             return Ok(Some("has a section with different text"));
         }
         if memory.file.as_ref().map(|file| &file.path) != Some(&row.path) {
-            return Ok(Some("has a section at a different position"));
+            return Ok(Some("has a section that is recorded under a different path"));
         }
     }
     Ok(None)

@@ -20,7 +20,8 @@ const BYTES_AT_ONCE: usize = 16 * 1024 * 1024;
 const AT_ONCE_BRIEFLY: usize = 200;
 /// How long a reader waits.
 const PATIENCE: Duration = Duration::from_millis(1_500);
-/// A digest that marks a directory for comparison. The directory stays known, so its files disappear with it.
+/// A digest that marks a directory for comparison. The directory stays recorded, so that its memories are removed if it
+/// is removed.
 const TO_BE_COMPARED: u64 = 0;
 /// A renamed and edited file must share one in this many words.
 const LIKE: usize = 3;

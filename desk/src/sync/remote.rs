@@ -212,8 +212,8 @@ impl Remote {
         Ok(Self { client, base, key: key.into(), machine: OnceLock::new(), is_chosen: true })
     }
 
-    /// Marks the server as configured by an environment variable. A directory can set variables, so a store with memories joins it
-    /// only after `tessera sync join`.
+    /// Marks the server as configured by an environment variable. A directory can set variables, so a store with
+    /// memories joins it only after `tessera sync join`.
     #[must_use]
     pub fn named_by_environment(self) -> Self {
         Self { is_chosen: false, ..self }

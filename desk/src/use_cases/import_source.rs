@@ -89,7 +89,7 @@ pub struct HasImported {
 pub struct UndoImport {
     /// Its number.
     pub n: u32,
-    /// True for only showing the effect.
+    /// If true, shows the effect and changes nothing.
     pub is_preview: bool,
 }
 
@@ -296,7 +296,9 @@ impl<'a> Seeing<'a> {
                 self.done.remarks.push((row.name.clone(), "occurs twice and is imported once".to_owned()));
             }
             Some(_) => {
-                let problem = "is the same as an earlier row; only the earlier row is imported".to_owned();
+                let problem =
+                    "has the same ID as an earlier row, but differs from it; only the earlier row is imported"
+                        .to_owned();
                 self.done.skipped.push(without_values(Skipped { at: row.name.clone(), problem }));
             }
             None => {}

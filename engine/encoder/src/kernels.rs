@@ -105,7 +105,7 @@ pub(super) trait Job {
 /// Performs a job with a kind of processor.
 #[cfg_attr(
     target_arch = "x86_64",
-    expect(unsafe_code, reason = "a kernel is named only after its processor was detected")
+    expect(unsafe_code, reason = "a kernel is selected only if its processor was detected")
 )]
 pub(super) fn run<J: Job>(kernel: Kernel, job: J) -> J::Output {
     match kernel {

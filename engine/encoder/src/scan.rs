@@ -100,7 +100,7 @@ impl Job for Differ<'_> {
     type Output = ();
 
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "never more than the number of inputs")]
+    #[expect(clippy::cast_possible_truncation, reason = "never more than the number of sign bits")]
     fn run<K: Kernels>(self) {
         let words = |signs: &[u8; SIGN_BYTES]| {
             let mut words = [0; SIGN_BYTES / 8];

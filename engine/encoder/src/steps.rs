@@ -1,5 +1,6 @@
 //! The floating-point steps of the network. They compute each number independently, or add
-//! numbers in a fixed order, so that all machines get the same bits. No fused multiply-add is used, and the exponential function is our own.
+//! numbers in a fixed order, so that all machines get the same bits. No fused multiply-add is used, and the exponential
+//! function is our own.
 //!
 //! Everything here is inlined into the code of each kind of processor (see `kernels`).
 

@@ -289,7 +289,7 @@ impl Search<'_> {
     }
 }
 
-/// True if `-p` is the beginning of `-password` or similar.
+/// True if this `-p` is only the beginning of a longer option such as `-password`.
 fn is_name_of_flag(text: &str, end: usize) -> bool {
     let name = text.get(end - 1..).unwrap_or_default();
     ["pass", "pw", "psw"].iter().any(|word| letters::begins(name, word))

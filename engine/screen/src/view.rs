@@ -76,7 +76,8 @@ const LEAST_PIECES: (usize, usize) = (8, 4);
 /// Maximum lines of one token.
 const MOST_LINES: usize = 6;
 
-/// Plain line breaks inside a provider's token: with them, it is no token or ends there; without them, it continues.
+/// Returns the line breaks inside a provider's token. With a break, the text is no token or a shorter one; without the
+/// break, it is a token.
 fn broken(written: &str) -> Vec<Range<usize>> {
     let mut breaks: Vec<Range<usize>> = Vec::new();
     for (at, _) in written.match_indices('\n') {

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use crate::meaning::{DIMENSIONS, Meaning, Passages, SIGN_BYTES, signs_of};
 
-/// Above this number of passages, their signs are also stored and compared first.
+/// If there are more passages than this, the signs of their embeddings are also stored, and are compared first.
 pub(super) const SIGNED: usize = if cfg!(test) { 400 } else { 100_000 };
 
 /// A readable section. The empty one has no passages.

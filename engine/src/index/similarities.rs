@@ -1,9 +1,9 @@
 //! The similarity of rows to a vector; the nearest passage of each row counts.
 //!
-//! Up to [`SIGNED`] passages, all are compared. Above that, their signs are compared first, and the values only of the
-//! eighth with the fewest different signs. On all development sets (10,731 passages, 600 questions), an eighth contains
-//! 99.98 % of the ten nearest passages of each question, a sixteenth 99.75 %. The passages of snapshot and tail compete
-//! together.
+//! If there are at most [`SIGNED`] passages, all of them are compared. Above that, their signs are compared first, and
+//! the values only of the eighth with the fewest different signs. On all development sets (10,731 passages, 600
+//! questions), an eighth contains 99.98 % of the ten nearest passages of each question, a sixteenth 99.75 %. The
+//! passages of snapshot and tail compete together.
 
 use super::passages::{PassageTable, SIGNED};
 use super::postings::{FieldTf, Posting};

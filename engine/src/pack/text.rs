@@ -37,7 +37,8 @@ pub struct TextFrame {
     pub(super) read_as: String,
 }
 
-/// Tokens of a reply without matches, not including its number: one value for exact counts, and one for estimates of Claude's counts.
+/// Tokens of a reply without matches, not including its number: one value for exact counts, and one for estimates of
+/// Claude's counts.
 const NOTHING_TOKENS: [u32; 2] = [7, 9];
 /// The part of the header about the limit of a page.
 const LIMIT: &str = ", limit 200";

@@ -55,8 +55,8 @@ impl Bm25 {
         }
     }
 
-    /// The weighted frequency of a term in a row of `length` words, as a pair: in the row itself, and in its context. Only the text
-    /// is normalised by length, because the other fields are short.
+    /// The weighted frequency of a term in a row of `length` words, as a pair: in the row itself, and in its context.
+    /// Only the text is normalised by length, because the other fields are short.
     #[inline]
     pub fn frequency(&self, tf: FieldTf, length: u16) -> (f64, f64) {
         let mut own = f64::from(tf.content) / self.norm(length);

@@ -19,7 +19,7 @@ const MINUTES_PER_DAY: f64 = 1440.0;
 const MOST_COUNTED: f64 = 256.0;
 
 impl Prior {
-    /// The signals of a row at `now`. If the clock was moved back, no time has passed.
+    /// The signals of a row at `now`. If the clock was moved back, the elapsed time counts as zero.
     pub fn of(features: &Features, now: Timestamp, weights: &Weights) -> Self {
         let age_days = f64::from(now.minutes().saturating_sub(features.used)) / MINUTES_PER_DAY;
         Self {

@@ -123,7 +123,8 @@ impl Session {
         Ok(self.current().unwrap_or(token))
     }
 
-    /// True if the vault knows a rejected token. It answers 403 both for unknown tokens and for missing permissions.
+    /// True if the token of a rejected request is valid. It answers 403 both for unknown tokens and for missing
+    /// permissions.
     pub(crate) async fn is_known(&self, link: &Link, token: &Token) -> Result<bool, VaultError> {
         match self.look(link, token).await {
             Ok(_) | Err(VaultError::Denied { .. }) => Ok(true),

@@ -308,7 +308,7 @@ impl<'a> Extractors<'a> {
                 Ok(Err(error)) => self.give_up(*extractor, &error.to_string()),
                 Err(error) => {
                     // A model whose cost cannot be recorded is not used.
-                    self.give_up(*extractor, &format!("the tokens it used cannot be recorded: {error}"));
+                    self.give_up(*extractor, &format!("its token use cannot be recorded: {error}"));
                     return Err(error);
                 }
             }
@@ -333,8 +333,8 @@ fn estimate(window: &Window<'_>) -> u64 {
     u64::from(tessera_engine::domain::TokenProfile::CLAUDE.of_o200k(counted)) + AROUND + MOST_ANSWERED
 }
 
-/// Asks a model. The estimated cost is recorded before the request, and corrected after the answer. So a killed process or a full
-/// disk never makes the recorded cost too low.
+/// Asks a model. The estimated cost is recorded before the request, and corrected after the answer. So a killed process
+/// or a full disk never makes the recorded cost too low.
 fn asked(
     extractor: Extractor,
     window: &Window<'_>,

@@ -68,7 +68,7 @@ fn text(listing: &Listing, lines: Lines, is_limited: bool) -> Result<String, Dom
         match (listing.total_count, last_shown(listing, shown)) {
             (0, _) => format!("No memories, {cost}\n"),
             (total, None) if shown < listing.memories.len() => {
-                format!("{total} in all, {cost}; none fits, use more max_tokens\n")
+                format!("{total} in all, {cost}; none fits, use a larger max_tokens\n")
             }
             (total, None) => format!("{total} in all, {cost}\n"),
             (total, Some(last)) => format!("{total} in all, {cost}; continue with after: {}\n", last.get()),

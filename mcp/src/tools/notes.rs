@@ -116,7 +116,7 @@ pub(super) const READ: Entry = Entry {
 /// Adds the arguments that all lists have.
 fn with_bounds(mut own: Value) -> Value {
     let bounds = json!({
-        "project": { "type": "string", "description": "A folder (`memories` for the stored memories) or project; default: all" },
+        "project": { "type": "string", "description": "A folder (such as memories) or project; default: all" },
         "page": { "type": "integer", "default": 1 },
         "page_size": { "type": "integer", "default": 10, "maximum": MOST_ROWS },
         "after": { "type": "integer", "description": "Rows to skip: the value of `after` in the previous reply" },

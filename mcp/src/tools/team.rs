@@ -178,7 +178,7 @@ fn answer_offer<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
         let changed = team.perform(AnswerInvitation { owner: owner.clone(), tag: tag.clone(), is_accepted }).await?;
         Ok(match (changed, is_accepted) {
             (true, true) => format!("You now see everything that {owner} tags {tag}"),
-            (true, false) => format!("Declined: declined: you do not see what {owner} tags {tag}"),
+            (true, false) => format!("Declined: you do not see what {owner} tags {tag}"),
             (false, _) => format!("{owner} has no open invitation for {tag}, or you have already given this answer"),
         })
     })

@@ -35,7 +35,7 @@ pub(super) const TOOL: Entry = Entry {
             "format": { "type": "string", "enum": ["text", "json"] },
             "force_sensitive": { "type": "boolean", "description": "The new content is secret as a whole: encrypt \
                 it" },
-            "summary": { "type": "string", "description": "Only with force_sensitive: describes the secret text" }
+            "summary": { "type": "string", "description": "Only with force_sensitive: a description of the secret text" }
         })
     },
     aliases: &[IDS, TAGS, CATEGORY, TYPE, ENTITIES, SCOPE, KEYWORDS, EXPIRES, SENSITIVE, METADATA, PROVENANCE, FORMAT],

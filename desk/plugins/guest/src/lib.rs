@@ -116,8 +116,8 @@ pub fn answer(handle: fn(&Message) -> Reply) -> u64 {
     })
 }
 
-/// A bump allocator that frees only the last allocation. Its hundred bytes of code translate faster than a real
-/// allocator, which would take longer than most plugins run.
+/// A bump allocator that frees only the last allocation. Its hundred bytes of code compile fast.
+/// A general allocator would take longer to compile than most plugins run.
 #[cfg(all(target_family = "wasm", not(feature = "frees")))]
 #[expect(unsafe_code, reason = "an allocator cannot be written without `unsafe`")]
 mod memory {

@@ -96,7 +96,7 @@ fn closing(
     if has_more && whole > 0 {
         line.push_str(&format!("; continue with after: {next}"));
     } else if shown < n_rows {
-        line.push_str("; use more max_tokens");
+        line.push_str("; use a larger max_tokens");
     }
     let after = if has_more && whole > 0 { next.into() } else { Value::Null };
     let fields = vec![

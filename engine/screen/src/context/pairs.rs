@@ -96,7 +96,7 @@ pub(super) fn behind_short(text: &str, start: usize, end: usize) -> Option<Value
     is_given(text.get(given.span.clone())?).then_some(given)
 }
 
-/// The answer to a question for a password: `the staging pw?` and, in the next line, `bob: x`.
+/// The answer to a request for a password: `x` in `the staging pw?` with the next line `bob: x`.
 pub(super) fn answer(text: &str, question: usize) -> Option<Value> {
     let line_end = letters::on_while(text, question, 3, |byte| byte != b'\n');
     let next = (letters::byte(text, line_end) == b'\n').then_some(line_end + 1)?;

@@ -51,7 +51,8 @@ const OTHERS: &[&str] = words!(field(section(LISTS, "keys"), "others"));
 /// Words that may follow the noun in its name: `TOKEN_PROD`.
 const TAILS: &[&str] = words!(field(section(LISTS, "keys"), "tails"));
 
-/// The credential in a name: the last word that means a credential, unless a following word makes it a name of something else.
+/// The credential in a name: the last word that means a credential, unless a following word makes it a name of
+/// something else.
 pub(super) fn noun_in(word: &[u8]) -> Option<Noun> {
     let word = word.get(word.len().saturating_sub(LONGEST_WORD)..)?;
     let (end, noun, shouts) = (0..word.len()).rev().find_map(|at| noun_at(word, at))?;

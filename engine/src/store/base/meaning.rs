@@ -2,7 +2,8 @@
 //!
 //! A row waits if it has no embedding, or one of an older encoder. Embeddings are computed outside of a transaction,
 //! and stored only if the row has not changed since. So an ended process loses only time. A
-//! process that computes many of them holds a lock. A process that computes only those of its own writes does not wait for this lock.
+//! process that computes many of them holds a lock. A process that computes only those of its own writes does not wait
+//! for this lock.
 
 use std::fs::File;
 

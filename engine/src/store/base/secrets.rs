@@ -23,7 +23,7 @@ const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// of 1 in 67.
 const NAME_LETTERS: usize = 5;
 
-/// The rules of an open store, and its keys after their first use.
+/// The rules of an open store, and its keys, which are read at their first use.
 pub(crate) struct Secrets {
     rules: SecretRules,
     file: PathBuf,

@@ -194,7 +194,7 @@ impl Store {
             "snapshot",
             verdict,
             format!(
-                "{indexed} of {live} memories are indexed, {} of them not yet in the snapshot",
+                "{indexed} of {live} memories are indexed; {} changes are not yet in the snapshot",
                 self.index.tail_len()
             ),
         );

@@ -15,7 +15,7 @@ use crate::store::rows::codec::{Ask as _, Run as _};
 /// Memories per batch.
 const AT_ONCE: u32 = 200;
 
-/// The changes of one memory for a vault.
+/// The changes to the secrets of one memory, which a vault must store.
 #[derive(Debug, Clone)]
 pub struct ForVault {
     /// The memory.

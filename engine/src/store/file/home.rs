@@ -322,8 +322,8 @@ fn list(dir: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-/// All files below a directory, sorted, and whether the list is complete. Links are not followed. Hidden files and the working
-/// tree of a project do not belong to a home directory.
+/// All files below a directory, sorted, and whether the list is complete. Links are not followed. Hidden files and the
+/// working tree of a project do not belong to a home directory.
 fn walk(dir: &Path) -> (Vec<PathBuf>, bool) {
     let (mut dirs, mut files, mut is_whole) = (vec![(dir.to_path_buf(), 0)], Vec::new(), true);
     while let Some((dir, depth)) = dirs.pop() {

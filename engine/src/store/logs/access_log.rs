@@ -115,6 +115,9 @@ mod tests {
             (store.one(&of("access_count")), store.one(&of("last_accessed")))
         };
         assert_eq!(used(&two), (4, Some(store.now().as_micros())));
-        assert!(used(&one).1.is_none_or(|last| last <= store.now().as_micros()), "no use in the future is believed");
+        assert!(
+            used(&one).1.is_none_or(|last| last <= store.now().as_micros()),
+            "a time of last use in the future is ignored"
+        );
     }
 }

@@ -29,7 +29,7 @@ const REMOVED: &str = "deleted: it contained the text and could not be rewritten
 /// The report for a user's file.
 const THEIRS: &str = "contains the text, but is not one of Tessera's files; change or delete it yourself";
 /// The report for an unreadable file without the text.
-const NOT_IN_IT: &str = "cannot be opened as a database, but its bytes do not contain the text";
+const NOT_IN_IT: &str = "cannot be opened; its bytes do not contain the text";
 
 /// Remaining words of permanently deleted memories, and files that were changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

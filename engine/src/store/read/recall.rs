@@ -170,7 +170,7 @@ impl Store {
         self.connection.all(sql, [part], |row| row.get(0))
     }
 
-    /// The neighbours of parts of files, which show what the parts are about.
+    /// For each part of a file, the parts before and after it, which show its topic.
     fn neighbours(&self, named: &[Memory]) -> Result<Vec<ShortId>, StoreError> {
         let mut beside: Vec<ShortId> = Vec::new();
         for memory in named.iter().filter(|memory| memory.is_part_of_file()) {

@@ -1,4 +1,4 @@
-//! Counts, and the marker that records them in case the database is lost.
+//! The store's counts, and the marker file that keeps them in case the database is lost.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

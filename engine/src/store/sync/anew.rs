@@ -64,8 +64,8 @@ impl Anew {
         Ok(())
     }
 
-    /// Ends the replacement after all rows have arrived; memories that the server lacks are kept. `whole` is the server's position at
-    /// the beginning.
+    /// Ends the replacement after all rows have arrived; memories that the server lacks are kept. `whole` is the
+    /// server's position at the beginning.
     ///
     /// # Errors
     /// Like [`Anew::take`].
@@ -212,7 +212,7 @@ mod tests {
         let mut anew = Anew::default();
         anew.take(&mut store, &whole(vec![first])).unwrap();
         assert_eq!(texts(&store), "Deploy on Monday|The cache lives on birch|first|no more");
-        assert!(!store.server().unwrap().unwrap().is_whole, "one that ends here is begun again");
+        assert!(!store.server().unwrap().unwrap().is_whole, "a replacement that is interrupted here starts again");
         store.said("said between");
         let last = whole(vec![second]);
         anew.take(&mut store, &last).unwrap();

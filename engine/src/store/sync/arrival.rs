@@ -206,8 +206,8 @@ fn stay(
     Ok(purged)
 }
 
-/// Settles paths of arrived files that other memories may also have. This happens after all changes of a page, because
-/// files that exchange their paths share one until both have arrived.
+/// Decides which memory keeps the path of an arrived file, if several memories have the same path. This happens after
+/// all changes of a page, because files that exchange their paths share one until both have arrived.
 pub(crate) fn settle_paths(change: &Change<'_>, ids: impl IntoIterator<Item = MemoryUuid>) -> Result<(), StoreError> {
     for id in ids {
         let Some((known, row::HERE)) = row::remains(change.tx, id)? else { continue };

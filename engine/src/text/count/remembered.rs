@@ -6,7 +6,8 @@ use super::{TokenCounter, merge, split};
 
 /// The number of cached pieces, a power of two: about the number of words that people use.
 const PLACES: usize = 1 << 14;
-/// Maximum bytes of a cached piece. Its number of tokens is not larger, so one byte holds both numbers.
+/// Maximum bytes of a cached piece. A piece never has more tokens than bytes, so both numbers fit in one byte
+/// together.
 const LONGEST: usize = 15;
 /// Distributes keys over the cache.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -26,7 +26,7 @@ pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The length in bytes of the first piece of a text that begins with `first`.
+/// Returns the length in bytes of a text's first piece. `first` is the first character of the text.
 fn length(text: &str, first: char) -> usize {
     let inner = text.get(first.len_utf8()..).unwrap_or_default();
     let prefixed = |word: Option<usize>| word.map(|word| first.len_utf8() + word);
