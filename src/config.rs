@@ -244,7 +244,8 @@ pub(crate) fn clock() -> Result<Arc<dyn Clock>, SetupError> {
     }
 }
 
-/// The caller with the settings that concern it: the tokenizer of budgets, and whether questions are recorded.
+/// The caller with the settings for it: the tokenizer of budgets, and whether unanswered questions are recorded in
+/// full.
 pub(crate) fn asking(
     caller: Caller,
     profile: Option<TokenProfile>,

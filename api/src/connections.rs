@@ -18,10 +18,10 @@ use tokio_io_timeout::TimeoutStream;
 use crate::address::{Proxy, network};
 use crate::limits::Limits;
 
-/// Files that a server needs besides its connections: for the database, for itself, and a reserve.
+/// Open files that a server needs in addition to its connections: for the database, for itself, and a reserve.
 const OTHER_FILES: usize = 64;
 
-/// How long a connection must be idle before it can make room, so that its last answer was sent.
+/// How long a connection must be idle before it may be closed to make room. By then, its last answer has been sent.
 const AT_REST: Duration = Duration::from_secs(1);
 
 /// Admits and counts connections.
@@ -163,7 +163,7 @@ fn files(wanted: usize) -> usize {
 }
 
 impl Door {
-    /// A door with the configured limits, as far as the system has files.
+    /// A door with the configured limits, as far as the system allows that many open files.
     pub(crate) fn new(limits: &Limits) -> Self {
         let files = files(limits.connections.saturating_add(OTHER_FILES));
         let most = limits.connections.min(files.saturating_sub(OTHER_FILES)).max(2);

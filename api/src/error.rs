@@ -56,7 +56,7 @@ impl Problem {
         &self.detail
     }
 
-    /// An error that ends without the caller's help.
+    /// A temporary error, which ends without any action by the caller.
     pub(crate) fn unavailable(code: &'static str, detail: &'static str) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, code, detail)
     }

@@ -174,8 +174,8 @@ impl App {
         }
     }
 
-    /// Rejects a new text under an ID that means one memory for the caller, if the text resembles another memory that
-    /// is shared with the caller under the same ID of its owner.
+    /// Rejects a new text whose ID means one memory for the caller, if the text resembles
+    /// another one. That memory is shared with the caller, and has the same ID for its owner.
     pub(crate) async fn means_own(&self, caller: &Caller, text: &str, own: &Stored, said: &str) -> Result<(), Problem> {
         let Some(short_id) = number(text) else { return Ok(()) };
         let alike = |stored: &Stored| {

@@ -17,7 +17,7 @@ use subtle::ConstantTimeEq;
 const PREFIX: &str = "tsr";
 const ID_BYTES: usize = 6;
 const SECRET_BYTES: usize = 32;
-/// Shorter keys of the older API are accepted, but can be guessed.
+/// Keys of the older API with fewer characters are accepted, but can be guessed.
 const SHORT: usize = 16;
 
 /// The scopes of keys.

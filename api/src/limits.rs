@@ -55,7 +55,7 @@ pub struct Limits {
     pub connections: usize,
     /// The maximum number of simultaneous connections per address, except for proxies.
     pub address_connections: usize,
-    /// True if a proxy is in front, whose connections do not count as one caller's.
+    /// True if a proxy is in front of the server; its connections do not count as those of one caller.
     pub behind_proxy: bool,
     /// Trusted proxies for the source address of a request.
     pub proxies: Vec<Proxy>,
@@ -84,7 +84,7 @@ impl Default for Limits {
     }
 }
 
-/// The hash of a key or an address whose rate limit a request uses. The key itself is not stored.
+/// The hash of the key or address whose rate limit applies to a request. The key itself is not stored.
 type Caller = u64;
 
 /// Applies the limits before every route except the health routes.
@@ -112,7 +112,7 @@ struct Share {
     requests: usize,
 }
 
-/// One counted request; the last one forgets its caller.
+/// One counted request; when a caller's last request ends, the caller is forgotten.
 struct Counted {
     callers: Arc<Mutex<HashMap<Caller, Share>>>,
     caller: Caller,
@@ -194,7 +194,7 @@ impl Gate {
         &self.limits
     }
 
-    /// Forgets callers with a full allowance.
+    /// Forgets callers whose allowance is full again.
     pub(crate) fn prune(&self) {
         self.by_address.retain_recent();
         self.by_key.retain_recent();

@@ -56,7 +56,7 @@ pub enum SemanticSearch {
 pub struct Settings {
     /// The maximum bytes of all users' indexes.
     pub index_bytes: usize,
-    /// The interval of writing access counts.
+    /// The interval at which access counts are written.
     pub count_uses_every: Duration,
     /// The interval of re-indexing rows of an earlier version, also at start; never if missing.
     pub reanalyse_every: Option<Duration>,
@@ -304,7 +304,7 @@ async fn clean(app: App) {
     }
 }
 
-/// Re-indexes rows of an earlier version, one user after another; requests go first.
+/// Re-indexes rows of an earlier version, one user after another; requests have priority.
 async fn reanalyse(app: App) {
     let Some(every) = app.reanalyse_every else { return };
     loop {

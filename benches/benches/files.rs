@@ -1,5 +1,5 @@
-//! A folder of notes: the time for the first scan, and of recall over its files, next to the same rows as plain
-//! memories.
+//! Measures a folder of notes: the time of its first scan, and of recall over its files,
+//! compared with the same rows as plain memories.
 //!
 //! Measures whole processes with words only, the commands in turn. Criterion has no ratio of medians, so this benchmark
 //! prints its own table.
@@ -17,7 +17,7 @@ use tessera_benches::{Corpus, Filled};
 use tessera_engine::domain::Draft;
 use tessera_engine::store::Usage;
 
-/// Notes in a hundred directories, about two kilobytes each.
+/// Notes of about two kilobytes each, in a hundred directories.
 const FILES: usize = 10_000;
 const DIRECTORIES: usize = 100;
 /// How often the folder is added to an empty store.

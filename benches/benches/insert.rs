@@ -1,4 +1,4 @@
-//! One durable insert, next to a bare commit of the same text and an FTS5 row.
+//! Measures one durable insert, and compares it with a bare commit of the same text and with an FTS5 row.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use tessera_benches::{Corpus, Filled, Fts5};

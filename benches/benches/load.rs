@@ -3,7 +3,7 @@
 //!
 //! Needs `cargo build --release --locked -p tessera-api` first, and PostgreSQL. `TESSERA_LOAD_USERS` and
 //! `TESSERA_LOAD_EACH` reduce the size, `TESSERA_LOAD_SECONDS` the time; `TESSERA_RECALL_SEMANTIC=off` uses words only.
-//! Writes are durable before the answer. PostgreSQL, server and clients share the machine.
+//! The server answers a write only after it is durable. PostgreSQL, server and clients run on the same machine.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing the table is the purpose of a benchmark")]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark stops when something is wrong")]
@@ -173,7 +173,7 @@ fn row(note: &Note) -> Row {
     }
 }
 
-/// Embeddings as the server stores them. All users have the same notes, so each is encoded once.
+/// Adds embeddings in the form in which the server stores them. All users have the same notes, so each is encoded once.
 fn add_meanings(rows: &mut [Row]) {
     let half = rows.len().div_ceil(2).max(1);
     std::thread::scope(|scope| {
@@ -189,7 +189,7 @@ fn add_meanings(rows: &mut [Row]) {
     });
 }
 
-/// Every user gets the same notes under own UUIDs, because results depend only on the user's own rows.
+/// Every user gets the same notes with different UUIDs, because results depend only on the user's own rows.
 async fn fill(admin: &PgPool, users: usize, rows: &[Row]) {
     sqlx::query(
         "CREATE TABLE notes (n int PRIMARY KEY, content text, importance smallint, summary text, length int,

@@ -3,7 +3,7 @@
 
 use fastrand::Rng;
 
-/// One note and its fixed features.
+/// One note, with its importance, its age and its number of deliveries.
 #[derive(Debug, Clone)]
 pub struct Note {
     /// 20 to 60 words.

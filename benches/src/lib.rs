@@ -1,4 +1,4 @@
-//! Common code of the benchmarks: one seeded corpus, and the peers.
+//! Common code of the benchmarks: one seeded corpus, and the peers to compare with.
 
 mod corpus;
 mod peers;

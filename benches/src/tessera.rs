@@ -13,7 +13,7 @@ use crate::Note;
 /// A store in a temporary directory.
 #[derive(Debug)]
 pub struct Filled {
-    /// The store, opened for a long time.
+    /// The store, opened as by a long-running process.
     pub store: Store,
     dir: tempfile::TempDir,
 }

@@ -71,8 +71,8 @@ fn whole(note: &Note, text: &str) -> Option<Remember> {
     })
 }
 
-/// One memory per list item and paragraph, with the headings above it as keywords. Code and tables stay with their
-/// explanation. `files` are the names of files that are imported separately.
+/// One memory per list item and paragraph, with the headings above it as keywords. Code and
+/// tables are kept together with their explanation. `files` are the names of files that are imported separately.
 fn items(text: &str, files: &BTreeSet<&str>) -> Vec<Remember> {
     let (notes, headings) = (Vec::new(), Vec::new());
     let mut reader =

@@ -12,7 +12,7 @@ use crate::meaning;
 /// The effect of a use case on memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// None, except for access counts.
+    /// It changes nothing except access counts.
     Reads,
     /// It adds some.
     Adds,
@@ -46,7 +46,7 @@ pub trait UseCase {
     /// If the request cannot be carried out, or the store fails.
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Self::Outcome, StoreError>;
 
-    /// The same after or beside a scan of the watched folders.
+    /// Does the same after or during a scan of the watched folders.
     ///
     /// # Errors
     /// As [`UseCase::run`]. Folders that cannot be scanned keep their state.
@@ -80,7 +80,8 @@ impl<'a> Desk<'a> {
         Self { store, caller, has_changed: false, has_spooled: false, looks: None }
     }
 
-    /// Scans watched folders with the first use case; `None` if they are watched already.
+    /// Scans watched folders in the first use case; with `None`, they are not scanned, because they are watched
+    /// already.
     #[must_use]
     pub fn looking(self, looks: Option<ChangeWait>) -> Self {
         Self { looks, ..self }

@@ -1,4 +1,4 @@
-//! Small files that anybody may have written.
+//! Reads small files that anybody may have written.
 
 use std::path::Path;
 use std::{fs, io};

@@ -27,7 +27,7 @@ pub fn line(home: &Home, at: Timestamp, text: &str) {
     append(&home.hooks_log(), &home.hooks_log_old(), at, text);
 }
 
-/// Appends a line to a log; `old` receives its older half.
+/// Appends a line to a log; a log that is too long is moved to `old` before.
 pub(crate) fn append(path: &Path, old: &Path, at: Timestamp, text: &str) {
     if path.metadata().is_ok_and(|metadata| metadata.len() > MOST_BYTES) {
         let _ = fs::rename(path, old);

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use tessera_engine::Store;
 use tessera_engine::store::StoreError;
 
-/// How long the end of a command waits for the embeddings of what it wrote. A short note needs a hundredth of it.
+/// How long a command waits at its end for the embeddings of the memories that it wrote. A short note needs a hundredth
+/// of this time.
 const AFTER_WRITE: Duration = Duration::from_secs(3);
 /// The niceness of a background thread.
 #[cfg(target_os = "linux")]
@@ -23,7 +24,7 @@ pub(crate) fn after_write(store: &mut Store) {
 /// Returns this number; 0 if another process is at work. Lowers the priority of the calling thread permanently.
 ///
 /// # Errors
-/// If the store cannot be read or written; finished embeddings stay.
+/// If the store cannot be read or written. Embeddings that are already computed are kept.
 pub fn work_off(store: &mut Store, mut go_on: impl FnMut(u64) -> bool) -> Result<u64, StoreError> {
     let Some(_turn) = store.embedding_turn()? else { return Ok(0) };
     step_behind();

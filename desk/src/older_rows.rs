@@ -93,7 +93,7 @@ impl Coming {
     }
 }
 
-/// The part of a client name that names the row.
+/// The part of a client name that identifies the row.
 fn draft_name(client: &str) -> String {
     client.split_once(' ').map_or(client, |(_, name)| name).to_owned()
 }

@@ -22,7 +22,7 @@ const LONGEST_WAIT: i64 = 6 * 3600;
 pub struct Job {
     /// The client's session.
     pub session: String,
-    /// The conversation, as the client writes it.
+    /// The path of the conversation file, which the client writes.
     pub transcript: PathBuf,
     /// The project.
     pub scope: Scope,
@@ -47,7 +47,7 @@ pub struct Job {
 pub struct WorkerTurn(#[expect(dead_code, reason = "the lock is released when the file is closed")] File);
 
 impl WorkerTurn {
-    /// `None` if another worker holds it, or nothing can be written.
+    /// `None` if another worker holds the lock, or nothing can be written.
     pub fn take(home: &Home) -> Option<Self> {
         try_lock(&home.worker_lock()).ok().flatten().map(Self)
     }

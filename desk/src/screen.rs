@@ -79,7 +79,7 @@ mod tests {
     fn a_head_is_bounded_and_no_credential_is_cut_into_something_harmless() {
         assert_eq!(screened_head("ä short\npassword: hunter2!X9\none", 100), "ä short\none");
         let long = format!("begin\n{}", "word ".repeat(10_000));
-        assert_eq!(screened_head(&long, 40), "begin", "the line that is cut is left out");
+        assert_eq!(screened_head(&long, 40), "begin", "a line that does not fit completely is omitted");
         let lines = "a line of words\n".repeat(1_000);
         assert!(screened_head(&lines, 40).len() <= 40 && lines.starts_with(&screened_head(&lines, 40)));
         let key = format!("first\n{BEGUN} RSA PRIVATE KEY-----\n{}", "Qx7\n".repeat(200));

@@ -1,4 +1,4 @@
-//! A store that many calls share: behind a lock, used in turn, on other threads.
+//! A store that many calls share: a lock protects it, they use it in turn, and their work runs on other threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -29,7 +29,7 @@ pub struct SharedStore {
     watch: Arc<OnceLock<Watch>>,
 }
 
-/// The present store: another process may have replaced the database.
+/// The current store: another process may have replaced the database.
 fn following(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
     let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
     if let Err(error) = store.follow() {
@@ -170,7 +170,7 @@ impl SharedStore {
         }
     }
 
-    /// Finishes what must not wait for the next start.
+    /// Finishes the work that should not wait for the next start.
     pub async fn close(&self) {
         let never = CancellationToken::new();
         let folded = self.run(&never, Store::fold_accesses).await;

@@ -18,7 +18,7 @@ use crate::folders::ChangeWait;
 use crate::shared::SharedStore;
 use crate::sync::{EVERY, Mode, Remote, RemoteError, SharedTag, Shares, SyncError, SyncProblem, Worker};
 
-/// How often, and at which interval, another process's turn is awaited.
+/// How often, and at which interval, to try again while another process is syncing.
 const TURNS: u32 = 40;
 const TURN: Duration = Duration::from_millis(250);
 
@@ -37,7 +37,7 @@ pub struct Team {
 pub struct Done<T> {
     /// The outcome.
     pub outcome: T,
-    /// Why it was not sent yet; it is sent when the server answers again.
+    /// Why the outcome was not sent yet; it is sent when the server answers again.
     pub not_sent: Option<SyncError>,
     /// Why the server's changes are missing, if the work continued without them.
     pub not_heard: Option<SyncError>,
@@ -200,7 +200,7 @@ impl TeamUseCase for PurgedThere {
     }
 }
 
-/// Gets a secret from the team server whose value is not here. Both sides record the request.
+/// Gets a secret whose value is not here from the team server. Both sides record the request.
 #[derive(Debug, Clone)]
 pub struct RevealFromServer {
     /// The secret.

@@ -58,7 +58,7 @@ impl Safe {
     /// Sends all changes to the vault. Returns the number of values that only the vault has now.
     ///
     /// # Errors
-    /// If it does not answer or rejects a change. Unsent values stay here, encrypted, and are sent again.
+    /// If the vault does not answer, or rejects a change. Unsent values are kept here, encrypted, and are sent again.
     pub async fn settle(&self, store: &SharedStore) -> Result<u64, SafeError> {
         // One process at a time, because one may delete what another is writing.
         let lock = on(store, |store| Ok(store.home().vault_lock())).await?;
@@ -96,7 +96,7 @@ impl Safe {
         self.0.update(&path, change).await.map(drop)
     }
 
-    /// Shows values in the vault. The request is recorded before.
+    /// Shows values in the vault. The request is recorded before the value is shown.
     ///
     /// # Errors
     /// If there is no such secret, or the vault does not answer, rejects the request, or lacks the value.
@@ -150,8 +150,8 @@ async fn on<T: Send + 'static>(
     Ok(store.run(&CancellationToken::new(), work).await.ok_or(SafeError::Ended)??)
 }
 
-/// The lock for sending to the vault; `None` if another process has it for long. Waiting values stay here, encrypted,
-/// and are sent next time.
+/// The lock for sending to the vault; `None` if another process has it for long. Then waiting
+/// values remain here, encrypted, and are sent next time.
 async fn turn(lock: &Path) -> Result<Option<File>, StoreError> {
     for _ in 0..MOST_TRIES {
         let turn = try_lock(lock).map_err(|source| StoreError::File { path: lock.to_path_buf(), source })?;

@@ -54,7 +54,8 @@ impl RedactedView {
     }
 }
 
-/// Describes the credentials removed from a stored text, one line each. `show` explains how to get one by its name.
+/// Describes the credentials removed from a stored text, one line each. `show` explains how to get a credential by its
+/// name.
 pub fn told_aside(stored: &Stored, key: Option<&KeyPlace>, show: impl Fn(&str) -> String) -> Vec<String> {
     let told = |place: &Place| match (&place.name, key) {
         (None, _) => format!("A {} was redacted and discarded; the text contains {place}", place.kind),

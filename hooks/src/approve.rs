@@ -1,4 +1,4 @@
-//! Approves Tessera's safe tools by their full names. For any other tool, it makes no decision.
+//! Approves Tessera's safe tools by their full names. For any other tool, the hook makes no decision.
 
 use tessera_engine::store::Usage;
 

@@ -16,7 +16,7 @@ use crate::wire::Payload;
 
 const EVENT: &str = "UserPromptSubmit";
 
-/// Answers a prompt before the model sees it.
+/// Adds matching memories to a prompt before the model sees it.
 pub(crate) fn on_prompt(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
     let started = Instant::now();
     if !surroundings.settings.recall || !surroundings.home.holds_store() {
@@ -46,7 +46,7 @@ fn mark_of(words: &str) -> String {
 }
 
 /// True if this notice is shown for the first time. The file contains one hash per line, so no text can be read from
-/// it. It is appended to without a lock; two sessions that start at the same moment may both show a notice.
+/// it. Lines are appended without a lock, so two sessions that start at the same moment may both show a notice.
 pub(crate) fn is_first(home: &Home, words: &str) -> bool {
     if was_told(home, words) {
         return false;

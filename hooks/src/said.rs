@@ -1,7 +1,7 @@
 //! Separates the statements of a person from text that they only paste: mails, issues, documents and logs.
 //!
-//! Nothing is learned from pasted text, even if the person wrote it. There is no certain way to recognise it, so the rule is
-//! strict: only the beginning of a prompt counts, up to the first sign of pasted text.
+//! Nothing is learned from pasted text, even if the person wrote it. There is no certain way to recognise it, so the
+//! rule is strict: only the beginning of a prompt counts, up to the first sign of pasted text.
 
 use std::sync::LazyLock;
 
@@ -66,7 +66,7 @@ static OF_PROGRAM: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"^\W*(?:npm\s+)?(?:WARN|WARNING|INFO|ERROR|DEBUG|FATAL|TRACE)\b|^\s*(?://|/\*|--\s|<!--)")
 });
 
-/// A first line above a text: its author and time, its reader, or a one-word heading.
+/// A first line above a text: its author and time, the person it addresses, or a one-word heading.
 static HEADS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"^.{1,40}\d{1,2}:\d{2}(?:\s*[AP]M)?\s*$|^[A-Z][\w.-]*(?: [A-Z][\w.-]*)?,\s*$|^[A-Z][a-z]{5,}\s*$")
 });
@@ -180,7 +180,8 @@ fn is_anothers(own: &str) -> bool {
     begins || OF_PROGRAM.is_match(first) || ANOTHERS.is_match(own) || names_another()
 }
 
-/// True if each line of the first paragraph is a sentence, and no line asks for something to be done with the others.
+/// True if each line of the first paragraph is a sentence, and no line after the first asks to do something with the
+/// others.
 fn is_all_said(own: &str) -> bool {
     let mut paragraph = own.trim().lines().map(str::trim).take_while(|line| !line.is_empty()).enumerate();
     paragraph.all(|(number, line)| {

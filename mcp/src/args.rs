@@ -114,7 +114,7 @@ impl Args {
         self.text(names)?.ok_or_else(|| DomainError::invalid(field(names), "is missing", "pass it as a string"))
     }
 
-    /// A value that its type parses from text.
+    /// The value of an argument, parsed from text by its type.
     pub(crate) fn parsed<T: FromStr<Err = DomainError>>(
         &self,
         names: &'static [&'static str],

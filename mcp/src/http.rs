@@ -1,4 +1,4 @@
-//! The HTTP server on a loopback address, at `/mcp`. It checks Host, Origin and a key.
+//! The HTTP server on a loopback address, at `/mcp`. The server checks Host, Origin and a key.
 //!
 //! Every user of the machine can reach a loopback port. So clients must send a key from a file with mode 0600.
 

@@ -51,8 +51,8 @@ impl Known {
     /// Checks the arguments of a call. Returns a one-line remark about arguments that have no effect.
     ///
     /// # Errors
-    /// If the tool does not know an argument; the error suggests a known one. Also if two names of one argument have
-    /// different values.
+    /// If the tool does not know an argument; the error suggests a known one. Also if one
+    /// argument is given under two names with different values.
     pub(crate) fn check<'a>(
         &self,
         given: impl Iterator<Item = (&'a String, &'a Value)>,

@@ -151,7 +151,7 @@ impl EvalRanker {
     }
 }
 
-/// The text that becomes one memory.
+/// The unit of text that becomes one memory.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum EvalUnit {
     /// One turn.

@@ -109,7 +109,7 @@ pub(crate) struct UnansweredArguments {
     /// Maximum number of topics; the most frequent come first
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub(crate) limit: usize,
-    /// Also list topics that a memory answers by now
+    /// Also list topics that a memory now answers
     #[arg(long)]
     pub(crate) all: bool,
     /// Delete the record of all questions

@@ -12,7 +12,7 @@ pub(crate) enum PluginTask {
     List,
     /// Add or replace a plugin: shows its permissions, then asks
     Add(Box<AddPlugin>),
-    /// Remove a plugin; its data directory stays
+    /// Remove a plugin, but keep its data directory
     Remove {
         /// The name
         name: Name,

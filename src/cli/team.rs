@@ -92,7 +92,7 @@ pub(crate) enum SecretTask {
         #[arg(value_name = "NAME|ID")]
         which: SecretRef,
     },
-    /// Delete the value of a secret for good; its text stays
+    /// Delete the value of a secret for good; the text around it is kept
     Forget {
         /// A secret's name or its beginning, or a memory
         #[arg(value_name = "NAME|ID")]
@@ -107,7 +107,7 @@ pub(crate) enum SecretTask {
     ///
     /// It searches memories, their history, logs, indexed files and backups.
     Scan {
-        /// Remove them; values of your own memories become secrets
+        /// Remove the credentials; values in your own memories become secrets
         #[arg(long)]
         fix: bool,
     },

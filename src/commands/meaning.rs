@@ -32,7 +32,7 @@ pub(super) fn make_waiting(context: &Context, patience: Option<Duration>) -> any
     Ok(store.meanings()?.waiting)
 }
 
-/// The same after the answer of a command. An error here is not an error of the command.
+/// Computes missing embeddings after the answer of a command. An error here does not make the command fail.
 pub(super) fn make_waiting_after(context: &Context) {
     match make_waiting(context, Some(PATIENCE)) {
         Ok(0) => {}

@@ -171,7 +171,8 @@ impl Context {
         outcome
     }
 
-    /// Sends waiting changes to the vault of this machine. If that fails, it is reported and repeated later.
+    /// Sends waiting changes to the vault of this machine. If that fails, the failure is reported and the changes are
+    /// sent again later.
     fn settle_vault(&self, store: Store) {
         let settled = || -> anyhow::Result<()> {
             if !store.has_news_for_vault()? {
@@ -199,7 +200,7 @@ impl Context {
         if config::home(self.home.clone())?.dir().is_dir() { Ok(()) } else { self.refuse_missing() }
     }
 
-    /// A command that only reads creates no store, whether the directory is named or the default.
+    /// A command that only reads never creates a store, neither in a named directory nor in the default one.
     fn refuse_missing(&self) -> anyhow::Result<()> {
         let home = config::home(self.home.clone())?;
         // A vanished store is reported when it is opened.

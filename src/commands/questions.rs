@@ -1,4 +1,5 @@
-//! `eval questions`, `eval compare`: natural questions over short notes, and one table of all sets and rankers.
+//! `eval questions` tests natural questions over short notes, and `eval compare` prints one table of all sets and
+//! rankers.
 
 use std::path::{Path, PathBuf};
 

@@ -44,7 +44,7 @@ pub(super) fn run(told: Told, arguments: Vec<OsString>) -> anyhow::Result<ExitCo
     })
 }
 
-/// The server program in the directory of this program, or of the file to which a link leads.
+/// The server program in the directory of this program, or of the file that this program links to.
 fn beside(here: &Path) -> Option<PathBuf> {
     let real = here.canonicalize();
     let places = [Some(here), real.as_deref().ok()];

@@ -121,7 +121,7 @@ fn program_of(first: &[u8]) -> Option<&'static str> {
     PROGRAMS.into_iter().find(|(name, _)| holds(name)).map(|(_, program)| program)
 }
 
-/// Names the format of a file that is not JSON lines.
+/// Rejects a file that is not JSON lines, and names its format.
 fn refuse_other(file: &Path, first: &[u8]) -> Result<(), UserError> {
     const SQLITE: &[u8] = b"SQLite format 3\0";
     /// The bytes at the beginning of a text file that contain no NUL.

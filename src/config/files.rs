@@ -14,7 +14,7 @@ pub(crate) fn file_rules(home_flag: Option<PathBuf>) -> Result<FileRules, SetupE
     rules(&ConfigFile::read(&home(home_flag)?)?)
 }
 
-/// Rejects invalid settings of files.
+/// Rejects invalid file settings.
 pub(super) fn check(file: &ConfigFile) -> Result<(), SetupError> {
     MEMORY_FILES.parsed(file, false, switch)?;
     rules(file).map(drop)

@@ -1,4 +1,4 @@
-//! The data directories of other memory systems, from their own variables.
+//! The data directories of other memory systems, from the environment variables of those systems.
 
 use std::path::PathBuf;
 

@@ -4,7 +4,7 @@
 use super::Setting;
 
 impl Setting {
-    /// True if an older switch is on. Any other value is off, as in the older system, and is not an error.
+    /// True if an older switch is on. Any other value means off, as in the older system, and is not an error.
     pub(crate) fn is_on(&self) -> bool {
         self.text().is_some_and(|text| matches!(text.trim().to_lowercase().as_str(), "1" | "true" | "yes"))
     }

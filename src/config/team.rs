@@ -10,7 +10,8 @@ use super::{INTERVAL, KEY, SERVER, SYNC, SYNC_DISABLE, Setting, home, variable};
 use crate::config_file::ConfigFile;
 use crate::exit::SetupError;
 
-/// The older system's names of the key. If only one of them is set, the server has the older system's default address.
+/// The older system's names of the key. If one of them is set and no address is, the server has the older system's
+/// default address.
 const OLDER_KEYS: [&str; 2] = ["MEMORY_API_KEY", "CLAUDE_MEMORY_API_KEY"];
 const OLDER_ADDRESS: &str = "http://localhost:8080";
 /// Maximum seconds between two syncs.
@@ -131,8 +132,8 @@ pub(crate) fn is_left(home_flag: Option<PathBuf>) -> Result<bool, SetupError> {
     Ok(is_switched_off(&file)? && team_address(&file).is_some() && team_key(&file).is_some())
 }
 
-/// The team server in direct mode. Unreadable settings do not count as direct mode; `doctor` and the commands that
-/// store something report them.
+/// The team server, if it is used in direct mode. Unreadable settings do not count as direct mode; `doctor` and the
+/// commands that store something report them.
 pub(crate) fn direct_server(home_flag: Option<PathBuf>) -> Option<Remote> {
     // A connection to a server is prepared only if it is needed.
     let (address, key, _) = server(home_flag).ok()?.filter(|(.., used)| used.mode == Mode::Direct)?;

@@ -24,7 +24,7 @@ mod measured {
     }
     /// A machine asks for changes, and there are none.
     pub(super) const POLL: Cost = Cost { server: 0.62, machine: 2.57, coordinator: 3.15 };
-    /// A question to an index in memory.
+    /// A question that an index in RAM answers.
     pub(super) const RECALL: Cost = Cost { server: 1.18, machine: 2.91, coordinator: 2.25 };
     /// A memory that is stored.
     pub(super) const WRITE: Cost = Cost { server: 0.98, machine: 5.20, coordinator: 5.72 };
@@ -134,7 +134,8 @@ impl Need {
         (self.servers() * server + self.machines() * machine + self.coordinators() * coordinator) / self.users
     }
 
-    /// The first bottleneck with one server, one machine and one coordinator. Prefers a resource that cannot be added.
+    /// The first bottleneck with one server, one machine and one coordinator. Prefers a resource of which no more can
+    /// be added.
     fn bottleneck(&self) -> &'static str {
         if self.everywhere_gb > a::EVERYWHERE_GB * a::FULL {
             return "users and keys, which every machine holds: distribute the table by key ID";
@@ -149,7 +150,7 @@ impl Need {
             (self.terabytes / a::MACHINE_DISK_TB, "disk of the database"),
         ];
         let most = of.into_iter().max_by(|one, other| one.0.total_cmp(&other.0));
-        most.filter(|(share, _)| *share > a::FULL).map_or("none: one of each", |(_, name)| name)
+        most.filter(|(share, _)| *share > a::FULL).map_or("none", |(_, name)| name)
     }
 }
 
@@ -165,7 +166,7 @@ fn short(number: f64) -> String {
 /// The table, as docs/SCALING.md has it.
 pub(crate) fn table() -> String {
     let mut table = String::from(
-        "| users | memories | disk | feed reads/s | recalls/s | writes/s | indexes at work | servers | machines | coordinators | $ a user, month | what is too little first |\n\
+        "| users | memories | disk | feed reads/s | recalls/s | writes/s | indexes at work | servers | machines | coordinators | $ a user, month | first bottleneck |\n\
          |---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for power in 3..=8 {

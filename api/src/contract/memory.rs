@@ -53,7 +53,7 @@ pub(crate) struct NewMemory {
     #[schema(value_type = Option<Object>)]
     #[serde(default, deserialize_with = "Metadata::read")]
     metadata: Option<Metadata>,
-    /// Describes a text that is secret as a whole; only with `force_sensitive`.
+    /// Describes a text that is entirely secret; used only if `force_sensitive` is true.
     summary: Option<String>,
     /// A text that the older system encrypted, as base64. The server decrypts it with its key and stores it as a
     /// secret.
@@ -99,7 +99,7 @@ impl NewMemory {
         self.vault_id
     }
 
-    /// The same with the decrypted text, which is secret as a whole.
+    /// The same request with the decrypted text. The complete text is secret.
     pub(crate) fn decrypted(mut self, value: &str) -> Self {
         self.summary = Some(std::mem::replace(&mut self.content, value.to_owned()));
         self.force_sensitive = true;
@@ -174,7 +174,7 @@ pub(crate) struct MemoryPatch {
     /// The whole text, new or present, is a secret: it is encrypted, and `summary` replaces it.
     #[serde(default)]
     force_sensitive: bool,
-    /// Describes a text that is secret as a whole; only with `force_sensitive`.
+    /// Describes a text that is entirely secret; used only if `force_sensitive` is true.
     summary: Option<String>,
 }
 

@@ -51,7 +51,7 @@ impl fmt::Display for MemoryName {
 pub(crate) enum Words {
     /// A list.
     List(Vec<String>),
-    /// Text with commas; keywords may have spaces only.
+    /// A text with words separated by commas. Keywords may be separated by spaces instead.
     Text(String),
 }
 

@@ -53,8 +53,8 @@ pub(crate) struct PageQuery {
 #[derive(Debug, Clone, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct SinceQuery {
-    /// RFC 3339, or the server_time of the previous answer: returns later changes with deletions. Without it, returns
-    /// everything that is not deleted. A `+` that arrived as a space is accepted.
+    /// RFC 3339, or the server_time of the previous answer: returns later changes, including deletions. Without it,
+    /// returns everything that is not deleted. A `+` that arrived as a space is accepted.
     pub(crate) since: Option<String>,
 }
 

@@ -39,7 +39,8 @@ pub(crate) struct Question {
     /// short (default), or full: full results also contain summary, times, access count and metadata. Only with
     /// max_tokens.
     rows: Option<String>,
-    /// on, off or auto: many short rows in order of time; auto decides by the question. Only with max_tokens.
+    /// on, off or auto: whether to return many short rows in order of time. With auto, the question decides. Only with
+    /// max_tokens.
     breadth: Option<String>,
     /// Only of these categories.
     category: Option<Words>,
@@ -76,7 +77,7 @@ fn bounded(field: &'static str, text: &str) -> Result<(), DomainError> {
     Ok(())
 }
 
-/// Maximum number of memories in the older form.
+/// Maximum `limit` of a question in the older form, which has no token budget.
 const MOST_OLDER: u32 = 10_000;
 
 /// A text, unless it is blank.
@@ -265,9 +266,9 @@ pub(crate) struct IndexRow {
     weak: Option<bool>,
     /// Its short ID for this user.
     id: u32,
-    /// At most 20 words; missing on an excerpt.
+    /// At most 20 words; absent in a row with an excerpt.
     summary: Option<String>,
-    /// In a broad reply, instead of the summary: the best passages.
+    /// In a broad reply: the best passages, instead of the summary.
     excerpt: Option<Vec<String>>,
     /// In a broad reply: the day it became true.
     created: Option<String>,

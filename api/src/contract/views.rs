@@ -39,7 +39,7 @@ pub(crate) struct LinkedView {
 /// A memory.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct MemoryView {
-    /// Its short ID for the caller, which never changes. Paths and bodies accept it, or the UUID.
+    /// Its short ID for the caller, which never changes. Paths and bodies of requests accept this ID or the UUID.
     #[schema(value_type = u32)]
     pub(crate) id: Option<u32>,
     /// Its identity everywhere.
@@ -203,10 +203,10 @@ pub(crate) struct ImportedRow {
     /// Its UUID, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) uuid: Option<String>,
-    /// Its category, if it was stored.
+    /// Its category, if the row was stored as a memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) category: Option<String>,
-    /// Its importance, if it was stored.
+    /// Its importance, if the row was stored as a memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) importance: Option<f64>,
     /// The redacted secrets, and where they were.

@@ -44,7 +44,7 @@ pub struct KeyInfo {
 }
 
 impl Db {
-    /// Adds a user; an existing one stays.
+    /// Adds a user; an existing user is not changed.
     ///
     /// # Errors
     /// If the database cannot be written.

@@ -33,7 +33,7 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
-    /// The change for this revision of the memory, as the sync represents it.
+    /// The change to this revision of the memory, in the form that sync uses.
     pub(super) fn op(&self, base_rev: u64) -> Screened<Op> {
         let op_id = match &self.idempotency {
             Some(idempotency) => idempotency.op_id(),
@@ -221,7 +221,7 @@ impl Db {
         with_total(&rows)
     }
 
-    /// The user's own live memories after a UUID, in the order of UUIDs: an export reads pages.
+    /// The user's own live memories after a UUID, in the order of UUIDs, because an export reads page by page.
     pub(crate) async fn own_after(&self, user: &UserId, after: Option<MemoryUuid>) -> Result<Vec<Stored>, DbError> {
         self.of(user).await?.own_after(after).await
     }

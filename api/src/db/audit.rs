@@ -85,7 +85,7 @@ pub struct Audited {
     pub what: String,
     /// The target: a memory, a key, a user or a tag.
     pub target: String,
-    /// The key's ID; none for work on the server's host.
+    /// The key's ID; `None` for work on the server's host.
     pub key: Option<String>,
     /// The address of the request.
     pub address: Option<String>,

@@ -9,7 +9,7 @@ use super::{Db, DbError};
 pub(crate) enum Chore {
     /// Re-indexing rows of an earlier version.
     Reanalysis,
-    /// Removing secrets without a row from the vault.
+    /// Removing secrets that belong to no row from the vault.
     Vault,
 }
 

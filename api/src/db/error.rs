@@ -45,7 +45,7 @@ pub enum DbError {
 pub(crate) enum Remedy {
     /// Try again later: the database is down, busy, or timed out.
     Wait,
-    /// Change the request: it can never be stored.
+    /// Change the request, because it can never be stored as it is.
     Change,
     /// Report it: the program or its data is at fault.
     Report,
@@ -76,7 +76,7 @@ impl DbError {
         }
     }
 
-    /// True if PostgreSQL aborted the transaction in favour of another one; it has no effect.
+    /// True if PostgreSQL aborted the transaction in favour of another one. The aborted transaction has no effect.
     pub(crate) fn is_overtaken(&self) -> bool {
         matches!(self.code().as_deref(), Some("40001" | "40P01"))
     }

@@ -1,5 +1,6 @@
-//! The outcome of a change, computed before its transaction begins. Analysing a text, counting its tokens and merging
-//! texts takes milliseconds; inside the transaction, other requests would wait for the locks meanwhile.
+//! The outcome of a change, computed before its transaction begins. Analysing a text, counting
+//! its tokens and merging texts takes milliseconds. Inside the transaction, other requests would
+//! wait for the locks during this time.
 
 use tessera_engine::compose::{Known, Outcome, outcome};
 use tessera_engine::screen::Screened;
@@ -26,7 +27,7 @@ impl Base {
         Self { owner: owner.clone(), row: row.clone(), rights: *rights, known: known.clone() }
     }
 
-    /// True if nothing changed between two reads that the outcome depends on.
+    /// True if nothing that the outcome depends on changed between two reads.
     fn is_as(&self, stored: &Stored) -> bool {
         let meaning = |known: &Option<Box<Known>>| known.as_ref().map_or(0, |known| known.meaning.len());
         self.row == stored.row
@@ -86,8 +87,8 @@ impl Db {
         .await
     }
 
-    /// Computes the outcomes of several changes in order. If two of them change the same memory, the second one is
-    /// computed again in its transaction.
+    /// Computes the outcomes of several changes in order. If two of them change the same memory,
+    /// the outcome of the second is computed again in its transaction.
     pub(super) async fn foresee_all(&self, caller: &Caller, asks: &[Ask]) -> Result<Vec<UnlockedOutcome>, DbError> {
         let mut bases = Vec::with_capacity(asks.len());
         let mut tx = None;

@@ -22,7 +22,7 @@ pub(crate) struct KeptIndex {
     pub(crate) mark: Option<Mark>,
     /// The time up to which access counts are included, in microseconds.
     pub(crate) used: i64,
-    /// Additional data beside the snapshot.
+    /// Additional data that is not in the snapshot.
     pub(crate) beside: Vec<u8>,
     pub(crate) snapshot: Vec<u8>,
 }

@@ -14,8 +14,8 @@ use uuid::Uuid;
 use super::verbs::{Ask as _, args};
 use super::{AuditedAction, Db, DbError, UserId, UserTx, unless_overtaken};
 
-/// The encoder version of a row's embedding, as the index of pending rows stores it; empty if it has none, or one of
-/// another text. Embeddings of a newer server stay.
+/// The encoder version of a row's embedding, as the index of pending rows stores it. It is empty
+/// if the row has no embedding, or only one of another text. Embeddings of a newer server stay.
 macro_rules! made_by {
     () => {
         "(CASE WHEN meant_rev = content_rev THEN substring(meaning FROM 1 FOR 1) ELSE ''::bytea END)"
@@ -68,7 +68,7 @@ pub(crate) struct PendingEmbedding {
     pub(crate) content: String,
     /// The embedding that a machine sent, and its key.
     sent: Option<(Vec<u8>, String)>,
-    /// The previous embedding was dropped but may be on machines, so they must receive the new one.
+    /// The previous embedding was dropped, but machines may still have it, so they must receive the new one.
     was_dropped: bool,
 }
 
@@ -142,8 +142,8 @@ impl Db {
         Ok(tx.value::<i64>(sql, args![user.as_str(), [ENCODER_VERSION].as_slice()]).await?.unsigned_abs())
     }
 
-    /// Stores embeddings that the server computed, unless the text changed meanwhile. Distrusts a machine that sent
-    /// another one.
+    /// Stores embeddings that the server computed, unless the text changed meanwhile. Distrusts
+    /// a machine that sent a different embedding.
     pub(crate) async fn keep_made(&self, user: &UserId, made: &[(PendingEmbedding, Vec<u8>)]) -> Result<Kept, DbError> {
         unless_overtaken(|| self.keep_made_now(user, made)).await
     }
@@ -189,7 +189,8 @@ impl Db {
 }
 
 impl UserTx {
-    /// Indexes contain the wrong embedding until they receive the memory again. Only the owner's indexes have it.
+    /// Indexes contain the wrong embedding until they receive the memory again. Only the owner's indexes contain the
+    /// wrong embedding.
     fn tell_again(&mut self, id: Uuid) {
         let owner = self.user.as_str().to_owned();
         self.told.add(vec![owner.clone()], &owner, MemoryUuid::from_uuid(id));

@@ -99,7 +99,7 @@ codec! {
 /// A row to write. A permanently deleted one has no fields.
 struct Written<'a> {
     row: &'a Row,
-    /// The key of the machine that sent the embedding, if one did.
+    /// The key of the machine that sent the embedding, if a machine sent it.
     meant_by: Option<&'a str>,
     document: Option<&'a Document>,
     details: Option<&'a Details>,
@@ -113,7 +113,7 @@ impl<'a> Written<'a> {
         Self { row: decided.row(), meant_by, document, details, composed: decided.composed() }
     }
 
-    /// Binds owner, UUID, every column, and the key that sent the embedding, with whether to check it.
+    /// Binds the owner, the UUID, every column, the key that sent the embedding, and whether to check that embedding.
     fn bind(&'a self, query: Query<'a>, owner: &'a str) -> Query<'a> {
         let query = query.bind(owner).bind(uuid(self.row.memory));
         let query = WRITTEN.iter().fold(query, |query, column| (column.bind)(query, self));
@@ -269,7 +269,7 @@ pub(crate) fn numbered(row: &PgRow) -> Result<Stored, DbError> {
     Ok(Stored { short_id: short_id.and_then(|short_id| u32::try_from(short_id).ok()), ..stored(row)? })
 }
 
-/// Reads [`derived_columns`], independent of a reader. `None` for a permanently deleted memory.
+/// Reads [`derived_columns`], which do not depend on who reads them. `None` for a permanently deleted memory.
 pub(super) fn known(row: &PgRow, stored: &Stored) -> Result<Option<Box<Known>>, DbError> {
     let Some(document) = stored.row.state.document() else { return Ok(None) };
     let memory = memory_of(document, Beside { summary: stored.summary.clone(), ..Beside::of(stored.row.memory) });

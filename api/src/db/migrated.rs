@@ -1,5 +1,5 @@
-//! Redacts secrets that rows contain in clear text, in batches. If it is interrupted, finished batches stay and a new
-//! run continues.
+//! Redacts secrets that rows contain in clear text, in batches. If a run is interrupted,
+//! finished batches are kept and a new run continues.
 
 use serde::Serialize;
 use tessera_engine::compose::cleaned;

@@ -166,7 +166,7 @@ const READY_FOR: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub struct Db {
     pool: PgPool,
-    /// A separate connection for health checks, however busy the others are.
+    /// A separate connection for health checks, so that they work however busy the other connections are.
     probe: PgPool,
     /// The time and result of the last readiness check.
     readiness: Arc<Mutex<Option<(Instant, bool)>>>,
@@ -375,7 +375,7 @@ impl Db {
         Ok(self.user_tx(self.pool.begin_with(AssertSqlSafe(begin)).await?, user))
     }
 
-    /// A transaction of an operator in a user's account: as the table owner, whom row security also binds.
+    /// A transaction of an operator in a user's account. It runs as the table owner, to whom row security also applies.
     pub(crate) async fn on_host(&self, user: &UserId) -> Result<UserTx, DbError> {
         let tx = self.begin(user).await?;
         Ok(self.user_tx(tx, user))

@@ -1,4 +1,4 @@
-//! Queries of older clients: short IDs, texts that they sent before, complete lists, and other users.
+//! Queries that older clients need: for short IDs, texts that they sent before, complete lists, and other users.
 //!
 //! Also access counts: how often a user received a memory, and when last.
 
@@ -29,8 +29,8 @@ pub(crate) struct Browsed {
 }
 
 impl Db {
-    /// The memory with a short ID. `None` if the user does not have the ID, or if the ID belongs to a memory that its
-    /// UUID does not mean for the user.
+    /// The memory with a short ID. `None` if the user does not have the ID, or if the UUID of
+    /// its memory means another memory for this user.
     pub(crate) async fn of_short_id(&self, user: &UserId, short_id: i64) -> Result<Option<MemoryUuid>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = "SELECT memory FROM feed WHERE user_id = $1 AND short_id = $2 AND short_id =

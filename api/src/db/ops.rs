@@ -42,7 +42,7 @@ impl Current {
 pub(super) struct Begun {
     /// The digest of a change that was processed before, and its rejection, if any.
     pub(super) known: Option<(Vec<u8>, Option<String>)>,
-    /// The owners of the memories with this UUID that the user knows, the user first.
+    /// The owners of the memories with this UUID that the user knows; the user comes first.
     owners: Vec<String>,
     /// The user's short ID of the first of them.
     short_id: Option<u32>,
@@ -83,7 +83,7 @@ fn of_removed_user(error: sqlx::Error) -> DbError {
     }
 }
 
-/// Why an earlier attempt was rejected. Its digest may have been deleted.
+/// Why an earlier attempt was rejected. The digest of that attempt's request may have been deleted.
 fn refused_before((hash, refused): (Vec<u8>, Option<String>), sent: &[u8]) -> Result<Option<Refusal>, DbError> {
     if !hash.is_empty() && hash != sent {
         return Ok(Some(Refusal::OpReused));
@@ -93,7 +93,7 @@ fn refused_before((hash, refused): (Vec<u8>, Option<String>), sent: &[u8]) -> Re
 }
 
 impl Db {
-    /// Applies one change, once: the hash detects another change with the same ID.
+    /// Applies a change only once: the hash detects a different change with the same ID.
     pub(crate) async fn carry_out(
         &self,
         caller: &Caller,
@@ -220,7 +220,7 @@ impl UserTx {
         Ok(seq.and_then(|seq| u64::try_from(seq).ok()))
     }
 
-    /// Collects the users to notify about a written row, for the end of the transaction.
+    /// Collects the users who are notified about a written row when the transaction ends.
     pub(super) async fn note_written(&mut self, written: &Written) -> Result<(), DbError> {
         let (owner, memory) = (&written.stored.owner, written.stored.row.memory);
         let (before, after) = if written.is_own_alone {

@@ -45,8 +45,9 @@ pub(super) async fn may_migrate(conn: &mut PgConnection) -> Result<(), DbError> 
     )))
 }
 
-/// If the address names a superuser, and the database belongs or belonged to the older system, whose image has only
-/// this role: returns connection options for a new role that owns the database and is not a superuser. Its password is
+/// Returns connection options for a new role that owns the database and is not a superuser. The
+/// address must name a superuser, and the database must belong or have belonged to the older
+/// system, whose image has only this role. Its password is
 /// derived from the superuser's, so every replica knows it. `None` for any other database.
 ///
 /// # Errors

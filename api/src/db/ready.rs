@@ -64,8 +64,8 @@ async fn answers(options: &PgConnectOptions) -> Result<(), sqlx::Error> {
     connected.map_err(no_answer)??.close().await
 }
 
-/// True for errors that end by themselves while a database starts: no listener, no name, starting, too many
-/// connections.
+/// True for errors that disappear without action while a database starts: no listener, no name,
+/// starting, too many connections.
 fn is_passing(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) => true,

@@ -35,7 +35,8 @@ const OWN: [(&str, &str); 17] = [
     ("users", "user_id"),
 ];
 
-/// Where other accounts name a user, and the condition. `$1` is the other user, `$2` the removed one.
+/// The tables in which other accounts name a user, and the condition for their rows. `$1` is the other user, `$2` the
+/// removed one.
 const BY_OTHERS: [(&str, &str); 6] = [
     ("memory_shares", "owner = $1 AND grantee = $2"),
     ("tag_shares", "owner = $1 AND grantee = $2"),
@@ -120,8 +121,8 @@ impl Db {
         Ok(others.into_iter().filter(|other| other != user).collect())
     }
 
-    /// Removes a user with all rows, and notifies machines of other users. Returns the number of rows by table. Every
-    /// live memory is in `export`, in the form of the REST export.
+    /// Removes a user with all rows, and notifies machines of other users. Returns the number of rows by table.
+    /// `export` receives every live memory, in the form of the REST export.
     ///
     /// # Errors
     /// If the database cannot be written, or the vault does not delete the user's secrets. Then run it again.

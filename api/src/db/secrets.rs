@@ -66,9 +66,10 @@ impl Db {
         Ok(Ok(()))
     }
 
-    /// A memory of the caller with its secrets, and the secrets that its text names otherwise: a conflict copy names
-    /// those of its original. A text of another author has only the secrets of its own memory, so knowing a name
-    /// reveals nothing. `None` for another user's, an unknown and a permanently deleted memory; all take the same time.
+    /// A memory of the caller with its secrets, and other memories' secrets that its text names:
+    /// a conflict copy names those of its original. A text of another author has only the secrets of its own memory, so
+    /// knowing a name reveals nothing. `None` for another user's, an unknown and a permanently deleted memory; all take
+    /// the same time.
     pub(crate) async fn own_secrets(
         &self,
         caller: &Caller,
@@ -89,7 +90,7 @@ impl Db {
         Ok(found.map(|found| (found, rows)))
     }
 
-    /// The stored secret with a name, for a memory of the caller; `None` if the caller does not have the memory.
+    /// A stored secret of a memory of the caller, by its name; `None` if the caller does not have the memory.
     pub(crate) async fn sent_before(
         &self,
         caller: &Caller,
@@ -270,7 +271,7 @@ impl UserTx {
         self.audit(AuditedAction::Purged, &memory.to_string()).await
     }
 
-    /// A secret with this name, of the user's own memory.
+    /// A secret with this name in one of the user's own memories.
     pub(super) async fn secret(&mut self, memory: MemoryUuid, name: &str) -> Result<Option<Kept>, DbError> {
         let sql = "SELECT memory, name, sealed FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3";
         let row = self.tx.maybe(sql, args![self.user.as_str(), uuid(memory), name]).await?;

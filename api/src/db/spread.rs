@@ -204,7 +204,7 @@ impl UserTx {
     }
 }
 
-/// How statements for [`UserTx::fed`] write their join; in brackets, the alias of memories.
+/// The join conditions in statements for [`UserTx::fed`], each with the alias of the table `memories`.
 const JOINS: [(&str, &str); 3] = [
     ("m.owner = feed.owner", "m"),
     ("memories.owner = feed.owner", "memories"),
@@ -237,7 +237,8 @@ fn gone(sql: &str) -> Option<String> {
     })
 }
 
-/// Extends a join, if the statement has it. The match ignores names that merely have the same ending.
+/// Adds a condition to a join, if the statement contains that join. The match ignores names that merely have the same
+/// ending.
 fn joined(sql: &str, join: &str, and: &str) -> String {
     sql.replace(&format!(" {join}"), &format!(" {join} AND {and}"))
 }

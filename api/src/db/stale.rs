@@ -25,7 +25,7 @@ pub(crate) struct Remade {
 }
 
 impl Remade {
-    /// Analyses and counts; needs a thread that may work for a while.
+    /// Analyses and counts; call it on a thread that may be busy for a while.
     pub(crate) fn of(known: &Known) -> Self {
         Self { old: known.forward.clone(), composed: reanalysed(known, &O200k) }
     }
@@ -46,7 +46,7 @@ fn is_older(known: &Known) -> bool {
 }
 
 impl UserTx {
-    /// Stores new derived data of one memory, unless it changed meanwhile. True if it was stored.
+    /// Stores new derived data of one memory, unless the memory was changed in between. True if it was stored.
     async fn keep_remade(&mut self, Remade { old, composed }: &Remade) -> Result<bool, DbError> {
         let sql =
             "UPDATE memories SET forward = $4, length = $5, signature = $6, standing = $7, costs = $8, passages = $9
@@ -96,8 +96,8 @@ impl Db {
         Ok(tx.values(sql, args![user.as_str(), &CURRENT_HEAD[..], form]).await?)
     }
 
-    /// Re-indexes a user's memories in short transactions; finished ones stay after an interruption. Returns the number
-    /// of written rows.
+    /// Re-indexes a user's memories in short transactions. After an interruption, finished transactions are kept.
+    /// Returns the number of written rows.
     pub(crate) async fn reanalyse(&self, user: &UserId) -> Result<usize, DbError> {
         let mut done = 0;
         for ids in self.stale(user).await?.chunks(BATCH) {
@@ -113,7 +113,8 @@ impl Db {
         Ok(done)
     }
 
-    /// Stores new derived data of a user's memories, unless one changed meanwhile. Returns the number of written rows.
+    /// Stores new derived data of a user's memories, except memories that have changed since it was computed. Returns
+    /// the number of written rows.
     pub(crate) async fn keep(&self, user: &UserId, remade: &[Remade]) -> Result<usize, DbError> {
         let mut written = 0;
         for batch in remade.chunks(BATCH) {

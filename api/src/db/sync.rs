@@ -217,7 +217,7 @@ impl UserTx {
         }
     }
 
-    /// Adds a change of invitations: no memory changed, but the user's machines must ask.
+    /// Adds a change of invitations: no memory changed, but the user's machines must ask the server.
     pub(super) fn offers_changed(&mut self, who: &UserId) {
         self.told.add_change(who.as_str());
     }
@@ -243,7 +243,7 @@ impl UserTx {
         Ok(())
     }
 
-    /// Deletes the stored indexes of these users, which contain a deleted text.
+    /// Deletes the stored indexes of these users and of the transaction's user, because they contain a deleted text.
     pub(super) fn drop_indexes(&mut self, those: &[String]) {
         self.dropped.extend(those.iter().cloned());
         self.dropped.insert(self.user.as_str().to_owned());

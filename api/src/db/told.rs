@@ -68,7 +68,7 @@ async fn told_of(rows: impl Stream<Item = Result<PgRow, sqlx::Error>> + Send) ->
 }
 
 impl UserTx {
-    /// Feed entries after a number, in order. An entry without visibility has no row.
+    /// Feed entries after a sequence number, in order. An entry has no row if the user may not see its memory.
     pub(super) async fn told_after(&mut self, after: u64, most: i64) -> Result<Vec<Told>, DbError> {
         let after = i64::try_from(after).unwrap_or(i64::MAX);
         if self.is_spread {

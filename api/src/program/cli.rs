@@ -35,7 +35,7 @@ pub(crate) struct Cli {
     /// Database connections for requests
     #[arg(long, global = true, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) database_connections: u32,
-    /// Time limit of a statement of a request, in seconds
+    /// Time limit of one SQL statement of a request, in seconds
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) database_statement: u64,
     /// Maximum time to wait for a lock, in seconds

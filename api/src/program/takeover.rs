@@ -1,6 +1,6 @@
 //! Reports of a migration.
 //!
-//! Removal of a user: the export, the question, and the proof.
+//! Removal of a user: the export, the request to confirm, and the proof of removal.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, IsTerminal, Seek, Write};

@@ -17,7 +17,7 @@ use crate::output::UserError;
 use crate::takeover::take_over;
 use crate::{output, settings, takeover};
 
-/// Seconds to wait for a database that starts beside the server.
+/// Seconds to wait for a database that starts at the same time as the server.
 const DATABASE_WAIT: u64 = 60;
 
 /// Serves until told to stop, or does one task.

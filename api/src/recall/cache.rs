@@ -20,11 +20,11 @@ const SLOT_BYTES: usize = 1024;
 pub(super) struct Slot {
     /// Held by the task that refreshes the index. It holds no database connection while waiting.
     pub(super) refreshing: Turn<()>,
-    /// The simultaneous questions of this user.
+    /// Limits the simultaneous questions of this user.
     pub(super) turns: Arc<Semaphore>,
     /// Changed in one step by the holder of `refreshing`.
     pub(super) index: RwLock<UserIndex>,
-    /// The version of recently returned memories.
+    /// The version of this user's cached rows.
     pub(super) shelf: RowVersion,
 }
 
@@ -39,7 +39,7 @@ impl Slot {
         self.index.read().unwrap_or_else(PoisonError::into_inner).is_loaded()
     }
 
-    /// Ranks for a question; needs a thread that may work for a while.
+    /// Ranks memories for a question; must run on a thread that may work for a while.
     pub(super) fn rank(&self, request: &RecallRequest, now: Timestamp, weights: &Weights) -> Ranking {
         let meant = meant(request, weights);
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
@@ -52,11 +52,11 @@ pub(super) struct Cache {
     most_bytes: usize,
     turns_of_user: usize,
     held: Arc<Mutex<Held>>,
-    /// KiB that index builds may use together. A larger build takes all of them.
+    /// KiB that index builds may use together. A build that needs more than this takes all of them.
     building: Arc<Semaphore>,
 }
 
-/// The memory for one index build. Other indexes were removed to make room for it.
+/// The bytes of RAM reserved for one index build. Other indexes were removed to make room for it.
 pub(super) struct Room {
     bytes: usize,
     held: Arc<Mutex<Held>>,
@@ -171,7 +171,7 @@ mod tests {
             let held = cache.held.lock().unwrap();
             (held.by_user.len(), held.building)
         };
-        assert_eq!((users, building), (1, 50 * SLOT_BYTES), "an index goes for the one that is built");
+        assert_eq!((users, building), (1, 50 * SLOT_BYTES), "an older index is removed to make room for the new one");
         let mut second = std::pin::pin!(cache.room(60 * SLOT_BYTES));
         let is_waiting = tokio::time::timeout(std::time::Duration::from_millis(20), second.as_mut()).await.is_err();
         assert!(is_waiting, "two that do not fit are built one after the other");

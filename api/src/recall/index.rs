@@ -20,7 +20,7 @@ use crate::db::{DbError, KeptIndex, Position, Use};
 /// The number of changed rows after which a rebuild pays: at least this, or a twentieth of the snapshot.
 const REBUILD_AT_ROWS: usize = 1000;
 
-/// The minimum number of rows for storing an index; smaller ones are built as fast.
+/// The minimum number of rows for storing an index; a smaller index is built as fast as a stored one is read.
 const KEPT_ROWS: u32 = 500;
 
 /// The interval of checks for new embeddings of pending rows.
@@ -78,7 +78,7 @@ struct Beside {
 }
 
 impl UserIndex {
-    /// The freshly built index for storage; `None` if it is small or has changed since.
+    /// The newly built index, to be stored; `None` if it is small, or if rows have changed since it was built.
     pub(super) fn kept(&self, by_embedding: bool) -> Option<KeptIndex> {
         let snapshot =
             self.snapshot.as_ref().filter(|snapshot| snapshot.rows() >= KEPT_ROWS && self.tail.is_empty())?;
@@ -203,8 +203,8 @@ impl UserIndex {
         self.is_loaded
     }
 
-    /// True if a rebuild is cheaper, or a conversation turn changed or disappeared: its neighbours are unknown. A new
-    /// turn is no reason.
+    /// True if a rebuild is cheaper, or if a conversation turn changed or disappeared, because its neighbours are
+    /// unknown. A new turn is no reason.
     pub(super) fn is_rebuild_due(&self, changed: &[Fed]) -> bool {
         self.is_too_much(changed.len()) || changed.iter().any(|fed| self.captured.contains(&fed.facts.short_id))
     }

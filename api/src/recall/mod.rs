@@ -60,11 +60,11 @@ impl std::fmt::Debug for Recaller {
     }
 }
 
-/// The share of the cache for texts: one in this many bytes.
+/// The cache's total size divided by this number is the size for texts.
 const TEXTS: usize = 4;
 
-/// A turn to process a question, among all and among the user's own. It lasts as long as the work, even after the
-/// caller left.
+/// The permits to process a question: one of all users' permits, and one of the user's own. It
+/// is held as long as the work lasts, even after the caller has left.
 type Turn = Arc<[Option<OwnedSemaphorePermit>; 2]>;
 
 /// Runs work on a thread that serves no requests.
@@ -100,7 +100,7 @@ struct Found {
 }
 
 impl Found {
-    /// Counts tokens if necessary; needs a thread that may work for a while.
+    /// Counts tokens if necessary. It must run on a thread that may be busy for a while.
     fn row(self) -> Arc<Row> {
         let Self { memory, costs, signature, meaning, .. } = self;
         let costs = costs.unwrap_or_else(|| LineCosts::measure(&memory, &O200k));
@@ -129,7 +129,7 @@ impl Asked {
     }
 }
 
-/// The result of a question without the database.
+/// The result of processing a question without the database.
 enum Outcome {
     Answered(Recall),
     Lacking(Box<Asked>),
@@ -154,7 +154,7 @@ impl Recaller {
         }
     }
 
-    /// A turn for a user's question; first among their own, so one user cannot block others.
+    /// A turn for a question: first among the same user's questions, then among all, so one user cannot block others.
     async fn turn(&self, slot: &Slot) -> Turn {
         let own = Arc::clone(&slot.turns).acquire_owned().await.ok();
         Arc::new([own, Arc::clone(&self.turns).acquire_owned().await.ok()])
@@ -217,8 +217,8 @@ impl Recaller {
         Ok(Some(used))
     }
 
-    /// Stores a new index after the question was answered, one at a time. An index that changes or is removed meanwhile
-    /// is not stored.
+    /// Stores a new index after the question was answered. Only one index is stored at a time. An index that changes or
+    /// is removed meanwhile is not stored.
     fn keep(&self, db: &Db, user: &UserId, slot: &Arc<Slot>) {
         let (db, user, slot) = (db.clone(), user.clone(), Arc::downgrade(slot));
         let (keeping, by_embedding) = (Arc::clone(&self.keeping), self.weights.meaning > 0.0);
@@ -236,7 +236,7 @@ impl Recaller {
         });
     }
 
-    /// Adds changes to an index; the caller holds its `refreshing`.
+    /// Adds changes to an index. The caller holds the lock `refreshing` of its slot.
     async fn put(
         &self,
         db: &Db,
@@ -293,8 +293,8 @@ impl Recaller {
         Ok(page.into_iter().filter_map(stored).collect())
     }
 
-    /// Answers within a budget with one JSON payload. Access counts change without a feed entry, so rows that contain
-    /// them are read again.
+    /// Answers with one JSON payload that is within a budget. Access counts change without a feed entry, so rows that
+    /// contain them are read again.
     pub(crate) async fn recall(
         &self,
         db: &Db,

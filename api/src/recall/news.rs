@@ -1,5 +1,5 @@
-//! Changes for an index: feed rows are read in one transaction, then added in one step without the database. The index
-//! always has all of them or none.
+//! Changes for an index: feed rows are read in one transaction, then added in one step without the database. The
+//! index always has all of these changes or none.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{PoisonError, RwLock};
@@ -176,7 +176,7 @@ impl News {
         self
     }
 
-    /// Adds the changes to the index; needs a thread that may work for a while. Returns re-indexed rows.
+    /// Adds the changes to the index; call it on a thread that may be busy for a while. Returns re-indexed rows.
     pub(super) fn put(self, index: &RwLock<UserIndex>, user: &UserId) -> Result<Vec<Remade>, DbError> {
         let (mut rows, place, whole) = match self {
             Self::None | Self::TooMuch(_) => return Ok(Vec::new()),
@@ -207,7 +207,7 @@ fn is_of_removed(rows: &[PgRow]) -> Result<bool, DbError> {
     Ok(unnamed.collect::<Result<Vec<_>, _>>()?.contains(&true))
 }
 
-/// Adds the neighbours of new conversation turns, whose context changes.
+/// Adds the neighbours of new conversation turns, because the context of these neighbours changes.
 async fn add_turns_around(changed: &mut Vec<Fed>, tx: &mut UserTx) -> Result<(), DbError> {
     let sessions: HashSet<String> =
         changed.iter().filter(|fed| fed.facts.is_captured).filter_map(|fed| fed.session.clone()).collect();

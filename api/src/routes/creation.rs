@@ -87,7 +87,7 @@ impl App {
         Ok(self.db.saying(&caller.user, document.content.as_str()).await?)
     }
 
-    /// The change for the database, once secrets are in their place.
+    /// The change for the database, after its secrets were stored.
     pub(super) async fn keep(
         &self,
         caller: &Caller,

@@ -384,8 +384,8 @@ pub(super) async fn restore(
     Ok(tagged(stored.row.rev, Json(MemoryView::of(&stored))))
 }
 
-/// Returns changes since a time, as in the older API. Times can miss running transactions, so sync clients use
-/// `/v1/sync/changes`.
+/// Returns changes since a time, as in the older API. A time can miss changes of running
+/// transactions, so sync clients use `/v1/sync/changes`.
 #[utoipa::path(get, path = "/api/memories/sync", params(SinceQuery),
     responses((status = 200, body = SinceView), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn since(

@@ -261,8 +261,8 @@ pub(super) async fn forget(
     Ok(Json(json!({ "forgotten": name, "memory": short_id, "uuid": memory })))
 }
 
-/// Redacts secrets in the caller's old memories for some seconds: `next` is the next position. A second run finds
-/// nothing.
+/// Redacts secrets in the caller's old memories for some seconds. `next` is the position for the next call. A second
+/// run finds nothing.
 #[utoipa::path(post, path = "/api/memories/migrate-secrets", params(MigrateQuery),
     responses((status = 200, body = Migrated), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn migrate(

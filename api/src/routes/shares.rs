@@ -92,7 +92,7 @@ pub(super) async fn unshare(
     Ok(Json(json!({ "unshared": short_id, "uuid": memory, "from": grantee.as_str() })))
 }
 
-/// Shares all present and future memories with a tag.
+/// Shares all present and future memories that have a tag.
 #[utoipa::path(post, path = "/api/memories/share-tag", request_body = ShareTagWith,
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn share_tag(

@@ -140,7 +140,7 @@ async fn asked(
     creation(app, new, idempotency, caller, text.as_bytes()).await
 }
 
-/// A memory as a line for `tessera import`: with its UUID, and with lists.
+/// A memory as a line for `tessera import`: `id` is its UUID, and `tags` is a list.
 fn line(view: &MemoryView) -> String {
     let mut line = json!(view);
     if let Some(fields) = line.as_object_mut() {

@@ -17,7 +17,7 @@ use super::rules::{SecretError, SecretMode, Secrets, Taken};
 use crate::db::{Db, DbError, UserId};
 use crate::error::Problem;
 
-/// The letters of names, without similar-looking ones.
+/// The characters of secret names, without similar-looking ones.
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// The number of letters of a name, after the `s`.
 const NAME_LETTERS: usize = 5;
@@ -77,7 +77,7 @@ pub(crate) struct Aside<'a> {
     taken: Vec<Taken>,
 }
 
-/// The requested question, without credentials.
+/// The requested change without credentials, with the found secrets.
 pub(crate) struct Looked {
     pub(crate) action: Screened<Action>,
     pub(crate) taken: Vec<Taken>,
@@ -101,7 +101,7 @@ impl<'a> Aside<'a> {
         screened(said, memory, self)
     }
 
-    /// The screened action, with all secrets.
+    /// The screened action, together with all its secrets.
     pub(crate) fn looked(self, action: Screened<Action>) -> Looked {
         let kept = match self.secrets.mode {
             SecretMode::Vault => "vault",
@@ -179,8 +179,8 @@ impl Keeper for Aside<'_> {
     }
 }
 
-/// A request as JSON, without texts that contain one of these values or any credential. The stored copy identifies a
-/// retry, and must not reveal a value to guessing.
+/// A request as JSON, without texts that contain one of these values or any credential. The
+/// stored copy is used to recognise a retry. It must not help anyone to guess a value.
 pub(crate) fn unhinted(body: &[u8], taken: &[Taken]) -> Vec<u8> {
     if taken.is_empty() {
         return body.to_vec();

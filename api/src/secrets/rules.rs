@@ -41,7 +41,7 @@ pub struct SecretRules {
     pub mode: Option<SecretMode>,
     /// The key that seals.
     pub key: Option<Zeroizing<String>>,
-    /// Previous keys, which only decrypt.
+    /// Previous keys, which are only used to decrypt.
     pub before: Vec<Zeroizing<String>>,
     /// The vault.
     pub vault: Option<Config>,

@@ -1,5 +1,5 @@
-//! One table of all sets and rankers. Our packer fills the budget for all of them, so only the order and the threshold
-//! differ.
+//! One table of all sets and rankers. Our packer fills the budget for all rankers, so only the
+//! order and the threshold differ.
 
 use std::path::{Path, PathBuf};
 

@@ -56,7 +56,7 @@ struct Session {
 
 static EVIDENCE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"D:?(\d+):(\d+)").expect("the pattern is a constant"));
 
-/// Builds a store per conversation, and asks its questions of categories 1 to 4 unchanged. Omits questions whose
+/// Builds one store per conversation, and asks the questions of categories 1 to 4 unchanged. Omits questions whose
 /// evidence is not in a turn.
 ///
 /// # Errors

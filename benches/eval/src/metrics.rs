@@ -49,7 +49,7 @@ pub struct Report {
     pub ms_p50: f64,
     /// By budget: mean tokens of a reply.
     pub tokens_used: BTreeMap<u32, f64>,
-    /// Replies over their budget: always 0.
+    /// The number of replies over their budget. It is always 0.
     pub over_budget: u32,
     /// By category: questions, and the share of the evidence in full results at 1000 tokens.
     pub by_category: BTreeMap<String, CategoryReport>,

@@ -1,4 +1,5 @@
-//! Measures whether use helps ranking: replays a trace of uses, then asks questions that several notes match equally.
+//! Measures whether past use improves ranking: replays a trace of uses, then asks questions that several notes match
+//! equally.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -12,7 +12,7 @@ use crate::tree::{Lock, Reach, Reached, Tree, system};
 /// The state that a file must have before a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
-    /// The file does not exist, under any name that some file system considers equal.
+    /// No file exists with this name, or with a name that some file system considers equal.
     Absent,
     /// As the system said of it.
     Same(Stamp),

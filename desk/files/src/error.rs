@@ -190,7 +190,7 @@ pub enum FileError {
         /// As spelled.
         path: String,
     },
-    /// `rename`: a directory into itself.
+    /// `rename`: the new path is inside the directory that is to be renamed.
     #[error("Error: Cannot rename {from} to {to}: a directory cannot be moved into itself")]
     IntoItself {
         /// As spelled.

@@ -72,7 +72,7 @@ impl RelativePath {
         Ok(Self { spelled: spelled.to_owned(), folder: folder.to_owned(), relative })
     }
 
-    /// The path of a file that was found in the folder; any name that the system accepted.
+    /// The path of a file that was found in the folder, with any name that the system accepted.
     ///
     /// # Errors
     ///
@@ -246,7 +246,7 @@ fn normal(beneath: &str) -> Option<(Vec<&str>, bool)> {
     Some((names, climbs))
 }
 
-/// Rejects a name that some system rejects or treats differently.
+/// Rejects a file name that some operating system rejects or treats differently.
 fn check_portable(name: &str) -> Result<(), &'static str> {
     check_name(name)?;
     if name.contains(':') {

@@ -81,7 +81,7 @@ impl Prepared {
         Self::new(reply, Vec::new(), Step::None)
     }
 
-    /// The same, with the displayed text.
+    /// The same, with the text of the file whose lines the reply shows.
     pub(crate) fn of_text(self, text: String) -> Self {
         Self { text: Some(text), ..self }
     }

@@ -65,7 +65,7 @@ impl Reply {
     /// How many directories the last line of a listing names, if there is room.
     const USUALLY_NAMED: usize = 8;
 
-    /// The same with a maximum of named directories.
+    /// The same reply with another maximum number of named directories.
     #[must_use]
     pub fn naming(self, most_named: usize) -> Self {
         Self { most_named, ..self }

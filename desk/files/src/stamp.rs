@@ -40,7 +40,7 @@ pub struct Identity {
 pub struct ReadFile {
     /// All of it.
     pub bytes: Vec<u8>,
-    /// Its metadata before and after reading, which were equal.
+    /// Its metadata, which was the same before and after reading.
     pub stamp: Stamp,
 }
 

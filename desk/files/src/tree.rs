@@ -92,7 +92,7 @@ impl Tree {
         self.name != MEMORIES
     }
 
-    /// True for a file with a second name.
+    /// True for a file with more than one name (hard links).
     pub fn has_second_name(&self, path: &RelativePath) -> bool {
         let Ok(Reach::There(Reached { facts: Some(facts), .. })) = self.reach(path) else { return false };
         facts.kind == Kind::File && facts.links > 1
@@ -246,7 +246,7 @@ impl Tree {
         }
     }
 
-    /// Links are never followed; their target decides the error.
+    /// Returns the error for a path with a link, which is never followed. The target of the link determines the error.
     fn link(&self, path: &RelativePath, depth: usize) -> FileError {
         let spelled = path.spelled().to_owned();
         let names: Vec<&str> = path.names().take(depth + 1).collect();

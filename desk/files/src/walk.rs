@@ -18,7 +18,8 @@ pub struct WalkOptions {
     pub most_bytes: u64,
     /// The maximum number of files; beyond it, the walk is incomplete.
     pub most_files: usize,
-    /// The endings of texts, without dot, in lower case: `md`. Empty: every name that is not known as binary.
+    /// The endings of texts, without dot, in lower case: `md`. If the list is empty: every name that is not known as
+    /// binary.
     pub endings: Vec<String>,
     /// A seed for the digests. A caller with other rules uses another seed, and finds every directory changed.
     pub seed: u64,
@@ -55,7 +56,7 @@ pub enum Entry<'a> {
         path: &'a str,
         /// The digest of all names, sizes, times and inodes of its files; equal while nothing changes.
         digest: u64,
-        /// Its texts, sorted by name, without those of subdirectories.
+        /// The text files in it, sorted by name, without those of subdirectories.
         files: &'a [FoundFile],
     },
     /// An unreadable directory, or one with another file system mounted on it. Its known files stay valid.
@@ -102,7 +103,7 @@ impl Tree {
         self.walk_for(Wanted::Files, options, each)
     }
 
-    /// The same without files, to detect changes only.
+    /// The same without reporting files, to detect changes only.
     ///
     /// # Errors
     ///
@@ -217,7 +218,7 @@ struct Listed {
     files: Vec<FoundFile>,
     directories: Vec<String>,
     unreadable: Vec<String>,
-    /// Skipped files, if names are wanted.
+    /// Skipped files, if the caller wants their names.
     unfit: Vec<(String, Unfit)>,
     texts: usize,
     left_out: usize,
@@ -255,7 +256,7 @@ impl Listed {
         Ok(listed)
     }
 
-    /// The state of a text; other files are recorded.
+    /// The state of a text file; any other entry is recorded as a directory, as skipped or as unreadable.
     fn look(&mut self, place: &Place, name: &str, look: Look, options: &WalkOptions) -> Option<Stamp> {
         let Look { device, wanted, reads_linked } = look;
         let facts = place.facts(name);
@@ -298,7 +299,7 @@ fn joined(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
 }
 
-/// Whether a name is hidden, installed by a package manager, temporary, or not expressible.
+/// Whether a name is hidden, temporary, created by a package manager, or contains characters that are not allowed.
 fn is_passing(name: &str) -> bool {
     const ENDINGS: [&str; 8] = ["swp", "swo", "swx", "tmp", "part", "partial", "crdownload", "download"];
     match name.as_bytes() {
@@ -310,7 +311,7 @@ fn is_passing(name: &str) -> bool {
     }
 }
 
-/// Whether a file with this name may be a wanted text.
+/// Whether a file with this name may be a text that the options ask for.
 fn is_wanted(name: &str, options: &WalkOptions) -> bool {
     const NO_TEXTS: [&str; 38] = [
         "7z", "a", "avi", "bin", "bmp", "bz2", "class", "db", "dll", "docx", "dylib", "exe", "flac", "gif", "gz",

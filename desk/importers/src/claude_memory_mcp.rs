@@ -25,7 +25,8 @@ pub(crate) fn is_here(copy: &Copy) -> rusqlite::Result<bool> {
     Ok(NEEDS.iter().all(|name| columns.iter().any(|column| column == name)))
 }
 
-/// True for a row of its server, or of an export of its table. Tessera's own exports have a UUID too.
+/// True for a row of this system's server, or of an export of its table. Tessera's own exports also contain a UUID, so
+/// they do not match.
 pub(crate) fn is_row(row: &Map<String, Value>) -> bool {
     let has = |name: &str| row.contains_key(name);
     has("content")
@@ -132,7 +133,7 @@ enum Numbers {
     Here,
     /// The server's.
     OfServer,
-    /// None: the row of this ID is gone.
+    /// Neither: the row with this ID no longer exists.
     Waiting { id: i64 },
 }
 
@@ -235,7 +236,7 @@ fn gone_key(place: &str, server: i64) -> String {
     format!("claude-memory-mcp:gone:{place}:{server}")
 }
 
-/// Reads what waits, in order: of two changes the later stands.
+/// Reads the waiting operations in order: of two changes, the later one counts.
 fn waiting(copy: &Copy) -> rusqlite::Result<Waiting> {
     let mut waiting = Waiting::default();
     let columns = copy.columns("pending_ops")?;

@@ -48,7 +48,7 @@ pub(crate) fn is_database(path: &Path) -> Result<bool, OlderError> {
 
 /// How long a database may be read. A hundred thousand rows take seconds.
 const MOST_TIME: Duration = Duration::from_mins(10);
-/// Instructions of SQLite between two looks at the clock.
+/// The number of SQLite instructions between two checks of the time limit.
 const STEPS: std::ffi::c_int = 100_000;
 /// The maximum size of a row, in bytes.
 const MOST_BYTES: i32 = 64 * 1024 * 1024;

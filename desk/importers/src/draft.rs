@@ -10,7 +10,7 @@ pub struct Draft {
     pub key: String,
     /// Other keys that it has or may get.
     pub also: Vec<String>,
-    /// Its name in a deletion without further data. It does not identify rows.
+    /// The name of the row in a deletion that contains no other data. It does not identify rows.
     pub gone_as: Option<String>,
     /// Its human-readable name: an ID or a path.
     pub name: String,

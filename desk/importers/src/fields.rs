@@ -11,7 +11,7 @@ use crate::time;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fields(Map<String, Value>);
 
-/// Replaces bytes that are not text, in a text column.
+/// The placeholder for bytes in a text column that are not text.
 const NOT_TEXT: &str = "\u{0}not text";
 
 impl Fields {

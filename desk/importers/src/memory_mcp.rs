@@ -16,7 +16,7 @@ const NEEDS: [&str; 8] =
     ["id", "content", "type", "importance", "created_at", "last_accessed", "metadata", "is_deleted"];
 /// The beginning of its IDs.
 const ID: &str = "mem_";
-/// The tables with a memory's names and its provenance.
+/// Queries for the names of a memory's entities and for its provenance.
 const NAMES: &str = "SELECT e.name FROM memory_entities me JOIN entities e ON e.id = me.entity_id
                      WHERE me.memory_id = ?1 AND typeof(e.name) = 'text' ORDER BY me.rowid";
 /// Reads are not imported: there is a row for each.
@@ -206,7 +206,8 @@ fn done_with(done: &mut Statement<'_>, id: &str) -> rusqlite::Result<Vec<Option<
     done.query_map([id], |row| Ok(read(row).ok()))?.collect()
 }
 
-/// Takes the last change and the deletion from the provenance, and keeps what somebody said about them.
+/// Takes the times of the last change and the deletion from the provenance. Keeps the provenance if it has a context or
+/// a user.
 fn note_done(draft: &mut Draft, done: Vec<Done>) {
     let last = |operation: &str| done.iter().rev().find(|done| done.operation == operation).and_then(|done| done.at);
     draft.updated = last("update").or(draft.updated);

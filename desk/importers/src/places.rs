@@ -13,7 +13,7 @@ use crate::source::{Source, system_of, system_of_row};
 use crate::system::System;
 use crate::vault;
 
-/// The maximum size of a database that is examined before it is offered automatically.
+/// Databases up to this size are examined before they are offered automatically.
 const SHORT_LOOK: u64 = 256 << 10;
 
 /// Paths from the environment. The caller that reads the environment fills them in.
@@ -64,7 +64,7 @@ impl Places {
         }
     }
 
-    /// The existing places, each once, without opening files. A database that the user named may belong to either
+    /// Returns each existing place once, without opening files. A database that the user named may belong to either
     /// system.
     pub fn there(&self) -> Vec<(System, PathBuf)> {
         let mut there: Vec<(System, PathBuf)> = Vec::new();
@@ -95,7 +95,7 @@ impl Places {
         paths.into_iter().filter_map(barred).collect()
     }
 
-    /// True if a place has something to offer, as far as a quick check shows.
+    /// True if a place contains rows to import, as far as a quick check shows.
     pub fn holds_any(&self, system: System, path: &Path) -> bool {
         if system == System::BasicMemory {
             return vault::holds_note(path, &self.home);
@@ -176,7 +176,7 @@ pub fn belongs_to(path: &Path, first: &[u8]) -> Option<System> {
     rows.iter().find_map(|(_, row)| row.as_ref().ok()).and_then(system_of_row)
 }
 
-/// The same for a line, or for bytes that begin with one.
+/// The system of a JSON line, or of bytes that begin with one.
 pub fn of_line(bytes: &[u8]) -> Option<System> {
     let line = bytes.trim_ascii_start().split(|byte| *byte == b'\n').next()?;
     let row: Map<String, Value> = serde_json::from_slice(line).ok()?;

@@ -53,8 +53,8 @@ impl RowSink<'_> {
 }
 
 impl Source {
-    /// Opens a path as data of another memory system. Copies a database; changes nothing there. `home` replaces `~` in
-    /// their settings.
+    /// Opens a path as data of another memory system. A database is copied first; nothing is changed at the path.
+    /// `home` replaces `~` in their settings.
     ///
     /// # Errors
     /// If nothing is there, it has another format, is damaged, or cannot be read.
@@ -92,7 +92,7 @@ impl Source {
         !matches!(self.held, Held::Rows(_))
     }
 
-    /// Reports every row in the order of that system, oldest first.
+    /// Reports every row in the order of the system that it comes from, oldest first.
     ///
     /// # Errors
     /// If it cannot be read completely, or `see` stops.

@@ -58,7 +58,7 @@ pub(crate) fn of_place(path: &Path) -> String {
     format!("{:016x}", xxh3_64(path.as_os_str().as_encoded_bytes()))
 }
 
-/// Counts keys that different texts may share, so that each text gets its own.
+/// Numbers repeated keys, because different texts may have the same key and each text needs its own.
 #[derive(Debug, Default)]
 pub(crate) struct Times(BTreeMap<String, u32>);
 

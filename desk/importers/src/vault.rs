@@ -214,7 +214,7 @@ impl Vault {
 struct Walk<'a> {
     /// Its name in keys.
     place: String,
-    /// Folders that are read separately.
+    /// Folders that are read separately, as projects of their own.
     others: Vec<&'a Path>,
 }
 

@@ -4,7 +4,7 @@
 //! - [`Registry`], [`Plugin`]: added plugins, with granted rights and file hashes.
 //! - [`Reply`]: the answer of a plugin. [`run`]: one call, by [`wasm`] or [`command`], within [`wasm::Limits`].
 //!
-//! Does not depend on the store or the service layer: each message and each answer is a line of JSON.
+//! This crate does not depend on the store or the service layer: each message and each answer is a line of JSON.
 
 pub mod command;
 mod failure;

@@ -127,7 +127,7 @@ impl fmt::Display for Wants {
 }
 
 names! {
-/// A field that a plugin may change. Scope, origin, trust, links and secrets are never among them.
+/// A field that a plugin may change. A plugin can never change scope, origin, trust, links or secrets.
 #[derive(PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Field {

@@ -22,8 +22,8 @@ pub struct Ran {
     pub fuel: u64,
 }
 
-/// Calls a plugin with a message. `time` is its clock in microseconds since 1970, if granted. A program works in `dir`.
-/// Nobody waits longer than `limits`, whether for files, preparation or the call.
+/// Calls a plugin with a message. `time` is what the plugin's clock shows, in microseconds since 1970, if a clock is
+/// granted. A program works in `dir`. Nobody waits longer than `limits`, whether for files, preparation or the call.
 pub fn run(plugin: &Plugin, message: &[u8], time: i64, dir: &Path, limits: Limits) -> Ran {
     let started = Instant::now();
     let (plugin, message, dir) = (plugin.clone(), message.to_vec(), dir.to_path_buf());

@@ -1,9 +1,10 @@
 //! A WebAssembly plugin. It sees only a line of JSON and what was granted: no files, no network, no environment, no
 //! random numbers. Each call has its own instance.
 //!
-//! A module exports `memory`, `tessera_abi() -> i32` (returns 1), `alloc(length) -> place` for the message, and
-//! `handle(place, length) -> i64`, which returns the address of its answer in the upper half and its length in the
-//! lower half. It may import `tessera.clock() -> i64`, microseconds since 1970, if granted.
+//! A module exports `memory`, `tessera_abi() -> i32` (returns 1), `alloc(length) -> place` for
+//! the message, and `handle(place, length) -> i64`. The upper half of this result is the address
+//! of the answer, and the lower half is its length. It may import `tessera.clock() -> i64`, microseconds since 1970, if
+//! granted.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The clients: where each keeps its settings, and our entries.
+//! The clients: where each keeps its settings, and Tessera's entries in them.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ pub struct Places {
     pub codex: Option<PathBuf>,
     /// This program.
     pub program: PathBuf,
-    /// The store's directory, if the command line named one: clients must use the same.
+    /// The store's directory, if the command line named one: clients must use the same directory.
     pub store: Option<PathBuf>,
     /// The program search path: `PATH`.
     pub search: Option<OsString>,

@@ -35,7 +35,7 @@ fn text_of(bytes: &[u8]) -> Result<(&str, &str), Utf8Error> {
     Ok(text.strip_prefix(MARK).map_or(("", text), |rest| (MARK, rest)))
 }
 
-/// Adds or updates our server. The user's additions and changes stay, except for the program.
+/// Adds or updates our server. Keeps the user's additions and changes, but updates the program.
 pub(crate) fn set_server(root: &CstObject, key: &str, entry: &Value) {
     let servers = root.object_value_or_set(key);
     let (Some(ours), Some(fields)) = (servers.object_value(SERVER), entry.as_object()) else {
@@ -110,8 +110,8 @@ pub(crate) fn set_hook(root: &CstObject, event: &str, group: &Value) {
     groups.append(input(group));
 }
 
-/// True for two groups that run the same program with the same arguments for the same tools; the rest belongs to the
-/// user.
+/// True for two groups that run the same program with the same arguments for the same tools; all
+/// other fields belong to the user.
 fn runs_the_same(known: &Value, group: &Value) -> bool {
     let said = |group: &Value| {
         let hooks = group.get("hooks")?.as_array()?;

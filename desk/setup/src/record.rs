@@ -26,7 +26,7 @@ struct Changed {
     original: Option<String>,
     /// The hash of what we wrote last: an unchanged file gets its original back.
     written: String,
-    /// Directories that we created for it, innermost first.
+    /// Directories that we created for this file, innermost first.
     #[serde(default)]
     made: Vec<PathBuf>,
 }
@@ -105,7 +105,7 @@ fn keep(home: &Home, edit: &Edit, client: Client) -> Result<Option<String>, Setu
     Ok(Some(name))
 }
 
-/// A file without our entries: client settings, or those of the store.
+/// The text of a settings file without our entries. The file belongs to a client or to the store.
 fn taken_out(home: &Home, client: Client, path: &Path, now: &[u8]) -> Result<Option<Vec<u8>>, SetupError> {
     if path == home.config() { toml::without_memory_files(path, now) } else { client.taken_out(path, now) }
 }

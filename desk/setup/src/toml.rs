@@ -49,7 +49,7 @@ fn put(table: &mut dyn TableLike, key: &str, mut new: Value) {
     table.insert(key, Item::Value(new));
 }
 
-/// A file without our server; `None` if it does not contain it.
+/// A file without Tessera's server entry; `None` if the file has no such entry.
 pub(crate) fn without_server(path: &Path, before: &[u8]) -> Result<Option<Vec<u8>>, SetupError> {
     let mut document = parsed(path, before)?;
     let Some(servers) = document.get_mut(SERVERS).and_then(Item::as_table_like_mut) else { return Ok(None) };

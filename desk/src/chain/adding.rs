@@ -15,7 +15,7 @@ use super::{Done, Link, installed};
 
 /// The maximum size of a fast module, whose functions are translated during the call.
 const MOST_FAST: usize = 256 * 1024;
-/// The maximum size of the files of a fast program, which are all checked before the call.
+/// The maximum total size of the files of a fast program. All of them are checked before the call.
 const MOST_FAST_FILES: u64 = 1024 * 1024;
 /// How a WASM file begins.
 const WASM: &[u8] = b"\0asm";

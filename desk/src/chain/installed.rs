@@ -135,8 +135,8 @@ pub fn switched_off(name: &Name) -> String {
     )
 }
 
-/// Parses the counters: `-NAME` per failed call, `+NAME` per success after one, and `=NAME FAILURES IN_A_ROW` for
-/// earlier counts.
+/// Parses the counters: `-NAME` per failed call, `+NAME` per success after a failed call, and
+/// `=NAME FAILURES IN_A_ROW` for earlier counts.
 fn counts(text: &str) -> BTreeMap<String, Counted> {
     let mut counts: BTreeMap<String, Counted> = BTreeMap::new();
     for line in text.lines() {
@@ -196,7 +196,7 @@ pub fn remove(home: &Home, name: &Name) -> io::Result<bool> {
     Ok(is_removed)
 }
 
-/// Deletes the copy of a module, if there is one. A remaining copy is not called.
+/// Deletes the copy of a module, if there is one. A copy that could not be deleted is not called.
 fn remove_module(home: &Home, name: &Name) {
     let _ = fs::remove_file(module_path(home, name));
 }

@@ -1,7 +1,7 @@
 //! The plugin chain: inspects memories before and after they are stored, recalled, changed or deleted. Tessera's own
 //! links (the screen, the hints about similar memories) and plugins share one trait, [`Link`].
 //!
-//! - [`Seen`]: what a link sees: texts with placeholders, never credentials.
+//! - [`Seen`]: the data that a link of the chain sees. It contains placeholders, never credentials.
 //! - `plugin`: one link per added plugin.
 //! - [`adding`]: Tessera's own links, and adding a plugin.
 //! - [`installed`]: added plugins, their failures, their log.
@@ -114,7 +114,7 @@ impl Chain {
 }
 
 /// Prepares the detector on another thread, because building it takes a millisecond that a prompt with plugins would
-/// wait. Without plugins, this costs one look-up of a small file.
+/// wait. Without plugins, this only checks whether a small file exists.
 pub fn make_ready(home: &Home) {
     if !home.plugin_registry().exists() {
         return;

@@ -79,7 +79,7 @@ fn refusal(by: &Name, reason: String, asked: &Asked<'_>, profile: TokenProfile) 
     error
 }
 
-/// A rejection, and a note for the log.
+/// A rejection and a note for the log, each if there is one.
 type Said = (Option<String>, Option<String>);
 
 impl PluginLink<'_> {

@@ -152,7 +152,7 @@ impl Asked<'_> {
 enum Bound {
     /// Nothing.
     Free,
-    /// The text, because it is secret as a whole.
+    /// Only the text, because all of it is secret.
     Secret,
     /// Everything, because the file defines it.
     InFile,
@@ -347,8 +347,8 @@ impl Mask {
         }
     }
 
-    /// The text with its credentials again; `None` if one of them, or a part, would no longer be recognised there and
-    /// so be stored in clear text.
+    /// The text with its credentials put back. `None` if a credential, or a part of one, would
+    /// then not be recognised and would be stored in clear text.
     fn taken_off(&self, text: &str) -> Option<String> {
         let (mut whole, mut put_back, mut rest) = (String::new(), Vec::new(), text);
         let first = |text: &str| {

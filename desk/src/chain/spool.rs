@@ -211,7 +211,7 @@ fn take(path: &Path) -> Option<PathBuf> {
     fs::rename(path, &taken).ok().map(|()| taken)
 }
 
-/// Sends an event to plugins. False if some plugins still wait, which is recorded in it.
+/// Sends an event to plugins. False if some plugins still wait; the event's file records which.
 fn tell_of(store: &Store, path: &Path, goes_on: &mut impl FnMut() -> bool) -> Result<bool, StoreError> {
     let Some(mut entry) = read_small(path).ok().and_then(|text| serde_json::from_str::<Entry>(&text).ok()) else {
         // It is not ours, or belongs to a newer program.

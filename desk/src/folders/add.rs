@@ -27,7 +27,7 @@ pub struct AddFolder {
     pub name: Option<String>,
     /// The scope of its files' memories.
     pub scope: Scope,
-    /// The trust of hand-written texts in it.
+    /// The trust of hand-written texts in the folder.
     pub trust: Trust,
     /// True if agents may change its files.
     pub is_writable: bool,
@@ -126,7 +126,7 @@ pub struct FolderState {
     pub dir: PathBuf,
     /// The scope of its texts.
     pub scope: Scope,
-    /// The trust of hand-written texts in it.
+    /// The trust of hand-written texts in the folder.
     pub trust: Trust,
     /// True if its files may be changed.
     pub is_writable: bool,

@@ -38,7 +38,7 @@ struct Head {
     /// The memory of the file, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     memory: Option<MemoryUuid>,
-    /// The secrets of the file, which the copy replaces by placeholders.
+    /// The secrets of the file; the copy contains placeholders for them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     secrets: BTreeSet<String>,
 }
@@ -84,7 +84,7 @@ pub(super) fn keep(store: &mut Store, tree: &Tree, path: &FilePath, inside: &Rel
     Ok(())
 }
 
-/// The bytes of a file with placeholders; the secrets are encrypted for the file's memory.
+/// The bytes of a file with placeholders for its secrets, which are encrypted for the file's memory.
 fn without_values(
     store: &mut Store,
     path: &FilePath,

@@ -23,7 +23,7 @@ const LIST: &str = ".tessera.export";
 const MOST_LIST: u64 = 256 * 1024 * 1024;
 /// The name of the directory in messages.
 const FOLDER: &str = "export";
-/// The number of UUID characters that separate notes with the same name.
+/// The number of UUID characters that distinguish notes with the same name.
 const SHORT_ID: usize = 8;
 
 /// Writes every memory as a note. Overwrites a user's files only with `force`.
@@ -87,7 +87,7 @@ fn failed(error: FileError) -> StoreError {
     wrong(error.to_string(), "use a directory that you can write to")
 }
 
-/// Notes in a watched folder would exist twice, and the home directory belongs to the store.
+/// Rejects watched folders, where notes would exist twice, and the home directory, which belongs to the store.
 fn refuse_known(store: &Store, dir: &Path) -> Result<(), StoreError> {
     let real = |dir: &Path| {
         let whole = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
@@ -170,7 +170,7 @@ fn names(memories: &[Memory]) -> BTreeMap<MemoryUuid, Named> {
     named.into_iter().map(told_apart).collect()
 }
 
-/// The exported files with hashes of their content; two hashes only during an export.
+/// The exported files with hashes of their content. A file has two hashes only during an export.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct List {
     files: BTreeMap<String, BTreeSet<String>>,

@@ -1,5 +1,6 @@
-//! Writes changes of file memories to the files: from sync, restores and settled conflicts. Never overwrites a file
-//! that somebody changed meanwhile: both changes are merged if they do not touch, otherwise both texts stay.
+//! Writes changes of file memories to the files: from sync, restores and settled conflicts. Never
+//! overwrites a file that somebody else has changed: both changes are merged if they do not
+//! touch, otherwise both texts are kept.
 
 use tessera_engine::Store;
 use tessera_engine::domain::{Content, Memory, MemoryRef, Origin, content_of_file, file_of_content};
@@ -11,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::place::{Place, is_as_known};
 use super::read::seen;
 
-/// The maximum number of rounds, because a write may cause another.
+/// The maximum number of rounds. One write may make another one possible.
 const MOST_TURNS: usize = 8;
 
 /// Writes pending changes; returns the number of written or deleted files. A file that cannot be written now waits and
@@ -86,7 +87,7 @@ impl Place {
         self.move_here(store, pending, known, (there, text), makes_room)
     }
 
-    /// Writes the file, or merges with what somebody wrote there meanwhile.
+    /// Writes the file, or merges the text with a change that somebody else made in between.
     fn write_or_merge(
         &self,
         store: &mut Store,

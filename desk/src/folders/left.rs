@@ -230,7 +230,7 @@ impl Look {
         files.map(String::as_str).collect()
     }
 
-    /// True for a directory with unknown content.
+    /// True for a path that is, or is below, a directory with unknown content.
     pub(super) fn hides(&self, path: &str) -> bool {
         self.unreadable.iter().any(|hidden| is_below(path, hidden))
     }

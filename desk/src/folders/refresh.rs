@@ -20,12 +20,12 @@ const BYTES_AT_ONCE: usize = 16 * 1024 * 1024;
 const AT_ONCE_BRIEFLY: usize = 200;
 /// How long a reader waits.
 const PATIENCE: Duration = Duration::from_millis(1_500);
-/// A digest that marks a directory for comparison. The directory stays recorded, so that its memories are removed if it
+/// A digest for a directory that must be compared. The directory stays recorded, so that its memories are removed if it
 /// is removed.
 const TO_BE_COMPARED: u64 = 0;
 /// A renamed and edited file must share one in this many words.
 const LIKE: usize = 3;
-/// The time limit of a caller who wants an answer now; later scans find the rest.
+/// The time limit for a caller who wants an answer now; later scans find the remaining changes.
 const AT_MOST: Duration = Duration::from_millis(700);
 
 /// The result of a scan.
@@ -76,7 +76,7 @@ pub(super) fn refresh_briefly(store: &mut Store) -> Result<Refreshed, StoreError
     refresh_until(store, AT_MOST, Some(Instant::now() + AT_MOST))
 }
 
-/// The same without waiting: one step.
+/// The same with a time limit of almost zero, so that it makes one step.
 #[cfg(test)]
 pub(super) fn refresh_at_once(store: &mut Store) -> Result<Refreshed, StoreError> {
     let _held = held(store, PATIENCE)?;
@@ -196,7 +196,7 @@ struct Changes {
     missing: Vec<FileRow>,
     /// Files that are no longer text; they leave recall, but are not deleted.
     mute: Vec<FileRow>,
-    /// The present digests of directories.
+    /// The current digests of directories.
     digests: Vec<(String, Option<u64>)>,
 }
 

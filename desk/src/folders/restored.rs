@@ -84,7 +84,7 @@ fn content_before(store: &Store, file: &Memory, rev: u64) -> Result<String, Stor
     before.map(|before| before.content).ok_or(StoreError::Conflict { memory: id, problem })
 }
 
-/// Refuses to overwrite another file, or one that is not stored completely.
+/// Refuses to overwrite another file, or a file whose present text is not stored completely.
 fn refuse_another(store: &Store, file: &Memory, place: &Place) -> Result<(), StoreError> {
     let path = &place.path;
     let another = "is now the path of another file; move that file away first";
@@ -111,7 +111,7 @@ fn is_written(store: &Store, file: &Memory, path: &FilePath) -> Result<bool, Sto
     Ok(store.file_at(path)?.is_some_and(is_it))
 }
 
-/// Writes a file with the parts that no memory contains.
+/// Writes the kept bytes of a file back, including the parts that no memory contains.
 fn write_back(
     store: &mut Store,
     caller: &Caller,
@@ -145,7 +145,7 @@ pub struct RestoredFiles {
     pub failed: Vec<(FilePath, String)>,
 }
 
-/// Restores the copy of a file without a memory. False if there is none.
+/// Restores a file without a memory from its copy. False if there is none.
 fn put_back(store: &Store, path: &FilePath) -> Result<bool, StoreError> {
     let Some(bytes) = aside::kept(store, path, None, None)? else { return Ok(false) };
     let place = Place::writable(store, path)?;

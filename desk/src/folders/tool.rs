@@ -1,4 +1,4 @@
-//! The memory tool: six commands on the files of a folder, with the words that models were trained on. Written texts
+//! The memory tool: six commands on the files of a folder, with the wording that models were trained on. Written texts
 //! are screened first, and recorded with the caller as author.
 
 use std::borrow::Cow;
@@ -18,7 +18,7 @@ use super::refresh::refresh_held;
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 
-/// Numbers of directories to name at the end of a listing; the first that leaves room is used.
+/// Possible numbers of directories to name at the end of a listing; the first number that leaves room is used.
 const NAMED: [usize; 4] = [8, 3, 1, 0];
 /// The bytes of the longest token of o200k_base.
 const LONGEST_TOKEN: usize = 128;
@@ -175,7 +175,7 @@ struct Sealed {
 }
 
 impl Sealed {
-    /// The memory of a file, the same for the whole command, also for a new file.
+    /// The UUID of a file's memory. It remains the same during one command, also for a new file.
     fn memory(&mut self, store: &Store, path: &RelativePath) -> Result<MemoryUuid, StoreError> {
         let id = match self.memory {
             Some(id) => id,
@@ -327,7 +327,7 @@ fn most_that_fits(too_much: usize, is_fit: impl Fn(usize) -> bool) -> usize {
     fits
 }
 
-/// The reply within a number of tokens; says what is missing and how to see it.
+/// Shortens the reply to a number of tokens. A shortened reply says what is missing and how to see it.
 fn within(reply: &Reply, most: u32) -> String {
     let text = reply.text();
     // A token has at least one byte, and at most this many.

@@ -121,8 +121,8 @@ pub enum ChangeWait {
     Briefly,
 }
 
-/// The state of folders at the last comparison. Another thread can check it while a question is answered, so files do
-/// not delay answers.
+/// The state of folders at the last comparison. Another thread can compare it with the folders
+/// while a question is answered, so that files do not delay answers.
 #[derive(Debug, Clone)]
 pub struct FolderSnapshot {
     folders: Vec<(Folder, BTreeMap<String, u64>)>,

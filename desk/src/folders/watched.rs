@@ -1,7 +1,7 @@
 //! The watched directories: each directory of the folders separately, so hidden and installed ones cost nothing, and
 //! the store's own directory.
 //!
-//! Also the thread of a long-lived process that watches folders: it finds edits soon, and changes by other processes.
+//! Also the thread that watches folders in a long-lived process. It soon finds edits, and changes by other processes.
 //! It starts with the first use of the process, or when it is idle.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -208,7 +208,7 @@ pub(super) struct Heard {
     pub(super) in_store: AtomicBool,
     /// The process has finished its work.
     is_over: AtomicBool,
-    /// Watching is active, so nobody else needs to check.
+    /// Watching is active, so no other code needs to check for changes.
     is_standing: AtomicBool,
 }
 
@@ -334,8 +334,8 @@ where
         if is_watched { ANYWAY } else { POLL }
     }
 
-    /// Checks soon after a change, and less often if checks change nothing, for example because a file stays
-    /// unreadable.
+    /// The pause before the next check. It is short after a change, and grows if checks change
+    /// nothing, for example because a file remains unreadable.
     fn next_pause(&mut self, has_moved: bool, is_watched: bool) -> Duration {
         let most = if is_watched { ANYWAY } else { POLL };
         self.pause = if has_moved { AGAIN } else { (self.pause * 2).min(most) };

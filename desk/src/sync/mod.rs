@@ -30,7 +30,7 @@ pub enum Mode {
     Direct,
 }
 
-/// Why an exchange ended early. Nothing is lost; the next one continues.
+/// Why an exchange ended early. Nothing is lost; the next exchange continues.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SyncError {
@@ -65,7 +65,7 @@ pub enum SyncError {
     Ended,
 }
 
-/// Exchanges like `tessera mcp`: an empty store joins the server first.
+/// Exchanges changes like `tessera mcp`: an empty store joins the server first.
 ///
 /// # Errors
 /// As [`exchange`].

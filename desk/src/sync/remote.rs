@@ -74,7 +74,7 @@ impl RemoteError {
         matches!(self, Unreachable(_) | Blocked(_) | TimedOut | Failed(_) | Full(_) | Wait { .. })
     }
 
-    /// True if one change may be the cause, and others may succeed.
+    /// True if a single change may have caused the error, so that other changes may still succeed.
     pub(super) fn is_not_now(&self) -> bool {
         matches!(self, Self::Failed(_) | Self::Blocked(_) | Self::Full(_) | Self::TimedOut)
     }

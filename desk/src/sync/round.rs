@@ -76,7 +76,7 @@ pub(crate) async fn run(desk: &SharedStore, remote: &Remote) -> Result<Exchanged
     result
 }
 
-/// This exchange sends edits of files, and writes received ones.
+/// Checks the files, so that this exchange sends their edits, and writes received edits to them.
 async fn settle_files(desk: &SharedStore) {
     let beside = desk.beside().await;
     let settled = on(&beside, refresh);

@@ -127,8 +127,8 @@ impl Worker {
         }
     }
 
-    /// Syncs once. A store without a server joins this one. Of existing memories, only those that the server has word
-    /// for word are synced, because nobody was asked about the others.
+    /// Syncs once. A store that has not joined a server joins this one. Of existing memories, only those that the
+    /// server has word for word are synced, because nobody was asked about the others.
     pub async fn round(&self) -> Result<round::Exchanged, SyncError> {
         let result = self.round_or_join().await;
         self.trouble.note(&result);

@@ -192,7 +192,7 @@ struct Sorted {
 }
 
 impl Sorted {
-    /// Checks all of them before any is changed.
+    /// Checks all memories before any of them is changed.
     fn of(store: &Store, ids: &[MemoryRef]) -> Result<Self, StoreError> {
         let mut of = Self { plain: Vec::new(), parts: Vec::new(), files: Vec::new() };
         for id in ids {
@@ -269,7 +269,7 @@ impl UseCase for Restore {
     }
 }
 
-/// A part is restored with its file. If the file exists, the user must decide where the lines belong.
+/// A part is restored with its file. If the file exists, the user must decide where in it the part's lines belong.
 fn restore_part(
     store: &mut Store,
     caller: &Caller,

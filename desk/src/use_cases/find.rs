@@ -1,6 +1,6 @@
 //! Finds memories by question, by name, or by time.
 //!
-//! Also finds memories similar to another.
+//! Also finds memories that are similar to another memory.
 
 use tessera_engine::Store;
 use tessera_engine::domain::{Filters, Memory, MemoryRef, RecallRequest, Scope};
@@ -13,7 +13,7 @@ use crate::chain::{self, Asked};
 use crate::desk::{Effect, UseCase};
 use crate::folders::FolderSnapshot;
 
-/// The form of a reply, for which its budget applies.
+/// The form of a reply; the budget applies to the reply in this form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// Lines of text.
@@ -139,7 +139,7 @@ fn as_asked_by(caller: &Caller, request: RecallRequest) -> RecallRequest {
 pub struct Fetch {
     /// The memories.
     pub ids: Vec<MemoryRef>,
-    /// The limits, without a question.
+    /// The limits; it contains no question.
     pub request: RecallRequest,
     /// The form.
     pub form: Form,

@@ -40,13 +40,13 @@ pub struct Preview {
     pub samples: Vec<String>,
     /// Skipped rows with reasons.
     pub skipped: Vec<Skipped>,
-    /// Rows that are imported with changes: which, and what.
+    /// Rows that are imported with changes: the row, and what was changed in it.
     pub remarks: Vec<(String, String)>,
     /// Credentials removed from new texts.
     pub aside: u64,
     /// Existing rows that are not known under all their keys. Importing them only adds the keys.
     pub unknown: u64,
-    /// Memories of an earlier import that no longer exist in the source; they stay.
+    /// Memories of an earlier import that no longer exist in the source; they are kept.
     pub gone_there: u64,
 }
 
@@ -84,7 +84,7 @@ pub struct HasImported {
     pub path: PathBuf,
 }
 
-/// Undoes an import, or shows the effect.
+/// Undoes an import, or only shows what this would change.
 #[derive(Debug, Clone, Copy)]
 pub struct UndoImport {
     /// Its number.

@@ -36,7 +36,7 @@ impl UseCase for TrustProject {
     }
 }
 
-/// Withdraws the confirmation of a directory and those below it.
+/// Withdraws the confirmation of a directory and of all directories below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UntrustProject(pub Claim);
 

@@ -41,7 +41,7 @@ pub struct Remember {
     pub session: Option<String>,
     /// The memory that it replaces.
     pub supersedes: Option<MemoryRef>,
-    /// The trust that the owner sets; if absent, the trust of its origin.
+    /// The trust that the owner sets; if absent, the trust of the memory's origin applies.
     pub vouched: Option<Trust>,
     /// The description of a text that is secret as a whole; see [`described`].
     pub sensitive: Option<String>,

@@ -7,7 +7,7 @@ use tessera_engine::store::{KeyPlace, Revealed, Rotated, SecretRef, SecretRow, S
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 
-/// Shows the value of a secret, or of all secrets of a memory. The request is recorded before.
+/// Shows the value of a secret, or of all secrets of a memory. The request is recorded before the value is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reveal {
     /// The secret.

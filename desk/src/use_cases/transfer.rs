@@ -54,9 +54,9 @@ pub struct NotesImported {
     pub skipped: usize,
     /// Existing notes that became the user's own.
     pub vouched: usize,
-    /// Credentials removed from their texts.
+    /// Credentials removed from the imported texts.
     pub aside: usize,
-    /// Rejected notes: how they begin, and why.
+    /// Rejected notes: the beginning of each, and the reason.
     pub rejected: Vec<String>,
 }
 
@@ -102,7 +102,7 @@ impl UseCase for ImportNotes {
     }
 }
 
-/// Existing texts of a scope with these tags.
+/// The existing texts in a scope that have these tags.
 fn listed(store: &Store, scope: &Scope, tags: &[Tag]) -> Result<HashMap<String, (MemoryUuid, Trust)>, StoreError> {
     let mut known = HashMap::new();
     let filters = Filters { scopes: vec![scope.clone()], tags: tags.to_vec(), ..Filters::default() };

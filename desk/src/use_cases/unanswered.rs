@@ -18,7 +18,7 @@ pub struct ListUnanswered {
     pub since: Option<Timestamp>,
     /// Maximum topics.
     pub limit: usize,
-    /// Also topics that a memory answers by now.
+    /// Also return topics that a memory answers now.
     pub answered: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct UnansweredTopics {
     pub asked: usize,
     /// Those of which only the fact is known, because no word of them was known here.
     pub unnamed: usize,
-    /// Topics that a memory answers by now.
+    /// The number of topics that a memory now answers.
     pub answered: usize,
 }
 
@@ -88,8 +88,8 @@ fn gap(topic: Topic, answered_by: Option<ShortId>) -> UnansweredTopic {
     }
 }
 
-/// The memory that answers all forms of a topic. A stored question is asked again. Known words count as answered by a
-/// memory written or changed since.
+/// The memory that answers all forms of a topic. A question that was stored completely is asked again. Known words
+/// count as answered by a memory written or changed since.
 fn answer_of(store: &mut Store, topic: &Topic) -> Result<Option<ShortId>, StoreError> {
     let mut answers = Vec::new();
     for way in &topic.ways {
@@ -104,7 +104,7 @@ fn answer_of(store: &mut Store, topic: &Topic) -> Result<Option<ShortId>, StoreE
     Ok(answers.first().copied())
 }
 
-/// The first of some memories that was written or changed after a time.
+/// The first of these memories that was written or changed after a time.
 fn first_since(
     store: &Store,
     short_ids: impl Iterator<Item = ShortId>,

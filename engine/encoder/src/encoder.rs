@@ -8,11 +8,12 @@ use super::pieces::{Cutter, framed};
 use super::vector::Vector;
 use super::weights::{PLACES, WIDTH, Weights};
 
-/// Maximum word pieces of a question, including its begin and end marks. Time grows with them. The first ones are read:
-/// on 60 prompts of the development set, they rank the right note first for 45 %, the last ones for 38 %, half of each
-/// for 40 %, and the whole prompt for 48 %.
+/// Maximum word pieces of a question, including its begin and end marks. Time grows with them. Only
+/// the first pieces are read. On 60 prompts of the development set, they rank the right note
+/// first for 45 %. The last pieces do so for 38 %, half of each for 40 %, and the complete prompt
+/// for 48 %.
 const QUESTION_PIECES: usize = 32;
-/// Texts that go through the network together.
+/// The number of texts that go through the network together.
 const BATCH: usize = 16;
 
 /// Computes embeddings of texts.
@@ -23,13 +24,13 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// The built-in encoder. Nothing is read before the first text.
+    /// The built-in encoder. Nothing is read until the first text is encoded.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<Encoder> = OnceLock::new();
         SHARED.get_or_init(|| Self::on(Kernel::best()))
     }
 
-    /// The encoder for a kind of processor from [`Kernel::here`]. All of them compute the same embeddings.
+    /// The encoder for a kind of processor from [`Kernel::here`]. All kernels compute the same embeddings.
     ///
     /// # Panics
     /// If this machine does not support it.
@@ -40,7 +41,7 @@ impl Encoder {
         Self { weights, kernel }
     }
 
-    /// The embedding of a question. Of a long one, only the beginning is read, about twenty-five words.
+    /// The embedding of a question. For a long question, only the beginning is read, about twenty-five words.
     pub fn question(&self, text: &str) -> Vector {
         self.encode(&[framed(&self.pieces(text, QUESTION_PIECES - 2))]).pop().unwrap_or_default()
     }

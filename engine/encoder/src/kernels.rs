@@ -1,16 +1,17 @@
 //! The inner loops of the encoder for each kind of processor, and the choice between them.
 //!
-//! All of them multiply small integers and add exactly, so their results are equal bit by bit. The steps between are
-//! ordinary Rust (see `net`), compiled for each kind by [`run`]. Besides the snapshot map, this is the only module with
+//! All loops multiply small integers and add exactly, so their results are identical bit by bit. The
+//! steps between these loops are ordinary Rust (see `net`), which [`run`] compiles for each kind
+//! of processor. Besides the snapshot map, this is the only module with
 //! `unsafe`: loads of whole arrays into registers, and calls of code for a detected processor.
 
 use super::vector::DIMENSIONS;
 
 /// Rows of a block of weights.
 pub(super) const BLOCK: usize = 16;
-/// For two columns of a block, two weights of each row.
+/// The weights of two columns of a block: two for each row.
 pub(super) type Pair = [u8; 2 * BLOCK];
-/// Sums of the rows of two blocks.
+/// One sum for each row of two blocks.
 pub(super) type Sums = [i32; 2 * BLOCK];
 /// Maximum inputs multiplied at once.
 pub(super) const WIDEST: usize = 8;
@@ -102,7 +103,7 @@ pub(super) trait Job {
     fn run<K: Kernels>(self) -> Self::Output;
 }
 
-/// Performs a job with a kind of processor.
+/// Runs a job with the kernel for a kind of processor.
 #[cfg_attr(
     target_arch = "x86_64",
     expect(unsafe_code, reason = "a kernel is selected only if its processor was detected")
@@ -349,8 +350,9 @@ mod x86 {
             }
         }
 
-        /// The instruction multiplies unsigned by signed numbers. So 128 is added to the former by flipping the highest
-        /// bit, and its share of the sum is subtracted afterwards.
+        /// The instruction multiplies unsigned by signed numbers. So 128 is added to the values
+        /// of the vector by flipping their highest bit. Its share of the sum is subtracted
+        /// afterwards.
         #[inline(always)]
         fn dots(query: &Query, vectors: &[Values], dots: &mut [i32]) {
             #[inline]

@@ -20,7 +20,7 @@ const LEFT_OUT: u32 = 1;
 const SPACE: u32 = 2;
 const ALONE: u32 = 3;
 
-/// The pieces of one text, cut as far as needed.
+/// Cuts one text into pieces, only as far as needed.
 pub(super) struct Cutter<'a> {
     pieces: &'a PieceTable,
     characters: &'a CharacterTable,
@@ -125,7 +125,7 @@ fn letters(syllable: char) -> impl Iterator<Item = char> {
 }
 
 impl PieceTable {
-    /// The longest piece at the beginning, or in the middle, of a word: its bytes and its row.
+    /// The longest piece at the beginning or in the middle of a word: its length in bytes, and its row.
     fn longest(&self, word: &[u8], goes_on: bool) -> Option<(usize, u16)> {
         let mut among = 0..self.rows.len();
         let prefix: &[u8] = if goes_on { b"##" } else { b"" };

@@ -43,7 +43,7 @@ impl<'a> Passages<'a> {
     }
 }
 
-/// Computes the similarity of each passage to `to`: -1 to 1, or 0 if one of the two is zero.
+/// Computes the similarity of each passage to `to`: -1 to 1, or 0 if one of the two vectors is zero.
 pub(crate) fn similarities(kernel: Kernel, to: &Vector, passages: Passages<'_>, near: &mut [f32]) {
     run(kernel, Compare { to, passages, near });
 }

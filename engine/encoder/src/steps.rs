@@ -41,7 +41,7 @@ fn sum_of_squares(numbers: &[f32]) -> f32 {
     added_up(lanes)
 }
 
-/// The largest of `least` and numbers, whose count is a multiple of [`LANES`].
+/// The largest of `least` and the numbers. The count of the numbers is a multiple of [`LANES`].
 #[inline(always)]
 fn largest(numbers: &[f32], least: f32) -> f32 {
     let mut lanes = [least; LANES];
@@ -104,7 +104,8 @@ pub(super) fn add(to: &mut [f32], numbers: &[f32]) {
     to.iter_mut().zip(numbers).for_each(|(to, number)| *to += number);
 }
 
-/// Rounds the numbers of one input to 13 bits and a sign, two in each number. Returns the value of one unit.
+/// Rounds the numbers of one input to 13 bits and a sign, and packs two of them into each output number. Returns the
+/// value of one unit.
 #[inline(always)]
 pub(super) fn rounded(numbers: &[f32], halves: &mut Vec<i32>) -> f32 {
     const MOST: f32 = 8191.0;
@@ -125,7 +126,7 @@ pub(super) fn rounded(numbers: &[f32], halves: &mut Vec<i32>) -> f32 {
     most / MOST
 }
 
-/// A row of results from exact sums.
+/// Calculates a row of results from exact sums.
 #[inline(always)]
 pub(super) fn scaled<const N: usize>(
     sums: &[i32; N],

@@ -13,7 +13,7 @@ pub(crate) const MEMORY: &str = "memory";
 pub(crate) enum Kind {
     /// A paragraph, a quote, a definition.
     Prose,
-    /// A list item with its own text, after its marker and before its sub-items.
+    /// A list item; the range is its own text, after its marker and before its sub-items.
     Item(Range<usize>),
     /// Code: cut at lines, and not analysed.
     Code,
@@ -163,7 +163,7 @@ impl Walk<'_> {
         self.items.push(Open { start, own: Some(start + marker.len() - after.len()) });
     }
 
-    /// Adds text of an item that is not a paragraph.
+    /// Adds text that is in an item, but not in a paragraph.
     fn inline(&mut self, range: Range<usize>) {
         if let Some(line) = &mut self.line {
             line.end = line.end.max(range.end);
@@ -251,7 +251,7 @@ impl Walk<'_> {
         self.out
     }
 
-    /// Adds definitions of an already defined name, which the parser drops, as text.
+    /// Adds repeated definitions of a name as text, because the parser drops them.
     fn add_repeated(&mut self) {
         let mut repeated = Vec::new();
         let mut from = self.base;

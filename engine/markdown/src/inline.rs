@@ -11,7 +11,7 @@ use crate::note::Target;
 /// A link in double brackets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Link {
-    /// With its brackets, and the mark of an embedded note.
+    /// The range with the brackets, and with the mark of an embedded note.
     pub(crate) at: Range<usize>,
     /// Without its brackets.
     pub(crate) inner: Range<usize>,

@@ -67,7 +67,7 @@ pub(crate) fn read(text: &str, span: Range<usize>, found: Found<'_>) -> Item {
 
 /// The brackets at an item's beginning.
 enum Head<'a> {
-    /// A category, and the start of the text.
+    /// A category, and the position at which the text starts.
     Category(&'a str, usize),
     /// A task box or a time: never an observation.
     Barred,

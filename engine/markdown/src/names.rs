@@ -7,8 +7,8 @@ use unicode_normalization::UnicodeNormalization;
 
 const NAMES: &str = include_str!("names.txt");
 
-/// Names that turn their directory into a bare Git repository, whose `config` names programs that `git status` runs.
-/// Git searches for them in all parent directories.
+/// Names of files that turn their directory into a bare Git repository. The `config` of such a repository can name
+/// programs that `git status` runs. Git searches for them in all parent directories.
 const REPOSITORY: &[&str] = words!(section(NAMES, "repository"));
 
 /// Files without a leading dot that a shell, an agent or a desktop reads automatically.

@@ -10,8 +10,8 @@ use serde_json::Value;
 /// The maximum length of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound {
-    /// Maximum bytes of a group of paragraphs. A single longer block is cut into pieces of at most four times as much.
-    /// Observations and memory blocks are not cut.
+    /// Maximum bytes of a group of paragraphs. A single block that is longer is cut into pieces of at most four times
+    /// this size. Observations and memory blocks are not cut.
     pub most_bytes: usize,
 }
 
@@ -53,7 +53,7 @@ pub struct Note {
 }
 
 impl Note {
-    /// Each (type, project, name) once, over all parts.
+    /// The relations of all parts, each (type, project, name) once.
     pub fn edges(&self) -> Vec<&Relation> {
         let mut seen = BTreeSet::new();
         self.relations
@@ -115,7 +115,7 @@ impl Target {
     }
 }
 
-/// A relation of a note to another.
+/// A relation from a note to another note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relation {
     /// Its type as written; `links_to` for a plain link, `embeds` for an embedded note.

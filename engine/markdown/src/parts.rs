@@ -11,7 +11,7 @@ use crate::item::{Found, Item};
 use crate::note::{Bound, Note, Part, PartKind, Relation};
 use crate::{blocks, comment, front, inline, item};
 
-/// Longer observations and memory blocks are cut like other text, because no memory may be longer.
+/// Observations and memory blocks above this length are cut like other text, because no memory may be longer.
 const LONGEST: usize = 32 * 1024;
 
 /// Parses a text as a Markdown note. `stem` is the file name without its extension.
@@ -138,7 +138,7 @@ pub(crate) fn snake_case(kind: &str) -> String {
     out.split('_').filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_")
 }
 
-/// The text with overwritten comments, and its blocks.
+/// The text with its comments overwritten, the comments, and the blocks.
 fn cut_up(text: &str, base: usize) -> (std::borrow::Cow<'_, str>, Vec<Range<usize>>, Blocks) {
     let blocks = blocks::of(text, base);
     let has_marks = text.get(base..).is_some_and(|body| body.contains("%%"));
@@ -254,7 +254,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds a block to the group, or begins a new one if it does not fit or a comment is between.
+    /// Adds a block to the group, or begins a new group if the block does not fit or a comment separates them.
     fn add_text(&mut self, span: Range<usize>, at_lines: bool) {
         if span.is_empty() {
             return;
@@ -329,7 +329,7 @@ fn cut(text: &str, span: Range<usize>, bound: usize, at_lines: bool) -> Vec<Rang
     pieces.filter(|piece| !piece.is_empty()).collect()
 }
 
-/// True if a sentence, or with `at_lines` a line, ends with this character before `next`.
+/// True if this character, followed by `next`, ends a sentence or a line. With `at_lines`, only line ends count.
 fn ends(letter: char, next: Option<char>, at_lines: bool) -> bool {
     match letter {
         '\n' => true,
@@ -351,7 +351,7 @@ fn last_end(text: &str, at_lines: bool) -> Option<usize> {
     None
 }
 
-/// The byte after the first end of a text from a position.
+/// The byte after the first end of a sentence from a position; with `at_lines`, of a line.
 fn first_end(text: &str, from: usize, at_lines: bool) -> Option<usize> {
     let rest = text.get(from..)?;
     let mut letters = rest.char_indices().peekable();

@@ -2,7 +2,7 @@
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// File extensions, which do not belong to the name. The `.2` of `notes v1.2` is not one.
+/// File extensions, which do not belong to the name. The `.2` of `notes v1.2` is not a file extension.
 const ENDINGS: [&str; 36] = [
     "md", "markdown", "mdx", "mdown", "txt", "text", "rst", "adoc", "org", "html", "htm", "xml", "json", "jsonl",
     "yaml", "yml", "toml", "csv", "tsv", "pdf", "png", "jpg", "jpeg", "gif", "svg", "webp", "canvas", "base", "docx",
@@ -42,7 +42,7 @@ pub fn free(wanted: &str, is_taken: impl Fn(&str) -> bool) -> String {
     made
 }
 
-/// A file name without a known extension.
+/// A file name without its extension, if the extension is known.
 pub(crate) fn without_ending(name: &str) -> &str {
     match name.rsplit_once('.') {
         Some((stem, ending)) if !stem.is_empty() && ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending)) => {

@@ -39,7 +39,7 @@ pub struct Asked<'a> {
 /// Why a note is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// To follow a link or show a note: the nearest of several.
+    /// To follow a link or show a note. If several notes match, the nearest one is used.
     Read,
     /// To change, move or delete it: none of several.
     Change,

@@ -111,7 +111,7 @@ pub fn note(note: &Written) -> String {
     }
 }
 
-/// Adds a heading and its content: items in a list, blocks separated by empty lines.
+/// Adds a heading and its content: list items, or blocks separated by empty lines.
 fn section(blocks: &mut Vec<String>, heading: &str, said: impl Iterator<Item = (String, bool)>) {
     let mut list: Option<String> = None;
     let mut has_heading = false;
@@ -209,7 +209,7 @@ fn can_be_paragraph(text: &str, note: &Written) -> bool {
     })
 }
 
-/// An observation as an item, or as a block if that is impossible; and whether it is an item.
+/// Writes an observation as an item, or as a block if an item is impossible. Also returns whether it is an item.
 fn observation(said: &Observation, note: &Written) -> Option<(String, bool)> {
     if said.text.is_empty() {
         return None;
@@ -276,7 +276,7 @@ fn relation(link: &Link) -> Option<String> {
         .or_else(|| item(&Link { kind: LINKS_TO.to_owned(), context: None, ..loosened() }))
 }
 
-/// A relation as an item, if it is read back unchanged.
+/// A relation as a list item, if the parser reads it back unchanged.
 fn item(link: &Link) -> Option<String> {
     let Target { name, project, alias, heading } = &link.target;
     let project = project.as_ref().map(|project| format!("{project}::")).unwrap_or_default();

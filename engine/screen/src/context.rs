@@ -167,7 +167,7 @@ const BYTES_A_LOOK: usize = 32;
 struct Search<'a> {
     text: &'a str,
     found: Vec<Finding>,
-    /// Text before this position is a credential, or an already checked name.
+    /// Marks before this position are skipped: they are in a credential, or in an already checked name.
     until: usize,
     /// The number of marks without a credential.
     in_vain: usize,

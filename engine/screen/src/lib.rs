@@ -37,7 +37,7 @@ pub fn findings(text: &str) -> Vec<Finding> {
 
 const MOST_LOOKS: usize = 4;
 
-/// The credentials that are found after removing all others.
+/// The credentials that appear only after the given findings are removed from the text.
 fn found_beside(text: &str, found: &[Finding]) -> Vec<Finding> {
     let mut screened = String::with_capacity(text.len());
     // For each remaining part, its start in both texts.
@@ -63,7 +63,7 @@ fn found_beside(text: &str, found: &[Finding]) -> Vec<Finding> {
     .collect()
 }
 
-/// The findings of all rules in the readable form of a text.
+/// The findings of all rules, applied to the readable form of a text.
 fn found_once(text: &str) -> Vec<Finding> {
     let found = match view::View::of(text) {
         None => found_in(text),

@@ -111,7 +111,7 @@ fn broken(written: &str) -> Vec<Range<usize>> {
     breaks
 }
 
-/// True if a token is found across a line break, and no token fills all the text before it.
+/// True if a token ends at the end of the joined text, and no complete token ends at the line break.
 fn goes_on(joined: &str, known: usize) -> bool {
     let (before, after) = joined.split_at(known);
     let is_signature = after.starts_with('.');
@@ -197,7 +197,7 @@ fn is_unseen(character: char) -> bool {
         | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Other forms of letters and digits: full-width, mathematical, circled; and special spaces.
+/// True for other forms of letters and digits: full-width, mathematical or circled; and for special spaces.
 fn is_wide(character: char) -> bool {
     matches!(character,
         '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{2460}'..='\u{24ff}' | '\u{3000}'

@@ -99,7 +99,7 @@ impl Key {
     /// A key from 64 hexadecimal digits.
     ///
     /// # Errors
-    /// If they are something else.
+    /// If the text is not 64 hexadecimal digits.
     pub fn from_hex(text: &str) -> Result<Self, KeyError> {
         let digits = Zeroizing::new(text.trim().as_bytes().to_vec());
         if digits.len() != 2 * KEY_BYTES {
@@ -151,7 +151,7 @@ impl Keys {
         Self { current, before: Vec::new() }
     }
 
-    /// The key with a number; otherwise the encryption key.
+    /// The key with a number; if there is none, the encryption key.
     pub fn of_id(&self, id: KeyId) -> &Key {
         self.before.iter().find(|key| key.id() == id).unwrap_or(&self.current)
     }

@@ -38,7 +38,7 @@ pub enum KeyringError {
         /// What was tried.
         why: String,
     },
-    /// It is locked, and only a person can unlock it.
+    /// The keyring is locked, and only a person can unlock it.
     #[error("the keyring is locked")]
     Locked,
     /// It does not respond in time.

@@ -29,7 +29,7 @@ pub struct Bound<'a> {
 }
 
 impl Bound<'_> {
-    /// Each part with its length, so that different places have different bytes.
+    /// The bytes of all parts, each after its length, so that different places have different bytes.
     fn bytes(self) -> Vec<u8> {
         let mut bytes = Vec::from(b"tessera secret 1".as_slice());
         for part in [self.user, self.memory, self.name] {

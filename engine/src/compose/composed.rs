@@ -110,7 +110,7 @@ impl Composed {
         self
     }
 
-    /// The same memory under another UUID, for a new one whose UUID is taken.
+    /// The same memory with another UUID, for a new memory whose UUID is already used.
     #[must_use]
     pub fn under(&self, id: MemoryUuid) -> Self {
         let mut other = self.clone();
@@ -293,7 +293,7 @@ pub fn edited(
     Ok(compose(memory, Some(known), counter).beside_secrets(patch.secrets()))
 }
 
-/// A conflict copy as an ordinary memory.
+/// A conflict copy that became an ordinary memory.
 pub fn settled_apart(known: &Known, now: Timestamp, counter: &impl TokenCounter) -> Composed {
     compose(Memory { updated: now, ..fields::apart(&known.memory) }, Some(known), counter)
 }
@@ -368,7 +368,7 @@ pub struct Arrived<'a> {
     pub is_deleted: bool,
 }
 
-/// Composes a memory that arrived. Data that only this machine has stays.
+/// Composes a memory that arrived through sync. Data that only this machine has stays.
 pub fn arrived(news: Arrived<'_>, known: Option<&Known>, now: Timestamp, counter: &impl TokenCounter) -> Composed {
     let Arrived { id, document, share, edited_by, is_deleted } = news;
     let here = known.map(|known| &known.memory);

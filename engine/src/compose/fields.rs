@@ -73,7 +73,7 @@ fn set<T: Clone>(field: &mut T, value: Option<&T>) {
     }
 }
 
-/// Derives again what was derived from the old text.
+/// Derives from the new text again what was derived from the old text.
 fn follow(memory: &mut Memory, before: &Memory, are_entities_given: bool) {
     if !are_entities_given && before.entities == enrich::entities(&before.content) {
         memory.entities = enrich::entities(&memory.content);
@@ -129,7 +129,7 @@ pub fn memory_of(document: &Document, beside: Beside) -> Memory {
     }
 }
 
-/// A conflict copy as an ordinary memory.
+/// A conflict copy that became an ordinary memory.
 pub(super) fn apart(copy: &Memory) -> Memory {
     let mut memory = Memory { conflict_of: None, ..copy.clone() };
     memory.tags.retain(|tag| tag.as_str() != CONFLICT);

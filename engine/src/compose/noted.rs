@@ -44,8 +44,8 @@ pub struct Filed {
     pub client: Option<String>,
 }
 
-/// The data in a note about the memory from which it was written. A note can never raise the trust above that of its
-/// folder; see [`Told::narrowed`].
+/// The data that a note contains about the memory from which the note was written. A note can never raise the trust
+/// above that of its folder; see [`Told::narrowed`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Told {
     /// The memory's UUID, if it is free here.
@@ -96,7 +96,7 @@ impl Told {
     }
 
     /// The author and the scope, as far as a note may set them. In a global folder, a note may belong to one project.
-    /// It may lower the trust, but not raise it. Only the user's `own` notes may set the author.
+    /// It may lower the trust, but not raise it. Only the user's own notes (`is_own`) may set the author.
     #[must_use]
     pub fn narrowed(&self, filed: &Filed, is_own: bool) -> Filed {
         let origin = if is_own { self.origin.clone() } else { filed.origin.clone() };
@@ -143,8 +143,8 @@ pub fn title_of(memory: &Memory) -> String {
     }
 }
 
-/// The place of a memory's note: a directory for the scope, one for the category, and a file name without extension and
-/// without the part that makes it unique.
+/// The place of a memory's note: a directory for the scope, one for the category, and a file
+/// name. The name has no extension and no unique part yet.
 pub fn place_of(memory: &Memory, title: &str) -> (String, String) {
     let scope = name_of(memory.scope.as_str(), "project");
     let category = name_of(memory.category.as_str(), "facts");

@@ -103,7 +103,7 @@ fn clipped(name: &str) -> String {
 }
 
 /// Composes a part, or a whole file: as a new memory, or in place of an existing one. An unchanged text keeps its
-/// author. `changed` is the time of the last change of a new one, if the file says so.
+/// author. `changed` is the time of a new memory's last change, if the file states it.
 ///
 /// # Errors
 /// If a field is rejected. The error names the field.
@@ -171,8 +171,9 @@ impl<'a> PartText<'a> {
     }
 }
 
-/// Matches each new part with an old one, in their order: a part with the same text; otherwise a similar part, or the
-/// only one, between two unchanged parts; otherwise a very similar part in another place. No old part is used twice.
+/// Matches each new part with an old one. First, equal texts match. Then, between two matched
+/// parts, similar parts match, or the only new and the only old part. Last, very similar parts
+/// match anywhere. No old part is used twice.
 pub fn known_again(before: &[PartText<'_>], now: &[PartText<'_>]) -> Vec<Option<usize>> {
     let mut found = same_texts(before, now);
     let mut taken: Vec<bool> = vec![false; before.len()];

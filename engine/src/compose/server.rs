@@ -107,7 +107,7 @@ fn decided(row: Row, known: Option<&Known>, counter: &impl TokenCounter) -> Deci
 }
 
 impl Beside {
-    /// The data beside a document on a server, which does not depend on the reader.
+    /// The data that belongs to a document on a server and does not depend on the reader.
     pub fn of(id: MemoryUuid) -> Self {
         Self {
             id,
@@ -130,8 +130,8 @@ pub fn document(draft: &Screened<Draft>, now: Timestamp) -> Result<Screened<Docu
     Ok(draft.follow(document))
 }
 
-/// The change from a document to a patched one, by its owner or by a user with write permission. The document may be
-/// older than secret detection, so the change must be screened.
+/// The change from a document to its patched version, by its owner or by a user with write permission. The document may
+/// be older than secret detection, so the change must be screened.
 ///
 /// # Errors
 /// Like [`document`].

@@ -13,7 +13,7 @@ impl Importance {
     const WHOLE: u32 = 1_000_000;
     const HUNDREDTH: u32 = Self::WHOLE / 100;
 
-    /// Creates one from hundredths; more than 100 counts as 100.
+    /// Creates an importance from hundredths; more than 100 counts as 100.
     pub const fn from_percent(percent: u8) -> Self {
         Self(if percent > 100 { Self::WHOLE } else { percent as u32 * Self::HUNDREDTH })
     }
@@ -53,7 +53,7 @@ impl Importance {
         percent
     }
 
-    /// In millionths, if hundredths are not exact.
+    /// The importance in millionths; `None` if it can be expressed exactly in hundredths.
     pub const fn beyond_percent(self) -> Option<u32> {
         if self.0.is_multiple_of(Self::HUNDREDTH) { None } else { Some(self.0) }
     }

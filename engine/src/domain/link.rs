@@ -17,7 +17,7 @@ const MAX_KIND_CHARS: usize = 64;
 pub enum LinkKind {
     /// The source replaces the target, so recall returns the source. No other type has this effect.
     Supersedes,
-    /// The target settles the source, which is a question or an incident.
+    /// The target resolves the source, which is a question or an incident.
     ResolvedBy,
     /// The source is a part of the target.
     PartOf,

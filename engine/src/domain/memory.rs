@@ -115,7 +115,7 @@ pub struct Memory {
     pub last_accessed: Option<Timestamp>,
     /// How often it was returned in full.
     pub access_count: u32,
-    /// When it expires, which hides it; never, if absent. Only a request sets this.
+    /// When it expires and is then hidden; never, if absent. Only a request sets this.
     #[serde(default, rename = "expires_at")]
     pub expires: Option<Timestamp>,
     /// Who created it.
@@ -163,8 +163,8 @@ impl Memory {
         self.file.as_ref().is_some_and(|file| file.is_whole)
     }
 
-    /// True for a part of a local file, which is not synced itself. A shared file of another user is an ordinary memory
-    /// here.
+    /// True for a part of a local file; such a part is not synced itself. A shared file of another user is an ordinary
+    /// memory here.
     pub fn is_part_of_file(&self) -> bool {
         self.share.is_none() && self.file.as_ref().is_some_and(|file| !file.is_whole)
     }

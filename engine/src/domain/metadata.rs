@@ -29,7 +29,7 @@ impl Metadata {
     /// Parses metadata for `deserialize_with`, like [`Self::from_str`].
     ///
     /// # Errors
-    /// If it is not valid metadata.
+    /// If the value is not valid metadata.
     pub fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Self>, D::Error> {
         let text: Option<Box<RawValue>> = Option::deserialize(from)?;
         text.filter(|text| text.get() != "null").map(|text| text.get().parse().map_err(D::Error::custom)).transpose()

@@ -100,8 +100,9 @@ pub enum Trust {
 }
 
 impl Trust {
-    /// The trust of a memory. It depends on whether another user shares it, the trust that the owner set, whether
-    /// somebody else wrote its text, and its origin; see [`super::Memory::earned_trust`].
+    /// The trust of a memory. It depends on whether another user shares the memory, the trust
+    /// that the owner set, whether somebody else wrote the text, and the origin; see
+    /// [`super::Memory::earned_trust`].
     pub fn earned(is_shared: bool, vouched: Option<Self>, is_edited: bool, origin: &Origin) -> Self {
         match (is_shared, vouched, is_edited) {
             (true, ..) => Self::Foreign,

@@ -22,7 +22,7 @@ by_name! { Permission, "permission", "use read or write" }
 /// The owner of another user's memory, and the permission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
-    /// The owner, by their name on the team server.
+    /// The owner's name on the team server.
     #[serde(rename = "shared_by")]
     pub by: String,
     /// The permission.

@@ -1,5 +1,5 @@
-//! Derives summary, entities, category, type and importance from a text, once per write. It uses rules only: no model,
-//! no clock, no storage. An expiry is never derived, only requested.
+//! Derives summary, entities, category, type and importance from a text, once per write. This
+//! module uses rules only: no model, no clock, no storage. An expiry is never derived, only requested.
 
 mod cues;
 mod entities;

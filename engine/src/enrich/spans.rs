@@ -109,7 +109,7 @@ fn is_of_host(character: char) -> bool {
     is_word(character) || ".-".contains(character)
 }
 
-/// The end of `@example.com`, which begins at a position.
+/// The end of a domain such as `@example.com` that begins at a position.
 fn domain_end(text: &str, at: usize) -> Option<usize> {
     let at = at + tail(text, at).starts_with('@').then_some(1)?;
     let dot = end_of(text, at, usize::MAX, |character| is_word(character) || character == '-');

@@ -7,7 +7,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::scan::{end_of, next, tail};
 use crate::text::{is_digit, is_letter, is_upper, sentences};
 
-/// Maximum words of a summary. A code span, a URL or a number is one word and never cut.
+/// Maximum words of a summary. A code span, a URL or a number counts as one word and is never cut.
 pub const MAX_SUMMARY_WORDS: usize = 20;
 const MAX_CHARS: usize = 160;
 const MIN_OPENING_WORDS: usize = 4;

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use super::forward::ForwardDoc;
 
-/// The number of turns before and after that give a turn context.
+/// The number of turns before and after a turn that form its context.
 pub const CONTEXT_REACH: usize = 3;
 
-/// The weights of the neighbours at distance one, two and three, in 25ths: 0.6 to the power of the distance minus one.
+/// The weights of the neighbours at distance one, two and three, in 25ths: 0.6^(distance - 1).
 const WEIGHTS: [u32; CONTEXT_REACH] = [25, 15, 9];
 
 /// Up to this length, a neighbour's words count in full. The words of a longer one count less, because they say less

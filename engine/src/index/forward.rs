@@ -73,7 +73,7 @@ impl ForwardDoc {
         self.encode_into(&[])
     }
 
-    /// The blob, with the other sections taken from the blob that it replaces, which belongs to the same text.
+    /// The blob. Its other sections come from the replaced blob, which belongs to the same text.
     pub fn encode_into(&self, replaced: &[u8]) -> Vec<u8> {
         let terms = self.encode_terms();
         let mut all = sections(replaced).unwrap_or_default();

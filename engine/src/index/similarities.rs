@@ -12,7 +12,7 @@ use super::tail::IndexRow;
 use super::view::{DocId, IndexView, TermPostings};
 use crate::meaning::{DIMENSIONS, Meaning, Vector, differing_signs, signs_of};
 
-/// If there are very many passages, the values of only one in this many are compared.
+/// If there are very many passages, only one passage in this number is compared by its values.
 const COMPARED: usize = 8;
 
 /// The similarity of each row of a view to a vector, -1 to 1.
@@ -24,7 +24,7 @@ pub struct Similarities {
     is_partial: bool,
 }
 
-/// The value of a hidden row, or a row without an embedding.
+/// The similarity of a hidden row, or of a row without an embedding.
 const UNKNOWN: f32 = f32::NEG_INFINITY;
 /// The value of a row that was skipped because others are nearer.
 const FAR: f32 = 0.0;
@@ -156,7 +156,7 @@ impl<B: AsRef<[u8]>> IndexView<'_, B> {
     }
 }
 
-/// A row with an embedding that may have been skipped.
+/// The similarity of a row that has an embedding and may have been skipped.
 fn left_out(rows: &mut [f32], doc: u32) -> Option<&mut f32> {
     rows.get_mut(doc as usize).filter(|near| **near > UNKNOWN && **near <= FAR)
 }

@@ -43,7 +43,7 @@ pub struct Identity {
     pub store: [u8; 16],
     /// The store's change counter when the snapshot was built.
     pub rev: u64,
-    /// The identity of the change with this number. A restored store has another one.
+    /// The identity of the change with this number. In a restored store, this identity is different.
     pub stamp: [u8; 16],
 }
 
@@ -57,7 +57,7 @@ pub enum SnapshotError {
     /// It is not a snapshot, or truncated, or damaged.
     #[error("the snapshot is damaged")]
     Damaged,
-    /// It has another version of the format or the analyzer.
+    /// Its format or its analyzer has another version.
     #[error("the snapshot has another version")]
     OtherVersion,
     /// It belongs to another store.
@@ -376,7 +376,7 @@ impl Snapshot<Vec<u8>> {
         }
     }
 
-    /// The bytes for [`Snapshot::open`], with all updated uses.
+    /// The bytes for [`Snapshot::open`], with all updated access times and counts.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         if let Some((header, body)) = bytes.split_at_mut_checked(HEADER) {

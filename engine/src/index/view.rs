@@ -51,7 +51,7 @@ fn both(a: &[Posting], b: &[Posting]) -> Vec<Posting> {
     a.iter().filter_map(row).collect()
 }
 
-/// The rows of a snapshot that a tail replaces. It can be kept between queries.
+/// The rows of a snapshot that a tail replaces. The mask can be kept between queries.
 #[derive(Debug, Clone, Default)]
 pub struct Mask {
     masked: Vec<u64>,
@@ -107,7 +107,7 @@ pub struct IndexView<'a, B> {
 }
 
 impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
-    /// Combines the two; `mask` is the result of [`Mask::of`].
+    /// Combines a snapshot and a tail; `mask` is the result of [`Mask::of`].
     pub fn new(snapshot: Option<&'a Snapshot<B>>, tail: &'a Tail, mask: &'a Mask) -> Self {
         Self { snapshot, tail, mask }
     }
@@ -198,8 +198,9 @@ impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
         }
     }
 
-    /// Words of the index that a misspelt or shortened `word` may mean, at most 64. First those within `edits`
-    /// insertions, deletions or replacements, then those that begin with it, each in byte order.
+    /// Words of the index that a misspelt or shortened `word` may mean, at most 64. First come
+    /// words within `edits` insertions, deletions or replacements, then words that begin with
+    /// `word`, each group in byte order.
     pub fn near_words(&self, word: &str, edits: u32) -> Vec<String> {
         let Ok(distance) = fst::automaton::Levenshtein::new(word, edits) else { return Vec::new() };
         let mut near = self.accepted(&distance);

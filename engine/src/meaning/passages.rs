@@ -14,16 +14,17 @@ const SHORT: usize = 100;
 const LONG: usize = 80;
 /// A passage with fewer word pieces continues after an empty line, because a heading belongs to the following text.
 const SLIGHT: usize = 24;
-/// A passage with fewer word pieces continues at a heading, because it may be a heading itself.
+/// If a passage has fewer word pieces, it may be only a heading. So it continues across the next heading.
 const BRIEF: usize = 10;
 /// Maximum passages of one text. Beyond this, passages become longer, and the encoder reads only their beginnings.
 const MOST: usize = 64;
-/// The number of passages encoded together, and their bytes. More would need more memory without being faster.
+/// The number of passages encoded together, and their bytes. Larger numbers would need more memory without being
+/// faster.
 const AT_ONCE: usize = 16;
 const BYTES_AT_ONCE: usize = 1024;
 
-/// The embeddings of texts. `pause` is called every few tens of milliseconds. If it returns `false`, unfinished texts
-/// are left out at the end.
+/// The embeddings of texts. `pause` is called every few tens of milliseconds. If it returns
+/// `false`, the computation stops, and the result ends before the first unfinished text.
 pub fn meanings(encoder: &Encoder, texts: &[&str], pause: impl FnMut() -> bool) -> Vec<Meaning> {
     let texts: Vec<(&str, &str)> = texts.iter().map(|text| ("", *text)).collect();
     embeddings_about(encoder, &texts, pause)

@@ -16,7 +16,7 @@ use super::text::{Detail, FOOTER, FOOTER_TOKENS, IndexEntry, TextFrame};
 use crate::domain::{Cursor, ShortId, Timestamp, TokenCount};
 use crate::text::number_tokens;
 
-/// Tokens of the header without its two numbers: for exact counts, and for estimates of Claude's.
+/// Tokens of the header without its two numbers, for exact counts and for estimates of Claude's token counts.
 const HEADER_TOKENS: [u32; 2] = [25, 27];
 /// Tokens of the line with a day, and of the line with a month.
 const DAY_TOKENS: u32 = 8;

@@ -17,7 +17,7 @@ use crate::text::{O200k, TokenCounter, number_tokens};
 pub struct JsonRows {
     /// The score parts, and the superseded memory that matched.
     pub parts: bool,
-    /// For details: the summary, creation, last use, expiry, use count and metadata.
+    /// True for details: the reply then has the summary, creation, last use, expiry, use count and metadata.
     pub full: bool,
 }
 
@@ -119,7 +119,7 @@ impl JsonFrame {
         self
     }
 
-    /// Marks the reply to a question about many memories.
+    /// Marks the reply as an answer to a question about many memories.
     #[must_use]
     pub fn broad(self) -> Self {
         Self { is_broad: true, ..self }
@@ -237,7 +237,7 @@ impl JsonFrame {
         self.render_near(details, index, more, has_more, None)
     }
 
-    /// [`JsonFrame::render`] with the number of low-confidence matches that are not shown.
+    /// Like [`JsonFrame::render`], but also shows the number of omitted low-confidence matches.
     pub(super) fn render_near(
         &self,
         details: &[Detail],

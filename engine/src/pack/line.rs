@@ -56,8 +56,8 @@ impl LineCosts {
         [self.detail, self.index, self.json_detail, self.json_index, Self::FORM]
     }
 
-    /// Reads stored counts and passages, which apply to the owner's own text under ID 1. `None` for a memory that is
-    /// shown in another way, or for counts of another version.
+    /// Reads stored counts and passages. They were computed for the owner's own text with ID 1. `None` for a memory
+    /// that is shown in another way, or for counts of another version.
     pub fn read(kept: &[u32], passages: &[u8], memory: &Memory) -> Option<Self> {
         // Counts of version 1 have no version number.
         let form = kept.get(4).copied().unwrap_or(1);

@@ -9,7 +9,7 @@ use crate::text::{fold, is_invisible, joins};
 
 /// Names of tags that a model or a client could accept as its own. The next character must not be a letter or digit.
 const MARKS: &[&str] = words!(include_str!("marks.txt"));
-/// Characters checked after an opening character: the longest tag with some white space.
+/// The number of characters checked after an opening character: enough for the longest tag with some white space.
 const LOOKED_AT: usize = 48;
 /// The replacement of an opening character.
 const DEFUSED: char = '‹';
@@ -56,7 +56,7 @@ pub fn neutral_line(text: &str) -> String {
     shown.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A fast test whether [`neutral`] may change a text. It is never false for a text that changes.
+/// A fast check that tells whether [`neutral`] may change a text. It is never false for a text that changes.
 pub(crate) fn may_be_changed(text: &str) -> bool {
     text.chars().any(|c| is_opener(c) || is_hidden(c) || is_odd_break(c))
 }

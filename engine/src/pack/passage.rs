@@ -31,7 +31,7 @@ impl Passage {
     }
 }
 
-/// Texts with fewer tokens have no passages, because they are short lines themselves.
+/// Texts with fewer tokens are not cut into passages, because they already are short lines.
 pub(crate) const CUT_TOKENS: u32 = 40;
 
 /// Cuts a text of `tokens` tokens into passages: lines, or sentences of long lines. A short text has none.

@@ -3,7 +3,7 @@
 use crate::domain::{Packing, TokenCount};
 use crate::score::Weights;
 
-/// The costs of the reply around the rows.
+/// The token costs of a reply's parts around the rows.
 pub trait Frame {
     /// Tokens of the empty reply, with the closing line about further matches.
     fn envelope(&self) -> u32;

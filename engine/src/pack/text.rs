@@ -43,7 +43,7 @@ const NOTHING_TOKENS: [u32; 2] = [7, 9];
 /// The part of the header about the limit of a page.
 const LIMIT: &str = ", limit 200";
 const LIMIT_TOKENS: u32 = 4;
-/// Tokens of the header without its two numbers: for exact counts, and for estimates of Claude's.
+/// Tokens of the header without its two numbers, for exact counts and for estimates of Claude's token counts.
 const HEADER_TOKENS: [u32; 2] = [18, 20];
 pub(super) const FOOTER: &str = "</memories>\n";
 pub(super) const FOOTER_TOKENS: u32 = 4;

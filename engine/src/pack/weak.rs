@@ -16,7 +16,7 @@ use super::text::{IndexEntry, TextFrame};
 use crate::domain::{ShortId, TokenProfile};
 use crate::text::number_tokens;
 
-/// Tokens of the header without its two numbers: for exact counts, and for estimates of Claude's.
+/// Tokens of the header without its two numbers, for exact counts and for estimates of Claude's token counts.
 const HEADER_TOKENS: [u32; 2] = [23, 25];
 const FOOTER: &str = "</memories>\n";
 const FOOTER_TOKENS: u32 = 4;
@@ -40,7 +40,7 @@ impl TextFrame {
         ROW_TOKENS + number_tokens(short_id.get()) + body
     }
 
-    /// Tokens of a reply with this number of low-confidence rows, without the rows.
+    /// The tokens of a reply with this number of low-confidence rows, not counting the rows.
     pub fn weak_envelope(&self, shown: u32, near: u32) -> u32 {
         weak_header_tokens(self.profile, shown, self.budget.get())
             + self.read_as_tokens()
@@ -81,7 +81,7 @@ impl JsonFrame {
         (used <= self.budget.get()).then_some((body, used))
     }
 
-    /// Tokens of a reply with low-confidence rows, without the rows.
+    /// Tokens of a reply with low-confidence rows, not counting the rows themselves.
     pub fn weak_envelope(&self, near: u32) -> u32 {
         self.envelope() + JSON_NEAR_TOKENS + number_tokens(near)
     }

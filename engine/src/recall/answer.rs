@@ -153,7 +153,7 @@ impl Repeats {
         Self { is_repeated: found.iter().map(|(_, row)| !known.insert(says(row))).collect() }
     }
 
-    /// Separates the rows without repetition from the ranks of the repeated ones.
+    /// Returns the rows that repeat no earlier row, and the ranks of the rows that do.
     fn parted(self, found: Vec<(Ranked, Row)>) -> (Vec<(Ranked, Row)>, Vec<u32>) {
         let all = found.into_iter().zip(self.is_repeated);
         let (fresh, again): (Vec<_>, Vec<_>) = all.partition(|(_, is_repeated)| !is_repeated);
@@ -349,7 +349,7 @@ impl AnyFrame {
         std::iter::once(how).chain(others).collect()
     }
 
-    /// Tokens around an ID that represents a row. Text needs a line for it, JSON needs nothing.
+    /// Tokens around an ID that is shown in place of a row. Text needs a line for it; JSON needs nothing.
     pub(super) fn around_bare(&self) -> u32 {
         match self {
             Self::Text(frame) => frame.bare_line().unwrap_or_default(),

@@ -9,7 +9,7 @@ use tessera_tables::{section, words};
 
 use crate::domain::{Breadth, Filters, Purpose, RecallRequest, Timestamp};
 
-/// The rows of a broad reply if the request has the default limit.
+/// Maximum rows of a broad reply if the request has the default limit.
 const BROAD_LIMIT: u32 = 60;
 
 impl RecallRequest {
@@ -112,7 +112,7 @@ fn form_of(words: &[Word<'_>]) -> Option<std::ops::Range<usize>> {
     })
 }
 
-/// The end of a form that begins at a word.
+/// The position at which a form ends if it begins at the word `at`.
 fn end_of(parts: &[&str], words: &[Word<'_>], at: usize) -> Option<usize> {
     let Some((part, rest)) = parts.split_first() else { return Some(at) };
     let word = words.get(at);

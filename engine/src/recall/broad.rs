@@ -82,7 +82,7 @@ impl<'a> Broad<'a> {
         Ok(self.reply(found, filled, repeated))
     }
 
-    /// Shows the first row as an ID if nothing more fits, because it fits on no other page.
+    /// Shows the first row as an ID if nothing more fits, because it would not fit on any other page either.
     fn name(&self, first: &Row, filled: &mut Filled, room: u32) -> Result<(), DomainError> {
         let tokens = self.bare(first);
         if tokens + self.heading(filled.heading) <= room {
@@ -234,7 +234,8 @@ impl<'a> Broad<'a> {
     }
 }
 
-/// Days if several rows share one, otherwise months. A heading over a single line costs more than it says.
+/// Headings by day if several rows share a day, otherwise by month. A heading over a single line costs more tokens than
+/// its information is worth.
 pub(super) fn heading_of(found: &[(Ranked, Row)]) -> Heading {
     let days: BTreeSet<String> = found.iter().map(|(_, row)| day(row.memory.created)).collect();
     if days.len() * 2 <= found.len() { Heading::Day } else { Heading::Month }

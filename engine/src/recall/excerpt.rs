@@ -18,7 +18,7 @@ pub(super) struct Excerpt {
 pub(super) enum Lines {
     /// One line of text each.
     Text,
-    /// One JSON string each, with commas on separate lines, so that token counts can be added.
+    /// Each passage is one JSON string, and commas are on separate lines, so that token counts can be added.
     Json,
 }
 
@@ -114,8 +114,8 @@ pub(super) fn opening(row: &Row, lines: Lines, room: u32) -> Option<Excerpt> {
     (tokens > 0).then(|| texts_of(row).get(..count).map(|texts| lines.show(texts, tokens)))?
 }
 
-/// The passages of a row with embeddings: their positions in the text, and their similarity. Empty if the embeddings
-/// belong to other passages.
+/// The passages of a row that have embeddings: their positions in the text, and their similarity to `meant`. Empty if
+/// the embeddings belong to other passages.
 fn meant_in(row: &Row, meant: &Vector) -> Vec<(Range<usize>, f64)> {
     let (content, vectors) = (row.memory.content.as_str(), Meaning::vectors(&row.meaning));
     let passages = if vectors.len() == 0 { Vec::new() } else { passages_of(content) };
@@ -180,8 +180,8 @@ struct Run {
     tokens: u32,
 }
 
-/// The best run of `count` pieces. Two ends move forwards over the pieces, so each piece is visited at most twice, even
-/// if many cost nothing.
+/// The best run of adjacent pieces, out of `count` pieces. Two ends move forwards over the pieces, so each piece is
+/// visited at most twice, even if many cost nothing.
 fn best_run(count: usize, piece: impl Fn(usize) -> Piece, weights: &[f64], room: u32) -> Option<Run> {
     let mut window = Window { held: vec![0; weights.len()], ..Window::default() };
     let mut best: Option<(f64, Run)> = None;

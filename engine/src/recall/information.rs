@@ -141,7 +141,7 @@ impl Information {
         self.subject
     }
 
-    /// Converts a share of the whole query to a share of its subject.
+    /// Converts a share of the query's total information to a share of its subject's information.
     pub(super) fn share_of_subject(&self, share: f64) -> f64 {
         if self.subject <= 0.0 { share } else { (share * self.total / self.subject).min(1.0) }
     }

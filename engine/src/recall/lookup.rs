@@ -1,6 +1,6 @@
 //! Finds the rows for the terms of a query, with spelling correction of unknown words.
 //!
-//! Also extracts the words of a question that memories contain, which can be recorded without the question itself.
+//! Also extracts those words of a question that memories contain. They can be recorded without the question itself.
 //!
 //! Also combines semantic search with search by words: the similarity of rows, and the decision whether the question
 //! has an answer here.
@@ -16,7 +16,8 @@ use crate::text::{Lexicon, Token, TokenKind, fold, tokenize};
 
 /// Maximum number of words of a query with spelling correction.
 const MAX_REPAIRED: usize = 6;
-/// A query with at most this number of words shows all corrections, and at most this number of them.
+/// A query with at most `SHORT` words shows all corrections, a longer one only those of names. At most `MOST_TOLD` are
+/// shown.
 const SHORT: usize = 8;
 const MOST_TOLD: usize = 4;
 /// Minimum letters of a word to match as a prefix, with one edit, and with two edits.
@@ -155,7 +156,7 @@ fn repair<B: AsRef<[u8]>>(
     kept.map(|(_, term)| near(term)).collect()
 }
 
-/// Words of the index within this number of edits that begin alike, and longer words that begin with `word`.
+/// Words of the index with the same first letter and at most `edits` edits, and longer words that begin with `word`.
 fn within<B: AsRef<[u8]>>(view: &IndexView<'_, B>, word: &str, edits: u32) -> Vec<(usize, String)> {
     let mut near = Vec::new();
     let candidates = view.near_words(word, edits);
@@ -211,7 +212,7 @@ const MOST: usize = 12;
 /// Maximum number of chunks. The subject of a longer text is usually at its beginning.
 const MOST_CHUNKS: usize = 200;
 
-/// The words of a question that at least one memory of a view contains, in order, at most twelve. Words with little
+/// Those words of a question that occur in at least one memory of a view, in order, at most twelve. Words with little
 /// information are skipped. A plain word is returned as typed but folded. Anything else is returned as the term in the
 /// index, so that nothing is revealed that the memories do not contain.
 pub fn known_words<B: AsRef<[u8]>>(view: &IndexView<'_, B>, question: &str) -> Vec<String> {

@@ -37,7 +37,7 @@ impl Ranking {
             .filter(move |(rank, found): &(u32, _)| *rank as usize >= start || passed.contains(&found.short_id))
     }
 
-    /// The cursor after a page that showed some of its ranks.
+    /// The cursor after a page that showed only the ranks in `shown`.
     pub(super) fn cursor_after(&self, request: &RecallRequest, shown: &[u32]) -> Option<Cursor> {
         let Left { passed, mut next, .. } = self.left_apart(request, shown);
         let [next, then] = [next.next(), next.next()].map(Option::unwrap_or_default);
@@ -78,7 +78,7 @@ struct Left<N> {
 }
 
 /// The position where the matches after a cursor begin. `rank_of` returns the rank of a match by its position in the
-/// list. `None` if the memories of the cursor no longer exist.
+/// list. `None` if the memories that the cursor names no longer exist.
 pub(super) fn start_of(matches: &[Match], cursor: &Cursor, rank_of: impl Fn(usize) -> usize) -> Option<usize> {
     let place = |short_id: u32| matches.iter().position(|found| found.short_id == short_id);
     match (cursor.next, cursor.then) {

@@ -19,11 +19,12 @@ pub enum Relation {
 /// A term to search for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryTerm {
-    /// The term as in the index. Two words with a space match a row that contains both.
+    /// The term as in the index. A term of two words with a space matches a row that contains both.
     pub term: String,
     /// Its weight relative to a word of the query.
     pub weight: f64,
-    /// The words of the query that it represents, one bit each. Terms of one word count as one piece of information.
+    /// The words of the query that the term represents, one bit each. Terms of one word count as one piece of
+    /// information.
     pub concepts: u64,
     /// Its relation to them.
     pub relation: Relation,
@@ -61,7 +62,7 @@ const MAX_EXPANDED: usize = 48;
 const LAST_CONCEPT: u32 = 62;
 /// The bit of a date in the query.
 pub(super) const DATE: u64 = 1 << 63;
-/// Particles of phrasal verbs, which as a noun are one word.
+/// Particles of phrasal verbs whose noun is written as one word: `log in` and `login`.
 const PARTICLES: [&str; 9] = ["in", "up", "out", "off", "on", "over", "down", "back", "through"];
 
 impl QueryTerms {
@@ -70,8 +71,8 @@ impl QueryTerms {
     /// Function words are dropped unless nothing else remains. Identifiers match their words and, with a lower weight,
     /// themselves. In scripts without spaces, single characters are used only if the query has no pair. `dates` are
     /// terms of a date; together they are one piece of information, which the date of a memory also contains.
-    /// `relative` are terms that only a date can match, not a text: `last month` meant another month when the text was
-    /// written.
+    /// `relative` contains terms that only a memory's date can match, not its text: `last month`
+    /// meant another month when the text was written.
     pub fn analyze(
         query: &str,
         expanded: Option<&str>,
@@ -132,8 +133,9 @@ impl Reader<'_> {
         }
     }
 
-    /// Assigns a bit to each word that is not part of a date. A repeated word has the same bit. If there are more words
-    /// than bits, those at the beginning and at the end get their own, because the question stands there.
+    /// Assigns a bit to each word that is not part of a date. A repeated word has the same bit. If
+    /// there are more words than bits, the first and the last words get their own bits, because
+    /// they contain the question.
     fn numbered<'t>(&mut self, tokens: impl Iterator<Item = &'t Token>) -> BTreeMap<u32, u64> {
         let (mut numbers, mut places) = (BTreeMap::new(), BTreeMap::new());
         let (mut said, mut count) = (BTreeMap::new(), 0_u32);
@@ -274,7 +276,7 @@ fn tokens_of(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// Two words written as one, if that is a word.
+/// Two words joined into one, if the result is a word.
 fn joined(a: &Token, b: &Token) -> Option<String> {
     let is_plain = |token: &Token| token.term.bytes().all(|b| b.is_ascii_lowercase());
     if !is_plain(a) || !is_plain(b) {

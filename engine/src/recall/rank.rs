@@ -18,7 +18,7 @@ use crate::score::{DateHints, ScoreParts, Weights};
 /// All matches of a query, best first.
 #[derive(Debug, Clone, Default)]
 pub struct Ranking {
-    /// The best matches: as many as the page and all earlier ones need.
+    /// The best matches: as many as this page and all earlier pages need.
     pub(super) matches: Vec<Match>,
     total: u32,
     /// The number of searched live rows.
@@ -29,7 +29,7 @@ pub struct Ranking {
     pub best_below_floor: f64,
     /// The number of matches below the threshold that contain an informative word.
     near: u32,
-    /// Matches below the threshold, best first: the low-confidence matches of a reply without others, or those for an
+    /// Matches below the threshold, best first: for a reply that has no other matches, or for an
     /// explanation.
     pub(super) weak: Vec<Match>,
     /// The best matches below the threshold, for a request with `explain`.
@@ -306,7 +306,7 @@ impl Ranking {
         (0..).zip(&self.below).filter_map(|(rank, found)| found.ranked(rank)).collect()
     }
 
-    /// The weights for packing its rows.
+    /// The weights for packing the rows of this ranking.
     pub(super) fn packed_by<'a>(&self, weights: &'a Weights) -> Cow<'a, Weights> {
         if !self.has_embedding {
             return Cow::Borrowed(weights);
@@ -409,8 +409,8 @@ fn redirect<B: AsRef<[u8]>>(
     matches
 }
 
-/// Follows the chain of successors to the last one that is live and not expired. `None` if there is none, or if the
-/// chain is a cycle.
+/// Follows the chain of successors to the last one that is live and not expired. `None` if there
+/// is no such successor, or if the chain is a cycle.
 fn last_successor<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
     scorer: &Scorer<'_>,

@@ -38,7 +38,7 @@ pub(super) enum Standing {
     Below,
 }
 
-/// A single letter, which is a part of an identifier; or hiragana alone, which is grammar.
+/// True for a single letter, which is a part of an identifier, and for hiragana alone, which is grammar.
 fn tells_nothing(term: &str) -> bool {
     let is_letter = term.len() == 1 && term.bytes().all(|b| b.is_ascii_alphabetic());
     is_letter || term.chars().all(|c| matches!(c, '\u{3040}'..='\u{309f}'))
@@ -130,7 +130,7 @@ impl<'a> Scorer<'a> {
         self.gains.iter().map(|gain| gain.bm25)
     }
 
-    /// The score of a row, and its position to the threshold.
+    /// The score of a row, and its standing relative to the relevance threshold.
     pub(super) fn score(&self, doc: DocId, features: &Features, hits: &[(usize, FieldTf)]) -> (Match, Standing) {
         let mut parts = ScoreParts::default();
         let mut held = Held::default();
@@ -245,9 +245,9 @@ impl<'a> Scorer<'a> {
         self.meaning.is_none() || gate.is_open(query, &self.information, self.rarest(), self.weights)
     }
 
-    /// In automatic recall, a row must contain as much information as a number of rare words. The number grows with the
-    /// query up to a limit, so that a long prompt may be about one of several subjects. If the similarity is known, it
-    /// counts together with the words.
+    /// In automatic recall, a row must contain as much information as a number of rare words. This
+    /// number grows with the query up to a limit, so that a row needs to match only one of a long
+    /// prompt's subjects. If the similarity is known, words and similarity are judged together.
     fn is_to_the_point(&self, told: f64, pointed: Option<f64>) -> bool {
         if let Some(pointed) = pointed {
             let without = if told < self.weights.unasked_word { self.weights.unasked_without_word } else { 0.0 };

@@ -1,4 +1,4 @@
-//! The reply without matches above the relevance threshold.
+//! The reply if no match is above the relevance threshold.
 
 use std::collections::HashSet;
 
@@ -52,7 +52,7 @@ impl Weak {
         Self::fit(found, near, room, cost, |shown, near| frame.weak_envelope(shown, near))
     }
 
-    /// As JSON, for a reply without other matches.
+    /// The low-confidence rows as JSON, for a reply without other matches.
     pub(super) fn of_json(found: Vec<(Ranked, Row)>, near: u32, request: &RecallRequest, frame: &JsonFrame) -> Self {
         let room = request.profile.to_o200k(request.budget).0;
         let cost = |ranked: &Ranked, row: &Row| frame.short(ranked, row.costs.json_index);

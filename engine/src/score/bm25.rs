@@ -27,7 +27,7 @@ pub struct Bm25 {
     norms: Vec<f64>,
 }
 
-/// Lengths whose norm comes from a table.
+/// Norms of texts with fewer words than this are read from a table.
 const SHORT: u16 = 256;
 /// Context frequencies are stored in 25ths.
 const CONTEXT_UNIT: f64 = 25.0;

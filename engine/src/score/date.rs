@@ -1,4 +1,4 @@
-//! Dates in a query, compared with the creation of a memory.
+//! Dates in a query, compared with a memory's creation time.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -33,7 +33,8 @@ enum Hint {
 }
 
 const MONTHS: &str = "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?";
-/// Months and their abbreviations that are also ordinary words. They count only with a day, a year or a capital letter.
+/// Months and their abbreviations that are also ordinary words. They count as months only with a day, a year or a
+/// capital letter.
 const ALSO_WORDS: [&str; 5] = ["may", "mar", "march", "sep", "dec"];
 const MONTH_KEYS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
@@ -215,7 +216,8 @@ fn month_number(name: &str) -> Option<i8> {
     i8::try_from(at + 1).ok()
 }
 
-/// The meaning of `[today or yesterday, this or last, its unit, in a season, number, units ago]` on a day.
+/// The dates that a phrase means on a day. Parts of the phrase: `[today or yesterday, this or last, its unit, in a
+/// season, number, units ago]`.
 fn relative(phrase: &[Option<String>; 6], today: Date) -> Option<Hint> {
     match phrase.each_ref().map(Option::as_deref) {
         [Some("today"), ..] => Some(Hint::Span(today, today)),

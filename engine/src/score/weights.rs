@@ -33,7 +33,7 @@ pub struct Weights {
     pub unknown: f64,
     /// Factor on that for a word with little information.
     pub unknown_light: f64,
-    /// The same for a name that no memory contains.
+    /// The same factor for a name that no memory contains.
     pub unknown_names: f64,
     /// Information of a date in the query, relative to a word that a single memory contains.
     pub when: f64,
@@ -43,7 +43,7 @@ pub struct Weights {
     pub names: f64,
     /// Added if the month in the query is the month of the memory (and the year, if given).
     pub month: f64,
-    /// Added in addition if the days differ by at most one.
+    /// Also added if the days differ by at most one.
     pub day: f64,
     /// Added if only a year is given and it is the year of the memory.
     pub year: f64,
@@ -64,17 +64,18 @@ pub struct Weights {
     /// For the decision whether a query has an answer: similarity of the nearest row, plus this for the greatest share
     /// in a row.
     pub gate_held: f64,
-    /// Plus this for the query's information, in words that only one row contains.
+    /// Plus this number times the query's information. The unit is the information of a word that only one row
+    /// contains.
     pub gate_told: f64,
-    /// Of which at most this number counts.
+    /// The maximum of this information that counts, in the same unit.
     pub gate_told_most: f64,
-    /// Minus this if the query contains an unknown name.
+    /// This number is subtracted if the query contains an unknown name.
     pub gate_unknown_name: f64,
     /// The minimum of this sum.
     pub gate: f64,
     /// Plus this for each e-fold of rows above a hundred, because among more rows one is similar by chance.
     pub gate_rows: f64,
-    /// `half_score` if similarity counts.
+    /// Replaces `half_score` if similarity counts.
     pub half_score_meaning: f64,
     /// `charge_power` if similarity counts, because scores are then closer together.
     pub charge_power_meaning: f64,
@@ -118,8 +119,8 @@ pub struct Weights {
     pub weak_floor: f64,
     /// Minimum share of the best match's evidence for a low-confidence match.
     pub weak_near_best: f64,
-    /// In automatic recall: the lower and upper limit of the required information, in words that only one memory
-    /// contains.
+    /// In automatic recall: the lower and upper limit of the required information, measured in
+    /// words that only one memory contains.
     pub unasked_words: [f64; 2],
     /// In automatic recall: the required share of the query's information, between these limits.
     pub unasked_share: f64,
@@ -129,7 +130,7 @@ pub struct Weights {
     pub unasked_names: f64,
     /// In automatic recall: the minimum share of the best match's evidence.
     pub unasked_near_best: f64,
-    /// Maximum tokens of a text without a charge for its length.
+    /// Maximum tokens of a text that is not charged for its length.
     pub charge_from_tokens: f64,
     /// How strongly a longer text is charged: its score is divided by (tokens / charge_from_tokens) to this power.
     pub charge_power: f64,

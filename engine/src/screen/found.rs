@@ -1,4 +1,4 @@
-//! The credentials in a text, without places of already removed ones.
+//! The credentials in a text. Placeholders of already removed credentials are ignored.
 
 use tessera_screen::{Finding, Name};
 
@@ -22,11 +22,11 @@ pub fn is_clean(text: &str) -> bool {
     findings(text).is_empty()
 }
 
-/// Maximum letters of a part of a plain name. A token that consists only of letters must be longer.
+/// Maximum letters of a part of a plain name. A token that consists only of letters has more letters than this.
 const LONGEST_PIECE: usize = 12;
 
-/// A UUID, or a name made of short parts, like those of sessions, tools and projects. It contains no credential. Hooks
-/// check such names at every prompt and nothing else, so this fast test avoids loading the detector.
+/// A UUID, or a name made of short parts, like those of sessions, tools and projects. It contains no credential. At
+/// every prompt, hooks check only such names, so this fast test avoids loading the detector.
 fn is_plain_name(text: &str) -> bool {
     let is_piece = |piece: &str| piece.len() <= LONGEST_PIECE && piece.bytes().all(|byte| byte.is_ascii_alphabetic());
     text.split(['/', '.', '_', '-']).all(is_piece) || uuid::Uuid::try_parse(text).is_ok_and(|_| text.len() == 36)

@@ -1,6 +1,6 @@
 //! Values that are known to be credentials. They are found once by their surrounding words, and later everywhere.
 //!
-//! Also passwords in keywords, names and tags, recognised by the text beside them.
+//! Also finds passwords in keywords, names and tags, recognised by the text to which they belong.
 
 use std::collections::BTreeMap;
 
@@ -61,8 +61,9 @@ impl KnownValues {
         self.in_text(text).next().is_some() || self.piece(text).is_some()
     }
 
-    /// The kind of the value of which a word is a part, such as a line of a key that was extracted as a name. Case is
-    /// ignored, because keywords are lower-case. A whole value is not its own part.
+    /// The kind of the value that contains this word as a part. Such a word may be a line of a key that was extracted
+    /// as a name. Case is ignored, because keywords are lower-case. A complete value does not count as a part of
+    /// itself.
     pub fn piece(&self, word: &str) -> Option<&str> {
         let is_of_key = |c: char| c.is_ascii_alphanumeric() || "+/=_-".contains(c);
         let is_mixed = word.contains(|c: char| c.is_ascii_digit()) && word.contains(|c: char| c.is_ascii_alphabetic());
@@ -111,7 +112,7 @@ const VERBS: [&str; 14] =
 /// Words between the name of a password and its purpose.
 const OF: [&str; 6] = ["for", "of", "to", "on", "at", "in"];
 
-/// The first and the last clause of a text. Each may name a word beside it.
+/// The first and the last clause of a text. Each may say that a word outside the text is a password.
 fn clauses(text: &str) -> Vec<&str> {
     let clauses =
         || text.split(['.', ':', ',', ';', '!', '?', '\n']).map(str::trim).filter(|clause| !clause.is_empty());

@@ -85,7 +85,7 @@ fn matcher<'v>(values: impl Iterator<Item = &'v str>) -> Option<AhoCorasick> {
     if values.is_empty() { None } else { AhoCorasick::new(values).ok() }
 }
 
-/// The findings of a text and the repetitions of their values as whole words, without overlaps.
+/// The findings of a text, and other places where their values occur as complete words, without overlaps.
 fn everywhere(text: &str, found: &[Finding], is_sought: impl Fn(&str) -> bool) -> Vec<Finding> {
     let value = |finding: &Finding| text.get(finding.span.clone()).filter(|value| is_sought(value));
     let values: BTreeMap<&str, Kind> =

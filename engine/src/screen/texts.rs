@@ -53,7 +53,7 @@ fn change_in(text: &mut String, part: Part, change: &mut dyn FnMut(Part, &str) -
     }
 }
 
-/// Replaces the words of a list, and removes duplicates.
+/// Applies a change to each word of a list, and removes duplicates.
 fn change_words(words: &mut Vec<String>, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
     for word in words.iter_mut() {
         change_in(word, Part::Text, change);

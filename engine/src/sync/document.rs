@@ -61,7 +61,7 @@ pub struct Details {
     /// Its file, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<FilePath>,
-    /// The client's metadata. Older programs omit the field; an empty object means that there is none.
+    /// The client's metadata. Older programs omit the field; an empty object means that there is no metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
 }
@@ -249,7 +249,7 @@ impl Edit {
         }
     }
 
-    /// A whole document as an edit of any state.
+    /// An edit that contains a complete document and can be applied to any state.
     pub fn to(now: &Document) -> Self {
         Self {
             content: Some(now.content.clone()),

@@ -1,7 +1,7 @@
-//! A memory on one machine, between the user's changes and the server's.
+//! The sync state of a memory on one machine, between the user's changes and the server's changes.
 //!
-//! The shadow is the last known row of the server. Differences from it must be sent. A sent change stays fixed until it
-//! is answered; changes that arrive meanwhile wait for the answer.
+//! The shadow is the last known row of the server. Differences from it must be sent. A sent
+//! change is not modified until the server answers it. Later changes wait for this answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -69,8 +69,8 @@ pub struct Trail {
     /// True if the server had it and lost it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     lost: bool,
-    /// The `rev` of a row without a file path to which the path was sent. An older server does not store it, so it is
-    /// sent once.
+    /// The `rev` at which the file path was sent, because the server's row has no path. An older server does not store
+    /// it, so it is sent once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path_told: Option<u64>,
     /// An unsent edit of a file that may be on disk.
@@ -79,7 +79,7 @@ pub struct Trail {
 }
 
 impl Trail {
-    /// The last text of a removed file that the server did not get.
+    /// The hashes of a removed file's last text, if the server did not get this text.
     pub fn untold(&self) -> Option<UnsentFile> {
         self.untold
     }
@@ -306,7 +306,7 @@ impl Local {
         }
     }
 
-    /// The server does not know the memory, or not for this user.
+    /// Handles the answer that the server does not know the memory, or that this user may not see it.
     fn unknown(&mut self, newest: Option<Arrival>, fresh: &mut impl FnMut() -> MemoryUuid) -> Settled {
         let was_own = self.trail.shadow.as_ref().is_none_or(Shadow::is_own);
         match (newest, was_own) {

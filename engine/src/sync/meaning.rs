@@ -22,7 +22,7 @@ impl SentMeaning {
     }
 
     /// The embeddings, if this program's encoder could have made them: right version, complete, valid, and one per
-    /// passage. Whether it did is only known by computing them again.
+    /// passage. Only computing them again shows whether this encoder really made them.
     pub fn meaning_of(&self, text: &str) -> Option<Meaning> {
         Meaning::read(&self.0, passages_of(text).len())
     }

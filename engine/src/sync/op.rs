@@ -79,14 +79,14 @@ impl Action {
 pub struct Row {
     /// Its UUID.
     pub memory: MemoryUuid,
-    /// The number of its changes, from 1.
+    /// The number of its changes, counted from 1.
     pub rev: u64,
     /// The `rev` of the last change by a person, not by the server's own maintenance. Only the server knows it.
     #[serde(skip)]
     pub people_rev: u64,
     /// The `rev` of the last change of its text.
     pub content_rev: u64,
-    /// The machine's time of the last change of its details.
+    /// When its details last changed, by the clock of the machine.
     pub details_at: Timestamp,
     /// Its content.
     pub state: State,

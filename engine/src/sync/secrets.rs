@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::MemoryUuid;
 
-/// The header with a machine's name, which shows which machines have heard of a deletion.
+/// The header with a machine's name. It shows the server which machines have heard of a deletion.
 pub const MACHINE_HEADER: &str = "tessera-machine";
 /// Maximum secrets per request.
 pub const MOST_SECRETS: usize = 100;
@@ -54,7 +54,7 @@ pub enum Became {
     Invalid,
 }
 
-/// One of the answers to [`SentSecrets`].
+/// The answer for one of the secrets in [`SentSecrets`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptSecret {
     /// The memory.
@@ -65,7 +65,7 @@ pub struct KeptSecret {
     pub became: Became,
 }
 
-/// The answers to [`SentSecrets`], in its order.
+/// The answers to [`SentSecrets`], in the same order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptSecrets {
     /// One for each.
@@ -76,7 +76,7 @@ pub struct KeptSecrets {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Missing {
-    /// It never arrived here; the machine that stored it has it.
+    /// The value never arrived here; the machine that stored it has it.
     NotHere,
     /// It was discarded.
     Dropped,
@@ -136,7 +136,7 @@ pub struct KeyMachine {
     pub machine: String,
     /// True if it has applied the deletion.
     pub confirmed: bool,
-    /// When it last asked for changes.
+    /// When the machine last asked for changes.
     pub asked: Option<String>,
 }
 
@@ -158,7 +158,7 @@ pub struct PurgeReport {
     pub memory: MemoryUuid,
     /// `purged`, `here` or `unknown`.
     pub state: String,
-    /// Since when, in RFC 3339, if known.
+    /// The time since which this is the state, in RFC 3339, if known.
     pub at: Option<String>,
     /// The user's own machines.
     pub machines: Vec<KeyMachine>,

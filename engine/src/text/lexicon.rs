@@ -1,7 +1,7 @@
 //! The lexicon: abbreviations, compounds and similar words for the words of a question; and words with little
 //! information.
 //!
-//! The rows and their format are in `lexicon.txt`. Only questions are expanded; stored texts stay unchanged.
+//! The rows and their format are in `lexicon.txt`. Only questions are expanded, never stored texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -55,7 +55,7 @@ impl Lexicon {
         lexicon
     }
 
-    /// Adds a row that all its words find, or `only` one word.
+    /// Adds a row that each of its words finds, or only the word in `only`.
     fn add(&mut self, kinship: WordRelation, words: &str, only: Option<&str>) {
         let row: Vec<String> = words.split(',').map(term_of).filter(|term| !term.is_empty()).collect();
         let keys = only.map_or_else(|| row.clone(), |word| vec![term_of(word)]);

@@ -24,7 +24,7 @@ thread_local! {
     });
 }
 
-/// The stem of a folded word. Words with digits, and scripts without a stemmer, stay unchanged.
+/// The stem of a folded word. Words with digits, and words in scripts without a stemmer, remain unchanged.
 pub(super) fn stem(folded: &str) -> String {
     if folded.len() < 3 || folded.bytes().any(|b| b.is_ascii_digit()) {
         return folded.to_owned();

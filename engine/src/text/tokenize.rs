@@ -222,7 +222,7 @@ fn trim_joints(run: &str) -> &str {
     start.get(..core.len() + kept).unwrap_or(core)
 }
 
-/// A word with an apostrophe that is one word: `don't` as a whole, `Mara's` without its ending.
+/// The term of a word with an apostrophe: `don't` is kept complete, `Mara's` loses its ending.
 fn contraction(text: &str) -> Option<String> {
     let (head, tail) = text.split_once(['\'', '’'])?;
     if head.contains(['-', '_', '.', '+', '#']) || head.is_empty() {
@@ -235,7 +235,7 @@ fn contraction(text: &str) -> Option<String> {
     }
 }
 
-/// Identifiers lose separators, which differ by style. Versions, files and names like `c++` keep theirs.
+/// Identifiers lose separators, which differ by style. Versions, file names and names like `c++` keep their separators.
 fn compound(text: &str) -> String {
     let folded = fold(text);
     if folded.contains(['.', '+', '#']) {
@@ -266,7 +266,7 @@ fn camel_parts(word: &str) -> Vec<&str> {
     cuts.windows(2).filter_map(|cut| word.get(*cut.first()?..*cut.last()?)).collect()
 }
 
-/// Cuts a long term and adds a hash of the whole, so that equal terms stay equal.
+/// Cuts a long term and adds a hash of the complete term, so that only equal terms remain equal.
 fn bounded(term: String) -> String {
     if term.len() <= MAX_TERM_BYTES {
         return term;

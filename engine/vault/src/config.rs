@@ -95,7 +95,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The default configuration for an address and an authentication.
+    /// The default configuration for an address and an authentication method.
     pub fn new(address: impl Into<String>, auth: Auth) -> Self {
         Self {
             address: address.into(),

@@ -70,7 +70,7 @@ pub enum VaultError {
         verb: &'static str,
         /// The path within the mount.
         path: String,
-        /// The path in the form of a policy.
+        /// The path in the form that policies use.
         rule: String,
     },
     /// The vault is sealed.

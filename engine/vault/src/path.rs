@@ -1,4 +1,4 @@
-//! Paths of secrets in a vault, which no user or ID can leave.
+//! Paths of secrets in a vault. A user name or an ID can never lead out of its part of the path.
 
 use std::fmt;
 
@@ -32,7 +32,7 @@ impl SecretPath {
         Self::parse(&format!("{}/{}", self.0, name.trim_end_matches('/')))
     }
 
-    /// The path in the form of a policy.
+    /// The path in the form that policies use.
     pub fn as_str(&self) -> &str {
         &self.0
     }

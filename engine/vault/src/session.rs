@@ -13,7 +13,7 @@ use crate::config::Auth;
 use crate::error::{Envelope, Granted, LoggedIn, Login, LookedUp, VaultError};
 use crate::link::{Answer, Ask, Link};
 
-/// How long a token of unknown lifetime is used before a lookup. A command usually ends before.
+/// How long a token of unknown lifetime is used before its lifetime is looked up. A command usually ends before.
 const LOOK_AFTER: Duration = Duration::from_secs(1);
 
 /// A younger token that the vault knows is not replaced after a denied request, because a new one would be denied too.
@@ -90,7 +90,7 @@ impl Token {
     }
 }
 
-/// A failure to get a token, for callers that waited meanwhile.
+/// A failed attempt to get a token, kept for callers that waited for it.
 struct Failed {
     at: Instant,
     error: VaultError,
@@ -229,7 +229,8 @@ impl Session {
         }
     }
 
-    /// Renews a token if it is due, unless another task does it. While the token is valid, a failure is not an error.
+    /// Renews a token if it is due, unless another task does it. While the old token is valid, a failed renewal is not
+    /// an error.
     async fn look_after(&self, link: &Link, token: &Token) {
         let Some((_, due)) = token.next else { return };
         if due == Due::Replace {

@@ -165,7 +165,7 @@ impl Vault {
         self.inner.session.keep(&self.inner.link).await
     }
 
-    /// The version of a path, 0 if there was never any data, and the data unless it was deleted.
+    /// The version of a path (0 if it never had data), and its data unless deleted.
     async fn latest(&self, path: &SecretPath) -> Result<(u64, Option<Fields>), VaultError> {
         let ask = self.inner.of("data", path, Method::GET);
         let answer = self.in_time(self.inner.ask(&ask, "read", "data", path)).await?;
@@ -200,7 +200,7 @@ impl fmt::Debug for Vault {
 enum Written {
     /// It succeeded with this version.
     At(u64),
-    /// The path has another version. If not sure, an earlier attempt may be the reason.
+    /// The path has another version. If not sure, an earlier attempt of the same write may have created that version.
     Elsewhere { is_sure: bool },
 }
 
@@ -247,7 +247,8 @@ impl Inner {
         Ok(Answer { attempts: first.attempts + second.attempts - 1, ..second })
     }
 
-    /// True if the token is unknown or lacks permission. A proxy before the vault answers in another form.
+    /// True if the token is unknown or lacks permission. A proxy in front of the vault answers in another form, which
+    /// is an error.
     fn is_refused(&self, answer: &Answer) -> Result<bool, VaultError> {
         match answer.status {
             StatusCode::FORBIDDEN if !answer.is_of_a_vault() => Err(self.refusal(answer, false)),

@@ -2,7 +2,7 @@
 //!
 //! `make.py` beside it creates the file and documents its format.
 
-/// Aligned to a page, so that the layers of the network begin at one.
+/// Aligned to a page, so that each layer of the network begins at a page boundary.
 #[repr(C, align(4096))]
 struct Page<T: ?Sized>(T);
 

@@ -104,7 +104,7 @@ impl ExtractedKind {
 
 /// Maximum number of memories from one window.
 pub(crate) const MOST_LESSONS: usize = 5;
-/// Maximum characters of a memory, from one turn and from a deep extraction.
+/// Maximum characters of a memory: from one turn, and from a deep extraction.
 const LONGEST: usize = 300;
 const LONGEST_DEEP: usize = 500;
 /// Maximum characters of a keyword. The store rejects longer ones.

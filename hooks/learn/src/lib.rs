@@ -1,4 +1,4 @@
-//! Learning: remembers statements of a person that will matter in later sessions, without a request.
+//! Learning: without being asked, remembers a person's statements that will matter in later sessions.
 //!
 //! The Stop hook only writes a [job](tessera_desk::queue::Job). One detached worker per machine ([`drain`]) reads the
 //! person's turns, has an extractor select lasting statements, and reconciles them with the existing memories. It never

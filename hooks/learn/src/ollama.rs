@@ -12,7 +12,7 @@ const MODELS: [&str; 4] = ["qwen2.5:3b", "llama3.2:3b", "gemma2:2b", "phi3:mini"
 const PATIENCE: Duration = Duration::from_secs(30);
 const CONNECT: Duration = Duration::from_millis(500);
 
-/// Asks the first installed model that answers.
+/// Asks the installed models one after another, until one answers.
 pub(crate) fn ask(window: &Window<'_>, means: &Means) -> Result<Verdict, ExtractorError> {
     block_on(asked(window, &means.ollama))?
 }

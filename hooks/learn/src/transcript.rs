@@ -1,4 +1,5 @@
-//! Reads a client's transcript for the person's statements. It consists of JSON lines of many kinds; most are skipped.
+//! Reads a client's transcript for the person's statements. A transcript consists of JSON lines of many kinds, and most
+//! of them are skipped.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};

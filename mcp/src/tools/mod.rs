@@ -60,7 +60,7 @@ static TABLE: [&Entry; 21] = [
     &team::MY_SHARES,
 ];
 
-/// The note tools in the order of the list.
+/// The note tools, in the order in which they are listed.
 static NOTES: [&Entry; 4] = [&notes::SEARCH, &notes::CONTEXT, &notes::RECENT, &notes::READ];
 
 /// A tool: its definition and its function.
@@ -76,7 +76,7 @@ pub(crate) struct Entry {
     required: &'static [&'static str],
     /// Offered only with a team server.
     needs_team: bool,
-    /// Clients load it at once instead of on demand.
+    /// Clients load this tool immediately instead of on demand.
     is_always_loaded: bool,
     pub(crate) call: Call,
 }

@@ -35,7 +35,7 @@ impl Db {
         Ok(conn.maybe_value(sql, args![user.as_str()]).await?)
     }
 
-    /// The number of rows in the old tables that name a user.
+    /// For each old table, the number of rows that name a user.
     pub(in crate::db) async fn older_rows_of(&self, user: &UserId) -> Result<Counts, DbError> {
         let mut counts = Counts::new();
         let Some(name) = self.older_name(user).await? else { return Ok(counts) };

@@ -65,8 +65,8 @@ pub struct TakenOver {
 }
 
 impl Db {
-    /// Migrates what [`Db::migrate`] moved aside. `None` if nothing is left to do. Rows that failed are tried again
-    /// each time, because a key or a vault may exist by then.
+    /// Migrates the tables that [`Db::migrate`] moved aside. `None` if nothing is left to do. Rows that failed are
+    /// tried again each time, because a key or a vault may exist by then.
     ///
     /// # Errors
     /// If the database cannot be read or written.

@@ -143,8 +143,8 @@ pub(super) fn raw_tags(text: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Older {
-    /// Turns a row into a memory. Opens what it kept encrypted or in a vault, and redacts secrets; a secret in our
-    /// vault is there afterwards.
+    /// Turns a row into a memory. Opens what the older system kept encrypted or in a vault, and
+    /// redacts secrets. Afterwards, a secret that belongs in our vault is stored there.
     pub(super) async fn becomes(&self, db: &Db, secrets: &Secrets, names: &Names) -> Result<Becomes, DbError> {
         let Some(owner) = names.of(&self.user) else {
             return Err(DbError::Row(format!("row {} belongs to a user who was added during the migration", self.id)));
@@ -258,7 +258,7 @@ impl Older {
         }
     }
 
-    /// The memory at first, then with its links, then deleted, as far as they apply.
+    /// The states of the memory, as far as they apply: first without links, then with its links, then deleted.
     fn states(
         &self,
         owner: &UserId,

@@ -25,9 +25,9 @@ pub(super) struct Grant {
 /// All shares.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
-    /// Tags that are equal in both systems: owner, tag.
+    /// Shares of tags that are equal in both systems: owner, tag, share.
     tags: Vec<(UserId, Tag, Grant)>,
-    /// Tags that are not: by old owner, with the tag as written.
+    /// Tags that are not equal in both systems: by old owner, with the tag as written.
     singles: HashMap<String, Vec<(String, Grant)>>,
     /// Shares of single memories, by ID.
     memories: HashMap<i64, Vec<Grant>>,
@@ -66,8 +66,9 @@ impl Rules {
         Ok(rules)
     }
 
-    /// The users with whom a memory is shared, once each. A share of the memory itself wins; among several tags, write
-    /// permission wins.
+    /// The users with whom a memory is shared, once each. A share of the memory itself takes
+    /// precedence over shares of its tags. If several of its tags are shared, write permission
+    /// takes precedence.
     pub(super) fn of_memory(&self, number: i64, older_owner: &str, owner: &UserId, tags: &str) -> Vec<Grant> {
         let mut grants: BTreeMap<&UserId, Grant> = BTreeMap::new();
         let has: BTreeSet<&str> = raw_tags(tags).collect();
@@ -107,7 +108,7 @@ async fn grants(db: &Db, names: &Names, table: &str, what: &str, with: &str) -> 
     rows.iter().map(grant).collect()
 }
 
-/// How the older system spells tags that are equal here, by owner: those of memories, and the shared ones.
+/// The older system's spellings of tags that are equal here, by owner: tags of memories, and shared tags.
 async fn spellings(db: &Db) -> Result<BTreeMap<(String, String), BTreeSet<String>>, DbError> {
     let mut found: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     if !has_column(db, "tag_shares", "shared_with").await? {

@@ -104,8 +104,8 @@ pub struct PromptTally {
 }
 
 impl PromptTally {
-    /// Counts a prompt: whether a note is relevant, whether anything was added, the added notes, and the relevant ones
-    /// among them.
+    /// Counts a prompt: whether a relevant note exists, whether anything was added, and how many
+    /// notes were added, in total and relevant ones.
     pub(super) fn note(&mut self, bears: bool, said: bool, given: usize, right: usize) {
         let of = match (bears, said) {
             _ if right > 0 => &mut self.given_right,

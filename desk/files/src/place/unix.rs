@@ -47,7 +47,7 @@ impl Place {
         Ok(facts(&rustix::fs::fstat(&self.0)?))
     }
 
-    /// The metadata of a name; a link stands for itself.
+    /// The metadata of a name. For a link, the metadata of the link itself.
     pub(crate) fn facts(&self, name: &str) -> io::Result<Facts> {
         Ok(facts(&rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
@@ -89,8 +89,9 @@ impl Place {
         }
     }
 
-    /// The same on file systems without that call: adds a second name, then removes the first. A directory cannot have
-    /// two names, but a non-empty one is never replaced.
+    /// The same on file systems without that call: adds a second name, then removes the first. A
+    /// directory cannot have two names, so it is renamed; a non-empty directory is never
+    /// replaced.
     fn move_new_by_link(&self, from: &str, there: &Self, to: &str) -> io::Result<()> {
         if self.facts(from)?.kind == Kind::Directory {
             if there.facts(to).is_ok() {
@@ -102,13 +103,14 @@ impl Place {
         self.remove_file(from)
     }
 
-    /// Renames, and replaces an existing name.
+    /// Renames an entry, and replaces an existing one with the new name.
     pub(crate) fn replace(&self, from: &str, there: &Self, to: &str) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.0, from, &there.0, to)?)
     }
 
-    /// Calls `each` for every name except `.` and `..`, in no order, with its kind if known. Returns names that are not
-    /// Unicode, as far as they can be shown, because no path can express them.
+    /// Calls `each` for every name except `.` and `..`, in no order, with its kind if known. Returns
+    /// the names that are not Unicode, in readable form as far as possible, because no path can
+    /// express them.
     pub(crate) fn each_name(&self, each: &mut dyn FnMut(&str, Option<Kind>)) -> io::Result<Vec<String>> {
         let mut odd = Vec::new();
         // Uses its own handle, because the read position belongs to the handle.
@@ -191,7 +193,7 @@ fn kind(kind: FileType) -> Option<Kind> {
     }
 }
 
-/// Systems use integers of different widths.
+/// Converts a number to `i64`, because systems use integers of different widths.
 fn whole(number: impl TryInto<i64>) -> i64 {
     number.try_into().unwrap_or(i64::MAX)
 }

@@ -37,7 +37,7 @@ impl Place {
         facts_by_handle(&self.0.dir_metadata()?)
     }
 
-    /// The metadata of a name; a link stands for itself.
+    /// The metadata of a name. For a link, the metadata of the link itself.
     pub(crate) fn facts(&self, name: &str) -> io::Result<Facts> {
         let said = self.0.symlink_metadata(name)?;
         // Only an open file has the number of names and the file number.
@@ -83,13 +83,13 @@ impl Place {
         self.0.rename(from, &there.0, to)
     }
 
-    /// Renames, and replaces an existing name.
+    /// Renames an entry, and replaces an existing one with the new name.
     pub(crate) fn replace(&self, from: &str, there: &Self, to: &str) -> io::Result<()> {
         self.0.rename(from, &there.0, to)
     }
 
-    /// Calls `each` for every name with its kind, in no particular order. Returns names that are not Unicode, as far as
-    /// they can be shown, because no path can express them.
+    /// Calls `each` for every name with its kind, in no particular order. Returns the names that
+    /// are not Unicode, in readable form as far as possible, because no path can express them.
     pub(crate) fn each_name(&self, each: &mut dyn FnMut(&str, Option<Kind>)) -> io::Result<Vec<String>> {
         let mut odd = Vec::new();
         for entry in self.0.entries()? {

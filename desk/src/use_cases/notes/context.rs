@@ -29,7 +29,7 @@ pub struct BuildContext {
     pub project: Option<String>,
     /// The number of steps, 0 to 5.
     pub depth: u32,
-    /// Only related notes changed since then. The requested note is always shown.
+    /// A time; only related notes that changed since then are shown. The requested note is always shown.
     pub timeframe: Option<String>,
     /// Maximum related notes per note.
     pub max_related: u32,
@@ -110,7 +110,7 @@ fn closing(
     (line, fields)
 }
 
-/// The start: notes, or one memory that is not in a file.
+/// The start of the graph: notes, or one memory that is not in a file.
 fn begins(store: &Store, url: &str, project: Option<&str>) -> Result<Vec<Node>, StoreError> {
     let notes = addressed(store, url, project)?;
     if !notes.is_empty() {

@@ -18,7 +18,7 @@ use crate::desk::{Effect, UseCase};
 
 /// Maximum parts that are searched for their notes.
 const MOST_PARTS: u32 = 4_000;
-/// Memories per page when listing those with a tag.
+/// Memories per page when memories with a tag are listed.
 const TAGGED_AT_ONCE: u32 = 200;
 const TAGGED_PAGES: usize = 100;
 
@@ -33,7 +33,7 @@ pub struct SearchNotes {
     pub types: Vec<String>,
     /// All of these tags.
     pub tags: Vec<Tag>,
-    /// Changed since then, as `7d` or `2026-11-01`.
+    /// Only notes changed since then, such as `7d` or `2026-11-01`.
     pub after_date: Option<String>,
     /// The requested rows.
     pub part: Part,
@@ -199,7 +199,7 @@ fn tagged(store: &Store, tags: &[Tag]) -> Result<BTreeSet<String>, StoreError> {
     Ok(paths)
 }
 
-/// A question in the form for comparing names.
+/// A question, normalised for comparison with names.
 struct Question {
     whole: String,
     words: Vec<String>,

@@ -130,7 +130,8 @@ pub(super) fn after_marks(text: &str, at: usize) -> usize {
     at + if is_bold { 2 } else { 0 }
 }
 
-/// True if the noun is the name of an element or in one: `<password>x</`, `<entry key="password">x</`.
+/// True if the noun is in the tag of an element, as its name or in an attribute: `<password>x</`, `<entry
+/// key="password">x</`.
 fn is_element(text: &str, noun: &Noun, content: usize) -> bool {
     letters::head(text, noun.span.start, 120).rsplit('>').next().is_some_and(|head| head.contains('<'))
         && letters::rest(text, content, 300).split_once('<').is_some_and(|(_, after)| after.starts_with('/'))
@@ -321,7 +322,7 @@ fn is_name_of_words(inside: &str, shape: Shape, in_words: usize) -> bool {
     in_words >= 60 && !is_own && (is_joined || is_of_nouns && shape.digits <= 2)
 }
 
-/// True for a number of at most four digits, or a word followed by one of at most three: `92`, `Plume77`.
+/// True for a number of at most four digits, or a word followed by a number of at most three: `92`, `Plume77`.
 fn ends_in_number(part: &str) -> bool {
     let word = part.trim_end_matches(|last: char| last.is_ascii_digit());
     let digits = part.len() - word.len();

@@ -78,8 +78,8 @@ fn is_prose(rest: &str, at: usize) -> bool {
     !line.starts_with('-') && !is_header && line.split(' ').filter(|word| !word.is_empty()).count() > 2
 }
 
-/// A block in base64 whose first letters are here: `LS0tLS1CRUdJTi`, which is equal for every block; or the login of a
-/// container registry.
+/// A base64 block that begins here: a private key, whose block always begins with
+/// `LS0tLS1CRUdJTi`, or the login of a container registry.
 pub(super) fn encoded(text: &str, start: usize) -> Option<Range<usize>> {
     let end = letters::on_while(text, start, LONGEST, |byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
     let head = headers::decoded(letters::rest(text, start, (end - start).min(64) / 4 * 4))?;
@@ -122,7 +122,7 @@ pub(super) fn putty(text: &str, start: usize) -> Option<Range<usize>> {
 
 /// The body of a private key without its header and footer, around a position.
 pub(super) fn body(text: &str, mark: usize) -> Option<Range<usize>> {
-    /// The length of a key comes before its version.
+    /// The number of characters before a key's version, which encode the key's length.
     const LENGTH: usize = 6;
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
     let start = letters::back_while(text, mark, LENGTH, is_part);
@@ -149,7 +149,7 @@ pub(super) fn body(text: &str, mark: usize) -> Option<Range<usize>> {
 /// The length of the body of an Ed25519 key.
 const SHORTEST_BODY: usize = 60;
 
-/// The password in a line of `.pgpass` whose port is here: `host:port:database:user:password`.
+/// The password in a line of `.pgpass` whose port is at `port`: `host:port:database:user:password`.
 pub(super) fn pgpass(text: &str, port: usize) -> Option<Range<usize>> {
     let is_field = |byte: u8| byte.is_ascii_alphanumeric() || b"._-*".contains(&byte);
     let host = letters::back_while(text, port, 128, is_field);

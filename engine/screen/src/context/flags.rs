@@ -50,7 +50,7 @@ pub(super) fn of_password(text: &str, end: usize, command: &str) -> Option<Value
     (!inside.starts_with('-') && is_password(inside, is_known)).then_some(given)
 }
 
-/// The password of a command with its own syntax, whose name is here.
+/// The password of a command that has its own syntax. The name of the command is at `start..end`.
 pub(super) fn of_command(text: &str, start: usize, end: usize) -> Option<Value> {
     let name = text.get(start..end)?.to_ascii_lowercase();
     let line = letters::rest(text, end, FURTHEST).lines().next().unwrap_or_default();

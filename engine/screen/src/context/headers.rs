@@ -10,7 +10,7 @@ pub(super) enum Given {
     Other(Value),
 }
 
-/// The credential after the `Basic` or `Bearer` that ends here.
+/// The credential that follows the word `Basic` or `Bearer` at `start..end`.
 pub(super) fn scheme(text: &str, start: usize, end: usize) -> Option<Value> {
     let is_whole = start == 0 || !letters::byte(text, start - 1).is_ascii_alphanumeric();
     let at = letters::on_while(text, end, 4, |byte| b" :=\"".contains(&byte));
@@ -59,7 +59,7 @@ pub(super) fn authorization(text: &str, end: usize) -> Option<Given> {
     behind.filter(|value| is_token(value)).or_else(|| Some(first).filter(is_token)).map(Given::Other)
 }
 
-/// Session cookies of a header whose name ends here.
+/// The session cookies in a header whose name ends at `end`.
 pub(super) fn cookies(text: &str, end: usize) -> Vec<Value> {
     const NAMES: [&str; 9] = ["sess", "sid", "token", "auth", "jwt", "login", "remember", "ident", "xoxd"];
     let at = letters::on_while(text, end, 4, |byte| b"\"': ".contains(&byte));

@@ -1,9 +1,9 @@
 //! Random names that belong to a password: the first half of a key pair.
 //!
-//! `app`, `bob` and `svc-reports` are words and stay, because they are useful to readers. A random name was issued with
-//! the password and is useless without it.
+//! `app`, `bob` and `svc-reports` are words. They are kept, because they are useful to readers. A random name was
+//! issued with the password and is useless without it.
 //!
-//! Also Markdown tables with a column of passwords.
+//! Also handles Markdown tables with a column of passwords.
 
 use super::assign::Bond;
 use super::nouns::{Class, Noun};

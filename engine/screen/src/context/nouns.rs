@@ -16,7 +16,7 @@ pub(super) enum Class {
     Token,
     /// A name and a password follow.
     Login,
-    /// A scheme and a credential follow.
+    /// The name of a header; a scheme and a credential follow it.
     Header,
 }
 

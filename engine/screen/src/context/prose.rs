@@ -109,7 +109,7 @@ pub(super) fn answer_to(text: &str, noun: &Noun) -> Option<Value> {
     is_of_it.then(|| pairs::answer(text, noun.span.end + asked + 1))?
 }
 
-/// The continuation of a sentence in the next line: with its verb in lower case, or with the value.
+/// The start of the next line if it continues the sentence: lower-case with a verb, or only the value.
 fn wrapped(text: &str, at: usize, is_bound: bool) -> Option<usize> {
     const VERBS: &str = "is ist lautet est es was är è é";
     let next = at + letters::rest(text, at, 2).len() - letters::rest(text, at, 2).trim_start_matches('\r').len();
@@ -123,7 +123,7 @@ fn wrapped(text: &str, at: usize, is_bound: bool) -> Option<usize> {
 /// Maximum words of the next line before its verb.
 const MOST_BELOW: usize = 4;
 
-/// The credential alone in the line below its noun: `password:` and, in the next line, `x`.
+/// A credential that is alone in the line below its noun: `password:` and, in the next line, `x`.
 pub(super) fn value_below(text: &str, noun: &Noun) -> Option<Value> {
     let closed = letters::on_while(text, noun.span.end, 8, |byte| b":*\"'` \t\r".contains(&byte));
     let start = (letters::byte(text, closed) == b'\n').then(|| letters::after_blanks(text, closed + 1))?;

@@ -34,7 +34,7 @@ pub(super) fn is_template_or_row(value: &str) -> bool {
     length == 0 || is_template(value) || length >= 4 && is_monotone(value, length) || value.contains("...")
 }
 
-/// Values that a program fills in.
+/// True for a template, in which a program fills in the value.
 fn is_template(value: &str) -> bool {
     const OPENINGS: [&str; 16] = [
         "${", "$(", "{{", "<%", "#{", "%(", "@{", "[[", "$env", "!secret", "!vault", "ENC[", "op://", "vault:",

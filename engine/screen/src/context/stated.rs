@@ -1,7 +1,8 @@
 //! Secrets as people state them, in twenty-five languages: a noun, an assignment, and a value.
 //!
-//! The other rules check the look of a value. These rules check the sentence: after a noun for a password, any value is
-//! accepted unless it is clearly something else, such as a policy, a place or a question.
+//! The other rules check the look of a value. These rules check the sentence. After a noun for a
+//! password, any value is accepted unless it is clearly something else, such as a policy, a place
+//! or a question.
 
 use std::ops::Range;
 

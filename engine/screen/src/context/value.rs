@@ -174,7 +174,7 @@ fn is_pair(after: &str) -> bool {
     name > 1 && after.as_bytes().get(name) == Some(&b'=')
 }
 
-/// A value without the punctuation of a sentence, a list or a call after it.
+/// A value without trailing punctuation of a sentence, a list or a call.
 pub(super) fn trimmed(value: &str) -> &str {
     let mut value = value;
     loop {

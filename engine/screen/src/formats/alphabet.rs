@@ -10,7 +10,7 @@ impl Class {
         CLASSES.get(usize::from(byte)).is_some_and(|classes| classes & self.0 != 0)
     }
 
-    /// The set of a letter in a pattern.
+    /// The set of bytes that a letter in a pattern means.
     pub(super) fn named(letter: u8) -> Option<Self> {
         ALPHABETS.iter().position(|(name, _)| *name == letter).map(|at| Self(1 << at))
     }
@@ -20,7 +20,7 @@ impl Class {
         counted(bytes.iter().skip(from).take(most).take_while(|byte| self.holds(**byte)).count())
     }
 
-    /// The number of bytes of the set before a position, limited.
+    /// The number of consecutive bytes of the set before a position, at most `most`.
     pub(super) fn run_before(self, bytes: &[u8], end: usize, most: usize) -> usize {
         let head = bytes.get(..end).unwrap_or_default();
         counted(head.iter().rev().take(most).take_while(|byte| self.holds(**byte)).count())
@@ -112,7 +112,8 @@ pub(super) fn may_begin(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// True if a token may end here: at the end, and before a character that is not a letter, digit or underscore.
+/// True if a token may end here: at the end, or before a character that is not an ASCII letter, digit, underscore or
+/// plus sign.
 pub(super) fn may_end(bytes: &[u8], at: usize) -> bool {
     bytes.get(at).is_none_or(|after| !after.is_ascii_alphanumeric() && !matches!(after, b'_' | b'+'))
 }

@@ -214,7 +214,7 @@ fn is_grouped(token: &[u8]) -> bool {
     (4..=12).contains(&first) && parts.clone().count() >= 2 && parts.all(|length| length == first)
 }
 
-/// Digit, lower-case letter, upper-case letter.
+/// The kind of a byte: digit, lower-case letter or upper-case letter.
 fn sort(byte: u8) -> u8 {
     u8::from(byte.is_ascii_uppercase()) + 2 * u8::from(byte.is_ascii_digit())
 }

@@ -38,7 +38,7 @@ struct Context {
 }
 
 impl Context {
-    /// True if a value with this look is a credential here.
+    /// True if a value that looks like this is a credential in this context.
     fn accepts(self, look: Look) -> bool {
         let known = self.provider > Provider::None;
         let named = self.noun.is_some_and(|noun| noun != Noun::ClientId || known);
@@ -68,7 +68,7 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
     found
 }
 
-/// The end of a run of bytes of values, and whether it may contain one.
+/// The end of a run of bytes that values consist of, and whether the run may contain a value.
 fn run(bytes: &[u8], start: usize) -> (usize, bool) {
     let (mut digits, mut letters) = (0_usize, 0_usize);
     let mut end = start;
@@ -167,7 +167,7 @@ fn of_own_look(text: &[u8]) -> Option<Kind> {
     is_numbered.then_some(Kind::new("TrueNAS key"))
 }
 
-/// A checksum names its algorithm.
+/// True for a checksum, which begins with the name of its algorithm.
 fn is_digest(text: &[u8]) -> bool {
     let starts = |name: &[u8]| {
         let named = text.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
@@ -183,7 +183,7 @@ fn is_path(value: &[u8]) -> bool {
         && parts().any(|part| part.len() >= 3 && part.iter().all(u8::is_ascii_lowercase) && look::is_words(part))
 }
 
-/// The start of the value in a run that begins with its name: `SECRET-8ded…`, `api_key=8f2b…`.
+/// The start of the value in a run of characters that begins with the value's name: `SECRET-8ded…`, `api_key=8f2b…`.
 fn glued(bytes: &[u8], start: usize, text: &[u8]) -> Option<(usize, Context)> {
     let head = text.get(..text.len().min(LONGEST_NAME))?;
     let mut best = None;

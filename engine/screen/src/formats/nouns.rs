@@ -89,7 +89,7 @@ pub(super) fn is_other(before: &[u8], name: &[u8]) -> bool {
         || OTHERS.iter().map(|other| other.as_bytes()).any(|other| within(other) || right_before(other))
 }
 
-/// The ends of a word in a text, wherever it is a separate part.
+/// The end positions of a word in a text, wherever the word is a separate part.
 fn parts<'a>(text: &'a [u8], word: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
     (word.len()..=text.len()).filter(move |end| {
         let start = end - word.len();

@@ -88,7 +88,7 @@ impl Pattern {
         self.after.contains('<')
     }
 
-    /// True if a token would begin inside a run of its own bytes.
+    /// True if the byte before a token could belong to the token's first run.
     fn continues(&self, bytes: &[u8], start: usize) -> bool {
         let Some(before) = start.checked_sub(1).and_then(|at| bytes.get(at)) else { return false };
         let first = || Steps(self.before).next().or_else(|| Steps(self.after).next());

@@ -1,4 +1,4 @@
-//! Tokens of the formats in [`ROWS`]: one search for all anchors, then the pattern at each.
+//! Tokens of the formats in [`ROWS`]: one search finds all anchors, then the pattern is checked at each.
 //!
 //! The table has the formats of providers' tokens, from their documentation and tokens: a pattern (see
 //! [`super::pattern`]) and the kind.
@@ -123,7 +123,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// The checksum of the rest of a token.
+/// The checksum for a token's random part, which is computed from the rest of this part.
 #[cfg(test)]
 pub(super) fn of(body: &[u8]) -> String {
     let digit = |place: u32| char::from(DIGITS[crc32(body) as usize / 62_usize.pow(place) % 62]);

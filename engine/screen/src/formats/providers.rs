@@ -7,7 +7,7 @@ use tessera_tables::{section, words};
 pub(super) enum Provider {
     /// None.
     None,
-    /// The name is also a word, or occurs beside hashes of commits and images. A word for a credential is needed.
+    /// The name is also a word, or occurs near hashes of commits and images. A word for a credential is needed.
     Word,
     /// The name has no other meaning: a token may follow directly.
     Telling,
@@ -65,7 +65,7 @@ const PROVIDERS: &str = include_str!("providers.txt");
 /// Names without another meaning.
 const NAMES: &[&str] = words!(section(PROVIDERS, "telling"));
 
-/// Names that are also words, or occur beside other hashes.
+/// Names that are also ordinary words, or that also occur next to other hashes.
 const WORDS: &[&str] = words!(section(PROVIDERS, "words"));
 
 #[cfg(test)]

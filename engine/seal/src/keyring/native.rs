@@ -44,8 +44,8 @@ impl Place {
     }
 }
 
-/// Uses an account's entry without asking the person. macOS would ask for a locked keychain and for an unknown program;
-/// Windows never does.
+/// Uses an account's entry without asking the person. macOS would ask if the keychain is locked
+/// or the program is unknown; Windows never asks.
 fn quietly<T>(account: &str, work: impl FnOnce(&Entry) -> Result<T, Error>) -> Result<T, Error> {
     #[cfg(target_os = "macos")]
     let _silence = security_framework::os::macos::keychain::SecKeychain::disable_user_interaction()

@@ -1,7 +1,8 @@
 //! Linux and similar systems: the secret service on the session bus.
 //!
-//! It uses the crate below `keyring`'s own store for the bus, because that store asks the person for the password
-//! whenever something is locked, and a hook would do so at every prompt.
+//! It does not use `keyring`'s own store for the bus, but the crate below it. That store asks
+//! the person for the password whenever something is locked, and a hook would do so at every
+//! prompt.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -24,7 +25,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The bus of a session, if it can be reached without starting one.
+    /// The session bus, if it can be reached without starting a bus.
     pub(super) fn of_session(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let address = variable("DBUS_SESSION_BUS_ADDRESS").filter(|address| !address.is_empty()).or_else(|| {
             let path = std::path::Path::new(&variable("XDG_RUNTIME_DIR")?).join("bus");
@@ -75,7 +76,7 @@ impl Place {
     }
 }
 
-/// The persistent collection. A locked one is not written to, because that would ask for its password.
+/// The persistent collection. A locked collection is not written to, because writing would ask for its password.
 pub(super) async fn open_collection<'a>(service: &'a SecretService<'_>) -> Result<Collection<'a>, KeyringError> {
     let collection = service.get_default_collection().await.map_err(meant)?;
     collection.ensure_unlocked().await.map_err(meant)?;

@@ -20,8 +20,8 @@ pub struct StoreConfig {
     pub weights: Weights,
     /// How the process uses the store.
     pub usage: Usage,
-    /// True if semantic search is on. If it is off, embeddings are neither computed nor used. Existing embeddings stay,
-    /// and the others are computed when it is on again.
+    /// True if semantic search is on. If it is off, embeddings are neither computed nor used. Existing
+    /// embeddings are kept, and missing ones are computed when semantic search is on again.
     pub meaning: bool,
     /// The rules for credentials in texts.
     pub secrets: SecretRules,
@@ -47,7 +47,7 @@ impl SecretMode {
         [("encrypt", Self::Encrypt), ("drop", Self::Drop), ("refuse", Self::Refuse), ("vault", Self::Vault)];
 }
 
-/// Another place for keys than a file: the system's keyring.
+/// A place for keys other than a file: the system's keyring.
 pub trait Keyring: Send + Sync {
     /// The keys of an account; `None` if there are none, or no keyring responds.
     ///

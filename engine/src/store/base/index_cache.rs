@@ -15,7 +15,7 @@ use crate::store::rows::columns::MEMORY;
 use crate::store::rows::index::{IndexColumns, index_row, read_index_row};
 use crate::store::rows::memory as row;
 
-/// The number of changed rows that triggers a rebuild: this, or a twentieth of the snapshot if that is more.
+/// A rebuild needs more changed rows than this, or than a twentieth of the snapshot's rows if that is more.
 const REBUILD_AT_ROWS: usize = 1000;
 
 pub(crate) struct IndexCache {
@@ -26,7 +26,7 @@ pub(crate) struct IndexCache {
     mask: Mask,
     seen: u64,
     generation: u64,
-    /// The highest rev of a row of an older program.
+    /// The highest rev of a row that an older program wrote.
     stale_to: u64,
     /// The highest rev of a row with embeddings of an older encoder.
     outdated_to: u64,
@@ -107,7 +107,7 @@ impl IndexCache {
         self.outdated_to
     }
 
-    /// Forgets it once these embeddings have been recomputed.
+    /// Forgets this rev after these embeddings have been recomputed.
     pub(crate) fn forget_outdated(&mut self) {
         self.outdated_to = 0;
     }

@@ -26,7 +26,8 @@ pub(crate) fn write_all(change: &Change<'_>, memory: MemoryUuid, secrets: &[Secr
     Ok(())
 }
 
-/// The values of earlier secrets of a memory, if they can be decrypted. They are recognised without surrounding words.
+/// The values of earlier secrets of a memory, if they can be decrypted. They are recognised even if no surrounding
+/// words announce them.
 pub(crate) fn values_of(change: &Change<'_>, memory: MemoryUuid) -> Result<KnownValues, StoreError> {
     let sql = "SELECT name, kind, sealed FROM secrets WHERE memory = ?1 AND sealed IS NOT NULL";
     let mut statement = change.tx.prepare_cached(sql)?;

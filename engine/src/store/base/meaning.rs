@@ -23,7 +23,7 @@ const PASSAGES: usize = 32;
 
 /// The encoder version for which the rows up to [`LEFT`] were checked.
 const FOR: &str = "meaning";
-/// The rev up to which rows may have embeddings of an older encoder; 0 if there are none.
+/// The rev up to which rows may have embeddings of an older encoder; 0 if no row has such an embedding.
 const LEFT: &str = "meaning_left";
 
 /// The state of a store's embeddings.
@@ -33,7 +33,7 @@ pub struct Meanings {
     pub made: u64,
     /// Live memories without an embedding, which only words find so far.
     pub waiting: u64,
-    /// Live memories with an embedding of a newer encoder, which only words find here.
+    /// Live memories with an embedding of a newer encoder, which are found here only by their words.
     pub later: u64,
 }
 
@@ -136,8 +136,8 @@ impl Store {
         self.embed_while(|| true).map(|done| done > 0)
     }
 
-    /// Computes embeddings as long as `pause` returns `true`; it is called every few hundredths of a second. Returns
-    /// the number of rows that got an embedding: 0 if none waits, or there was no time.
+    /// Computes embeddings as long as `pause` returns `true`. The function `pause` is called every few hundredths of a
+    /// second. Returns the number of rows that got an embedding: 0 if none waits, or there was no time.
     ///
     /// # Errors
     /// Like [`Store::embed_some`].
@@ -228,7 +228,7 @@ impl Store {
         Ok((taken, is_more))
     }
 
-    /// The rev up to which rows may have embeddings of an older encoder, as recorded or seen.
+    /// The rev up to which rows may have embeddings of an older encoder, as recorded in the store or seen in the index.
     fn left_to_encode(&self) -> rusqlite::Result<u64> {
         let sql = "SELECT (SELECT value FROM meta WHERE key = 'rev'), (SELECT value FROM meta WHERE key = ?1),
                        (SELECT value FROM meta WHERE key = ?2)";

@@ -31,14 +31,14 @@ static REDERIVE: LazyLock<String> = LazyLock::new(|| {
     format!("{} AND rev = ?{} AND deleted IS NULL", codec::update(&groups), groups.concat().len() + 2)
 });
 
-/// Records in a new store that no row is from an older program.
+/// Marks a new store, in which no row is from an older program.
 pub(crate) fn note_new(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
     let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2), (?3, 0)";
     connection.execute(sql, params![FOR, CURRENT_HEAD, LEFT]).map(drop)
 }
 
 impl Store {
-    /// Rewrites some rows of an older program. True if there may be more.
+    /// Rewrites some rows that an older program wrote. True if there may be more.
     ///
     /// # Errors
     /// If the store cannot be read or written. It is tried again after a later write.

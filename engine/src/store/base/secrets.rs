@@ -165,7 +165,7 @@ impl Secrets {
         Ok(())
     }
 
-    /// Makes the next transaction ask again.
+    /// Makes the next transaction ask for the keys again.
     pub(crate) fn forget_asked(&self) {
         self.is_asked.store(false, Ordering::Relaxed);
     }
@@ -180,8 +180,8 @@ impl Secrets {
         self.keys(connection)
     }
 
-    /// The keys from the settings; otherwise those of the keyring, followed by those of the file. The file has new keys
-    /// if the keyring did not respond once.
+    /// The keys from the settings; otherwise those of the keyring, followed by those of the file. If
+    /// the keyring once did not respond, new keys were stored in the file.
     fn found(&self, whose: &str) -> Result<Found, StoreError> {
         let given = self.rules.given.iter().map(|text| Key::given(text, whose.as_bytes()));
         let given = given.collect::<Result<Vec<_>, _>>().map_err(no_key)?;
@@ -326,19 +326,19 @@ impl Secrets {
         Aside { secrets: self, connection, mode: self.rules.mode }
     }
 
-    /// The keeper for texts that are already in the store, so that they cannot be rejected.
+    /// The keeper for texts that are already in the store. It rejects no text.
     pub(crate) fn keeper_of_old<'a>(&'a self, connection: &'a Connection, is_own: bool) -> Aside<'a> {
         let mode = if is_own && self.rules.mode != SecretMode::Drop { SecretMode::Encrypt } else { SecretMode::Drop };
         Aside { secrets: self, connection, mode }
     }
 
-    /// A keeper that only counts what would be stored.
+    /// A keeper that stores nothing and only counts what would be stored.
     pub(crate) fn counter<'a>(&'a self, connection: &'a Connection) -> Counter<'a> {
         Counter { aside: self.keeper(connection), unnamed: Vec::new(), was_asked: false }
     }
 
-    /// The keeper for texts from the user's own server. They cannot be rejected, so credentials that must not be stored
-    /// are discarded.
+    /// The secret keeper for texts from the user's own server. They cannot be rejected, so credentials that must not be
+    /// stored are discarded.
     pub(crate) fn arriving<'a>(&'a self, connection: &'a Connection) -> Aside<'a> {
         let mode = if self.rules.mode == SecretMode::Refuse { SecretMode::Drop } else { self.rules.mode };
         Aside { secrets: self, connection, mode }

@@ -20,7 +20,7 @@ use crate::store::rows::codec::Ask;
 /// An open store.
 pub struct Store {
     pub(in crate::store) connection: Connection,
-    /// The file that the connection has open; `None` if the system does not tell, or there is none.
+    /// The file that the connection has open; `None` if the system does not identify it, or there is no file.
     pub(in crate::store) file: Option<FileId>,
     /// The function that opens it again.
     pub(in crate::store) open: fn(StoreConfig) -> Result<Self, StoreError>,

@@ -1,4 +1,5 @@
-//! Transactions. Every change of the store is made in one, and is repeated if another process is in the way.
+//! Transactions. Every change of the store is made in a transaction, which is repeated if another process is in the
+//! way.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -109,7 +110,7 @@ impl Store {
 
 /// The page cache during many writes, in the form of SQLite: a negative number of KiB.
 const ROOM: i64 = -16 * 1024;
-/// The write-ahead log is then copied to the database after this number of pages.
+/// During many writes, the write-ahead log is copied to the database after this number of pages.
 const LOGGED: i64 = 4_000;
 
 impl Store {
@@ -178,7 +179,7 @@ impl<'a> Change<'a> {
         memory::find(self.tx, reference)?.ok_or(StoreError::NotFound(reference))
     }
 
-    /// The same with its derived data.
+    /// The same memory with its derived data.
     pub(crate) fn known(&self, reference: MemoryRef) -> Result<Known, StoreError> {
         memory::find_known(self.tx, reference)?.ok_or(StoreError::NotFound(reference))
     }

@@ -68,8 +68,8 @@ impl Health {
 }
 
 impl Store {
-    /// Checks the store in a home directory. With `repair`, it repairs permissions, index, leftover logs, free space,
-    /// and a damaged file by salvage.
+    /// Checks the store in a home directory. With `repair`, it corrects permissions, rebuilds
+    /// the index, removes leftover logs, releases free space, and salvages a damaged file.
     ///
     /// # Errors
     /// If the store is foreign, newer, busy, or completely unreadable.

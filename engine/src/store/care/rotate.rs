@@ -39,8 +39,8 @@ pub struct Rotated {
 type Sealed = (MemoryUuid, String, Vec<u8>);
 
 impl Store {
-    /// Encrypts all secrets with a new key: a generated one, or the one from the settings, with the old one for
-    /// decryption. It can be repeated at any time.
+    /// Encrypts all secrets with a new key: a generated one, or the one from the settings. The
+    /// old key is used for decryption. It can be repeated at any time.
     ///
     /// # Errors
     /// If the keys are not available or cannot be stored, or the store cannot be written. Run it again to continue.
@@ -67,7 +67,7 @@ impl Store {
         Ok(Rotated { sealed_anew, closed, key, place, resumed })
     }
 
-    /// Stores the new key beside the old ones. From now on, all processes encrypt with it.
+    /// Stores the new key in addition to the old ones. From now on, all processes encrypt with it.
     fn begin_rotation(&mut self) -> Result<(Held, bool), StoreError> {
         let now = self.secrets.keys_anew(&self.connection)?;
         let current = now.keys.current.id().to_string();

@@ -62,7 +62,7 @@ const OF_THE_STORE: &str = "key = 'store_id' AND typeof(value) = 'blob' AND leng
      OR key IN ('secret_key', 'rotating', 'leaving', 'unscrubbed') OR key LIKE 'folded:%'";
 
 /// Creates a new store with all readable memories of a damaged one. The damaged one is moved aside when the new one is
-/// complete. Until then, it stays in place and is locked.
+/// complete. Until then, the damaged store remains in place and is locked.
 ///
 /// # Errors
 /// If the new store cannot be written, or another process is writing. Then nothing has changed.
@@ -209,7 +209,7 @@ impl DamagedStore {
     }
 
     /// Copies the rows of a table that satisfy a condition. If the table is broken in the middle, it reads from both
-    /// ends. True if all rows were read. A row that does not fit is damaged.
+    /// ends. True if all rows were read. A row that violates a constraint of the new table is damaged, and is skipped.
     fn carry_rows(
         &self,
         change: &Change<'_>,

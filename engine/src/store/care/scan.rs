@@ -31,7 +31,7 @@ const BATCH: u32 = 200;
 pub enum Scanning {
     /// It reports them.
     Look,
-    /// It turns values of the user's own memories into secrets, and removes all others.
+    /// It turns credentials in the user's own memories into secrets, and removes all other credentials.
     Fix,
 }
 

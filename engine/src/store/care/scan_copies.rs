@@ -97,7 +97,7 @@ pub(crate) fn fix(store: &mut Store, path: &Path, known: &KnownValues) -> Result
     Ok(())
 }
 
-/// A row of a copy, as far as it has texts.
+/// A row of a copy, with only those columns that contain texts.
 struct Row {
     id: MemoryUuid,
     /// The existing columns with their texts.
@@ -127,7 +127,7 @@ fn rows(connection: &Connection) -> rusqlite::Result<Vec<Row>> {
 }
 
 impl Row {
-    /// Its texts one by one; each item of a list separately.
+    /// The texts of the row, one by one; each item of a list is a separate text.
     fn words(&self) -> Words {
         let mut words = Vec::new();
         for (_, part, text) in &self.texts {
@@ -191,7 +191,7 @@ fn is_own(connection: &Connection, id: MemoryUuid) -> rusqlite::Result<bool> {
     Ok(connection.maybe(sql, [id], |row| row.get(0))?.unwrap_or(false))
 }
 
-/// Stores the credentials of a copy's texts in the store.
+/// Stores the credentials from a database copy's texts in the store, and returns the texts without them.
 fn set_aside<T: Texts>(store: &mut Store, words: T, id: MemoryUuid, known: &KnownValues) -> Result<T, StoreError> {
     let (clean, found) = {
         let mut keeper = store.secrets.keeper_of_old(&store.connection, is_own(&store.connection, id)?);

@@ -73,7 +73,7 @@ pub(crate) fn kinds_of(memory: &Memory, known: &KnownValues) -> Kinds {
     kinds
 }
 
-/// Removes the credentials of a memory that is not permanently deleted, from its row and its sync state. True if there
+/// Removes credentials from the row and the sync state of a memory that is not permanently deleted. True if there
 /// were any; then the server needs an update.
 pub(crate) fn memory(change: &Change<'_>, id: MemoryUuid, values: &KnownValues) -> Result<bool, StoreError> {
     let Some(known) = row::find_known(change.tx, MemoryRef::Id(id))? else { return Ok(false) };
@@ -81,7 +81,7 @@ pub(crate) fn memory(change: &Change<'_>, id: MemoryUuid, values: &KnownValues) 
     Ok(this_row(change, &known, values)? || is_trail)
 }
 
-/// The same, and queues an update for the server.
+/// Does the same. If something changed and the memory is the user's own, it also queues an update for the server.
 pub(crate) fn memory_and_tell(change: &Change<'_>, memory: &Memory, values: &KnownValues) -> Result<bool, StoreError> {
     let is_changed = self::memory(change, memory.id, values)?;
     if is_changed && memory.share.is_none() {

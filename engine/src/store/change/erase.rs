@@ -63,7 +63,7 @@ impl Store {
         Ok(forgotten)
     }
 
-    /// After a permanent deletion, erases its words from other places.
+    /// After a permanent deletion, erases the words of the deleted memories from other places.
     pub(crate) fn clean_after(&mut self, forgotten: &[Forgotten], said: &[String]) {
         let ids: Vec<MemoryUuid> = forgotten.iter().map(|one| one.id).collect();
         if let Err(error) = self.scrub().and_then(|()| self.clean_files(&ids, said)) {

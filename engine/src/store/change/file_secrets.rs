@@ -15,7 +15,7 @@ use crate::store::file::error::{StoreError, UnavailableBecause};
 /// A text without its credentials, and their names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WithoutValues {
-    /// The text with the names of secrets.
+    /// The text, in which names replace the secrets.
     pub text: String,
     /// The names of the removed secrets.
     pub names: BTreeSet<String>,

@@ -30,7 +30,7 @@ pub struct Imported {
     pub stored: u64,
     /// Existing memories.
     pub skipped: u64,
-    /// Existing memories of trust `foreign` that became the user's own.
+    /// Existing memories with trust `foreign` that became the user's own.
     pub vouched: u64,
     /// Lines in an import of own memories that name another author. They stay `foreign`.
     pub theirs: u64,
@@ -38,7 +38,7 @@ pub struct Imported {
     pub differing: Vec<u64>,
     /// Memories that were permanently deleted here and stay so.
     pub purged: u64,
-    /// Credentials removed from their texts.
+    /// Credentials removed from the imported texts.
     pub aside: u64,
     /// Rejected lines: (line number, reason).
     pub rejected: Vec<(u64, String)>,
@@ -235,7 +235,7 @@ enum Outcome {
     /// The memory with its UUID was permanently deleted.
     Purged,
     Vouched,
-    /// The line names another author, so the import does not raise its trust.
+    /// The line names another author, so the import does not raise the memory's trust.
     StaysTheirs,
     Rejected(String),
 }
@@ -319,7 +319,7 @@ impl Incoming {
     }
 }
 
-/// The number of an import that touches a memory.
+/// The number of an import, which is listed when it first touches a memory.
 fn entered(change: &Change<'_>, run: &ImportRun, n: &mut Option<u32>) -> Result<u32, StoreError> {
     let entered = n.map_or_else(|| run.entered(change), Ok)?;
     *n = Some(entered);
@@ -344,8 +344,8 @@ fn said_before(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory
     Ok(change.tx.maybe(sql, wanted, |row| row.get(0))?)
 }
 
-/// Restores a memory that an undone import deleted. A foreign memory becomes the user's own in an own import. Any other
-/// memory stays, and a different text is reported.
+/// Restores a memory that an undone import deleted. An import of own memories makes a foreign memory the user's own.
+/// Any other memory stays, and a different text is reported.
 fn known(
     change: &Change<'_>,
     id: MemoryUuid,

@@ -55,8 +55,8 @@ impl Store {
         rows.iter().map(standing).collect()
     }
 
-    /// Imports rows of another system in one transaction: new ones are stored, and changes there are made here. Returns
-    /// the status of each row, or why it is rejected.
+    /// Imports rows of another system in one transaction: new rows are stored, and changes made in that system are
+    /// repeated here. Returns the status of each row, or why it is rejected.
     ///
     /// # Errors
     /// If the store cannot be written. Then no row is imported; run it again to continue.
@@ -293,7 +293,8 @@ fn covered(change: &Change<'_>, of: &OlderRow, known: Known) -> Result<Known, St
     change.known(MemoryRef::Id(id))
 }
 
-/// Stores the row's text beside the local text. A text that is secret there is encrypted here too.
+/// Stores the row's text in addition to the local text. If the row is secret in its system, the local text is encrypted
+/// too.
 fn both(change: &Change<'_>, n: u32, of: &OlderRow, known: &Known, whose: ImportAs) -> Result<u64, StoreError> {
     let actor = ImportRun::actor(of.draft.client.clone());
     let (mut ours, mut sealed) = (known.memory.clone(), 0);
@@ -329,8 +330,8 @@ fn note_before(change: &Change<'_>, n: u32, memory: MemoryUuid) -> Result<(), St
     Ok(())
 }
 
-/// Records the keys of a row. A key that belongs to another row already moves to this one, because a deletion means the
-/// last owner of the key.
+/// Records the keys of a row. If `gone_as` already belongs to another row, it is moved to this
+/// one, because a deletion means the last owner of the key.
 fn note_names(
     change: &Change<'_>,
     n: u32,

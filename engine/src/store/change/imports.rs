@@ -1,4 +1,4 @@
-//! The list of imports: source, trust and effects of each, so that it can be undone.
+//! The list of imports with the source, trust and effects of each, so that an import can be undone.
 
 use std::fs::File;
 
@@ -25,7 +25,7 @@ pub struct ImportRun {
     pub source: String,
     /// The trust.
     pub whose: ImportAs,
-    /// Its number, after it was listed.
+    /// Its number; `None` until the import is listed.
     pub(crate) n: Option<u32>,
     /// True if it continues an interrupted one.
     is_resumed: bool,
@@ -104,7 +104,7 @@ impl ImportRun {
         Ok(u32::try_from(change.tx.last_insert_rowid()).unwrap_or(u32::MAX))
     }
 
-    /// The author of its changes in the history.
+    /// The author of the import's changes in the history.
     pub(crate) fn actor(client: Option<String>) -> Actor {
         Actor { origin: Origin::Import, client, ..Actor::default() }
     }
@@ -141,7 +141,7 @@ pub(crate) fn was_changed_since(connection: &Connection, memory: MemoryUuid, rev
     connection.prepare_cached(SINCE)?.exists(params![memory, rev])
 }
 
-/// True if a person changed it, not an import.
+/// True if a person, and not an import, changed the memory after `rev`.
 pub(crate) fn was_changed_by_somebody(connection: &Connection, memory: MemoryUuid, rev: u64) -> rusqlite::Result<bool> {
     connection.prepare_cached(BY_SOMEBODY)?.exists(params![memory, rev])
 }
@@ -168,7 +168,7 @@ pub(crate) fn bring_back(change: &Change<'_>, n: u32, memory: &Memory) -> Result
     Ok(back)
 }
 
-/// The lock for importing. Several imports may hold it together, but not while one is undone.
+/// The lock for importing. Several imports may hold it together, but not while an import is undone.
 #[derive(Debug)]
 pub struct ImportTurn {
     _lock: File,

@@ -1,6 +1,6 @@
 //! A row of another memory system, and its status: new, known, changed there, here, or on both sides.
 //!
-//! Also rows that became secret there, and the number of secrets that an import would store.
+//! Also finds rows that became secret in the other system, and counts the secrets that an import would store.
 
 use std::cell::OnceCell;
 
@@ -30,13 +30,13 @@ const WHOLE: &str = "text";
 /// A row of another system that is to be stored.
 #[derive(Debug, Clone)]
 pub struct OlderRow {
-    /// Its keys. It is stored under the first; it may be known under the others.
+    /// Its keys. It is stored under the first key, and may be known under the others.
     pub ids: Vec<MemoryUuid>,
-    /// The key that a deletion may use.
+    /// The key by which a waiting deletion may name this row.
     pub gone_as: Option<MemoryUuid>,
     /// The memory. Its UUID is the first key.
     pub draft: Draft,
-    /// The system's data about use and deletion.
+    /// The other system's data about the use and deletion of the row.
     pub stamps: Stamps,
     /// See [`OlderRow::said`].
     said: OnceCell<u64>,
@@ -64,7 +64,7 @@ pub enum Standing {
     Kept,
     /// Restored, because the undone import or the deletion there was reverted.
     Back,
-    /// Deleted here; it stays deleted.
+    /// Deleted here; it remains deleted.
     Forgotten,
 }
 
@@ -75,7 +75,7 @@ pub struct Over {
     pub standing: Standing,
     /// Credentials removed from it.
     pub aside: u64,
-    /// False if it exists here, but not under all its keys. Importing it adds them.
+    /// False if the row exists here, but not under all its keys. Importing it adds them.
     pub is_known: bool,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Look {
 }
 
 impl OlderRow {
-    /// A row with these keys, at least one.
+    /// A row with these keys, of which there must be at least one.
     pub fn new(ids: Vec<MemoryUuid>, draft: Draft, stamps: Stamps) -> Self {
         Self { ids, gone_as: None, draft, stamps, said: OnceCell::new() }
     }
@@ -250,7 +250,7 @@ pub(crate) fn is_bared(of: &OlderRow, memory: &Memory) -> bool {
     of.draft.sensitive.is_some() && !is_sealed(memory)
 }
 
-/// The UUID of the copy of a row beside a memory with another text.
+/// The UUID of the separate copy of a row whose memory has another text.
 pub(crate) fn beside_of(of: &OlderRow) -> MemoryUuid {
     MemoryUuid::from_key(&format!("{}@{:016x}", of.id(), of.said()))
 }
@@ -289,7 +289,7 @@ pub(crate) fn sealing(of: &OlderRow, memory: &Memory) -> Patch {
     Patch { content: Some(memory.content.clone()), sensitive, ..Patch::default() }
 }
 
-/// Encrypts other copies of the row from an earlier import.
+/// Encrypts the row's other copies, which an earlier import stored.
 pub(crate) fn seal_besides(
     change: &Change<'_>,
     of: &OlderRow,

@@ -101,7 +101,7 @@ pub(crate) fn note_made(change: &Change<'_>, draft: &Draft) -> Result<(), StoreE
     note(change, cwd, &draft.scope, "made")
 }
 
-/// Removes the evidence of a memory, unless other memories give it too.
+/// Removes the evidence that a memory gives for the project of its directory, unless other memories give it too.
 pub(crate) fn forget_made(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
     let Some(cwd) = &memory.cwd else { return Ok(()) };
     let sql = "DELETE FROM places WHERE how = 'made' AND path = ?1 AND project = ?2

@@ -31,7 +31,7 @@ pub struct Undone {
     pub forgotten: u64,
     /// Changed, deleted or confirmed memories that return to their earlier state.
     pub as_before: u64,
-    /// Memories that stay because somebody changed them since.
+    /// Memories that are kept because somebody changed them after the import.
     pub kept: Vec<ShortId>,
 }
 

@@ -1,5 +1,5 @@
 //! Moves values to a vault: each is first encrypted here, in the transaction of its text, and deleted here when the
-//! vault has it. If the vault is down, this is delayed and nothing is lost.
+//! vault has it. If the vault is down, the move is delayed and nothing is lost.
 
 use rusqlite::params;
 use tessera_seal::Value;

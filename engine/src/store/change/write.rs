@@ -78,7 +78,8 @@ static UPDATE_ANALYSIS: LazyLock<String> = LazyLock::new(|| codec::update(&[Fiel
 /// Updates fields only, no data derived from the text.
 static UPDATE_FIELDS: LazyLock<String> = LazyLock::new(|| codec::update(&[Fields::NAMES]));
 
-/// Writes a memory, with the derived data that changed. A turn of a conversation gets its context.
+/// Writes a memory, with the derived data that changed. For a turn of a conversation, its context and its neighbours'
+/// contexts are updated too.
 pub(crate) fn write_row(change: &Change<'_>, composed: &Composed, written: Written) -> Result<(), StoreError> {
     let sql = match (written, composed.has_new_terms(), composed.has_new_costs()) {
         (Written::New, ..) => &INSERT,

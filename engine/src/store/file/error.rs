@@ -74,7 +74,8 @@ pub enum StoreError {
         /// The file with that number.
         marker: PathBuf,
     },
-    /// Keys are needed in a transaction, but a keyring may only be asked outside. The write asks and begins again.
+    /// Keys are needed in a transaction, but a keyring may only be asked outside of it. The write operation asks the
+    /// keyring and starts again.
     #[error("{}: the keys are not available; try again", path.display())]
     KeysWanted {
         /// The file.
@@ -114,7 +115,7 @@ pub enum StoreError {
         /// The error of SQLite.
         source: rusqlite::Error,
     },
-    /// A file beside the database failed.
+    /// An operation on a file next to the database failed.
     #[error("{path}: {source}")]
     File {
         /// The file.
@@ -185,7 +186,7 @@ pub enum StoreError {
         /// Their names, and their memories.
         found: Vec<String>,
     },
-    /// A text names a secret whose value is not here.
+    /// A text names a secret whose value is not on this machine.
     #[error("the value of secret {name} is not on this machine: {why}")]
     ValueElsewhere {
         /// The secret.

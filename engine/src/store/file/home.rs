@@ -151,8 +151,8 @@ impl Home {
         self.file(&format!("{SET_ASIDE}{stamp}"))
     }
 
-    /// Copies of the database in the home directory: backups, replaced damaged databases, and every other file that
-    /// begins like a database.
+    /// Copies of the database in the home directory: backups, replaced damaged databases, and
+    /// every other file with the header of a database.
     pub fn copies(&self) -> Vec<PathBuf> {
         let mut copies: Vec<PathBuf> = list(&self.backups()).into_iter().filter(|path| path.is_file()).collect();
         copies.extend(self.files().into_iter().filter(|path| self.is_own_copy(path) || is_database(path)));
@@ -182,7 +182,7 @@ impl Home {
         walk(&self.0).0.into_iter().filter(|path| self.may_hold_text(path)).collect()
     }
 
-    /// False if there are more files in the home directory than are checked.
+    /// False if the home directory has too many files to check all of them.
     pub(crate) fn is_walked_whole(&self) -> bool {
         walk(&self.0).1
     }
@@ -275,7 +275,7 @@ impl Home {
         self.file(CONFIG)
     }
 
-    /// All our files by name, without files of others.
+    /// All of Tessera's files, recognised by name, without files of others.
     pub fn ours(&self) -> Vec<PathBuf> {
         let is_ours =
             |name: &str| OURS.contains(&name) || OURS_WITH_SUFFIX.iter().any(|prefix| name.starts_with(prefix));

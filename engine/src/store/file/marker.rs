@@ -23,7 +23,7 @@ pub(crate) fn counted(home: &Home) -> Option<u64> {
     serde_json::from_slice::<Marker>(&bytes).ok().map(|marker| marker.memories)
 }
 
-/// Refuses to create a new store where one with memories was lost.
+/// Refuses to create a new store where a store with memories was lost.
 pub(crate) fn refuse_vanished(home: &Home) -> Result<(), StoreError> {
     let marker = home.marker();
     let held = std::fs::read(&marker).ok().and_then(|bytes| serde_json::from_slice::<Marker>(&bytes).ok());

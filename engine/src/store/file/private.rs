@@ -60,8 +60,8 @@ pub(crate) fn tighten(path: &Path) -> bool {
 }
 
 /// Replaces or creates a file atomically: it is written beside its place, synced to disk, and renamed. So a reader
-/// never sees half of it, and a power failure leaves the old or the new one. Symbolic links and the file mode stay. A
-/// new file is accessible only to the owner. The new name is also synced when this returns. The directory must exist.
+/// never sees half of it, and a power failure leaves the old or the new one. Symbolic links and the file mode are kept.
+/// A new file is accessible only to the owner. The new name is also synced when this returns. The directory must exist.
 ///
 /// # Errors
 /// If it cannot be written. Then the file is unchanged.

@@ -108,7 +108,7 @@ pub(crate) fn finish_locked(home: &Home) -> Result<(), StoreError> {
     fs::remove_dir_all(new.dir()).map_err(failed(new.dir()))
 }
 
-/// True while this database is the store's.
+/// True while this file is the database of the store.
 pub(crate) fn is_in_place(home: &Home, file: FileId) -> bool {
     FileId::of(&home.database()) == Some(file) && !home.replacement().exists()
 }
@@ -183,7 +183,11 @@ mod tests {
         assert_eq!(texts(&reader), ["of now", "said later"]);
         drop((writer, reader));
         assert_eq!(texts(&opened(&home)), ["of now", "said later"]);
-        assert_eq!(texts(&opened(&Home::new(aside))), ["of before"], "no write went to the replaced database");
+        assert_eq!(
+            texts(&opened(&Home::new(aside))),
+            ["of before"],
+            "nothing was written to the old database after its replacement"
+        );
     }
 
     #[test]

@@ -28,7 +28,8 @@ impl Scratch {
         Ok(Self { held: private::lock(&dir.path().join(HELD)).ok(), dir })
     }
 
-    /// Keeps the directory, so that the caller can move it. It is in use as long as the file is held.
+    /// Keeps the directory, so that the caller can move it. The directory counts as in use as long as the returned file
+    /// is held.
     pub(crate) fn keep(self) -> (Option<File>, PathBuf) {
         (self.held, self.dir.keep())
     }

@@ -141,7 +141,7 @@ impl Store {
         standing_for(&self.connection, path).map_err(|error| self.failed(error))
     }
 
-    /// The metadata of a note, by the memory of its file.
+    /// The metadata of the note whose file has this memory.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -150,7 +150,7 @@ impl Store {
         self.maybe(&sql, [id], note)
     }
 
-    /// The metadata of all notes, or of a folder's; the last changed first.
+    /// The metadata of all notes, or of those in one folder, most recently changed first.
     ///
     /// # Errors
     /// If the store cannot be read.

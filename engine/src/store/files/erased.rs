@@ -21,8 +21,8 @@ use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::store::rows::memory as row;
 
 impl Store {
-    /// Deletes parts permanently whose lines were removed from their file, and erases them from the history of the
-    /// file.
+    /// Permanently deletes parts whose lines were removed from their file, and erases them from
+    /// the file's history.
     ///
     /// # Errors
     /// If one does not exist, is not a part, or is still in its file. Then none is deleted.
@@ -37,7 +37,7 @@ impl Store {
     }
 
     /// The memories of the files below a deleted directory: those that were deleted together with its last file.
-    /// Earlier deleted files did not belong to it any more.
+    /// Files that were deleted earlier no longer belonged to the directory.
     ///
     /// # Errors
     /// If the store cannot be read.

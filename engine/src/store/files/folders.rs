@@ -38,7 +38,7 @@ pub struct Folder {
     pub is_told: bool,
     /// Device and inode of the directory when it was last read.
     pub identity: Option<(u64, u64)>,
-    /// Why it could not be read last time.
+    /// Why the directory could not be read last time.
     pub away: Option<String>,
 }
 
@@ -188,7 +188,7 @@ pub struct FileStamp {
 
 /// A file that changed more recently than this may change again with the same stamp.
 const TICK_NANOS: i64 = 100_000_000;
-/// The same for file systems with a precision of one or two seconds.
+/// The same limit for file systems whose times have a precision of one or two seconds.
 const SLOW_TICK_NANOS: i64 = 2_100_000_000;
 const SECOND_NANOS: i64 = 1_000_000_000;
 

@@ -1,5 +1,5 @@
-//! Indexed files: their folders, the memories of their parts, and their relations. Other modules read and write the
-//! files themselves; here they are texts with a path.
+//! Indexed files: their folders, the memories of their parts, and their relations. Other modules
+//! read and write the files themselves; here, a file is a text with a path.
 
 pub(crate) mod asked;
 pub(crate) mod erased;

@@ -33,8 +33,8 @@ impl Store {
         Ok(())
     }
 
-    /// Records that files were deleted: they and their parts are deleted and can be restored. Returns those that were
-    /// indexed.
+    /// Records that files were deleted: they and their parts are deleted and can be restored. Returns
+    /// the files that were indexed.
     ///
     /// # Errors
     /// If the store cannot be written. Then nothing is recorded.
@@ -178,7 +178,7 @@ fn is_changed_elsewhere(change: &Change<'_>, whole: &Known) -> Result<bool, Stor
     Ok(whole.memory.deleted.is_none() && hash.is_some_and(|hash| hash.cast_unsigned() != xxh3_64(text.as_bytes())))
 }
 
-/// The memory of the file was permanently deleted before the file.
+/// Removes the record of a file whose memory was permanently deleted before the file.
 fn forget_path(change: &Change<'_>, path: &FilePath) -> Result<Option<MemoryUuid>, StoreError> {
     let sql = "DELETE FROM files WHERE path = ?1 RETURNING memory";
     let mut statement = change.tx.prepare_cached(sql)?;
@@ -224,7 +224,11 @@ mod tests {
         let paths = [path("/memories/a.md"), path("/memories/b.md")];
         assert_eq!(store.files_gone(&paths, &Actor::default()).unwrap().len(), 1);
         assert_eq!(store.pending(), ["/memories/a.md"]);
-        assert_eq!(store.one::<u32>("SELECT count(*) FROM changed_files"), 1, "of what is gone from both is no word");
+        assert_eq!(
+            store.one::<u32>("SELECT count(*) FROM changed_files"),
+            1,
+            "nothing is recorded about a file that was deleted in both places"
+        );
     }
 
     #[test]

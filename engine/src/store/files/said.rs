@@ -38,8 +38,8 @@ pub fn says_all_of_file(content: &str) -> bool {
     !is_cut && places(content).iter().all(|(_, place)| place.name.is_some())
 }
 
-/// A text whose credentials are masked, so that all positions stay the same. A part alone may not show that it contains
-/// one.
+/// A text whose credentials are masked, so that all positions stay the same. A part of the text,
+/// seen alone, does not always show that it contains a credential.
 pub(super) struct Said<'a> {
     text: Cow<'a, str>,
     found: Found,

@@ -117,7 +117,7 @@ pub struct FileUse {
     pub id: MemoryUuid,
     /// Bytes.
     pub size: u64,
-    /// When it or a part was last returned, if known.
+    /// When the file or a part of it was last returned, if known.
     pub read: Option<Timestamp>,
     /// When it was last added, edited, renamed or restored, as seen by this store.
     pub changed: Timestamp,

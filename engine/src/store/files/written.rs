@@ -75,15 +75,15 @@ pub(super) fn write(
     Ok(Some(TakenFile { path: file.path.clone(), id: whole.id, short_id: whole.short_id, parts: counts }))
 }
 
-/// True if the memory of the file is unchanged since it was read, by its rev.
+/// True if the `rev` of the file's memory is unchanged since the file was read.
 fn is_as_read(change: &Change<'_>, before: &Before) -> Result<bool, StoreError> {
     let Some(whole) = &before.whole else { return Ok(true) };
     let now = row::remains(change.tx, whole.memory.id)?.map(|(known, _)| known.memory.rev);
     Ok(now == Some(whole.memory.rev))
 }
 
-/// True if the memory was changed elsewhere and the file does not have this change yet. Then both must be merged first.
-/// After a merge, `over` is the rev of the merged memory.
+/// True if the memory was changed elsewhere and the file does not have this change yet. Then the change and the file
+/// must be merged first. After a merge, `over` is the rev of the merged memory.
 fn is_news_to_it(change: &Change<'_>, before: &Before, made: &Made, over: Option<u64>) -> Result<bool, StoreError> {
     let Some(whole) = before.whole.as_ref().map(|known| &known.memory).filter(|whole| whole.deleted.is_none()) else {
         return Ok(false);
@@ -185,7 +185,7 @@ pub(super) fn free_path(change: &Change<'_>, path: &FilePath, whole: MemoryUuid)
     Ok(())
 }
 
-/// The type of a note. In the store's own folder, the default is a memory.
+/// The type of a note. In the store's own folder, the default type is `memory`.
 fn kind_of<'a>(note: &'a Note, folder: &str) -> &'a str {
     if note.is_kind_said || folder != MEMORIES { &note.kind } else { "memory" }
 }

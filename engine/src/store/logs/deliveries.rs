@@ -94,7 +94,7 @@ pub enum GivenAs {
     Excerpt = "excerpt",
     /// As one line.
     Index = "index",
-    /// Not yet: saved for the time after a compaction.
+    /// Not delivered yet: saved for the time after a compaction.
     Saved = "saved",
 }
 }

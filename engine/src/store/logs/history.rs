@@ -24,7 +24,7 @@ pub enum Operation {
     Update = "update",
     /// It was deleted.
     Delete = "delete",
-    /// It, or an earlier text, was restored.
+    /// The memory, or an earlier text of it, was restored.
     Restore = "restore",
     /// It was permanently deleted.
     Purge = "purge",
@@ -83,7 +83,7 @@ impl FromColumns for Option<Memory> {
     }
 }
 
-/// The rev of a change: the last of as many as its history has rows.
+/// The rev of a change. A change takes one rev for each row of its history, and its own rev is the last one.
 pub(crate) fn next_rev(change: &Change<'_>, actor: &Actor) -> Result<u64, StoreError> {
     Ok(actor.altered.iter().try_fold(change.next_rev()?, |_, _| change.next_rev())?)
 }
@@ -201,7 +201,7 @@ pub(crate) fn before(connection: &Connection, id: MemoryUuid, rev: u64) -> rusql
 }
 
 impl Store {
-    /// The changes of a memory, latest first, also of a permanently deleted one.
+    /// The changes of a memory, latest first, even if the memory was permanently deleted.
     ///
     /// # Errors
     /// If there never was such a memory.

@@ -107,7 +107,7 @@ impl Store {
         })
     }
 
-    /// Replaces the estimate for a call by its cost, on the day of the estimate. The record stays a sum.
+    /// Replaces the estimate for a call by the actual cost, on the day of the estimate. The record stays a sum.
     ///
     /// # Errors
     /// If the store cannot be written. Then the estimate stays.

@@ -58,13 +58,13 @@ pub struct Step {
     pub how: String,
 }
 
-/// The server's state of a deletion.
+/// The state of a deletion on the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ServerDeletion {
     /// It never had the memory.
     NeverHadIt,
-    /// It has not received the deletion yet.
+    /// The server has not received the deletion yet.
     Waits,
     /// It rejected the deletion, with the reason.
     Refused(String),
@@ -202,7 +202,8 @@ impl Removed {
         Self { automaton, patterns: patterns.into_values().collect(), lines }
     }
 
-    /// True if a text contains one of them completely, or most of its lines. A single line may belong to many texts.
+    /// True if a text contains one of them completely, or most of its lines. One line alone is not enough, because it
+    /// may belong to many texts.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         let Some(automaton) = &self.automaton else { return false };
         let text = folded(text);
@@ -228,7 +229,7 @@ impl Removed {
     }
 }
 
-/// A text with all white space reduced to single spaces, because logs and queued turns may break lines elsewhere.
+/// A text with all white space reduced to single spaces, because logs and queued turns may have other line breaks.
 fn folded(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -249,7 +250,7 @@ pub(crate) struct Copy {
 }
 
 impl Copy {
-    /// Opens a copy. A log beside it is written into it, so that there is only one file.
+    /// Opens a copy. A log next to the copy is merged into the copy, so that there is only one file.
     pub(crate) fn open(path: &Path) -> rusqlite::Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
@@ -260,7 +261,8 @@ impl Copy {
         Ok(Self { connection })
     }
 
-    /// Begins an erasure, and records it, because a copy without the text may still contain it in free pages.
+    /// Begins an erasure and records it. A copy whose rows no longer contain the text may still contain it in free
+    /// pages.
     pub(crate) fn begin(&self) -> rusqlite::Result<Transaction<'_>> {
         let transaction = self.connection.unchecked_transaction()?;
         transaction.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, 1)", [REWRITING])?;
@@ -338,7 +340,7 @@ pub(crate) fn take_out(path: &Path, live: &Connection, removed: &[MemoryUuid]) -
     copy.finish()
 }
 
-/// Deletes files beside a copy with the same content. They are rebuilt when needed.
+/// Deletes the files next to a database copy that contain the same data. They are rebuilt when needed.
 pub(crate) fn remove_beside(path: &Path) {
     let Some(dir) = path.parent() else { return };
     let of_copy = Home::new(dir);

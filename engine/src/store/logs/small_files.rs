@@ -53,8 +53,8 @@ pub(crate) fn holds(path: &Path, removed: &Removed) -> io::Result<bool> {
     Ok(removed.is_in(&text) || is_in_json(&text) || text.lines().any(is_in_json))
 }
 
-/// Rewrites a file with changed lines. A JSON file counts as one line. An empty line is removed. True if one was
-/// changed.
+/// Changes the lines of a file and rewrites the file. A JSON file counts as one line. An empty line is removed. True if
+/// one was changed.
 ///
 /// # Errors
 /// Like [`without`].

@@ -106,7 +106,8 @@ impl Store {
         if spool.len(&self.home) >= spool.fold_at { self.fold(spool, fold) } else { Ok(()) }
     }
 
-    /// Processes one part in a transaction that also records its name. A part with a recorded name is only deleted.
+    /// Processes one part in a transaction that also records its name. If the name is already recorded, the part was
+    /// processed before and is only deleted.
     fn fold_part(&mut self, part: &Path, fold: Fold) -> Result<(), StoreError> {
         let Ok(records) = fs::read(part) else { return Ok(()) };
         let key = format!("folded:{}", name_of(part));

@@ -18,7 +18,7 @@ use crate::store::file::error::StoreError;
 use crate::store::file::scratch;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
-/// How long to wait for readers, which are usually short.
+/// How long to wait for readers, which usually finish quickly.
 const WAIT_FOR_READERS: Duration = Duration::from_secs(2);
 /// The key in `meta` while words of a permanently deleted memory may be in the log.
 const UNSCRUBBED: &str = "unscrubbed";
@@ -84,7 +84,7 @@ fn has(connection: &Connection, key: &str) -> rusqlite::Result<bool> {
 }
 
 impl Store {
-    /// Erases remaining words of permanently deleted memories, and reports the result.
+    /// Reports which copies of permanently deleted memories were rewritten or deleted, and which remain.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -157,7 +157,7 @@ impl Store {
         self.note_files_that_went()
     }
 
-    /// Completes the step of a user's file after the user has deleted it.
+    /// Marks the step for a user's file as done after the user has deleted the file.
     fn note_files_that_went(&mut self) -> Result<(), StoreError> {
         let mut left = self.places_left().map_err(|error| self.failed(error))?;
         left.retain(|place| !self.home.dir().join(place).exists());
@@ -172,8 +172,9 @@ impl Store {
         Ok(!self.purges_left(COPIES).map_err(|error| self.failed(error))?.is_empty())
     }
 
-    /// After a permanent deletion: copies the log to the database, truncates it, and deletes the snapshot with the
-    /// words. If a reader is in the way, this is repeated after a later write.
+    /// After a permanent deletion: copies the log to the database, truncates the log, and
+    /// deletes the snapshot, which contains the deleted words. If a reader is in the way, this is repeated after a
+    /// later write.
     ///
     /// # Errors
     /// If the snapshot cannot be deleted, or the store cannot be written. Then it is repeated later.
@@ -181,7 +182,7 @@ impl Store {
         self.scrub_within(WAIT_FOR_READERS)
     }
 
-    /// Repeats it without waiting for readers.
+    /// Repeats `scrub` if it is due, without waiting for readers.
     pub(crate) fn scrub_if_due(&mut self) -> Result<(), StoreError> {
         let is_due = self.is_unscrubbed().map_err(|error| self.failed(error))?;
         if is_due { self.scrub_within(Duration::ZERO) } else { Ok(()) }
@@ -288,7 +289,7 @@ impl Store {
         path.strip_prefix(self.home.dir()).unwrap_or(path).to_string_lossy().into_owned()
     }
 
-    /// Tries something for a while if other processes are in the way.
+    /// Retries an operation for a limited time while other processes block it.
     fn waiting_at_most<T>(
         &self,
         patience: Duration,

@@ -23,14 +23,14 @@ use crate::store::file::{marker, private, replacement};
 /// "TESS", in the database header.
 const APPLICATION_ID: i64 = 0x5445_5353;
 
-/// Maximum attempts to open a store that other processes replace meanwhile.
+/// Maximum attempts to open a store while other processes may replace it.
 const ATTEMPTS: u32 = 5;
 
 /// An open database.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) connection: Connection,
-    /// Its file; `None` if the system does not tell.
+    /// The file of the database; `None` if the operating system does not identify it.
     pub(crate) file: Option<FileId>,
 }
 

@@ -1,6 +1,6 @@
 //! Schema migrations: forward only, one transaction each, after a copy of the file.
 //!
-//! The copy is complete, made by SQLite, written beside its place and renamed.
+//! SQLite makes a complete copy next to its final path, and the copy is then renamed.
 //!
 //! Also counts lines again whose form has changed.
 //!

@@ -22,8 +22,8 @@ impl Store {
         })
     }
 
-    /// Visits every memory that is not deleted, oldest first, with its links, and returns their number. Parts of files
-    /// are visited only with `with_parts`, and whole files never.
+    /// Visits every memory that is not deleted, oldest first, with its links, and returns their number. Parts
+    /// of files are visited only with `with_parts`. Memories of complete files are never visited.
     ///
     /// # Errors
     /// If the store cannot be read, or the visitor returns an error.

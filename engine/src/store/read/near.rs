@@ -93,8 +93,8 @@ impl Store {
     }
 }
 
-/// True if two similar texts have different words, or another order. One may say the opposite, which embeddings do not
-/// show.
+/// True if two similar texts have different words, or a different word order. One of them may say the
+/// opposite of the other, which embeddings do not show.
 fn differ(one: &str, other: &str) -> bool {
     let (one, other) = (one.to_lowercase(), other.to_lowercase());
     !words(&one).eq(words(&other))

@@ -38,7 +38,7 @@ pub struct SecretRow {
     pub(crate) mark: Vec<u8>,
 }
 
-/// A reference to a secret by its name or the beginning of it, or to all secrets of a memory.
+/// A reference to a secret by its name or the beginning of its name, or to all secrets of a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretRef {
     /// A name, or its beginning.

@@ -23,7 +23,8 @@ const OWN_PROJECT: f64 = 0.1;
 
 /// The maximum bonus of similarity to the project's recent work.
 const RECENT_WORK: f64 = 0.3;
-/// The number of recently changed rows of a project, and of rows among which they are searched.
+/// The number of recently changed rows of a project, and the number of recently changed rows among which they are
+/// searched.
 const MOST_RECENT: usize = 8;
 const RECENT_OF_ALL: u32 = 64;
 
@@ -88,7 +89,7 @@ impl Store {
     }
 }
 
-/// The similarity of a row to the nearest of others, 0 to 1.
+/// The similarity of a row to the most similar of the other rows, 0 to 1.
 fn nearest(row: &IndexRow, others: &[(u32, Vector)]) -> f64 {
     let others = others.iter().filter(|(short_id, _)| *short_id != row.features.short_id);
     let each = others.flat_map(|(_, other)| Meaning::vectors(&row.meaning).map(|own| other.similarities_to_bytes(own)));

@@ -30,7 +30,7 @@ pub(crate) trait ToColumns {
 /// The parameters of a statement in the order of its columns.
 pub(crate) type Values<'a> = Vec<ToSqlOutput<'a>>;
 
-/// Reads a row from its first column on.
+/// Reads the columns of a row in order, beginning with the first.
 pub(crate) struct Reader<'row, 'statement> {
     row: &'row Row<'statement>,
     next: usize,
@@ -88,7 +88,8 @@ impl<T: ToCell> ToColumns for T {
 }
 
 /// Lists the columns of a record for reading: `"column" => field`, or `"one" & "two" => field` for a field with two
-/// columns. `beside` lists fields without a column. Defines a type with `LIST`, the names for a statement, and `read`.
+/// columns. `beside` lists fields without a column. Defines a type with `read` and with `LIST`, which contains the
+/// column names for a statement.
 macro_rules! read_columns {
     ($(#[$doc:meta])* $group:ident of $record:ident {
         $first:literal $(& $more:literal)* => $head:ident,

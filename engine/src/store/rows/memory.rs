@@ -16,7 +16,7 @@ pub(crate) const PURGED: u8 = 1;
 pub(crate) const GONE: u8 = 2;
 
 /// The condition for a memory without an effective successor: all its successors are deleted or expired at the time
-/// `?2`. Like recall, it follows the chain up to a deleted memory.
+/// `?2`. Like recall, the condition follows the chain of successors, up to a deleted memory.
 pub(crate) const HOLDS: &str = "(superseded_by IS NULL OR NOT EXISTS (
      WITH RECURSIVE chain(short_id) AS (
          SELECT memories.superseded_by
@@ -82,7 +82,7 @@ pub(crate) fn find(connection: &Connection, reference: MemoryRef) -> rusqlite::R
     Ok(Some(memory))
 }
 
-/// The same with its derived data.
+/// The same memory with its derived data.
 pub(crate) fn find_known(connection: &Connection, reference: MemoryRef) -> rusqlite::Result<Option<Known>> {
     const BY_SHORT_ID: &str = sql!("SELECT ", KNOWN, " FROM memories WHERE short_id = ?1 AND purged = 0");
     const BY_ID: &str = sql!("SELECT ", KNOWN, " FROM memories WHERE id = ?1 AND purged = 0");

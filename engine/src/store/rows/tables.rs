@@ -30,7 +30,7 @@ pub(crate) enum Salvaged {
     Rows,
     /// The same after the memories, because triggers compare a file with its memory.
     AfterMemories,
-    /// Not at all: triggers or the server fill it again.
+    /// Not at all, because triggers or the server fill the table again.
     Again,
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn texts(is_of_memory: bool) -> impl Iterator<Item = (&'static str, &
     TABLES.iter().flat_map(of_table)
 }
 
-/// Erases the data of a memory beside its row.
+/// Erases a memory's data that is stored outside its row.
 pub(crate) fn erase_beside(connection: &Connection, memory: MemoryUuid) -> rusqlite::Result<()> {
     let statements = TABLES.iter().flat_map(|table| table.erase).filter(|erase| !erase.in_copies_only);
     for erase in statements {

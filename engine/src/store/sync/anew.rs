@@ -1,4 +1,4 @@
-//! Replaces the local state by the server's complete content.
+//! Replaces the local state with the server's complete content.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ pub struct Whole {
     pub meanings: BTreeMap<MemoryUuid, SentMeaning>,
 }
 
-/// A running replacement. Pages are applied as they arrive, so that others can use the store meanwhile.
+/// A running replacement. Pages are applied as they arrive, so that others can use the store during the replacement.
 #[derive(Debug, Default)]
 pub struct Anew {
     there: BTreeSet<MemoryUuid>,
@@ -99,8 +99,8 @@ impl Anew {
 }
 
 impl Store {
-    /// Replaces the local state by the server's content, if all of it is available. Memories that the server lacks
-    /// stay. It works in steps; an interrupted run begins again.
+    /// Replaces the local state by the server's content, if all of it is available. Memories
+    /// that the server does not have are kept. It works in steps; an interrupted run begins again.
     ///
     /// # Errors
     /// If the store cannot be written. Then everything is downloaded again.

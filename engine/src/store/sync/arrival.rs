@@ -137,7 +137,8 @@ fn looked_through(change: &Change<'_>, mut shadow: Shadow) -> Result<Shadow, Sto
     Ok(shadow)
 }
 
-/// The keeper of found secrets. Those of another user's text are discarded, because they do not belong to this user.
+/// The keeper of found secrets. Secrets found in another user's text are discarded, because they do not belong to this
+/// user.
 fn keeper<'a>(change: &'a Change<'_>, share: Option<&Share>) -> Aside<'a> {
     share.map_or_else(|| change.secrets.arriving(change.tx), |_| change.secrets.dropper(change.tx))
 }

@@ -17,7 +17,7 @@ use crate::sync::Shadow;
 pub(super) enum Among {
     /// All memories that were never sent.
     UnsentFile,
-    /// Those that existed before the store joined by itself.
+    /// Memories that existed before the store joined the server automatically.
     Undecided,
 }
 

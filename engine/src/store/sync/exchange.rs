@@ -101,7 +101,8 @@ impl Store {
         })
     }
 
-    /// Records that the server failed to process a change. It is sent again with each sync, after the others.
+    /// Records that the server failed to process a change. The change is sent again with each sync, after the other
+    /// changes.
     ///
     /// # Errors
     /// If the store cannot be written.
@@ -240,7 +241,7 @@ mod tests {
         assert_eq!(refused[1].why, "it is too large");
         assert_eq!(store.retry_refused().unwrap(), 2);
         let again = store.ops(9).unwrap();
-        assert!(again.len() == 2 && again[1].op_id != two.op_id, "what was set aside is told anew");
+        assert!(again.len() == 2 && again[1].op_id != two.op_id, "changes that were set aside are sent again");
     }
 
     #[test]
@@ -306,6 +307,6 @@ mod tests {
         store.arrived(1, 1, &news).unwrap();
         assert_eq!(store.connection.total_changes(), before, "nothing new");
         store.arrived(1, 1, &Page { mark: Some(mark), ..page(&[], 1) }).unwrap();
-        assert!(store.offers().unwrap().is_empty(), "what was answered is not open any more");
+        assert!(store.offers().unwrap().is_empty(), "an offer that was answered is no longer open");
     }
 }

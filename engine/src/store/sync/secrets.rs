@@ -13,7 +13,7 @@ use crate::sync::{Became, KeptSecrets, MOST_SECRET_BYTES, MOST_SECRETS, SentSecr
 /// Maximum bytes of values in one request. A single value may be longer.
 const MOST_BYTES: usize = 1 << 20;
 
-/// The server rejected it, so it is not sent again.
+/// The server rejected the secret, so it is not sent again.
 const REFUSED: u8 = 2;
 
 impl Store {
@@ -50,7 +50,7 @@ impl Store {
         Ok(untold)
     }
 
-    /// Records the server's answers about secrets. Returns the number of newly stored ones.
+    /// Records the server's answers about secrets. Returns the number of newly stored secrets.
     ///
     /// # Errors
     /// If the store cannot be written.

@@ -40,8 +40,8 @@ pub enum Upload {
     All,
     /// None; they stay on this machine.
     Nothing,
-    /// Only those that the server already has word for word. Nobody was asked about the others, so they stay on this
-    /// machine for now.
+    /// Only memories that the server already has word for word. Nobody was asked yet whether to
+    /// upload the others, so they are kept on this machine for now.
     Known,
 }
 
@@ -60,9 +60,9 @@ pub struct SyncStatus {
     pub conflicts: u64,
     /// Memories of other users.
     pub shared_with_me: u64,
-    /// Memories that stay on this machine.
+    /// Memories that are kept on this machine.
     pub private: u64,
-    /// Those of them whose upload is undecided.
+    /// Those memories for which the user has not yet decided whether to upload them.
     pub undecided: u64,
 }
 

@@ -1,6 +1,6 @@
 //! Finds the unchanged units of a version by the longest common subsequence.
 
-/// Maximum cells of the table. More different texts are not merged.
+/// Maximum cells of the table. Texts that differ so much that they need a larger table are not merged.
 const MOST_CELLS: usize = 8_000_000;
 
 /// The unchanged units as positions in both; `None` if the texts are too large.

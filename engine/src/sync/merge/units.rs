@@ -1,4 +1,4 @@
-//! The units of a text for merging: in a note, parts that one would change as a whole.
+//! The units in which a text is merged. In a note, a unit is a part that a person usually changes at once.
 
 /// The lines of a text.
 pub(super) fn lines(body: &str) -> Vec<&str> {

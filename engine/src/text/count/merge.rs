@@ -34,7 +34,7 @@ fn rank_of(piece: &[u8], start: usize, end: usize) -> Option<u32> {
     rank(piece.get(start..end)?)
 }
 
-/// Merges the pair of lowest rank, the first of equal ones, until none is left.
+/// Merges the pair with the lowest rank, or the first of several such pairs, until no pair is left.
 fn short(piece: &[u8]) -> usize {
     let mut space = [Part::default(); SHORT];
     let mut parts = space.get_mut(..piece.len()).unwrap_or_default();

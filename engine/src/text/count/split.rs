@@ -48,8 +48,8 @@ fn run(text: &str, most: usize, wanted: impl Fn(Class, char) -> bool) -> usize {
     text.chars().take(most).take_while(|character| wanted(class(*character), *character)).map(char::len_utf8).sum()
 }
 
-/// The first alternative, after the optional character before a word: letters, the last of them not in upper case, and
-/// a contraction.
+/// The first alternative of the pattern, after the optional character before a word: letters,
+/// the last of them not upper-case, and an optional contraction.
 fn lower_word(text: &str) -> Option<usize> {
     let mut at = 0;
     // The end of the last character in both sets, to which the pattern would backtrack.

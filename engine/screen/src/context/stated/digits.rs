@@ -8,7 +8,7 @@ use super::sentence;
 use super::value::{self, Bond};
 use super::words::Sort;
 
-/// Maximum words between a noun and its number without an assignment.
+/// Maximum words between a noun and its number if there is no assignment between them.
 const MOST_BETWEEN: usize = 6;
 /// Words after a number that make it a count, a time or an amount.
 const COUNTED: &str = "bytes lines characters digits times ms seconds minutes hours days weeks entries users people px mm cm km kg eur usd \
@@ -98,7 +98,7 @@ fn is_date(word: &str) -> bool {
         || matches!(parts.as_slice(), [day, month, year] if year.len() == 4 && month.len() == 2 && day.len() == 2)
 }
 
-/// Codes after their noun, and in the line below it: groups with a digit.
+/// Codes after their noun, otherwise in the line below it: groups with a digit.
 pub(super) fn codes(line: &Line<'_>, noun: &Stated) -> Vec<Range<usize>> {
     if line.is_code() {
         return Vec::new();

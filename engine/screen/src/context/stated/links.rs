@@ -53,7 +53,7 @@ fn parameters(url: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Random parts of the path, if the path or the sentence makes the link private.
+/// Random parts of the path, if a word in the path or in the sentence makes the link private.
 fn parts(url: &str, is_said: bool) -> impl Iterator<Item = Range<usize>> {
     let path = url.split(['?', '#']).next().unwrap_or_default();
     let lower = path.to_lowercase();

@@ -39,7 +39,7 @@ impl Stated {
         self.languages.iter().filter_map(|at| LANGUAGES.get(*at)).any(|language| language.is_bare)
     }
 
-    /// True if a word assigns a value to it.
+    /// True if a word assigns a value to this noun.
     pub(super) fn is_bound_by(&self, word: &str) -> bool {
         self.spoken().any(|language| language.binders.split_ascii_whitespace().any(|binder| binder == word))
     }
@@ -144,7 +144,7 @@ fn beginning_as(word: &str) -> &'static [Entry] {
     range.and_then(|(from, to)| entries.get(*from..*to)).unwrap_or_default()
 }
 
-/// The nouns of a line, the longest at each position.
+/// The nouns for secrets in a line; at each position, only the longest one.
 pub(super) fn in_line(line: &Line<'_>) -> Vec<Stated> {
     let mut found: Vec<Stated> = Vec::new();
     for (at, word) in line.words.iter().enumerate() {
@@ -169,7 +169,7 @@ pub(super) fn in_line(line: &Line<'_>) -> Vec<Stated> {
     found
 }
 
-/// A word, the part after its last separator or an article, and the end of a compound.
+/// A word, its part after the last separator or after an article, and the end of a compound.
 fn parts(word: &str) -> impl Iterator<Item = &str> {
     const ENDS: &[&str] = words!(field(section(LISTS, "endings"), "compounds"));
     let joint = word.rfind(['-', '_', '\'']).and_then(|at| word.get(at + 1..));
@@ -214,7 +214,7 @@ fn is_counted(line: &Line<'_>, at: usize, part: &str, noun: &Stated) -> bool {
     }
 }
 
-/// The last word of a noun that begins at a word, of which this part counts.
+/// Finds a noun whose first word is this part of a word, and returns the position of its last word.
 fn last_of(line: &Line<'_>, at: usize, part: &str, noun: &str) -> Option<usize> {
     let (noun, may_end) = noun.strip_suffix('*').map_or((noun, false), |stem| (stem, true));
     let mut spelled = noun.split(' ').enumerate().peekable();

@@ -28,7 +28,7 @@ pub(super) fn find(line: &Line<'_>, found: &mut Vec<Finding>) {
     found.push(Finding { span: start..start + word.len(), kind: PASSWORD });
 }
 
-/// The password option of a command, with any value.
+/// The value of a command's password option, which may be any word.
 fn of_command<'a>(words: &[&'a str]) -> Option<&'a str> {
     const COMMANDS: [(&str, &str); 3] = [("sshpass", "-p"), ("redis-cli", "-a"), ("ldapsearch", "-w")];
     let (_, option) =
@@ -45,7 +45,7 @@ fn behind_colon<'a>(words: &[&'a str]) -> Option<&'a str> {
     (is_name(name) && !is_port && password.bytes().any(|byte| byte.is_ascii_digit())).then_some(password)
 }
 
-/// `login: admin / x`, `login: admin/x`, `credential for the FTP: bob / x`.
+/// The password after a name and a separator: `login: admin / x`, `login: admin/x`, `credential for the FTP: bob / x`.
 fn behind_slash<'a>(words: &[&'a str]) -> Option<&'a str> {
     let lead = words.iter().position(|word| word.len() > 2 && word.ends_with([':', '=']))?;
     let rest = words.get(lead + 1..)?;
@@ -119,7 +119,7 @@ pub(super) fn column(lines: &[Line<'_>], number: usize, noun: &Stated) -> Vec<Ra
     found
 }
 
-/// True if the noun is a whole cell of a row with other cells.
+/// True if the noun fills a complete cell of a row with other cells.
 fn is_cell(line: &Line<'_>, noun: &Stated, separator: char) -> bool {
     let text = line.head(line.span.end);
     let is_wide = if separator == '|' { text.trim_start().starts_with('|') } else { text.contains(separator) };

@@ -1,4 +1,4 @@
-//! Values after their noun, in the answer to a question, or below it.
+//! Values after their noun, in the answer to a question, or in the line below the noun.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ const SIGNS: [&str; 13] = ["->", "=>", ":=", "=", ":", "→", "⇒", "：", "＝
 const FILLERS: &str = "now still currently just literally simply again actually also called set to same jetzt nun noch immer maintenant \
     toujours ahora agora adesso теперь тепер nu currently, temporarily probably maybe 现在 現在";
 
-/// The value that a sentence assigns to a noun before it.
+/// The value that a sentence assigns to a preceding noun.
 ///
 /// A sentence may contain several assignments before the value: `the password was rotated, it's x`.
 pub(super) fn behind(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {

@@ -69,7 +69,7 @@ pub(super) fn in_quotes(line: &Line<'_>, noun: &Stated, at: usize) -> Option<Ran
     is_given.then_some(span)
 }
 
-/// The text between quotes that begin here. Some languages close with another symbol.
+/// The text between quotes that begin here. The closing symbol depends on the language.
 fn quoted(line: &Line<'_>, at: usize) -> Option<Range<usize>> {
     const PAIRS: [(char, &[char]); 3] = [('„', &['”', '“', '"']), ('”', &['”']), ('»', &['«'])];
     let rest = line.rest(at);
@@ -197,7 +197,7 @@ fn is_of_nouns(lower: &str) -> bool {
     ["passw", "secret", "token", "_key", "-key", "apikey", "credential"].iter().any(|noun| lower.contains(noun))
 }
 
-/// True if a quote begins here, after marks of bold text.
+/// True if a quote begins here.
 pub(super) fn quote_at(text: &str, at: usize) -> bool {
     is_quote(text, at)
 }

@@ -1,4 +1,4 @@
-//! Words of twenty-five languages: nouns for secrets, assignments, and words that begin no value.
+//! Words of twenty-five languages: nouns for secrets, assignments, and words with which no value begins.
 
 use tessera_tables::{count_fields, count_sections, field, names, nth_section, optional_field, section, words};
 
