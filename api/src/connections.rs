@@ -170,8 +170,7 @@ impl Door {
         if most < limits.connections {
             tracing::info!(
                 connections = most,
-                "the system's limit of open files allows fewer connections than \
-                `--connections`"
+                "the system's limit of open files allows fewer connections than `--connections`"
             );
         }
         Self {

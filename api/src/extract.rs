@@ -118,8 +118,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Machine {
             && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
         let problem = || {
             Problem::invalid(format!(
-                "{MACHINE_HEADER}: is not a valid machine name; use lowercase \
-            letters, digits and -"
+                "{MACHINE_HEADER}: is not a valid machine name; use lowercase letters, digits and -"
             ))
         };
         is_name.then(|| Self(name.to_owned())).ok_or_else(problem)

@@ -62,8 +62,7 @@ impl Coming {
             draft.created.filter(|created| Timestamp::from_micros(created.as_microsecond()) > now.plus_days(1))
         {
             remarks.push(format!(
-                "created: {created} is in the future, by this machine's clock; it is imported \
-                unchanged"
+                "created: {created} is in the future, by this machine's clock; it is imported unchanged"
             ));
         }
         let sensitive = draft.is_secret.then(|| described(None, category.as_ref()));

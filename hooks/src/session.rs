@@ -137,8 +137,7 @@ fn of_team(notice: &Notice, surroundings: &Surroundings) -> Option<String> {
         let (owner, tag) = (neutral(&first.owner), neutral(first.tag.as_str()));
         let more = if new.len() > 1 { format!(", and {} more invitations", new.len() - 1) } else { String::new() };
         parts.push(format!(
-            "{owner} wants to share everything tagged {tag}{more} (tessera shares; tessera accept \
-            OWNER TAG)"
+            "{owner} wants to share everything tagged {tag}{more} (tessera shares; tessera accept OWNER TAG)"
         ));
     }
     (!parts.is_empty()).then(|| format!("Tessera: {}", parts.join(", ")))

@@ -186,8 +186,7 @@ fn may_salvage(context: &Context, damage: &str, yes: bool) -> anyhow::Result<boo
     super::agreed_or(
         yes,
         "Move the damaged files aside?",
-        "no terminal to confirm on; pass --yes to move the damaged files \
-        aside",
+        "no terminal to confirm on; pass --yes to move the damaged files aside",
     )
 }
 

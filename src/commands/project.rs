@@ -86,8 +86,7 @@ fn sentence(claim: &Claim, place: &Path, is_believed: bool) -> String {
         format!("{place} belongs to the project {scope} (determined by {by}).")
     } else if is_believed {
         format!(
-            "{place} is {scope}, by {by}; the directory is trusted, so its memories are added to prompts \
-            automatically."
+            "{place} is {scope}, by {by}; the directory is trusted, so its memories are added to prompts automatically."
         )
     } else {
         format!(

@@ -165,8 +165,7 @@ pub(super) fn forget(
             }
             Some(RemovedSection { path, rev: None }) => {
                 format!(
-                    "to restore it, write its lines into {path} again: no earlier text of {path} is stored \
-                    completely"
+                    "to restore it, write its lines into {path} again: no earlier text of {path} is stored completely"
                 )
             }
             None => format!("`tessera restore {}` restores it", one.short_id.get()),

@@ -57,12 +57,7 @@ fn full(memory: &Memory, standing: Option<&Standing>) -> String {
         ("origin", format!("{} (trust {})", memory.origin, memory.trust.as_str())),
         (
             "unasked",
-            memory.why_never_injected().map_or_else(String::new, |why| {
-                format!(
-                    "never added to prompts: \
-            {why}"
-                )
-            }),
+            memory.why_never_injected().map_or_else(String::new, |why| format!("never added to prompts: {why}")),
         ),
         (
             "shared by",

@@ -24,10 +24,7 @@ pub(super) fn secret_rules(file: &ConfigFile) -> Result<SecretRules, SetupError>
     let key = |setting: &Setting| setting.text().map(Zeroizing::new);
     let given: Vec<_> = key(&SECRET_KEY).into_iter().chain(key(&SECRET_KEY_BEFORE)).collect();
     if SECRET_KEY.value().is_none() && !given.is_empty() {
-        return Err(SECRET_KEY_BEFORE.wrong(
-            "is set without TESSERA_SECRET_KEY; set TESSERA_SECRET_KEY to the new \
-            key",
-        ));
+        return Err(SECRET_KEY_BEFORE.wrong("is set without TESSERA_SECRET_KEY; set TESSERA_SECRET_KEY to the new key"));
     }
     Ok(SecretRules { mode, given, keyring: if uses_keyring { keyring() } else { None } })
 }
@@ -42,10 +39,9 @@ pub(crate) fn vault(home_flag: Option<PathBuf>) -> Result<Option<Safe>, SetupErr
     }
     match Safe::of(text) {
         Ok(Some(safe)) => Ok(Some(safe)),
-        Ok(None) => Err(VAULT.wrong(
-            "is not set, but secrets.mode is vault; secrets stay here, encrypted, until it \
-            is set",
-        )),
+        Ok(None) => {
+            Err(VAULT.wrong("is not set, but secrets.mode is vault; secrets stay here, encrypted, until it is set"))
+        }
         Err(problem) => Err(VAULT.wrong(problem)),
     }
 }

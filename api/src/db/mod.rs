@@ -97,12 +97,8 @@ impl FromStr for UserId {
         let is_sound = text.len() <= 100
             && text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && text.chars().all(|c| c.is_ascii_alphanumeric() || "._@-".contains(c));
-        let problem = || {
-            DbError::Invalid(format!(
-                "{text:?} is not a valid user name; use letters, digits and . _ @ \
-            -"
-            ))
-        };
+        let problem =
+            || DbError::Invalid(format!("{text:?} is not a valid user name; use letters, digits and . _ @ -"));
         is_sound.then(|| Self(text.to_owned())).ok_or_else(problem)
     }
 }

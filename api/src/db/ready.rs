@@ -54,13 +54,8 @@ impl Db {
 
 async fn answers(options: &PgConnectOptions) -> Result<(), sqlx::Error> {
     let connected = tokio::time::timeout(TRY, PgConnection::connect_with(options)).await;
-    let no_answer = |_| {
-        sqlx::Error::Io(std::io::Error::new(
-            std::io::ErrorKind::TimedOut,
-            "the database does not \
-        answer",
-        ))
-    };
+    let no_answer =
+        |_| sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "the database does not answer"));
     connected.map_err(no_answer)??.close().await
 }
 

@@ -71,10 +71,7 @@ async fn serve(db: Db, rules: SecretRules, args: &Serve) -> anyhow::Result<()> {
         && !metrics.ip().is_loopback()
         && !args.behind_proxy
     {
-        let problem = format!(
-            "{metrics} is not a loopback address, and everybody who reaches it can read the \
-            metrics"
-        );
+        let problem = format!("{metrics} is not a loopback address, and everybody who reaches it can read the metrics");
         return Err(UserError(format!("{problem}; pass --behind-proxy if this is intended")).into());
     }
     db.migrate().await?;
@@ -319,14 +316,8 @@ async fn migrate_secrets(
         output::progress_ends();
         if !json {
             let Migrated { scanned, found, migrated, resealed, .. } = &done;
-            let did = if dry_run {
-                String::new()
-            } else {
-                format!(
-                    ", {migrated} redacted, {resealed} encrypted \
-                again"
-                )
-            };
+            let did =
+                if dry_run { String::new() } else { format!(", {migrated} redacted, {resealed} encrypted again") };
             output::line(&format!("{}: {scanned} rows, {found} with secrets in clear text{did}", user.as_str()))?;
         }
         all.add(&done);

@@ -22,12 +22,9 @@ impl From<ShareError> for Problem {
         match error {
             ShareError::NoMemory => Self::not_found(),
             ShareError::NoUser => no_user("shared_with"),
-            ShareError::Self_ => Self::new(
-                StatusCode::BAD_REQUEST,
-                "self",
-                "shared_with: you cannot share with \
-                yourself",
-            ),
+            ShareError::Self_ => {
+                Self::new(StatusCode::BAD_REQUEST, "self", "shared_with: you cannot share with yourself")
+            }
             ShareError::Db(error) => error.into(),
         }
     }

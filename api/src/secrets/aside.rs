@@ -37,10 +37,7 @@ pub(crate) enum CannotKeepSecret {
         kind: String,
     },
     /// The memory is another user's.
-    #[error(
-        "contains a credential ({kind}), and the memory belongs to another user; store it in a memory of your \
-        own"
-    )]
+    #[error("contains a credential ({kind}), and the memory belongs to another user; store it in a memory of your own")]
     NotOwn {
         /// Its kind.
         kind: String,

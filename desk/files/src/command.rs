@@ -145,8 +145,7 @@ fn whole(value: &Value) -> Option<i64> {
 
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "only whole numbers that a float represents exactly reach this \
-    line"
+    reason = "only whole numbers that a float represents exactly reach this line"
 )]
 fn whole_of(number: f64) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;

@@ -146,8 +146,7 @@ impl Vault {
             } else if kind.is_symlink() && path.is_dir() {
                 self.skipped.push(skipped(
                     name,
-                    "is a symbolic link to a folder, which Tessera does not follow; import that \
-                        folder itself",
+                    "is a symbolic link to a folder, which Tessera does not follow; import that folder itself",
                 ));
             } else if is_note(&path) {
                 match read(&path, kind.is_file()) {

@@ -216,10 +216,7 @@ fn changed(home: &Home, change: impl FnOnce(&mut Registry) -> Option<Name>) -> i
     let (path, counted, turn) = (home.plugin_registry(), home.plugin_counts(), home.plugin_lock());
     let _lock = lock(&turn).map_err(at(&turn))?;
     let unreadable = || {
-        io::Error::other(
-            "cannot be read; perhaps a newer program wrote it; move it away, and add the plugins \
-            again",
-        )
+        io::Error::other("cannot be read; perhaps a newer program wrote it; move it away, and add the plugins again")
     };
     let mut registry = match read_small(&path) {
         Ok(text) => Registry::read(text.as_bytes()).ok_or_else(unreadable).map_err(at(&path))?,

@@ -40,8 +40,7 @@ impl Importance {
             DomainError::invalid(
                 "importance",
                 problem,
-                "use 0 to 1, for example 0.8; values from 1 to 10 count as \
-                tenths",
+                "use 0 to 1, for example 0.8; values from 1 to 10 count as tenths",
             )
         })
     }

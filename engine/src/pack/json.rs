@@ -192,11 +192,7 @@ impl JsonFrame {
     }
 
     fn bare_row(short_id: ShortId) -> String {
-        format!(
-            "{{\"id\":{}}}
-",
-            short_id.get()
-        )
+        format!("{{\"id\":{}}}\n", short_id.get())
     }
 
     /// Tokens of a detail row that is not the first.

@@ -3,21 +3,21 @@
 /// Defines an enum with a name for each variant, for parsing, storing or displaying.
 ///
 /// The enum gets `ALL` (all variants in order), `as_str`, `named` (the variant with a name), `Display`, and the usual
-/// derives.
+/// derives. A variant without a text has its identifier as its name.
 #[macro_export]
 macro_rules! names {
-    ($(#[$meta:meta])* $vis:vis enum $Name:ident { $($(#[$inner:meta])* $Variant:ident = $name:literal,)+ }) => {
+    ($(#[$meta:meta])* $vis:vis enum $Name:ident { $($(#[$inner:meta])* $Variant:ident $(= $name:literal)?,)+ }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         $vis enum $Name { $($(#[$inner])* $Variant,)+ }
 
         impl $Name {
             /// All variants in order.
-            $vis const ALL: [Self; [$($name),+].len()] = [$(Self::$Variant),+];
+            $vis const ALL: [Self; [$(stringify!($Variant)),+].len()] = [$(Self::$Variant),+];
 
             /// The name of the variant.
             $vis const fn as_str(self) -> &'static str {
-                match self { $(Self::$Variant => $name,)+ }
+                match self { $(Self::$Variant => $crate::names!(@name $Variant $($name)?),)+ }
             }
 
             /// The variant with a name, if there is one.
@@ -37,6 +37,8 @@ macro_rules! names {
             }
         }
     };
+    (@name $Variant:ident) => { stringify!($Variant) };
+    (@name $Variant:ident $name:literal) => { $name };
 }
 
 /// Implements `TryFrom<String>` with `FromStr`, and `From` for `String` with `Display`, for a type that serde handles

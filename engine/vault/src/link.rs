@@ -265,8 +265,7 @@ fn address(text: &str) -> Result<(Url, bool), VaultError> {
     let is_here = host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback());
     if url.scheme() == "http" && !is_here {
         return Err(wrong(
-            "is on another machine and needs https; otherwise token and secrets would cross the network in clear \
-            text",
+            "is on another machine and needs https; otherwise token and secrets would cross the network in clear text",
         ));
     }
     url.set_query(None);

@@ -194,8 +194,7 @@ fn shared_with_me<'a>(_: &'a Args, team: &'a Team) -> Replying<'a> {
         let offers = received.offers.iter().map(|offer| {
             let (owner, tag, permission) = (&offer.owner, &offer.tag, &offer.permission);
             line(&format!(
-                "{owner} wants to share everything tagged {tag} ({permission}); answer with \
-                memory_accept_share"
+                "{owner} wants to share everything tagged {tag} ({permission}); answer with memory_accept_share"
             ))
         });
         let text: String = lines.chain(offers).collect();

@@ -33,8 +33,7 @@ pub(super) const TOOL: Entry = Entry {
             "metadata": { "type": "object", "description": "Stored beside the text; {} for none" },
             "reason": { "type": "string" },
             "format": { "type": "string", "enum": ["text", "json"] },
-            "force_sensitive": { "type": "boolean", "description": "The new content is secret as a whole: encrypt \
-                it" },
+            "force_sensitive": { "type": "boolean", "description": "The new content is secret as a whole: encrypt it" },
             "summary": { "type": "string", "description": "Only with force_sensitive: a description of the secret text" }
         })
     },

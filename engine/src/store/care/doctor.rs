@@ -233,8 +233,7 @@ impl Store {
         let mut told = format!("{made} memories have embeddings (encoder {ENCODER_VERSION})");
         if waiting > 0 {
             told.push_str(&format!(
-                ", {waiting} have none yet and are found by their words; --repair computes them \
-                now"
+                ", {waiting} have none yet and are found by their words; --repair computes them now"
             ));
         }
         if later > 0 {
@@ -320,13 +319,9 @@ impl Store {
         let (verdict, detail) = match (status.refused, server.problem) {
             (0, None) => (Verdict::Ok, format!("{} at {}, {} unsent changes", server.user, server.url, status.waiting)),
             (0, Some(problem)) => (Verdict::Warning, format!("{} unsent changes: {problem}", status.waiting)),
-            (refused, _) => (
-                Verdict::Warning,
-                format!(
-                    "the server rejected {refused} changes; see `tessera sync \
-                dead`"
-                ),
-            ),
+            (refused, _) => {
+                (Verdict::Warning, format!("the server rejected {refused} changes; see `tessera sync dead`"))
+            }
         };
         health.add("sync", verdict, detail);
         Ok(())

@@ -87,8 +87,7 @@ fn purge_part(
     if memory.deleted.is_none() {
         return Err(StoreError::Conflict {
             memory: reference,
-            problem: "is still in its file, so it would exist \
-            twice",
+            problem: "is still in its file, so it would exist twice",
         });
     }
     if let Some(file) = file_of(change.tx, memory.id)? {

@@ -8,27 +8,27 @@ names! {
 /// The kind of value of a noun. Its text is the name of its field in `languages.txt`.
 pub(super) enum Sort {
     /// A word, or a few.
-    Password = "Password",
+    Password,
     /// A sentence.
-    Phrase = "Phrase",
+    Phrase,
     /// A password assigned by a symbol; the noun itself means a network.
-    Wifi = "Wifi",
+    Wifi,
     /// Digits.
-    Pin = "Pin",
+    Pin,
     /// Digits after a symbol or joined by hyphens; the noun itself means a lock.
-    Lock = "Lock",
+    Lock,
     /// Digits anywhere in the sentence, with a verb such as "opens" in place of the noun.
-    Opens = "Opens",
+    Opens,
     /// Several groups in a row or below.
-    Codes = "Codes",
+    Codes,
     /// Twelve words or more.
-    Seed = "Seed",
+    Seed,
     /// A text with a digit among letters.
-    Key = "Key",
+    Key,
     /// A password, if a network is named before it: `network Attic, key wet cat`.
-    NetworkKey = "NetworkKey",
+    NetworkKey,
     /// The value of a setting: `JWT_SECRET=…`.
-    Setting = "Setting",
+    Setting,
 }
 }
 
