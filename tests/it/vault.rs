@@ -100,7 +100,7 @@ fn a_value_moves_to_the_vault_and_comes_back_from_there_and_leaves_it_with_its_m
     assert_eq!(bao.run(&world, &["secret", "show", name]).stdout, "hunter2!X9\n");
     assert_eq!(bao.run(&world, &["secret", "show", "#1"]).stdout, "the staging password is hunter2!X9\n");
     let without = world.run(&["secret", "show", name]);
-    assert!(without.code == Some(1) && without.stderr.contains("a vault keeps it"), "{without:?}");
+    assert!(without.code == Some(1) && without.stderr.contains("it is in a vault"), "{without:?}");
     let variables = bao.variables();
     let variables: Vec<(&str, &str)> = variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let mut client = Client::start_with(&world, &variables);
