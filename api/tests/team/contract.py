@@ -16,13 +16,13 @@ CHANCE = random.Random(1)
 # Refusals that depend on more than one field, on what the server holds, or on bytes where a schema counts characters.
 CODES = {"op_reused", "no_fields", "self", "no_place_for_secrets", "ambiguous_number"}
 WORDS = re.compile(
-    r"max_tokens: \d+ cannot hold a reply"
-    r"|limit: \d+ is out of range; give 1 to 200"
+    r"max_tokens: \d+ is too small for a reply"
+    r"|limit: \d+ is out of range; use 1 to 200"
     r"|(sort|rows|breadth): is unknown"
     r"|cursor: "
-    r"|target_id: (a memory cannot be linked to itself|the memory is itself superseded)"
-    r"|metadata: (stands more than 8 deep|is \d+ bytes long)"
-    r"|content: (holds a NUL|is \d+ bytes long)"
+    r"|target_id: (cannot be the memory itself|this memory is already superseded)"
+    r"|metadata: (is nested more than 8 levels deep|is \d+ bytes long)"
+    r"|content: (contains a NUL|is \d+ bytes long)"
     r"|(context|expanded_query): is too long"
 )
 
