@@ -17,6 +17,14 @@ lint:
 words:
     python3 .ci/words
 
+# Check the form and the links of the Markdown documents
+markdown:
+    bash .ci/markdown
+
+# Find dependencies that no source file uses
+unused:
+    bash .ci/unused
+
 # Redraw the map in docs/ARCHITECTURE.md
 map:
     UPDATE_EXPECT=1 cargo test --test it map

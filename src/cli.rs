@@ -118,7 +118,7 @@ pub(crate) enum Command {
         /// Write one Markdown note per memory into this directory instead
         #[arg(long, value_name = "DIR", conflicts_with = "file")]
         markdown: Option<PathBuf>,
-        /// With --markdown: also write the parts of indexed files
+        /// With --markdown: also write the sections of watched files
         #[arg(long, requires = "markdown")]
         parts: bool,
         /// Replace existing files
@@ -149,7 +149,7 @@ pub(crate) enum Command {
         #[arg(long, requires = "file")]
         with_key: bool,
     },
-    /// Replace the store by a backup; the current store is kept aside
+    /// Replace the store by a backup; keep the current one as a copy
     RestoreBackup {
         /// The backup; keys in FILE.key are added to the store's keys
         file: PathBuf,
@@ -310,13 +310,13 @@ pub(crate) struct Remember {
     /// The text to remember; - reads stdin
     #[arg(allow_hyphen_values = true, value_parser = no_option)]
     pub(crate) text: String,
-    /// facts, preferences, projects, people, decisions, or your own
+    /// facts, preferences, projects, people, decisions or your own name
     #[arg(long)]
     pub(crate) category: Option<Category>,
     /// fact, entity, relationship or self
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) kind: Option<MemoryType>,
-    /// 0 to 1; a number above 1 is taken as 0 to 10
+    /// The importance, 0 to 1; a value above 1 is divided by 10
     #[arg(long, value_parser = importance)]
     pub(crate) importance: Option<Importance>,
     /// Tags, comma-separated
@@ -354,9 +354,9 @@ pub(crate) struct Remember {
     /// Encrypt the whole text; recall shows only the --as description
     #[arg(long)]
     pub(crate) sensitive: bool,
-    /// The description of a sensitive text
+    /// The public description of a sensitive text
     ///
-    /// By default, it is "Sensitive note" with the category.
+    /// By default, the description is "Sensitive note" and the category.
     #[arg(long = "as", value_name = "DESCRIPTION", requires = "sensitive")]
     pub(crate) described: Option<String>,
 }
@@ -371,7 +371,7 @@ pub(crate) struct Recall {
     pub(crate) max_tokens: u32,
     /// Maximum number of memories, 1 to 200
     ///
-    /// It counts index and details together. If breadth is on, the default is 60 instead of 20.
+    /// The limit includes full results and summaries. For a reply with many short rows, the default is 60.
     #[arg(long, default_value_t = RecallRequest::DEFAULT_LIMIT, value_name = "N")]
     pub(crate) limit: u32,
     /// The filter.
@@ -385,7 +385,7 @@ pub(crate) struct Recall {
     /// hybrid, relevance, importance or recency
     #[arg(long, default_value = "hybrid")]
     pub(crate) sort: Sort,
-    /// dual, all (index lists the details too) or details
+    /// dual, all (also summaries of full results) or details
     #[arg(long, default_value = "dual")]
     pub(crate) packing: Packing,
     /// Return many short rows in order of time: on, off or auto
@@ -403,7 +403,7 @@ pub(crate) struct Recall {
     /// If nothing matches well, list all low-confidence matches
     #[arg(long)]
     pub(crate) weak: bool,
-    /// Show score parts, token counts and excluded memories
+    /// Explain scores, token counts and omitted matches
     #[arg(long)]
     pub(crate) explain: bool,
     /// With --json: return complete memories with all fields
@@ -452,7 +452,7 @@ pub(crate) struct Update {
     /// New type
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) kind: Option<MemoryType>,
-    /// New importance, 0 to 1; a number above 1 is taken as 0 to 10
+    /// New importance, 0 to 1; a value above 1 is divided by 10
     #[arg(long, value_parser = importance)]
     pub(crate) importance: Option<Importance>,
     /// New tags, comma-separated; an empty value removes all
@@ -476,9 +476,9 @@ pub(crate) struct Update {
     /// Encrypt the whole new text; recall shows the --as description
     #[arg(long, requires = "content")]
     pub(crate) sensitive: bool,
-    /// The description of a sensitive text
+    /// The public description of a sensitive text
     ///
-    /// By default, it is "Sensitive note" with the category.
+    /// By default, the description is "Sensitive note" and the category.
     #[arg(long = "as", value_name = "DESCRIPTION", requires = "sensitive")]
     pub(crate) described: Option<String>,
 }
@@ -492,9 +492,7 @@ fn importance(text: &str) -> Result<Importance, String> {
 fn no_option(text: &str) -> Result<String, String> {
     let name = text.strip_prefix("--").or_else(|| text.strip_prefix('-')).unwrap_or("");
     if name.starts_with(char::is_alphabetic) && !text.contains(char::is_whitespace) {
-        return Err(
-            "unknown option; if the text begins with it, put the text after --, or pass it through stdin".into()
-        );
+        return Err("unknown option; to use it as text, put it after --, or pass it through stdin".into());
     }
     Ok(text.to_owned())
 }

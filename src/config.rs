@@ -41,7 +41,7 @@ pub(crate) use unknown::{problem, unknown};
 pub(crate) struct Setting {
     /// Its variable, and aliases of it.
     pub(crate) names: &'static [&'static str],
-    /// Its key in `config.toml`; none if the setting is needed to find that file, or belongs to one run.
+    /// The setting's key in `config.toml`; `None` for settings that are only variables.
     pub(crate) key: Option<&'static str>,
     /// Its description.
     pub(crate) help: &'static str,
@@ -53,11 +53,11 @@ settings! {
     HOME = "TESSERA_HOME":
         "home directory of Tessera [default: the user's data directory]";
     DATABASE = "MEMORY_HOME" "MEMORY_DB" "MEMORY_DB_PATH":
-        "where an import looks for the data of an older system; it does not move this store";
+        "where an import looks for the data of an older system; the setting does not move Tessera's own store";
     NOW = "TESSERA_NOW":
         "fixed time, for replays and tests";
     PROFILE("token_profile") = "TESSERA_TOKEN_PROFILE":
-        "tokenizer that counts token budgets: o200k (default; in hooks, claude is the default), claude, or claude:FACTOR";
+        "tokenizer that counts token budgets: o200k, claude or claude:FACTOR; the default is claude in hooks and o200k elsewhere";
     MEANING("recall.semantic") = "TESSERA_RECALL_SEMANTIC":
         "semantic search: on (default) or off";
     LOG = "TESSERA_LOG":
@@ -76,7 +76,7 @@ settings! {
     FILES_MAX_TOKENS("files.max_tokens") = "TESSERA_FILES_MAX_TOKENS":
         "maximum reply of the memory tool, in tokens (default 8000)";
     FILES_TOPIC("files.topic") = "TESSERA_FILES_TOPIC":
-        "what the memory tool's files are about: a sentence shown to clients";
+        "a sentence about the topic of the memory tool's files, for the instructions to clients";
     RECALL("hooks.recall") = "TESSERA_HOOKS_RECALL" "CLAUDE_PLUGIN_OPTION_RECALL":
         "automatic recall for prompts and new sessions: on (default) or off";
     RECALL_TOKENS("hooks.recall_tokens") = "TESSERA_HOOKS_RECALL_TOKENS" "CLAUDE_PLUGIN_OPTION_RECALL_TOKENS":
@@ -139,8 +139,8 @@ pub(crate) fn is_child_of_ours() -> bool {
     variable(tessera_learn::CHILD).is_some() || plugins::is_inside()
 }
 
-/// An environment variable that is set and not empty. If a client could not fill in an option, its placeholder remains,
-/// which counts as not set.
+/// An environment variable that is set and not empty. A variable that still contains a client's placeholder, such as
+/// `${VAR}`, counts as not set.
 #[expect(clippy::disallowed_methods, reason = "the only place that reads the environment")]
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| {
@@ -203,7 +203,7 @@ pub(crate) fn home(flag: Option<PathBuf>) -> Result<Home, SetupError> {
     let names =
         AppStrategyArgs { top_level_domain: "dev".into(), author: "tessera".into(), app_name: "tessera".into() };
     let dirs = etcetera::choose_app_strategy(names)
-        .map_err(|error| HOME.wrong(format!("no home directory ({error}); set it")))?;
+        .map_err(|error| HOME.wrong(format!("cannot find your home directory ({error}); set TESSERA_HOME")))?;
     Ok(dirs.data_dir().into())
 }
 
@@ -244,8 +244,7 @@ pub(crate) fn clock() -> Result<Arc<dyn Clock>, SetupError> {
     }
 }
 
-/// The caller with the settings for it: the tokenizer of budgets, and whether unanswered questions are recorded in
-/// full.
+/// Adds two settings to the caller: the tokenizer of budgets, and whether unanswered questions are recorded in full.
 pub(crate) fn asking(
     caller: Caller,
     profile: Option<TokenProfile>,
@@ -312,8 +311,7 @@ pub(crate) fn surroundings(home_flag: Option<PathBuf>) -> Result<Surroundings, S
     })
 }
 
-/// The address, read like Ollama reads it: a host without a port gets Ollama's port, and "all interfaces" becomes this
-/// machine.
+/// Parses the address as Ollama does: adds a missing port, and replaces 0.0.0.0 by 127.0.0.1.
 fn address_of_ollama(text: &str) -> String {
     let address = text.trim().trim_end_matches('/');
     if address.contains("://") {

@@ -36,7 +36,7 @@ impl ConfigFile {
         Self { path: home.config(), document: DocumentMut::new(), is_alone: false }
     }
 
-    /// The file without the environment to check its own values.
+    /// Returns the file's settings without environment variables, to check the file's own values.
     pub(crate) fn alone(self) -> Self {
         Self { is_alone: true, ..self }
     }

@@ -1,12 +1,11 @@
-//! The system's keyring for the store. `tessera-seal` implements the protocol; this module decides that this program
-//! uses it.
+//! The system's keyring for the store. Connects the keyring of `tessera-seal` to the store.
 
 use std::sync::Arc;
 
 use tessera_engine::store::{Keyring, KeyringError};
 use tessera_seal::{Keyring as SystemKeyring, KeyringError as SystemError, Keys};
 
-/// The keyring of the session with these variables, if it has one. It is not contacted yet.
+/// The keyring of the user's login session, if the session has one. It is not contacted yet.
 pub(crate) fn of_session(variable: impl Fn(&str) -> Option<String>) -> Option<Arc<dyn Keyring>> {
     SystemKeyring::of_session(variable).map(|keyring| -> Arc<dyn Keyring> { Arc::new(System(keyring)) })
 }
@@ -27,7 +26,7 @@ impl Keyring for System {
     }
 }
 
-/// A missing keyring is not an error; the keys are in a file then.
+/// Without a keyring, the encryption keys are in a file.
 fn where_it_is<T>(outcome: Result<T, SystemError>) -> Result<Option<T>, KeyringError> {
     match outcome {
         Ok(value) => Ok(Some(value)),

@@ -32,14 +32,14 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     line(&serde_json::to_string(value)?)
 }
 
-/// Writes a remark to stderr, so that stdout contains only the result. Credentials are redacted, because the remark may
+/// Writes a remark to stderr, so that stdout contains only the result. Credentials are redacted, because a notice may
 /// repeat user input.
 pub(crate) fn note(text: &str) {
     // If stderr is closed, nobody can be informed.
     let _ = writeln!(std::io::stderr().lock(), "{}", dropped(text));
 }
 
-/// Stderr for the log, one event at a time. Libraries log their input, so credentials are redacted.
+/// Writes log events to stderr, each in one piece. Libraries log their input, so credentials are redacted.
 pub(crate) struct Log;
 
 impl Write for Log {

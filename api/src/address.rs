@@ -42,7 +42,7 @@ pub(crate) fn of(request: &Request, proxies: &[Proxy]) -> Option<IpAddr> {
     Some(nearest(peer.ip().to_canonical(), request.headers(), proxies))
 }
 
-/// The same for a request whose body was removed.
+/// Returns the same address for a request without its body.
 pub(crate) fn of_parts(parts: &Parts, proxies: &[Proxy]) -> Option<IpAddr> {
     let ConnectInfo(peer) = parts.extensions.get::<ConnectInfo<SocketAddr>>()?;
     Some(nearest(peer.ip().to_canonical(), &parts.headers, proxies))
@@ -65,7 +65,7 @@ fn nearest(peer: IpAddr, headers: &HeaderMap, proxies: &[Proxy]) -> IpAddr {
     nearest
 }
 
-/// What counts as one address. An IPv6 client owns 2^64 addresses, so its network counts.
+/// What counts as one address. An IPv6 client owns 2^64 addresses, so all addresses of a network count as one.
 pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,

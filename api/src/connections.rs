@@ -1,5 +1,5 @@
-//! Admission of connections: a total limit, a limit per address, and a time limit for slow readers. If all places are
-//! taken, an idle connection of the busiest address makes room.
+//! Admission of connections: a total limit, a limit per address, and a time limit for slow readers. If the maximum is
+//! reached, the server closes an idle connection of the address with the most connections.
 
 use std::collections::HashMap;
 use std::io;
@@ -21,7 +21,8 @@ use crate::limits::Limits;
 /// Open files that a server needs in addition to its connections: for the database, for itself, and a reserve.
 const OTHER_FILES: usize = 64;
 
-/// How long a connection must be idle before it may be closed to make room. By then, its last answer has been sent.
+/// How long a connection must be idle before it may be closed to make room. After this time without a request, the last
+/// answer has been sent completely.
 const AT_REST: Duration = Duration::from_secs(1);
 
 /// Admits and counts connections.
@@ -29,7 +30,7 @@ pub(crate) struct Door {
     most: usize,
     most_of_address: usize,
     write_timeout: Duration,
-    /// Proxies that many people share.
+    /// The trusted proxies. Many people share them, so the limit per address does not apply to them.
     proxies: Option<Arc<[Proxy]>>,
     held: Arc<Mutex<Held>>,
 }
@@ -63,7 +64,7 @@ impl ConnectionState {
         self.doing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A request of the connection. It lasts until the client has read the answer.
+    /// A request of the connection. A request lasts until the client has read its answer.
     pub(crate) fn busy(self: &Arc<Self>) -> Busy {
         let mut doing = self.doing();
         doing.requests += 1;
@@ -100,8 +101,8 @@ impl Held {
         self.by_address.get(&address).map_or(0, Vec::len)
     }
 
-    /// Closes the connection that was idle for longest, of the address with the most connections. Closes none if that
-    /// address has no more connections than the new one's address would have. Returns true if it closed one.
+    /// Closes the connection that was idle for longest, of the address with the most connections. Closes no connection
+    /// if the new connection's address would have as many connections as that address. Returns true if it closed one.
     fn make_room(&mut self, wanted_by: IpAddr) -> bool {
         let own = self.count(wanted_by) + 1;
         let mut others: Vec<_> = self.by_address.iter().filter(|(_, seats)| seats.len() > own).collect();
@@ -163,7 +164,7 @@ fn files(wanted: usize) -> usize {
 }
 
 impl Door {
-    /// A door with the configured limits, as far as the system allows that many open files.
+    /// Creates the limiter. If the system allows too few open files, the limit is lower than configured.
     pub(crate) fn new(limits: &Limits) -> Self {
         let files = files(limits.connections.saturating_add(OTHER_FILES));
         let most = limits.connections.min(files.saturating_sub(OTHER_FILES)).max(2);
@@ -183,7 +184,7 @@ impl Door {
         }
     }
 
-    /// The connection, if there is room for it.
+    /// Returns the admitted connection, or `None` if a limit is reached.
     pub(crate) fn let_in(&self, stream: TcpStream, peer: SocketAddr) -> Option<Connection> {
         let Some(held) = self.admit(peer.ip()) else {
             metrics::counter!("tessera_connections_refused_total").increment(1);
@@ -216,7 +217,7 @@ impl Door {
     }
 }
 
-/// A counted connection, which ends if its reader stops reading.
+/// An admitted connection. It ends if its client stops reading.
 pub(crate) struct Connection {
     stream: Pin<Box<TimeoutStream<TcpStream>>>,
     held: OpenConnection,
@@ -287,7 +288,7 @@ mod tests {
         let from = |address: &str| door.admit(address.parse().unwrap());
         let rest = |one: &OpenConnection| one.seat.doing().since = Instant::now().checked_sub(2 * AT_REST).unwrap();
         let mut held: Vec<_> = (0..8).map(|n| from(&format!("192.0.2.{}", n / 4)).unwrap()).collect();
-        assert!(from("192.0.2.9").is_none(), "all of them may be about to be answered");
+        assert!(from("192.0.2.9").is_none(), "no connection is closed while all of them may still receive an answer");
         held.iter().skip(1).for_each(rest);
         let busy = held[5].seat.busy();
         rest(&held[5]);
@@ -300,7 +301,7 @@ mod tests {
         assert_eq!(given_up.len(), 2, "{given_up:?}");
         assert!(
             !given_up.contains(&0) && !given_up.contains(&5),
-            "neither who just came nor who is busy: {given_up:?}"
+            "the newest and the busy connection must stay open: {given_up:?}"
         );
         // An address with equally many connections takes no place from others, and the busiest address none from
         // itself.

@@ -125,7 +125,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Machine {
     }
 }
 
-/// Whether the client is ours. Earlier clients expect a UUID where the older API has an ID.
+/// Whether the client is ours. Where the older API returns an ID, earlier Tessera clients expect a UUID.
 pub(crate) struct Ours(pub(crate) bool);
 
 impl<S: Send + Sync> FromRequestParts<S> for Ours {
@@ -141,7 +141,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Ours {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Named {
     pub(crate) memory: MemoryUuid,
-    /// Its short ID for the caller, if the caller ever saw it.
+    /// The caller's short ID of the memory, if the caller ever received the memory.
     pub(crate) short_id: Option<u32>,
 }
 
@@ -173,8 +173,8 @@ impl App {
         }
     }
 
-    /// Rejects a new text whose ID means one memory for the caller, if the text resembles
-    /// another one. That memory is shared with the caller, and has the same ID for its owner.
+    /// Rejects an edit by short ID if the new text resembles another user's memory with the same short ID more than the
+    /// caller's. The other memory is shared with the caller, and has the same short ID for its owner.
     pub(crate) async fn means_own(&self, caller: &Caller, text: &str, own: &Stored, said: &str) -> Result<(), Problem> {
         let Some(short_id) = number(text) else { return Ok(()) };
         let alike = |stored: &Stored| {
@@ -198,7 +198,7 @@ impl App {
         self.meant(caller, text).await?.ok_or_else(Problem::not_found)
     }
 
-    /// The same, with its short ID, for answers without the memory's fields.
+    /// Also returns the short ID, for answers without the memory's fields.
     pub(crate) async fn named(&self, caller: &Caller, text: &str) -> Result<Named, Problem> {
         let memory = self.one(caller, text).await?;
         let short_id = match number(text).and_then(|number| u32::try_from(number).ok()) {
@@ -218,7 +218,7 @@ pub(crate) fn id(text: &str) -> Result<MemoryUuid, Problem> {
     text.parse().map_err(|_| Problem::invalid("id: is not valid; use a UUID"))
 }
 
-/// The revision in `If-Match: "3"`. Without the header, or with `*`, the change is unconditional.
+/// The revision in `If-Match: "3"`. Without the header `If-Match`, or with `*`, the change is unconditional.
 pub(crate) fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
     let Some(value) = headers.get(header::IF_MATCH) else { return Ok(None) };
     let text = value.to_str().unwrap_or_default().trim();
@@ -245,7 +245,7 @@ impl Caller {
         if self.scopes.iter().any(|known| known == scope) { Ok(()) } else { Err(Problem::forbidden(scope)) }
     }
 
-    /// Rejects a key that lacks any scope, because secrets need a full key.
+    /// Rejects a key that does not have every scope, because secrets require a key with all scopes.
     pub(crate) fn may_all(&self) -> Result<(), Problem> {
         SCOPES.iter().try_for_each(|scope| self.may(scope))
     }

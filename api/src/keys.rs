@@ -38,7 +38,7 @@ impl Key {
     /// Generates a key.
     ///
     /// # Errors
-    /// If the system returns no random bytes.
+    /// Returns an error if the system returns no random bytes.
     pub fn generate() -> Result<Self, NoRandomness> {
         let (mut id, mut secret) = ([0; ID_BYTES], [0; SECRET_BYTES]);
         getrandom::fill(&mut id).and_then(|()| getrandom::fill(&mut secret)).map_err(NoRandomness)?;
@@ -119,7 +119,7 @@ pub(crate) struct Place {
     pub(crate) after: u64,
 }
 
-/// Machines by key ID and name, with their last record.
+/// For each machine (key ID and name), the recorded position and the time of the record.
 #[derive(Debug)]
 pub(crate) struct Heard(Mutex<LruCache<(String, String), (Place, Instant)>>);
 
@@ -144,7 +144,7 @@ impl Heard {
     }
 }
 
-/// The single key of a request. The older API also accepted keys without a scheme.
+/// The single key of a request. The older API also accepted a key without the word `Bearer`.
 pub(crate) fn presented(headers: &HeaderMap) -> Option<Key> {
     let mut sent = headers.get_all(header::AUTHORIZATION).iter();
     let (Some(value), None) = (sent.next(), sent.next()) else { return None };

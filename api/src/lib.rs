@@ -2,16 +2,17 @@
 //!
 //! - [`keys`]: API keys: created once, stored as hashes, compared in constant time.
 //! - `db`: SQL in transactions of one user.
-//! - `recall`: the engine's recall over an index of each user in memory.
+//! - `recall`: ranks memories with one index in RAM per user.
 //! - `meaning`: computes embeddings in the background.
-//! - `routes`: thin handlers; `contract`: their shapes; `error`: problem+json with stable codes.
+//! - `routes`: HTTP handlers; `contract`: the types of requests and responses; `error`: problem+json with error codes
+//!   that do not change.
 //! - `secrets`: encrypts secrets and returns them.
 //! - `layers`: logs, metrics and request IDs; `limits`: limits before the routes; `address`: the source of a request;
 //!   `listener`, `connections`, `tls`: connections; `reply_body`: what an answer holds until it was read.
 //!
 //! The program `tessera-server` is in `program`: arguments, settings, messages and exit codes.
 //!
-//! `server` and `routes`, `extract` and `meaning` import each other: the server starts them, and they use its state.
+//! `server` starts `routes`, `extract` and `meaning`, and these modules use its state, so they import each other.
 
 mod address;
 mod connections;

@@ -55,7 +55,7 @@ pub struct Limits {
     pub connections: usize,
     /// The maximum number of simultaneous connections per address, except for proxies.
     pub address_connections: usize,
-    /// True if a proxy is in front of the server; its connections do not count as those of one caller.
+    /// True if a proxy is in front of the server. Then the limit per address does not apply to unknown proxies.
     pub behind_proxy: bool,
     /// Trusted proxies for the source address of a request.
     pub proxies: Vec<Proxy>,
@@ -130,7 +130,7 @@ impl Drop for Counted {
     }
 }
 
-/// A place among the running requests, released when dropped.
+/// The permission to run one request; dropping it makes room for the next one.
 pub(crate) struct Place {
     _permits: [Option<OwnedSemaphorePermit>; 4],
     _counted: Counted,
@@ -159,7 +159,7 @@ fn busy() -> Retry {
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).retry_after(1)
 }
 
-/// The maximum size of a request's body in KiB.
+/// The size in KiB that a request's body may reach.
 fn body_kib(request: &Request) -> usize {
     let most = if request.uri().path() == "/api/memories/import" { MOST_IMPORT_BYTES } else { MOST_BYTES };
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
@@ -269,7 +269,7 @@ pub(crate) async fn admitted(State(gate): State<Arc<Gate>>, request: Request, ne
     gate.answer(request, next).await
 }
 
-/// The method name in metrics; an invented method creates no time series.
+/// The method name for metrics. All unknown methods have one name, so clients cannot create many time series.
 pub(crate) fn method_name(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

@@ -1,4 +1,4 @@
-//! Accepts connections, adds TLS, serves HTTP, and ends them.
+//! Accepts connections, adds TLS, serves HTTP, and closes the connections at the end.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

@@ -65,7 +65,7 @@ struct Work {
 }
 
 impl Work {
-    /// The next user: an active one, one of this round, or one to try again.
+    /// Returns the next user: a user to try again, an active user, or a user of this round.
     fn next(&mut self) -> Option<UserId> {
         let now = Instant::now();
         let due = |later: &HashMap<UserId, Instant>| {

@@ -1,5 +1,5 @@
-//! The body of an answer. It holds the place of its request and connection until it was read or dropped, so unread
-//! answers count. It is sent in small pieces.
+//! The body of an answer. A response keeps the permits of its request and connection until the client has read it, so
+//! unread responses count toward the limits. It is sent in small pieces.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -24,7 +24,8 @@ use crate::{layers, listener, meaning, routes};
 
 /// How often the limits forget inactive callers.
 const PRUNE: Duration = Duration::from_secs(5);
-/// The default interval for re-indexing rows of an earlier version; another replica may still have that version.
+/// The default interval for re-indexing rows of an earlier version. It repeats, because another replica may still write
+/// such rows.
 const REANALYSE: Duration = Duration::from_hours(1);
 /// The pause after a database error during re-indexing.
 const REANALYSE_AGAIN: Duration = Duration::from_mins(1);
@@ -58,7 +59,7 @@ pub struct Settings {
     pub index_bytes: usize,
     /// The interval at which access counts are written.
     pub count_uses_every: Duration,
-    /// The interval of re-indexing rows of an earlier version, also at start; never if missing.
+    /// How often rows of an earlier version are re-indexed, beginning at the start; `None` for never.
     pub reanalyse_every: Option<Duration>,
     /// How the server uses embeddings.
     pub meaning: SemanticSearch,
@@ -70,7 +71,7 @@ pub struct Settings {
     pub secrets: Arc<Secrets>,
     /// The interval of vault checks and of removing orphans.
     pub tend_vault_every: Duration,
-    /// The interval of the clean-up by one replica; never if missing.
+    /// How often one of the replicas cleans up; `None` for never.
     pub clean_every: Option<Duration>,
     /// How long requests are still accepted after the server was told to stop.
     pub drain_delay: Duration,
@@ -197,7 +198,7 @@ impl App {
 /// The OpenAPI 3.1 contract as JSON.
 ///
 /// # Errors
-/// If it cannot be written as JSON.
+/// Returns an error if the contract cannot be written as JSON.
 pub fn openapi(app: &App) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(&exact(&routes::router(app.clone()).1).0)
 }
@@ -345,7 +346,7 @@ async fn reanalyse_all(db: &Db) -> Result<usize, DbError> {
 /// Serves metrics and health on a separate address.
 ///
 /// # Errors
-/// If the listener fails.
+/// Returns an error if the listener fails.
 pub async fn serve_metrics(listener: TcpListener, app: App) -> std::io::Result<()> {
     axum::serve(listener, routes::probes(app).merge(metrics())).await
 }

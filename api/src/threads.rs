@@ -13,7 +13,7 @@ static TURNS: LazyLock<Arc<Semaphore>> =
 /// Runs `work` on a blocking thread and waits for its result.
 ///
 /// # Errors
-/// If the work panics.
+/// Returns an error if the work panics.
 pub(crate) async fn off_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, DbError> {
     let failed = |error: &dyn std::fmt::Display| DbError::Row(format!("processing a text failed: {error}"));
     let turn = Arc::clone(&TURNS).acquire_owned().await.map_err(|error| failed(&error))?;

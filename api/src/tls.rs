@@ -30,7 +30,7 @@ impl Tls {
     /// Reads both PEM files.
     ///
     /// # Errors
-    /// If one cannot be read, or they do not belong together.
+    /// Returns an error if a file cannot be read, or the key does not belong to the certificate.
     pub fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
         // An already installed provider is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();

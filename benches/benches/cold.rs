@@ -1,4 +1,4 @@
-//! The time from process start to the answer, next to a process that does nothing and one that only opens SQLite.
+//! Measures `tessera recall` from its start to its end, next to `/bin/true` and a program that only opens SQLite.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

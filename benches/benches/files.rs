@@ -1,8 +1,8 @@
 //! Measures a folder of notes: the time of its first scan, and of recall over its files,
 //! compared with the same rows as plain memories.
 //!
-//! Measures whole processes with words only, the commands in turn. Criterion has no ratio of medians, so this benchmark
-//! prints its own table.
+//! Measures whole processes without semantic search, one command after another. Criterion has no ratio of medians, so
+//! this benchmark prints its own table.
 
 #![expect(clippy::print_stdout, reason = "printing the table is the purpose of a benchmark")]
 
@@ -90,7 +90,7 @@ fn at(times: &mut [Duration], percent: usize) -> f64 {
     times.get(index).map_or(0.0, |time| time.as_secs_f64() * 1000.0)
 }
 
-/// Adds the folder to empty stores; returns the home of the last one.
+/// Adds the folder to several empty stores, and returns the home directory of the last store.
 fn first_index(tessera: &Path, room: &Path, vault: &Path) -> PathBuf {
     let (mut walls, mut processors) = (Vec::new(), Vec::new());
     let home = room.join("files");
@@ -103,7 +103,9 @@ fn first_index(tessera: &Path, room: &Path, vault: &Path) -> PathBuf {
     }
     let (median, processor) = (at(&mut walls, 50) / 1000.0, at(&mut processors, 50) / 1000.0);
     let rate = FILES as f64 / median;
-    println!("first index of {FILES} notes: {median:.2} s ({rate:.0} a second), processor {processor:.2} s");
+    println!(
+        "indexing {FILES} notes for the first time: {median:.2} s ({rate:.0} notes a second), CPU time {processor:.2} s"
+    );
     home
 }
 

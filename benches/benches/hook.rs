@@ -1,5 +1,5 @@
-//! The hook for a prompt from exec to exit, next to a process that does nothing and one that only opens SQLite; and the
-//! memory of four sessions.
+//! Measures the hook for a prompt from its start to its end, next to `/bin/true` and a program that only opens SQLite.
+//! Also measures the memory of four sessions.
 //!
 //! Criterion has no percentiles of whole processes, so this benchmark prints its own table: wall time p50 and p95, and
 //! mean processor time from `getrusage`.
@@ -17,7 +17,7 @@ use tessera_benches::{Corpus, Filled, sizes};
 
 /// Rounds per size; each round runs each program once.
 const ROUNDS: usize = 400;
-/// Prompts per turn. After a turn, spools are moved into tables, as the learning worker does.
+/// Prompts per turn. After each turn, stores the recorded prompts in tables, as the learning worker does.
 const TURN: usize = 10;
 
 fn processor_micros() -> i64 {
@@ -137,7 +137,7 @@ impl Session {
         Self { child }
     }
 
-    /// KiB: resident size, and proportional size with shared pages.
+    /// Returns the resident size and the proportional size in KiB. The second one divides shared pages among processes.
     fn memory(&self) -> (u64, u64) {
         let text = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.child.id())).unwrap_or_default();
         let field = |name: &str| {
@@ -163,7 +163,7 @@ fn memory(dir: &Path) {
         queries.iter().map(|query| Session::start(&dir.join("tessera"), &filled.home(), query)).collect();
     let (resident, shared): (Vec<u64>, Vec<u64>) = sessions.iter().map(Session::memory).unzip();
     let sum = |of: &[u64]| of.iter().sum::<u64>() as f64 / 1024.0;
-    println!("four sessions at 10000 memories, after one recall each");
+    println!("memory of four sessions with 10,000 memories, after one recall each");
     println!(
         "  resident {:.1} MiB in all, shared pages counted each time; {:.1} MiB counted once",
         sum(&resident),

@@ -1,12 +1,17 @@
-//! A team server under load: 100 users, a million memories, 16 clients, four recalls per write; next to GIN with
-//! `ts_rank` over the same texts in the same PostgreSQL.
+//! Measures a team server with 100 users, a million memories and 16 clients, which send four recalls per write.
+//! Compares it with GIN and `ts_rank` on the same texts in the same PostgreSQL.
 //!
 //! Needs `cargo build --release --locked -p tessera-api` first, and PostgreSQL. `TESSERA_LOAD_USERS` and
-//! `TESSERA_LOAD_EACH` reduce the size, `TESSERA_LOAD_SECONDS` the time; `TESSERA_RECALL_SEMANTIC=off` uses words only.
-//! The server answers a write only after it is durable. PostgreSQL, server and clients run on the same machine.
+//! `TESSERA_LOAD_EACH` reduce the size, and `TESSERA_LOAD_SECONDS` reduces the duration. `TESSERA_RECALL_SEMANTIC=off`
+//! disables semantic search. The server answers a write only after it is durable. PostgreSQL, server and clients run on
+//! the same machine.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing the table is the purpose of a benchmark")]
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark stops when something is wrong")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a benchmark may panic if anything unexpected happens"
+)]
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -32,7 +37,7 @@ mod skip;
 use cluster::Cluster;
 
 const CLIENTS: usize = 16;
-/// More questions than a run asks, so that none is cached.
+/// There are more questions than a run needs, so no answer is cached.
 const QUESTIONS: usize = 200_000;
 
 fn number(name: &str, default: usize) -> usize {
@@ -291,7 +296,7 @@ impl Load {
     }
 }
 
-/// Clients that ask and write, with one write in this many requests; 1 means only writes.
+/// Runs clients that recall and write. One in `one_in` requests is a write; with 1, all requests are writes.
 async fn mixed(load: &Arc<Load>, name: &str, server: &Server, postmaster: u32, one_in: u8) {
     let before = Ticks::now(server, postmaster);
     let (started, seconds) = (Instant::now(), number("TESSERA_LOAD_SECONDS", 20) as u64);
@@ -327,7 +332,7 @@ async fn mixed(load: &Arc<Load>, name: &str, server: &Server, postmaster: u32, o
     println!("{:<44} {} MB resident", format!("{name}: server"), server.resident());
 }
 
-/// Any word of the question, ranked by `ts_rank`, the best 20: what PostgreSQL offers.
+/// Measures PostgreSQL's own search: the best 20 rows that contain any word of the question, ranked by `ts_rank`.
 async fn gin(pool: &PgPool, users: usize, queries: &Arc<Vec<String>>) {
     let (started, seconds) = (Instant::now(), number("TESSERA_LOAD_SECONDS", 20) as u64);
     let clients: Vec<_> = (0..CLIENTS)
@@ -426,7 +431,7 @@ async fn run() {
     for key in &next.keys {
         taken.0.push(next.asked(key, &next.queries[0]).await);
     }
-    taken.row("first question of each user, to another server", started.elapsed());
+    taken.row("first query of each user, on a newly started server", started.elapsed());
     Ticks::now(&server, postmaster).row("to another server", &before, taken.0.len());
     drop(server);
 

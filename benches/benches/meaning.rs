@@ -4,7 +4,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use tessera_engine::meaning::{DIMENSIONS, Encoder, Passages};
 
-/// Twelve words, a hook's question.
+/// A question of twelve words, as hooks ask it.
 const QUESTION: &str = "which database does the billing service use for its invoices now?";
 /// About thirty word pieces.
 const NOTE: &str = "We moved the invoices of the billing service to PostgreSQL 16 in March, because the old cluster \

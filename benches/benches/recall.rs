@@ -1,4 +1,4 @@
-//! Warm recall next to FTS5 and tantivy: the same notes and questions in one run.
+//! Compares recall in a running process with FTS5 and tantivy: the same notes and questions in one run.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use tessera_benches::{Corpus, Filled, Fts5, Tantivy, sizes};

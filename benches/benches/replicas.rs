@@ -1,11 +1,15 @@
-//! Two servers on one database with 32 clients: throughput next to one server, visibility of writes through the other
-//! server, and requests during a kill.
+//! Measures two servers on one database with 32 clients: the throughput next to one server, stale reads, and requests
+//! while one server is killed.
 //!
 //! Needs `cargo build --release --locked -p tessera-api` first, and PostgreSQL. `TESSERA_REPLICAS_EACH` is the number
 //! of memories of each of 16 users. PostgreSQL, servers and clients share the machine.
 
 #![expect(clippy::print_stdout, reason = "printing the table is the purpose of a benchmark")]
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark stops when something is wrong")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a benchmark may panic if anything unexpected happens"
+)]
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -31,7 +35,7 @@ const USERS: usize = 16;
 const SECONDS: u64 = 15;
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/release/tessera-server");
 
-/// A server that ends with the benchmark, as by kill -9.
+/// A server that is killed at the end of the benchmark.
 struct Server {
     child: Child,
     url: String,
@@ -95,7 +99,7 @@ async fn all<F: Future<Output = ()> + Send + 'static>(clients: usize, run: impl 
     }
 }
 
-/// Four recalls per write, each request to the next server.
+/// Each client sends four recalls per write, and changes the server with each request.
 async fn mixed(load: &Arc<Load>, name: &str, urls: &[String]) {
     let (recalls, writes) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
     let started = Instant::now();

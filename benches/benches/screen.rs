@@ -1,4 +1,4 @@
-//! Screening: ordinary notes, notes with a credential, long and hostile texts.
+//! Measures the detector of credentials on ordinary notes, notes with a credential, and long and hostile texts.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use tessera_benches::Corpus;

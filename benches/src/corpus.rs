@@ -3,7 +3,7 @@
 
 use fastrand::Rng;
 
-/// One note, with its importance, its age and its number of deliveries.
+/// A note with its importance, its age and its access count.
 #[derive(Debug, Clone)]
 pub struct Note {
     /// 20 to 60 words.

@@ -98,7 +98,7 @@ impl Tantivy {
         Self { index, reader, parser, _dir: dir }
     }
 
-    /// The twenty best rows for a question, with every match blended.
+    /// Ranks the twenty best rows for a question, with importance, recency and access count of every match.
     pub fn search(&self, query: &str) -> usize {
         let query = self.parser.parse_query(&content_words(query).join(" ")).expect("plain words");
         let blend = |segment: &SegmentReader| {

@@ -13,7 +13,7 @@ use crate::Note;
 /// A store in a temporary directory.
 #[derive(Debug)]
 pub struct Filled {
-    /// The store, opened as by a long-running process.
+    /// The store, opened in the mode of a long-running process.
     pub store: Store,
     dir: tempfile::TempDir,
 }
@@ -26,7 +26,7 @@ impl Filled {
         Timestamp::from_micros(1_795_000_000_000_000)
     }
 
-    /// Stores notes in large transactions, and builds the snapshot.
+    /// Stores notes in large transactions, and builds the snapshot of the index.
     pub fn with(notes: &[Note]) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let mut store = Self::open(&dir.path().join("home"), Usage::Serve);
@@ -62,7 +62,7 @@ impl Filled {
         self.store.rank(&RecallRequest::new(query)).expect("a ranking").total()
     }
 
-    /// Answers a question completely; returns the tokens of the reply.
+    /// Ranks and fills a reply to a question, and returns the tokens of the reply.
     pub fn recall(&mut self, query: &str) -> u32 {
         self.store.recall(&RecallRequest::new(query)).expect("a reply").tokens_used
     }

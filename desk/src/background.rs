@@ -16,13 +16,13 @@ use crate::meaning::work_off;
 
 /// How long a new process stays idle before it looks for work.
 const FIRST: Duration = Duration::from_secs(5);
-/// A delay so that replies go first, and because calls come in groups.
+/// A short delay, so that replies are sent first, and because calls come in groups.
 const SOON: Duration = Duration::from_millis(20);
-/// The interval of checks for running calls, and the pause for each.
+/// How often the thread checks for running calls, and the maximum pause.
 const LOOK: Duration = Duration::from_millis(2);
 const ASIDE: Duration = Duration::from_secs(2);
 
-/// Wakes the thread. It ends with the last of these.
+/// Wakes the thread. The thread ends when the last copy of this signal is dropped.
 #[derive(Debug, Clone)]
 pub(crate) struct WakeSignal(SyncSender<()>);
 
@@ -33,8 +33,8 @@ impl WakeSignal {
     }
 }
 
-/// Starts the thread on its own connection. It pauses while `calls` are answered. If it cannot start, the process still
-/// answers.
+/// Starts the thread on its own connection. The thread pauses while the process answers calls. If the thread cannot
+/// start, the process still answers calls, but computes no embeddings.
 pub(crate) fn start(store: &Store, rules: PluginRules, calls: Arc<AtomicUsize>) -> Option<WakeSignal> {
     // The next process informs plugins that are added later.
     if !store.has_embedding() && !store.home().plugin_registry().exists() {

@@ -23,7 +23,7 @@ pub struct Caller {
     pub client: Option<String>,
     /// The token profile of budgets.
     pub profile: TokenProfile,
-    /// True if the user wants to store unanswered questions completely.
+    /// True if the user wants Tessera to record the full text of unanswered questions.
     pub keeps_questions: bool,
     /// How plugins are called.
     pub plugins: PluginRules,
@@ -34,7 +34,8 @@ pub struct Caller {
 /// How plugins are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PluginRules {
-    /// True if no plugin is called: inside a program of a plugin, which would recurse, and for imports.
+    /// True if no plugin is called: during imports, and inside a plugin's program, because the plugin would call
+    /// itself.
     pub are_off: bool,
     /// How long a prompt waits for all plugins.
     pub prompt: Duration,
@@ -104,8 +105,8 @@ impl Caller {
         self.scope().filter(|_| !is_personal).unwrap_or_default()
     }
 
-    /// The directory that a memory proves to belong to its project: the caller's, if the memory has the caller's
-    /// project.
+    /// Returns the caller's directory if the memory has the caller's project, because this is evidence for the project
+    /// of the directory.
     pub(crate) fn dir_for(&self, scope: &Scope) -> Option<String> {
         let own = self.project.as_ref().filter(|project| project.scope == *scope)?;
         Some(own.dir.to_string_lossy().into_owned())

@@ -14,7 +14,7 @@ use crate::use_cases::Remember;
 
 /// The minimum number of characters of an item.
 const SHORTEST: usize = 8;
-/// The weight of a Chinese, Japanese or Korean character.
+/// For the minimum length, a Chinese, Japanese or Korean character counts as this number of characters.
 const WIDE: usize = 3;
 /// The maximum size of a file that becomes one memory; longer files are split into items.
 const MOST_WHOLE: usize = 16 * 1024;
@@ -28,7 +28,8 @@ pub struct NoteFile {
     pub text: String,
 }
 
-/// The memories of several files of one directory. `trust` overrides the trust of their origin.
+/// The memories of several files of one directory. If `trust` is set, it replaces the trust that follows from the
+/// origin.
 pub(crate) fn notes(files: &[NoteFile], scope: &Scope, trust: Option<Trust>) -> Vec<Remember> {
     let names: BTreeSet<&str> = files.iter().map(|file| file.name.as_str()).collect();
     let of_file = files.iter().flat_map(|file| {
@@ -97,7 +98,7 @@ struct Reader<'a> {
     start: usize,
     /// The end of the last note.
     ended: usize,
-    /// True for the line of an index, which names a file that is read itself.
+    /// True for a line of an index file whose linked file is imported separately.
     leads_to_file: bool,
     notes: Vec<(String, Vec<String>)>,
 }

@@ -22,7 +22,7 @@ pub enum Effect {
     Destroys,
 }
 
-/// A use case: a typed request with a typed result. Messages belong to the front ends.
+/// A use case: a typed request with a typed result. The front ends write the messages for users.
 pub trait UseCase {
     /// The result.
     type Outcome;
@@ -43,10 +43,10 @@ pub trait UseCase {
     /// Runs it. Only [`Desk::perform`] calls this.
     ///
     /// # Errors
-    /// If the request cannot be carried out, or the store fails.
+    /// Returns an error if the request cannot be carried out, or the store fails.
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Self::Outcome, StoreError>;
 
-    /// Does the same after or during a scan of the watched folders.
+    /// Runs the use case and scans the watched folders before it; an implementation may scan during the run.
     ///
     /// # Errors
     /// As [`UseCase::run`]. Folders that cannot be scanned keep their state.
@@ -80,15 +80,14 @@ impl<'a> Desk<'a> {
         Self { store, caller, has_changed: false, has_spooled: false, looks: None }
     }
 
-    /// Scans watched folders in the first use case; with `None`, they are not scanned, because they are watched
-    /// already.
+    /// Sets how long the first use case scans watched folders. `None` if a thread already watches them.
     #[must_use]
     pub fn looking(self, looks: Option<ChangeWait>) -> Self {
         Self { looks, ..self }
     }
 
-    /// Runs a use case. Every use case of every front end passes here; one that needs another runs it on its own
-    /// `Desk`. Only imported lines are stored by the engine directly, in batches.
+    /// Runs a use case. Every front end runs every use case here. A use case that needs another use case runs it on its
+    /// own `Desk`. The engine stores the lines of an import directly, in batches.
     ///
     /// # Errors
     /// As the use case.
@@ -116,8 +115,8 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Computes missing embeddings after the caller got the answer. Errors are ignored, because somebody else computes
-    /// them later.
+    /// Computes missing embeddings after the caller got the answer. Errors are ignored, because another process
+    /// computes the embeddings later.
     pub fn embed(&mut self) {
         if self.has_changed {
             meaning::after_write(self.store);
@@ -129,7 +128,7 @@ impl<'a> Desk<'a> {
         self.caller
     }
 
-    /// The place of the key for secrets, if there is a key that can be accessed.
+    /// Returns where the key for secrets is stored, if there is a key that can be accessed.
     pub fn secret_key(&self) -> Option<KeyPlace> {
         self.store.secret_key_place().ok().flatten()
     }

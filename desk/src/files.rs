@@ -9,7 +9,7 @@ const MOST_BYTES: u64 = 1 << 20;
 /// The text of a small file. Rejects pipes, which could block.
 ///
 /// # Errors
-/// If it cannot be read, is not a file, or is larger than 1 MB.
+/// Returns an error if it cannot be read, is not a file, or is larger than 1 MB.
 pub fn read_small(path: &Path) -> io::Result<String> {
     let found = fs::metadata(path)?;
     match (found.is_file(), found.len()) {
@@ -19,7 +19,7 @@ pub fn read_small(path: &Path) -> io::Result<String> {
     }
 }
 
-/// The text of a small foreign file; `None` if it is not text, or not a file.
+/// Returns the text of a small file; `None` if it cannot be read, is too large or is not text.
 pub fn small_text(path: &Path) -> Option<String> {
     read_small(path).ok()
 }

@@ -39,7 +39,7 @@ pub(crate) fn append(path: &Path, old: &Path, at: Timestamp, text: &str) {
     }
 }
 
-/// How long the end of a hook waits for its line.
+/// The maximum time for which a hook waits until its log line is written.
 const LAST_MOMENT: Duration = Duration::from_millis(100);
 
 /// Writes a line, and waits only a moment, because the disk may hang.

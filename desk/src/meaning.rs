@@ -20,11 +20,12 @@ pub(crate) fn after_write(store: &mut Store) {
     drop(made);
 }
 
-/// Computes missing embeddings, newest first, while `go_on` returns true; it receives the number of finished ones.
-/// Returns this number; 0 if another process is at work. Lowers the priority of the calling thread permanently.
+/// Computes missing embeddings, newest first, while `go_on` returns true. `go_on` receives the number of finished
+/// embeddings. Returns the number of computed embeddings; 0 if another process computes them. Lowers the priority of
+/// the calling thread permanently.
 ///
 /// # Errors
-/// If the store cannot be read or written. Embeddings that are already computed are kept.
+/// Returns an error if the store cannot be read or written. Embeddings that are already computed are kept.
 pub fn work_off(store: &mut Store, mut go_on: impl FnMut(u64) -> bool) -> Result<u64, StoreError> {
     let Some(_turn) = store.embedding_turn()? else { return Ok(0) };
     step_behind();

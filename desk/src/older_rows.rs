@@ -1,4 +1,4 @@
-//! Converts a draft of another system to a row: a value that does not fit is skipped and reported, and the rest stays.
+//! Converts a row of another system to a row to import. A value that does not fit is skipped and reported.
 
 use std::str::FromStr;
 
@@ -110,7 +110,7 @@ pub(crate) fn without_values(skipped: Skipped) -> Skipped {
     Skipped { at: dropped(&skipped.at).into_owned(), problem: dropped(&skipped.problem).into_owned() }
 }
 
-/// A time within our range; others are clamped and reported.
+/// A time outside the supported range is moved to its limit and reported.
 fn time(given: Option<jiff::Timestamp>, what: &str, remarks: &mut Vec<String>) -> Option<Timestamp> {
     let given = given?;
     let kept = Timestamp::from_micros(given.as_microsecond());
@@ -141,7 +141,8 @@ fn remark_rounded(name: &str, value: &Value, remarks: &mut Vec<String>) {
         Value::Array(items) => items.iter().for_each(|item| remark_rounded(name, item, remarks)),
         Value::Object(fields) => fields.iter().for_each(|(name, value)| remark_rounded(name, value, remarks)),
         value if value.is_f64() && value.as_f64().is_some_and(|number| number.abs() >= WHOLE) => {
-            remarks.push(format!("metadata: {name} becomes {value}: digits beyond 64 bits are lost"));
+            remarks
+                .push(format!("metadata: {name} was rounded to {value}, because the number does not fit into 64 bits"));
         }
         _ => {}
     }
@@ -159,7 +160,7 @@ fn metadata(kept: Map<String, Value>, remarks: &mut Vec<String>) -> Option<Metad
     }
 }
 
-/// The remark for a name that was given in another form, unless only its case differs.
+/// Reports a name that was converted, unless only its case differs.
 fn folded(given: &str, kept: &str) -> Option<String> {
     let given = given.trim();
     (given.to_lowercase() != kept).then(|| format!("{given} becomes {kept}"))

@@ -15,7 +15,8 @@ use crate::files;
 /// A file at the top of a project with its name: `project = "name"`.
 pub const NAME_FILE: &str = ".tessera.toml";
 
-/// The project that a directory names, and where. All of it may come from a clone of a foreign repository.
+/// The project that a directory claims, and where the claim is written. All these values may come from a clone of a
+/// foreign repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     /// The project.
@@ -46,17 +47,17 @@ impl Claim {
         Self { scope: Scope::Global, by: DetectedBy::Path, root: dir.to_path_buf(), place: dir.to_path_buf() }
     }
 
-    /// True if only the directory's own path names it, which nobody can choose for another directory.
+    /// True if the directory's own path is the project, because no other directory can claim it.
     pub fn is_its_own(&self) -> bool {
         let own = || self.by == DetectedBy::Path && same(Path::new(self.scope.as_str()), &self.place);
         self.scope == Scope::Global || own()
     }
 
-    /// True if the directory is trusted: its path names the project, the user confirmed it, or stored memories of the
-    /// project there.
+    /// True if the directory is trusted: its path is the project, the user confirmed it, or the user stored memories of
+    /// the project in it.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn is_believed(&self, store: &Store) -> Result<bool, StoreError> {
         if self.is_its_own() {
             return Ok(true);

@@ -42,7 +42,7 @@ pub struct Job {
     pub not_before: Option<Timestamp>,
 }
 
-/// Held by the single worker of a machine.
+/// The lock of the only learning worker.
 #[derive(Debug)]
 pub struct WorkerTurn(#[expect(dead_code, reason = "the lock is released when the file is closed")] File);
 
@@ -63,7 +63,7 @@ impl WorkerTurn {
 /// contains one is skipped.
 ///
 /// # Errors
-/// If it cannot be written.
+/// Returns an error if it cannot be written.
 pub fn submit(home: &Home, job: &Job) -> io::Result<()> {
     if screen::names_credential(&job.transcript) {
         return Ok(());

@@ -1,10 +1,10 @@
-//! Hides credentials from learning and from the small files of hooks.
+//! Redacts credentials in texts for automatic learning, and in the small files of hooks.
 
 use std::path::Path;
 
 use tessera_engine::screen::{findings, is_clean};
 
-/// The beginning of a private key that may continue after a text.
+/// The beginning of a private key, which may continue after the end of a cut text.
 const BEGUN: &str = "-----BEGIN";
 
 /// The lines of a text without credentials or parts of them.
@@ -21,8 +21,8 @@ pub fn screened(text: &str) -> String {
     kept.join("\n")
 }
 
-/// The beginning of a text without credential lines, at most `most` bytes. Scans only four times as much, so a client
-/// never waits for a long text; a cut line is omitted.
+/// The beginning of a text without credential lines, at most `most` bytes. Scans at most four times the requested
+/// length, so a client never waits for a long text. A line that was cut is omitted.
 pub fn screened_head(text: &str, most: usize) -> String {
     let head = text.get(..text.floor_char_boundary(4 * most)).unwrap_or_default();
     let is_cut = head.len() < text.len();

@@ -87,7 +87,8 @@ impl SharedStore {
         self.wake.get().into_iter().for_each(WakeSignal::wake);
     }
 
-    /// Runs `work` on the store. `None` if the caller gave up; started work finishes.
+    /// Runs `work` on the store. Returns `None` if the caller cancelled the work before it began. Work that has begun
+    /// finishes.
     pub async fn run<T: Send + 'static>(
         &self,
         cancelled: &CancellationToken,
@@ -125,7 +126,7 @@ impl SharedStore {
         }
     }
 
-    /// The same if there are files; otherwise nobody scans folders.
+    /// Opens a second connection if there are watched folders; otherwise nothing scans folders.
     pub async fn beside_files(&self) -> Self {
         let never = CancellationToken::new();
         match self.run(&never, |store| store.knows_files()).await {
@@ -175,7 +176,7 @@ impl SharedStore {
         let never = CancellationToken::new();
         let folded = self.run(&never, Store::fold_accesses).await;
         if let Some(Err(error)) = folded {
-            tracing::debug!(error = %error, "the access log will be stored at the next start");
+            tracing::debug!(error = %error, "the access log could not be stored; Tessera tries again at the next start");
         }
     }
 }

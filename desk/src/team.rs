@@ -32,12 +32,12 @@ pub struct Team {
     trouble: SyncProblem,
 }
 
-/// The result of work in direct mode: the outcome, and why the server does not have it yet.
+/// The outcome of work in direct mode, and why changes were not exchanged.
 #[derive(Debug)]
 pub struct Done<T> {
     /// The outcome.
     pub outcome: T,
-    /// Why the outcome was not sent yet; it is sent when the server answers again.
+    /// Why the outcome was not sent. The next successful exchange sends it.
     pub not_sent: Option<SyncError>,
     /// Why the server's changes are missing, if the work continued without them.
     pub not_heard: Option<SyncError>,
@@ -68,7 +68,7 @@ impl Team {
     /// Waits until the store and the server are in sync.
     ///
     /// # Errors
-    /// If the server does not answer or rejects the request, or another process syncs for too long.
+    /// Returns an error if the server does not answer or rejects the request, or another process syncs for too long.
     pub async fn exchange(&self) -> Result<(), SyncError> {
         // Another process may be syncing since before the present changes were made.
         for _ in 0..TURNS {
@@ -107,8 +107,8 @@ impl Team {
     }
 }
 
-/// Performs work on a shared store; in direct mode between two syncs, so that nothing is done while the server does not
-/// answer. `None` if the caller no longer waits.
+/// Performs work on a shared store. In direct mode, syncs first and does not start the work if that fails; syncs again
+/// after the work. `None` if the caller no longer waits.
 pub async fn at_desk<T: Send + 'static>(
     store: &SharedStore,
     team: Option<&Team>,
@@ -151,7 +151,7 @@ pub async fn at_desk<T: Send + 'static>(
 /// `goes_on` decides whether to continue.
 ///
 /// # Errors
-/// If no runtime can be created, or if the server does not answer and `goes_on` returns false. Then nothing was done.
+/// Returns an error if no runtime can be created, or if the server does not answer and `goes_on` returns false. Then nothing was done.
 pub fn directly<T>(
     store: Store,
     remote: Remote,
@@ -200,7 +200,7 @@ impl TeamUseCase for PurgedThere {
     }
 }
 
-/// Gets a secret whose value is not here from the team server. Both sides record the request.
+/// Requests a secret from the team server if this machine does not have the value. Both sides record the request.
 #[derive(Debug, Clone)]
 pub struct RevealFromServer {
     /// The secret.
@@ -214,14 +214,14 @@ pub struct RevealFromServer {
 pub struct FromServer {
     /// The memory.
     pub memory: Memory,
-    /// The value if one secret was requested; the text with its values if a memory was.
+    /// The value of the requested secret, or the text of the requested memory with its values.
     pub value: SecretValue,
     /// The names of missing values.
     pub missing: Vec<String>,
 }
 
 impl FromServer {
-    /// A value that is available here.
+    /// Returns a value that this machine stores.
     pub(crate) fn here(which: &SecretRef, revealed: Revealed) -> Self {
         let Revealed { memory, secrets, content } = revealed;
         let value = match (which, secrets.into_iter().next()) {
@@ -283,7 +283,7 @@ impl TeamUseCase for RevealFromServer {
 pub enum What {
     /// One memory.
     Memory(MemoryRef),
-    /// Everything with a tag, now and in future.
+    /// All present and future memories with a tag.
     Tag(Tag),
 }
 
@@ -325,7 +325,7 @@ impl TeamUseCase for Share {
 /// Hides a memory of another user, or shows it again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HideShared {
-    /// The memory. A hidden one has no ID here, so its UUID names it.
+    /// The memory. A hidden memory is not stored on this machine, so its UUID is necessary.
     pub memory: MemoryRef,
     /// False to show it again.
     pub is_muted: bool,

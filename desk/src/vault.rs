@@ -1,5 +1,5 @@
-//! A vault for the secrets of one machine. Values are encrypted here, moved to the vault after the commit, and read
-//! from there.
+//! A vault for the secrets of one machine. Tessera first encrypts values in the store. After the commit, it moves them
+//! to the vault, and later reads them there.
 
 use std::fs::File;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::caller::Caller;
 use crate::shared::SharedStore;
 use crate::team::FromServer;
 
-/// How often the lock for sending to the vault is tried.
+/// The maximum number of attempts to get the lock for sending to the vault.
 const MOST_TRIES: u32 = 400;
 const NAP: Duration = Duration::from_millis(50);
 
@@ -50,7 +50,7 @@ impl Safe {
     /// The configured vault; `None` if there is none. Nothing is sent yet.
     ///
     /// # Errors
-    /// If a setting is invalid.
+    /// Returns an error if a setting is invalid.
     pub fn of(value: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, VaultError> {
         Config::read(value)?.map(|config| Vault::new(config).map(Self)).transpose()
     }
@@ -58,7 +58,8 @@ impl Safe {
     /// Sends all changes to the vault. Returns the number of values that only the vault has now.
     ///
     /// # Errors
-    /// If the vault does not answer, or rejects a change. Unsent values are kept here, encrypted, and are sent again.
+    /// Returns an error if the vault does not answer, or rejects a change. Values that were not sent stay encrypted in
+    /// the store, and are sent again.
     pub async fn settle(&self, store: &SharedStore) -> Result<u64, SafeError> {
         // One process at a time, because one may delete what another is writing.
         let lock = on(store, |store| Ok(store.home().vault_lock())).await?;
@@ -99,7 +100,7 @@ impl Safe {
     /// Shows values in the vault. The request is recorded before the value is shown.
     ///
     /// # Errors
-    /// If there is no such secret, or the vault does not answer, rejects the request, or lacks the value.
+    /// Returns an error if there is no such secret, or the vault does not answer, rejects the request, or lacks the value.
     pub async fn reveal(
         &self,
         store: &SharedStore,
@@ -150,8 +151,8 @@ async fn on<T: Send + 'static>(
     Ok(store.run(&CancellationToken::new(), work).await.ok_or(SafeError::Ended)??)
 }
 
-/// The lock for sending to the vault; `None` if another process has it for long. Then waiting
-/// values remain here, encrypted, and are sent next time.
+/// The lock for sending to the vault; `None` if another process does not release it. Without the lock, the values stay
+/// encrypted in the store, and the next call sends them.
 async fn turn(lock: &Path) -> Result<Option<File>, StoreError> {
     for _ in 0..MOST_TRIES {
         let turn = try_lock(lock).map_err(|source| StoreError::File { path: lock.to_path_buf(), source })?;

@@ -1,4 +1,5 @@
-//! The JSON form of a written memory. The engine defines that of a reply, because it is counted.
+//! The JSON form of a written memory. The engine defines the JSON of a recall reply, because it counts the tokens of
+//! the reply.
 
 use serde::Serialize;
 use tessera_engine::domain::{Metadata, Tag, Timestamp};
@@ -58,9 +59,12 @@ impl RedactedView {
 /// name.
 pub fn told_aside(stored: &Stored, key: Option<&KeyPlace>, show: impl Fn(&str) -> String) -> Vec<String> {
     let told = |place: &Place| match (&place.name, key) {
-        (None, _) => format!("A {} was redacted and discarded; the text contains {place}", place.kind),
+        (None, _) => format!("Redacted a {} and did not store its value; the text now contains {place}", place.kind),
         (Some(name), Some(key)) => {
-            format!("Redacted: {place}, encrypted with the key in {key}; {} shows it", show(name.as_str()))
+            format!(
+                "Redacted {place} and encrypted its value with the key in {key}; {} shows the value",
+                show(name.as_str())
+            )
         }
         (Some(name), None) => {
             format!("{place} replaces a redacted value; {} shows it", show(name.as_str()))
@@ -69,10 +73,11 @@ pub fn told_aside(stored: &Stored, key: Option<&KeyPlace>, show: impl Fn(&str) -
     stored.aside.iter().map(told).collect()
 }
 
-/// Describes different fields that an existing memory did not adopt.
+/// Lists the fields whose new values were ignored because the memory already existed.
 pub fn told_kept(stored: &Stored, change: &str) -> Option<String> {
     let kept = stored.kept.join(", ");
-    (!kept.is_empty()).then(|| format!("Its {kept} were not changed; use {change} to change them"))
+    (!kept.is_empty())
+        .then(|| format!("The memory already existed, and its {kept} were not changed; use {change} to change them"))
 }
 
 impl<'a> StoredView<'a> {

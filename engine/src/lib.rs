@@ -7,11 +7,12 @@
 //! - [`text`]: normalise, tokenise, stem, count tokens.
 //! - [`enrich`]: data derived from a text once, at write time (summary, importance, entities).
 //! - [`meaning`]: embeddings of texts.
-//! - [`index`]: forward blobs, the snapshot format, its reader, and the tail.
+//! - [`index`]: the stored terms of each row, the snapshot format with its reader, and the rows changed since (the
+//!   tail).
 //! - [`score`]: BM25F, priors, blending, explanation.
 //! - [`pack`]: fit ranked memories into a token budget and render them.
 //! - [`recall`]: the pipeline over all of the above.
-//! - [`sync`]: the decisions of sync, without I/O.
+//! - [`sync`]: the rules of the sync, without I/O.
 //! - [`screen`]: removes credentials from texts before anything else uses them.
 //! - [`compose`]: turns a text into a memory with its derived data and token counts.
 //! - [`store`]: SQLite, behind the feature `sqlite`.

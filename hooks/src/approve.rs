@@ -30,7 +30,7 @@ pub const SAFE_TOOLS: [&str; 8] = [
 /// Tools that read files.
 pub const NOTE_TOOLS: [&str; 4] = ["search_notes", "build_context", "recent_activity", "read_note"];
 
-/// The memory tool. Its command `delete` needs a confirmation, although it can be undone.
+/// The memory tool. The command `delete` needs a confirmation, although it can be undone.
 const FILE_TOOL: &str = "memory";
 const SAFE_COMMANDS: [&str; 5] = ["view", "create", "str_replace", "insert", "rename"];
 

@@ -3,7 +3,7 @@
 //! - [`wire`], [`surroundings`]: the client's input, and the user's settings.
 //! - [`mod@run`]: one event. Recall for prompts, a summary for new sessions, approval of safe tools.
 //! - [`prompt`]: the person's own words in a prompt.
-//! - [`said`]: the statements in these words, without quoted text.
+//! - [`said`]: the person's own statements, without quoted text.
 //!
 //! A hook starts no async runtime and no TLS, and never waits for the network. An internal error becomes one line in a
 //! log. Work for the learning worker becomes a job in a queue.

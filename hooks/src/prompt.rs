@@ -22,7 +22,7 @@ pub(crate) enum Reading {
     },
 }
 
-/// Maximum bytes of a prompt. Of a longer one, the beginning and the end are read.
+/// Maximum bytes of a prompt. Of a longer prompt, the beginning and the end are read.
 const MOST_BYTES: usize = 48 * 1024;
 /// Maximum characters of a query: from the beginning of the prose, and from its end.
 const QUERY_CHARACTERS: (usize, usize) = (1_200, 600);
@@ -188,7 +188,7 @@ fn errors_of(pasted: &[String]) -> Option<String> {
     (!found.is_empty()).then(|| found.trim().to_owned())
 }
 
-/// A query without words of request, unless it has no other words.
+/// Returns the query without words such as "please" and "show". If it has no other words, returns it unchanged.
 fn without_requests(query: &str) -> String {
     let is_request = |word: &str| REQUESTS.split_whitespace().any(|request| word.eq_ignore_ascii_case(request));
     let kept = query.split_word_bounds().filter(|word| !is_request(word)).collect::<String>();

@@ -44,7 +44,7 @@ impl Reply {
         Self(json!({ "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
             "permissionDecision": "allow",
-            "permissionDecisionReason": "a safe tool of the user's own memory",
+            "permissionDecisionReason": "this tool is safe and uses only the user's own memories",
         } }))
     }
 

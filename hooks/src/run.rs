@@ -1,4 +1,4 @@
-//! One event, from stdin to stdout, within a time limit.
+//! Handles one event within a time limit, from stdin to stdout.
 
 use std::io::Read;
 use std::panic::AssertUnwindSafe;
@@ -15,8 +15,8 @@ use crate::{approve, recall, session, stop};
 
 /// Handles one event. `named` is the event from the command line, for a client that does not send it.
 ///
-/// Returns the text to print. On an internal error, there is no text and one line in the log. When the time limit is
-/// exceeded, the process ends immediately, without output and with exit code 0.
+/// Returns the text to print. In case of an internal error, the hook returns no text, and writes one line to the log.
+/// When the time limit is exceeded, the process ends immediately, without output and with exit code 0.
 pub fn run(input: impl Read, named: Option<String>, surroundings: &Surroundings) -> Option<String> {
     let word = Arc::new(FirstToFinish::default());
     watch(Arc::clone(&word), surroundings);
@@ -50,7 +50,8 @@ pub fn answer(input: &[u8], surroundings: &Surroundings) -> Result<Option<String
     Ok(short_id(input, None, surroundings)?.map(|reply| reply.to_string()))
 }
 
-/// Ends the process when the time limit is exceeded. The work itself runs on the main thread, whose memory costs less.
+/// Ends the process when the time limit is exceeded. The main thread handles the event, because its stack costs less
+/// memory than that of a second thread.
 fn watch(word: Arc<FirstToFinish>, surroundings: &Surroundings) {
     let Surroundings { home, clock, settings, .. } = surroundings.clone();
     let deadline = settings.deadline;

@@ -13,7 +13,7 @@ fn pattern(source: &str) -> Regex {
     Regex::new(source).expect("the pattern is a constant, compiled in a test")
 }
 
-/// A line that begins a mail, a document, or a list in one.
+/// A line that begins a mail, a document or a list.
 static BEGINS_PASTE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)^\s*(?:#{1,6} |>|dear\b|hi\b[^.!?]{0,30},?$|hello\b[^.!?]{0,30},?$|hallo\b[^.!?]{0,30},$|bonjour\b[^.!?]{0,30},$|hola\b[^.!?]{0,30},$|from:|to:|subject:|date:|on .{5,60} wrote:|begin |-----)",
@@ -57,7 +57,7 @@ static GREETS: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Names for the agent, and words that are not names.
+/// Names of the agent, and other words that may follow a greeting.
 const NOBODY_ELSE: [&str; 9] =
     ["claude", "codex", "copilot", "agent", "assistant", "there", "again", "everything", "please"];
 
@@ -71,15 +71,16 @@ static HEADS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"^.{1,40}\d{1,2}:\d{2}(?:\s*[AP]M)?\s*$|^[A-Z][\w.-]*(?: [A-Z][\w.-]*)?,\s*$|^[A-Z][a-z]{5,}\s*$")
 });
 
-/// Words for a text, in a line that does not end like a sentence. The lines below it are that text.
+/// A line with a word for a text, without a full stop at its end. The lines below such a line are the text that it
+/// names.
 static ABOVE_TEXT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:ticket|mail|e-mail|email|message|issue|log|error|warning|comment|review|response|reply|slack|jira|thread|feedback|transcript|article|post|readme|output|below)\b.*[^.!?:,;]$",
     )
 });
 
-/// The end of a sentence, or a word for the speaker or the listener. In a prompt of several lines, a line without
-/// either is a heading, a field, a signature or a line of a program. The lines around it are then pasted text.
+/// The end of a sentence, or a pronoun such as "I" or "you". If a line of a longer prompt has neither of them, it is a
+/// heading, a field, a signature or a line of a program. In this case, the prompt is pasted text.
 static IS_SENTENCE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)[.!?…。！？][)\]»”’]*$|^(?:and|but|or|so|because|then|also|und|aber|oder|et|mais|y|pero|thanks|thank you|thx|danke|merci|gracias)\b|\b(?:i|i'm|i've|i'd|me|my|mine|we|we're|we've|us|our|ours|you|your|please|let's|lets|ich|mir|mein\w*|wir|uns\w*|du|dein\w*|bitte|je|moi|nous|notre|vous|yo|mi|nosotros|nuestr\w+)\b|[我你您我们私僕俺あなた]",
@@ -111,21 +112,21 @@ static RUNS: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// A host, a mail address, a script, an option, a file outside the project, or the arguments of some programs.
+/// A host, a mail address, a script, an option, a path outside the project, or a command such as `git push`.
 static RUNS_TOO: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"\b[a-z0-9][\w-]*\.(?:com|net|org|io|dev|app|ai|co|sh|xyz|info|biz|eu|cloud|example|local|ru|cn|de|uk|fr|me|tk)\b|\S@\S+\.\w|\bmailto:|\b[\w-]+\.(?:bash|zsh|exe|bat|cmd|ps1|msi)\b|(?:^|\s)--?[A-Za-z]|(?:^|\s)(?:\.{1,2}|~)/\w|\b[A-Za-z]:\\|\b(?:git (?:clean|reset|push|pull|checkout|rebase|stash|apply|am|rm|config|submodule|filter-branch)|cargo (?:run|publish|xtask)|(?:npm|pnpm|yarn|bun|deno|go|nix) (?:run|start|exec|x|dlx|publish)|docker compose|gh (?:repo|api|pr|release|secret)|aws [a-z]\w+|systemctl [a-z]+|crontab)\b|\bhxxps?\b|\(\.\)|\[\.\]|\b[\w-]+\.(?:py|sh|mjs|cjs|rb|pl|php|lua|jar|nix|vbs)\b|\b(?:xdg-open|cargo|npm|npx|pnpm|yarn|bun|deno|pip3?|uv|brew|apt|gem|nix)\s+[a-z][\w-]{2,}|\bsource\s+\S*[/.]|\b(?:scripts?|bin|sbin|tools?|env|tmp|ci|hooks)/\w",
     )
 });
 
-/// A word for something to run. It follows `run`, or `use` with the name of a program.
+/// A word for something to run. The pattern finds the word after `run`, or after `use` and the name of a program.
 static TOLD_TO_RUN: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:(?:run|execute|launch|invoke|download)|(?:use|using|via|with)\s+(?:go|bun|deno|dd|gh|docker|podman|tar|service|cmd|find|chown|chmod|xargs|pkill|osascript|nix|mvn|gradle|tox|poetry|rake|bundle|composer|php|java|dotnet|gcloud|az|ansible|vagrant|rsync|mount|reg|cat|open|source|ftp|telnet))\s+([^\s,.;:!?)]+)",
     )
 });
 
-/// Words after which nothing to run follows: `run the tests`, `use docker for builds`.
+/// Words that are not a command after `run` or `use`: `run the tests`, `use docker for builds`.
 const NATURAL: &str = "the all our my your a an it them this that both every each test tests linter linters checks migrations \
      benchmarks on in at with as under by from into out before after locally once twice to for only instead \
      everywhere because when version and or but since";
@@ -167,7 +168,7 @@ pub fn own_statements(text: &str) -> String {
     QUOTED.replace_all(&sentences.join("\n"), " ").trim().to_owned()
 }
 
-/// True for a mail, a document or a log from its first line.
+/// True if the first line shows that the prompt is a mail, a document or a log.
 fn is_anothers(own: &str) -> bool {
     let is_other = |found: Option<regex_lite::Captures<'_>>| {
         let name = found.and_then(|found| found.get(1)).map(|name| name.as_str().to_lowercase());

@@ -1,4 +1,5 @@
-//! SessionStart: a summary, or the memories that a compaction removed. SessionEnd: the worker processes the spools.
+//! SessionStart: a summary, or the memories that a compaction removed. At the end of a session, starts the worker that
+//! processes the waiting records.
 //!
 //! PreCompact: saves the memories of the session, and learns from its last turns.
 
@@ -100,8 +101,8 @@ fn of_project(notice: &Notice, claim: &Claim, surroundings: &Surroundings) -> Op
     ))
 }
 
-/// A notice, once per system, that data of another memory system is on this machine and was never imported. A small
-/// database is checked for content before.
+/// A notice, once per system, that data of another memory system is on this machine and was never imported. Before the
+/// notice, a small database is checked for content.
 fn of_older(surroundings: &Surroundings, mut came_over: impl FnMut(System, PathBuf) -> bool) -> Option<String> {
     let is_new = |(system, path): &(System, PathBuf)| {
         let mark = format!("older {}", path.display());
@@ -115,12 +116,12 @@ fn of_older(surroundings: &Surroundings, mut came_over: impl FnMut(System, PathB
     Some(format!("Tessera: found data of another memory tool in {path}; import it with: tessera import --detect"))
 }
 
-/// A notice about a problem with the team server that needs the person.
+/// Returns a notice about a problem with the team server that only the user can solve.
 fn of_team(notice: &Notice, surroundings: &Surroundings) -> Option<String> {
     let of = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
     let parts = [
         of(notice.refused, "changes that the team server rejected (tessera sync dead)"),
-        of(notice.conflicts, "memories that two machines changed at once (tessera resolve)"),
+        of(notice.conflicts, "memories in conflict, because two machines changed them (tessera resolve)"),
     ];
     let mut parts: Vec<String> = parts.into_iter().flatten().collect();
     if notice.undecided > 0 && recall::is_first(&surroundings.home, "undecided") {

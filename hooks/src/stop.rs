@@ -39,7 +39,7 @@ pub(crate) fn on_stop(payload: &Payload, surroundings: &Surroundings) -> Result<
     Ok(None)
 }
 
-/// Starts the worker unless one is running. It outlives the client, and shares no streams with it.
+/// Starts the worker unless one is running. The worker outlives the client, and does not share its input and output.
 pub(crate) fn wake_worker(surroundings: &Surroundings) -> Result<(), HookError> {
     if WorkerTurn::is_taken(&surroundings.home) {
         return Ok(());

@@ -1,6 +1,6 @@
 //! The surroundings of a hook. All values from the environment are passed in.
 //!
-//! Also the setting for the extractor; the extractors themselves belong to the worker.
+//! Also defines the setting for the extractor. The extractors belong to the worker.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ use tessera_engine::score::Weights;
 use tessera_engine::store::{Home, SecretRules, Store, StoreConfig, StoreError, Usage};
 use tessera_tables::names;
 
-/// Maximum text that Claude Code shows a model directly, minus a margin. It writes longer texts to a file.
+/// Maximum text that Claude Code shows a model directly, minus a margin. A client writes longer texts to a file.
 pub const MOST_CHARACTERS: usize = 9_500;
 
 /// The user's settings.
@@ -96,7 +96,7 @@ impl Surroundings {
     /// Opens the store.
     ///
     /// # Errors
-    /// If it cannot be opened.
+    /// Returns an error if it cannot be opened.
     pub fn open(&self, usage: Usage) -> Result<Store, StoreError> {
         let (home, clock, weights) = (self.home.clone(), Arc::clone(&self.clock), Weights::default());
         Store::open(StoreConfig {
@@ -116,10 +116,10 @@ names! {
 pub enum ExtractorChoice {
     /// None; nothing is learned.
     Off = "off",
-    /// Fixed patterns: free and offline.
+    /// Fixed patterns, which are free and offline.
     #[default]
     Heuristic = "heuristic",
-    /// A small local model, then patterns.
+    /// A small local model, or the patterns if it does not answer.
     Ollama = "ollama",
     /// Claude Haiku through the installed client, then patterns.
     Claude = "claude",

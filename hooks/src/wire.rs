@@ -1,5 +1,4 @@
-//! The client's input on stdin. It is parsed leniently: unknown fields are ignored, and a field of the wrong type
-//! counts as absent.
+//! The client's input on stdin. The hook accepts unknown fields, and treats a field of the wrong type as absent.
 
 use std::path::PathBuf;
 
@@ -39,7 +38,7 @@ impl Payload {
     /// Reads an input. Invalid UTF-8 is replaced.
     ///
     /// # Errors
-    /// If it is not a JSON object.
+    /// Returns an error if the input is not a JSON object.
     pub fn read(bytes: &[u8]) -> Result<Self, PayloadError> {
         let text = String::from_utf8_lossy(bytes);
         match serde_json::from_str(&whole_characters(text.trim_start_matches('\u{feff}'))) {

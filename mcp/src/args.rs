@@ -18,7 +18,7 @@ use crate::known::{ArgumentError, Known, is_given};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Args {
     given: JsonObject,
-    /// The arguments that the tool knows, if they belong to a tool.
+    /// The arguments that the tool accepts; `None` without a tool.
     known: Option<Known>,
     remark: Option<String>,
 }
@@ -33,7 +33,7 @@ impl Args {
     /// The arguments of a tool call.
     ///
     /// # Errors
-    /// If the tool does not know an argument, or two names of one argument have different values.
+    /// Returns an error if the tool does not know an argument, or two names of one argument have different values.
     pub(crate) fn of(known: Known, object: Option<JsonObject>) -> Result<Self, ArgumentError> {
         let given = object.unwrap_or_default();
         let remark = known.check(given.iter())?;
@@ -58,12 +58,12 @@ impl Args {
         self.value(names).map_or_else(|| field(names), |(name, _)| name)
     }
 
-    /// An error of a type, under the name that the caller used for the argument.
+    /// Returns an error with the name that the caller used for the argument.
     pub(crate) fn named(&self, error: DomainError, names: &'static [&'static str]) -> DomainError {
         renamed(error, self.name(names))
     }
 
-    /// All arguments as given, including empty texts, which are meaningful in a file.
+    /// Returns all arguments as given. Empty texts stay, because they are valid contents of a file.
     pub(crate) fn as_given(&self) -> Value {
         Value::Object(self.given.clone())
     }
@@ -173,7 +173,8 @@ impl Args {
     pub(crate) fn sensitive(&self) -> Result<Option<String>, DomainError> {
         if !self.flag(SENSITIVE)? {
             if self.has(SUMMARY) {
-                let problem = "is derived from the text; it is accepted only with force_sensitive";
+                let problem =
+                    "is accepted only with force_sensitive; otherwise Tessera derives the summary from the text";
                 return Err(DomainError::invalid("summary", problem, "omit it"));
             }
             return Ok(None);
@@ -251,7 +252,7 @@ impl Args {
         self.only()
     }
 
-    /// One required memory, or a file by its path.
+    /// Returns the one memory that is required, or a file by its path.
     pub(crate) fn required_name(&self) -> Result<Named, DomainError> {
         self.only()?.ok_or_else(|| DomainError::invalid("id", "is missing", "use an ID such as 42"))
     }

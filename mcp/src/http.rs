@@ -23,7 +23,7 @@ use crate::error::ServeError;
 use crate::server::Server;
 use crate::stdio::ended_by_signal;
 
-/// The allowed origins: pages of this machine.
+/// The allowed origins: pages that this machine serves.
 const ORIGINS: [&str; 6] = [
     "http://localhost:*",
     "http://127.0.0.1:*",
@@ -37,7 +37,7 @@ const ORIGINS: [&str; 6] = [
 /// listens.
 ///
 /// # Errors
-/// If the address is not a loopback address, or is not available.
+/// Returns an error if the address is not a loopback address, or is not available.
 pub async fn serve_http(
     server: Server,
     address: SocketAddr,
@@ -108,11 +108,11 @@ impl std::fmt::Debug for HttpKey {
 }
 
 impl HttpKey {
-    /// The key of a store's directory. It is created at the first call, and replaced if other users of the machine
-    /// could read the file. Otherwise it stays the same, so that clients need to be configured only once.
+    /// The key of a store's directory. The first call creates the key. If other users of the machine could read the
+    /// file, the key is replaced. Otherwise it stays the same, so that clients need to be configured only once.
     ///
     /// # Errors
-    /// If the file can neither be read nor created.
+    /// Returns an error if the file can neither be read nor created.
     pub fn of_home(home: &Home) -> io::Result<Self> {
         let path = home.http_key();
         if let Some(key) = sound(&path) {

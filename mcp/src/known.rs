@@ -51,8 +51,8 @@ impl Known {
     /// Checks the arguments of a call. Returns a one-line remark about arguments that have no effect.
     ///
     /// # Errors
-    /// If the tool does not know an argument; the error suggests a known one. Also if one
-    /// argument is given under two names with different values.
+    /// Returns an error if the tool does not know an argument; the error suggests a known one. Also returns an error if
+    /// two names of one argument have different values.
     pub(crate) fn check<'a>(
         &self,
         given: impl Iterator<Item = (&'a String, &'a Value)>,
@@ -92,7 +92,7 @@ impl Known {
     }
 }
 
-/// Checks that two names of one argument have the same value. Otherwise, one of them would be ignored.
+/// Checks that two names of one argument have the same value. Otherwise, the tool would ignore one of the two values.
 fn agree(names: &[&'static str], given: &[(&String, &Value)]) -> Result<(), ArgumentError> {
     let value = |name: &str| given.iter().find(|(given, _)| *given == name).map(|(_, value)| *value);
     let mut said = names.iter().filter_map(|name| Some((*name, value(name)?)));
@@ -114,7 +114,7 @@ pub(crate) enum ArgumentError {
     /// An argument that the tool does not know.
     #[error("{name}: unknown argument, so nothing was changed; {fix}")]
     Unknown {
-        /// The caller's name for it, shortened.
+        /// The unknown name as the caller wrote it, shortened.
         name: String,
         /// The suggestion.
         fix: String,

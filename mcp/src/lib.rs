@@ -1,9 +1,8 @@
 //! Tessera's MCP server: recall and store for any MCP client, over stdio or loopback HTTP.
 //!
 //! One [`rmcp`] handler serves both versions of the protocol: `initialize` up to 2025-11-25, and stateless
-//! `server/discover` from 2026-07-28. Tools are plain functions over a store. They run one at a
-//! time, and on a different thread from the protocol. The server does not rank, and writes nothing except the protocol
-//! to stdout.
+//! `server/discover` from 2026-07-28. Tools are plain functions over a store. The tools run one at a time, and not on
+//! the thread of the protocol. The server itself does not rank, and writes only the protocol to stdout.
 
 mod args;
 mod error;

@@ -14,7 +14,7 @@ pub struct MemoryFiles {
     pub is_offered: bool,
     /// The rules for its commands.
     pub rules: FileRules,
-    /// The topic of its files, in the user's words.
+    /// The topic of the memory tool's files, in the user's words.
     pub topic: Option<String>,
 }
 

@@ -10,7 +10,7 @@ use crate::error::ToolError;
 use crate::memory_files;
 use crate::tools::recall_text;
 
-/// The prompts in the order of the list.
+/// Returns the prompts in the order in which a client lists them.
 pub(crate) fn definitions() -> Vec<Prompt> {
     let argument = |name: &str, description: &str| {
         Some(vec![PromptArgument::new(name).with_description(description).with_required(true)])

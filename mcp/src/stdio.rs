@@ -10,7 +10,7 @@ use tessera_desk::team::Team;
 /// Serves until stdin ends, or SIGINT or SIGTERM arrives. Acknowledged writes are already on disk.
 ///
 /// # Errors
-/// If the client violates the handshake, or signals cannot be received.
+/// Returns an error if the client violates the handshake, or signals cannot be received.
 pub async fn serve_stdio(server: Server) -> Result<(), ServeError> {
     let store = server.store().clone();
     store.work_in_background(server.plugin_rules());

@@ -21,17 +21,17 @@ pub(crate) enum Eval {
         #[command(flatten)]
         options: EvalOptions,
     },
-    /// Evaluate on our notes and questions (see fixtures/README.md)
+    /// Evaluate recall on a file of questions (see fixtures/README.md)
     Queries {
-        /// The questions; `corpus/` and `usage.toml` lie beside the file
+        /// The file of questions, next to `corpus/` and `usage.toml`
         file: PathBuf,
         /// The options.
         #[command(flatten)]
         options: EvalOptions,
     },
-    /// Replay prompts through the hook, and measure precision
+    /// Replay prompts, and measure the precision of automatic recall
     Prompts {
-        /// The prompts; the notes lie in `corpus/` beside the file
+        /// The file of prompts, next to a `corpus/` directory with notes
         file: PathBuf,
         /// The vectors.
         #[command(flatten)]
@@ -57,9 +57,10 @@ pub(crate) enum Eval {
         /// The file
         file: PathBuf,
     },
-    /// Compare all rankers on all sets, as a Markdown table
+    /// Compare all rankers on all question sets, as a Markdown table
     ///
-    /// The rankers are FTS5, BM25, the encoder alone, and Tessera without and with semantic search. It takes minutes.
+    /// The rankers are FTS5, BM25, the sentence encoder, and Tessera without and with semantic search. It takes
+    /// minutes.
     Compare {
         /// The directory of questions*.json, locomo*.json and beam*.json
         #[arg(long, value_name = "DIR")]
@@ -82,7 +83,7 @@ pub(crate) struct EvalOptions {
     /// dual (details, then an index) or details
     #[arg(long, default_value = "dual")]
     pub(crate) packing: Packing,
-    /// Repeat the evaluation without each signal in turn
+    /// Repeat the evaluation, each time without one ranking signal
     #[arg(long)]
     pub(crate) ablate: bool,
     /// The ranker
@@ -124,7 +125,7 @@ pub(crate) enum EvalRanker {
     /// Tessera.
     #[default]
     Tessera,
-    /// BM25 over stems, as in textbooks.
+    /// The standard BM25 formula over word stems.
     Bm25,
     /// FTS5 of SQLite with the porter stemmer; any word of the question matches.
     Fts5,

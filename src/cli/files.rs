@@ -23,15 +23,15 @@ pub(crate) enum FilesTask {
     Scan,
     /// List files that nobody has read or changed for a long time
     ///
-    /// A read is one through recall, `get` or the memory tool. Reads in an editor or on another machine do not count.
-    /// The oldest files come first.
+    /// A read is one through recall, `get` or the memory tool. Tessera does not notice when an editor or another
+    /// machine reads a file. The oldest files come first.
     Unread {
         /// The number of days without a read or a change
         #[arg(long, value_name = "N")]
         days: Option<u32>,
-        /// Delete these files from writable folders, after a question
+        /// Delete the listed files from writable folders, after confirmation
         ///
-        /// `tessera restore PATH` brings a file back.
+        /// `tessera restore PATH` restores a deleted file.
         #[arg(long, requires = "days")]
         clear: bool,
         /// Skip the confirmation prompt

@@ -68,7 +68,7 @@ pub(crate) enum ImportKind {
         /// The trust level.
         #[command(flatten)]
         whose: Whose,
-        /// The project of the memories [default: that of the file]
+        /// The project of the memories [default: the file's project]
         #[arg(long)]
         scope: Option<Scope>,
     },
@@ -87,9 +87,9 @@ pub(crate) struct OlderArguments {
     /// Memories that are already in the store keep their project.
     #[arg(long, default_value = "global")]
     pub(crate) scope: Scope,
-    /// Show what would be imported, without importing it
+    /// Preview the import without storing anything
     ///
-    /// Every row that cannot be imported is reported, and the exit code is then 1, with and without this option.
+    /// If a row cannot be imported, the command reports the row and exits with code 1. A real import does the same.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Skip the confirmation prompt

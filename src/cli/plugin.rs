@@ -75,7 +75,7 @@ pub(crate) struct AddPlugin {
     /// Allow the plugin to refuse an operation
     #[arg(long, requires = "name")]
     pub(crate) refuse: bool,
-    /// Also call it before automatic recall, for at most 5 ms
+    /// Also call the plugin before automatic recall, for at most 5 ms
     #[arg(long, requires = "name")]
     pub(crate) fast: bool,
     /// Skip the confirmation prompt

@@ -45,9 +45,9 @@ pub(crate) enum SetupClient {
 /// The actions of `tessera project`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProjectTask {
-    /// Confirm that a directory belongs to the project it names
+    /// Confirm that a directory belongs to the project that it names
     ///
-    /// Automatic recall then uses the memories of that project there.
+    /// Then automatic recall in this directory uses the project's memories.
     Trust {
         /// The directory [default: this one]
         path: Option<PathBuf>,

@@ -11,14 +11,14 @@ pub(crate) enum SyncTask {
     Join {
         /// The server's address, an https URL [default: the setting]
         url: Option<String>,
-        /// What to upload of the existing memories: all or nothing
+        /// Which existing memories to upload: all or nothing
         ///
         /// Without this option, Tessera asks. After a second join to the same server, `all` also uploads what you had
         /// kept on this machine.
         #[arg(long)]
         upload: Option<UploadChoice>,
     },
-    /// Leave the server; your memories stay, shared ones go
+    /// Leave the server; keep your memories, delete shared ones here
     Leave,
     /// Show the state of sync
     Status,
@@ -92,7 +92,7 @@ pub(crate) enum SecretTask {
         #[arg(value_name = "NAME|ID")]
         which: SecretRef,
     },
-    /// Delete the value of a secret for good; the text around it is kept
+    /// Delete the value of a secret permanently; keep the memory
     Forget {
         /// A secret's name or its beginning, or a memory
         #[arg(value_name = "NAME|ID")]
@@ -107,7 +107,7 @@ pub(crate) enum SecretTask {
     ///
     /// It searches memories, their history, logs, indexed files and backups.
     Scan {
-        /// Remove the credentials; values in your own memories become secrets
+        /// Redact credentials; in your own memories, encrypt them as secrets
         #[arg(long)]
         fix: bool,
     },

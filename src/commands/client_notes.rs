@@ -20,9 +20,9 @@ use crate::{config, output};
 const MOST_BYTES: u64 = 1 << 20;
 /// Maximum files of a directory.
 const MOST_FILES: usize = 1_000;
-/// The file that lists the other files.
+/// The index file of Claude Code's auto-memory, which lists the note files.
 const INDEX: &str = "MEMORY.md";
-/// The remark about notes from others.
+/// The notice that notes of unknown authors are unverified.
 const FOREIGN: &str = "they are unverified: recall returns them when you ask, and never adds them to prompts \
     automatically. If they are your own, pass --mine, now or later";
 
@@ -104,7 +104,7 @@ fn markdown(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// One file of several. An unreadable one is reported, and the others are still read.
+/// One file of several. If a note cannot be read, the import reports it and continues with the next note.
 fn text_or_note(path: &Path) -> Option<NoteFile> {
     text(path).inspect_err(|error| output::note(&format!("skipped: {error:#}"))).ok()
 }

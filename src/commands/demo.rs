@@ -1,4 +1,4 @@
-//! `demo` and `eval queries`: our own notes and questions.
+//! `demo`: shows recall on sample notes in a temporary store.
 
 use std::time::Instant;
 

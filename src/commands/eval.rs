@@ -84,7 +84,7 @@ fn prompts(context: &Context, file: &Path, vectors: &Vectors) -> anyhow::Result<
     output::line(&format!("precision {} %", output::percent(total.precision())))
 }
 
-/// Measures on a file of questions, with the usage trace beside it.
+/// Evaluates recall on a file of questions and, if `usage.toml` exists, on the recorded memory uses in it.
 fn queries(context: &Context, file: &Path, options: &EvalOptions) -> anyhow::Result<()> {
     let fixture = Fixture::read(file)?;
     let whole = fixture.evaluate(&options.config(Weights::default()))?;
@@ -103,7 +103,10 @@ fn queries(context: &Context, file: &Path, options: &EvalOptions) -> anyhow::Res
         return output::json(&value);
     }
     report(context, options, |config| Ok(fixture.evaluate(config)?.report))?;
-    output::line(&format!("no result for {} of {} unrelated questions", whole.silent, whole.unrelated))?;
+    output::line(&format!(
+        "recall correctly returned nothing for {} of {} unrelated questions",
+        whole.silent, whole.unrelated
+    ))?;
     if let Some(usage) = usage {
         let rows = usage.runs.iter().map(|(run, (first, reciprocal))| {
             vec![(*run).to_owned(), output::percent(*first), format!("{reciprocal:.3}")]

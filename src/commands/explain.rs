@@ -54,7 +54,7 @@ pub(super) fn table(recall: &Recall, searched: u32, standing: &[String]) -> Stri
     head + breadth + FLOOR + &output::table(&header, rows) + &places
 }
 
-/// The files in which memories of the reply stand, one line each.
+/// For each memory of the reply that belongs to a file: one line with the file and the position.
 pub(super) fn standing(desk: &mut Desk<'_>, recall: &Recall) -> anyhow::Result<Vec<String>> {
     let details = recall.details.iter().map(|detail| &detail.memory);
     let memories: Vec<&Memory> = details.chain(recall.index.iter().map(|entry| &entry.memory)).collect();

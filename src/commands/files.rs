@@ -27,7 +27,7 @@ use crate::{config, output};
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// How long a scan waits for another one.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The default number of days without a read.
+/// The default age: files that nobody has read for this number of days are listed.
 const USUAL_DAYS: u32 = 90;
 
 /// Adds, lists and removes folders.
@@ -139,7 +139,7 @@ fn unread(context: &Context, days: u32) -> anyhow::Result<()> {
 
 fn tell_unread(files: &[UnreadFile], days: u32) -> anyhow::Result<()> {
     if files.is_empty() {
-        output::note(&format!("no files unused for {days} days"));
+        output::note(&format!("all files were used in the last {days} days"));
         return Ok(());
     }
     let row = |file: &UnreadFile| {
@@ -226,8 +226,8 @@ const LOOK: Duration = Duration::from_millis(400);
 /// How often progress is reported without a terminal.
 const TELL: Duration = Duration::from_secs(15);
 
-/// Performs the work, and shows the remaining changes and the stored memories on stderr: on a terminal in place,
-/// otherwise as a line from time to time. The numbers come from the store, which a sync updates page by page.
+/// Runs a sync. Meanwhile, stderr shows the number of remaining changes and of stored memories. The numbers come from
+/// the store, which a sync updates page by page.
 pub(super) fn watched<T>(context: &Context, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     let (done, is_done) = mpsc::channel::<()>();
     std::thread::scope(|scope| {

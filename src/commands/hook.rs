@@ -1,4 +1,5 @@
-//! `hook`: handles one event of a client, from stdin. It never fails; an internal error becomes a line in a log.
+//! `hook`: handles one event of a client, from stdin. `tessera hook` always succeeds: it writes an internal error to
+//! the log.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -19,7 +20,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// The arguments of `tessera hook`, with `--home` in any place; `None` for another command.
+    /// Parses the arguments of `tessera hook`; `--home` may be anywhere. Returns `None` for other commands.
     pub(crate) fn of(arguments: impl Iterator<Item = OsString>) -> Option<Self> {
         let mut words = arguments.skip(1);
         let (mut known, mut is_hook) = (Self::default(), false);
@@ -48,7 +49,7 @@ impl Arguments {
     }
 }
 
-/// Handles one event. It runs before the command line is parsed, to save time for the prompt.
+/// Handles one event. Hooks run before clap parses the command line, because the user's prompt waits for them.
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
     let Arguments { home, event } = arguments;
     // Programs of an extractor or a plugin run no hooks.
@@ -72,8 +73,8 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The notice about invalid settings. The deadline itself is a setting, so a client that does not close stdin is given
-/// up after one second.
+/// The notice about invalid settings. If the settings are invalid, the deadline is unknown, so Tessera waits only one
+/// second for stdin.
 fn told(event: Option<String>, problem: String) -> Option<String> {
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
@@ -99,7 +100,7 @@ fn aloud(event: Option<String>, surroundings: &Surroundings) -> Option<String> {
 /// Describes a reply.
 fn came_of(reply: Option<&str>) -> String {
     let Some(reply) = reply else {
-        return "returned nothing; `tessera log` says why, and hooks.log in the home directory contains any errors"
+        return "the hook returned nothing; `tessera log` shows the reason, and hooks.log in the home directory contains errors"
             .to_owned();
     };
     let value: Value = serde_json::from_str(reply).unwrap_or_default();

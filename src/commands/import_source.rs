@@ -22,10 +22,10 @@ const MOST_TOLD: usize = 20;
 
 /// Rows that are not in the store yet.
 const NEW: [Standing; 2] = [Standing::New, Standing::NewDeleted];
-/// The remark about the project of existing memories.
+/// The notice that existing memories keep their project.
 const SCOPE: &str = "--scope applies to new memories only; existing ones keep their scope";
 
-/// The remark about memories from others.
+/// The notice that memories of other users are unverified.
 const FOREIGN: &str = "they are unverified: recall returns them when you ask, and never adds them to prompts \
     automatically. If they are your own, pass --mine, now or in a later import";
 
@@ -128,7 +128,7 @@ fn look(context: &Context, source: &Source, whose: ImportAs, args: &OlderArgumen
     work(&Context { json: context.json, home: Some(scratch.path().join("store")) }, Access::Add)
 }
 
-/// The number of rows of each kind, in words.
+/// For each status, a text with the number of rows that have it.
 fn counted(preview: &Preview, is_before: bool) -> Vec<String> {
     let words = |standing: Standing| match standing {
         Standing::New if is_before => "new",
@@ -160,14 +160,14 @@ fn told(source: &Source, preview: &Preview, is_before: bool) -> anyhow::Result<(
     }
     if preview.aside > 0 {
         let what = if is_before {
-            "in the texts, which will be redacted and encrypted"
+            "in the texts; the import will redact and encrypt them"
         } else {
             "were redacted and encrypted; `tessera secret list` lists them"
         };
         output::line(&format!("  {} credentials {what}", preview.aside))?;
     }
     if preview.gone_there > 0 {
-        let what = "were imported before and no longer exist there: they stay here until you delete them";
+        let what = "were imported before and no longer exist in the source; delete them here if you do not need them";
         output::line(&format!("  {} {what}", preview.gone_there))?;
     }
     if !is_before {
@@ -294,7 +294,8 @@ pub(super) fn told_offer(found: &Found) -> String {
     format!("{rows} memories of {} in {path}: run `tessera import {system} {path}`", system.title())
 }
 
-/// True if the data was imported. False also if that is unknown, because an extra offer does no harm.
+/// True if the data was imported. If the store cannot be read, returns false, because offering an import twice is
+/// harmless.
 fn came_over(context: &Context, found: &Found) -> bool {
     let asked = HasImported { system: found.system, path: found.path.clone() };
     let has_store = config::home(context.home.clone()).is_ok_and(|home| home.holds_store());

@@ -17,7 +17,7 @@ use super::{Access, Context, files, import_source, meaning};
 use crate::output::Style;
 use crate::{config, output};
 
-/// Counts of the store and of files.
+/// The output of `tessera stats`: statistics of the store, of files, and of data that was not imported yet.
 #[derive(Serialize)]
 struct All {
     #[serde(flatten)]
@@ -129,7 +129,7 @@ pub(super) fn doctor(context: &Context, repair: bool, yes: bool) -> anyhow::Resu
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Replaces the store by a backup. Exits with 1 if keys of its secrets are missing.
+/// Replaces the store by a backup. If the encryption keys of the restored secrets are missing, exits with code 1.
 pub(super) fn restore_backup(context: &Context, file: &Path, yes: bool) -> anyhow::Result<ExitCode> {
     let mut problem = None;
     let agreed = |replacing: Replacing| {
@@ -190,7 +190,7 @@ fn may_salvage(context: &Context, damage: &str, yes: bool) -> anyhow::Result<boo
     )
 }
 
-/// Computes the missing embeddings, and reports it.
+/// Computes the missing embeddings, and updates the row about embeddings.
 fn make_meanings(context: &Context, health: &mut Health) -> anyhow::Result<()> {
     let store = context.open(Usage::Write)?;
     if !store.has_embedding() || store.meanings()?.waiting == 0 {
@@ -203,7 +203,7 @@ fn make_meanings(context: &Context, health: &mut Health) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Checks that the files and their index agree; nothing if there are no folders.
+/// Checks that watched files and their index agree; `None` without watched folders.
 fn files_check(context: &Context, repair: bool) -> anyhow::Result<Option<Check>> {
     let mut store = context.open(Usage::Write)?;
     if store.folders()?.is_empty() {
@@ -257,7 +257,7 @@ pub(super) fn backup(context: &Context, file: Option<&Path>, is_forced: bool, wi
         return output::json(&json!({ "file": target, "secrets": sealed, "holds_key": holds_key }));
     }
     if holds_key {
-        output::note(&format!("the keys of its secrets are in {}", key_file(&target).display()));
+        output::note(&format!("the keys for the secrets are in {}", key_file(&target).display()));
     } else if sealed > 0 {
         output::note(&format!(
             "its {sealed} secrets are encrypted, and the key is not included; `tessera secret key` says where the \

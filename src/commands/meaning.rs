@@ -9,12 +9,13 @@ use tessera_engine::store::Usage;
 use super::Context;
 use crate::output;
 
-/// How long a command without a terminal computes embeddings after its answer: enough for a few thousand short notes. A
-/// running `tessera mcp`, the worker of the hooks or `doctor --repair` does the rest.
+/// The time limit for embeddings if stderr is not a terminal; it suffices for a few thousand short notes. A running
+/// `tessera mcp`, the worker of the hooks or `doctor --repair` does the rest.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Computes missing embeddings. On a terminal, it shows progress, and interrupting it loses nothing. Otherwise it ends
-/// after `patience`. Returns the number of memories that still wait.
+/// Computes missing embeddings. On a terminal, a progress bar is shown, and the user can interrupt the work without
+/// losing embeddings. Without a terminal, the work stops after `patience`. Returns the number of memories that still
+/// have no embedding.
 pub(super) fn make_waiting(context: &Context, patience: Option<Duration>) -> anyhow::Result<u64> {
     let mut store = context.open(Usage::Write)?;
     let waiting = store.meanings()?.waiting;
@@ -32,7 +33,8 @@ pub(super) fn make_waiting(context: &Context, patience: Option<Duration>) -> any
     Ok(store.meanings()?.waiting)
 }
 
-/// Computes missing embeddings after the answer of a command. An error here does not make the command fail.
+/// Computes missing embeddings after the answer of a command. If computing embeddings fails, the command itself still
+/// succeeds.
 pub(super) fn make_waiting_after(context: &Context) {
     match make_waiting(context, Some(PATIENCE)) {
         Ok(0) => {}

@@ -56,7 +56,7 @@ use crate::{config, output};
 enum Access {
     /// Reads once. Works in a read-only directory.
     Read,
-    /// Adds something, and creates a missing store.
+    /// The command adds data, and creates the store if it does not exist.
     Add,
     /// Changes the content, and never creates a store.
     Change,
@@ -82,7 +82,7 @@ impl Context {
         self.open(Usage::Write)
     }
 
-    /// Performs work on the store; in direct mode between two syncs with the team server.
+    /// Runs work on the store. In direct mode, syncs with the team server before and after it.
     fn at_desk<T>(&self, access: Access, work: impl FnOnce(&mut Desk<'_>) -> anyhow::Result<T>) -> anyhow::Result<T> {
         self.at_desk_as(&caller(), access, work)
     }
@@ -115,7 +115,7 @@ impl Context {
             output::note(&format!("changes from the server could not be received: {error}"));
         }
         if let Some(error) = not_sent {
-            output::note(&format!("not sent to the server yet: {error}"));
+            output::note(&format!("the changes were not sent to the server yet: {error}"));
         }
         outcome
     }
@@ -171,8 +171,8 @@ impl Context {
         outcome
     }
 
-    /// Sends waiting changes to the vault of this machine. If that fails, the failure is reported and the changes are
-    /// sent again later.
+    /// Sends waiting changes to the vault of this machine. If the vault cannot be reached, prints a notice; the changes
+    /// are sent again later.
     fn settle_vault(&self, store: Store) {
         let settled = || -> anyhow::Result<()> {
             if !store.has_news_for_vault()? {
@@ -184,18 +184,18 @@ impl Context {
             Ok(())
         };
         if let Err(error) = settled() {
-            output::note(&format!("stored here, encrypted, until the vault accepts it: {error}"));
+            output::note(&format!("the secrets stay encrypted in the store until the vault accepts them: {error}"));
         }
     }
 
-    /// The store with its team server.
+    /// Opens the store together with the configured team server.
     fn team(&self, usage: Usage) -> anyhow::Result<Team> {
         let (remote, used) = sync::server(self)?;
         Ok(Team::new(SharedStore::new(self.open(usage)?), remote, used.mode))
     }
 
-    /// A check does not create a mistyped directory. A directory created by `setup` can be checked without
-    /// a store.
+    /// `doctor` and `files scan` fail if the home directory does not exist, so a mistyped path creates nothing. A
+    /// directory created by `setup` can be checked without a store.
     fn refuse_missing_home(&self) -> anyhow::Result<()> {
         if config::home(self.home.clone())?.dir().is_dir() { Ok(()) } else { self.refuse_missing() }
     }
@@ -213,7 +213,7 @@ impl Context {
     }
 }
 
-/// The person at this program, in the project of the working directory.
+/// The user of the command line, in the project of the working directory.
 fn caller() -> Caller {
     let dir = std::env::current_dir().ok();
     let project = dir.and_then(|dir| Project::of(&dir, config::user_home().as_deref()));
@@ -366,7 +366,7 @@ fn without_last_newline(mut text: String) -> String {
     text
 }
 
-/// The text of an argument, with the newline at the end of stdin.
+/// Returns the argument, or for `-` the text from stdin, including its last newline.
 fn all_or_stdin(argument: String) -> anyhow::Result<String> {
     if argument != "-" {
         return Ok(argument);
@@ -384,7 +384,7 @@ fn agreed(yes: bool, question: &str) -> anyhow::Result<bool> {
     agreed_or(yes, question, "no terminal to confirm on; check the change above and pass --yes")
 }
 
-/// The same, with the error for the case that nobody can be asked.
+/// Like `agreed`, but with an error message of the caller if there is no terminal to ask at.
 fn agreed_or(yes: bool, question: &str, nobody: &str) -> anyhow::Result<bool> {
     if yes {
         return Ok(true);

@@ -6,10 +6,11 @@ use super::Context;
 use crate::config;
 use crate::exit::UserError;
 
-/// True if a file may be written. Asks before it replaces one; without a terminal, only `--force` does.
+/// True if a file may be written. If the file exists, asks before replacing it. Without a terminal, replaces it only
+/// with `--force`.
 ///
 /// # Errors
-/// If the path is a directory, a device or a file of the store, or if nobody can be asked.
+/// Returns an error if the path is a directory, a device or a file of the store, or if nobody can be asked.
 pub(super) fn may_write(context: &Context, file: &Path, is_forced: bool) -> anyhow::Result<bool> {
     let shown = file.display();
     let refused = |problem: &str| Err(UserError(format!("{shown} {problem}")).into());
@@ -27,7 +28,7 @@ pub(super) fn may_write(context: &Context, file: &Path, is_forced: bool) -> anyh
     super::agreed_or(is_forced, &question, &format!("{shown} exists; pass --force to replace it"))
 }
 
-/// A path whose parent directories have their links resolved. The file itself need not exist.
+/// Resolves the symbolic links in the parent directories of a path. The file itself need not exist.
 fn resolved(file: &Path) -> PathBuf {
     let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let whole = dir.canonicalize().ok().zip(file.file_name()).map(|(dir, name)| dir.join(name));

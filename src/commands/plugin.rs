@@ -128,7 +128,7 @@ fn add(context: &Context, args: AddPlugin) -> anyhow::Result<()> {
     if added { output::line(&format!("added {name}; try it with `tessera plugin test {name}`")) } else { Ok(()) }
 }
 
-/// The plugin that the arguments propose.
+/// The plugin that the arguments of `plugin add` describe.
 fn proposed(args: &AddPlugin) -> anyhow::Result<Proposal> {
     let manifest = match (&args.file, &args.name) {
         (Some(file), _) if args.command.is_empty() => {

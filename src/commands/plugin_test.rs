@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 1024 * 1024;
 /// The text of the sample memory.
 const SAMPLE: &str = "We deploy the ledger on Fridays, see LDG-4019";
 
-/// Calls a plugin, and shows its answer, its time and its steps.
+/// Calls a plugin, and shows its answer, its run time and the number of executed instructions.
 pub(super) fn run(context: &Context, which: &str, message: Option<&Path>) -> anyhow::Result<()> {
     let found = plugin::named(context, which)?;
     let messages = match message {

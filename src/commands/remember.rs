@@ -105,7 +105,8 @@ fn is_whole_file(desk: &mut Desk<'_>, which: &Which) -> anyhow::Result<bool> {
     Ok(memory.first().is_some_and(Memory::is_whole_file))
 }
 
-/// Erases kept copies of deleted files that have no memory. Returns their paths, and everything else that they name.
+/// Permanently deletes the stored copies of deleted files that no memory belongs to. Returns the paths of these files,
+/// and the remaining arguments.
 fn without_copies(desk: &mut Desk<'_>, named: Vec<Named>) -> anyhow::Result<(Vec<FilePath>, Vec<Named>)> {
     let (mut copies, mut rest) = (Vec::new(), Vec::new());
     for named in named {
@@ -165,7 +166,7 @@ pub(super) fn forget(
             }
             Some(RemovedSection { path, rev: None }) => {
                 format!(
-                    "to restore it, write its lines into {path} again: no earlier text of {path} is stored completely"
+                    "to restore it, write its lines into {path} again; Tessera stores no complete earlier text of this file"
                 )
             }
             None => format!("`tessera restore {}` restores it", one.short_id.get()),
@@ -230,7 +231,8 @@ fn restore_one(context: &Context, id: Named, before: Option<u64>) -> anyhow::Res
     })
 }
 
-/// Existing memories that say nearly the same. Errors here do not affect the stored memory.
+/// Existing memories that say nearly the same. If the search for similar memories fails, the new memory is stored
+/// anyway.
 fn alike(desk: &mut Desk<'_>, stored: &Stored) -> Vec<Near> {
     desk.perform(Alike { id: MemoryRef::ShortId(stored.memory.short_id) }).unwrap_or_default()
 }

@@ -1,4 +1,5 @@
-//! `secret scan`, `purged`: find data that should be gone.
+//! `secret scan` finds credentials in clear text. `purged` shows where a permanently deleted memory may still have
+//! traces.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -116,7 +117,7 @@ fn tell_files(found: &[CredentialInFile]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reports where a permanently deleted memory has been erased. Exits with 1 while work remains.
+/// Reports where a permanently deleted memory has been erased. Exits with code 1 until the memory is erased everywhere.
 pub(super) fn purged(context: &Context, id: MemoryRef) -> anyhow::Result<ExitCode> {
     let removal = context.perform_here(Access::Change, Purged { id })?;
     let Some(removal) = removal else {

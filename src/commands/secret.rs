@@ -143,7 +143,7 @@ fn forget(context: &Context, which: SecretRef) -> anyhow::Result<()> {
     }
     if gone.iter().any(|secret| secret.is_told) {
         output::note(
-            "the team server still stores it; run `tessera forget --hard` on its memory to delete it there too",
+            "the team server still stores the secret; to delete it there, run `tessera forget --hard` on its memory",
         );
     }
     output::note("earlier copies of the store still contain the encrypted value, and the same key decrypts it");
@@ -212,7 +212,7 @@ fn rotate(context: &Context) -> anyhow::Result<()> {
     }
     if !rotated.closed.is_empty() {
         output::note(&format!(
-            "no key decrypts {}; set TESSERA_SECRET_KEY_BEFORE to their key",
+            "no key decrypts {}; set TESSERA_SECRET_KEY_BEFORE to the key that encrypted them",
             rotated.closed.join(", ")
         ));
     }

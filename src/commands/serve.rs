@@ -24,8 +24,8 @@ pub(super) struct Told {
     pub(super) verbose: u8,
 }
 
-/// Replaces this process by `tessera-server` with all arguments. On systems where that is impossible, starts it, waits,
-/// and exits with its code.
+/// Replaces this process by `tessera-server` with all arguments. Where a process cannot replace itself, starts the
+/// server, waits for its end, and exits with its code.
 pub(super) fn run(told: Told, arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
     let here = std::env::current_exe().unwrap_or_default();
     // A bare name is searched on PATH.
@@ -44,7 +44,8 @@ pub(super) fn run(told: Told, arguments: Vec<OsString>) -> anyhow::Result<ExitCo
     })
 }
 
-/// The server program in the directory of this program, or of the file that this program links to.
+/// The server program in the directory of this program. If this program is a symbolic link, the directory of its target
+/// is searched as well.
 fn beside(here: &Path) -> Option<PathBuf> {
     let real = here.canonicalize();
     let places = [Some(here), real.as_deref().ok()];
@@ -52,7 +53,7 @@ fn beside(here: &Path) -> Option<PathBuf> {
     found.find(|program| is_program(program))
 }
 
-/// True for an executable file. Another file of that name hides no program on PATH.
+/// True for an executable file. A file that is not executable is skipped, so it does not hide a program on PATH.
 fn is_program(path: &Path) -> bool {
     #[cfg(unix)]
     let may_run =

@@ -31,7 +31,7 @@ pub(super) fn run(context: &Context, change: Option<SettingsChange>) -> anyhow::
         None => format!("{name} was reset to its default ({path})"),
     })?;
     if let Some(variable) = setting.names.iter().find(|_| setting.value().is_some()) {
-        output::note(&format!("the environment variable {variable} overrides it"));
+        output::note(&format!("the environment variable {variable} overrides this setting"));
     }
     Ok(())
 }
@@ -41,7 +41,7 @@ fn list(context: &Context, file: &ConfigFile) -> anyhow::Result<()> {
         output::note(&format!("unknown setting {}", output::shown(&name)));
     }
     if let Err(problem) = config::check(file) {
-        output::note(&format!("is invalid, so hooks do nothing: {problem}"));
+        output::note(&format!("the settings are invalid, so hooks do nothing: {problem}"));
     }
     let now = |setting: &config::Setting| {
         let (value, from) = match setting.value() {
@@ -73,7 +73,8 @@ fn list(context: &Context, file: &ConfigFile) -> anyhow::Result<()> {
     output::text(&output::table(&["key", "variable", "set to", "description"], rows))
 }
 
-/// A setting as a paragraph for a terminal. Names are never broken, as they would be in four columns.
+/// A setting as a paragraph for a terminal. Each setting is a paragraph, because a table with four columns would break
+/// long names.
 fn paragraph(setting: &config::Setting, value: &str, columns: u16) -> String {
     let name = setting.key.or(setting.names.first().copied()).unwrap_or_default();
     let others = setting.names.iter().filter(|other| **other != name);

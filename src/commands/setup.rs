@@ -1,6 +1,6 @@
-//! `setup` and `uninstall`: change clients' settings, and show a diff before.
+//! `setup` and `uninstall` change the settings of clients. They show a diff and ask first.
 //!
-//! Also checks the settings of this machine for `doctor`.
+//! Also contains the checks of `doctor` for this machine.
 
 use std::path::{Path, PathBuf};
 
@@ -214,7 +214,8 @@ fn plugins(home: &Home) -> Vec<Row> {
         names.push(name.to_string());
         let changed = plugin.body.files().iter().find(|file| file.read().is_err());
         rows.extend(changed.map(|file| {
-            let what = "has changed since it was added, so it is not called; check it, and add it again";
+            let what =
+                "has changed since you added it, so Tessera does not run it; check the file, and add the plugin again";
             row(RowVerdict::Bad, format!("{name}: {} {what}", file.path.display()))
         }));
         rows.extend(

@@ -81,8 +81,8 @@ fn join(context: &Context, url: Option<String>, upload: Option<UploadChoice>) ->
     Ok(())
 }
 
-/// Decides about memories that were kept local when the store joined: upload them now, or keep them local for good.
-/// Only a person is asked, because a script may join again with a new key.
+/// Uploads memories that were kept local when the store joined the server, or keeps them local permanently. Asks only
+/// at a terminal, because a script may join again just to replace the key.
 fn decide_on_kept(store: &mut Store, upload: Option<UploadChoice>) -> anyhow::Result<()> {
     let undecided = store.sync_status()?.undecided;
     let upload = match upload {
@@ -98,8 +98,8 @@ fn decide_on_kept(store: &mut Store, upload: Option<UploadChoice>) -> anyhow::Re
     Ok(())
 }
 
-/// Reads the key from a person or a pipe. It is never a command-line argument, which other users of the machine can
-/// see.
+/// Reads the key from a person or a pipe. The key is never a command-line argument, because other users of the machine
+/// can see arguments.
 fn read_key() -> anyhow::Result<String> {
     if std::io::stdin().is_terminal() {
         let _ = write!(std::io::stderr(), "key: ");
@@ -126,7 +126,7 @@ fn ask(held: u64) -> anyhow::Result<Upload> {
     Ok(if is_yes { Upload::All } else { Upload::Nothing })
 }
 
-/// Removes the server from the settings. Environment variables would otherwise make the store join again.
+/// Removes the server from the settings. Without this, environment variables would make the store join again.
 fn forget_server(context: &Context) -> anyhow::Result<()> {
     let mut file = ConfigFile::read(&config::home(context.home.clone())?)?;
     file.set("sync.server", None)?;

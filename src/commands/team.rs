@@ -62,7 +62,7 @@ pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
     }
     for offer in theirs.offers {
         let what = format!(
-            "invitation: everything tagged {} (tessera accept OWNER TAG, or decline)",
+            "invites you to all memories tagged {} (tessera accept OWNER TAG, or tessera decline OWNER TAG)",
             output::shown(offer.tag.as_str())
         );
         rows.push(vec![offer.owner, "you".into(), offer.permission.to_string(), what]);

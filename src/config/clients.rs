@@ -1,4 +1,4 @@
-//! Clients: the places of their settings, and the client that runs this program.
+//! Where clients keep their settings, and which client started this program.
 
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,7 @@ fn program_as_called() -> std::io::Result<PathBuf> {
     Ok(found.unwrap_or(here))
 }
 
-/// The program of the client that runs this hook, if the system shows it.
+/// The executable of the client that runs this hook; `None` if the system does not show it.
 pub(super) fn running_claude() -> Option<PathBuf> {
     let pid: u32 = variable("CLAUDE_PID")?.to_str()?.parse().ok()?;
     std::fs::read_link(format!("/proc/{pid}/exe")).ok().filter(|program| program.is_file())
@@ -62,7 +62,7 @@ pub(super) fn client_project() -> Option<PathBuf> {
     variable("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute())
 }
 
-/// True if this server comes from a client's plugin, and the client's settings contain a server of ours too.
+/// Returns true if a client's plugin started this server and the client's settings also contain a Tessera server.
 pub(crate) fn leaves_tools_to_settings() -> bool {
     is_of_plugin()
         && places(None).is_ok_and(|places| tessera_setup::starts_server(&places, client_project().as_deref()))
@@ -73,7 +73,7 @@ fn is_of_plugin() -> bool {
     variable("CLAUDE_PLUGIN_ROOT").is_some()
 }
 
-/// The client's session, and its project with the directory, for a server that the client started.
+/// For a server that a client started: the client's session, and the project and directory of that session.
 pub(crate) fn client_session() -> (Option<String>, Option<Project>) {
     let session = variable("CLAUDE_CODE_SESSION_ID").and_then(|id| id.into_string().ok());
     (session, client_project().and_then(|dir| Project::of(&dir, user_home().as_deref())))

@@ -6,14 +6,14 @@ use tessera_desk::older::Places;
 
 use super::{user_home, variable};
 
-/// The directory variable of claude-memory-mcp, which is also an alias of ours.
+/// The data directory of claude-memory-mcp; Tessera reads the same variable.
 const DIRECTORY: &str = "MEMORY_HOME";
 /// The database variables of claude-memory-mcp and memory-mcp.
 const DATABASES: [&str; 2] = ["MEMORY_DB", "MEMORY_DB_PATH"];
 /// The user's data directory.
 const DATA: &str = if cfg!(windows) { "APPDATA" } else { "XDG_DATA_HOME" };
 
-/// The possible places of their data.
+/// Where other memory systems may keep their data.
 pub(crate) fn older_places() -> Places {
     let home = user_home().unwrap_or_default();
     let path = |name: &str| {

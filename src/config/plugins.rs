@@ -8,7 +8,7 @@ use tessera_plugins::command::INSIDE;
 
 use super::{ConfigFile, PLUGINS_PROMPT, SetupError, number, variable};
 
-/// The maximum time for plugins before automatic recall. It is well below the time limit of a hook.
+/// The maximum time for plugins before automatic recall. The limit is much shorter than the time limit of a hook.
 const MOST_PROMPT_MS: u64 = 200;
 
 /// True in a program that a plugin started.

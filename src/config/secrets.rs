@@ -39,9 +39,9 @@ pub(crate) fn vault(home_flag: Option<PathBuf>) -> Result<Option<Safe>, SetupErr
     }
     match Safe::of(text) {
         Ok(Some(safe)) => Ok(Some(safe)),
-        Ok(None) => {
-            Err(VAULT.wrong("is not set, but secrets.mode is vault; secrets stay here, encrypted, until it is set"))
-        }
+        Ok(None) => Err(VAULT.wrong(
+            "is not set, but secrets.mode is vault; until it is set, secrets stay encrypted in the local store",
+        )),
         Err(problem) => Err(VAULT.wrong(problem)),
     }
 }

@@ -1,10 +1,11 @@
-//! Switches under the names that the older systems document. Tessera's own settings are also in `config.toml`; these
-//! are only variables. They are on for 1, true or yes.
+//! Switches that keep the names of claude-memory-mcp's environment variables. Unlike Tessera's own settings, these
+//! switches can be set only as environment variables. A switch is on if its value is 1, true or yes.
 
 use super::Setting;
 
 impl Setting {
-    /// True if an older switch is on. Any other value means off, as in the older system, and is not an error.
+    /// True if an older switch is on. As in claude-memory-mcp, any other value turns the switch off and is not an
+    /// error.
     pub(crate) fn is_on(&self) -> bool {
         self.text().is_some_and(|text| matches!(text.trim().to_lowercase().as_str(), "1" | "true" | "yes"))
     }

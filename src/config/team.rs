@@ -1,5 +1,5 @@
-//! Settings of the team server: its address, the key, and the mode. The older system's variables have their old
-//! meaning.
+//! Settings of the team server: its address, the key, and the mode. The environment variables of claude-memory-mcp work
+//! as they did there.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,8 +10,8 @@ use super::{INTERVAL, KEY, SERVER, SYNC, SYNC_DISABLE, Setting, home, variable};
 use crate::config_file::ConfigFile;
 use crate::exit::SetupError;
 
-/// The older system's names of the key. If one of them is set and no address is, the server has the older system's
-/// default address.
+/// The variables in which claude-memory-mcp expects the server's key. If one of these keys is set without an address,
+/// the server has claude-memory-mcp's default address.
 const OLDER_KEYS: [&str; 2] = ["MEMORY_API_KEY", "CLAUDE_MEMORY_API_KEY"];
 const OLDER_ADDRESS: &str = "http://localhost:8080";
 /// Maximum seconds between two syncs.
@@ -90,8 +90,7 @@ pub(crate) fn team_key_for(file: &ConfigFile, address: &str) -> Option<String> {
     team_key(file).filter(|_| keep_key_of_file(file, address).is_ok())
 }
 
-/// Refuses to send the key in the user's file to another address than the file's, because a directory can set
-/// variables.
+/// Sends the key in `config.toml` only to the address in `config.toml`, because a project directory can set variables.
 fn keep_key_of_file(file: &ConfigFile, address: &str) -> Result<(), SetupError> {
     let has_variable = KEY.text().is_some_and(|text| !text.trim().is_empty());
     let of_file = file.text(&SERVER).unwrap_or_default();
@@ -120,7 +119,7 @@ pub(crate) fn team(home_flag: Option<PathBuf>) -> Result<Option<(Remote, Used)>,
     set.map(|(address, key, used)| Ok((remote(&address, &key)?, used))).transpose()
 }
 
-/// True if no server is to be used, whatever else is set. `tessera sync leave` sets this.
+/// True if no server is to be used, whatever else is set. Set by `tessera sync leave`.
 pub(crate) fn is_switched_off(file: &ConfigFile) -> Result<bool, SetupError> {
     Ok(mode(file)?.is_none())
 }

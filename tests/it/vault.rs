@@ -115,7 +115,7 @@ fn a_value_moves_to_the_vault_and_comes_back_from_there_and_leaves_it_with_its_m
     bao.running = None;
     let kept = bao.run(&world, &["remember", "the door password is hunter7!Q4z"]);
     assert!(
-        kept.code == Some(0) && kept.stderr.contains("stored here, encrypted, until the vault accepts it"),
+        kept.code == Some(0) && kept.stderr.contains("stay encrypted in the store until the vault accepts them"),
         "{kept:?}"
     );
     assert_eq!(bao.run(&world, &["secret", "show", "4"]).stdout, "the door password is hunter7!Q4z\n");

@@ -1,10 +1,10 @@
 //! The model behind the table: measured costs, assumptions, and the needs that follow from them.
 
-/// Bytes and milliseconds that we measured with ten million memories of 5,500 users, each a sentence of 107 characters,
-/// on two Citus machines with a coordinator: docs/SCALING.md, "Ten million memories". Everything ran on one shared
-/// computer with two cores, so the times are processor times, with 16 clients.
+/// The bytes and milliseconds that we measured with ten million memories of 5,500 users, on two Citus machines with a
+/// coordinator: docs/SCALING.md, "Ten million memories". All programs and 16 clients ran on one shared computer with
+/// two cores, so the times are processor times.
 mod measured {
-    /// A memory with its indexes, without embeddings.
+    /// The bytes of a memory with its indexes, without embeddings.
     pub(super) const MEMORY: f64 = 798.0;
     /// Its feed row with its indexes.
     pub(super) const FEED: f64 = 269.0;
@@ -13,7 +13,7 @@ mod measured {
     /// A memory in an index with embeddings: `tessera_index_bytes`, 10,000 notes of 16 words (docs/SCALING.md,
     /// "Semantic search").
     pub(super) const INDEXED: f64 = 470.0;
-    /// A user (92) with two keys (349 each), on every machine.
+    /// The bytes of a user (92) with two keys (349 each); every machine stores them.
     pub(super) const KEYS: f64 = 790.0;
 
     /// Milliseconds of processor time for one request: of the server, of the data machine, of the coordinator.
@@ -24,7 +24,7 @@ mod measured {
     }
     /// A machine asks for changes, and there are none.
     pub(super) const POLL: Cost = Cost { server: 0.62, machine: 2.57, coordinator: 3.15 };
-    /// A question that an index in RAM answers.
+    /// The processor time of a question that the server answers from an index in RAM.
     pub(super) const RECALL: Cost = Cost { server: 1.18, machine: 2.91, coordinator: 2.25 };
     /// A memory that is stored.
     pub(super) const WRITE: Cost = Cost { server: 0.98, machine: 5.20, coordinator: 5.72 };
@@ -34,18 +34,18 @@ mod measured {
 mod assumed {
     /// Memories of a user.
     pub(super) const EACH: f64 = 1_000.0;
-    /// The share of users who work in the busiest hour, and their machines.
+    /// The share of users who work in the busiest hour, and the number of machines per user.
     pub(super) const AT_WORK: f64 = 0.4;
     pub(super) const MACHINES: f64 = 1.3;
     /// The interval in seconds at which a machine asks for changes.
     pub(super) const EVERY: f64 = 60.0;
-    /// Questions to the server per hour of work. Synced machines answer their own questions.
+    /// Questions to the server per hour of work. Machines that sync answer questions from their own store.
     pub(super) const RECALLS: f64 = 5.0;
     /// Memories written per hour of work.
     pub(super) const WRITES: f64 = 6.0;
     /// The maximum utilisation of any resource.
     pub(super) const FULL: f64 = 0.6;
-    /// A server: processors, and gigabytes for indexes.
+    /// The size of a server: its processors, and its gigabytes for indexes.
     pub(super) const SERVER_CORES: f64 = 4.0;
     pub(super) const SERVER_INDEX_GB: f64 = 12.0;
     pub(super) const SERVER_GB: f64 = 16.0;
@@ -57,7 +57,7 @@ mod assumed {
     pub(super) const COORDINATOR_CORES: f64 = 32.0;
     /// Gigabytes per machine for the users and keys that every machine stores.
     pub(super) const EVERYWHERE_GB: f64 = 100.0;
-    /// Dollars per month: a processor, a gigabyte of memory, a terabyte of disk with its backup.
+    /// Prices in dollars per month, for a processor, a gigabyte of memory, and a terabyte of disk with its backup.
     pub(super) const CORE: f64 = 20.0;
     pub(super) const GB: f64 = 2.5;
     pub(super) const TB: f64 = 160.0;
@@ -105,7 +105,7 @@ impl Need {
         }
     }
 
-    /// Servers for the processors and indexes; at least two, so that one may stop.
+    /// The number of servers for the work and the indexes. There are at least two, so one of them may fail.
     fn servers(&self) -> f64 {
         let by_cores = self.server_cores / (a::SERVER_CORES * a::FULL);
         by_cores.max(self.index_gb / a::SERVER_INDEX_GB).ceil().max(2.0)
@@ -134,14 +134,14 @@ impl Need {
         (self.servers() * server + self.machines() * machine + self.coordinators() * coordinator) / self.users
     }
 
-    /// The first bottleneck with one server, one machine and one coordinator. Prefers a resource of which no more can
-    /// be added.
+    /// The first bottleneck with one server, one machine and one coordinator. If several resources are exhausted,
+    /// returns one that more machines cannot extend.
     fn bottleneck(&self) -> &'static str {
         if self.everywhere_gb > a::EVERYWHERE_GB * a::FULL {
-            return "users and keys, which every machine holds: distribute the table by key ID";
+            return "every machine stores all users and keys: distribute this table by key ID";
         }
         if self.coordinators() > 1.0 {
-            return "the coordinator: let the servers query the machines directly";
+            return "the coordinator handles every query: let the API servers query the database machines directly";
         }
         let of = [
             (self.server_cores / a::SERVER_CORES, "processors of the server"),
@@ -163,7 +163,7 @@ fn short(number: f64) -> String {
     format!("{number:.digits$}{name}")
 }
 
-/// The table, as docs/SCALING.md has it.
+/// Returns the table in the form of docs/SCALING.md.
 pub(crate) fn table() -> String {
     let mut table = String::from(
         "| users | memories | disk | feed reads/s | recalls/s | writes/s | indexes at work | servers | machines | coordinators | $ a user, month | first bottleneck |\n\

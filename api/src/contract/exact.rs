@@ -1,5 +1,5 @@
 //! The parts of the OpenAPI contract that request types cannot express: which texts a field accepts. JSON Schema
-//! describes them as ECMA 262 patterns. Each pattern is defined once.
+//! describes these texts as ECMA 262 patterns. Each pattern is defined once.
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
@@ -11,7 +11,7 @@ const UUID: &str =
 const ANY_UUID: &str = "^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$";
 /// The name of a category: no comma, quote or control character, and no space at either end.
 const CATEGORY: &str = r#"[^\s",\x00-\x1f\x7f-\x9f]([^",\x00-\x1f\x7f-\x9f]{0,62}[^\s",\x00-\x1f\x7f-\x9f])?"#;
-/// A tag: like a category, without a leading `#`.
+/// A tag follows the rules of a category, and does not start with `#`.
 const TAG: &str = r#"[^\s#",\x00-\x1f\x7f-\x9f]([^",\x00-\x1f\x7f-\x9f]{0,62}[^\s",\x00-\x1f\x7f-\x9f])?"#;
 const KIND: &str = "(fact|entity|relationship|self)";
 /// A date, or an RFC 3339 time, in the years 1 to 9999 except for their last two days.
@@ -34,7 +34,7 @@ fn or_nothing(pattern: &str) -> String {
     format!("^({pattern})?$")
 }
 
-/// Several of them, separated by commas.
+/// Returns a pattern for several values, separated by commas.
 fn some(pattern: &str) -> String {
     format!("^({pattern}(,{pattern})*)?$")
 }
@@ -73,7 +73,7 @@ fn bounded_or_null(pattern: &str, most: u32) -> Value {
     json!({ "type": ["string", "null"], "pattern": pattern, "maxLength": most })
 }
 
-/// Schemas, their fields, and the accepted texts.
+/// For each field of a schema, the texts that it accepts.
 fn fields() -> Vec<(&'static str, &'static str, Value)> {
     let tags = words(&text(&or_nothing(TAG)), &text(&some(TAG)), Some(32));
     let named = words(&bounded(NO_NUL, 200), &bounded(NO_NUL, 200), Some(128));
@@ -130,7 +130,7 @@ fn fields() -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
-/// Routes, the names of their parameters, and the accepted texts.
+/// For each parameter of a route, the texts that it accepts.
 fn parameters() -> Vec<(&'static str, &'static str, &'static str, Value)> {
     let rev = text(r#"^(\*|(W/)?"[0-9]{1,18}"|[0-9]{1,18})$"#);
     let request = text(r"^[!-~]([\t -~]{0,198}[!-~])?$");
@@ -161,7 +161,7 @@ fn parameters() -> Vec<(&'static str, &'static str, &'static str, Value)> {
     ]
 }
 
-/// Request bodies of sync clients. docs/decisions/0008-restores-and-authors.md describes new memories and edits.
+/// Request bodies of sync clients. `engine/src/sync/wire.rs` describes new memories and edits.
 fn bodies() -> [(&'static str, &'static str, Value); 2] {
     let uuid = text(ANY_UUID);
     let op = json!({
@@ -224,7 +224,8 @@ fn parameter<'a>(contract: &'a mut Value, path: &str, method: &str, name: &str) 
     all.iter_mut().filter_map(Value::as_object_mut).find(|one| one.get("name").is_some_and(|known| known == name))
 }
 
-/// The contract as clients read it. Also returns names that do not exist in it; a test checks that there are none.
+/// The contract as clients read it. Also returns listed names that the contract does not contain; a test checks that
+/// there are none.
 pub(crate) fn exact(contract: &OpenApi) -> (Value, Vec<String>) {
     let mut contract = serde_json::to_value(contract).unwrap_or_default();
     let mut missing = Vec::new();

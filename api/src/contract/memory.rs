@@ -19,7 +19,8 @@ pub(crate) struct NewMemory {
     /// Its UUID, as answers give it.
     #[schema(format = Uuid)]
     uuid: Option<String>,
-    /// The sender's own ID, returned unchanged. With it, a text that already exists is not stored again.
+    /// The sender's own ID, returned unchanged. If this ID is present and the text already exists, the server does not
+    /// store the text again.
     local_id: Option<serde_json::Value>,
     /// Category [default: facts]; derived if null or empty.
     #[serde(default = "facts")]
@@ -38,13 +39,13 @@ pub(crate) struct NewMemory {
     #[schema(minimum = 0, maximum = 1)]
     #[serde(default = "half")]
     importance: Option<f64>,
-    /// The project it belongs to [default: global].
+    /// The project of the memory [default: global].
     scope: Option<String>,
     /// The session it comes from.
     session: Option<String>,
     /// When it became true, as RFC 3339 [default: now].
     created: Option<String>,
-    /// When it expires, as RFC 3339 [default: never].
+    /// The time at which the memory expires, as RFC 3339 [default: never].
     expires: Option<String>,
     /// The whole text is a secret: it is encrypted, and `summary` replaces it.
     #[serde(default)]
@@ -121,7 +122,7 @@ impl NewMemory {
         self.local_id.as_ref()
     }
 
-    /// The draft to store. The request comes from a program of the key's user.
+    /// The draft to store. A program of the user sends REST requests, so the origin is `agent`.
     pub(crate) fn draft(&self) -> Result<Draft, DomainError> {
         let time = |field, text: &Option<String>| text.as_deref().map(|text| parsed(field, text)).transpose();
         Ok(Draft {
@@ -171,7 +172,7 @@ pub(crate) struct MemoryPatch {
     #[schema(value_type = Option<Object>)]
     #[serde(default, deserialize_with = "Metadata::read")]
     metadata: Option<Metadata>,
-    /// The whole text, new or present, is a secret: it is encrypted, and `summary` replaces it.
+    /// True if the whole text is a secret. The server then encrypts it and shows `summary` instead.
     #[serde(default)]
     force_sensitive: bool,
     /// Describes a text that is entirely secret; used only if `force_sensitive` is true.
@@ -179,7 +180,7 @@ pub(crate) struct MemoryPatch {
 }
 
 impl MemoryPatch {
-    /// The first field besides the text.
+    /// Returns the first changed field besides the text, or `None`.
     pub(crate) fn field_beside_text(&self) -> Option<&'static str> {
         let given = [
             ("tags", self.tags.is_some()),

@@ -7,7 +7,7 @@ use utoipa::{IntoParams, ToSchema};
 /// A memory in a path.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "the OpenAPI contract describes these texts; handlers parse them")]
+#[expect(dead_code, reason = "only the OpenAPI contract reads these fields; handlers parse the parameters themselves")]
 pub(crate) struct OfMemory {
     /// The memory's short ID for the caller, or its UUID.
     #[param(pattern = "^([0-9]{1,9}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$")]
@@ -25,8 +25,8 @@ pub(crate) struct ListQuery {
     /// Memories of a page.
     #[param(minimum = 1, maximum = 10000)]
     pub(crate) limit: Option<u32>,
-    /// Memories to skip. With an offset, long texts shorten a page, and `next_offset` leads to the rest; without it,
-    /// the answer is complete.
+    /// Memories to skip. The number of memories to skip. With an offset, a page with long texts may be shorter, and
+    /// `next_offset` returns the rest. Without an offset, the answer is complete.
     #[param(minimum = 0, maximum = 1_000_000_000)]
     pub(crate) offset: Option<u32>,
     /// importance (default) or recency.
@@ -43,8 +43,8 @@ pub(crate) struct PageQuery {
     /// Memories of a page.
     #[param(minimum = 1, maximum = 10000)]
     pub(crate) limit: Option<u32>,
-    /// Memories to skip. With an offset, long texts shorten a page, and `next_offset` leads to the rest; without it,
-    /// the answer is complete.
+    /// Memories to skip. The number of memories to skip. With an offset, a page with long texts may be shorter, and
+    /// `next_offset` returns the rest. Without an offset, the answer is complete.
     #[param(minimum = 0, maximum = 1_000_000_000)]
     pub(crate) offset: Option<u32>,
 }
@@ -71,7 +71,7 @@ pub(crate) struct ChangesQuery {
     pub(crate) limit: Option<u32>,
 }
 
-/// A machine's known generation, and its position in the snapshot.
+/// The generation of the database that a machine knows, and its position in the snapshot.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct SnapshotQuery {

@@ -26,12 +26,12 @@ pub(crate) struct Question {
     max_tokens: Option<u32>,
     /// The tokenizer: o200k, claude or claude:FACTOR.
     token_profile: Option<String>,
-    /// Number of memories, 1 to 200. Without max_tokens up to 10000: a question returns the best 200, an empty question
-    /// lists all memories.
+    /// Number of memories, 1 to 200. The maximum is 10000 without `max_tokens`. A question then returns at most the
+    /// best 200 memories; an empty question lists all memories.
     #[schema(minimum = 1, maximum = 10000)]
     limit: Option<u32>,
-    /// hybrid (default), relevance, importance or recency. Without max_tokens as in the older API: importance by
-    /// default, and relevance for any other name.
+    /// hybrid (default), relevance, importance or recency. Without `max_tokens`, the default is importance, and any
+    /// unknown name means relevance, as in the older API.
     #[serde(alias = "sort_by")]
     sort: Option<String>,
     /// dual or details.
@@ -39,8 +39,8 @@ pub(crate) struct Question {
     /// short (default), or full: full results also contain summary, times, access count and metadata. Only with
     /// max_tokens.
     rows: Option<String>,
-    /// on, off or auto: whether to return many short rows in order of time. With auto, the question decides. Only with
-    /// max_tokens.
+    /// on, off or auto: whether to return many short rows in order of time. With `auto`, the wording of the question
+    /// decides whether many memories are needed. Only with max_tokens.
     breadth: Option<String>,
     /// Only of these categories.
     category: Option<Words>,
@@ -77,7 +77,7 @@ fn bounded(field: &'static str, text: &str) -> Result<(), DomainError> {
     Ok(())
 }
 
-/// Maximum `limit` of a question in the older form, which has no token budget.
+/// Maximum `limit` of a question without `max_tokens`, which older clients send.
 const MOST_OLDER: u32 = 10_000;
 
 /// A text, unless it is blank.
@@ -98,7 +98,7 @@ impl Question {
         self.max_tokens.is_some()
     }
 
-    /// The list for an empty question in the older form; `None` for any other question.
+    /// What to list for an empty question without `max_tokens`; `None` for any other question.
     pub(crate) fn everything(&self) -> Result<Option<Everything>, DomainError> {
         let asks = some(Some(&self.context)).is_some() || some(self.expanded_query.as_ref()).is_some();
         if self.has_budget() || asks {
@@ -196,7 +196,7 @@ pub(crate) struct Budgeted {
     breadth: Option<bool>,
     /// True if there are more matches.
     has_more: bool,
-    /// Pass it as cursor to get the next page.
+    /// The `cursor` for the next page.
     next_cursor: Option<String>,
     /// The unit of the token counts: o200k_base or claude_estimate.
     unit: String,
@@ -218,7 +218,8 @@ pub(crate) struct DetailRow {
     id: u32,
     /// The text; not on an excerpt.
     content: Option<String>,
-    /// On an excerpt: the best passages. Excerpts only have id, created, shared_by and edited_by besides.
+    /// The best passages of a long text, instead of `content`. A row with an excerpt has no other fields than score,
+    /// id, created, shared_by and edited_by.
     excerpt: Option<Vec<String>>,
     /// Its category.
     category: Option<String>,
@@ -232,21 +233,21 @@ pub(crate) struct DetailRow {
     entities: Option<Vec<String>>,
     /// The day it became true.
     created: String,
-    /// With rows full: how often it was delivered in full.
+    /// How often the memory was delivered in full; only with `rows: "full"`.
     access_count: Option<u32>,
     /// When it became true; only if full rows are requested.
     #[schema(format = DateTime)]
     created_at: Option<String>,
-    /// When it expires; only if full rows are requested.
+    /// The time at which the memory expires; only with `rows: "full"`.
     #[schema(format = DateTime)]
     expires_at: Option<String>,
-    /// When it was last used; only if full rows are requested.
+    /// The time at which the memory was last used; only with `rows: "full"`.
     #[schema(format = DateTime)]
     last_accessed: Option<String>,
     /// With rows full: its metadata.
     #[schema(value_type = Option<Object>)]
     metadata: Option<Metadata>,
-    /// With rows full: at most 20 words.
+    /// A summary of at most 20 words; only with `rows: "full"`.
     summary: Option<String>,
     /// The owner, if it is another user.
     shared_by: Option<String>,
@@ -256,7 +257,7 @@ pub(crate) struct DetailRow {
     edited_by: Option<String>,
 }
 
-/// A summary row. If the budget has no room, only its `id`.
+/// A summary row. If the budget is almost used up, a row has only its `id`.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "as above")]
 pub(crate) struct IndexRow {
@@ -266,11 +267,11 @@ pub(crate) struct IndexRow {
     weak: Option<bool>,
     /// Its short ID for this user.
     id: u32,
-    /// At most 20 words; absent in a row with an excerpt.
+    /// A summary of at most 20 words; rows with an excerpt do not have it.
     summary: Option<String>,
-    /// In a broad reply: the best passages, instead of the summary.
+    /// The best passages instead of a summary, in a reply with many short rows.
     excerpt: Option<Vec<String>>,
-    /// In a broad reply: the day it became true.
+    /// The day on which the statement became true, in a reply with many short rows.
     created: Option<String>,
     /// The owner, if it is another user.
     shared_by: Option<String>,

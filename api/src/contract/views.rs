@@ -39,7 +39,7 @@ pub(crate) struct LinkedView {
 /// A memory.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct MemoryView {
-    /// Its short ID for the caller, which never changes. Paths and bodies of requests accept this ID or the UUID.
+    /// Its short ID for the caller, which never changes. Paths and bodies of requests accept the short ID or the UUID.
     #[schema(value_type = u32)]
     pub(crate) id: Option<u32>,
     /// Its identity everywhere.
@@ -47,7 +47,7 @@ pub(crate) struct MemoryView {
     pub(crate) uuid: String,
     /// The text.
     content: String,
-    /// At most 20 words that represent it.
+    /// A summary of at most 20 words.
     summary: String,
     /// Category.
     category: String,
@@ -72,7 +72,7 @@ pub(crate) struct MemoryView {
     origin: String,
     /// True if the text contains a secret.
     is_sensitive: bool,
-    /// When it became true, as RFC 3339.
+    /// The time at which the statement became true, as RFC 3339.
     created_at: String,
     /// When it was last changed, as RFC 3339.
     updated_at: String,
@@ -158,7 +158,7 @@ pub(crate) struct GoneView {
     /// Its identity everywhere.
     #[schema(format = Uuid)]
     uuid: String,
-    /// When it was deleted permanently, as RFC 3339.
+    /// The time at which the memory was deleted permanently, as RFC 3339.
     deleted_at: String,
 }
 
@@ -195,7 +195,7 @@ pub(crate) struct StoredView {
 /// The result for a row of an import.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct ImportedRow {
-    /// Its position in the request, from 0.
+    /// The position of the row in the request, from 0.
     pub(crate) row: usize,
     /// Its short ID for the caller, if it was stored or already exists.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -246,7 +246,7 @@ pub(crate) struct MemoriesView {
     memories: Vec<MemoryView>,
     /// The number of memories on all pages.
     total: u64,
-    /// Where to continue, if there are more.
+    /// The offset of the next page, if there are more memories.
     next_offset: Option<u64>,
 }
 

@@ -47,7 +47,7 @@ impl Db {
     /// Adds a user; an existing user is not changed.
     ///
     /// # Errors
-    /// If the database cannot be written.
+    /// Returns an error if the database cannot be written.
     pub async fn add_user(&self, user: &UserId) -> Result<(), DbError> {
         let mut tx = self.begin(user).await?;
         let sql = "INSERT INTO users (user_id) VALUES ($1) ON CONFLICT DO NOTHING";
@@ -58,7 +58,7 @@ impl Db {
     /// All users, by name.
     ///
     /// # Errors
-    /// If the database cannot be read.
+    /// Returns an error if the database cannot be read.
     pub async fn users(&self) -> Result<Vec<String>, DbError> {
         Ok(sqlx::query_scalar("SELECT every_user()").fetch_all(&self.pool).await?)
     }
@@ -66,7 +66,7 @@ impl Db {
     /// Creates a key for a user. The key is returned once and stored as a hash.
     ///
     /// # Errors
-    /// If the user does not exist, or the database cannot be written.
+    /// Returns an error if the user does not exist, or the database cannot be written.
     pub async fn add_key(&self, user: &UserId, new: &NewKey) -> Result<Key, DbError> {
         let key = Key::generate().map_err(|error| DbError::Invalid(error.to_string()))?;
         self.keep_key(user, &key, new, AuditedAction::KeyMade).await?;
@@ -76,7 +76,7 @@ impl Db {
     /// Imports a key of the older API, and adds its user if necessary. A second import changes nothing.
     ///
     /// # Errors
-    /// If the text is not a key, or the database cannot be written.
+    /// Returns an error if the text is not a key, or the database cannot be written.
     pub async fn import_key(&self, user: &UserId, key: &str) -> Result<(), DbError> {
         let problem = || {
             let why = "must be 1 to 1000 characters that an HTTP header can carry";
@@ -91,7 +91,7 @@ impl Db {
     /// True for a user who was removed and not added again.
     ///
     /// # Errors
-    /// If the database cannot be read.
+    /// Returns an error if the database cannot be read.
     pub async fn is_removed(&self, user: &UserId) -> Result<bool, DbError> {
         let mut tx = self.begin(user).await?;
         let removed = "SELECT EXISTS (SELECT FROM audit WHERE user_id = $1 AND what = $2)
@@ -102,7 +102,7 @@ impl Db {
     /// True for an imported key of the older API that is still valid.
     ///
     /// # Errors
-    /// If the database cannot be read.
+    /// Returns an error if the database cannot be read.
     pub async fn knows_key(&self, key: &str) -> Result<bool, DbError> {
         let Some(key) = Key::older(key) else { return Ok(false) };
         Ok(self.caller(&key).await?.is_some())
@@ -151,7 +151,7 @@ impl Db {
     /// The keys of a user, oldest first, without the keys themselves.
     ///
     /// # Errors
-    /// If the database cannot be read.
+    /// Returns an error if the database cannot be read.
     pub async fn keys(&self, user: &UserId) -> Result<Vec<KeyInfo>, DbError> {
         let mut tx = self.begin(user).await?;
         let sql =
@@ -175,7 +175,7 @@ impl Db {
     /// after some hours. `None` if the user has no such valid key.
     ///
     /// # Errors
-    /// If the database cannot be written; the old key then stays valid.
+    /// Returns an error if the database cannot be written; the old key then stays valid.
     pub async fn rotate_key(&self, user: &UserId, key_id: &str, hours: u32) -> Result<Option<Key>, DbError> {
         let key = Key::generate().map_err(|error| DbError::Invalid(error.to_string()))?;
         let mut tx = self.begin(user).await?;
@@ -199,7 +199,7 @@ impl Db {
     /// missing. Returns the generation.
     ///
     /// # Errors
-    /// If the database cannot be written.
+    /// Returns an error if the database cannot be written.
     pub async fn begin_epoch(&self) -> Result<u64, DbError> {
         let mut tx = self.pool.begin().await?;
         let epoch: i64 = tx.value("UPDATE server_meta SET epoch = epoch + 1 RETURNING epoch", args![]).await?;
@@ -210,7 +210,7 @@ impl Db {
     /// Revokes a key by its ID, at once. False if the user has no such key.
     ///
     /// # Errors
-    /// If the database cannot be written.
+    /// Returns an error if the database cannot be written.
     pub async fn revoke_key(&self, user: &UserId, key_id: &str) -> Result<bool, DbError> {
         let mut tx = self.begin(user).await?;
         let sql = "UPDATE api_keys SET revoked = now() WHERE user_id = $1 AND key_id = $2 AND revoked IS NULL";

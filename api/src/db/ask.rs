@@ -1,4 +1,4 @@
-//! Changes through REST. They are the same as changes of the sync, with conditions.
+//! Changes through REST. Changes through REST are processed like changes of the sync, but may have conditions.
 
 use sha2::{Digest, Sha256};
 use sqlx::Row as _;
@@ -33,7 +33,7 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
-    /// The change to this revision of the memory, in the form that sync uses.
+    /// Converts the request to a sync change that is based on this revision of the memory.
     pub(super) fn op(&self, base_rev: u64) -> Screened<Op> {
         let op_id = match &self.idempotency {
             Some(idempotency) => idempotency.op_id(),
@@ -53,7 +53,7 @@ pub(crate) struct Idempotency {
 }
 
 impl Idempotency {
-    /// The change ID for this key. Keys belong to a user, as changes do.
+    /// The change ID for this key. Idempotency keys are looked up by user, like the IDs of changes.
     pub(crate) fn op_id(&self) -> MemoryUuid {
         MemoryUuid::from_key(&format!("request {}", self.key))
     }
@@ -62,7 +62,8 @@ impl Idempotency {
 /// The result.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
-    /// The change was applied, now or before. Contains the present memory, unless it was deleted permanently.
+    /// This request, or an earlier attempt of it, applied the change. Contains the present memory, unless it was
+    /// deleted permanently.
     Done(Option<Box<Stored>>),
     /// The memory is at another rev.
     Moved(Option<Box<Stored>>),
@@ -171,7 +172,7 @@ pub(crate) struct Listed {
     pub(crate) deleted: bool,
 }
 
-/// Maximum bytes of texts on a page of an export, which continues by itself.
+/// Maximum bytes of texts that the server reads at once for an export. It reads the next page by itself.
 const MOST_EXPORT_BYTES: i64 = 256 * 1024;
 /// Rows of a page of changes.
 const MOST_CHANGED: i64 = 1_000;
@@ -186,7 +187,8 @@ pub(crate) struct ChangedAfter {
 }
 
 impl Db {
-    /// The user's own memories, and their number. A page may be shorter than requested, because its texts are limited.
+    /// The user's own memories, and their number. A page may be shorter than requested, because the bytes of its texts
+    /// are limited.
     pub(crate) async fn list(&self, user: &UserId, listed: &Listed) -> Result<(Vec<Stored>, u64), DbError> {
         let mut tx = self.of(user).await?;
         let sql = concat!(
@@ -227,7 +229,7 @@ impl Db {
     }
 
     /// A page of the user's own memories that changed after a position, by the server's clock; with or without deleted
-    /// ones. Also returns the previous time, and whether there are more.
+    /// ones. Also returns the `since` value for the next request, and whether more memories follow.
     pub(crate) async fn changed_since(
         &self,
         user: &UserId,

@@ -1,5 +1,5 @@
-//! Looks up API keys and the feed positions of their users. Every request begins with this, so one statement answers
-//! all waiting requests, on its own connection.
+//! Looks up API keys and the feed positions of their users. Every request begins with this look-up. One SQL statement
+//! looks up the keys of all waiting requests, on a connection of its own.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -34,7 +34,7 @@ pub(crate) enum AuditedAction {
 }
 }
 
-/// The key and the address of the caller; neither for work on the server's host.
+/// The caller's API key and network address. Work on the server's host has neither.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct By {
     pub(crate) key: Option<String>,
@@ -104,7 +104,7 @@ impl Db {
     /// The actions in a user's account since a time (in PostgreSQL's format; default: all), in order.
     ///
     /// # Errors
-    /// If the database cannot be read, or the time is not valid.
+    /// Returns an error if the database cannot be read, or the time is not valid.
     pub async fn audited(&self, user: &UserId, since: Option<&str>) -> Result<Vec<Audited>, DbError> {
         let mut tx = self.begin(user).await?;
         let sql = "SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') AS at, what, target, key_id, address

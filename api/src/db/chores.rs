@@ -1,4 +1,4 @@
-//! Background work that one replica does for all.
+//! Background work that only one replica performs.
 
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
-//! Deletes data that is no longer needed: change records that nobody repeats, feed entries about deleted memories that
-//! every machine has read, and checkpoints that every machine has passed.
+//! Deletes change records that no machine repeats, feed entries about deleted memories that every machine has read, and
+//! checkpoints that every machine has passed.
 //!
-//! A machine that returns later notices this through its checkpoints: the database does not know its newest one, so the
-//! machine compares all memories, as after a restore (docs/decisions/0008-restores-and-authors.md). Tombstones of the
-//! user's own memories stay, because absence does not prove a deletion.
+//! If a machine returns later, the database does not know its newest checkpoint. The machine then compares all
+//! memories, as after a restore (docs/decisions/0008-restores-and-authors.md). Tombstones of the user's own memories
+//! stay, because absence does not prove a deletion.
 
 use std::time::Duration;
 
@@ -12,13 +12,14 @@ use sqlx::Row as _;
 use super::verbs::{Ask as _, args};
 use super::{Db, DbError, UserId, UserTx, unless_overtaken};
 
-/// Days after which a change record is deleted, if every machine has asked since.
+/// A change record is deleted after 30 days, if every active machine has requested changes since then.
 const OP_DAYS: i32 = 30;
 /// Days without a request after which the server stops waiting for a machine; `heard()` in SQL uses the same number.
 const SILENT_DAYS: i32 = 90;
 /// Days after which a machine is forgotten.
 const MACHINE_DAYS: i32 = 365;
-/// The number of passed checkpoints that are kept. They identify a machine whose database was restored.
+/// The number of checkpoints that are kept although every machine has passed them. They identify a machine whose
+/// database was restored.
 const MARKS: i64 = 1_000;
 /// Rows of one transaction.
 const BATCH: i64 = 1_000;
@@ -62,7 +63,7 @@ impl Db {
     /// Cleans up the accounts of all users, in short transactions.
     ///
     /// # Errors
-    /// If the database cannot be written. Finished transactions stay.
+    /// Returns an error if the database cannot be written. Finished transactions stay.
     pub async fn clean_all(&self) -> Result<Cleaned, DbError> {
         let mut all = Cleaned::default();
         for user in self.users().await? {
@@ -129,8 +130,8 @@ impl UserTx {
     }
 
     /// Deletes feed entries about memories that the user no longer sees, and the checkpoints of machines that may not
-    /// have read them. The checkpoint of a transaction is at its last number, so the deletion ends at a checkpoint
-    /// before the slowest machine.
+    /// have read them. A transaction has a checkpoint only at its last number, so the deletion ends at a checkpoint
+    /// before the slowest machine's position.
     async fn forget_gone(&mut self) -> Result<(u64, u64), DbError> {
         let passed = self.passed().await?;
         let sql = "SELECT max(seq) FROM marks WHERE user_id = $1 AND seq < $2";

@@ -47,7 +47,7 @@ pub(crate) enum Remedy {
     Wait,
     /// Change the request, because it can never be stored as it is.
     Change,
-    /// Report it: the program or its data is at fault.
+    /// The program or its data is at fault, so the error must be reported.
     Report,
 }
 

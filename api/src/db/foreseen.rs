@@ -1,6 +1,5 @@
-//! The outcome of a change, computed before its transaction begins. Analysing a text, counting
-//! its tokens and merging texts takes milliseconds. Inside the transaction, other requests would
-//! wait for the locks during this time.
+//! The outcome of a change, computed before its transaction begins. Analysing a text, counting its tokens and merging
+//! texts takes milliseconds. In a transaction, the computation would hold locks for which other requests wait.
 
 use tessera_engine::compose::{Known, Outcome, outcome};
 use tessera_engine::screen::Screened;
@@ -27,7 +26,7 @@ impl Base {
         Self { owner: owner.clone(), row: row.clone(), rights: *rights, known: known.clone() }
     }
 
-    /// True if nothing that the outcome depends on changed between two reads.
+    /// True if everything that the outcome depends on is equal in both reads.
     fn is_as(&self, stored: &Stored) -> bool {
         let meaning = |known: &Option<Box<Known>>| known.as_ref().map_or(0, |known| known.meaning.len());
         self.row == stored.row
@@ -45,7 +44,7 @@ pub(super) struct UnlockedOutcome {
 }
 
 impl UnlockedOutcome {
-    /// The outcome, if the memory is unchanged.
+    /// Returns the computed outcome if the memory is unchanged since then.
     pub(super) fn if_still(&self, current: Option<&Stored>) -> Option<Outcome> {
         let is_same = match (&self.base, current) {
             (None, None) => true,
@@ -73,7 +72,7 @@ pub(super) async fn outcome_on(
 }
 
 impl Db {
-    /// Computes the outcome of one change. A new memory is not looked up: it rarely exists.
+    /// Computes the outcome of one change. For a new memory there is no look-up, because its UUID almost never exists.
     pub(super) async fn foresee(&self, caller: &Caller, op: &Screened<Op>) -> Result<UnlockedOutcome, DbError> {
         let base = match op.action {
             Action::Create(_) => None,

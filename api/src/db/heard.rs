@@ -13,7 +13,7 @@ use super::{Caller, Db, DbError, unless_overtaken};
 const MOST_MACHINES: i64 = 200;
 
 impl Db {
-    /// Records that a machine asks for changes after a number, so it has all earlier ones.
+    /// Records that a machine requests changes after a number. It has therefore received all earlier changes.
     pub(crate) async fn asked_after(&self, caller: &Caller, machine: &str, after: u64) -> Result<(), DbError> {
         unless_overtaken(|| async {
             let mut tx = self.by(caller).await?;

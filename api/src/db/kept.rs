@@ -1,5 +1,5 @@
-//! Recall indexes that servers stored in the database. Loading one costs only the changes since. They are a cache, and
-//! a permanent deletion removes them.
+//! Recall indexes that servers stored in the database. A server that loads a stored index processes only the changes
+//! since then. They are a cache, and a permanent deletion removes them.
 
 use sqlx::Row as _;
 use tessera_engine::sync::Mark;
@@ -22,7 +22,7 @@ pub(crate) struct KeptIndex {
     pub(crate) mark: Option<Mark>,
     /// The time up to which access counts are included, in microseconds.
     pub(crate) used: i64,
-    /// Additional data that is not in the snapshot.
+    /// Data of the index that the snapshot does not contain.
     pub(crate) beside: Vec<u8>,
     pub(crate) snapshot: Vec<u8>,
 }

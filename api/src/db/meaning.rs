@@ -14,8 +14,8 @@ use uuid::Uuid;
 use super::verbs::{Ask as _, args};
 use super::{AuditedAction, Db, DbError, UserId, UserTx, unless_overtaken};
 
-/// The encoder version of a row's embedding, as the index of pending rows stores it. It is empty
-/// if the row has no embedding, or only one of another text. Embeddings of a newer server stay.
+/// The encoder version of a row's embedding, as the index of pending rows stores it. The version is empty if the row
+/// has no embedding, or only an embedding of an earlier text. An embedding of a newer server is kept.
 macro_rules! made_by {
     () => {
         "(CASE WHEN meant_rev = content_rev THEN substring(meaning FROM 1 FOR 1) ELSE ''::bytea END)"
@@ -42,7 +42,7 @@ macro_rules! believed {
 }
 pub(crate) use believed;
 
-/// The server checks about one of this many embeddings from machines.
+/// On average, the server checks one in this number of embeddings from machines.
 const SAMPLE: u32 = 16;
 
 /// An embedding that a machine sent with a change.
@@ -66,7 +66,7 @@ pub(crate) struct PendingEmbedding {
     id: Uuid,
     content_rev: i64,
     pub(crate) content: String,
-    /// The embedding that a machine sent, and its key.
+    /// The embedding that a machine sent, and the machine's API key.
     sent: Option<(Vec<u8>, String)>,
     /// The previous embedding was dropped, but machines may still have it, so they must receive the new one.
     was_dropped: bool,
@@ -142,8 +142,8 @@ impl Db {
         Ok(tx.value::<i64>(sql, args![user.as_str(), [ENCODER_VERSION].as_slice()]).await?.unsigned_abs())
     }
 
-    /// Stores embeddings that the server computed, unless the text changed meanwhile. Distrusts
-    /// a machine that sent a different embedding.
+    /// Stores embeddings that the server computed, unless the text changed meanwhile. Distrusts a machine whose
+    /// embedding differs from the server's.
     pub(crate) async fn keep_made(&self, user: &UserId, made: &[(PendingEmbedding, Vec<u8>)]) -> Result<Kept, DbError> {
         unless_overtaken(|| self.keep_made_now(user, made)).await
     }
@@ -189,15 +189,15 @@ impl Db {
 }
 
 impl UserTx {
-    /// Indexes contain the wrong embedding until they receive the memory again. Only the owner's indexes contain the
-    /// wrong embedding.
+    /// Indexes contain the wrong embedding until the feed delivers the memory again. Only the owner's indexes contain
+    /// the wrong embedding.
     fn tell_again(&mut self, id: Uuid) {
         let owner = self.user.as_str().to_owned();
         self.told.add(vec![owner.clone()], &owner, MemoryUuid::from_uuid(id));
     }
 
-    /// Distrusts all embeddings of a key, past and future. False if it was distrusted before. Machines receive new
-    /// embeddings once they are computed.
+    /// Distrusts all embeddings of a key, past and future. Returns false if the machine was already distrusted.
+    /// Machines receive new embeddings once they are computed.
     async fn distrust(&mut self, key: &str) -> Result<bool, DbError> {
         let sql = "UPDATE api_keys SET distrusted = now() WHERE user_id = $1 AND key_id = $2 AND distrusted IS NULL";
         let is_new = self.tx.run(sql, args![self.user.as_str(), key]).await?.rows_affected();

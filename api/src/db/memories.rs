@@ -1,4 +1,4 @@
-//! Rows of memories, as sync decisions read and write them.
+//! Memory rows of the database, in the types with which the sync decides.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -20,7 +20,7 @@ use super::verbs::{Ask as _, args};
 use super::{DbError, UserTx};
 
 /// The columns of a memory except owner, UUID and time: each with its name and the written value. The columns of the
-/// second list are derived and read only on demand.
+/// second list are derived, and are read only when a memory changes.
 macro_rules! codec {
     (said: $($said:literal => $said_bind:expr;)* derived: $($derived:literal => $derived_bind:expr;)*) => {
         /// The columns for [`stored`].
@@ -96,7 +96,7 @@ codec! {
     "meant_rev" => |query, it| query.bind(signed(it.row.content_rev));
 }
 
-/// A row to write. A permanently deleted one has no fields.
+/// A row to write. A permanently deleted memory has no fields.
 struct Written<'a> {
     row: &'a Row,
     /// The key of the machine that sent the embedding, if a machine sent it.
@@ -134,7 +134,8 @@ static INSERT: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Replaces a row; parameters are bound in the same order. An unchanged embedding keeps its key.
+/// Replaces a row; parameters are bound in the same order. An unchanged embedding keeps the API key of the machine that
+/// sent it.
 static REPLACE: LazyLock<String> = LazyLock::new(|| {
     let set: Vec<String> = (3..).zip(WRITTEN).map(|(n, column)| format!("{} = ${n}", column.name)).collect();
     let meaning = WRITTEN.iter().position(|column| column.name == "meaning").map_or(0, |at| at + 3);
@@ -168,7 +169,7 @@ pub(super) fn counts(costs: &LineCosts) -> Vec<i32> {
     costs.kept().map(|count| i32::try_from(count).unwrap_or(i32::MAX)).to_vec()
 }
 
-/// The line costs for the reader, if they are stored in `costs` and `passages`.
+/// The stored token counts of the memory's reply lines, if they are valid for this reader.
 pub(crate) fn costs(row: &PgRow, memory: &Memory) -> Result<Option<LineCosts>, DbError> {
     let kept: Vec<i32> = row.try_get("costs")?;
     let kept: Vec<u32> = kept.into_iter().map(|count| u32::try_from(count).unwrap_or(0)).collect();
@@ -183,9 +184,9 @@ pub(crate) struct Stored {
     pub(crate) rights: Rights,
     /// When a field last changed, by the server's clock.
     pub(crate) updated: Timestamp,
-    /// The stored summary. Line costs were counted with it.
+    /// The stored summary. The token counts of the reply lines are valid for this summary.
     pub(crate) summary: String,
-    /// Its short ID for the transaction's user, if it was read.
+    /// The memory's short ID for the transaction's user, if the query read it.
     pub(crate) short_id: Option<u32>,
     /// All derived data, if the memory was read to be changed.
     pub(super) known: Option<Box<Known>>,
@@ -359,12 +360,12 @@ impl UserTx {
         found.first().map(numbered).transpose()
     }
 
-    /// The same, locked until the transaction ends if the user may change it.
+    /// Reads the memory and its derived columns. If the user may change it, locks the row until the transaction ends.
     pub(super) async fn memory_to_change(&mut self, id: MemoryUuid) -> Result<Option<Stored>, DbError> {
         self.with_derived(id, concat!(with_derived!(), " FOR NO KEY UPDATE")).await
     }
 
-    /// The same without a lock: another transaction may change the memory at any time.
+    /// Reads the memory and its derived columns without a lock, so another transaction may change it at any time.
     pub(super) async fn memory_to_foresee(&mut self, id: MemoryUuid) -> Result<Option<Stored>, DbError> {
         self.with_derived(id, with_derived!()).await
     }

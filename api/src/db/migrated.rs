@@ -97,10 +97,10 @@ impl Db {
         Ok(done)
     }
 
-    /// The same for an operator on the server's host.
+    /// Redacts the next rows of a user for an operator on the server's host.
     ///
     /// # Errors
-    /// If the database cannot be read or written, or the vault rejects a secret.
+    /// Returns an error if the database cannot be read or written, or the vault rejects a secret.
     pub async fn migrate_secrets_of(
         &self,
         user: &UserId,
@@ -122,7 +122,7 @@ impl Db {
         rows.iter().map(stored).collect()
     }
 
-    /// Redacts one row. False if it changed meanwhile and is clean, or must be scanned again.
+    /// Redacts one row. Returns false if the row changed meanwhile, so that it was not redacted.
     async fn clean(&self, by: Migrator<'_>, secrets: &Secrets, found: &Stored) -> Result<bool, VaultedError> {
         let (user, memory) = (by.user(), found.row.memory);
         let Some(document) = found.row.state.document().cloned() else { return Ok(false) };
@@ -157,7 +157,7 @@ impl Db {
         tx.commit().await
     }
 
-    /// Encrypts secrets of an earlier key again. Returns their number.
+    /// Encrypts secrets with the present key that an earlier key encrypted. Returns their number.
     async fn reseal(&self, by: Migrator<'_>, secrets: &Secrets) -> Result<u64, DbError> {
         let (user, Some(current)) = (by.user(), secrets.key_id()) else { return Ok(0) };
         let mut tx = by.begin(self).await?;

@@ -129,7 +129,7 @@ pub struct Patience {
     pub statement: Duration,
     /// For a lock.
     pub lock: Duration,
-    /// Waiting for the next statement of a transaction.
+    /// The maximum time that a transaction waits for its next statement.
     pub idle: Duration,
 }
 
@@ -175,7 +175,8 @@ pub struct Db {
     is_spread: bool,
 }
 
-/// A transaction of one user: the only access to rows. Without a user, every query finds nothing.
+/// A transaction of one user: the only access to rows. Row security filters by the transaction's user. Row security
+/// filters by the transaction's user. Without a user, every query finds nothing.
 pub(crate) struct UserTx {
     pub(crate) tx: Transaction<'static, Postgres>,
     pub(crate) user: UserId,
@@ -195,7 +196,7 @@ impl Db {
     /// Connects with time limits.
     ///
     /// # Errors
-    /// If the address is not valid, or the database does not answer.
+    /// Returns an error if the address is not valid, or the database does not answer.
     pub async fn connect(url: &str) -> Result<Self, DbError> {
         Self::connect_with(url, &Patience::default()).await
     }
@@ -267,7 +268,7 @@ impl Db {
     /// aside first, for [`Db::take_over`].
     ///
     /// # Errors
-    /// If a migration fails, or the schema is newer than this program.
+    /// Returns an error if a migration fails, or the schema is newer than this program.
     pub async fn migrate(&self) -> Result<(), DbError> {
         let mut conn = PgConnection::connect_with(&self.unlimited()).await?;
         own_role::may_migrate(&mut conn).await?;
@@ -324,7 +325,7 @@ impl Db {
         if self.is_spread { spread::check(&mut tx).await } else { Ok(()) }
     }
 
-    /// True if the database answers. One query answers many callers.
+    /// True if the database answers. Callers that ask at the same time share one query.
     pub async fn is_ready(&self) -> bool {
         let mut known = self.readiness.lock().await;
         if let Some((at, is_ready)) = *known
@@ -363,7 +364,7 @@ impl Db {
         self.beginning(user, "").await
     }
 
-    /// A transaction that begins with these settings.
+    /// Begins a transaction of a user, with further SQL settings.
     async fn beginning(&self, user: &UserId, settings: &str) -> Result<UserTx, DbError> {
         // One message. A user name has no character that ends the text.
         let user_id = user.as_str();
@@ -371,7 +372,8 @@ impl Db {
         Ok(self.user_tx(self.pool.begin_with(AssertSqlSafe(begin)).await?, user))
     }
 
-    /// A transaction of an operator in a user's account. It runs as the table owner, to whom row security also applies.
+    /// A transaction of an operator in a user's account. The transaction runs as the table owner, to whom row security
+    /// also applies.
     pub(crate) async fn on_host(&self, user: &UserId) -> Result<UserTx, DbError> {
         let tx = self.begin(user).await?;
         Ok(self.user_tx(tx, user))
@@ -390,8 +392,8 @@ impl Db {
         }
     }
 
-    /// A writing transaction of the caller, with the data for the audit. Others see by its application name that it
-    /// writes (`unfinished_since` in the schema).
+    /// A writing transaction of the caller, with the data for the audit. The application name shows other transactions
+    /// that this one writes (`unfinished_since` in the schema).
     pub(crate) async fn by(&self, caller: &Caller) -> Result<UserTx, DbError> {
         let tx = if self.is_spread {
             self.of(&caller.user).await?
@@ -440,7 +442,7 @@ impl UserTx {
         self.is_spread
     }
 
-    /// Notifies users and commits. The counters that others read are locked last and briefly.
+    /// Notifies users and commits. The counters that other transactions need are locked last and only briefly.
     pub(crate) async fn commit(mut self) -> Result<(), DbError> {
         self.tell().await?;
         self.tx.commit().await?;

@@ -1,6 +1,7 @@
-//! Queries that older clients need: for short IDs, texts that they sent before, complete lists, and other users.
+//! Queries for older clients: memories by short ID, texts that were sent before, complete lists, and the names of other
+//! users.
 //!
-//! Also access counts: how often a user received a memory, and when last.
+//! Also access counts: how often and when a memory was last delivered to a user.
 
 use std::collections::HashMap;
 
@@ -29,8 +30,8 @@ pub(crate) struct Browsed {
 }
 
 impl Db {
-    /// The memory with a short ID. `None` if the user does not have the ID, or if the UUID of
-    /// its memory means another memory for this user.
+    /// The memory with a short ID. `None` if the user does not have the short ID, or if its UUID means another memory
+    /// for this user.
     pub(crate) async fn of_short_id(&self, user: &UserId, short_id: i64) -> Result<Option<MemoryUuid>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = "SELECT memory FROM feed WHERE user_id = $1 AND short_id = $2 AND short_id =

@@ -1,5 +1,5 @@
-//! Applies a change to the server's rows in as few round trips as possible: begin, `op_begin`, the row, its
-//! replacement, `op_end`, commit. `tessera_engine::sync::decide` decides the outcome.
+//! Applies a change in as few round trips as possible: begin, `op_begin`, read the row, write the row, `op_end`,
+//! commit. `tessera_engine::sync::decide` decides the outcome.
 
 use sqlx::Row as _;
 use tessera_engine::compose::{Decided, Outcome};
@@ -44,7 +44,7 @@ pub(super) struct Begun {
     pub(super) known: Option<(Vec<u8>, Option<String>)>,
     /// The owners of the memories with this UUID that the user knows; the user comes first.
     owners: Vec<String>,
-    /// The user's short ID of the first of them.
+    /// The user's short ID of the first owner's memory.
     short_id: Option<u32>,
     /// True for a key whose embeddings are not used.
     pub(super) is_distrusted: bool,
@@ -65,7 +65,7 @@ pub(super) enum Step {
 #[derive(Debug)]
 pub(super) struct Written {
     stored: Box<Stored>,
-    /// Its previous tags, and whether it was live; `None` for a new row.
+    /// The memory's previous tags, and whether it was not deleted; `None` for a new row.
     was: Option<(Vec<String>, bool)>,
     /// The conflict copy, and whether it was stored now.
     copy: Option<(MemoryUuid, bool)>,
@@ -83,7 +83,7 @@ fn of_removed_user(error: sqlx::Error) -> DbError {
     }
 }
 
-/// Why an earlier attempt was rejected. The digest of that attempt's request may have been deleted.
+/// Why an earlier attempt was rejected. The digest of the first attempt may have been deleted meanwhile.
 fn refused_before((hash, refused): (Vec<u8>, Option<String>), sent: &[u8]) -> Result<Option<Refusal>, DbError> {
     if !hash.is_empty() && hash != sent {
         return Ok(Some(Refusal::OpReused));
@@ -156,7 +156,7 @@ impl UserTx {
         }
     }
 
-    /// `None` if another transaction created the memory meanwhile: repeat everything.
+    /// Returns `None` if another transaction created the memory meanwhile; the caller then repeats the transaction.
     async fn carry_out(
         &mut self,
         op: &Screened<Op>,
@@ -204,8 +204,8 @@ impl UserTx {
         }
     }
 
-    /// Ends a change that wrote one row and deleted nothing permanently; all notifications take one round trip. Returns
-    /// the position of the memory in the user's feed.
+    /// Completes a change that wrote one row and deleted nothing permanently. One round trip sends all notifications.
+    /// Returns the position of the memory in the user's feed.
     async fn end_op(&mut self, written: &Written) -> Result<Option<u64>, DbError> {
         let (owner, memory) = (&written.stored.owner, written.stored.row.memory);
         self.changed.insert(owner.clone());
@@ -257,8 +257,8 @@ impl UserTx {
         Ok(())
     }
 
-    /// Applies the change of a request once, and returns the rejection, now or from the first time. `None` as
-    /// [`UserTx::carry_out`].
+    /// Applies the change of a request at most once, and returns the rejection of this attempt or of the first one.
+    /// `None` as [`UserTx::carry_out`].
     pub(super) async fn apply(
         &mut self,
         op: &Screened<Op>,
@@ -335,8 +335,8 @@ impl UserTx {
         Ok(Some(Step::Written(Box::new(Written { stored: Box::new(stored), was, copy, is_own_alone }))))
     }
 
-    /// The embedding that the machine sent, with its key, if the row belongs to the user and has exactly this text.
-    /// Anything else is dropped.
+    /// The machine's embedding and API key, if the row belongs to the user and has exactly the embedded text. Anything
+    /// else is dropped.
     fn with_embedding<'a>(
         &self,
         op: &Op,

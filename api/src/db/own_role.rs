@@ -1,4 +1,4 @@
-//! The server's database role: its necessary rights, and a role of its own if the older system only had a superuser.
+//! Checks the rights of the server's database role. If the older system had only a superuser, creates a separate role.
 
 use std::str::FromStr as _;
 
@@ -45,13 +45,12 @@ pub(super) async fn may_migrate(conn: &mut PgConnection) -> Result<(), DbError> 
     )))
 }
 
-/// Returns connection options for a new role that owns the database and is not a superuser. The
-/// address must name a superuser, and the database must belong or have belonged to the older
-/// system, whose image has only this role. Its password is
-/// derived from the superuser's, so every replica knows it. `None` for any other database.
+/// Returns connection options for a new role that owns the database and is not a superuser. The address must name a
+/// superuser and a database of the older system. That system's image has no other role. Its password is derived from
+/// the superuser's, so every replica knows it. `None` for any other database.
 ///
 /// # Errors
-/// If the role cannot be created or used.
+/// Returns an error if the role cannot be created or used.
 pub(super) async fn own(url: &str) -> Result<Option<PgConnectOptions>, DbError> {
     let given = PgConnectOptions::from_str(url)?;
     let mut conn = PgConnection::connect_with(&given).await?;
@@ -139,7 +138,7 @@ async fn set_password(conn: &mut PgConnection, password: &str) -> Result<(), DbE
     Ok(())
 }
 
-/// The statements that transfer the tables; column sequences follow.
+/// The statements that give the tables to the role. PostgreSQL also transfers the sequences of their columns.
 async fn tables(conn: &mut PgConnection) -> Result<Vec<String>, DbError> {
     let found: Vec<String> = sqlx::query_scalar(
         "SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -151,7 +150,7 @@ async fn tables(conn: &mut PgConnection) -> Result<Vec<String>, DbError> {
     Ok(found.into_iter().map(|table| format!("ALTER TABLE {table} OWNER TO {ROLE}")).collect())
 }
 
-/// Rejects a request role with additional rights, and a policy that admits everybody.
+/// Rejects a role for requests that has additional rights, and a row policy that shows all rows.
 pub(super) async fn may_do_no_more(conn: &mut PgConnection) -> Result<(), DbError> {
     let more: Vec<String> = sqlx::query_scalar(
         "SELECT 'tessera_app is an administrator' FROM pg_roles WHERE rolname = 'tessera_app'

@@ -1,7 +1,7 @@
 //! How much one user may store.
 //!
-//! Counting reads all rows of a user, so a count is kept for some seconds and raised by what this server stores
-//! meanwhile. Several servers together may therefore exceed a quota by the amount that they store in that time.
+//! Counting reads all rows of a user. So the count is cached for some seconds, and this server adds the rows that it
+//! stores meanwhile. Several servers together may therefore exceed a quota by the amount that they store in that time.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -124,7 +124,7 @@ impl Db {
         Ok(())
     }
 
-    /// The same for one change of a machine. A repeated change is answered regardless of the quota.
+    /// Rejects a machine's change if it would exceed the quota. A repeated change is answered regardless of the quota.
     pub(super) async fn has_room_for(&self, user: &UserId, op: &Op) -> Result<(), DbError> {
         match self.has_room(user, std::iter::once(&op.action)).await {
             Err(DbError::Quota(_)) if self.of(user).await?.is_applied(op.op_id).await? => Ok(()),

@@ -17,12 +17,11 @@ const TRY: Duration = Duration::from_secs(5);
 const TOLD_EVERY: Duration = Duration::from_secs(5);
 
 impl Db {
-    /// Connects like [`Db::connect`], and waits up to the given time for a database that is not up yet; `tell` receives
-    /// the reason now and then. Does not wait if the database rejects the connection. Uses its own role in the older
-    /// system's database.
+    /// Repeats [`Db::connect`] until the database answers or the time is over. `tell` receives the reason every few
+    /// seconds. Does not wait if the database rejects the connection. Uses its own role in the older system's database.
     ///
     /// # Errors
-    /// If the address is not valid, the database rejects the connection, or does not answer in time.
+    /// Returns an error if the address is not valid, the database rejects the connection, or does not answer in time.
     pub async fn connect_once_up(
         url: &str,
         patience: &Patience,
@@ -59,8 +58,8 @@ async fn answers(options: &PgConnectOptions) -> Result<(), sqlx::Error> {
     connected.map_err(no_answer)??.close().await
 }
 
-/// True for errors that disappear without action while a database starts: no listener, no name,
-/// starting, too many connections.
+/// True for errors that end by themselves while a database starts: connection refused, unknown host name, too many
+/// connections.
 fn is_passing(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) => true,

@@ -51,26 +51,26 @@ const GONE: &str = "(removed)";
 
 /// Where the memories of a removed user are exported first.
 pub trait ExportTo: Sync {
-    /// Begins, or begins again after a failed attempt.
+    /// Begins the export, or begins it again after a failed attempt.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if the export cannot be written.
     fn begin(&self) -> std::io::Result<()>;
 
     /// Writes a memory as a JSON object.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if the export cannot be written.
     fn line(&self, line: &str) -> std::io::Result<()>;
 
-    /// Marks the end: everything must be durable from here on.
+    /// Ends the export: when this returns, all memories must be durable, because the user is deleted next.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if the export cannot be written.
     fn end(&self) -> std::io::Result<()>;
 }
 
-/// Rows by table; rows in other accounts have their own names.
+/// The number of rows by table. Rows of other users are counted under separate names.
 pub type Counts = BTreeMap<String, u64>;
 
 fn add(counts: &mut Counts, table: &str, rows: u64) {
@@ -88,7 +88,7 @@ impl Db {
     /// included. Empty after a removal.
     ///
     /// # Errors
-    /// If the database cannot be read.
+    /// Returns an error if the database cannot be read.
     pub async fn rows_naming(&self, user: &UserId) -> Result<Counts, DbError> {
         let mut counts = self.older_rows_of(user).await?;
         let mut tx = self.on_host(user).await?;
@@ -125,7 +125,7 @@ impl Db {
     /// `export` receives every live memory, in the form of the REST export.
     ///
     /// # Errors
-    /// If the database cannot be written, or the vault does not delete the user's secrets. Then run it again.
+    /// Returns an error if the database cannot be written, or the vault does not delete the user's secrets. Then run it again.
     pub async fn remove_user(
         &self,
         user: &UserId,

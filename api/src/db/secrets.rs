@@ -1,4 +1,4 @@
-//! Secrets beside their memories: written in the transaction of the row, readable only by their owner.
+//! Stores secrets with their memories: in the same transaction, and readable only by their owner.
 
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
@@ -51,8 +51,8 @@ impl Db {
         Ok(sqlx::query_scalar("SELECT secret_salt FROM server_meta").fetch_one(&self.pool).await?)
     }
 
-    /// Records the key that encrypts from now on, and returns the recorded ID. Rejects a key if another one was
-    /// recorded later, unless that one is among the previous keys.
+    /// Records the key that encrypts from now on, and returns the recorded ID. Rejects a key if the database recorded a
+    /// newer key that is not among the previous keys.
     pub(crate) async fn agree_on_key(&self, at_hand: &str, before: &[String]) -> Result<Result<(), String>, DbError> {
         let mut tx = self.pool.begin().await?;
         let known: Option<String> = tx.value("SELECT secret_key FROM server_meta FOR UPDATE", args![]).await?;
@@ -66,10 +66,10 @@ impl Db {
         Ok(Ok(()))
     }
 
-    /// A memory of the caller with its secrets, and other memories' secrets that its text names:
-    /// a conflict copy names those of its original. A text of another author has only the secrets of its own memory, so
-    /// knowing a name reveals nothing. `None` for another user's, an unknown and a permanently deleted memory; all take
-    /// the same time.
+    /// Returns a memory with its secrets, and with the secrets of other memories that its text names. A conflict copy
+    /// names the secrets of its original. If another user wrote the text, only the memory's own secrets are returned,
+    /// so an editor gains nothing by writing a name. `None` if the memory belongs to another user, is unknown or was
+    /// deleted permanently. All three cases take the same time.
     pub(crate) async fn own_secrets(
         &self,
         caller: &Caller,
@@ -158,7 +158,7 @@ impl Db {
         .await
     }
 
-    /// Deletes the records of values whose rows were written.
+    /// Deletes the entries of vault values whose rows exist now.
     pub(crate) async fn forget_written(&self, owner: &UserId) -> Result<(), DbError> {
         unless_overtaken(|| async {
             let mut tx = self.of(owner).await?;
@@ -185,7 +185,7 @@ impl Db {
         Ok(Some(Orphan { memory: MemoryUuid::from_uuid(row.try_get("memory")?), name: row.try_get("name")?, tx }))
     }
 
-    /// Users with values on their way into or out of the vault.
+    /// Users with values that must still be written to the vault or deleted from it.
     pub(crate) async fn users_of_vault(&self) -> Result<Vec<String>, DbError> {
         if self.is_spread {
             return self.users().await;
@@ -212,7 +212,7 @@ impl Db {
 }
 
 impl UserTx {
-    /// Stores the secrets of the user's own row beside it.
+    /// Stores the secrets of a memory that the user owns.
     pub(super) async fn keep_secrets(&mut self, decided: &Decided) -> Result<(), DbError> {
         let memory = decided.row().memory;
         for secret in decided.secrets() {

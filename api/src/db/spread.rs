@@ -18,7 +18,7 @@ pub(crate) type Query<'q> = sqlx::query::Query<'q, Postgres, PgArguments>;
 
 /// Small tables that are read by everybody and written by few; every machine has a copy.
 const EVERYWHERE: [&str; 6] = ["server_meta", "users", "api_keys", "tag_shares", "mutes", "chores"];
-/// All other user tables are distributed like this one.
+/// All other tables of users are distributed like `memories`.
 const FIRST: &str = "memories";
 /// Only one server at a time distributes tables.
 const LOCK: i64 = 0x7465_7373_6572_6131;
@@ -31,14 +31,14 @@ pub(super) async fn is_spread(on: impl PgExecutor<'_>) -> Result<bool, DbError> 
     Ok(sqlx::query_scalar(sql).fetch_one(on).await?)
 }
 
-/// Connection options: the user name travels to every machine, and one connection per machine makes the transaction's
-/// own writes visible.
+/// Connection options: Citus forwards the user's name to every machine, and one connection per machine lets a
+/// transaction see its own writes.
 pub(super) fn options(options: PgConnectOptions) -> PgConnectOptions {
     options.options([("citus.propagate_set_commands", "local"), ("citus.max_adaptive_executor_pool_size", "1")])
 }
 
-/// Sets the transaction's user, and for a request the role without rights. Two messages, because Citus forwards the
-/// text of a whole message.
+/// Sets the transaction's user and, for a request, the restricted role. The statements are separate messages, because
+/// Citus forwards a complete message.
 pub(super) async fn act(
     tx: &mut Transaction<'static, Postgres>,
     user: &str,
@@ -95,7 +95,7 @@ async fn spread_alone(connection: &mut PgConnection) -> Result<(), DbError> {
     Ok(())
 }
 
-/// One transaction with the row security, which would hide the rows from the copying role.
+/// The same transaction suspends row security, which would hide the rows from the role that copies them.
 async fn spread_table(connection: &mut PgConnection, name: &str, key: Option<&str>) -> Result<(), DbError> {
     let spread = match key {
         _ if EVERYWHERE.contains(&name) => format!("SELECT create_reference_table('{name}')"),
@@ -131,7 +131,9 @@ pub(super) async fn check(tx: &mut Transaction<'static, Postgres>) -> Result<(),
         return Err(DbError::Unsafe(problem));
     }
     let refused = |error: sqlx::Error| {
-        DbError::Unsafe(format!("a Citus machine rejects tessera_app, or tessera_app cannot log in: {error}"))
+        DbError::Unsafe(format!(
+            "a Citus machine rejects the role tessera_app; check that the role may log in there: {error}"
+        ))
     };
     tx.run("SELECT count(*) FROM marks", args![]).await.map_err(refused)?;
     Ok(())
@@ -175,7 +177,7 @@ impl UserTx {
         Ok(found)
     }
 
-    /// The same row by row, for statements about everything that a user sees, so rows are not collected in memory.
+    /// Passes the rows one by one to a function, so a large result is not collected in memory.
     pub(crate) async fn fed_each(
         &mut self,
         sql: &'static str,
@@ -211,13 +213,13 @@ const JOINS: [(&str, &str); 3] = [
     ("memories.owner = cut.owner", "memories"),
 ];
 
-/// The part of a feed statement about the user's own memories; all of it is on one machine.
+/// The part of a feed statement for the user's own memories; one machine stores all of them.
 fn own(sql: &str) -> String {
     let own = JOINS.iter().fold(sql.to_owned(), |sql, (join, name)| joined(&sql, join, &format!("{name}.owner = $1")));
     own.replace("feed.user_id = $1", "feed.user_id = $1 AND feed.owner = $1")
 }
 
-/// The part about memories of others that the user sees.
+/// The part of a feed statement for memories that others share with the user.
 fn shared(sql: &str, others: &[String]) -> String {
     // A name has no character that ends a text or an element.
     let names: Vec<String> = others.iter().map(|name| format!("\"{name}\"")).collect();
@@ -228,8 +230,8 @@ fn shared(sql: &str, others: &[String]) -> String {
     of_others(&sql, "JOIN")
 }
 
-/// The feed rows about other users' memories, without these memories. Used for statements that also return feed rows
-/// without a memory.
+/// The feed rows of shared memories, without the columns of the memories. Only statements that return feed rows without
+/// a visible memory need this part.
 fn gone(sql: &str) -> Option<String> {
     sql.contains("FROM feed LEFT JOIN").then(|| {
         let nothing = "m.owner = $1 AND m.id = '00000000-0000-0000-0000-000000000000'";
@@ -237,8 +239,8 @@ fn gone(sql: &str) -> Option<String> {
     })
 }
 
-/// Adds a condition to a join, if the statement contains that join. The match ignores names that merely have the same
-/// ending.
+/// Adds a condition to a join, if the statement contains that join. The match requires a space before the condition, so
+/// a longer alias does not match.
 fn joined(sql: &str, join: &str, and: &str) -> String {
     sql.replace(&format!(" {join}"), &format!(" {join} AND {and}"))
 }

@@ -1,5 +1,4 @@
-//! Rows whose derived data an earlier version computed: another analyzer, or other lines. Readers recompute it at once;
-//! this module stores the result in the background.
+//! Re-indexes rows whose derived data an earlier version of the analyzer or of the reply lines computed. Code that reads such a row recomputes the data. This module stores the result in the background.
 
 use std::time::Duration;
 
@@ -25,7 +24,7 @@ pub(crate) struct Remade {
 }
 
 impl Remade {
-    /// Analyses and counts; call it on a thread that may be busy for a while.
+    /// Analyses the text again and counts its tokens. Call it on a thread that may block.
     pub(crate) fn of(known: &Known) -> Self {
         Self { old: known.forward.clone(), composed: reanalysed(known, &O200k) }
     }
@@ -86,7 +85,8 @@ impl UserTx {
 }
 
 impl Db {
-    /// The user's own live memories that an earlier version seems to have derived, most recently changed first.
+    /// Returns the user's own memories whose derived data seems to come from an earlier version, most recently changed
+    /// first.
     async fn stale(&self, user: &UserId) -> Result<Vec<Uuid>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = "SELECT id FROM memories WHERE owner = $1 AND state = 'live'

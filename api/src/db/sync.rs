@@ -15,7 +15,7 @@ use super::{Db, DbError, UserId, UserTx};
 /// How often an insert is repeated after another transaction inserted the same memory.
 pub(super) const ATTEMPTS: u32 = 5;
 
-/// Approximate page size in bytes; one more text may exceed it.
+/// The approximate maximum page size in bytes. The last text of a page may exceed it.
 pub(super) const MOST_PAGE_BYTES: i64 = 1024 * 1024;
 
 impl Db {
@@ -134,7 +134,7 @@ impl Position {
         self.epoch == epoch && self.head == after && self.mark.is_some() && self.mark.as_ref() == newest
     }
 
-    /// True for the database that issued the newest of these checkpoints. Also true without checkpoints.
+    /// True if this database issued the newest of the machine's checkpoints. Also true without checkpoints.
     pub(crate) fn knows(&self, marks: &[Mark]) -> bool {
         marks.iter().map(|mark| mark.seq).max().is_none_or(|newest| self.common == Some(newest))
     }
@@ -145,7 +145,7 @@ impl Position {
 pub(super) struct Told {
     those: Vec<String>,
     owners: Vec<String>,
-    /// `None` only moves the user's counter.
+    /// The changed memory. `None` only increases the user's counter.
     memories: Vec<Option<Uuid>>,
 }
 
@@ -177,7 +177,7 @@ pub(super) fn shadow(found: Stored, seq: u64) -> Shadow {
 }
 
 impl UserTx {
-    /// The user's position, and the newest common checkpoint.
+    /// The user's position in the feed, and the newest checkpoint that the machine and the database know.
     pub(crate) async fn history(&mut self, marks: &[Mark]) -> Result<Position, DbError> {
         let (seqs, stamps): (Vec<i64>, Vec<i64>) =
             marks.iter().map(|mark| (i64::try_from(mark.seq).unwrap_or(i64::MAX), mark.stamp)).unzip();
@@ -217,7 +217,8 @@ impl UserTx {
         }
     }
 
-    /// Adds a change of invitations: no memory changed, but the user's machines must ask the server.
+    /// Adds a notification that invitations changed. No memory changed, but the user's machines must fetch the
+    /// invitations.
     pub(super) fn offers_changed(&mut self, who: &UserId) {
         self.told.add_change(who.as_str());
     }
@@ -228,7 +229,8 @@ impl UserTx {
         self.told.add(those, &owner, memory);
     }
 
-    /// Writes the notifications. Counters come last in a transaction, and in the same order for all users.
+    /// Writes the notifications. A transaction updates the counters last, and in the order of user names, so that
+    /// transactions cannot block each other.
     pub(super) async fn tell(&mut self) -> Result<(), DbError> {
         if !self.told.is_empty() {
             let Told { those, owners, memories } = std::mem::take(&mut self.told);
@@ -249,7 +251,8 @@ impl UserTx {
         self.dropped.insert(self.user.as_str().to_owned());
     }
 
-    /// The same for users who no longer see something, because they are not notified of a later permanent deletion.
+    /// Deletes the stored indexes of users who lose access to a memory. A later permanent deletion would not reach
+    /// these indexes.
     pub(super) fn drop_indexes_of(&mut self, those: impl IntoIterator<Item = String>) {
         self.dropped.extend(those);
     }

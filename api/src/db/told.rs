@@ -1,5 +1,6 @@
-//! The entries of a user's feed with their memories: the user's own, otherwise the visible one that arrived first. One
-//! statement if all rows are on one machine; otherwise the feed first, then the memories by key.
+//! Returns the entries of a user's feed with their memories. If several owners use a UUID, the user's own memory is
+//! taken, otherwise the first visible one. One statement if all rows are on one machine; otherwise the feed first, then
+//! the memories by key.
 
 use std::collections::{BTreeMap, HashSet};
 use std::pin::pin;
@@ -29,7 +30,8 @@ impl Told {
     }
 }
 
-/// A page of the feed, and for each memory on it the row that the user sees. The page is cut before rows are looked up.
+/// A page of the feed, and for each memory on it the row that the user sees. The query limits the page before it joins
+/// the memories.
 macro_rules! meant {
     ($told:literal, $order:literal) => {
         concat!(
@@ -100,7 +102,7 @@ impl UserTx {
         told_of(query.fetch(&mut *self.tx)).await
     }
 
-    /// The memories for feed entries. Only machines of their owners are asked.
+    /// The memories for feed entries. Only the database machines of the owners receive the query.
     async fn memories_of(&mut self, told: &[PgRow]) -> Result<Vec<Told>, DbError> {
         let told: Vec<(Uuid, i64)> = told
             .iter()

@@ -1,4 +1,4 @@
-//! One function per kind of statement: all rows, one or none, one row, values, or its effect.
+//! One function per result: all rows, at most one row, one row, single values, or the number of changed rows.
 
 use sqlx::postgres::{PgArguments, PgQueryResult, PgRow};
 use sqlx::{Decode, Error, FromRow, PgConnection, Postgres, SqlSafeStr, Type};

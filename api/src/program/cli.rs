@@ -10,7 +10,7 @@ use tessera_engine::Timestamp;
 
 use crate::{output, settings};
 
-/// Explains permanent deletion, below the options.
+/// Explains permanent deletion, at the end of the help.
 const AFTER: &str = "A permanently deleted memory disappears from every answer at once. PostgreSQL keeps its text \
     in files, the write-ahead log and backups until they are rewritten; docs/SCALING.md explains how long, and how \
     to speed it up.";
@@ -59,7 +59,7 @@ pub(crate) struct Serve {
     /// Where to listen.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8765")]
     pub(crate) listen: SocketAddr,
-    /// Accept plain HTTP on all addresses, because a proxy ends TLS
+    /// Accept plain HTTP on all addresses, because a proxy terminates TLS
     #[arg(long)]
     pub(crate) behind_proxy: bool,
     /// Trusted proxies or networks for X-Forwarded-For, comma-separated
@@ -71,8 +71,8 @@ pub(crate) struct Serve {
     /// Its key, as PEM.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Address for metrics, /health and /ready [default: none]. Plain HTTP without a key, so other addresses than
-    /// loopback need --behind-proxy
+    /// Address for metrics, /health and /ready [default: none]. Plain HTTP without a key; other addresses than loopback
+    /// need --behind-proxy
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<SocketAddr>,
     /// Also serve /metrics on the API's address, to all API clients
@@ -87,7 +87,7 @@ pub(crate) struct Serve {
     /// Maximum sustained requests per second per address
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) address_rate: u64,
-    /// Maximum simultaneous connections, limited by open files
+    /// Maximum simultaneous connections; fewer if too few files may be open
     #[arg(long, value_name = "N", default_value_t = 4096)]
     pub(crate) connections: usize,
     /// Maximum simultaneous connections per address, except for proxies
@@ -205,7 +205,7 @@ pub(crate) enum KeyTask {
     Rotate {
         /// The user.
         user: String,
-        /// The part between the first two underscores
+        /// The key's ID: the part between its first two underscores
         id: String,
         /// Hours until the old one ends.
         #[arg(long, default_value_t = 24)]
@@ -217,7 +217,7 @@ pub(crate) enum KeyTask {
     Revoke {
         /// The user.
         user: String,
-        /// The part between the first two underscores
+        /// The key's ID: the part between its first two underscores
         id: String,
     },
 }

@@ -14,9 +14,9 @@ use crate::output::SetupError;
 
 /// A setting: an environment variable.
 pub(crate) struct Setting {
-    /// The variable, and its other names.
+    /// The names of the environment variable, the preferred name first.
     pub(crate) names: &'static [&'static str],
-    /// The key in a settings file; the server has none.
+    /// The setting's key in a settings file. The server reads no such file.
     #[expect(dead_code, reason = "the table of settings is shared with the command line")]
     key: Option<&'static str>,
     /// Its description.
@@ -93,7 +93,7 @@ pub(crate) fn older_keys() -> Result<Vec<(String, String)>, SetupError> {
     Ok(keys)
 }
 
-/// The handling of secrets. If both names of a key are set, the older one only decrypts.
+/// The handling of secrets. If both variables contain a key, the older variable's key only decrypts.
 pub(crate) fn secrets() -> Result<SecretRules, SetupError> {
     let mut keys = SECRET_KEY.names.iter().filter_map(|name| variable(name));
     let key = keys.next().map(secret_text);

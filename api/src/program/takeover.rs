@@ -13,7 +13,7 @@ use tessera_api::{Counts, Db, ExportTo, SecretRules, Secrets, TakenOver, UserId}
 use crate::output::UserError;
 use crate::{output, settings};
 
-/// The maximum number of single remarks.
+/// The maximum number of remarks that are printed one by one.
 const MOST_REMARKS: usize = 20;
 
 /// Migrates an older system in the database, and reports the result.
@@ -58,7 +58,7 @@ fn lines(taken: &TakenOver) -> Vec<String> {
             "{n} rows of the older system are not taken over: SELECT id, problem FROM older.taken WHERE memory IS NULL"
         ));
     } else if taken.left > 0 {
-        lines.push(format!("not migrated: {} rows. They stay in `older`; each start tries them again:", taken.left));
+        lines.push(format!("{} rows were not migrated. They stay in the schema `older`, and each start of the server tries them again:", taken.left));
         lines.extend(taken.left_rows.iter().map(|(id, why)| format!("  #{id}: {why}")));
         if taken.left > taken.left_rows.len() as u64 {
             lines.push("  and more: SELECT id, problem FROM older.taken WHERE memory IS NULL".into());

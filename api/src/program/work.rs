@@ -121,7 +121,7 @@ async fn serve(db: Db, rules: SecretRules, args: &Serve) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reports how secrets are handled, so that nobody assumes otherwise.
+/// Reports at the start what the server does with secrets in texts.
 fn say_secrets(secrets: &Secrets) {
     let key = secrets.key_id().map(|id| format!(" with key {id}")).unwrap_or_default();
     let words = match secrets.mode() {
@@ -138,7 +138,8 @@ fn say_secrets(secrets: &Secrets) {
     output::note(&words);
 }
 
-/// Imports the keys of the environment. They belong to the older system, so their users may have new names here.
+/// Imports API keys from the environment variables. The keys belong to users of the older system, who may have new
+/// names now.
 async fn import_keys(db: &Db) -> anyhow::Result<usize> {
     let keys = settings::older_keys()?;
     let mut imported = 0;
@@ -215,7 +216,12 @@ async fn work(json: bool, db: Db, rules: SecretRules, task: Task) -> anyhow::Res
         Task::User(task) => users(json, &db, rules, task).await,
         Task::Restored => {
             let epoch = db.begin_epoch().await?;
-            done(json, &format!("generation {epoch} begins; machines compare their memories at their next request"))
+            done(
+                json,
+                &format!(
+                    "generation {epoch} begins; at its next request, each machine compares its memories with the server's"
+                ),
+            )
         }
         Task::Key(KeyTask::New { user, label, scopes, days }) => {
             let key = db.add_key(&user.parse()?, &NewKey { label, scopes, days }).await?;

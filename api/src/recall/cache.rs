@@ -18,11 +18,11 @@ const SLOT_BYTES: usize = 1024;
 
 /// The cache entry of one user.
 pub(super) struct Slot {
-    /// Held by the task that refreshes the index. It holds no database connection while waiting.
+    /// Held by the task that refreshes the index. A refresh holds no database connection while it waits for this lock.
     pub(super) refreshing: Turn<()>,
     /// Limits the simultaneous questions of this user.
     pub(super) turns: Arc<Semaphore>,
-    /// Changed in one step by the holder of `refreshing`.
+    /// The index. Only the holder of `refreshing` replaces it.
     pub(super) index: RwLock<UserIndex>,
     /// The version of this user's cached rows.
     pub(super) shelf: RowVersion,
@@ -52,7 +52,8 @@ pub(super) struct Cache {
     most_bytes: usize,
     turns_of_user: usize,
     held: Arc<Mutex<Held>>,
-    /// KiB that index builds may use together. A build that needs more than this takes all of them.
+    /// KiB that index builds may use together. A build that needs more than all permits takes all of them, so it runs
+    /// alone.
     building: Arc<Semaphore>,
 }
 
@@ -70,7 +71,7 @@ impl Drop for Room {
 }
 
 struct Held {
-    /// Each with its counted bytes, which are subtracted when it is removed.
+    /// The entries with their counted bytes. When an entry is removed, its bytes are subtracted.
     by_user: LruCache<UserId, (Arc<Slot>, usize)>,
     bytes: usize,
     /// The bytes of running builds.
@@ -139,8 +140,8 @@ impl Cache {
         held.by_user.peek(user).map(|(slot, _)| Arc::clone(slot))
     }
 
-    /// Records the new size of a user's index, and removes others until all fit. The last used one stays at any size.
-    /// An index that was removed meanwhile does not count.
+    /// Records the new size of a user's index, and removes others until all fit. The most recently used index stays,
+    /// whatever its size. The size of an index that was removed meanwhile is not added.
     pub(super) fn resized(&self, user: &UserId, slot: &Arc<Slot>, bytes: usize) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let held = &mut *held;
@@ -174,7 +175,7 @@ mod tests {
         assert_eq!((users, building), (1, 50 * SLOT_BYTES), "an older index is removed to make room for the new one");
         let mut second = std::pin::pin!(cache.room(60 * SLOT_BYTES));
         let is_waiting = tokio::time::timeout(std::time::Duration::from_millis(20), second.as_mut()).await.is_err();
-        assert!(is_waiting, "two that do not fit are built one after the other");
+        assert!(is_waiting, "the server must build two indexes one after the other if both do not fit");
         drop(first);
         let second = second.await;
         assert_eq!(cache.held.lock().unwrap().building, 60 * SLOT_BYTES);

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::news::{Fed, Key};
 use crate::db::{DbError, KeptIndex, Position, Use};
 
-/// The number of changed rows after which a rebuild pays: at least this, or a twentieth of the snapshot.
+/// The index is rebuilt after this number of changed rows, or after a twentieth of the snapshot's rows, whichever is more.
 const REBUILD_AT_ROWS: usize = 1000;
 
 /// The minimum number of rows for storing an index; a smaller index is built as fast as a stored one is read.
@@ -32,7 +32,7 @@ pub(super) struct UserIndex {
     cursor: u64,
     /// The checkpoint at the head of the feed.
     mark: Option<Mark>,
-    /// The time of the last included access count.
+    /// The time of the latest access count that the index includes.
     used: i64,
     is_loaded: bool,
     snapshot: Option<Snapshot<Vec<u8>>>,
@@ -41,7 +41,7 @@ pub(super) struct UserIndex {
     mask: Mask,
     /// IDs of conversation turns, because a change of one changes the context of others.
     captured: HashSet<u32>,
-    /// The superseded memories of each superseding one.
+    /// For each superseding memory, the memories that it supersedes.
     replaced: HashMap<u32, Vec<Key>>,
     /// Rows without a usable embedding, with their owners.
     waiting: HashMap<u32, Box<str>>,
@@ -193,7 +193,7 @@ impl UserIndex {
         (self.is_loaded && epoch == self.epoch && head >= self.cursor).then_some(self.cursor)
     }
 
-    /// True if it contains everything at this position, and no check is due.
+    /// True if the index contains all changes up to this position, and no check for new embeddings is due.
     pub(super) fn is_at(&self, at: &Position) -> bool {
         self.cursor_in(at.epoch, at.head) == Some(at.head) && self.mark == at.mark && !self.is_look_due()
     }
@@ -203,8 +203,8 @@ impl UserIndex {
         self.is_loaded
     }
 
-    /// True if a rebuild is cheaper, or if a conversation turn changed or disappeared, because its neighbours are
-    /// unknown. A new turn is no reason.
+    /// True if rebuilding the index is cheaper than changing it, or if a conversation turn changed or disappeared,
+    /// because the index does not know the neighbours of a turn. A new turn is no reason.
     pub(super) fn is_rebuild_due(&self, changed: &[Fed]) -> bool {
         self.is_too_much(changed.len()) || changed.iter().any(|fed| self.captured.contains(&fed.facts.short_id))
     }
@@ -215,7 +215,7 @@ impl UserIndex {
         self.tail.pushed() + changed > REBUILD_AT_ROWS.max(snapshot / 20)
     }
 
-    /// The rows that changed rows replace.
+    /// The memories that the changed rows supersede, according to the index.
     pub(super) fn replaced_by(&self, changed: &[Fed]) -> HashSet<Key> {
         changed.iter().filter_map(|fed| self.replaced.get(&fed.facts.short_id)).flatten().cloned().collect()
     }
@@ -295,7 +295,7 @@ impl Fed {
     }
 }
 
-/// The successors of superseded memories; the latest one wins.
+/// The successor of each superseded memory: the latest memory that supersedes it.
 fn successors(replaced: &HashMap<u32, Vec<Key>>) -> HashMap<Key, u32> {
     let mut successors: HashMap<Key, u32> = HashMap::new();
     for (short_id, memories) in replaced {

@@ -1,5 +1,5 @@
-//! Recall on the server: the engine's recall over an index per user in memory. It is built from forward blobs at the
-//! first question, and refreshed from the user's feed. Any replica may have one.
+//! Recall on the server: the engine's recall over an index per user in memory. The server builds an index from stored
+//! terms at the user's first question, and refreshes it from the user's feed. Any replica may have one.
 //!
 //! `index` and `news` import each other, because an index receives changes, and the changes depend on the index.
 
@@ -50,7 +50,7 @@ pub(crate) struct Recaller {
     turns: Arc<Semaphore>,
     /// Indexes that are being kept.
     keeping: Arc<Semaphore>,
-    /// Deliveries that are not written to the database yet.
+    /// Access counts that are not written to the database yet.
     uses: Mutex<HashMap<UserId, HashMap<u32, u32>>>,
 }
 
@@ -60,11 +60,11 @@ impl std::fmt::Debug for Recaller {
     }
 }
 
-/// The cache's total size divided by this number is the size for texts.
+/// The cache of texts gets this part of the total size: one divided by this number.
 const TEXTS: usize = 4;
 
-/// The permits to process a question: one of all users' permits, and one of the user's own. It
-/// is held as long as the work lasts, even after the caller has left.
+/// The permits to process a question: one of all users' permits, and one of the user's own. Both permits last as long
+/// as the work, even after the caller has left.
 type Turn = Arc<[Option<OwnedSemaphorePermit>; 2]>;
 
 /// Runs work on a thread that serves no requests.
@@ -79,7 +79,7 @@ async fn apart<T: Send + 'static>(turn: &Turn, work: impl FnOnce() -> T + Send +
 }
 
 impl Slot {
-    /// Includes new access counts; the caller holds `refreshing`.
+    /// Adds new access counts to the index; the caller holds `refreshing`.
     async fn count(self: &Arc<Self>, turn: &Turn, uses: Vec<Use>) -> Result<(), DbError> {
         if uses.is_empty() {
             return Ok(());
@@ -89,7 +89,7 @@ impl Slot {
     }
 }
 
-/// A memory for display. Its line costs are unknown if they are not stored.
+/// A memory for display. The token counts of its lines are unknown if they are not stored.
 struct Found {
     stored: Stored,
     memory: Memory,
@@ -100,7 +100,7 @@ struct Found {
 }
 
 impl Found {
-    /// Counts tokens if necessary. It must run on a thread that may be busy for a while.
+    /// Counts tokens if necessary. Call this function on a thread that may block.
     fn row(self) -> Arc<Row> {
         let Self { memory, costs, signature, meaning, .. } = self;
         let costs = costs.unwrap_or_else(|| LineCosts::measure(&memory, &O200k));
@@ -154,7 +154,7 @@ impl Recaller {
         }
     }
 
-    /// A turn for a question: first among the same user's questions, then among all, so one user cannot block others.
+    /// Waits first for the user's own permit and then for a permit of the server, so one user cannot block others.
     async fn turn(&self, slot: &Slot) -> Turn {
         let own = Arc::clone(&slot.turns).acquire_owned().await.ok();
         Arc::new([own, Arc::clone(&self.turns).acquire_owned().await.ok()])
@@ -200,7 +200,8 @@ impl Recaller {
         Ok(())
     }
 
-    /// Loads a stored index, and returns up to when it includes access counts. Later changes must still be read.
+    /// Loads a stored index, and returns the time of the latest access count that it includes. The caller must still
+    /// read later changes and access counts.
     async fn take_kept(&self, db: &Db, user: &UserId, slot: &Arc<Slot>, turn: &Turn) -> Result<Option<i64>, DbError> {
         let kept = db.of(user).await?.kept_index(self.weights.meaning > 0.0).await?;
         let Some(kept) = kept else { return Ok(None) };
@@ -236,7 +237,7 @@ impl Recaller {
         });
     }
 
-    /// Adds changes to an index. The caller holds the lock `refreshing` of its slot.
+    /// Adds changes to an index. The caller holds the lock `refreshing` of the user's entry.
     async fn put(
         &self,
         db: &Db,
@@ -266,7 +267,7 @@ impl Recaller {
         Ok(())
     }
 
-    /// A turn, and the caller's index as of the request.
+    /// Returns a permit, and the caller's index with all changes before the request.
     async fn ready(&self, db: &Db, caller: &Caller) -> Result<(Arc<Slot>, Turn), DbError> {
         let slot = self.cache.of(&caller.user);
         let turn = self.turn(&slot).await;

@@ -37,7 +37,7 @@ pub(super) struct Fed {
     pub(super) seq: u64,
     /// The owner; none if the memory is gone.
     pub(super) owner: Option<String>,
-    /// The memory, if another analyzer version made its blob.
+    /// The complete memory, if another version of the analyzer computed its terms.
     again: Option<Box<Known>>,
     /// False for rows that were only loaded because other rows need them.
     is_wanted: bool,
@@ -47,7 +47,7 @@ pub(super) struct Fed {
 pub(super) enum News {
     /// Nothing.
     None,
-    /// Some rows, complete up to a feed position, with the checkpoint of its head.
+    /// Changed rows, complete up to a position in the feed, with the checkpoint of that position.
     Some(Vec<Fed>, u64, Option<Mark>),
     /// Rows without a new position.
     Again(Vec<Fed>),
@@ -105,8 +105,8 @@ impl News {
         Ok(Self::Some(changed, cursor, mark))
     }
 
-    /// Pending rows that now have an embedding. This is not a change, so the feed does not contain it; the index checks
-    /// now and then.
+    /// Pending rows that now have an embedding. A stored embedding is not a change, so the feed does not contain it.
+    /// The index checks for new embeddings every two seconds.
     async fn meant(index: &RwLock<UserIndex>, tx: &mut UserTx) -> Result<Self, DbError> {
         let waiting = looked_at(index, UserIndex::take_a_look);
         if waiting.is_empty() {
@@ -169,7 +169,8 @@ impl News {
         Some(rows.iter().map(|fed| fed.facts.short_id))
     }
 
-    /// The same for an index without semantic search: no embeddings, nothing pending.
+    /// Returns the changes for an index without semantic search: without embeddings, and with no row that waits for
+    /// one.
     pub(super) fn without_meaning(mut self) -> Self {
         let (Self::Some(rows, ..) | Self::Again(rows) | Self::All(rows, _)) = &mut self else { return self };
         rows.iter_mut().for_each(|fed| fed.meaning = Meaning::of(&[]).into_bytes());
@@ -200,8 +201,8 @@ impl News {
     }
 }
 
-/// True if a user who shared something was removed: the memory has a new ID, and the old one appears no more in the
-/// feed.
+/// True if a user who shared something was removed. Then the feed no longer shows which memories are missing, so the
+/// index must be rebuilt.
 fn is_of_removed(rows: &[PgRow]) -> Result<bool, DbError> {
     let unnamed = rows.iter().map(|row| row.try_get::<bool, _>("is_unnamed"));
     Ok(unnamed.collect::<Result<Vec<_>, _>>()?.contains(&true))
@@ -255,7 +256,7 @@ async fn read_stale(rows: &mut [Fed], tx: &mut UserTx) -> Result<(), DbError> {
 }
 
 impl Fed {
-    /// Its owner and UUID; `None` if it is gone.
+    /// Returns the memory's owner and UUID; `None` if the memory no longer exists.
     pub(super) fn key(&self) -> Option<Key> {
         Some((self.owner.clone()?, self.memory))
     }
@@ -281,7 +282,7 @@ impl Fed {
     }
 }
 
-/// Adds the context of conversation turns. Neighbours of a wanted turn become wanted too.
+/// Adds the context of conversation turns. If a conversation turn must be indexed again, so must its neighbours.
 fn give_context(all: &mut [Fed]) {
     let mut sessions: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, fed) in all.iter().enumerate().filter(|(_, fed)| fed.facts.is_captured) {

@@ -1,5 +1,5 @@
 //! Recently returned memories with their line costs, so that a question about them needs no database. A feed entry
-//! about a memory invalidates it.
+//! about a memory invalidates the memory's cached text.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use moka::sync::Cache;
 use tessera_engine::pack::Row;
 
-/// How long an unused text stays cached. Texts of removed users expire with it.
+/// How long an unused text stays cached. The cached texts of removed users expire after the same time.
 const IDLE: Duration = Duration::from_mins(30);
 /// Approximate bytes of a row besides its text and embeddings.
 const ROW_BYTES: usize = 1024;
@@ -19,7 +19,7 @@ pub(super) struct Texts {
     next: AtomicU64,
 }
 
-/// The version that separates a user's present rows from others' and from old ones.
+/// The number in the cache keys that separates a user's valid rows from invalidated rows and from other users' rows.
 #[derive(Debug, Default)]
 pub(super) struct RowVersion(Mutex<Label>);
 
@@ -55,7 +55,7 @@ impl Texts {
         Self { rows: rows.build(), next: AtomicU64::new(1) }
     }
 
-    /// The cached rows for IDs, the IDs of the others, and the version for caching those.
+    /// Returns the cached rows, the IDs that are not cached, and the version with which to cache the missing rows.
     pub(super) fn of(
         &self,
         shelf: &RowVersion,
@@ -72,7 +72,7 @@ impl Texts {
         (found, others, label)
     }
 
-    /// Caches rows that were read after their version, unless a row was invalidated meanwhile.
+    /// Caches rows that were read from the database, unless a row was invalidated since the version was fetched.
     pub(super) fn keep(&self, shelf: &RowVersion, label: Label, rows: impl Iterator<Item = Arc<Row>>) {
         let mut now = shelf.label();
         if *now != label {

@@ -81,7 +81,7 @@ impl App {
         if dropped.is_empty() { Ok(()) } else { Ok(self.db.note(caller, &dropped).await?) }
     }
 
-    /// A repeated store of an older client, which resends everything that it has no answer or no server ID for.
+    /// Returns the memory with this text for an older client, which resends every memory for which it received no ID.
     pub(super) async fn sent_before(&self, caller: &Caller, ask: &Ask) -> Result<Option<Stored>, Problem> {
         let Action::Create(document) = &*ask.action else { return Ok(None) };
         Ok(self.db.saying(&caller.user, document.content.as_str()).await?)

@@ -384,8 +384,8 @@ pub(super) async fn restore(
     Ok(tagged(stored.row.rev, Json(MemoryView::of(&stored))))
 }
 
-/// Returns changes since a time, as in the older API. A time can miss changes of running
-/// transactions, so sync clients use `/v1/sync/changes`.
+/// Returns changes since a time, as in the older API. A query by time can miss changes of running transactions, so sync
+/// clients use `/v1/sync/changes`.
 #[utoipa::path(get, path = "/api/memories/sync", params(SinceQuery),
     responses((status = 200, body = SinceView), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn since(
@@ -398,7 +398,7 @@ pub(super) async fn since(
     sent(Changed::new(app.db, caller.user, since)).await
 }
 
-/// The suffix of a time in answers of earlier servers; machines may still have such values.
+/// Earlier servers added this suffix to times; machines may still send such times.
 const AFTER: &str = "[_after=";
 
 fn place(text: &str) -> Result<ChangedAfter, Problem> {

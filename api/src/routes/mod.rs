@@ -1,4 +1,4 @@
-//! The routes: thin, each with the required scope.
+//! The HTTP handlers. They contain little logic, and each checks the scope that it requires.
 
 mod creation;
 mod links;

@@ -61,7 +61,7 @@ pub(super) async fn sent<P: Pages>(mut list: P) -> Result<Response, Problem> {
 struct Reach {
     from: i64,
     limit: i64,
-    /// True if the list has only its first page.
+    /// True if the request asks for a single page of the list.
     is_page: bool,
     given: i64,
     total: Option<u64>,
@@ -196,7 +196,7 @@ pub(super) struct Changed {
     user: UserId,
     after: ChangedAfter,
     with_gone: bool,
-    /// The time of the first page; later changes appear again.
+    /// The time of the first page. The next request returns changes since then again.
     at: Option<Timestamp>,
     is_end: bool,
 }

@@ -1,4 +1,4 @@
-//! Secrets, for their owner with a full key; and the progress of permanent deletions.
+//! Routes for secrets, which need the owner's key with all scopes, and for the progress of permanent deletions.
 
 use std::collections::BTreeMap;
 
@@ -57,8 +57,8 @@ pub(super) async fn show(
 }
 
 impl App {
-    /// Rejects a key that lacks any scope, and records the attempt. The audit contains no text, so it names only a
-    /// UUID.
+    /// Rejects a key that does not have every scope, and records the attempt. The audit contains no text, so it names
+    /// only a UUID.
     async fn may_all_or_note(&self, caller: &Caller, id: &str) -> Result<(), Problem> {
         let refused = caller.may_all();
         if refused.is_err() {
@@ -133,7 +133,7 @@ impl App {
         })
     }
 
-    /// The vault's values for these rows, by path.
+    /// The values that the vault stores for these secrets, by their path.
     async fn in_vault(&self, caller: &Caller, rows: &[Row]) -> Result<BTreeMap<String, Fields>, Problem> {
         let mut found = BTreeMap::new();
         for row in rows.iter().filter(|row| row.sealed.is_none()) {
@@ -261,8 +261,8 @@ pub(super) async fn forget(
     Ok(Json(json!({ "forgotten": name, "memory": short_id, "uuid": memory })))
 }
 
-/// Redacts secrets in the caller's old memories for some seconds. `next` is the position for the next call. A second
-/// run finds nothing.
+/// Redacts secrets in the caller's old memories, and stops after some seconds. `next` is the position for the next
+/// call. A second run finds nothing.
 #[utoipa::path(post, path = "/api/memories/migrate-secrets", params(MigrateQuery),
     responses((status = 200, body = Migrated), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn migrate(

@@ -219,7 +219,7 @@ pub(super) async fn unmute(
     Ok(Json(json!({ "unmuted": short_id, "uuid": memory })))
 }
 
-/// Lists other users, to share with: at most 1000.
+/// Lists at most 1000 other users with whom the caller can share.
 #[utoipa::path(get, path = "/api/users",
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn users(State(app): State<App>, caller: Caller) -> Result<Json<Value>, Problem> {

@@ -1,7 +1,8 @@
 //! Stores the secrets in the texts of one request, and reports the result.
 //!
-//! Also moves values into and out of a vault. A value is recorded, then written to the vault, then its row is written.
-//! A value without a row is an orphan and is removed. Values of a deleted row are removed when the vault answers.
+//! Also moves values into and out of a vault. The server records that it will write a value, writes the value to the
+//! vault, and then writes the row. A value without a row is an orphan and is removed. After a row is deleted, its value
+//! is deleted as soon as the vault can be reached.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -21,7 +22,7 @@ use crate::error::Problem;
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// The number of letters of a name, after the `s`.
 const NAME_LETTERS: usize = 5;
-/// The kind of a text that is secret as a whole.
+/// The kind of secret for a complete text.
 const WHOLE: &str = "text";
 
 /// Why a text with a credential cannot be stored.
@@ -42,10 +43,10 @@ pub(crate) enum CannotKeepSecret {
         /// Its kind.
         kind: String,
     },
-    /// The whole text would be discarded.
+    /// The server discards secrets, so nothing of the text would remain.
     #[error("the whole text is secret, and this server discards secrets, so nothing would be stored")]
     Nothing,
-    /// The system has no random numbers for the encryption.
+    /// The system returned no random numbers, so the value cannot be encrypted.
     #[error("contains a credential ({kind}) that cannot be encrypted now; try again")]
     NotSealed {
         /// Its kind.
@@ -56,7 +57,7 @@ pub(crate) enum CannotKeepSecret {
 /// A redacted credential in an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct SetAside {
-    /// Its name in the text; missing if it was discarded.
+    /// The name of the secret in the text; missing if the secret was discarded.
     name: Option<String>,
     /// Its kind, in words.
     kind: String,
@@ -88,7 +89,8 @@ impl<'a> Aside<'a> {
         Self { secrets, owner, is_own: true, taken: Vec::new() }
     }
 
-    /// Used for another user's memory: this user must not store its secrets.
+    /// For an edit of another user's memory. The text must not contain a secret, because only the owner may store
+    /// secrets.
     pub(crate) fn anothers(secrets: &'a Secrets, user: &'a str) -> Self {
         Self { is_own: false, ..Self::own(secrets, user) }
     }
@@ -98,7 +100,7 @@ impl<'a> Aside<'a> {
         screened(said, memory, self)
     }
 
-    /// The screened action, together with all its secrets.
+    /// Returns the redacted change with all its secrets.
     pub(crate) fn looked(self, action: Screened<Action>) -> Looked {
         let kept = match self.secrets.mode {
             SecretMode::Vault => "vault",
@@ -119,7 +121,7 @@ impl<'a> Aside<'a> {
         self.taken
     }
 
-    /// A name for a value. Under one key, the same value of an owner has the same name.
+    /// A name for a value. Equal values of an owner have the same name as long as the key is the same.
     fn name_of(&self, mark: &[u8]) -> Option<Name> {
         let mut bytes = [0; NAME_LETTERS];
         match mark.get(..NAME_LETTERS) {
@@ -176,8 +178,8 @@ impl Keeper for Aside<'_> {
     }
 }
 
-/// A request as JSON, without texts that contain one of these values or any credential. The
-/// stored copy is used to recognise a retry. It must not help anyone to guess a value.
+/// A request as JSON, without texts that contain one of these values or any credential. The server stores the redacted
+/// request, to recognise a retry. The stored request must not help anyone to guess a value.
 pub(crate) fn unhinted(body: &[u8], taken: &[Taken]) -> Vec<u8> {
     if taken.is_empty() {
         return body.to_vec();
@@ -203,7 +205,7 @@ fn hide(json: &mut Value, taken: &[Taken]) {
     }
 }
 
-/// The first field of a request with a credential, for the error message.
+/// Returns the name of the first field that contains a credential, for the error message.
 pub(crate) fn field_of(body: &[u8]) -> String {
     let json: Value = serde_json::from_slice(body).unwrap_or_default();
     let fields = json.as_object().into_iter().flatten();
@@ -246,7 +248,7 @@ pub(crate) fn source_of(in_vault: bool) -> &'static str {
 }
 
 impl Secrets {
-    /// Writes values to the vault, if the mode says so.
+    /// In the mode `vault`, writes the values to the vault.
     pub(crate) async fn put(
         &self,
         db: &Db,

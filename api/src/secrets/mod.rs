@@ -3,8 +3,8 @@
 //! - [`Secrets`]: the mode, the keys and the vault of a server.
 //! - [`Aside`]: stores the secrets of one request in the database or a vault.
 //!
-//! `aside` and the server's errors import each other, because a secret that cannot be stored is a problem of the
-//! request.
+//! `aside` and the module of the server's errors import each other, because a secret that cannot be stored becomes an
+//! error of the request.
 
 mod aside;
 mod rules;

@@ -15,7 +15,7 @@ use crate::db::{Db, DbError};
 names! {
 /// How a server handles a credential in a text.
 pub enum SecretMode {
-    /// Encrypts it, beside its memory.
+    /// Encrypts the secret and stores it with its memory.
     Encrypt = "encrypt",
     /// Redacts and discards it.
     Drop = "drop",
@@ -37,7 +37,8 @@ impl FromStr for SecretMode {
 /// The configured values. A key is 64 hexadecimal digits or a passphrase.
 #[derive(Clone, Default)]
 pub struct SecretRules {
-    /// The mode; by default a vault, else a key, else texts are rejected.
+    /// The mode. The default is a vault if one is configured, encryption if there is a key, and otherwise the rejection
+    /// of texts with secrets.
     pub mode: Option<SecretMode>,
     /// The key that seals.
     pub key: Option<Zeroizing<String>>,
@@ -127,7 +128,7 @@ impl Secrets {
     /// Opens the configuration, and compares the key with the one that the database uses.
     ///
     /// # Errors
-    /// If the configuration cannot be used, or another server of this database uses another key.
+    /// Returns an error if the configuration cannot be used, or another server of this database uses another key.
     pub async fn open(db: &Db, rules: SecretRules) -> Result<Self, SecretError> {
         let SecretRules { mode, key, before, vault } = rules;
         let mode = mode.unwrap_or(match (&vault, &key) {
@@ -165,7 +166,7 @@ impl Secrets {
         self.mode
     }
 
-    /// True if there is a place for secrets.
+    /// True if the server stores secrets.
     pub(crate) fn has_place(&self) -> bool {
         matches!(self.mode, SecretMode::Encrypt | SecretMode::Vault)
     }
@@ -180,7 +181,7 @@ impl Secrets {
         self.vault.as_ref()
     }
 
-    /// The mark that is equal for equal values of an owner; empty without a key.
+    /// Returns a keyed fingerprint that is equal for equal values of an owner; empty without a key.
     pub(crate) fn mark(&self, owner: &str, value: &str) -> Vec<u8> {
         let said = Zeroizing::new(format!("{owner}\0{value}"));
         self.keys.as_ref().map(|keys| keys.current.mark(&said)).unwrap_or_default()

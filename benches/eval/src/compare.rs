@@ -1,4 +1,4 @@
-//! One table of all sets and rankers. Our packer fills the budget for all rankers, so only the
+//! Compares all rankers on all question sets in one table. Tessera's code fills the budget for all rankers, so only the
 //! order and the threshold differ.
 
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ pub struct Comparison {
 /// `fixtures`. Calls `done` after each measurement, because each one takes a while.
 ///
 /// # Errors
-/// If a file cannot be read or parsed, or a store fails.
+/// Returns an error if a file cannot be read or parsed, or a store fails.
 pub fn compare(
     data: &Path,
     fixtures: &Path,
@@ -169,7 +169,7 @@ impl Set {
                     percent(shares.get(&CONVERSATION_BUDGET).copied().unwrap_or_default())
                 };
                 Ok(vec![
-                    ("evidence in full, 1000 tokens, %".to_owned(), at(&report.recall_at_tokens)),
+                    ("evidence returned in full within 1,000 tokens, %".to_owned(), at(&report.recall_at_tokens)),
                     ("evidence surfaced, 1000 tokens, %".to_owned(), at(&report.surfaced_at_tokens)),
                 ])
             }

@@ -33,7 +33,7 @@ pub struct FixtureQuery {
     /// Why it is difficult.
     #[serde(default)]
     pub kind: String,
-    /// Keys of the notes that answer it; empty if no note does.
+    /// The keys of the notes that answer the question; empty if no note does.
     pub gold: Vec<String>,
     /// The current project.
     #[serde(default)]
@@ -61,7 +61,7 @@ impl Fixture {
     /// Reads `queries.toml` at `path`, and the corpus beside it.
     ///
     /// # Errors
-    /// If a file cannot be read or parsed.
+    /// Returns an error if a file cannot be read or parsed.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
         let Self { corpus, .. } = Self::read_corpus(path)?;
         Self::parse(corpus, &read(path)?).map_err(|problem| EvalError::Format { path: path.to_path_buf(), problem })
@@ -70,7 +70,7 @@ impl Fixture {
     /// Reads the corpus in the directory of the file `path`, but not its questions.
     ///
     /// # Errors
-    /// If a file cannot be read.
+    /// Returns an error if a file cannot be read.
     pub fn read_corpus(path: &Path) -> Result<Self, EvalError> {
         let dir = path.parent().unwrap_or(Path::new(".")).join("corpus");
         let failed = |source| EvalError::File { path: dir.clone(), source };
@@ -85,16 +85,17 @@ impl Fixture {
     /// Combines corpus lines and the text of a `queries.toml`.
     ///
     /// # Errors
-    /// If the text cannot be parsed.
+    /// Returns an error if the text cannot be parsed.
     pub fn parse(corpus: String, queries: &str) -> Result<Self, String> {
         let file: QueryFile = toml_edit::de::from_str(queries).map_err(|error| error.to_string())?;
         Ok(Self { corpus, queries: file.query })
     }
 
-    /// A store with the corpus at the time of the questions, without embeddings.
+    /// Returns a temporary store with the corpus, whose clock shows the time of the questions. The memories have no
+    /// embeddings.
     ///
     /// # Errors
-    /// If a line is rejected, or the store fails.
+    /// Returns an error if a line is rejected, or the store fails.
     pub fn load(&self, weights: &Weights) -> Result<Scratch, EvalError> {
         self.load_with(weights, &Vectors { leg: Leg::Off, cache: None })
     }
@@ -102,7 +103,7 @@ impl Fixture {
     /// The same with embeddings.
     ///
     /// # Errors
-    /// If a line is rejected, or the store fails.
+    /// Returns an error if a line is rejected, or the store fails.
     pub fn load_with(&self, weights: &Weights, vectors: &Vectors) -> Result<Scratch, EvalError> {
         let now: Timestamp = ASKED_AT.parse().map_err(StoreError::from)?;
         let mut scratch = Scratch::new(now, weights)?;
@@ -115,10 +116,10 @@ impl Fixture {
         Ok(scratch)
     }
 
-    /// Asks every question at every budget.
+    /// Asks every question once for each token budget.
     ///
     /// # Errors
-    /// If the corpus cannot be loaded, or does not contain a gold key.
+    /// Returns an error if the corpus cannot be loaded, or lacks a note that answers a question.
     pub fn evaluate(&self, config: &EvalConfig) -> Result<QueryReport, EvalError> {
         let mut scratch = self.load_with(&config.store_weights(), &config.vectors)?;
         let store = &mut scratch.store;

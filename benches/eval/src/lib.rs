@@ -1,4 +1,5 @@
-//! Evaluation: the share of the evidence in a reply, per token, over temporary stores.
+//! Measures which share of the expected memories a reply contains, for each token budget. The memories are in temporary
+//! stores.
 
 mod compare;
 mod fixture;
@@ -26,7 +27,7 @@ pub use replay::{ReplayReport, replay, total};
 pub use usage::{UsageReport, UsageTrace};
 pub use vectors::{Leg, Vectors};
 
-/// What to measure, and the parameters.
+/// The configuration of an evaluation, with the ranking parameters.
 #[derive(Debug, Clone)]
 pub struct EvalConfig {
     /// Budgets, in o200k_base tokens.
@@ -68,7 +69,7 @@ pub enum EvalError {
         /// The problem.
         problem: String,
     },
-    /// A database of the evaluation failed: a cache of embeddings, or a peer.
+    /// A database of the evaluation itself failed: the cache of embeddings, or the index of FTS5.
     #[error("{path}: {source}")]
     Database {
         /// The file.
@@ -98,7 +99,7 @@ impl Scratch {
     /// An empty store with a fixed time.
     ///
     /// # Errors
-    /// If it cannot be created.
+    /// Returns an error if it cannot be created.
     pub fn new(now: Timestamp, weights: &Weights) -> Result<Self, EvalError> {
         let dir = tempfile::tempdir()
             .map_err(|source| EvalError::File { path: PathBuf::from("temporary directory"), source })?;

@@ -1,5 +1,5 @@
-//! Conversations in the LoCoMo format (Maharana et al. 2024): sessions of turns, and questions with the turns that
-//! answer them.
+//! Conversations in the LoCoMo format (Maharana et al. 2024). A conversation has sessions, a session has turns, and
+//! each question names the turns that answer it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -56,11 +56,11 @@ struct Session {
 
 static EVIDENCE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"D:?(\d+):(\d+)").expect("the pattern is a constant"));
 
-/// Builds one store per conversation, and asks the questions of categories 1 to 4 unchanged. Omits questions whose
-/// evidence is not in a turn.
+/// Builds one store per conversation, and asks LoCoMo's questions of categories 1 to 4 with their original words. Omits
+/// questions whose evidence is not in a turn.
 ///
 /// # Errors
-/// If the file does not have the format, or a store fails.
+/// Returns an error if the file does not have the format, or a store fails.
 pub fn evaluate(path: &Path, unit: Unit, config: &EvalConfig) -> Result<Report, EvalError> {
     let format = |problem: String| EvalError::Format { path: path.to_path_buf(), problem };
     let conversations: Vec<Conversation> =
@@ -103,7 +103,7 @@ fn sessions(conversation: &Conversation) -> Result<Vec<Session>, String> {
     Ok(sessions)
 }
 
-/// `1:56 pm on 8 May, 2023`, or RFC 3339.
+/// Parses a time such as `1:56 pm on 8 May, 2023`, or RFC 3339.
 fn session_time(text: &str) -> Option<Timestamp> {
     if let Ok(time) = text.parse() {
         return Some(time);

@@ -1,6 +1,7 @@
 //! Shares of evidence, averaged over questions.
 //!
-//! Also counts completely found credentials and false alarms on labelled texts.
+//! Also measures the detector of credentials on labelled texts: texts whose credentials were found completely, and
+//! false alarms.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -18,7 +19,7 @@ use crate::{EvalConfig, EvalError};
 
 /// Ranks at which recall is measured.
 const RANKS: [usize; 3] = [5, 10, 20];
-/// The budget for times and categories.
+/// The token budget at which the time and the results by category are measured.
 const MAIN_BUDGET: u32 = 1000;
 
 /// A question, with the memories that contain its answer.
@@ -41,9 +42,9 @@ pub struct Report {
     pub recall_at_tokens: BTreeMap<u32, f64>,
     /// For each budget, the share of the evidence in full results, excerpts and summaries.
     pub surfaced_at_tokens: BTreeMap<u32, f64>,
-    /// By rank: the share of the evidence among the first results.
+    /// For 5, 10 and 20 results, the share of the evidence that they contain.
     pub recall_at_k: BTreeMap<u32, f64>,
-    /// The mean of 1/rank of the first evidence.
+    /// The mean of 1/rank of the first result that is evidence.
     pub mrr: f64,
     /// Median time of a recall at 1000 tokens, in milliseconds.
     pub ms_p50: f64,
@@ -51,7 +52,7 @@ pub struct Report {
     pub tokens_used: BTreeMap<u32, f64>,
     /// The number of replies over their budget. It is always 0.
     pub over_budget: u32,
-    /// By category: questions, and the share of the evidence in full results at 1000 tokens.
+    /// For each category, the number of questions, and the share of the evidence in full results at 1000 tokens.
     pub by_category: BTreeMap<String, CategoryReport>,
 }
 
@@ -62,7 +63,7 @@ pub struct CategoryReport {
     pub questions: u32,
     /// The share of the evidence in full results at 1000 tokens.
     pub recall: f64,
-    /// The share of the evidence surfaced at 1000 tokens.
+    /// The share of the evidence that a reply of 1000 tokens contains in any form.
     pub surfaced: f64,
 }
 
@@ -74,7 +75,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Asks one question at every budget.
+    /// Asks one question once for each token budget.
     pub(crate) fn ask(&mut self, asker: &mut Asker<'_>, asked: &Asked, config: &EvalConfig) -> Result<(), EvalError> {
         let report = &mut self.report;
         report.questions += 1;
@@ -177,7 +178,7 @@ pub struct Screening {
     pub credentials: u32,
     /// Texts in which every character of every credential was found.
     pub whole: u32,
-    /// Texts in which something was found.
+    /// Texts with a credential in which the detector found any part of it.
     pub some: u32,
     /// Characters beside a credential that were counted as part of it.
     pub beside: u64,
@@ -234,7 +235,7 @@ pub struct ScreeningReport {
 /// Screens labelled texts: JSON lines with `text`, `label` (`pos` or `neg`), `spans`, `origin` and `cls`.
 ///
 /// # Errors
-/// If the file cannot be read, or a line has another shape.
+/// Returns an error if the file cannot be read, or a line does not have the fields of a labelled text.
 pub fn screenings(path: &Path) -> Result<ScreeningReport, EvalError> {
     let failed = |source| EvalError::File { path: path.to_owned(), source };
     let mut report = ScreeningReport::default();

@@ -1,5 +1,5 @@
-//! Notes, natural questions and prompts in one JSON file. Each set has its own store and is asked at one budget. Every
-//! question gets a verdict for people to read.
+//! Notes, natural questions and prompts in one JSON file. Each set has its own store, and all questions have the same
+//! token budget. Every question gets a verdict for people to read.
 
 mod tally;
 
@@ -19,10 +19,10 @@ pub use tally::{PromptTally, QuestionReport, Verdict, Verdicts};
 use crate::ranker::{Asker, Ranker};
 use crate::{EvalConfig, EvalError, Scratch, read};
 
-/// The time of the questions, and the hour of every note on its day.
+/// The time of all questions, and the hour at which every note was written.
 const ASKED_AT: &str = "2026-11-21T12:00:00Z";
 const WRITTEN_AT: &str = "T10:00:00Z";
-/// Characters of a note by which it is recognised in the memories of a prompt.
+/// The number of characters that identify a note in the text that a hook adds to a prompt.
 const BEGINNING: usize = 60;
 
 /// The file.
@@ -77,7 +77,7 @@ pub struct Answered {
     pub q: String,
     /// Why it is difficult.
     pub kind: String,
-    /// The notes that answer it; empty if none does.
+    /// The notes that answer the question; empty if no note does.
     pub gold: Vec<String>,
     /// The verdict on the reply.
     pub verdict: Verdict,
@@ -91,7 +91,7 @@ pub struct Answered {
     pub tokens: u32,
 }
 
-/// The name of a set; notes without one form one set.
+/// The name of a note's set. Notes without a set form one set.
 fn name_of(set: &Value) -> String {
     match set {
         Value::Null => "1".to_owned(),
@@ -104,7 +104,7 @@ impl QuestionFile {
     /// Reads a file.
     ///
     /// # Errors
-    /// If it cannot be read or parsed.
+    /// Returns an error if the file cannot be read or parsed.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
         let format = |problem: String| EvalError::Format { path: path.to_path_buf(), problem };
         let file: Self = serde_json::from_str(&read(path)?).map_err(|error| format(error.to_string()))?;
@@ -122,10 +122,10 @@ impl QuestionFile {
         sets
     }
 
-    /// Asks every question at a budget, and sends every prompt through the hook if the ranker is Tessera.
+    /// Asks every question with a token budget. If the ranker is Tessera, also sends every prompt through the hook.
     ///
     /// # Errors
-    /// If a note is rejected, a store fails, or the budget is too small for any reply.
+    /// Returns an error if a note is rejected, a store fails, or the budget is too small for any reply.
     pub fn evaluate(&self, budget: u32, config: &EvalConfig) -> Result<QuestionReport, EvalError> {
         let mut report = QuestionReport::default();
         for set in self.sets() {
@@ -242,7 +242,7 @@ impl Notes {
     }
 }
 
-/// True if a JSON object contains a text.
+/// True if the JSON form of an object contains a text.
 fn says(said: &str, text: &str) -> bool {
     let escaped = Value::from(text).to_string();
     escaped.get(1..escaped.len() - 1).is_some_and(|text| said.contains(text))

@@ -1,4 +1,4 @@
-//! Rankers: Tessera and its peers, over the same memories and with the same packer.
+//! Rankers: Tessera, FTS5, and the encoder alone. They rank the same memories, and the same code fills the replies.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub enum Ranker {
 }
 
 impl Ranker {
-    /// The weights for a peer's store: its order is packed unchanged.
+    /// The weights for a ranker's store. For other rankers than Tessera, the packing keeps their order.
     pub fn weights(self, weights: &Weights) -> Weights {
         match self {
             Self::Tessera => weights.clone(),
@@ -40,7 +40,7 @@ pub(crate) struct Asker<'a> {
 }
 
 impl<'a> Asker<'a> {
-    /// Uses all present memories of a store.
+    /// Ranks all memories of a store.
     pub(crate) fn new(store: &'a mut Store, ranker: Ranker) -> Result<Self, EvalError> {
         let words = if ranker == Ranker::Fts5 { Some(Words::of(store)?) } else { None };
         Ok(Self { store, words, ranker })

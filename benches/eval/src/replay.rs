@@ -51,10 +51,10 @@ pub struct ReplayReport {
     pub most_tokens: u32,
     /// The maximum characters for one prompt.
     pub most_characters: u32,
-    /// Prompts that received an irrelevant note: number from 1, and the keys.
+    /// Prompts that received irrelevant notes: the number of the prompt, from 1, and the notes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub beside_the_point: BTreeMap<u32, Vec<String>>,
-    /// Prompts that received none of their relevant notes: number from 1.
+    /// Prompts that received none of their relevant notes: the numbers, from 1.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<u32>,
 }
@@ -80,11 +80,11 @@ impl ReplayReport {
     }
 }
 
-/// Replays the prompts of a file over the corpus beside it, each in its own session. Returns a report per kind. Without
-/// embeddings, the memories stay without them.
+/// Replays the prompts of a file, each in its own session, with the notes of the directory `corpus` next to the file.
+/// Returns a report per kind. If semantic search is off, the memories get no embeddings.
 ///
 /// # Errors
-/// If a file cannot be read or parsed.
+/// Returns an error if a file cannot be read or parsed.
 pub fn replay(path: &Path, vectors: &Vectors) -> Result<BTreeMap<String, ReplayReport>, EvalError> {
     let format = |problem: String| EvalError::Format { path: path.to_path_buf(), problem };
     let text = std::fs::read_to_string(path).map_err(|source| EvalError::File { path: path.to_path_buf(), source })?;

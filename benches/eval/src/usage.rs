@@ -12,7 +12,7 @@ use tessera_engine::domain::{RecallRequest, ShortId, Timestamp};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{Store, StoreError};
 
-/// Uses of notes, and later questions.
+/// A record of uses of notes, and the questions that are asked afterwards.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct UsageTrace {
     access: Vec<Access>,
@@ -31,12 +31,13 @@ struct Question {
     gold: Vec<String>,
 }
 
-/// The MRR of the intended note, by what the ranking knew about use.
+/// The mean reciprocal rank of the expected note in each run. The runs differ in the signals of use (frequency,
+/// recency).
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct UsageReport {
     /// Questions asked.
     pub questions: u32,
-    /// By run: the share of questions whose note came first, and the MRR.
+    /// For each run, the share of questions whose expected note is first, and the mean reciprocal rank.
     pub runs: BTreeMap<&'static str, (f64, f64)>,
 }
 
@@ -44,16 +45,16 @@ impl UsageTrace {
     /// Reads a `usage.toml`.
     ///
     /// # Errors
-    /// If it cannot be read or parsed.
+    /// Returns an error if it cannot be read or parsed.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
         toml_edit::de::from_str(&read(path)?)
             .map_err(|error| EvalError::Format { path: path.to_path_buf(), problem: error.to_string() })
     }
 
-    /// Replays the trace and asks the questions, with and without each signal of use, and on a store without uses.
+    /// Asks the questions with and without each signal of use, after replaying the uses and on a store without uses.
     ///
     /// # Errors
-    /// If the corpus cannot be loaded, or does not contain a key.
+    /// Returns an error if the corpus cannot be loaded, or lacks a note of the record.
     pub fn evaluate(&self, fixture: &Fixture, weights: &Weights, vectors: &Vectors) -> Result<UsageReport, EvalError> {
         let all = || vectors.weights(weights.clone());
         let runs = [

@@ -57,7 +57,7 @@ impl Vectors {
     /// Adds embeddings to every memory of a store.
     ///
     /// # Errors
-    /// If the store or the cache cannot be read or written.
+    /// Returns an error if the store or the cache cannot be read or written.
     pub fn give(&self, store: &mut Store) -> Result<(), EvalError> {
         if self.leg == Leg::Off {
             return Ok(());
@@ -86,7 +86,8 @@ fn make(store: &mut Store) -> Result<(), StoreError> {
 struct Cache {
     path: PathBuf,
     connection: Connection,
-    /// The embedding of a test sentence. It identifies the encoder, whatever its version says.
+    /// The embedding of a test sentence. The embedding of a fixed text identifies the encoder, even if its version
+    /// number is wrong.
     encoder: Vec<u8>,
 }
 
@@ -106,7 +107,7 @@ impl Cache {
         Ok(Self { path, connection, encoder: Meaning::of(&sentence).into_bytes() })
     }
 
-    /// A key for the encoder and the passages of a text, 16 bytes.
+    /// The 16-byte cache key of a text, from its passages and the encoder.
     fn key(&self, text: &str) -> [u8; 16] {
         let mut hash = Xxh3::new();
         hash.update(&xxh3_128(&self.encoder).to_le_bytes());

@@ -43,7 +43,7 @@ impl Tree {
         self.write_unchecked(path, text, expected, lock)
     }
 
-    /// Writes a file that existed before, with any name, if nothing has the name now.
+    /// Restores a file if nothing has its name now. Names that are invalid for new files are allowed.
     pub fn put_back(&self, path: &RelativePath, text: &[u8]) -> Result<Stamp, FileError> {
         let lock = self.lock()?;
         self.write_unchecked(path, text, Expected::Absent, &lock)
@@ -137,7 +137,8 @@ impl Tree {
     }
 
     /// Changes the spelling of a path that some file systems consider equal: other case, other accents. Parent
-    /// directories change theirs too. False if the paths are not such spellings, or if both paths exist.
+    /// directories whose spelling differs are renamed too. Returns false if the names differ in more than their
+    /// spelling, or if both paths exist.
     pub fn respell(&self, from: &RelativePath, to: &RelativePath) -> Result<bool, FileError> {
         if !from.is_twin_of(to) {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! The six commands, as clients send them.
+//! The six commands of the memory tool, as clients send them.
 
 use serde_json::Value;
 
@@ -94,7 +94,7 @@ impl Command {
         }
     }
 
-    /// The texts that it writes into files.
+    /// The texts that the command writes into files.
     pub fn texts_mut(&mut self) -> Vec<&mut String> {
         match self {
             Self::Create { file_text, .. } => vec![file_text],
@@ -134,7 +134,7 @@ fn text(value: &Value, name: &'static str) -> Result<String, FileError> {
     text_or_none(value, name)?.ok_or(FileError::Missing { name })
 }
 
-/// A whole number; text and a decimal point are accepted.
+/// Parses a whole number. A decimal point without a fraction, and a number in a string, are accepted.
 fn whole(value: &Value) -> Option<i64> {
     match value {
         Value::Number(number) => number.as_i64().or_else(|| whole_of(number.as_f64()?)),
@@ -143,10 +143,7 @@ fn whole(value: &Value) -> Option<i64> {
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "only whole numbers that a float represents exactly reach this line"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "the condition before accepts only whole numbers below 2^53")]
 fn whole_of(number: f64) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     (number.fract() == 0.0 && number.abs() < EXACT).then_some(number as i64)
@@ -159,7 +156,8 @@ fn number(value: &Value, name: &'static str) -> Result<i64, FileError> {
     }
 }
 
-/// Two numbers, also as text. A list of another length is an error, because it would show unwanted lines.
+/// Two numbers, also as text. The list must have two numbers, because otherwise the reply would show lines that nobody
+/// requested. An empty list means the whole file.
 fn range(value: &Value) -> Result<Option<(i64, i64)>, FileError> {
     let name = "view_range";
     let wrong = FileError::Argument { name, why: "must be two line numbers, [first, last]; -1 is the last line" };

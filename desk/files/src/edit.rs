@@ -8,7 +8,7 @@ use crate::reply::{Reply, numbered};
 const MOST_LINES: usize = 999_999;
 /// The number of lines shown above and below a change.
 const AROUND: usize = 2;
-/// The maximum number of listed line numbers for an ambiguous text.
+/// If a text occurs several times, the error lists at most this number of line numbers.
 const MOST_PLACES: usize = 100;
 /// The maximum number of characters of the search text in an error.
 const MOST_ECHO: usize = 2000;
@@ -53,7 +53,7 @@ pub(crate) fn replaced(text: &str, path: &RelativePath, old: &str, new: &str) ->
     Ok((edited, snippet))
 }
 
-/// Inserts a text after a line; 0 is the top. The existing text ends in a newline afterwards.
+/// Inserts a text after a line; 0 is the top. The text ends in a newline after the command.
 pub(crate) fn inserted(text: &str, line: i64, insert: &str) -> Result<String, FileError> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let refused = FileError::InsertLine { line, lines: lines.len() };

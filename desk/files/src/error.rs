@@ -1,5 +1,5 @@
-//! File errors, with the words that models were trained on. No message contains a path of this machine; paths appear as
-//! the caller spelled them.
+//! Errors about files, in the words of the original memory tool, which models know from their training. No message
+//! contains a path of this machine; paths appear as the caller spelled them.
 
 use std::io;
 
@@ -61,12 +61,12 @@ pub enum FileError {
         /// The problem.
         why: &'static str,
     },
-    /// The directory to delete contains a name that no path can express, so it could not be restored.
+    /// The directory contains a name that is not UTF-8, so Tessera could not restore it after a deletion.
     #[error("Error: {path} holds {name}, a name that is not UTF-8; rename it first")]
     OddName {
         /// The directory, as spelled.
         path: String,
-        /// The name, as far as it can be shown.
+        /// The name, with replacement characters for invalid bytes.
         name: String,
     },
     /// `view`: there is nothing.
@@ -93,7 +93,7 @@ pub enum FileError {
         /// As spelled.
         path: String,
     },
-    /// Neither a file with one name nor a directory.
+    /// The path is neither a directory nor a file with exactly one hard link.
     #[error("Unsupported file type for {path}")]
     Unsupported {
         /// As spelled.
@@ -235,7 +235,7 @@ impl FileError {
     }
 }
 
-/// The system's error, if it has useful words.
+/// Returns the system's error message if it is useful.
 fn words(reason: io::ErrorKind) -> String {
     let words = reason.to_string();
     if matches!(words.as_str(), "uncategorized error" | "other error") {

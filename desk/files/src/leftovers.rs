@@ -1,7 +1,7 @@
 //! Hidden files that killed processes left behind. Their names contain the process ID.
 //!
-//! This file and `remove` import each other: leftovers are removed, and a directory gets such a name before its
-//! removal.
+//! `leftovers` and `remove` import each other: `leftovers` deletes abandoned directories, and `remove` gives a
+//! directory a hidden name before deleting it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,7 +23,7 @@ pub(crate) fn own_name(ending: &str) -> String {
     format!("{OWN_PREFIX}{}-{}{ending}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The result of scanning a directory for a writer.
+/// What a scan of a directory found before a write.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
     /// A name that some file system considers equal to the new one.
@@ -55,7 +55,8 @@ pub(crate) fn survey(place: &Place, name: &str) -> std::io::Result<Survey> {
 
 impl Survey {
     /// Removes leftovers; their age is measured with the file system's clock. The folder is locked, so no cooperating
-    /// writer is active. Without locks, a writer is recognised by its process or by its recent start.
+    /// writer is active. On a file system without locks, a hidden file is in use if its process runs and the file is
+    /// less than an hour old.
     pub(crate) fn clear(&self, place: &Place, now: i64) {
         for name in &self.leftovers {
             let Ok(facts) = place.facts(name) else { continue };

@@ -9,7 +9,8 @@ use crate::reply::{Entries, Inner, Reply};
 use crate::tree::{Tree, system};
 
 /// The maximum number of names to read after the first requested entry; further entries are only counted. The same
-/// limit applies to the sizes of deeper directories; larger ones show the size of an empty one.
+/// maximum applies to the names that are read for the sizes of deeper directories. Beyond it, a directory has the size
+/// of an empty directory.
 const MOST_LOOKS: usize = 20_000;
 /// The maximum number of entries to skip before the first one shown.
 const MOST_PASSED: usize = 1_000_000;
@@ -18,8 +19,8 @@ const OWN_SIZE: &str = "4K";
 /// Entries, and entries of subdirectories.
 const LEVELS: usize = 2;
 
-/// Lists a directory, or a range of its entries, so that a long one has pages. Omits entries that disappear or cannot
-/// be read meanwhile.
+/// Lists a directory, or a range of its entries, so that clients can page through it. Omits entries that disappear or
+/// cannot be read meanwhile.
 pub(crate) fn listed(
     tree: &Tree,
     place: &Place,
@@ -98,7 +99,7 @@ impl Listing<'_> {
         total
     }
 
-    /// A directory's row comes before its entries, and has their sum.
+    /// The row of a directory precedes the rows of its entries, and contains their total size.
     fn sub(&mut self, inner: &Place, real: &str, shown: &str, level: usize) -> Option<u64> {
         let at = self.rows.len();
         self.rows.push(String::new());
@@ -118,7 +119,7 @@ impl Listing<'_> {
         size
     }
 
-    /// A link within the folder is shown, but not followed.
+    /// A link whose target is in the folder is shown, but not followed.
     fn link(&mut self, real: &str, shown: &str) {
         match target(self.tree.root(), real) {
             Target::File => self.row("0B", shown, ""),

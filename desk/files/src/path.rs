@@ -8,7 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::error::FileError;
 
-/// Longer than any path that a system accepts.
+/// The maximum length of a requested path, in bytes.
 const MOST_BYTES: usize = 1024;
 /// The longest name that every file system accepts.
 const MOST_NAME_BYTES: usize = 255;
@@ -35,12 +35,13 @@ impl RelativePath {
     ///
     /// # Errors
     ///
-    /// If it is not below the folder, leaves it in any spelling, or has a name that some system rejects.
+    /// Returns an error if the path is not below the folder, leaves the folder in any spelling, or contains a name that
+    /// some system rejects.
     pub fn parse(spelled: &str, folder: &str) -> Result<Self, FileError> {
         Self::read(spelled, folder, check_portable)
     }
 
-    /// The same for an existing file, whose name this system accepted.
+    /// Parses the path of an existing file, whose name this system accepted.
     pub(crate) fn parse_local(spelled: &str, folder: &str) -> Result<Self, FileError> {
         Self::read(spelled, folder, check_name)
     }
@@ -76,7 +77,7 @@ impl RelativePath {
     ///
     /// # Errors
     ///
-    /// If it leaves the folder.
+    /// Returns an error if the path could leave the folder.
     pub fn found(relative: &str, folder: &str) -> Result<Self, FileError> {
         let spelled = if relative.is_empty() { format!("/{folder}") } else { format!("/{folder}/{relative}") };
         let stays = relative.is_empty()
@@ -107,12 +108,13 @@ impl RelativePath {
         if self.is_root() { format!("/{}", self.folder) } else { format!("/{}/{}", self.folder, self.relative) }
     }
 
-    /// Whether it is the folder itself.
+    /// Whether the path is the folder itself.
     pub fn is_root(&self) -> bool {
         self.relative.is_empty()
     }
 
-    /// Rejects a path at which other programs would run or obey the file. Tessera's own files are allowed.
+    /// Rejects a path at which other programs would run or obey the file. The file that an export writes next to its
+    /// notes is allowed.
     pub(crate) fn check_writable(&self) -> Result<(), FileError> {
         let is_own = self.names().next_back().is_some_and(|name| OWN_FILES.contains(&name));
         match why_refused(&self.relative) {
@@ -121,7 +123,8 @@ impl RelativePath {
         }
     }
 
-    /// Whether it is hidden or in a hidden directory. Such a file is not listed or indexed, but can be named.
+    /// Whether the path contains a name that starts with a dot. Such a file is not listed or indexed, but a command can
+    /// use its path.
     pub fn is_hidden(&self) -> bool {
         self.names().any(|name| name.starts_with('.'))
     }
@@ -131,7 +134,7 @@ impl RelativePath {
         self.relative.split('/').filter(|name| !name.is_empty())
     }
 
-    /// Its parent directories, and its name; none for the folder itself.
+    /// The names of the parent directories, and the last name; `None` for the folder itself.
     pub(crate) fn split(&self) -> Option<(Vec<&str>, &str)> {
         let mut names: Vec<&str> = self.names().collect();
         let last = names.pop()?;
@@ -144,7 +147,7 @@ impl RelativePath {
         Self { spelled: format!("{}/{below}", self.prefix()), folder: self.folder.clone(), relative }
     }
 
-    /// The prefix of rows for this directory.
+    /// The beginning of all rows of a listing of this directory.
     pub(crate) fn prefix(&self) -> String {
         if self.spelled.contains("/..") { self.full() } else { self.spelled.trim_end_matches('/').to_owned() }
     }
@@ -187,7 +190,7 @@ fn refuse_disguises(beneath: &str, spelled: &str, folder: &str) -> Result<(), Fi
             parts.count()
         };
         if count(&plain) > count(beneath.as_bytes()) {
-            return Err(refused("it contains an encoded separator or control character"));
+            return Err(refused("the path contains an encoded separator or control character"));
         }
     }
     if beneath.contains('\\') {
@@ -229,7 +232,8 @@ fn decoded_once(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The components without `.`, empty ones and `..`, and whether there were any `..`; none if they leave the folder.
+/// Resolves `.`, `..` and empty components, and returns whether there was a `..`. Returns `None` if the path leaves the
+/// folder.
 fn normal(beneath: &str) -> Option<(Vec<&str>, bool)> {
     let mut names = Vec::new();
     let mut climbs = false;
@@ -271,7 +275,7 @@ fn check_name(name: &str) -> Result<(), &'static str> {
     }
     let lower = name.to_ascii_lowercase();
     if lower.starts_with(OWN_PREFIX) {
-        return Err("a component is reserved for other programs");
+        return Err("names that start with `.tessera-` are reserved for Tessera's temporary files");
     }
     Ok(())
 }
@@ -295,7 +299,7 @@ fn is_device(name: &str) -> bool {
     })
 }
 
-/// A rejected spelling for an error: no control characters, and shortened if long.
+/// Shortens a rejected path for an error message, and escapes control characters.
 fn echo(spelled: &str) -> String {
     let mut out = String::new();
     for letter in spelled.chars().take(ECHO_CHARS) {
@@ -307,7 +311,7 @@ fn echo(spelled: &str) -> String {
     out
 }
 
-/// The same form for all names that some file system considers equal.
+/// Returns the same text for all names that some file system considers equal.
 pub(crate) fn folded(name: &str) -> String {
     if name.is_ascii() {
         return name.to_ascii_lowercase();

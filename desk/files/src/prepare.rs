@@ -24,7 +24,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Enough for the longest file with line numbers; `create` does not overwrite.
+    /// Files that are read may have the size of the largest written file with line numbers. `create` does not overwrite
+    /// files.
     pub const USUAL: Self = Self { most_bytes: 8 << 20, most_read: 64 << 20, overwrite: false };
 }
 

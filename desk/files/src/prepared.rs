@@ -28,7 +28,7 @@ pub enum Change {
         path: RelativePath,
         /// Its state until then.
         before: Stamp,
-        /// The hash of its bytes, if they were read.
+        /// The hash of the removed file's bytes, if the file was read.
         hash: Option<u64>,
     },
     /// The file moves unchanged.
@@ -81,7 +81,7 @@ impl Prepared {
         Self::new(reply, Vec::new(), Step::None)
     }
 
-    /// The same, with the text of the file whose lines the reply shows.
+    /// Returns this command with the text of the file whose lines the reply shows.
     pub(crate) fn of_text(self, text: String) -> Self {
         Self { text: Some(text), ..self }
     }
@@ -106,8 +106,8 @@ impl Prepared {
         self.commit_under(tree, &lock)
     }
 
-    /// The same while the folder is locked. A caller that holds the lock since the check cannot conflict with another
-    /// command.
+    /// The same while the folder is locked. If the caller has held the lock since the check, no other command can
+    /// conflict with this one.
     pub fn commit_under(self, tree: &Tree, lock: &Lock) -> Result<Done, FileError> {
         let mut written = Vec::new();
         match &self.step {

@@ -90,7 +90,7 @@ pub(crate) fn clear(place: &Place, name: &str) -> io::Result<()> {
     place.remove_sub(name)
 }
 
-/// Empties a directory; returns whether something was moved up instead.
+/// Empties a directory. Returns true if it moved deep subdirectories up, so that another pass is necessary.
 fn empty(here: &Place, top: &Place, depth: usize) -> io::Result<bool> {
     let mut names = Vec::new();
     here.each_name(&mut |name, kind| names.push((name.to_owned(), kind)))?;

@@ -1,6 +1,6 @@
 //! A reply that can be cut to a budget, and then says how to continue.
 
-/// The answer of a command: a header, and rows that may exceed a budget.
+/// The reply of a command: a header, and rows that a caller can shorten to a budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     /// The first line.
@@ -8,7 +8,7 @@ pub struct Reply {
     /// The lines after it, whole.
     pub rows: Vec<String>,
     kind: Kind,
-    /// The maximum number of directories that the last line names.
+    /// The maximum number of directories that the last line of a listing suggests.
     most_named: usize,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Entries {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
     Sentence,
-    /// Lines of a file: the number of the first row, and of the last requested line.
+    /// Lines of a file. Contains the numbers of the first row and of the last requested line.
     Lines(usize, usize),
     /// The content of a directory.
     Entries(Entries),
@@ -51,7 +51,7 @@ impl Reply {
         Self { header, rows: Vec::new(), kind: Kind::Sentence, most_named: 0 }
     }
 
-    /// Lines of a file; the first one has this number.
+    /// Creates a reply with lines of a file, of which the first one has this number.
     pub(crate) fn lines(header: String, rows: Vec<String>, first: usize) -> Self {
         let last = first + rows.len().saturating_sub(1);
         Self { header, rows, kind: Kind::Lines(first, last), most_named: 0 }
@@ -62,10 +62,10 @@ impl Reply {
         Self { header, rows, kind: Kind::Entries(entries), most_named: Self::USUALLY_NAMED }
     }
 
-    /// How many directories the last line of a listing names, if there is room.
+    /// The default number of directories that the last line of a listing suggests.
     const USUALLY_NAMED: usize = 8;
 
-    /// The same reply with another maximum number of named directories.
+    /// Returns this reply with another maximum of suggested directories.
     #[must_use]
     pub fn naming(self, most_named: usize) -> Self {
         Self { most_named, ..self }
@@ -132,7 +132,7 @@ impl Reply {
 }
 
 impl Reply {
-    /// How to reach every entry without a row.
+    /// Returns a line that explains how to list the omitted entries.
     fn rest_of_directory(&self, entries: &Entries, rows: usize, left: usize) -> String {
         let next = entries.first + rows.saturating_sub(1);
         let last = next - 1 + left + entries.after;

@@ -26,7 +26,8 @@ pub struct Seen {
     pub hash: u64,
 }
 
-/// Identifies a folder's directory. It changes when a file system is mounted over it, or removed.
+/// Identifies a folder's directory. The identity of the directory. It changes when a file system is mounted over the
+/// directory or unmounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Identity {
     /// The file system.
@@ -40,12 +41,12 @@ pub struct Identity {
 pub struct ReadFile {
     /// All of it.
     pub bytes: Vec<u8>,
-    /// Its metadata, which was the same before and after reading.
+    /// The file's metadata, which did not change during the reading.
     pub stamp: Stamp,
 }
 
 impl ReadFile {
-    /// Its state, for [`crate::Expected::Seen`].
+    /// The state of the read file, for [`crate::Expected::Seen`].
     pub fn seen(&self) -> Seen {
         Seen { stamp: self.stamp, hash: hash(&self.bytes) }
     }

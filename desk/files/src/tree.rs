@@ -11,7 +11,8 @@ use crate::path::RelativePath;
 use crate::place::{self, Facts, Kind, Place, Target, facts_of_file};
 use crate::stamp::{Identity, ReadFile};
 
-/// The folder for models. A file in it with a second name is not opened, because the other name may be outside.
+/// The folder for models. In this folder, a file with several hard links is not opened, because the other name may be
+/// outside.
 const MEMORIES: &str = "memories";
 /// How long a writer waits for another one.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -53,12 +54,12 @@ pub(crate) enum Reach {
     There(Reached),
     /// A parent directory does not exist.
     NoParent,
-    /// A parent is a file; contains its name.
+    /// A parent of the path is a file, with this name.
     ParentIsFile(String),
 }
 
 impl Tree {
-    /// Opens an existing directory. A link is followed, because a person named it.
+    /// Opens an existing directory. A link in the folder's own path is followed, because the user chose this path.
     pub fn open(directory: &Path, name: &str) -> Result<Self, FileError> {
         let refused = |error: io::Error| FileError::Folder { folder: name.to_owned(), reason: error.kind() };
         let is_plain = !matches!(name, "" | "." | "..") && !name.contains(['/', '\\', '\0']);
@@ -107,7 +108,7 @@ impl Tree {
         RelativePath::parse(spelled, &self.name)
     }
 
-    /// The same for existing files, whose names may be invalid on other systems.
+    /// Parses the path of an existing file, whose name may be invalid on other systems.
     pub(crate) fn known_path(&self, spelled: &str) -> Result<RelativePath, FileError> {
         let refused = match self.path(spelled) {
             Err(refused @ FileError::Name { .. }) if cfg!(unix) => refused,
@@ -126,13 +127,14 @@ impl Tree {
         Ok(Identity { device: facts.device, inode: facts.stamp.inode })
     }
 
-    /// Whether its path still leads to it: false after it was deleted, replaced, or covered by a mount.
+    /// Whether the folder's path still leads to the opened directory: false after the directory was deleted, replaced
+    /// or covered by a mount.
     pub fn is_current(&self) -> bool {
         let now = Self::open(&self.path, &self.name).and_then(|tree| tree.identity());
         matches!((now, self.identity()), (Ok(now), Ok(own)) if now == own)
     }
 
-    /// Reads a whole file of a maximum size, with no link in its path.
+    /// Reads a complete file. Fails if the file is too large or a link is in its path.
     pub fn read(&self, path: &RelativePath, most: u64) -> Result<ReadFile, FileError> {
         let spelled = || path.spelled().to_owned();
         let reached = match self.reach(path)? {
@@ -147,7 +149,7 @@ impl Tree {
         }
     }
 
-    /// The same for an already found file.
+    /// Reads a file that was already found.
     pub(crate) fn read_reached(&self, path: &RelativePath, at: &Reached, most: u64) -> Result<ReadFile, FileError> {
         let spelled = || path.spelled().to_owned();
         let file = match at.place.open(&at.name) {

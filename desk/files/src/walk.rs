@@ -18,10 +18,10 @@ pub struct WalkOptions {
     pub most_bytes: u64,
     /// The maximum number of files; beyond it, the walk is incomplete.
     pub most_files: usize,
-    /// The endings of texts, without dot, in lower case: `md`. If the list is empty: every name that is not known as
-    /// binary.
+    /// The extensions of text files, without a dot and in lowercase: `md`. If the list is empty, every extension is
+    /// allowed that is not known as binary.
     pub endings: Vec<String>,
-    /// A seed for the digests. A caller with other rules uses another seed, and finds every directory changed.
+    /// A seed for the digests. A caller with other rules uses another seed, so all directories count as changed.
     pub seed: u64,
 }
 
@@ -32,7 +32,7 @@ pub enum Unfit {
     Name,
     /// It is too large.
     TooLarge,
-    /// It is a link, a device or similar.
+    /// The entry is not a regular file, but for example a link or a device.
     NoFile,
     /// Its name is not Unicode, so no path can express it.
     OddName,
@@ -87,7 +87,7 @@ pub struct Walked {
     pub files: usize,
     /// Unreadable directories and files.
     pub unreadable: usize,
-    /// Skipped links, devices, binary, large and unfinished files.
+    /// The number of skipped links, devices, and binary or too large files.
     pub left_out: usize,
     /// Whether the walk is complete. Otherwise, a missing file is not deleted.
     pub is_complete: bool,
@@ -98,12 +98,12 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// If the folder itself cannot be read; then nothing is known, and nothing is deleted.
+    /// Returns an error if the folder itself cannot be read; then nothing is known, and nothing is deleted.
     pub fn walk(&self, options: &WalkOptions, each: &mut dyn FnMut(Entry<'_>)) -> Result<Walked, FileError> {
         self.walk_for(Wanted::Files, options, each)
     }
 
-    /// The same without reporting files, to detect changes only.
+    /// Scans the folder for changes only, without reporting files.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! claude-memory-mcp by ViktorBarzin: its SQLite file with changes that wait for its server, and rows of its server.
+//! Reads claude-memory-mcp by ViktorBarzin: its SQLite file with changes that were not sent yet, and rows of its
+//! server.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,8 +26,8 @@ pub(crate) fn is_here(copy: &Copy) -> rusqlite::Result<bool> {
     Ok(NEEDS.iter().all(|name| columns.iter().any(|column| column == name)))
 }
 
-/// True for a row of this system's server, or of an export of its table. Tessera's own exports also contain a UUID, so
-/// they do not match.
+/// True for a row of claude-memory-mcp's server, or of an export of its table. Tessera's exports also contain `uuid`,
+/// so they do not match.
 pub(crate) fn is_row(row: &Map<String, Value>) -> bool {
     let has = |name: &str| row.contains_key(name);
     has("content")
@@ -34,12 +35,12 @@ pub(crate) fn is_row(row: &Map<String, Value>) -> bool {
         && (has("expanded_keywords") || has("is_sensitive") || row.get("id").is_some_and(Value::is_i64))
 }
 
-/// Changes that never reached its server.
+/// The queued changes that were never sent to the server.
 #[derive(Default)]
 struct Waiting {
     /// New memories, by local row ID.
     stores: BTreeMap<i64, (String, Fields)>,
-    /// Changes, by local row ID or server ID.
+    /// Changes by the local ID or the server ID of a row.
     updates: BTreeMap<(bool, i64), Fields>,
     /// Server IDs of memories to delete.
     deletes: BTreeSet<i64>,
@@ -84,7 +85,7 @@ pub(crate) fn tell_database(copy: &Copy, place: &str, tell: &mut RowSink<'_>) ->
     }
     for (is_server, id) in waiting.updates.into_keys() {
         let of = if is_server { "the server's row" } else { "row" };
-        let problem = format!("changes {of} {id}, which does not exist here");
+        let problem = format!("the change of {of} refers to {id}, which the database does not contain");
         tell.told(Told::Skipped(skipped("what waits", problem)))?;
     }
     for id in waiting.deletes {
@@ -129,11 +130,11 @@ fn told(at: String, fields: &Fields, numbers: Numbers, place: &str) -> Told {
 /// Which system the IDs of rows belong to.
 #[derive(Clone, Copy)]
 enum Numbers {
-    /// This file; server IDs are separate.
+    /// The IDs are local to this file; server IDs are a separate field.
     Here,
     /// The server's.
     OfServer,
-    /// Neither: the row with this ID no longer exists.
+    /// The row with this ID no longer exists, so the ID belongs to neither of them.
     Waiting { id: i64 },
 }
 
@@ -178,7 +179,7 @@ struct Keys {
     key: String,
     /// Its other keys.
     also: Vec<String>,
-    /// Its name in a waiting deletion of the same place.
+    /// The key by which a queued deletion of the same database refers to the row.
     gone_as: Option<String>,
     /// Its name for people.
     name: String,
@@ -231,12 +232,12 @@ fn keys(
     Ok(Keys { key, also, gone_as: server.map(|id| gone_key(place, id)), name })
 }
 
-/// How a waiting deletion names its target.
+/// Returns the key of the memory that a queued deletion refers to.
 fn gone_key(place: &str, server: i64) -> String {
     format!("claude-memory-mcp:gone:{place}:{server}")
 }
 
-/// Reads the waiting operations in order: of two changes, the later one counts.
+/// Reads the queued operations in order. If two updates change the same field, the later one wins.
 fn waiting(copy: &Copy) -> rusqlite::Result<Waiting> {
     let mut waiting = Waiting::default();
     let columns = copy.columns("pending_ops")?;

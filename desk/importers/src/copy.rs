@@ -1,8 +1,8 @@
 //! Copies another program's database with its side files, and reads the copy. Nothing is created, changed or locked
 //! beside the original.
 //!
-//! Also temporary directories, which only the owner can read and which are deleted with their process. The next process
-//! deletes those of killed processes.
+//! Also manages temporary directories, which only their owner can read. They are deleted at the end of the process. The
+//! next process deletes those of killed processes.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -27,11 +27,11 @@ const BESIDE: [&str; 2] = ["-wal", "-journal"];
 #[derive(Debug)]
 pub(crate) struct Copy {
     pub(crate) connection: Connection,
-    /// If the system cannot delete the name of an open file, the copy stays here while it is open.
+    /// If the system cannot delete an open file, the copy's directory stays until the connection is closed.
     _dir: Option<Scratch>,
 }
 
-/// True for a file that begins like a database. Other kinds, such as pipes, are not read, because they may have no end.
+/// True for a file that begins like a database. Only regular files are read, because reading a pipe may never end.
 pub(crate) fn is_database(path: &Path) -> Result<bool, OlderError> {
     let read = || {
         if !path.metadata()?.is_file() {
@@ -46,7 +46,7 @@ pub(crate) fn is_database(path: &Path) -> Result<bool, OlderError> {
     read().map_err(OlderError::file(path))
 }
 
-/// How long a database may be read. A hundred thousand rows take seconds.
+/// How long a database may be read. This is enough, because a hundred thousand rows take seconds.
 const MOST_TIME: Duration = Duration::from_mins(10);
 /// The number of SQLite instructions between two checks of the time limit.
 const STEPS: std::ffi::c_int = 100_000;
@@ -91,7 +91,7 @@ impl Copy {
     }
 }
 
-/// Copies the files. False if they changed meanwhile.
+/// Copies the files. Returns false if the files changed during the copying.
 fn copied(original: &Path, to: &Path) -> Result<bool, OlderError> {
     let files: Vec<(PathBuf, PathBuf)> = std::iter::once("")
         .chain(BESIDE)
@@ -135,8 +135,8 @@ fn copied(original: &Path, to: &Path) -> Result<bool, OlderError> {
 
 /// The prefix of all temporary directories.
 const PREFIX: &str = "tessera-copy-";
-/// The lock file in each directory, held by its process. It is locked before it gets this name, so an unlocked one
-/// belongs to a dead process.
+/// The lock file in each directory, held by its process. The file is locked before it gets this name, so an unlocked
+/// file belongs to a process that has ended.
 const LOCK: &str = "lock";
 /// Its name until then.
 const UNLOCKED: &str = "lock.new";
@@ -153,7 +153,7 @@ impl Scratch {
     /// Creates a directory, and deletes those of killed processes.
     ///
     /// # Errors
-    /// If it cannot be created.
+    /// Returns an error if it cannot be created.
     pub fn new() -> io::Result<Self> {
         // It contains other people's data in clear text, so only the owner may read it.
         let mut made = tempfile::Builder::new();
@@ -174,7 +174,7 @@ impl Scratch {
     }
 }
 
-/// Deletes abandoned directories beside ours. Those that cannot be deleted stay.
+/// Deletes abandoned directories beside ours. Directories that cannot be deleted stay.
 fn sweep(own: &Path) {
     let Some(entries) = own.parent().and_then(|beside| fs::read_dir(beside).ok()) else { return };
     for entry in entries.flatten() {

@@ -6,11 +6,13 @@ use serde_json::{Map, Value};
 /// A row of another system, ready to store.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Draft {
-    /// Its permanent key in its system. The same key is the same row, whatever its text.
+    /// The permanent key of the row in the other system. Two rows with the same key are the same row, whatever their
+    /// text.
     pub key: String,
     /// Other keys that it has or may get.
     pub also: Vec<String>,
-    /// The name of the row in a deletion that contains no other data. It does not identify rows.
+    /// The key by which a queued deletion refers to the row, because the deletion contains no other data. It does not
+    /// identify rows.
     pub gone_as: Option<String>,
     /// Its human-readable name: an ID or a path.
     pub name: String,
@@ -57,7 +59,7 @@ pub struct Draft {
 /// A link of a row to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// The type of the link, in that system's words.
+    /// The type of the link, in the words of the other system.
     pub kind: String,
     /// The key of the other row.
     pub to: String,
@@ -68,11 +70,11 @@ pub struct Link {
 pub struct Skipped {
     /// Its position: `row 17`, `line 3`, or a path.
     pub at: String,
-    /// The reason, without any text of the item.
+    /// The reason, without any text of the row.
     pub problem: String,
 }
 
-/// One item that a reader reports, in the order of that system.
+/// An item that a reader reports, in the order of the source.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Told {
     /// A row.

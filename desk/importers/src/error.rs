@@ -58,7 +58,7 @@ pub enum OlderError {
         /// The maximum number of rows.
         most: u32,
     },
-    /// It changes constantly, so no copy is consistent.
+    /// The database changes constantly, so Tessera cannot copy it consistently.
     #[error("{}: changed during the import; stop the program that writes to it, and try again", path.display())]
     Restless {
         /// The file.

@@ -118,7 +118,7 @@ impl Fields {
         })
     }
 
-    /// The words of a list, or of a text with separators.
+    /// Returns the items of a list, or the parts of a text with separators.
     pub(crate) fn words(&self, name: &str, is_between: impl Fn(char) -> bool) -> Result<Vec<String>, String> {
         let words: Vec<String> = match self.value(name) {
             None => Vec::new(),

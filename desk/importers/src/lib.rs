@@ -1,14 +1,14 @@
 //! Readers for the data of other memory systems: one reader each, one [`Draft`] type for all.
 //!
-//! Knows no store and no service layer. A system is recognised by its tables and columns, or by the keys of its rows,
-//! never by a file name. A database is copied with its SQLite side files, and the copy's names are deleted before the
-//! first row is reported.
+//! The crate does not depend on the store or the service layer. A system is recognised by its tables and columns, or by
+//! the keys of its rows, never by a file name. Tessera copies a database with its SQLite side files. On Unix, it
+//! deletes the copies as soon as they are open.
 //!
 //! - [`Source::open`]: opens a path as the data of one system. [`Source::each`] reports its rows, any number of times.
 //! - [`Draft`]: a row to store, under a permanent key.
 //! - [`places`]: where each system keeps its data.
 //!
-//! `source` and the readers import each other: it opens them, and they report rows to it.
+//! `source` opens the readers, and the readers report rows to `source`, so they import each other.
 
 mod claude_memory_mcp;
 mod copy;

@@ -1,4 +1,4 @@
-//! memory-mcp by WhenMoon-afk: its SQLite file, and rows of its tools.
+//! Reads memory-mcp by WhenMoon-afk: its SQLite file, and rows that its tools returned.
 
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Row, Statement};
@@ -19,7 +19,7 @@ const ID: &str = "mem_";
 /// Queries for the names of a memory's entities and for its provenance.
 const NAMES: &str = "SELECT e.name FROM memory_entities me JOIN entities e ON e.id = me.entity_id
                      WHERE me.memory_id = ?1 AND typeof(e.name) = 'text' ORDER BY me.rowid";
-/// Reads are not imported: there is a row for each.
+/// Records of reads are not imported, because the system adds one for each read.
 const DONE: &str = "SELECT operation, timestamp, source, context, user_id FROM provenance
                     WHERE memory_id = ?1 AND operation <> 'access' ORDER BY timestamp, rowid";
 
@@ -29,7 +29,7 @@ pub(crate) fn is_here(copy: &Copy) -> rusqlite::Result<bool> {
     Ok(NEEDS.iter().all(|name| columns.iter().any(|column| column == name)))
 }
 
-/// True for a row from its tools, or from an export of its table.
+/// True for a row that a tool of memory-mcp returned, or of an export of its table.
 pub(crate) fn is_row(row: &Map<String, Value>) -> bool {
     row.contains_key("content") && row.get("id").and_then(Value::as_str).is_some_and(|id| id.starts_with(ID))
 }
@@ -91,7 +91,7 @@ pub(crate) fn tell_rows(rows: &[JsonRow], place: &str, tell: &mut RowSink<'_>) -
     Ok(())
 }
 
-/// The readable part of a row's side table; reports the number of unreadable rows.
+/// Returns the readable rows of another table that belong to a memory, and reports the number of unreadable rows.
 fn readable<T>(read: rusqlite::Result<Vec<Option<T>>>, what: &str, remarks: &mut Vec<String>) -> Vec<T> {
     let rows = match read {
         Ok(rows) => rows,

@@ -123,7 +123,7 @@ impl Places {
     /// The path of a system's data.
     ///
     /// # Errors
-    /// If there are none.
+    /// Returns an error if there are none.
     pub fn usual(&self, system: System) -> Result<PathBuf, OlderError> {
         let mut unread = Vec::new();
         for (guessed, path) in self.there() {
@@ -146,7 +146,7 @@ pub fn folders_in(settings: &Path) -> Vec<PathBuf> {
     settings.parent().and_then(|home| vault::projects(settings, home)).unwrap_or_default()
 }
 
-/// The content of a path; `None` if it belongs to no known system.
+/// Returns the system and the number of rows of the data at a path; `None` if the data belongs to no known system.
 fn looked_at(system: System, path: &Path, home: &Path) -> Result<Option<Found>, OlderError> {
     let system = match system {
         System::BasicMemory if vault::projects(path, home).is_some() => System::BasicMemory,
@@ -164,8 +164,8 @@ fn looked_at(system: System, path: &Path, home: &Path) -> Result<Option<Found>, 
     Ok(Some(Found { system, path: path.to_owned(), rows }))
 }
 
-/// The system of a file that was passed as JSON lines: a database, or JSON rows that begin with these bytes. `None` for
-/// any other file.
+/// Returns the system of a file that was passed as JSON lines: the file may be a database, or contain the JSON rows of
+/// another system. `None` for any other file.
 pub fn belongs_to(path: &Path, first: &[u8]) -> Option<System> {
     if let Ok(Some(system)) = system_of(path) {
         return Some(system);
@@ -218,7 +218,7 @@ mod tests {
         };
         assert_eq!(places.there(), [(System::ClaudeMemoryMcp, named)]);
         let (found, unread) = places.found();
-        assert!(found.is_empty() && unread.is_empty(), "a file of nothing is no memory: {unread:?}");
+        assert!(found.is_empty() && unread.is_empty(), "an empty database file is not offered for import: {unread:?}");
         assert!(matches!(places.usual(System::MemoryMcp), Err(OlderError::Nowhere { .. })));
     }
 }

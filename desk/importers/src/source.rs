@@ -54,10 +54,10 @@ impl RowSink<'_> {
 
 impl Source {
     /// Opens a path as data of another memory system. A database is copied first; nothing is changed at the path.
-    /// `home` replaces `~` in their settings.
+    /// `home` replaces `~` in the paths of basic-memory's settings.
     ///
     /// # Errors
-    /// If nothing is there, it has another format, is damaged, or cannot be read.
+    /// Returns an error if nothing is there, it has another format, is damaged, or cannot be read.
     pub fn open(system: System, path: &Path, home: &Path) -> Result<Self, OlderError> {
         let what = match system {
             System::ClaudeMemoryMcp | System::MemoryMcp => "database, or a JSON file of its rows",
@@ -87,15 +87,15 @@ impl Source {
         &self.path
     }
 
-    /// True if a missing row was deleted there. An export may be a part only.
+    /// True if a row that is missing in the source was deleted there. An export may be a part only.
     pub fn is_whole(&self) -> bool {
         !matches!(self.held, Held::Rows(_))
     }
 
-    /// Reports every row in the order of the system that it comes from, oldest first.
+    /// Reports every row in the order of the source.
     ///
     /// # Errors
-    /// If it cannot be read completely, or `see` stops.
+    /// Returns an error if the source cannot be read completely, or `see` returns an error.
     pub fn each(&self, see: &mut dyn FnMut(Told) -> ControlFlow<()>) -> Result<(), OlderError> {
         let mut teller = RowSink { see, is_stopped: false, left: MOST_ROWS };
         let place = system::of_place(&self.path);
@@ -120,7 +120,7 @@ impl Source {
 /// The system of a database file; `None` for any other file.
 ///
 /// # Errors
-/// If it is a database that cannot be read.
+/// Returns an error if the file is a database that cannot be read.
 pub(crate) fn system_of(path: &Path) -> Result<Option<System>, OlderError> {
     if !is_database(path)? {
         return Ok(None);

@@ -1,6 +1,6 @@
 //! The systems whose data can be imported.
 //!
-//! Also derives keys for rows without a name.
+//! Also derives a key from the text of a row without an ID.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -37,7 +37,7 @@ impl System {
 const IN_PART: &str = "at ";
 
 /// The key of a text: different texts have different keys. A credential is left out, so that it cannot be guessed from
-/// the key. Then the text around it and its place form the key.
+/// the key. The key is then derived from the text around the credential, and from the path of the source.
 pub(crate) fn of_text(text: &str, place: &str) -> String {
     let found = findings(text);
     if found.is_empty() {
@@ -70,7 +70,7 @@ impl Times {
         if *time > 1 { format!("{key}#{time}") } else { key }
     }
 
-    /// The same for a key derived from only a part of a text; any other key stays unchanged.
+    /// Numbers a key only if it was derived from a part of a text; any other key stays unchanged.
     pub(crate) fn next_in_part(&mut self, key: String) -> String {
         if key.contains(&format!(":text:{IN_PART}")) { self.next(key) } else { key }
     }

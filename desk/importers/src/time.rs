@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 
-/// Larger numbers are milliseconds, smaller ones seconds: the year 5138 as seconds, 1973 as milliseconds.
+/// Numbers below this limit are seconds, and other numbers are milliseconds. The limit means the year 5138 in seconds,
+/// and 1973 in milliseconds.
 const FIRST_MILLIS: f64 = 1e11;
 
 /// A time as text: with an offset, without one (then UTC), or a date.

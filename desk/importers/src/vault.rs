@@ -79,7 +79,8 @@ fn is_note(path: &Path) -> bool {
 }
 
 impl Vault {
-    /// Reads the notes of a folder, or of every project in its settings.
+    /// Reads the notes of a folder. If the folder contains basic-memory's settings, reads the notes of every project in
+    /// them.
     pub(crate) fn open(path: &Path, home: &Path) -> Result<Self, OlderError> {
         let foreign = |problem: &str| OlderError::Foreign { path: path.to_owned(), problem: problem.to_owned() };
         if !path.is_dir() {
@@ -375,7 +376,7 @@ mod tests {
         fs::write(dir.path().join("Leaf.md"), "A leaf is green.\n").unwrap();
         fs::write(dir.path().join("nothing.md"), "---\ntitle: Nothing\n---\n").unwrap();
         let drafts = told(dir.path());
-        assert_eq!(drafts.len(), 2, "a note without text is no memory");
+        assert_eq!(drafts.len(), 2, "a note without text is not imported");
         let hub = drafts.iter().find(|draft| draft.content == "hub").unwrap();
         let leaf = drafts.iter().find(|draft| draft.content.contains("green")).unwrap();
         assert_eq!(hub.links, [Link { kind: "part_of".into(), to: leaf.key.clone() }]);

@@ -1,5 +1,5 @@
-//! A plugin that is a program: one line of JSON on stdin, one on stdout, then it exits. It runs under the user's
-//! account, without a sandbox, but is killed with its children when it is late.
+//! A plugin that is a program: one line of JSON on stdin, one on stdout, then it exits. The program runs under the
+//! user's account without a sandbox. After its time limit, it is killed with its child processes.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::failure::{Failure, PluginError};
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin";
 /// Tells Tessera's own commands that a plugin runs them, so that they call no plugins.
 pub const INSIDE: &str = "TESSERA_IN_PLUGIN";
-/// The interval of checks whether it ended.
+/// How often Tessera checks whether the program has ended.
 const LOOK: Duration = Duration::from_micros(500);
 
 /// Calls a program; returns the first line of its output.
@@ -50,14 +50,14 @@ pub(crate) fn call(
     }
 }
 
-/// A program with all its children, which end with this value and with this process.
+/// A program with all its child processes. They are killed when this value is dropped or this process ends.
 struct Group {
     program: Child,
     guard: Option<Child>,
 }
 
-/// The leader of a new process group, which kills the group when its stdin closes. This happens however this process
-/// ends. `None` without a shell; then only this process ends the program.
+/// The leader of a new process group, which kills the group when its stdin closes. The children are killed even if this
+/// process crashes. `None` without a shell. Then a crash of this process leaves the program running.
 fn guard() -> Option<Child> {
     if cfg!(not(unix)) {
         return None;
@@ -158,7 +158,7 @@ fn first_line(mut from: impl Read) -> Result<Vec<u8>, Failure> {
         }
         said.extend_from_slice(new);
         if said.len() > MOST_OUTPUT {
-            return Err(Failure::Answer(format!("it is longer than {MOST_OUTPUT} bytes")));
+            return Err(Failure::Answer(format!("the answer is longer than {MOST_OUTPUT} bytes")));
         }
     }
 }
@@ -166,7 +166,7 @@ fn first_line(mut from: impl Read) -> Result<Vec<u8>, Failure> {
 /// Finds a program: a name with a path separator is resolved against `dir`; any other is searched on the path.
 ///
 /// # Errors
-/// If it does not exist.
+/// Returns an error if it does not exist.
 pub fn find(program: &str, dir: &Path, search: &[PathBuf]) -> Result<PathBuf, PluginError> {
     let is_named = Path::new(program).components().count() > 1;
     let places: Vec<PathBuf> =

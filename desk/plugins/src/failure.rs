@@ -13,7 +13,7 @@ pub enum Failure {
         /// The file.
         path: PathBuf,
     },
-    /// It stopped itself: a trap, a panic, an exit code.
+    /// The plugin stopped with a trap, a panic or an exit code.
     #[error("the plugin stopped: {0}")]
     Stopped(String),
     /// It took too long.
@@ -25,7 +25,7 @@ pub enum Failure {
     /// Its answer is invalid.
     #[error("the plugin's answer is invalid: {0}")]
     Answer(String),
-    /// It asked for something that was not granted.
+    /// The plugin requested something that the user did not grant.
     #[error("the plugin may not {0}")]
     NotGranted(String),
     /// It cannot be started.

@@ -66,7 +66,7 @@ names! {
 pub enum Event {
     /// A memory is stored.
     Store = "store",
-    /// A question, or automatic recall.
+    /// A question of a user or a model, or automatic recall.
     Recall = "recall",
     /// A change of memories.
     Update = "update",
@@ -182,7 +182,7 @@ impl Manifest {
     /// Parses a manifest.
     ///
     /// # Errors
-    /// If it is not TOML, or a field is missing, unknown or out of range.
+    /// Returns an error if it is not TOML, or a field is missing, unknown or out of range.
     pub fn read(text: &str) -> Result<Self, PluginError> {
         let manifest: Self = toml_edit::de::from_str(text)
             .map_err(|error| PluginError::of("manifest", error.to_string().trim().replace('\n', " ")))?;
@@ -192,7 +192,7 @@ impl Manifest {
     /// Checks a manifest.
     ///
     /// # Errors
-    /// If it requests nothing, or something impossible.
+    /// Returns an error if the manifest requests nothing, or something that is not allowed.
     pub fn checked(self) -> Result<Self, PluginError> {
         let has_before = self.events.iter().any(|wants| wants.when == When::Before);
         if self.events.is_empty() {

@@ -1,4 +1,5 @@
-//! The added plugins, with their granted rights and file hashes. A value; the service layer reads and writes the file.
+//! The added plugins, with their granted rights and file hashes. The registry is a plain value; the service layer reads
+//! and writes its file.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,7 @@ impl Pinned {
     /// Reads the present state of a file.
     ///
     /// # Errors
-    /// If it cannot be read, or is too large.
+    /// Returns an error if it cannot be read, or is too large.
     pub fn of(path: &Path) -> Result<Self, PluginError> {
         let wrong = |problem: String| PluginError::File { path: path.to_path_buf(), problem };
         let bytes = read_file(path).map_err(wrong)?;
@@ -32,7 +33,7 @@ impl Pinned {
     /// The content of the file, if it is unchanged.
     ///
     /// # Errors
-    /// If it changed.
+    /// Returns an error if it changed.
     pub fn read(&self) -> Result<Vec<u8>, Failure> {
         let changed = || Failure::Changed { path: self.path.clone() };
         let bytes = read_file(&self.path).map_err(|_| changed())?;
@@ -140,7 +141,7 @@ impl Registry {
         Some(self.plugins.remove(at))
     }
 
-    /// The plugins that are called then.
+    /// Returns the plugins that are called before or after this event.
     pub fn wanting(&self, event: Event, when: When) -> impl Iterator<Item = &Plugin> {
         self.plugins.iter().filter(move |plugin| plugin.manifest.wants(event, when))
     }

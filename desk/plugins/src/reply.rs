@@ -9,7 +9,7 @@ use crate::manifest::{Field, Manifest};
 /// The maximum length of a rejection and of a note, in characters.
 const LONGEST: usize = 300;
 
-/// An answer. Nothing, `null` and `{}` change nothing.
+/// An answer. An empty answer, `null` and `{}` mean that the plugin changes nothing.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reply {
@@ -28,7 +28,7 @@ impl Reply {
     /// Parses an answer.
     ///
     /// # Errors
-    /// If it is not UTF-8, not JSON, or contains something unknown.
+    /// Returns an error if the answer is not UTF-8, not JSON, or contains an unknown field.
     pub fn read(bytes: &[u8]) -> Result<Self, Failure> {
         let text = std::str::from_utf8(bytes).map_err(|_| Failure::Answer("it is not UTF-8".to_owned()))?.trim();
         if text.is_empty() {
@@ -38,7 +38,7 @@ impl Reply {
         let mut reply: Self = match serde_json::from_str(text).map_err(wrong)? {
             Value::Null => Self::default(),
             object @ Value::Object(_) => serde_json::from_value(object).map_err(wrong)?,
-            _ => return Err(Failure::Answer("it is neither an object nor null".to_owned())),
+            _ => return Err(Failure::Answer("the answer is neither an object nor null".to_owned())),
         };
         for said in [&mut reply.refuse, &mut reply.note].into_iter().flatten() {
             *said = said.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect();
@@ -49,7 +49,7 @@ impl Reply {
     /// The changed fields, if all of them were granted.
     ///
     /// # Errors
-    /// If a field was not granted or does not exist, or the plugin may not reject.
+    /// Returns an error if a field was not granted or does not exist, or the plugin may not reject.
     pub fn granted(&self, manifest: &Manifest) -> Result<Vec<(Field, &Value)>, Failure> {
         if self.refuse.is_some() && !manifest.refuse {
             return Err(Failure::NotGranted("refuse".to_owned()));

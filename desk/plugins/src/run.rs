@@ -32,8 +32,8 @@ pub fn run(plugin: &Plugin, message: &[u8], time: i64, dir: &Path, limits: Limit
     Ran { reply: output.and_then(|bytes| Reply::read(&bytes)), took: started.elapsed(), fuel }
 }
 
-/// Runs something on its own thread, and waits at most `time`. Late work ends by itself, within the limits on file size
-/// and steps, and its result is dropped.
+/// Runs something on its own thread, and waits at most `time`. Work that exceeds the time limit continues on its own
+/// thread until it reaches another limit, and its result is dropped.
 fn within<T: Send + 'static>(time: Duration, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
     let (done, heard) = mpsc::channel();
     // The caller may no longer listen.

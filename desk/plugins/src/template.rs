@@ -2,7 +2,7 @@
 
 use crate::manifest::Name;
 
-/// The guest library. A new Rust plugin gets a copy, so it depends only on serde_json.
+/// The guest library. A new Rust plugin gets a copy of the guest library, so it depends only on serde_json.
 const GUEST: &str = include_str!("../guest/src/lib.rs");
 
 /// A file of a new plugin.

@@ -1,10 +1,10 @@
-//! A WebAssembly plugin. It sees only a line of JSON and what was granted: no files, no network, no environment, no
-//! random numbers. Each call has its own instance.
+//! A WebAssembly plugin. A module sees only a line of JSON and, if the user granted it, a clock. It has no files,
+//! network, environment variables or random numbers. Each call has its own instance.
 //!
-//! A module exports `memory`, `tessera_abi() -> i32` (returns 1), `alloc(length) -> place` for
-//! the message, and `handle(place, length) -> i64`. The upper half of this result is the address
-//! of the answer, and the lower half is its length. It may import `tessera.clock() -> i64`, microseconds since 1970, if
-//! granted.
+//! A module exports `memory`, `tessera_abi() -> i32` (returns 1), `alloc(length) -> place` for the message, and
+//! `handle(place, length) -> i64`. The upper half of this result is the address of the answer, and the lower half is
+//! its length. If the user granted a clock, the module may import `tessera.clock() -> i64`, the microseconds since
+//! 1970.
 
 use std::time::{Duration, Instant};
 
@@ -21,8 +21,8 @@ use crate::{ABI, MOST_OUTPUT};
 pub const SECTION: &str = "tessera.plugin";
 /// Steps between two checks of the time: about half a millisecond.
 const SLICE: u64 = 200_000;
-/// Translating a function costs no steps, because running out of steps there would end the call. The file size limits
-/// the translation.
+/// Translating a function consumes no steps, because running out of steps there would end the call. The file size
+/// limits the translation.
 const COSTS: CustomFuelCosts =
     CustomFuelCosts { bytes_copied_per_fuel: 64, fuel_per_bytes_translated: 0, fuel_per_bytes_validated: 0 };
 /// The maximum depth of nested calls, and the maximum bytes of their values.
@@ -41,7 +41,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// For a call that somebody waits for: one second.
+    /// The limits of a call for which a caller waits: one second, one billion steps and 16 MiB.
     pub const WAITED: Self = Self { time: Duration::from_secs(1), fuel: 1_000_000_000, memory: 16 * 1024 * 1024 };
     /// For a call during a prompt: 5 ms.
     pub const PROMPT: Self = Self { time: Duration::from_millis(5), ..Self::WAITED };
@@ -49,7 +49,7 @@ impl Limits {
     pub const UNWAITED: Self = Self { time: Duration::from_secs(10), fuel: 10_000_000_000, ..Self::WAITED };
 }
 
-/// The limits of a call, and its use.
+/// The limits of a call, and the time that its clock shows.
 struct Bounds {
     limits: StoreLimits,
     clock: Option<i64>,
@@ -93,7 +93,9 @@ impl Call {
         };
         let abi: u32 = self.call(instance, "tessera_abi", ())?;
         if abi != ABI {
-            return Err(Failure::Start(format!("it uses ABI {abi}; this program uses ABI {ABI}")));
+            return Err(Failure::Start(format!(
+                "the plugin uses ABI {abi}, but this version of Tessera supports only ABI {ABI}"
+            )));
         }
         let length = u32::try_from(message.len()).map_err(|_| Failure::Start("the message is too long".to_owned()))?;
         let place: u32 = self.call(instance, "alloc", length)?;
@@ -112,7 +114,9 @@ impl Call {
         parameters: P,
     ) -> Result<R, Failure> {
         let Ok(function) = instance.get_typed_func::<P, R>(&self.store, name) else {
-            return Err(Failure::Start(format!("it does not export {name} as ABI {ABI} requires")));
+            return Err(Failure::Start(format!(
+                "the plugin does not export the function {name} with the signature of ABI {ABI}"
+            )));
         };
         let mut slice = self.refuel(0)?;
         let mut called = function.call_resumable(&mut self.store, parameters);
@@ -143,7 +147,7 @@ impl Call {
         self.used += slice.saturating_sub(self.store.get_fuel().unwrap_or_default());
     }
 
-    /// Steps for one more slice, at least `least`.
+    /// Gives the module at least `least` steps for its next slice, unless the time or the steps are used up.
     fn refuel(&mut self, least: u64) -> Result<u64, Failure> {
         if self.started.elapsed() >= self.given.time {
             return Err(Failure::Late(self.given.time));
@@ -189,7 +193,7 @@ fn answer(memory: Memory, store: &Store<Bounds>, packed: u64) -> Result<Vec<u8>,
     let half = |bits: u64| usize::try_from(bits & u64::from(u32::MAX)).unwrap_or(usize::MAX);
     let (place, length) = (half(packed >> 32), half(packed));
     if length > MOST_OUTPUT {
-        return Err(Failure::Answer(format!("it is {length} bytes long, more than {MOST_OUTPUT}")));
+        return Err(Failure::Answer(format!("the answer is {length} bytes long; the maximum is {MOST_OUTPUT} bytes")));
     }
     let bytes = place.checked_add(length).and_then(|end| memory.data(store).get(place..end));
     bytes.map(<[u8]>::to_vec).ok_or_else(|| Failure::Answer("it is outside the memory".to_owned()))
@@ -209,7 +213,7 @@ fn stopped(error: &Error) -> Failure {
 /// without a manifest.
 ///
 /// # Errors
-/// If it is not a module, has unknown imports, or an invalid manifest.
+/// Returns an error if the bytes are not a valid module, an import is unknown, or the manifest is invalid.
 pub fn examine(bytes: &[u8]) -> Result<Option<Manifest>, PluginError> {
     let wrong = |problem: String| PluginError::of("module", problem);
     let engine = engine(CompilationMode::Eager);

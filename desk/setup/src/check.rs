@@ -35,7 +35,7 @@ pub struct Row {
 /// How something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowVerdict {
-    /// As expected, or not set up at all.
+    /// The checked item works, or is not configured at all.
     Ok,
     /// Does not work.
     Bad,
@@ -55,7 +55,7 @@ fn levels(project: Option<&Path>) -> impl Iterator<Item = Level> {
     std::iter::once(Level::User).chain(project.map(|dir| Level::Project(dir.to_owned())))
 }
 
-/// True if a program in the settings exists. Project settings name it without a directory.
+/// True if the program that a client's settings name exists. Project settings name it without a directory.
 fn is_installed(program: &Path, places: &Places) -> bool {
     if program.components().count() > 1 {
         return program.is_file();

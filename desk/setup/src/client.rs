@@ -34,7 +34,8 @@ pub enum Client {
 pub enum Level {
     /// For this user, everywhere.
     User,
-    /// For the project in a directory, in committable files: the program is found on the path.
+    /// Changes the files of a project, which users commit. These files name `tessera` without a directory, so clients
+    /// find it on PATH.
     Project(PathBuf),
 }
 
@@ -60,7 +61,7 @@ pub struct Places {
 /// Our tools under every server name in a client's settings: ours, and the older system's.
 const OUR_TOOLS: &str = "mcp__(tessera|claude_memory|plugin_claude-memory_claude_memory)__.*";
 
-/// Events with their tools, and the client's time limit in seconds.
+/// The hook events with the tools they apply to, and the client's time limit in seconds.
 pub const EVENTS: [(&str, Option<&str>, u32); 8] = [
     ("SessionStart", None, 5),
     ("UserPromptSubmit", None, 5),
@@ -76,7 +77,7 @@ impl Client {
     /// The edits that connect this client.
     ///
     /// # Errors
-    /// If a file cannot be read, or has another format; then nothing changes.
+    /// Returns an error if a file cannot be read, or has another format; then nothing changes.
     pub fn plan(self, level: &Level, places: &Places) -> Result<Plan, SetupError> {
         let run = run_of(level, places);
         let mut plan = Plan::default();
@@ -102,7 +103,8 @@ impl Client {
         Ok(plan)
     }
 
-    /// A file of this client without our entries, with all other changes; `None` if it has none.
+    /// Returns a client's file without Tessera's entries but with all other changes; `None` if it has no entries of
+    /// Tessera.
     pub(crate) fn taken_out(self, path: &Path, before: &[u8]) -> Result<Option<Vec<u8>>, SetupError> {
         if self == Self::Codex {
             return toml::without_server(path, before);
@@ -117,7 +119,7 @@ impl Client {
     /// The file with this client's servers.
     ///
     /// # Errors
-    /// If the client has no such file at this level.
+    /// Returns an error if the client has no such file at this level.
     pub fn server_file(self, level: &Level, places: &Places) -> Result<PathBuf, SetupError> {
         let home = &places.home;
         Ok(match (self, level) {
@@ -178,7 +180,7 @@ fn hook_group(run: &Run, matcher: Option<&str>, timeout: u32) -> Value {
     }
 }
 
-/// How a client at this level starts us.
+/// Returns the command with which a client at this level starts Tessera.
 fn run_of(level: &Level, places: &Places) -> Run {
     let text = |path: &PathBuf| path.to_string_lossy().into_owned();
     match level {

@@ -76,7 +76,7 @@ fn add_missing(object: &CstObject, wanted: &Value) {
     }
 }
 
-/// Our arguments, followed by the user's.
+/// Keeps the user's arguments and sets only `--home`.
 fn arguments(wanted: &Value, known: &Value) -> Value {
     let words = |value: &Value| -> Vec<String> {
         value.as_array().into_iter().flatten().filter_map(|word| word.as_str().map(str::to_owned)).collect()
@@ -121,7 +121,7 @@ fn runs_the_same(known: &Value, group: &Value) -> bool {
     said(known) == said(group)
 }
 
-/// Removes our hooks from every event, and what becomes empty. True if there were any.
+/// Removes Tessera's hooks from every event, and the objects that become empty. True if there were any.
 pub(crate) fn remove_hooks(root: &CstObject) -> bool {
     let Some(hooks) = root.object_value("hooks") else { return false };
     let mut is_changed = false;

@@ -1,5 +1,5 @@
-//! Connects clients. A plan of file edits is shown as a diff before anything is written. It
-//! keeps foreign content byte for byte, and can be reverted.
+//! Connects clients. A plan of file edits is shown as a diff before anything is written. The plan keeps all other
+//! content byte for byte, and can be reverted.
 
 mod check;
 mod client;

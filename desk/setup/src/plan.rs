@@ -46,7 +46,7 @@ impl Plan {
     /// Adds the setting that offers the memory tool to every client, because all of them use the same store.
     ///
     /// # Errors
-    /// If the settings of the store cannot be read.
+    /// Returns an error if the settings of the store cannot be read.
     pub fn offer_memory_files(&mut self, home: &Home) -> Result<(), SetupError> {
         let path = home.config();
         let before = read(&path)?;

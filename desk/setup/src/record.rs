@@ -24,7 +24,7 @@ struct Changed {
     client: String,
     /// The copy of the file before our first change; none if it did not exist.
     original: Option<String>,
-    /// The hash of what we wrote last: an unchanged file gets its original back.
+    /// The hash of the file that Tessera wrote last. If the file still has it, the original file is restored.
     written: String,
     /// Directories that we created for this file, innermost first.
     #[serde(default)]
@@ -64,7 +64,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), SetupError> {
 /// interrupted run can be reverted.
 ///
 /// # Errors
-/// If a file changed since the plan was made, or cannot be written.
+/// Returns an error if a file changed since the plan was made, or cannot be written.
 pub fn apply(plan: &Plan, client: Client, home: &Home) -> Result<(), SetupError> {
     let mut record = Record::read(home)?;
     for edit in &plan.edits {
@@ -90,7 +90,7 @@ pub fn apply(plan: &Plan, client: Client, home: &Home) -> Result<(), SetupError>
     Ok(())
 }
 
-/// Stores a file without our entries: an earlier entry of ours is not part of the original.
+/// Stores the file without Tessera's entries, because earlier entries of Tessera are not part of the original.
 fn keep(home: &Home, edit: &Edit, client: Client) -> Result<Option<String>, SetupError> {
     let Some(before) = &edit.before else { return Ok(None) };
     let cleaned = taken_out(home, client, &edit.path, before)?;
@@ -105,7 +105,7 @@ fn keep(home: &Home, edit: &Edit, client: Client) -> Result<Option<String>, Setu
     Ok(Some(name))
 }
 
-/// The text of a settings file without our entries. The file belongs to a client or to the store.
+/// The text of a settings file without our entries. Whether the file belongs to a client or to the store.
 fn taken_out(home: &Home, client: Client, path: &Path, now: &[u8]) -> Result<Option<Vec<u8>>, SetupError> {
     if path == home.config() { toml::without_memory_files(path, now) } else { client.taken_out(path, now) }
 }
@@ -114,11 +114,11 @@ fn missing_dirs(path: &Path) -> Vec<PathBuf> {
     path.ancestors().skip(1).take_while(|dir| !dir.exists()).map(Path::to_path_buf).collect()
 }
 
-/// The edits that revert everything: originals if nothing else changed since, otherwise the present files without our
-/// entries.
+/// Returns the edits that undo the setup. An unmodified file gets its original back, and a modified file loses only
+/// Tessera's entries.
 ///
 /// # Errors
-/// If a file cannot be read.
+/// Returns an error if a file cannot be read.
 pub fn uninstall_plan(home: &Home) -> Result<Plan, SetupError> {
     let mut plan = Plan::default();
     for changed in Record::read(home)?.files {
@@ -148,7 +148,7 @@ impl Plan {
     /// Reverts everything, and deletes the record.
     ///
     /// # Errors
-    /// If a file changed since the plan was made, or cannot be written.
+    /// Returns an error if a file changed since the plan was made, or cannot be written.
     pub fn take_back(&self, home: &Home) -> Result<(), SetupError> {
         let record = Record::read(home)?;
         for edit in &self.edits {

@@ -73,7 +73,7 @@ pub(crate) fn with_memory_files(path: &Path, before: Option<&[u8]>) -> Result<Ve
     Ok(document.to_string().into_bytes())
 }
 
-/// Our settings without this setting; `None` if they do not contain it.
+/// Returns Tessera's settings without this setting; `None` if they do not contain the setting.
 pub(crate) fn without_memory_files(path: &Path, before: &[u8]) -> Result<Option<Vec<u8>>, SetupError> {
     let mut document = parsed(path, before)?;
     Ok(document.remove(MEMORY_FILES).map(|_| document.to_string().into_bytes()))

@@ -1,6 +1,6 @@
 //! Adds plugins: first shows what a plugin requests, then adds it.
 //!
-//! Also contains Tessera's own links of the chain.
+//! Also contains Tessera's own steps of the plugin chain.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -13,9 +13,9 @@ use super::installed::{at, module_path};
 use super::seen::{Asked, Seen};
 use super::{Done, Link, installed};
 
-/// The maximum size of a fast module, whose functions are translated during the call.
+/// The maximum size of a module with `fast = true`, because its functions are translated during the call.
 const MOST_FAST: usize = 256 * 1024;
-/// The maximum total size of the files of a fast program. All of them are checked before the call.
+/// The maximum total size of the files of a program with `fast = true`. Tessera checks all these files before the call.
 const MOST_FAST_FILES: u64 = 1024 * 1024;
 /// How a WASM file begins.
 const WASM: &[u8] = b"\0asm";
@@ -38,7 +38,7 @@ impl Proposal {
     /// Reads a WASM file, with the manifest in it or in a `.toml` file with the same name.
     ///
     /// # Errors
-    /// If it is not a plugin, or has no manifest.
+    /// Returns an error if it is not a plugin, or has no manifest.
     pub fn of_wasm(path: &Path) -> Result<Self, PluginError> {
         let file = Pinned::of(path)?;
         let changing = |_| PluginError::File { path: path.to_path_buf(), problem: "is being changed".to_owned() };
@@ -59,11 +59,11 @@ impl Proposal {
     }
 
     /// Reads a program, relative to `dir` if its name is a path, otherwise from `search`. Its files must stay
-    /// unchanged: a program named by path, and arguments that name files. Programs of the search path belong to the
-    /// system.
+    /// unchanged: a program named by path, and arguments that name files. A program on the search path is not pinned,
+    /// because the operating system updates such programs.
     ///
     /// # Errors
-    /// If it cannot be found or read.
+    /// Returns an error if the program cannot be found or read.
     pub fn of_command(
         manifest: Manifest,
         program: &str,
@@ -100,7 +100,7 @@ impl Proposal {
         Ok(Self { manifest, source: Source::Command { program: found, arguments: given, files } })
     }
 
-    /// The code that is run, in one line.
+    /// A line that describes the code of the plugin.
     pub fn what(&self) -> String {
         match &self.source {
             Source::Wasm(bytes) => {
@@ -114,7 +114,7 @@ impl Proposal {
         }
     }
 
-    /// The plugin as it would be called, without adding it.
+    /// Describes the plugin at a path, without adding it.
     pub fn as_it_is(&self, path: &Path) -> Plugin {
         let body = match &self.source {
             Source::Wasm(bytes) => Body::Wasm(Pinned { path: path.to_path_buf(), sha256: digest(bytes) }),
@@ -125,10 +125,10 @@ impl Proposal {
         Plugin { manifest: self.manifest.clone(), body }
     }
 
-    /// Adds it with everything it requests. Copies a WASM file into the plugin directory.
+    /// Adds the plugin, and grants everything that its manifest requests. Copies a WASM file into the plugin directory.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn accept(self, home: &Home) -> io::Result<()> {
         make_private_dir(&home.plugins()).map_err(at(&home.plugins()))?;
         let path = module_path(home, &self.manifest.name);
@@ -161,12 +161,12 @@ fn beside(path: &Path) -> Result<String, PluginError> {
     let manifest = path.with_extension("toml");
     fs::read_to_string(&manifest).map_err(|error| PluginError::File {
         path: path.to_path_buf(),
-        problem: format!("contains no manifest, and {}: {error}", manifest.display()),
+        problem: format!("the plugin contains no manifest, and {} cannot be read: {error}", manifest.display()),
     })
 }
 
-/// Hides credentials from the following links; this is the first link. Stores are protected independently, because they
-/// accept only screened texts.
+/// Redacts credentials before any plugin sees the request; this is the first step of the chain. The store does not rely
+/// on this step, because it accepts only screened texts.
 pub(super) struct Screen;
 
 impl Link for Screen {

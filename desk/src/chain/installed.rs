@@ -116,7 +116,8 @@ impl Installed {
         counted
     }
 
-    /// Compacts a long counter file to one line per plugin. Simultaneous counts may be lost.
+    /// Compacts a long counter file to one line per plugin. A result that another process counts at the same moment may
+    /// be lost.
     fn fold_counts(&self) {
         let path = self.home.plugin_counts();
         if let Ok(Some(_turn)) = try_lock(&self.home.plugin_lock()) {
@@ -168,7 +169,7 @@ fn folded(counts: &BTreeMap<String, Counted>) -> String {
 /// Adds a plugin, replaces one with the same name, and resets its counters.
 ///
 /// # Errors
-/// If it cannot be written.
+/// Returns an error if it cannot be written.
 pub fn add(home: &Home, plugin: Plugin) -> io::Result<()> {
     let (name, is_module) = (plugin.manifest.name.clone(), matches!(plugin.body, Body::Wasm(_)));
     changed(home, |registry| {
@@ -184,7 +185,7 @@ pub fn add(home: &Home, plugin: Plugin) -> io::Result<()> {
 /// Removes a plugin, with the copy of its module. `false` if it does not exist.
 ///
 /// # Errors
-/// If it cannot be written.
+/// Returns an error if it cannot be written.
 pub fn remove(home: &Home, name: &Name) -> io::Result<bool> {
     if !home.plugins().is_dir() {
         return Ok(false);
@@ -196,7 +197,8 @@ pub fn remove(home: &Home, name: &Name) -> io::Result<bool> {
     Ok(is_removed)
 }
 
-/// Deletes the copy of a module, if there is one. A copy that could not be deleted is not called.
+/// Deletes the copy of a module, if there is one. If the copy cannot be deleted, it is harmless, because the registry
+/// no longer lists it.
 fn remove_module(home: &Home, name: &Name) {
     let _ = fs::remove_file(module_path(home, name));
 }

@@ -1,14 +1,14 @@
 //! The plugin chain: inspects memories before and after they are stored, recalled, changed or deleted. Tessera's own
 //! links (the screen, the hints about similar memories) and plugins share one trait, [`Link`].
 //!
-//! - [`Seen`]: the data that a link of the chain sees. It contains placeholders, never credentials.
-//! - `plugin`: one link per added plugin.
-//! - [`adding`]: Tessera's own links, and adding a plugin.
+//! - [`Seen`]: the data that a link of the chain sees. The request contains placeholders, never credentials.
+//! - `plugin`: the step of the chain that calls an added plugin.
+//! - [`adding`]: Tessera's own steps of the chain, and adding a plugin.
 //! - [`installed`]: added plugins, their failures, their log.
 //! - [`spool`]: events that plugins have not received yet, so that nobody waits for them.
 //!
-//! An action continues whatever a plugin does: a failure is a log line and a count. Changes by plugins are screened and
-//! composed like any text. Imported lines skip plugins.
+//! An action continues whatever a plugin does: a failure is a log line and a count. A text that a plugin changes is
+//! redacted and composed like any other text. Imported lines skip plugins.
 
 pub mod adding;
 pub mod installed;
@@ -31,12 +31,12 @@ use self::plugin::PluginLink;
 use self::spool::Entry;
 use crate::caller::Caller;
 
-/// A link of the chain. Links run in turn, and each sees the changes of the previous ones.
+/// A link of the chain. The steps of the chain run one after another, and each sees the changes of the previous ones.
 pub trait Link {
     /// Inspects a request, and may change it.
     ///
     /// # Errors
-    /// If it must not be carried out.
+    /// Returns an error if the request must not be carried out.
     fn before(&self, seen: &mut Seen, asked: &mut Asked<'_>) -> Result<(), StoreError> {
         let _ = (seen, asked);
         Ok(())
@@ -66,7 +66,7 @@ pub(crate) struct Chain {
     installed: Installed,
 }
 
-/// A request that passed the links.
+/// A request that every step of the chain accepted.
 pub(crate) struct Begun {
     entry: Entry,
     ids: Vec<MemoryRef>,
@@ -75,7 +75,7 @@ pub(crate) struct Begun {
 }
 
 impl Chain {
-    /// The plugins of a store; `None` if there are none, which costs one look-up of a small file.
+    /// Returns the plugins of a store. `None` if there are none, which only requires a look at a small file.
     pub(crate) fn of(store: &Store, caller: &Caller) -> Option<Self> {
         if caller.plugins.are_off {
             return None;
@@ -83,7 +83,7 @@ impl Chain {
         Installed::read(store.home(), store.now()).map(|installed| Self { installed })
     }
 
-    /// Runs every link before the action.
+    /// Runs every step of the chain before the action.
     pub(crate) fn before(&self, store: &Store, caller: &Caller, mut asked: Asked<'_>) -> Result<Begun, StoreError> {
         let event = asked.event();
         let entry = Entry::of(&asked, caller, store.now());
@@ -113,8 +113,8 @@ impl Chain {
     }
 }
 
-/// Prepares the detector on another thread, because building it takes a millisecond that a prompt with plugins would
-/// wait. Without plugins, this only checks whether a small file exists.
+/// Prepares the detector of credentials on another thread. Otherwise a prompt would wait a millisecond for it. Without
+/// plugins, this only checks whether a small file exists.
 pub fn make_ready(home: &Home) {
     if !home.plugin_registry().exists() {
         return;

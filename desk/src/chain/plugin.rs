@@ -79,7 +79,7 @@ fn refusal(by: &Name, reason: String, asked: &Asked<'_>, profile: TokenProfile) 
     error
 }
 
-/// A rejection and a note for the log, each if there is one.
+/// The answer of a plugin: a reason for a rejection and a note for the log, both optional.
 type Said = (Option<String>, Option<String>);
 
 impl PluginLink<'_> {
@@ -108,7 +108,7 @@ impl PluginLink<'_> {
     }
 }
 
-/// A memory as plugins see it, with placeholders. Credentials in rows of an earlier version are hidden too.
+/// A memory as plugins see it, with placeholders. Also hides credentials in rows that an earlier version stored.
 pub(super) fn view(memory: &Memory) -> Value {
     let words = |words: &[String]| words.iter().map(|word| dropped(word).into_owned()).collect::<Vec<_>>();
     let tags: Vec<_> = memory.tags.iter().map(|tag| dropped(tag.as_str())).collect();

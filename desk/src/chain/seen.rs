@@ -1,4 +1,4 @@
-//! Shows a request to links, and applies their changes.
+//! Shows a request to the steps of the chain, and applies their changes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -29,7 +29,7 @@ pub enum Asked<'a> {
     Forget(&'a mut Forget),
     /// A question.
     Recall(&'a mut RecallRequest),
-    /// The question of a prompt, which must not wait long.
+    /// The question from a user's prompt. The user waits for the answer.
     Prompt(&'a mut Question),
 }
 
@@ -72,7 +72,7 @@ impl Asked<'_> {
         }
     }
 
-    /// The present fields of a memory as JSON. A secret text is replaced by its description.
+    /// Returns the current fields of a memory as JSON. A secret text is replaced by its description.
     fn fields(&self) -> BTreeMap<Field, Value> {
         let words = |words: &[String]| json!(words);
         let tags = |tags: &[Tag]| json!(tags);
@@ -152,7 +152,7 @@ impl Asked<'_> {
 enum Bound {
     /// Nothing.
     Free,
-    /// Only the text, because all of it is secret.
+    /// Plugins may not change the text, because all of it is secret.
     Secret,
     /// Everything, because the file defines it.
     InFile,
@@ -184,7 +184,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// A request that no link has seen yet.
+    /// Creates a request that no step of the chain has seen.
     pub(super) fn of(store: &Store, caller: &Caller, asked: &Asked<'_>) -> Result<Self, StoreError> {
         let known = asked.ids().into_iter().take(MOST_SHOWN).map(|id| store.get(id));
         let known: Vec<Memory> = known.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
@@ -347,8 +347,8 @@ impl Mask {
         }
     }
 
-    /// The text with its credentials put back. `None` if a credential, or a part of one, would
-    /// then not be recognised and would be stored in clear text.
+    /// The text with its credentials put back. Returns `None` if the detector would not recognise a credential in the
+    /// changed text, because it would be stored in clear text.
     fn taken_off(&self, text: &str) -> Option<String> {
         let (mut whole, mut put_back, mut rest) = (String::new(), Vec::new(), text);
         let first = |text: &str| {

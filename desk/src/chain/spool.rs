@@ -1,6 +1,7 @@
 //! Events that plugins have not received yet. An event is durable before the caller gets the answer, and is deleted
-//! after all plugins were called, so each receives it at least once. It contains no text; plugins receive the memories
-//! as they are then. At most [`MOST_WAITING`] events wait; further ones are dropped, and the log reports it.
+//! after all plugins were called, so each receives it at least once. The event contains no text. A plugin receives the
+//! memories as they are at the time of the call. At most [`MOST_WAITING`] events wait; further ones are dropped, and
+//! the log reports it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,7 +25,7 @@ use crate::log;
 
 /// Maximum waiting events.
 pub const MOST_WAITING: usize = 1_000;
-/// How long a command calls plugins; a running call may finish.
+/// The maximum time for which a command starts calls of plugins. A running call may finish later.
 const BRIEFLY: Duration = Duration::from_secs(2);
 /// The maximum number of memories per event.
 const MOST_TOLD: usize = 100;
@@ -46,7 +47,7 @@ pub struct Entry {
     pub(super) automatic: bool,
     /// True for a removal for good.
     pub(super) hard: bool,
-    /// The question, if the user stores questions.
+    /// The question, if the settings allow Tessera to store questions.
     pub(super) query: Option<String>,
     /// When.
     pub(super) at: Timestamp,
@@ -131,7 +132,7 @@ pub fn is_waiting(home: &Home) -> bool {
 pub struct SpoolContent {
     /// How many wait.
     pub waiting: usize,
-    /// Other files, which are not touched: a directory, a link.
+    /// Other entries of the directory, such as links, which Tessera does not touch.
     pub strange: Vec<PathBuf>,
 }
 
@@ -164,11 +165,11 @@ pub fn briefly() -> impl FnMut() -> bool {
     move || started.elapsed() < BRIEFLY
 }
 
-/// Sends events to plugins, oldest first, while `goes_on` returns true, which is asked before each call. Does nothing
-/// if another process is at work, or plugins are off.
+/// Sends events to plugins, oldest first. Before each call, `goes_on` decides whether to continue. Does nothing if
+/// another process is at work, or plugins are off.
 ///
 /// # Errors
-/// If the store cannot be read; the events wait.
+/// Returns an error if the store cannot be read; the events wait.
 pub fn work_off(store: &Store, rules: PluginRules, mut goes_on: impl FnMut() -> bool) -> Result<(), StoreError> {
     let home = store.home();
     if rules.are_off {
@@ -205,7 +206,8 @@ pub fn work_off(store: &Store, rules: PluginRules, mut goes_on: impl FnMut() -> 
     }
 }
 
-/// Renames an event, which proves that it can be deleted. Otherwise each command would send it again.
+/// Renames the event, to make sure that it can be deleted later. Without this check, each command would send the event
+/// again.
 fn take(path: &Path) -> Option<PathBuf> {
     let taken = path.with_extension(TAKEN);
     fs::rename(path, &taken).ok().map(|()| taken)

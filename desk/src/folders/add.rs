@@ -179,7 +179,7 @@ pub struct FilesCounted {
     pub away: usize,
     /// Files that are known.
     pub files: u64,
-    /// Sections in recall: observations and groups of paragraphs.
+    /// The number of sections (observations and groups of paragraphs) that recall can find.
     pub parts: u64,
     /// Their bytes.
     pub bytes: u64,

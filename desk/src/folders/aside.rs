@@ -1,5 +1,5 @@
-//! Copies of deleted files that no memory contains completely, for restoring them. Each path has one copy, the last,
-//! and it matches the memory's text at that time. A copy disappears when the file is restored or deleted permanently.
+//! Copies of deleted files that no memory contains completely, for restoring them. A new copy of a file replaces the
+//! older copy for the same path and memory. A copy disappears when the file is restored or deleted permanently.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -46,7 +46,7 @@ struct Head {
 /// Copies a file, unless its memory contains all of it.
 ///
 /// # Errors
-/// If it cannot be copied; then it must not be deleted.
+/// Returns an error if the file cannot be copied. The caller must not delete such a file.
 pub(super) fn keep(store: &mut Store, tree: &Tree, path: &FilePath, inside: &RelativePath) -> Result<(), StoreError> {
     let memory = store.file_standing(path)?.map(|id| store.get(MemoryRef::Id(id))).transpose()?.flatten();
     let (id, content) = memory.map(|memory| (memory.id, memory.content)).unzip();
@@ -105,7 +105,7 @@ fn without_values(
     Ok((without.names, without.text.into_bytes()))
 }
 
-/// The copy of a file for its memory's text, or without a memory.
+/// Returns the copy of a deleted file, by its path and the text of its memory.
 pub(super) fn kept(
     store: &Store,
     path: &FilePath,
@@ -128,7 +128,7 @@ pub(super) fn kept(
     }
 }
 
-/// The paths below a directory with a copy and without a memory, sorted.
+/// Returns the paths below a directory that have a copy but no memory, sorted.
 pub(super) fn kept_below(store: &Store, directory: &FilePath) -> Vec<FilePath> {
     let Ok(kept) = std::fs::read_dir(store.home().deleted_files()) else { return Vec::new() };
     let beginning = format!("{}/", directory.as_str().trim_end_matches('/'));
@@ -171,7 +171,7 @@ pub(super) fn outdo(store: &Store, taken: &[TakenFile]) -> Result<(), StoreError
     Ok(())
 }
 
-/// Deletes the copy of a file for its memory, or without one. Copies for other memories stay.
+/// Deletes the copies of a file that belong to a memory, or those without a memory. Copies for other memories stay.
 pub(super) fn let_go(store: &Store, path: &FilePath, memory: Option<MemoryUuid>) {
     let_go_but(store, path, memory, None);
 }

@@ -31,7 +31,7 @@ pub struct FilesChecked {
     pub wrong: Vec<(FilePath, &'static str)>,
     /// All that do not agree.
     pub wrong_count: usize,
-    /// Sections and relations of unknown files.
+    /// Sections and relations of files that are not indexed.
     pub astray: u64,
     /// Unreadable folders, with the reason.
     pub away: Vec<(String, String)>,
@@ -44,7 +44,7 @@ pub struct FilesChecked {
 /// Compares every file with the index; with `repair`, reads differing files again.
 ///
 /// # Errors
-/// If the store cannot be read or written.
+/// Returns an error if the store cannot be read or written.
 pub fn check(store: &mut Store, repair: bool) -> Result<FilesChecked, StoreError> {
     // Changes since the last scan are not errors.
     refresh(store)?;
@@ -114,7 +114,7 @@ fn problem_of(store: &Store, row: &FileRow, bytes: &[u8]) -> Result<Option<&'sta
     let Ok(text) = std::str::from_utf8(bytes) else { return Ok(Some("is not text, but is still indexed")) };
     for part in store.parts_of(row.id)? {
         let Some(memory) = store.get(MemoryRef::Id(part.id))?.filter(|memory| memory.deleted.is_none()) else {
-            return Ok(Some("has a section that is missing from recall"));
+            return Ok(Some("contains a section that recall cannot find"));
         };
         let Some(said) = text.get(part.span.clone()) else {
             return Ok(Some("has a section beyond its end"));
@@ -122,10 +122,10 @@ fn problem_of(store: &Store, row: &FileRow, bytes: &[u8]) -> Result<Option<&'sta
         // With a credential in the file, the row differs on purpose.
         let is_same = memory.content == said || !row.is_kept;
         if !is_same {
-            return Ok(Some("has a section with different text"));
+            return Ok(Some("contains a section whose text differs from the indexed text"));
         }
         if memory.file.as_ref().map(|file| &file.path) != Some(&row.path) {
-            return Ok(Some("has a section that is recorded under a different path"));
+            return Ok(Some("contains a section that is indexed under the path of another file"));
         }
     }
     Ok(None)

@@ -19,13 +19,16 @@ use crate::caller::Caller;
 /// Replaces the text of a section.
 ///
 /// # Errors
-/// If the folder is read-only, the file changed, or the new text would not be one section.
+/// Returns an error if the folder is read-only, the file changed, or the new text would not be one section.
 pub fn update_part(store: &mut Store, caller: &Caller, part: MemoryRef, text: &str) -> Result<(), StoreError> {
     let _held = held_to_write(store)?;
     refresh_held(store)?;
     let (path, row) = place_of(store, part)?;
     if row.is_observation && text.trim().contains('\n') {
-        return Err(refused(&path, "is one line of a list; the new text must be one line too, or edit the file"));
+        return Err(refused(
+            &path,
+            "contains this memory as one line of a list; use a text without line breaks, or edit the file",
+        ));
     }
     let (screened, secrets) = store.screened_for_file(text.trim(), row.file)?;
     rewrite(store, caller, &path, &row, secrets, |file| {
@@ -92,7 +95,8 @@ pub fn forget_parts(store: &mut Store, caller: &Caller, parts: &[MemoryRef]) -> 
     Ok(())
 }
 
-/// A text without the lines of some sections. If another section shares a line, only the words are removed.
+/// A text without the lines of some sections. If a section that stays is on the same line, only the deleted section's
+/// words are removed.
 fn without_parts(file: &str, rows: &[PartRow], stay: &[PartRow]) -> Option<String> {
     let mut lines = Vec::new();
     let mut at = 0;

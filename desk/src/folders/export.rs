@@ -17,7 +17,7 @@ use super::read::MOST_BYTES;
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 
-/// The list of exported notes. It is hidden, so it is not taken for a note.
+/// The list of exported notes. The list is a hidden file, so that no program reads it as a note.
 const LIST: &str = ".tessera.export";
 /// The maximum size of this list.
 const MOST_LIST: u64 = 256 * 1024 * 1024;
@@ -46,9 +46,9 @@ pub struct NotesExported {
     pub written: usize,
     /// Notes of an earlier export whose memories no longer exist.
     pub removed: usize,
-    /// Edited files, which were not changed.
+    /// Notes that the user edited since the last export. The export did not change them.
     pub kept: Vec<String>,
-    /// Files in watched folders, which should be copied.
+    /// The number of skipped notes that are files in watched folders; the user should copy these files.
     pub files_left_out: usize,
 }
 
@@ -151,7 +151,7 @@ struct Named {
     title: String,
 }
 
-/// Names from the text and the end of the UUID: stable, and unique per note.
+/// Names each note by its text and the end of its UUID, so names are unique and do not change.
 fn names(memories: &[Memory]) -> BTreeMap<MemoryUuid, Named> {
     let mut taken: BTreeMap<String, usize> = BTreeMap::new();
     let mut named = BTreeMap::new();

@@ -12,7 +12,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::place::{Place, is_as_known};
 use super::read::seen;
 
-/// The maximum number of rounds. One write may make another one possible.
+/// The maximum number of rounds. Writing a file may free a path that another file needs, so several rounds are
+/// necessary.
 const MOST_TURNS: usize = 8;
 
 /// Writes pending changes; returns the number of written or deleted files. A file that cannot be written now waits and
@@ -117,8 +118,8 @@ impl Place {
         }
     }
 
-    /// Overwrites an old text from an earlier watch of the folder, if the server had it, because the history contains
-    /// it. A text that no server had is an edit.
+    /// Overwrites the old text from an earlier watch of the folder if the server stored this text, because the history
+    /// contains it. A text that the server never received is an edit of the user.
     fn write_over_older(
         &self,
         store: &mut Store,
@@ -257,7 +258,8 @@ fn take_over(store: &mut Store, memory: &Memory, file: Option<SeenFile>) -> Resu
     Ok(store.take_file_over(file, memory.rev)?.is_some())
 }
 
-/// Deletes the file of a permanently deleted memory if the text is the same; another text is another file.
+/// Deletes the file of a permanently deleted memory if the text is unchanged. A changed file stays and becomes a new
+/// memory.
 fn remove_purged(store: &mut Store, row: &FileRow) -> Result<bool, StoreError> {
     let Some(place) = Place::of(store, &row.path)? else { return Ok(false) };
     let there = place.read()?;

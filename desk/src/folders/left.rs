@@ -35,14 +35,14 @@ pub enum Because {
     /// It cannot be read. Below `/memories`, it may also be a hard link.
     Unreadable = "unreadable, or a hard link",
     /// It was indexed before and cannot be read now. Below `/memories`, it may also be a hard link.
-    AsBefore = "still found with its earlier text, because it is now unreadable or a hard link",
+    AsBefore = "recall still returns the earlier text, because the file is now unreadable or a hard link",
     /// Its path is too long.
     PathTooLong = "path is too long",
     /// It was not read yet.
     NotYet = "not read yet",
     /// It is a link or a device, which is never followed.
     NoFile = "a symbolic link or a device",
-    /// Its name is not UTF-8, so no path can express it.
+    /// The name is not UTF-8, so no path can contain it.
     OddName = "name is not UTF-8; rename the file",
     /// Its name belongs to a picture, an archive or a program.
     NoTextByName = "not text, according to the file extension",
@@ -63,15 +63,15 @@ pub struct LeftOut {
 /// The skipped files of a folder, by reason; empty if the folder is not available.
 ///
 /// # Errors
-/// If the store cannot be read.
+/// Returns an error if the store cannot be read.
 pub fn left_out(store: &Store, folder: &Folder) -> Result<Vec<LeftOut>, StoreError> {
     Ok(found(store, folder)?.1)
 }
 
-/// Marks directories for comparison that contain files without a reason for skipping.
+/// Marks directories for comparison that contain a file that should be indexed but is not.
 ///
 /// # Errors
-/// If the store cannot be read or written.
+/// Returns an error if the store cannot be read or written.
 pub(super) fn doubt_what_is_not_known(store: &mut Store) -> Result<bool, StoreError> {
     let mut is_any = false;
     for folder in store.folders()? {
@@ -158,7 +158,7 @@ fn shown(path: &str) -> String {
     path.split('/').map(name).collect::<Vec<_>>().join("/")
 }
 
-/// Increase it with every change of the rules for skipped files; every directory is then compared again.
+/// The version of the rules for skipped files. If it changes, every directory is compared again.
 const RULES: u64 = 2;
 /// The maximum number of files per folder.
 const MOST_FILES: usize = 200_000;
@@ -177,7 +177,7 @@ pub(super) struct Directory {
     /// The path below the folder; empty for the folder itself.
     pub(super) path: String,
     pub(super) digest: u64,
-    /// Its texts, by path below the folder.
+    /// The text files in the directory, by path below the folder.
     pub(super) files: Vec<(String, Stamp)>,
     /// Existing files that could not be examined.
     pub(super) unreadable: Vec<String>,
@@ -189,7 +189,7 @@ impl Look {
     /// Scans a folder.
     ///
     /// # Errors
-    /// If the folder itself cannot be read.
+    /// Returns an error if the folder itself cannot be read.
     pub(super) fn at(tree: &Tree) -> Result<Self, FileError> {
         let mut look = Self::default();
         tree.walk(&options(), &mut |entry| match entry {
@@ -236,10 +236,10 @@ impl Look {
     }
 }
 
-/// True if a folder matches its known digests, without storing its content.
+/// Compares a folder with its stored digests; true if nothing has changed.
 ///
 /// # Errors
-/// If the folder itself cannot be read.
+/// Returns an error if the folder itself cannot be read.
 pub(super) fn is_as_known(tree: &Tree, known: &BTreeMap<String, u64>) -> Result<bool, FileError> {
     let (mut is_same, mut same, mut hidden) = (true, 0, Vec::new());
     tree.glance(&options(), &mut |entry| match entry {
@@ -255,7 +255,7 @@ pub(super) fn is_as_known(tree: &Tree, known: &BTreeMap<String, u64>) -> Result<
 /// The directories of a folder; `None` if there are too many.
 ///
 /// # Errors
-/// If the folder itself cannot be read.
+/// Returns an error if the folder itself cannot be read.
 #[cfg(feature = "team")]
 pub(super) fn directories(tree: &Tree, most: usize) -> Result<Option<Vec<String>>, FileError> {
     let mut found = Vec::new();
@@ -285,9 +285,9 @@ pub(super) fn joined(path: &str, name: &str) -> String {
 
 /// Ordinary words with which some keys and note names begin.
 const PROSE: [&str; 8] = ["api", "key", "keys", "pass", "password", "secret", "token", "tokens"];
-/// The minimum length of a name that is itself a credential.
+/// The minimum length of a name that counts as a credential.
 const LEAST_OF_TOKEN: usize = 20;
-/// The minimum length if it begins with an ordinary word.
+/// The minimum length if the name begins with an ordinary word.
 const LEAST_WITH_WORD: usize = 31;
 
 /// True if a name in the path, or a part of one, looks like a credential by itself. Note names consist of words, so

@@ -30,7 +30,7 @@ impl Place {
     /// The path for a requested change.
     ///
     /// # Errors
-    /// If its folder is unknown, read-only, or not available.
+    /// Returns an error if its folder is unknown, read-only, or not available.
     pub(super) fn writable(store: &Store, path: &FilePath) -> Result<Self, StoreError> {
         let folder = folder(store, path)?;
         if !folder.is_writable {

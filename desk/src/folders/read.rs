@@ -21,7 +21,7 @@ const NAP: Duration = Duration::from_millis(3);
 /// The lock for changes of the file index.
 pub(super) struct Held(#[expect(dead_code, reason = "the lock is released when this value is dropped")] File);
 
-/// Waits for the lock for a limited time; `None` after it.
+/// Waits for the lock for a limited time, and then returns `None`.
 pub(super) fn held(store: &Store, patience: Duration) -> Result<Option<Held>, StoreError> {
     let path = store.home().files_lock();
     let begun = Instant::now();
@@ -40,7 +40,7 @@ pub(super) fn held_to_write(store: &Store) -> Result<Held, StoreError> {
     held(store, PATIENCE)?.ok_or_else(|| StoreError::Busy { path: store.home().files_lock() })
 }
 
-/// The folder `memories`, which is known once its directory exists.
+/// Adds the folder `memories` to the list as soon as its directory exists.
 pub(super) fn note_memories(store: &mut Store) -> Result<(), StoreError> {
     let dir = store.home().memories();
     if !dir.is_dir() || store.folders()?.iter().any(|folder| folder.name == MEMORIES) {
@@ -82,8 +82,8 @@ pub(super) fn failed(path: &FilePath, error: &FileError) -> StoreError {
     refused(path, &error.to_string())
 }
 
-/// The present text of a file without credentials; `None` if it cannot be read. For files that are not stored
-/// completely.
+/// The present text of a file without credentials; `None` if it cannot be read. Needed for files that are stored only
+/// in part.
 pub(crate) fn text_now(store: &Store, path: &FilePath) -> Result<Option<String>, StoreError> {
     let Some(folder) = store.folders()?.into_iter().find(|folder| folder.name == path.folder()) else {
         return Ok(None);

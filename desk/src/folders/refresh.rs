@@ -14,16 +14,16 @@ use super::layout::lay_out;
 use super::left::{Directory, Look, doubt_what_is_not_known, holds_token, upwards};
 use super::read::{MOST_BYTES, held, note_memories, seen, stamp_of};
 
-/// The maximum number of files and bytes per batch; less if somebody waits.
+/// The maximum number of files and bytes per batch. A batch is smaller if a caller waits.
 const AT_ONCE: usize = 2_000;
 const BYTES_AT_ONCE: usize = 16 * 1024 * 1024;
 const AT_ONCE_BRIEFLY: usize = 200;
 /// How long a reader waits.
 const PATIENCE: Duration = Duration::from_millis(1_500);
-/// A digest for a directory that must be compared. The directory stays recorded, so that its memories are removed if it
-/// is removed.
+/// The digest of a directory that must be compared again. The directory stays in the index, so that its memories are
+/// removed when the directory is removed.
 const TO_BE_COMPARED: u64 = 0;
-/// A renamed and edited file must share one in this many words.
+/// A file counts as renamed and edited if it shares at least one in this number of words with the old text.
 const LIKE: usize = 3;
 /// The time limit for a caller who wants an answer now; later scans find the remaining changes.
 const AT_MOST: Duration = Duration::from_millis(700);
@@ -55,12 +55,12 @@ impl Refreshed {
 /// Updates the file index for a reader who does not wait long.
 ///
 /// # Errors
-/// If the store cannot be read or written. An unreadable folder is recorded, and its known files stay.
+/// Returns an error if the store cannot be read or written. An unreadable folder is recorded, and its known files stay.
 pub fn refresh(store: &mut Store) -> Result<Refreshed, StoreError> {
     refresh_patiently(store, PATIENCE)
 }
 
-/// The same, with a given time for another scan to finish.
+/// Updates the index, and waits so long for another process's scan.
 ///
 /// # Errors
 /// As [`refresh`].
@@ -68,7 +68,7 @@ pub fn refresh_patiently(store: &mut Store, patience: Duration) -> Result<Refres
     refresh_until(store, patience, None)
 }
 
-/// The same with a time limit; the rest is left to others.
+/// Updates the index for a limited time; later scans read the rest.
 ///
 /// # Errors
 /// As [`refresh`].
@@ -76,14 +76,14 @@ pub(super) fn refresh_briefly(store: &mut Store) -> Result<Refreshed, StoreError
     refresh_until(store, AT_MOST, Some(Instant::now() + AT_MOST))
 }
 
-/// The same with a time limit of almost zero, so that it makes one step.
+/// Updates the index with almost no time, so that it makes a single step.
 #[cfg(test)]
 pub(super) fn refresh_at_once(store: &mut Store) -> Result<Refreshed, StoreError> {
     let _held = held(store, PATIENCE)?;
     held_until(store, Some(Instant::now() + Duration::from_millis(1)))
 }
 
-/// The same on request: also reads files that are unknown without a reason.
+/// Updates the index on request. Also reads files that are not indexed although no rule skips them.
 ///
 /// # Errors
 /// As [`refresh`].
@@ -155,7 +155,7 @@ fn look_at(
         return note_away(
             store,
             folder,
-            "is empty, and is not the same directory as before; is a file system not mounted?",
+            "is empty and is a different directory than in the last run; check whether its file system is mounted",
         );
     }
     if folder.away.is_some() || folder.identity != identity {
@@ -180,7 +180,7 @@ fn note_away(store: &mut Store, folder: &Folder, problem: &str) -> Result<(), St
 /// A changed file, its stamp, and its stored row.
 type ChangedFile = (FilePath, Stamp, Option<FileRow>);
 
-/// A changed file after reading; without a file if it is not text.
+/// A changed file after reading; `Ok(None)` if it is not text.
 struct ReadNow {
     path: FilePath,
     row: Option<FileRow>,
@@ -194,7 +194,7 @@ struct Changes {
     differing: Vec<ChangedFile>,
     /// Files that were not found.
     missing: Vec<FileRow>,
-    /// Files that are no longer text; they leave recall, but are not deleted.
+    /// Files that can no longer be indexed. Recall does not return them, but they are not deleted.
     mute: Vec<FileRow>,
     /// The current digests of directories.
     digests: Vec<(String, Option<u64>)>,

@@ -19,7 +19,7 @@ use crate::desk::{Effect, UseCase};
 /// Restores a deleted file, or an earlier text.
 ///
 /// # Errors
-/// If there is nothing to restore, not all of it is stored, something else has its path, or its folder is read-only.
+/// Returns an error if there is nothing to restore, not all of it is stored, something else has its path, or its folder is read-only.
 /// Nothing is written then.
 pub fn restore_file(
     store: &mut Store,
@@ -80,7 +80,7 @@ fn content_before(store: &Store, file: &Memory, rev: u64) -> Result<String, Stor
     let id = MemoryRef::Id(file.id);
     let entry = store.history(id)?.into_iter().find(|entry| entry.rev == rev);
     let before = entry.and_then(|entry| entry.before);
-    let problem = "has no earlier text at this revision";
+    let problem = "has no stored text from before this revision";
     before.map(|before| before.content).ok_or(StoreError::Conflict { memory: id, problem })
 }
 
@@ -154,7 +154,7 @@ fn put_back(store: &Store, path: &FilePath) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Permanently deletes the copies of a path, and below it, without memories.
+/// Permanently deletes the copies of files at this path or below it that no memory belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DropCopies {
     /// Its earlier path.

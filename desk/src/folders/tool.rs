@@ -22,7 +22,7 @@ use crate::desk::{Effect, UseCase};
 const NAMED: [usize; 4] = [8, 3, 1, 0];
 /// The bytes of the longest token of o200k_base.
 const LONGEST_TOKEN: usize = 128;
-/// One in this many tokens is for the end, at most.
+/// At most one in this number of tokens is for the last line of a listing.
 const ENDS_IN: u32 = 3;
 
 /// The settings of the memory tool.
@@ -74,7 +74,8 @@ impl UseCase for FileCommand {
             Ok(text) => Ok(ToolReply { text, is_error: false }),
             Err(Failed::File(error)) => Ok(self.refused(&error.to_string())),
             Err(Failed::Path(kind)) => {
-                Ok(self.refused(&format!("path: contains a {kind}, and paths are visible; use another path")))
+                Ok(self
+                    .refused(&format!("path: contains a {kind}, and Tessera does not encrypt paths; use another path")))
             }
             Err(Failed::Store(error)) => Err(error),
         }
@@ -175,7 +176,7 @@ struct Sealed {
 }
 
 impl Sealed {
-    /// The UUID of a file's memory. It remains the same during one command, also for a new file.
+    /// The UUID of a file's memory. The UUID stays the same during one command, also for a new file.
     fn memory(&mut self, store: &Store, path: &RelativePath) -> Result<MemoryUuid, StoreError> {
         let id = match self.memory {
             Some(id) => id,
@@ -308,8 +309,8 @@ fn clipped(text: &str, most: u32) -> String {
     with_mark(most_that_fits(text.len(), |bytes| O200k.count(&with_mark(bytes)) <= most))
 }
 
-/// The largest number below one that is too large, or 0. Tries from below, so the cost depends on what fits, not on the
-/// total.
+/// Returns the largest fitting number below `too_much`, or 0. The search begins with small numbers, so its cost depends
+/// on the result and not on the total.
 fn most_that_fits(too_much: usize, is_fit: impl Fn(usize) -> bool) -> usize {
     let (mut fits, mut too_much) = (0, too_much);
     let mut next = 64;

@@ -1,6 +1,6 @@
 //! Unused files: lists and deletes them.
 //!
-//! Also checks folders for changes beside other work, without the store.
+//! Also checks folders for changes on another thread, without using the store.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -71,8 +71,8 @@ fn unread_for(store: &Store, days: u32) -> Result<Vec<FileUse>, StoreError> {
     Ok(uses)
 }
 
-/// Deletes unused files so that they can be restored. Files that were used or changed since the listing stay, and files
-/// in read-only folders.
+/// Deletes unused files so that they can be restored. Keeps files that were used or changed since the listing, and
+/// files in read-only folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClearUnread {
     /// The days.
@@ -115,9 +115,9 @@ impl UseCase for ClearUnread {
 /// How long a caller waits for changed files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeWait {
-    /// Until everything is read, because nobody else will do it.
+    /// The caller waits until everything is read, because no other thread reads it.
     Long,
-    /// A moment, because somebody else reads the rest soon.
+    /// The caller waits only a moment, because another thread reads the rest soon.
     Briefly,
 }
 
@@ -134,7 +134,7 @@ impl FolderSnapshot {
     /// The known state of the folders.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn of(store: &Store, looks: ChangeWait) -> Result<Self, StoreError> {
         let known = store.folders()?;
         let is_new = !known.iter().any(|folder| folder.name == MEMORIES)

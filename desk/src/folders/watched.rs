@@ -1,8 +1,8 @@
-//! The watched directories: each directory of the folders separately, so hidden and installed ones cost nothing, and
-//! the store's own directory.
+//! The watched directories: the store's own directory, and each directory of the folders separately. So hidden
+//! directories and `node_modules` need no watch.
 //!
-//! Also the thread that watches folders in a long-lived process. It soon finds edits, and changes by other processes.
-//! It starts with the first use of the process, or when it is idle.
+//! Also contains the thread that watches folders in a long-lived process. The thread soon notices edits, and changes of
+//! other processes. The thread starts after the first call of the process, or when the process is idle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -73,8 +73,8 @@ impl Watched {
         }
     }
 
-    /// Watches exactly these folders. `is_anew` if directories appeared or disappeared, because an equal name may be
-    /// another directory. False if something cannot be watched.
+    /// Watches exactly these folders. Set `is_anew` if directories appeared or disappeared, because a directory with a
+    /// known name may be a new one. False if something cannot be watched.
     pub(super) fn cover<'a>(&mut self, folders: impl Iterator<Item = &'a Folder>, is_anew: bool) -> bool {
         let mut left = std::mem::take(&mut self.folders);
         let mut is_all = self.hears_store;
@@ -161,7 +161,7 @@ fn note(home: &Path, heard: &Heard, event: notify::Result<Event>) -> bool {
     true
 }
 
-/// True for a file system without notifications of other machines.
+/// True for a file system that does not report changes of other machines.
 #[cfg(target_os = "linux")]
 fn is_far(dir: &Path) -> bool {
     // NFS, three SMB variants, Ceph, AFS, Coda, 9p, FUSE, VirtualBox.
@@ -187,12 +187,12 @@ fn is_far(_: &Path) -> bool {
 
 /// How long a new process stays idle before it starts watching.
 const FIRST: Duration = Duration::from_secs(1);
-/// The quiet time after which a writer counts as finished; the other limit bounds the wait.
+/// After so much time without events, a writer counts as finished; the second limit ends the wait.
 const QUIET: Duration = Duration::from_millis(60);
 const LONGEST: Duration = Duration::from_millis(500);
-/// The interval of checks without notifications, or after lost ones.
+/// The interval of checks if there are no notifications, or if some may be lost.
 const POLL: Duration = Duration::from_secs(2);
-/// The interval of checks in any case, because a system may not report everything.
+/// The interval of additional checks, because a system may not report everything.
 const ANYWAY: Duration = Duration::from_secs(30);
 /// Checks again after a change, because a file may change twice within one tick of the clock.
 const AGAIN: Duration = Duration::from_millis(200);
@@ -250,7 +250,7 @@ impl Watch {
         }
     }
 
-    /// True if changes are found without a check.
+    /// True if the thread finds changes, so a call does not need to check the folders.
     pub(crate) fn is_standing(&self) -> bool {
         self.heard.is_standing.load(Ordering::Acquire)
     }

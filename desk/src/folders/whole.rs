@@ -15,14 +15,17 @@ use crate::caller::Caller;
 /// Replaces the text of a file.
 ///
 /// # Errors
-/// If its folder is read-only, or the file is not stored completely.
+/// Returns an error if its folder is read-only, or the file is not stored completely.
 pub fn update_file(store: &mut Store, caller: &Caller, file: &Memory, patch: &Patch) -> Result<Stored, StoreError> {
     let _held = held_to_write(store)?;
     refresh_held(store)?;
     let path = path_of(file)?;
     Place::writable(store, path)?;
     if store.file_at(path)?.is_some_and(|row| !row.is_kept) {
-        return Err(refused(path, "is not stored completely, so its old text would be lost; edit the file"));
+        return Err(refused(
+            path,
+            "is too large or contains a credential, so its old text would be lost; edit the file",
+        ));
     }
     let stored = store.update(MemoryRef::Id(file.id), patch, &caller.actor(None))?;
     lay_out(store)?;
@@ -32,7 +35,7 @@ pub fn update_file(store: &mut Store, caller: &Caller, file: &Memory, patch: &Pa
 /// Deletes files, restorably or permanently.
 ///
 /// # Errors
-/// If one is in a read-only folder; then none is deleted.
+/// Returns an error if a file is in a read-only folder. In this case no file is deleted.
 pub fn forget_files(
     store: &mut Store,
     caller: &Caller,
@@ -45,7 +48,7 @@ pub fn forget_files(
     forget_held(store, caller, files, erase, reason)
 }
 
-/// The same for a caller that holds the lock after a scan.
+/// Deletes files for a caller that holds the lock and has scanned the folders.
 pub(super) fn forget_held(
     store: &mut Store,
     caller: &Caller,

@@ -1,7 +1,7 @@
 //! The background client of a team server: sends the outbox, and fetches changes.
 //!
 //! - [`Remote`]: the server's routes, with errors classified by what to do.
-//! - `round`: one exchange: snapshot if necessary, push, pull. The engine decides the outcomes.
+//! - `round`: one exchange: snapshot if necessary, push, pull. The engine decides what each answer means for the store.
 //! - `worker`: exchanges in the background, one process at a time, less often while the server is down.
 
 mod remote;
@@ -26,11 +26,11 @@ pub enum Mode {
     /// The store answers, and syncs in the background.
     #[default]
     Hybrid,
-    /// Each call waits for the server before and after, so nothing is stored that the server did not accept.
+    /// Each call syncs before and after its work.
     Direct,
 }
 
-/// Why an exchange ended early. Nothing is lost; the next exchange continues.
+/// Why an exchange ended early. Nothing is lost if an exchange fails; the next exchange continues.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SyncError {
@@ -65,7 +65,7 @@ pub enum SyncError {
     Ended,
 }
 
-/// Exchanges changes like `tessera mcp`: an empty store joins the server first.
+/// Performs one exchange as `tessera mcp` does: an empty store first joins the server.
 ///
 /// # Errors
 /// As [`exchange`].
@@ -73,7 +73,7 @@ pub async fn exchange_or_join(store: Store, remote: Remote) -> Result<Exchanged,
     Worker::new(SharedStore::new(store), Arc::new(remote), SyncProblem::default()).round().await
 }
 
-/// Held by the single process that syncs a store.
+/// The lock of the only process that syncs a store.
 #[derive(Debug)]
 pub(crate) struct Turn(#[expect(dead_code, reason = "the lock is released when the file is closed")] File);
 

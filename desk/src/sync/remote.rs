@@ -29,7 +29,7 @@ pub enum RemoteError {
     /// No usable answer; the same request may be repeated.
     #[error("the server cannot be reached: {0}")]
     Unreachable(String),
-    /// Something between answered or cut the connection; another request may get through.
+    /// A proxy or a firewall answered or cut the connection, but another request may succeed.
     #[error("the request was interrupted: {0}")]
     Blocked(String),
     /// The server cannot answer now.
@@ -42,7 +42,7 @@ pub enum RemoteError {
     #[error("the server rejects the key")]
     Unauthorized,
     /// The key lacks a scope, or the memory belongs to another user.
-    #[error("the server does not allow it: {0}")]
+    #[error("the server does not allow this request: {0}")]
     Forbidden(String),
     /// The machine's state belongs to another database.
     #[error("the server's database was restored; running a full sync")]
@@ -54,13 +54,13 @@ pub enum RemoteError {
     #[error("the server did not answer within {} seconds", WHOLE.as_secs())]
     TimedOut,
     /// The row does not exist, or the user may not see it.
-    #[error("the server does not have it: {0}")]
+    #[error("the server did not find the row: {0}")]
     NotFound(String),
     /// The request is too large.
     #[error("the request is too large for the server")]
     TooLarge,
     /// The server will never accept this request.
-    #[error("the server rejects it: {0}")]
+    #[error("the server rejects the request: {0}")]
     Refused(String),
     /// The quota is used up. Changes that need no room are still accepted.
     #[error("your quota on the server is used up: {0}")]
@@ -79,7 +79,7 @@ impl RemoteError {
         matches!(self, Self::Failed(_) | Self::Blocked(_) | Self::Full(_) | Self::TimedOut)
     }
 
-    /// True if fewer changes may succeed; after a timeout only if another one may be awaited.
+    /// True if fewer changes may succeed. After a timeout, this is only true if another timeout is acceptable.
     pub(super) fn may_be_of_one(&self, may_wait: bool) -> bool {
         matches!(self, Self::TooLarge | Self::Refused(_))
             || self.is_not_now() && (may_wait || !matches!(self, Self::TimedOut))
@@ -120,7 +120,7 @@ struct Problem {
 /// A memory that is shared with or by the user.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub struct SharedMemory {
-    /// The memory. The server's short ID is another field.
+    /// The memory. The server's short ID is a different field, which is not used.
     #[serde(rename(deserialize = "memory_uuid"))]
     pub memory_id: MemoryUuid,
     /// With whom.
@@ -162,7 +162,7 @@ pub struct Remote {
     key: String,
     /// The name of this machine, so that the server can report which machines are up to date.
     machine: OnceLock<String>,
-    /// False if somebody other than the user may have chosen it.
+    /// False if an environment variable chose the address, because a directory can set variables.
     is_chosen: bool,
 }
 
@@ -176,7 +176,7 @@ impl Remote {
     /// A server by its address. Sends nothing yet.
     ///
     /// # Errors
-    /// If the address is not valid.
+    /// Returns an error if the address is not valid.
     pub fn new(address: &str, key: impl Into<String>) -> Result<Self, RemoteError> {
         let wrong = |problem: &dyn std::fmt::Display| RemoteError::Address(problem.to_string());
         let mut base: Url = address.trim().parse().map_err(|error: url::ParseError| wrong(&error))?;
@@ -283,7 +283,7 @@ impl Remote {
     /// The user of the key.
     ///
     /// # Errors
-    /// If the server cannot be reached or rejects the key.
+    /// Returns an error if the server cannot be reached or rejects the key.
     pub async fn user(&self) -> Result<String, RemoteError> {
         #[derive(Deserialize)]
         struct Whose {
@@ -336,7 +336,7 @@ impl Remote {
     /// The progress of a permanent deletion.
     ///
     /// # Errors
-    /// If the server cannot be reached, or the key may not ask.
+    /// Returns an error if the server cannot be reached, or the key lacks the permission.
     pub async fn purged(&self, memory: MemoryUuid) -> Result<PurgeReport, RemoteError> {
         self.answer(self.request(Method::GET, &format!("v1/sync/purged/{memory}"))?).await
     }
@@ -344,7 +344,7 @@ impl Remote {
     /// A memory with its secrets, as far as the server has them. The server records the request.
     ///
     /// # Errors
-    /// If the server cannot be reached or does not know the memory, or the key may not ask.
+    /// Returns an error if the server cannot be reached or does not know the memory, or the key lacks the permission.
     pub async fn secrets_of(&self, memory: MemoryUuid) -> Result<ShownSecrets, RemoteError> {
         // If the server has a short ID for the memory, `id` is this ID, and `uuid` is separate.
         #[derive(Deserialize)]
@@ -366,7 +366,7 @@ impl Remote {
     /// Shares a memory with a user, or stops sharing it.
     ///
     /// # Errors
-    /// If the server cannot be reached, does not know the memory or user, or the memory belongs to another user.
+    /// Returns an error if the server cannot be reached, does not know the memory or user, or the memory belongs to another user.
     pub async fn share(
         &self,
         memory: MemoryUuid,
@@ -410,7 +410,7 @@ impl Remote {
     /// Open invitations.
     ///
     /// # Errors
-    /// If the server cannot be reached.
+    /// Returns an error if the server cannot be reached.
     pub async fn offers(&self) -> Result<Vec<Invitation>, RemoteError> {
         self.answer(self.request(Method::GET, "api/memories/offers")?).await
     }
@@ -418,7 +418,7 @@ impl Remote {
     /// Accepts or declines a shared tag. False if there is no invitation, or the answer was the same before.
     ///
     /// # Errors
-    /// If the server cannot be reached.
+    /// Returns an error if the server cannot be reached.
     pub async fn answer_offer(&self, owner: &str, tag: &Tag, is_accepted: bool) -> Result<bool, RemoteError> {
         #[derive(Deserialize)]
         struct Answered {
@@ -432,7 +432,7 @@ impl Remote {
     /// The user's shares.
     ///
     /// # Errors
-    /// If the server cannot be reached.
+    /// Returns an error if the server cannot be reached.
     pub async fn my_shares(&self) -> Result<Shares, RemoteError> {
         self.answer(self.request(Method::GET, "api/memories/my-shares")?).await
     }

@@ -12,18 +12,18 @@ use super::{Remote, RemoteError, SyncError, Turn};
 use crate::folders::refresh;
 use crate::shared::SharedStore;
 
-/// Rows per page: a page is one transaction, and calls wait for it.
+/// The number of rows per page. A page is stored in one transaction, during which calls wait.
 const PAGE: u32 = 100;
 /// The maximum number of pages and batches per exchange; the next exchange continues.
 const MOST_STEPS: usize = 10_000;
 /// The number of failing changes after which the exchange stops sending, because the server itself is at fault.
 const MOST_FAILING: usize = 8;
-/// The maximum number of timeouts per exchange; each takes twenty seconds. Each one quarters the batch, so the fourth
-/// finds one bad change among a hundred.
+/// The maximum number of timeouts per exchange; each takes twenty seconds. After each timeout, the batch has a quarter
+/// of its size, so four timeouts find one bad change among a hundred.
 const MOST_TIMEOUTS: usize = 5;
 /// The divisor of a batch after a timeout.
 const QUARTER: usize = 4;
-/// How often an exchange restarts at the server's request.
+/// The maximum number of attempts in one exchange if the server requests a new beginning.
 const MOST_REFETCHES: usize = 3;
 
 /// The result of a sync.
@@ -42,7 +42,7 @@ pub struct Exchanged {
 /// Exchanges everything with the server, for a program with its own store.
 ///
 /// # Errors
-/// If the server or the store fails; finished parts stay.
+/// Returns an error if the server or the store fails. Changes that were exchanged before the error stay.
 pub async fn exchange(store: Store, remote: &Remote) -> Result<Exchanged, SyncError> {
     run(&SharedStore::new(store), remote).await
 }
@@ -76,7 +76,8 @@ pub(crate) async fn run(desk: &SharedStore, remote: &Remote) -> Result<Exchanged
     result
 }
 
-/// Checks the files, so that this exchange sends their edits, and writes received edits to them.
+/// Scans the files before the exchange, so that it sends their edits. After the exchange, writes received edits to the
+/// files.
 async fn settle_files(desk: &SharedStore) {
     let beside = desk.beside().await;
     let settled = on(&beside, refresh);
@@ -169,7 +170,7 @@ impl Round<'_> {
             pages += 1;
             if last.is_some_and(|last| after <= last) || pages >= MOST_STEPS {
                 taken.await?;
-                return Err(RemoteError::Unreachable("the server sends snapshot pages without end".to_owned()).into());
+                return Err(RemoteError::Failed("its snapshot pages do not advance".to_owned()).into());
             }
             last = Some(after);
             // Downloads the next page meanwhile.
@@ -307,7 +308,7 @@ impl Round<'_> {
             let page = self.remote.changes(epoch, cursor, PAGE, &self.known().await?).await?;
             let more = page.more;
             if more && (page.next <= cursor || page.news.is_empty()) {
-                return Err(RemoteError::Unreachable("the server sends pages of changes without end".to_owned()).into());
+                return Err(RemoteError::Failed("its pages of changes do not advance".to_owned()).into());
             }
             keeps_secrets = page.keeps_secrets;
             self.done.received += page.news.len() as u64;

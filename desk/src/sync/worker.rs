@@ -25,7 +25,7 @@ const SOON: Duration = Duration::from_millis(300);
 const TURN: Duration = Duration::from_secs(5);
 /// The longest pause while a server is down, and while it rejects the key.
 const LONGEST: Duration = Duration::from_mins(5);
-/// How long the end of a process waits for unsent changes.
+/// The maximum time for which a process waits at its end for unsent changes.
 const AT_THE_END: Duration = Duration::from_secs(1);
 
 /// The background client of one process.
@@ -127,8 +127,8 @@ impl Worker {
         }
     }
 
-    /// Syncs once. A store that has not joined a server joins this one. Of existing memories, only those that the
-    /// server has word for word are synced, because nobody was asked about the others.
+    /// Syncs once. A store that has not joined a server joins this one. Existing memories are synced only if the server
+    /// has the same text, because the user has not decided about the others.
     pub async fn round(&self) -> Result<round::Exchanged, SyncError> {
         let result = self.round_or_join().await;
         self.trouble.note(&result);

@@ -1,5 +1,5 @@
-//! Automatic recall for a session, and its deliveries. It uses only confirmed projects and the user's own memories, and
-//! returns nothing twice.
+//! Automatic recall for a session, and the record of its deliveries. It uses only confirmed projects and the user's own
+//! memories, and returns nothing twice.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -38,7 +38,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// A delivery without memories so far.
+    /// Creates the record of a delivery that contains no memories yet.
     fn delivery(&self, store: &Store, caller: &Caller) -> Result<Delivery, StoreError> {
         Ok(Delivery {
             session: caller.session.clone().unwrap_or_default(),
@@ -63,7 +63,7 @@ impl Event {
         store.keep_delivery(&Delivery { took_micros, ..delivery });
     }
 
-    /// Stores the delivery of a reply.
+    /// Records that a reply was delivered to the session.
     fn keep_given(&self, store: &Store, delivery: Delivery, reply: &Reply) {
         let delivery = Delivery {
             tokens: reply.tokens_used,
@@ -74,7 +74,7 @@ impl Event {
         self.keep(store, delivery);
     }
 
-    /// A reply within the character limit. While it is too long, the budget is reduced.
+    /// A reply within the character limit. If the reply is too long for the client, the budget is reduced.
     fn bounded(
         &self,
         mut request: RecallRequest,
@@ -202,9 +202,9 @@ impl UseCase for Prompted {
 pub enum Context {
     /// Empty.
     New,
-    /// Unchanged, because the session continues.
+    /// The session continues, so the model still has the memories.
     Kept,
-    /// Compacted, so that memories are missing.
+    /// The client compacted the session, so the model no longer has the memories.
     Compacted,
 }
 

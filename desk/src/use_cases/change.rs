@@ -19,7 +19,7 @@ const AT_ONCE: usize = 500;
 pub enum Which {
     /// Named ones.
     Named(Vec<MemoryRef>),
-    /// All foreign memories that nobody has confirmed.
+    /// All foreign memories that the user has not confirmed.
     Imported,
 }
 
@@ -39,7 +39,7 @@ pub struct Update {
 pub struct Updated {
     /// The number of memories.
     pub count: usize,
-    /// The present state, if it was one memory.
+    /// The changed memory, if it was only one.
     pub only: Option<Stored>,
 }
 
@@ -55,7 +55,7 @@ impl UseCase for Update {
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Updated, StoreError> {
         if self.patch.is_empty() {
             let fix = "pass content, tags, importance, category or another field to change";
-            return Err(DomainError::invalid("content", "and all other fields are missing", fix).into());
+            return Err(DomainError::invalid("content", "is missing, and so are all other fields", fix).into());
         }
         let ids = match self.which {
             Which::Named(ids) => ids,
@@ -133,7 +133,7 @@ pub struct Forget {
 pub struct Gone {
     /// The memories.
     pub forgotten: Vec<Forgotten>,
-    /// Places with remaining words of permanently deleted memories; none for other deletions.
+    /// Where words of permanently deleted memories may remain; empty for other deletions.
     pub left: Traces,
     /// Parts that were removed from files, and how to restore them.
     pub taken_out: BTreeMap<MemoryUuid, RemovedSection>,
@@ -233,7 +233,7 @@ fn forget_in_files(
     }
 }
 
-/// How to restore parts that were in their files until now.
+/// For each section that was removed from its file, how to restore it.
 fn taken_out_of(store: &Store, parts: &[Memory]) -> Result<BTreeMap<MemoryUuid, RemovedSection>, StoreError> {
     let mut taken_out = BTreeMap::new();
     for part in parts.iter().filter(|part| part.deleted.is_none()) {
@@ -285,7 +285,7 @@ fn restore_part(
         )));
     }
     if part.deleted.is_none() {
-        let problem = "is not deleted and has not expired";
+        let problem = "is neither deleted nor expired, so there is nothing to restore";
         return Err(StoreError::Conflict { memory: MemoryRef::ShortId(part.short_id), problem });
     }
     let file = store.file_of_part(part.id)?.map(|file| store.get(MemoryRef::Id(file))).transpose()?.flatten();

@@ -94,7 +94,7 @@ impl Question {
         }
     }
 
-    /// Records the reply, and adds the remarks.
+    /// Records the delivery of the reply, and adds remarks to the reply.
     fn answer(self, store: &mut Store, caller: &Caller, reply: Reply) -> Result<Answer, StoreError> {
         let Self { request, is_clean, .. } = self;
         store.note_delivery(&reply);
@@ -114,13 +114,14 @@ pub(super) fn shown(reply: &Reply) -> Vec<MemoryRef> {
     details.chain(reply.index.iter().map(|entry| entry.ranked.short_id)).map(MemoryRef::ShortId).collect()
 }
 
-/// True if there is no clear answer. Further pages and filtered requests do not count.
+/// True if there is no clear answer. Returns true if the question found nothing. Further pages and filtered requests
+/// are not recorded.
 fn is_in_vain(request: &RecallRequest, reply: &Reply) -> bool {
     let asks_all = Filters { scopes: request.filters.scopes.clone(), ..Filters::default() } == request.filters;
     reply.total_count == 0 && request.cursor.is_none() && asks_all && !request.query.trim().is_empty()
 }
 
-/// How much of a question is recorded. Of one with a credential, only the fact.
+/// How much of a question is recorded. Returns the words of the question, or its full text if the settings allow that.
 fn noted(caller: &Caller) -> Noted {
     if caller.keeps_questions { Noted::Text } else { Noted::Words }
 }
@@ -139,7 +140,7 @@ fn as_asked_by(caller: &Caller, request: RecallRequest) -> RecallRequest {
 pub struct Fetch {
     /// The memories.
     pub ids: Vec<MemoryRef>,
-    /// The limits; it contains no question.
+    /// The limits of a request without a question.
     pub request: RecallRequest,
     /// The form.
     pub form: Form,

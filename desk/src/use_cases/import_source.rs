@@ -14,7 +14,7 @@ use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 use crate::older_rows::{Coming, sample, without_values};
 
-/// Rows per transaction. A crash loses at most this many, and the next run stores them.
+/// Rows per transaction. A crash loses at most one transaction, and the next run stores its rows.
 const BATCH: usize = 500;
 /// The number of sample memories in a preview.
 const SAMPLES: usize = 3;
@@ -229,7 +229,7 @@ impl<'a> Seeing<'a> {
         Self { store, source, scope, run, done: Preview::default(), seen: HashMap::new(), is_preview: false }
     }
 
-    /// Reads all rows. An error of the store ends it; an error of the source is reported.
+    /// Reads all rows. An error of the store ends the import; an error of the source is returned for the report.
     fn each(
         &mut self,
         mut work: impl FnMut(&mut Self, &[Coming]) -> Result<(), StoreError>,

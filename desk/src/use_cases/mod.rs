@@ -1,5 +1,4 @@
-//! The use cases: all operations that entry points can perform on a store, each with a typed request, a rule, and a
-//! typed outcome.
+//! The use cases: all operations of the entry points on a store, each with a typed request and a typed outcome.
 
 mod automatic;
 mod change;

@@ -1,6 +1,6 @@
 //! The confirmation of directories as projects.
 //!
-//! Also finds data that should be gone: credentials in clear text, and permanently deleted memories.
+//! This module also finds data that must not exist: credentials in clear text, and permanently deleted memories.
 
 use tessera_engine::Store;
 use tessera_engine::domain::MemoryRef;
@@ -10,7 +10,7 @@ use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 use crate::project::Claim;
 
-/// Whether a directory's claim is confirmed.
+/// Whether the project that a directory names is confirmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IsBelieved(pub Claim);
 

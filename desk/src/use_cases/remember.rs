@@ -25,17 +25,17 @@ pub struct Remember {
     pub tags: Vec<Tag>,
     /// Additional search words.
     pub keywords: Vec<String>,
-    /// Named things; derived, if empty.
+    /// Names of people, tools and other things; derived from the text if the list is empty.
     pub entities: Vec<String>,
     /// Its scope; if absent, the caller's project, or global for preferences and people.
     pub scope: Option<Scope>,
-    /// When it became true; now, if absent.
+    /// The time at which the memory became true; the current time if absent.
     pub created: Option<Timestamp>,
     /// When it expires; never, if absent.
     pub expires: Option<Timestamp>,
     /// The client's metadata.
     pub metadata: Option<Metadata>,
-    /// Its source, in words for its history.
+    /// The source of the memory, for its history.
     pub reason: Option<String>,
     /// Its session; the caller's, if absent.
     pub session: Option<String>,
@@ -47,7 +47,7 @@ pub struct Remember {
     pub sensitive: Option<String>,
 }
 
-/// The description of a text that is secret as a whole: the given one, or its category.
+/// The description of a text that is secret as a whole. Without a given one, it contains only the category.
 pub fn described(said: Option<String>, category: Option<&Category>) -> String {
     let said = said.map(|said| said.trim().to_owned()).filter(|said| !said.is_empty());
     said.unwrap_or_else(|| match category {

@@ -35,7 +35,7 @@ pub struct ListSecrets {
 pub struct SecretsListed {
     /// The secrets, latest first.
     pub secrets: Vec<SecretRow>,
-    /// The place of their key, if there is one.
+    /// Where the key of the secrets is stored, if there is one.
     pub key: Option<KeyPlace>,
 }
 
@@ -69,7 +69,7 @@ impl UseCase for ForgetSecret {
 /// The operations on secrets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SecretUses {
-    /// Only of secrets whose names begin like this.
+    /// Returns only the uses of secrets whose names begin with this text.
     pub name: Option<String>,
 }
 

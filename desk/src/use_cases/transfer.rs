@@ -41,7 +41,7 @@ pub struct ImportNotes {
     pub files: Vec<NoteFile>,
     /// The project of the memories.
     pub scope: Scope,
-    /// True if the user confirms that the notes are their own, including existing ones.
+    /// True if the user confirms that they wrote the notes, including notes that exist already.
     pub is_mine: bool,
 }
 
@@ -52,7 +52,7 @@ pub struct NotesImported {
     pub stored: usize,
     /// Existing notes.
     pub skipped: usize,
-    /// Existing notes that became the user's own.
+    /// The number of existing notes that the user confirmed as their own.
     pub vouched: usize,
     /// Credentials removed from the imported texts.
     pub aside: usize,

@@ -33,11 +33,11 @@ pub struct UnansweredTopic {
     pub first: Timestamp,
     /// Last time.
     pub last: Timestamp,
-    /// The projects in which it was asked.
+    /// The projects in which the question was asked.
     pub scopes: Vec<Scope>,
     /// Other forms of the question, most frequent first.
     pub also: Vec<String>,
-    /// The memory that answers it by now.
+    /// The memory that now answers the question.
     pub answered_by: Option<ShortId>,
 }
 
@@ -88,8 +88,8 @@ fn gap(topic: Topic, answered_by: Option<ShortId>) -> UnansweredTopic {
     }
 }
 
-/// The memory that answers all forms of a topic. A question that was stored completely is asked again. Known words
-/// count as answered by a memory written or changed since.
+/// The memory that answers all forms of a topic. If the full question was stored, recall tries to answer it again. If
+/// only words were stored, a memory with these words that is newer than the question counts as its answer.
 fn answer_of(store: &mut Store, topic: &Topic) -> Result<Option<ShortId>, StoreError> {
     let mut answers = Vec::new();
     for way in &topic.ways {
@@ -104,7 +104,7 @@ fn answer_of(store: &mut Store, topic: &Topic) -> Result<Option<ShortId>, StoreE
     Ok(answers.first().copied())
 }
 
-/// The first of these memories that was written or changed after a time.
+/// Returns the first of the memories that was written or changed after a time.
 fn first_since(
     store: &Store,
     short_ids: impl Iterator<Item = ShortId>,

@@ -12,7 +12,7 @@ use crate::desk::{Effect, UseCase};
 
 const DAY_MICROS: i64 = 86_400_000_000;
 
-/// Counts the content, with the state of sync.
+/// Counts memories, and returns the state of the sync.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Count;
 
@@ -49,7 +49,7 @@ pub struct Logged {
     /// The delivery. In JSON it stands alone.
     #[serde(flatten)]
     pub delivery: Delivery,
-    /// The summaries of its memories, in the same order; empty for deleted ones.
+    /// The summaries of the delivered memories, in the same order; empty for deleted memories.
     #[serde(skip)]
     pub summaries: Vec<String>,
 }
@@ -87,7 +87,7 @@ pub struct Why {
 pub struct Reason {
     /// The memory.
     pub memory: Memory,
-    /// Deliveries with it, oldest first.
+    /// The deliveries that contained the memory, oldest first.
     pub given: Vec<Delivery>,
     /// True if it has expired.
     #[serde(skip)]
@@ -113,7 +113,7 @@ pub struct TokenUsage {
     pub days: u32,
 }
 
-/// One day: returned tokens, and usage of extractors.
+/// The delivered tokens and the usage of extractors on one day.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Day {
     /// The date.

@@ -8,10 +8,10 @@ use super::pieces::{Cutter, framed};
 use super::vector::Vector;
 use super::weights::{PLACES, WIDTH, Weights};
 
-/// Maximum word pieces of a question, including its begin and end marks. Time grows with them. Only
-/// the first pieces are read. On 60 prompts of the development set, they rank the right note
-/// first for 45 %. The last pieces do so for 38 %, half of each for 40 %, and the complete prompt
-/// for 48 %.
+/// Maximum word pieces of a question, including its begin and end marks. Time grows with them. Only the first pieces
+/// are read. With the first pieces of a prompt, the right note is first for 45 % of the 60 prompts of the development
+/// set. With the last pieces, it is first for 38 %; with half of each, for 40 %; and with the complete prompt, for 48
+/// %.
 const QUESTION_PIECES: usize = 32;
 /// The number of texts that go through the network together.
 const BATCH: usize = 16;
@@ -24,7 +24,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// The built-in encoder. Nothing is read until the first text is encoded.
+    /// The built-in encoder. The weights are read only when the first text is encoded.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<Encoder> = OnceLock::new();
         SHARED.get_or_init(|| Self::on(Kernel::best()))
@@ -33,7 +33,7 @@ impl Encoder {
     /// The encoder for a kind of processor from [`Kernel::here`]. All kernels compute the same embeddings.
     ///
     /// # Panics
-    /// If this machine does not support it.
+    /// Panics if this machine does not support the kernel.
     pub fn on(kernel: Kernel) -> Self {
         assert!(Kernel::here().contains(&kernel), "this processor does not support {kernel:?}");
         let weights = Weights::of(tessera_weights::minilm())
@@ -53,7 +53,8 @@ impl Encoder {
         pieces.chunks(BATCH).flat_map(|pieces| self.encode(pieces)).collect()
     }
 
-    /// Releases the memory of the weights in this process while it waits. The next text takes longer.
+    /// Releases the memory of the encoder's weights while the process is idle. The next text needs more time. The next
+    /// text takes longer.
     pub fn rest(&self) {
         tessera_weights::rest();
     }

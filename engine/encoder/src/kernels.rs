@@ -1,17 +1,17 @@
 //! The inner loops of the encoder for each kind of processor, and the choice between them.
 //!
-//! All loops multiply small integers and add exactly, so their results are identical bit by bit. The
-//! steps between these loops are ordinary Rust (see `net`), which [`run`] compiles for each kind
-//! of processor. Besides the snapshot map, this is the only module with
-//! `unsafe`: loads of whole arrays into registers, and calls of code for a detected processor.
+//! All loops multiply small integers and add exactly, so their results are identical bit by bit. The code between these
+//! loops is generic Rust in `net`, which the compiler builds separately for each instruction set. Besides the snapshot
+//! map, this is the only module with `unsafe`: loads of whole arrays into registers, and calls of code for a detected
+//! processor.
 
 use super::vector::DIMENSIONS;
 
 /// Rows of a block of weights.
 pub(super) const BLOCK: usize = 16;
-/// The weights of two columns of a block: two for each row.
+/// The weights of two neighbouring columns for each row of a block.
 pub(super) type Pair = [u8; 2 * BLOCK];
-/// One sum for each row of two blocks.
+/// The sum for each row of two blocks.
 pub(super) type Sums = [i32; 2 * BLOCK];
 /// Maximum inputs multiplied at once.
 pub(super) const WIDEST: usize = 8;
@@ -63,7 +63,7 @@ impl Kernel {
         here
     }
 
-    /// The fastest kind that this machine supports.
+    /// Returns the fastest kernel that this machine supports.
     pub fn best() -> Self {
         static BEST: std::sync::OnceLock<Kernel> = std::sync::OnceLock::new();
         *BEST.get_or_init(|| Self::here().last().copied().unwrap_or(Self::Plain))
@@ -72,18 +72,18 @@ impl Kernel {
 
 /// The operations that differ between processors.
 pub(super) trait Kernels {
-    /// Inputs multiplied at once, at most [`WIDEST`].
+    /// The number of inputs that are multiplied at once, at most [`WIDEST`].
     const TILE: usize;
 
-    /// Adds, for `T` inputs and the rows of two blocks, the products of weights and inputs. An input is one number for
-    /// two columns: its lower and upper half have 14 bits and a sign each.
+    /// For `T` inputs, computes the sum of the products with the weights of each row of two blocks. An input contains
+    /// the values of two columns, with 13 bits and a sign each.
     fn products<const T: usize>(blocks: [&[Pair]; 2], inputs: &[[i32; T]], sums: &mut [Sums]);
 
-    /// Multiplies a vector with many, one number each.
+    /// Multiplies one vector with many vectors, and returns one number for each.
     fn dots(query: &Query, vectors: &[Values], dots: &mut [i32]);
 }
 
-/// A vector that is compared with many.
+/// The vector of the question, which is compared with many vectors.
 #[derive(Debug, Clone)]
 pub(super) struct Query {
     values: [i8; DIMENSIONS],
@@ -106,7 +106,7 @@ pub(super) trait Job {
 /// Runs a job with the kernel for a kind of processor.
 #[cfg_attr(
     target_arch = "x86_64",
-    expect(unsafe_code, reason = "a kernel is selected only if its processor was detected")
+    expect(unsafe_code, reason = "a kernel runs only after the required CPU features were detected")
 )]
 pub(super) fn run<J: Job>(kernel: Kernel, job: J) -> J::Output {
     match kernel {
@@ -264,7 +264,7 @@ mod x86 {
         sum128(_mm_add_epi32(_mm256_castsi256_si128(total), _mm256_extracti128_si256(total, 1)))
     }
 
-    /// The 256-bit kernels differ in how they multiply and add two pairs.
+    /// The two 256-bit kernels use different instructions to multiply and add pairs of numbers.
     macro_rules! kernels_of_256_bits {
         ($name:ident, $features:literal, $tile:literal, $add:expr) => {
             impl Kernels for $name {
@@ -350,9 +350,9 @@ mod x86 {
             }
         }
 
-        /// The instruction multiplies unsigned by signed numbers. So 128 is added to the values
-        /// of the vector by flipping their highest bit. Its share of the sum is subtracted
-        /// afterwards.
+        /// The instruction multiplies unsigned by signed numbers. The instruction needs numbers without a sign.
+        /// Flipping the highest bit of each value adds 128. The added 128 times the sum of the other vector is
+        /// subtracted afterwards.
         #[inline(always)]
         fn dots(query: &Query, vectors: &[Values], dots: &mut [i32]) {
             #[inline]

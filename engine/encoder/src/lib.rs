@@ -1,11 +1,14 @@
 //! The sentence encoder: texts with similar meaning get similar vectors.
 //!
-//! It is pure and deterministic: the same text gives the same bits on every machine.
+//! The encoder is deterministic: the same text gives the same bits on every machine.
 //!
 //! `vector`, `scan` and `kernels` use each other: the kernels are compiled for the length of a vector, and comparing
 //! two vectors is a scan of one.
 
-#![expect(clippy::inline_always, reason = "inlining compiles the steps again for each kind of processor")]
+#![expect(
+    clippy::inline_always,
+    reason = "inlining lets the compiler generate this code once for each instruction set"
+)]
 
 mod encoder;
 mod kernels;

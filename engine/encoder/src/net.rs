@@ -1,7 +1,7 @@
-//! The network all-MiniLM-L6-v2: rows of word pieces in, one vector per text out.
+//! The network all-MiniLM-L6-v2: from rows of word pieces, it computes one vector per text.
 //!
-//! Matrices are 8-bit integers, inputs are rounded to 14 bits and a sign, and sums are exact. So a text has the same
-//! vector alone and among others, on every kind of processor.
+//! Matrices contain 8-bit integers, inputs are rounded to 13 bits and a sign, and sums are exact. So the vector of a
+//! text does not depend on the other texts in the batch or on the processor.
 
 use super::kernels::{BLOCK, Job, Kernels, Pair, Sums, WIDEST};
 use super::steps::{Attention, HEAD, add, gelu, norm, rounded, scaled};
@@ -57,9 +57,9 @@ impl Encode<'_> {
 /// The state between layers: one row per word piece of all texts.
 struct State<K> {
     rows: Vec<f32>,
-    /// The results of the wider steps.
+    /// The results of the steps with the most numbers per word piece.
     wide: Vec<f32>,
-    /// The results of the other steps.
+    /// The results of the steps with fewer numbers per word piece.
     narrow: Vec<f32>,
     inputs: Inputs,
     attention: Attention,
@@ -105,9 +105,9 @@ impl<K: Kernels> State<K> {
 struct Inputs {
     /// The rows of each tile.
     tiles: Vec<usize>,
-    /// Two columns of a row in each number.
+    /// The rounded inputs, with two columns of a row in each number.
     values: Vec<i32>,
-    /// The value of one unit in each row.
+    /// For each row, the value of the integer 1.
     worth: Vec<f32>,
     row: Vec<i32>,
 }

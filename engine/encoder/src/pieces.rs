@@ -12,10 +12,10 @@ const UNKNOWN: u16 = 0;
 const BEGIN: u16 = 1;
 /// After every text.
 const END: u16 = 2;
-/// A longer word counts as unknown.
+/// The maximum length of a word. A longer word counts as unknown.
 const LONGEST_WORD: usize = 100;
 
-/// The treatment of characters that are not replaced by others.
+/// How the tokenizer treats characters that it does not replace.
 const LEFT_OUT: u32 = 1;
 const SPACE: u32 = 2;
 const ALONE: u32 = 3;

@@ -3,7 +3,7 @@
 use super::kernels::{Job, Kernel, Kernels, run};
 use super::vector::{DIMENSIONS, Vector};
 
-/// Vectors compared before their results are stored.
+/// The number of vectors that are compared before the results are stored.
 const STEP: usize = 64;
 
 /// The signs of a vector's numbers, one bit each.
@@ -14,7 +14,7 @@ pub const SIGN_BYTES: usize = DIMENSIONS / 8;
 pub struct Passages<'a> {
     /// The numbers, [`DIMENSIONS`] bytes each.
     pub values: &'a [u8],
-    /// The sums of their squares, four bytes each, little-endian.
+    /// For each vector, the sum of the squares of its numbers: four bytes, little-endian.
     pub squares: &'a [u8],
 }
 
@@ -57,7 +57,7 @@ struct Compare<'a> {
 impl Job for Compare<'_> {
     type Output = ();
 
-    /// Sums are below 2^24, where an f32 is exact. A root and a quotient are rounded equally on all machines.
+    /// Sums are below 2^24, where an f32 is exact. All machines round a square root and a division equally.
     #[inline(always)]
     fn run<K: Kernels>(self) {
         let (query, own) = (self.to.query(), (self.to.squares() as f32).sqrt());
@@ -100,7 +100,10 @@ impl Job for Differ<'_> {
     type Output = ();
 
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "never more than the number of sign bits")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the number of different bits is at most the number of dimensions"
+    )]
     fn run<K: Kernels>(self) {
         let words = |signs: &[u8; SIGN_BYTES]| {
             let mut words = [0; SIGN_BYTES / 8];

@@ -6,13 +6,13 @@
 
 use super::weights::{Bytes4, Norm, WIDTH};
 
-/// Partial sums computed side by side.
+/// The number of partial sums that are computed in parallel.
 pub(super) const LANES: usize = 16;
 
 /// Numbers of an attention head.
 pub(super) const HEAD: usize = 32;
 
-/// Adding this to a fraction rounds it to an integer in its lowest bits: 1.5 · 2^23.
+/// Adding 1.5 · 2^23 to a number rounds it to an integer, which is then in the lowest bits of the result.
 const WHOLE: f32 = 12_582_912.0;
 
 #[inline(always)]
@@ -41,7 +41,7 @@ fn sum_of_squares(numbers: &[f32]) -> f32 {
     added_up(lanes)
 }
 
-/// The largest of `least` and the numbers. The count of the numbers is a multiple of [`LANES`].
+/// Returns the largest of the numbers, and at least `least`. The count of the numbers is a multiple of [`LANES`].
 #[inline(always)]
 fn largest(numbers: &[f32], least: f32) -> f32 {
     let mut lanes = [least; LANES];
@@ -145,7 +145,8 @@ pub(super) fn scaled<const N: usize>(
 pub(super) struct Attention {
     /// Word pieces of the text.
     length: usize,
-    /// For each group of [`LANES`] pieces: the first number of each, the second of each …
+    /// The numbers of [`LANES`] word pieces, transposed: the first number of each piece, then the second number of each
+    /// piece, and so on.
     keys: Vec<[[f32; LANES]; HEAD]>,
     values: Vec<[f32; HEAD]>,
     weights: Vec<[f32; LANES]>,
@@ -179,7 +180,7 @@ impl Attention {
     /// The weighted sum of the values; a value counts more, the more similar its key is to the query.
     #[inline(always)]
     pub(super) fn find(&mut self, query: &[f32; HEAD]) -> [f32; HEAD] {
-        /// One over the square root of the numbers of a head.
+        /// One divided by the square root of the number of values per head.
         const SHRINK: f32 = 0.176_776_7;
         for (weights, keys) in self.weights.iter_mut().zip(&self.keys) {
             let mut near = [0.0; LANES];

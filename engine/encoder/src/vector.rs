@@ -1,4 +1,4 @@
-//! A vector of small integers, and the similarity of two.
+//! A vector of small integers, and the similarity of two such vectors.
 
 use super::kernels::{Kernel, Query, Values};
 use super::scan::{Passages, similarities};
@@ -38,7 +38,7 @@ impl Vector {
         Self { values, squares: values.iter().map(|value| u32::from(value.unsigned_abs()).pow(2)).sum() }
     }
 
-    /// The cosine similarity: -1 to 1, or 0 if one is zero.
+    /// The cosine similarity, from -1 to 1; 0 if one of the vectors is zero.
     pub fn similarities(&self, other: &Self) -> f64 {
         f64::from(self.similarities_to_bytes(&other.to_bytes()))
     }
@@ -52,7 +52,7 @@ impl Vector {
         near[0]
     }
 
-    /// The similarity of many passages, exactly equal to [`Vector::similarities_to_bytes`] of each.
+    /// Returns the similarity of many passages. Each result equals that of [`Vector::similarities_to_bytes`].
     pub fn similarities_to_all(&self, passages: Passages<'_>) -> Vec<f32> {
         let mut near = vec![0.0; passages.len()];
         similarities(Kernel::best(), self, passages, &mut near);
@@ -164,6 +164,9 @@ mod tests {
         bytes[0] += 1;
         assert!(!Meaning::is_current(&bytes) && Meaning::vectors(&bytes).count() == 0, "of another encoder");
         assert!(!Meaning::is_current(&[]) && Meaning::vectors(&[]).count() == 0, "waits");
-        assert!(Meaning::is_current(&Meaning::of(&[]).into_bytes()), "a text without a passage waits no longer");
+        assert!(
+            Meaning::is_current(&Meaning::of(&[]).into_bytes()),
+            "a text without passages does not wait for an embedding"
+        );
     }
 }

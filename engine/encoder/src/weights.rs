@@ -1,10 +1,10 @@
-//! The file of weights, read in place. `engine/weights/make.py` documents its format.
+//! The file of weights, read in place. `engine/weights/make.py` documents the format of the file.
 
 use super::kernels::{BLOCK, Pair};
 
-/// Numbers between the steps of the network.
+/// How many numbers one step of the network passes to the next, per word piece.
 pub(super) const WIDTH: usize = 384;
-/// Numbers in the middle of a layer.
+/// How many numbers a layer has in its middle, per word piece.
 pub(super) const INNER: usize = 1536;
 /// Layers of the network.
 pub(super) const LAYERS: usize = 6;
@@ -16,7 +16,7 @@ const SECTIONS: usize = 11;
 
 /// A number as stored in the file.
 pub(super) type Bytes4 = [u8; 4];
-/// A row of the word table: the value of one unit, then its numbers.
+/// A row of the word table: its scale, then its numbers.
 pub(super) type Word = [u8; 4 + WIDTH];
 
 /// The content of the file.
@@ -33,9 +33,9 @@ pub(super) struct Weights {
 /// The word pieces, sorted by their bytes.
 #[derive(Debug)]
 pub(super) struct PieceTable {
-    /// The start of each, and the end of the last.
+    /// The offset at which each word piece starts, and the end of the last piece.
     pub(super) offsets: &'static [Bytes4],
-    /// The row of each in the word table.
+    /// The row of each word piece in the word table.
     pub(super) rows: &'static [[u8; 2]],
     pub(super) text: &'static [u8],
 }
@@ -68,7 +68,7 @@ pub(super) struct Linear {
     pub(super) scales: &'static [Bytes4],
     /// The addend of each row.
     pub(super) addends: &'static [Bytes4],
-    /// The weights of every two columns, block by block of rows.
+    /// The weights, block by block of rows, and two columns at a time.
     pub(super) blocks: &'static [Pair],
 }
 

@@ -5,11 +5,11 @@ use super::vector::{DIMENSIONS, ENCODER_VERSION, Meaning, VECTOR_BYTES};
 /// The relation of stored embeddings to this encoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Made {
-    /// There are none, or an older encoder made them; they must be computed.
+    /// The row has no embedding, or an older encoder computed it. It must be computed.
     Waits,
     /// This encoder made them.
     Here,
-    /// A newer encoder made them; they stay but are not used.
+    /// A newer encoder computed the embeddings. They stay, but this version does not use them.
     Later,
 }
 
@@ -60,6 +60,6 @@ mod tests {
         }
         assert!(Meaning::is_whole(&Meaning::of(&[]).into_bytes(), 0));
         assert_eq!((Meaning::made(&[]), Meaning::made(&[255, 1])), (Made::Waits, Made::Later));
-        assert!(Meaning::is_whole(&[255, 1], 9), "what a newer program wrote is not for this one to judge");
+        assert!(Meaning::is_whole(&[255, 1], 9), "this version cannot check embeddings of a newer version");
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct Block {
     pub(crate) span: Range<usize>,
 }
 
-/// The headings that apply from a byte on.
+/// The headings above a position in the text.
 #[derive(Debug)]
 pub(crate) struct Section {
     pub(crate) start: usize,
@@ -80,7 +80,7 @@ pub(crate) fn of(text: &str, base: usize) -> Blocks {
 struct Open {
     /// The start of its marker.
     start: usize,
-    /// The start of its own text; nothing after that was read or something else came first.
+    /// Where the item's own text starts; `None` if it was read or another block came first.
     own: Option<usize>,
 }
 
@@ -96,7 +96,7 @@ struct Walk<'a> {
     base: usize,
     out: Blocks,
     items: Vec<Open>,
-    /// Nesting depth in a block that is taken as a whole.
+    /// The nesting depth inside a block that becomes one piece.
     depth: usize,
     line: Option<Line>,
     heading: Option<String>,
@@ -174,7 +174,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Ends such a text at the end of its last line, because an escaped letter at its end produces no event.
+    /// Ends an item's text at the end of its last line, because the parser reports no event for an escaped character at
+    /// the end.
     fn end_line(&mut self, boundary: usize) {
         let Some(line) = self.line.take() else { return };
         let rest = self.text.get(line.end..).unwrap_or_default();
@@ -278,7 +279,7 @@ fn is_definition(line: &str) -> bool {
     line.trim_start().starts_with('[') && line.contains("]:")
 }
 
-/// True if a tag begins a block that is taken as a whole, instead of inline content.
+/// True if a tag begins a block that becomes one piece, and false for inline content.
 fn is_block(tag: &Tag<'_>) -> bool {
     matches!(
         tag,

@@ -31,8 +31,8 @@ pub(crate) fn find(text: &str, base: usize, code: &[Range<usize>]) -> Vec<Range<
     found
 }
 
-/// Overwrites comments with the same number of bytes: spaces if they fill their lines, so that they separate the text
-/// around; a letter if text follows, so that the line does not become code.
+/// Overwrites comments with the same number of bytes. It writes spaces if the comment fills its lines, and otherwise a
+/// letter, so that the line does not become code.
 pub(crate) fn painted<'a>(text: &'a str, comments: &[Range<usize>]) -> Cow<'a, str> {
     if comments.is_empty() {
         return Cow::Borrowed(text);

@@ -129,7 +129,7 @@ impl Distinct {
     }
 }
 
-/// Takes the times of creation and change. Values that are not times stay.
+/// Removes and returns the times of creation and change. Values that are not valid times stay in the fields.
 pub(crate) fn take_times(fields: &mut BTreeMap<String, Value>) -> (Option<Timestamp>, Option<Timestamp>) {
     let mut take = |keys: &[&str]| {
         let (key, time) = keys.iter().find_map(|key| Some((*key, time(fields.get(*key)?.as_str()?)?)))?;

@@ -1,7 +1,7 @@
 //! Inline elements: `[[links]]`, which may be nested, and `#tags`, in one pass over the bytes.
 //!
 //! The Markdown parser also knows links in double brackets, but not nested ones or those with an alias in a table. So
-//! it only provides the code ranges.
+//! this module uses the parser only to find the ranges of code.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::note::Target;
 /// A link in double brackets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Link {
-    /// The range with the brackets, and with the mark of an embedded note.
+    /// The range of the link with its brackets, and with the `!` of an embedded note.
     pub(crate) at: Range<usize>,
     /// Without its brackets.
     pub(crate) inner: Range<usize>,
@@ -38,7 +38,7 @@ pub(crate) fn code_and_links(code: &[Range<usize>], links: &[Link]) -> Vec<Range
     merged
 }
 
-/// Finds the outermost links of a range that end in their lines and are not hidden.
+/// Finds the outermost links of a range that end in the same line and are not in code.
 pub(crate) fn links(text: &str, span: Range<usize>, hidden: &[Range<usize>]) -> Vec<Link> {
     let bytes = text.as_bytes();
     let byte = |at: usize| if at < span.end { bytes.get(at).copied() } else { None };

@@ -37,9 +37,9 @@ pub(crate) struct Observation {
 pub(crate) struct Found<'a> {
     /// Code in it.
     pub(crate) hidden: &'a [Range<usize>],
-    /// Links in double brackets in it.
+    /// The links in double brackets in the text of the item.
     pub(crate) links: &'a [Link],
-    /// True if the brackets at its beginning are a reference link, and not a category.
+    /// True if the brackets at the beginning of the item are a reference link, and not a category.
     pub(crate) is_reference: bool,
 }
 

@@ -7,21 +7,20 @@ use unicode_normalization::UnicodeNormalization;
 
 const NAMES: &str = include_str!("names.txt");
 
-/// Names of files that turn their directory into a bare Git repository. The `config` of such a repository can name
+/// Names of files that turn their directory into a bare Git repository. The `config` of a bare repository can name
 /// programs that `git status` runs. Git searches for them in all parent directories.
 const REPOSITORY: &[&str] = words!(section(NAMES, "repository"));
 
 /// Files without a leading dot that a shell, an agent or a desktop reads automatically.
 const OBEYED: &[&str] = words!(section(NAMES, "files"));
 
-/// Extensions of programs, of settings that programs read automatically, and of files that a desktop follows when it
-/// shows their directory.
+/// The extensions of programs, of settings that programs read automatically, and of shortcuts that a desktop opens.
 const FOLLOWED: &[&str] = words!(section(NAMES, "endings"));
 
-/// Why nothing may be written at a path relative to its folder; `None` if it may.
+/// Returns the reason why writing to this path is not allowed; `None` if it is allowed.
 ///
-/// Names are compared like in the most lenient file system: case, invisible characters, a stream after a colon, and
-/// trailing dots and spaces are ignored.
+/// Names are compared as in the most lenient file system. It ignores case, invisible characters, everything after a
+/// colon, and dots and spaces at the end.
 pub fn why_refused(relative: &str) -> Option<&'static str> {
     let mut names = relative.split('/').filter(|name| !name.is_empty()).map(folded).peekable();
     while let Some(name) = names.next() {

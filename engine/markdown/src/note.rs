@@ -10,8 +10,8 @@ use serde_json::Value;
 /// The maximum length of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound {
-    /// Maximum bytes of a group of paragraphs. A single block that is longer is cut into pieces of at most four times
-    /// this size. Observations and memory blocks are not cut.
+    /// Maximum bytes of a group of paragraphs. A single block that is longer than the maximum is cut into pieces of at
+    /// most four times that size. Observations and memory blocks are not cut.
     pub most_bytes: usize,
 }
 
@@ -48,7 +48,7 @@ pub struct Note {
     pub parts: Vec<Part>,
     /// Its relations, in order; within one part, each (type, project, name) appears once.
     pub relations: Vec<Relation>,
-    /// The error in its front matter, which then counts as body.
+    /// The error in the front matter; its lines then belong to the body.
     pub problem: Option<String>,
 }
 
@@ -122,7 +122,7 @@ pub struct Relation {
     pub kind: String,
     /// The target.
     pub target: Target,
-    /// The context, in parentheses after it.
+    /// The text in parentheses after the relation.
     pub context: Option<String>,
     /// The position of the item or the link.
     pub at: Range<usize>,

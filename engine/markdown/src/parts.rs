@@ -285,7 +285,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A part with the present headings.
+    /// Creates a section with the headings above it.
     fn part(&self, block: Range<usize>, text: Range<usize>, bare: Range<usize>) -> Part {
         let held = self.blocks.sections.partition_point(|section| section.start <= block.start);
         let section = held.checked_sub(1).and_then(|at| self.blocks.sections.get(at));
@@ -339,7 +339,7 @@ fn ends(letter: char, next: Option<char>, at_lines: bool) -> bool {
     }
 }
 
-/// The byte after the last end in a text.
+/// The position after the last end of a sentence or of a line.
 fn last_end(text: &str, at_lines: bool) -> Option<usize> {
     let mut next = Some('x');
     for (at, letter) in text.char_indices().rev() {
@@ -351,7 +351,7 @@ fn last_end(text: &str, at_lines: bool) -> Option<usize> {
     None
 }
 
-/// The byte after the first end of a sentence from a position; with `at_lines`, of a line.
+/// The position after the first end of a sentence or, with `at_lines`, of a line.
 fn first_end(text: &str, from: usize, at_lines: bool) -> Option<usize> {
     let rest = text.get(from..)?;
     let mut letters = rest.char_indices().peekable();

@@ -1,7 +1,7 @@
 //! Resolves a name to a note: by ID, permalink, title, alias, path, and finally by normalised spelling.
 //!
-//! The steps are tried in order. If several notes match, reading uses the nearest to the asking note; changing fails as
-//! ambiguous.
+//! The steps are tried in order. If several notes match, a read uses the note nearest to the note that contains the
+//! name. A change fails as ambiguous.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub struct Asked<'a> {
 pub enum Purpose {
     /// To follow a link or show a note. If several notes match, the nearest one is used.
     Read,
-    /// To change, move or delete it: none of several.
+    /// To change, move or delete the note. If several notes match, none is chosen.
     Change,
 }
 
@@ -155,7 +155,7 @@ impl Names {
     }
 }
 
-/// The forms of a name in a step; a path is first searched relative to the asking note's folder.
+/// The spellings of a name that a step searches. A path is first relative to the folder of the note that contains it.
 fn spellings(step: Step, name: &str, from: Option<&str>) -> Vec<String> {
     match step {
         Step::Id => vec![name.to_lowercase()],
@@ -188,7 +188,7 @@ fn choose(mut found: Vec<&Candidate>, step: Step, asked: Asked<'_>) -> Resolutio
     }
 }
 
-/// The distance of a folder: the same, above (one per level), below, elsewhere.
+/// The distance between two folders: equal, above (one per level), below, or elsewhere.
 fn distance(from: &str, to: &str) -> usize {
     const BELOW: usize = 100;
     const ELSEWHERE: usize = 1_000;
@@ -206,7 +206,7 @@ fn distance(from: &str, to: &str) -> usize {
     }
 }
 
-/// A path without a leading path mark.
+/// Returns the path without `./` at its beginning and without slashes at either end.
 fn bare(path: &str) -> &str {
     path.trim_start_matches("./").trim_matches('/')
 }

@@ -19,7 +19,7 @@ pub enum TimeframeError {
 /// Parses the start of a period, calculated from `now` in a time zone, in which days begin.
 ///
 /// # Errors
-/// If the text is not a period, or is outside of the calendar.
+/// Returns an error if the text is not a period, or is outside of the calendar.
 pub fn parse(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, TimeframeError> {
     let text = text.trim();
     let here = now.to_zoned(zone.clone());

@@ -1,6 +1,7 @@
 //! `memory://` addresses of notes: a permalink or a path, or a pattern for several.
 //!
-//! `*` matches any characters within one segment, `**` any number of segments. The folder's name may come first.
+//! `*` matches any characters within one segment, `**` any number of segments. The address may begin with the folder's
+//! name.
 
 use crate::key::folded;
 use crate::permalink::without_ending;
@@ -30,7 +31,7 @@ pub enum UrlError {
     #[error("url: is longer than {MOST} characters; use fewer segments, or *")]
     Long,
     /// It leaves its folder.
-    #[error("url: contains the segment {0:?}; write the whole path of the note")]
+    #[error("url: contains the segment {0:?}, which could lead out of the folder; write the complete path of the note")]
     Dots(&'static str),
 }
 
@@ -45,7 +46,7 @@ impl NoteUrl {
     /// Parses `memory://user/preferences`, or only `user/preferences`.
     ///
     /// # Errors
-    /// If a character, a segment, the scheme or the length is not valid.
+    /// Returns an error if a character, a segment, the scheme or the length is not valid.
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         let text = text.trim();
         let has_scheme = text.get(..SCHEME.len()).is_some_and(|scheme| scheme.eq_ignore_ascii_case(SCHEME));
@@ -81,7 +82,7 @@ impl NoteUrl {
         &self.path
     }
 
-    /// True if it may match several notes.
+    /// True if the address is a pattern, which may match several notes.
     pub fn is_pattern(&self) -> bool {
         self.path.contains('*')
     }

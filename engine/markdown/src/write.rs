@@ -1,8 +1,8 @@
 //! Writes notes in the syntax that [`crate::parse`] reads, so that they are read back unchanged.
 //!
-//! A text becomes an item or a paragraph if the parser reads it back. Otherwise it becomes a fenced block, `~~~memory
-//! [category] #tag (context)`, which contains it verbatim. A link has no such form, so invalid characters (brackets,
-//! bars, line ends) are removed from its name.
+//! The writer writes a text as an item or a paragraph only if the parser would read the same text. Otherwise it becomes
+//! a fenced block, `~~~memory [category] #tag (context)`, which contains it verbatim. A link cannot be written as a
+//! block, so invalid characters (brackets, bars, line ends) are removed from its name.
 
 mod yaml;
 
@@ -40,7 +40,7 @@ pub struct Written {
     pub created: Option<Timestamp>,
     /// Its time of change.
     pub modified: Option<Timestamp>,
-    /// Other keys of its front matter. Keys of the fields above are ignored.
+    /// Other keys of its front matter. Keys that other fields of this struct set are ignored.
     pub fields: BTreeMap<String, Value>,
     /// Texts that become one part each. Empty ones are skipped.
     pub paragraphs: Vec<String>,
@@ -55,7 +55,7 @@ pub struct Written {
 pub struct Observation {
     /// Its category, without brackets; `note` if empty.
     pub category: String,
-    /// Its text without tags and context, which is later [`Part::bare`].
+    /// The text of the observation without tags and context, which the parser returns as [`Part::bare`].
     pub text: String,
     /// Its tags: words without `#`.
     pub tags: Vec<String>,
@@ -180,7 +180,7 @@ fn tried(text: &str) -> Option<(Note, Part, String)> {
     Some((note, part, whole))
 }
 
-/// True if everything found beside the part also belongs to the note anyway.
+/// True if all tags and relations in the written text also belong to the note.
 fn is_said(found: &Note, by: &Written) -> bool {
     let is_known = |kind: &str, target: &Target| {
         by.relations

@@ -32,11 +32,11 @@ mod stated;
 mod value;
 
 names! {
-/// The meaning of a mark. Its text is the name of its section in `marks.txt`.
+/// The meaning of a mark. The variant's text is the name of its section in `marks.txt`.
 enum Mark {
     /// A part of a name.
     Noun,
-    /// A noun of a language whose words do not occur in names of programs.
+    /// A noun of a language whose words do not occur in programs.
     Foreign,
     LogIn,
     Address,
@@ -82,11 +82,11 @@ impl Mark {
         all
     }
 
-    /// Counts the marks, and writes them if there is room.
+    /// Returns the number of marks, and writes as many as the array can hold.
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
     const fn fill(into: &mut [(&'static str, Self)]) -> usize {
         const MARKS: &str = include_str!("context/marks.txt");
-        assert!(count_sections(MARKS) == Self::ALL.len(), "each section of marks.txt has the name of a mark");
+        assert!(count_sections(MARKS) == Self::ALL.len(), "each section of marks.txt needs the name of a kind of mark");
         let (mut count, mut kind) = (0, 0);
         while kind < Self::ALL.len() {
             let list = section(MARKS, Self::ALL[kind].as_str());
@@ -158,9 +158,8 @@ pub(crate) fn stated(text: &str) -> Vec<Finding> {
     stated::findings(text)
 }
 
-/// Maximum number of marks without a credential, and of bytes per additional one. No ordinary
-/// text names credentials more often than this; a text that only repeats their names costs no
-/// more than its length.
+/// The maximum number of marks without a credential, and the bytes of text that allow one more. No ordinary text names
+/// credentials more often. For a text that only repeats such names, the cost stays proportional to its length.
 const LOOKS_AT_FIRST: usize = 400;
 const BYTES_A_LOOK: usize = 32;
 

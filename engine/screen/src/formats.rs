@@ -1,5 +1,5 @@
-//! Tokens recognised by their format: prefix, alphabet, length, checksum. Also tokens recognised
-//! by the name of a provider, or a word for a credential, before them.
+//! Tokens recognised by their format: prefix, alphabet, length, checksum. Also finds tokens without a format, by the
+//! name of a provider or a word for a credential before them.
 
 use crate::place::Finding;
 

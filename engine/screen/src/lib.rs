@@ -1,9 +1,9 @@
 //! Finds credentials in texts, with their positions and kinds.
 //!
-//! There are three families of rules. `formats` knows the formats of providers' tokens. `context` knows what people and
-//! programs write around a password, and its part `stated` knows how sentences of twenty-five languages state a secret.
-//! A text that none of them can distinguish from an ordinary word, a hash or an identifier stays. It is pure: no clock,
-//! no storage, no network. The time is linear in the length of the text.
+//! There are three families of rules. `formats` knows the formats of providers' tokens. `context` recognises what
+//! people and programs write around a password. Its module `stated` recognises sentences of twenty-five languages that
+//! state a secret. If no rule can distinguish a text from an ordinary word, a hash or an identifier, the text is not
+//! redacted. It is pure: no clock, no storage, no network. The time is linear in the length of the text.
 
 mod context;
 mod formats;

@@ -1,14 +1,14 @@
 //! The placeholder of a removed credential: `[secret s7k4q: password]`, or `[secret dropped: password]` if its value
 //! was discarded.
 //!
-//! Also a finding: a range of a text with its kind.
+//! Also defines a finding: a range of a text with its kind.
 
 use std::fmt;
 use std::ops::Range;
 
 const OPENING: &str = "[secret ";
 const DROPPED: &str = "dropped";
-/// Minimum and maximum characters of a name after its `s`.
+/// The minimum and maximum length of a secret's name, without its `s`.
 const NAME: Range<usize> = 1..17;
 const MOST_KIND: usize = 40;
 
@@ -39,7 +39,7 @@ impl fmt::Display for Name {
 /// The placeholder of a credential in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Its name; `None` if the value was discarded.
+    /// The name of the secret; `None` if the value was discarded.
     pub name: Option<Name>,
     /// Its kind; see [`crate::Kind`].
     pub kind: String,
@@ -67,7 +67,7 @@ pub fn places(text: &str) -> Vec<(Range<usize>, Place)> {
     found
 }
 
-/// The placeholder at the beginning of a text, after its opening, and the length of its rest.
+/// Parses a placeholder after its opening bracket and word, and returns its remaining length.
 fn place_at(rest: &str) -> Option<(usize, Place)> {
     // Limited, so that a text without an end mark is not searched completely each time.
     let head = rest.as_bytes().iter().take(NAME.end + MOST_KIND + 4).position(|byte| *byte == b']')?;
@@ -78,7 +78,8 @@ fn place_at(rest: &str) -> Option<(usize, Place)> {
     is_kind.then(|| (head + 1, Place { name, kind: kind.to_owned() }))
 }
 
-/// The kind of a credential, in words: `password`, `GitHub token`. Letters, digits, spaces and `.+/-`, at most 40.
+/// The kind of a credential, in words: `password`, `GitHub token`. The name of a kind contains letters, digits, spaces
+/// and `.+/-`, at most 40 characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind(&'static str);
 
@@ -110,7 +111,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// True if it overlaps with a range.
+    /// True if the finding overlaps with a range.
     pub fn overlaps(&self, span: &Range<usize>) -> bool {
         self.span.start < span.end && span.start < self.span.end
     }

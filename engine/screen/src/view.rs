@@ -1,5 +1,5 @@
-//! The readable form of a text: plain letters instead of full-width ones, without invisible characters. Positions of
-//! findings are converted back.
+//! The readable form of a text: plain letters instead of full-width ones, without invisible characters. The positions
+//! of findings are converted to positions in the original text.
 
 use std::ops::Range;
 
@@ -43,7 +43,7 @@ impl View {
         &self.text
     }
 
-    /// The original range of a range. Invisible characters inside belong to it.
+    /// The original range of a range. Invisible characters inside a range are part of the range.
     pub(crate) fn origin(&self, span: &Range<usize>) -> Range<usize> {
         let start = self.origins.get(span.start).copied().unwrap_or(self.length);
         // A character that is converted to several belongs to the range as a whole.
@@ -76,8 +76,7 @@ const LEAST_PIECES: (usize, usize) = (8, 4);
 /// Maximum lines of one token.
 const MOST_LINES: usize = 6;
 
-/// Returns the line breaks inside a provider's token. With a break, the text is no token or a shorter one; without the
-/// break, it is a token.
+/// Returns the line breaks inside a provider's token. The text is a complete token only without the line break.
 fn broken(written: &str) -> Vec<Range<usize>> {
     let mut breaks: Vec<Range<usize>> = Vec::new();
     for (at, _) in written.match_indices('\n') {
@@ -111,7 +110,7 @@ fn broken(written: &str) -> Vec<Range<usize>> {
     breaks
 }
 
-/// True if a token ends at the end of the joined text, and no complete token ends at the line break.
+/// True if a token ends at the end of the joined lines, and no complete token ends at the line break.
 fn goes_on(joined: &str, known: usize) -> bool {
     let (before, after) = joined.split_at(known);
     let is_signature = after.starts_with('.');
@@ -120,7 +119,7 @@ fn goes_on(joined: &str, known: usize) -> bool {
     is_enough && (is_signature || !ends_at(before, known)) && ends_at(joined, joined.len())
 }
 
-/// The end of a text that consists of token characters, without the name before the value.
+/// The token characters at the end of a text, without a name and `=` before them.
 fn last_run(text: &str) -> &str {
     let length = text.bytes().rev().take_while(|byte| is_of_token(Some(byte))).count();
     let run = text.get(text.len() - length..).unwrap_or_default();
@@ -153,7 +152,7 @@ fn continued(written: &str) -> Vec<Range<usize>> {
     at.collect()
 }
 
-/// `" + "` between two token characters, also across lines.
+/// Finds `" + "` between two token characters, also if they are in different lines.
 fn put_together(written: &str) -> Vec<Range<usize>> {
     let bytes = written.as_bytes();
     let at = written.match_indices('+').filter_map(|(at, _)| {

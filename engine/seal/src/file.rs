@@ -1,8 +1,8 @@
 //! Keys in a separate file that only the owner can read: one per line, the encryption key first.
 //!
-//! It protects against a person who gets the database without it: in a backup, a copied or synchronised file, or a disk
-//! image of the data. It does not protect against a program of the same user, or a person who reads the whole home
-//! directory.
+//! A separate file protects against a person who gets the database without the key: in a backup, a copied or
+//! synchronised file, or a disk image. It does not protect against a program of the same user, or a person who reads
+//! the whole home directory.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -40,7 +40,7 @@ const MOST_BYTES: u64 = 64 * 1024;
 /// The keys in a file; `None` if it does not exist.
 ///
 /// # Errors
-/// If the file cannot be read, or contains something else.
+/// Returns an error if the file cannot be read, or contains something other than keys.
 pub fn keys_in(path: &Path) -> Result<Option<Keys>, FileError> {
     let named = |source| FileError::Io { path: path.to_owned(), source };
     // Reading a pipe or a device would never end.
@@ -59,11 +59,11 @@ pub fn keys_in(path: &Path) -> Result<Option<Keys>, FileError> {
     Ok(Some(Keys { current, before: keys.collect() }))
 }
 
-/// Writes keys to a file atomically. If several processes create it at once, one wins, and the content of the file is
-/// returned. `replacing` replaces existing keys.
+/// Writes keys to a file atomically. If several processes create the file at once, the first one succeeds, and all
+/// return its content. Existing keys are replaced only if `replacing` is true.
 ///
 /// # Errors
-/// If it cannot be written.
+/// Returns an error if it cannot be written.
 pub fn write_keys(path: &Path, keys: &Keys, replacing: bool) -> Result<Keys, FileError> {
     let named = |source| FileError::Io { path: path.to_owned(), source };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -19,7 +19,7 @@ const LEAST_SALT: usize = 8;
 /// Fills bytes with random ones.
 ///
 /// # Errors
-/// If the system has none.
+/// Returns an error if the system has no random bytes.
 pub fn random(bytes: &mut [u8]) -> Result<(), KeyError> {
     SystemRandom::new().fill(bytes).map_err(|_| KeyError::NoRandom)
 }
@@ -66,18 +66,18 @@ impl Key {
     /// A new key.
     ///
     /// # Errors
-    /// If the system has no random numbers.
+    /// Returns an error if the system has no random numbers.
     pub fn generate() -> Result<Self, KeyError> {
         let mut bytes = Zeroizing::new([0; KEY_BYTES]);
         SystemRandom::new().fill(bytes.as_mut()).map_err(|_| KeyError::NoRandom)?;
         Ok(Self(bytes))
     }
 
-    /// The user's key: 64 hexadecimal digits are its bytes. Anything else is a passphrase, from which Argon2id derives
-    /// a key with the store's own salt of at least 8 bytes.
+    /// The user's key: 64 hexadecimal digits are its bytes. Any text that is not a key is a passphrase, from which
+    /// Argon2id derives a key with the store's salt of at least 8 bytes.
     ///
     /// # Errors
-    /// If it is empty.
+    /// Returns an error if it is empty.
     pub fn given(text: &str, salt: &[u8]) -> Result<Self, KeyError> {
         let text = text.trim();
         if text.is_empty() {
@@ -99,7 +99,7 @@ impl Key {
     /// A key from 64 hexadecimal digits.
     ///
     /// # Errors
-    /// If the text is not 64 hexadecimal digits.
+    /// Returns an error if the text is not 64 hexadecimal digits.
     pub fn from_hex(text: &str) -> Result<Self, KeyError> {
         let digits = Zeroizing::new(text.trim().as_bytes().to_vec());
         if digits.len() != 2 * KEY_BYTES {
@@ -119,7 +119,7 @@ impl Key {
         Zeroizing::new(self.0.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// Its number, which reveals nothing about its bytes.
+    /// The ID of the key, which reveals nothing about its bytes.
     pub fn id(&self) -> KeyId {
         let named = Zeroizing::new([b"tessera key id ".as_slice(), self.0.as_slice()].concat());
         let mut id = [0; 4];
@@ -151,12 +151,12 @@ impl Keys {
         Self { current, before: Vec::new() }
     }
 
-    /// The key with a number; if there is none, the encryption key.
+    /// Returns the key with this ID, or the encryption key if no other key has it.
     pub fn of_id(&self, id: KeyId) -> &Key {
         self.before.iter().find(|key| key.id() == id).unwrap_or(&self.current)
     }
 
-    /// The keys with a new encryption key.
+    /// Returns the keys with a new encryption key; the previous one can still decrypt.
     #[must_use]
     pub fn followed_by(self, current: Key) -> Self {
         let before = std::iter::once(self.current).chain(self.before).collect();

@@ -2,9 +2,9 @@
 //! of macOS, or the credential manager of Windows. Crates implement the protocols; this module defines the stored form
 //! and the time limit.
 //!
-//! The keyring is locked with the session, so it also protects against a person who gets the whole home directory. It
-//! does not protect against a program of the same user while the session is open. It never asks for a password: a
-//! locked keyring stays locked.
+//! The keyring is locked with the session, so it also protects against a person who gets the whole home directory. The
+//! keyring does not protect against a program of the same user while the session is open. Tessera never asks for the
+//! keyring's password. A locked keyring stays locked.
 
 #[cfg(any(target_os = "macos", windows))]
 #[path = "keyring/native.rs"]
@@ -25,14 +25,14 @@ use crate::key::{Key, KeyError, Keys};
 /// Time limit of a keyring.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The service name of our entries.
+/// The service name of Tessera's entries.
 const SERVICE: &str = "tessera";
 
 /// An error of the keyring.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyringError {
-    /// There is none: nothing listens on the bus, or nothing stores secrets.
+    /// There is no keyring: no program answers on the bus, or no program stores secrets.
     #[error("no keyring answers: {why}")]
     Absent {
         /// What was tried.
@@ -56,7 +56,7 @@ pub enum KeyringError {
     /// The answer does not come from a keyring.
     #[error("the keyring's answer is not valid")]
     BadAnswer,
-    /// It contains something else instead of the key.
+    /// The entry contains something other than a key.
     #[error("the keyring contains something else instead of the key: {source}")]
     NoKey {
         /// The reason.
@@ -65,7 +65,7 @@ pub enum KeyringError {
     },
 }
 
-/// The keyring of a session. It is contacted only when used.
+/// The keyring of a session. Tessera contacts the keyring only when it needs a key.
 #[derive(Debug, Clone)]
 pub struct Keyring {
     place: Place,
@@ -80,7 +80,7 @@ impl Keyring {
     /// The keys of an account; `None` if the keyring has none.
     ///
     /// # Errors
-    /// If no keyring responds, or it is locked.
+    /// Returns an error if no keyring responds, or it is locked.
     pub fn load(&self, account: &str) -> Result<Option<Keys>, KeyringError> {
         let account = account.to_owned();
         let text = self.ask(move |place| place.read(&account))?;
@@ -90,7 +90,7 @@ impl Keyring {
     /// Stores the keys of an account, in place of previous ones.
     ///
     /// # Errors
-    /// If no keyring responds, or it is locked.
+    /// Returns an error if no keyring responds, or it is locked.
     pub fn save(&self, account: &str, keys: &Keys) -> Result<(), KeyringError> {
         let (account, text) = (account.to_owned(), text(keys));
         self.ask(move |place| place.write(&account, text.as_bytes()))
@@ -99,7 +99,7 @@ impl Keyring {
     /// Deletes the keys of an account. Missing keys are not an error.
     ///
     /// # Errors
-    /// If no keyring responds, or it is locked.
+    /// Returns an error if no keyring responds, or it is locked.
     pub fn remove(&self, account: &str) -> Result<(), KeyringError> {
         let account = account.to_owned();
         self.ask(move |place| place.erase(&account))

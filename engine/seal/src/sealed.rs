@@ -1,8 +1,8 @@
 //! An encrypted value: one version byte, four bytes for the key number, twelve for the nonce, the value, and sixteen
 //! for the tag.
 //!
-//! Also ciphertexts of the older system: nonce, value and tag, without binding, with a key of hexadecimal digits or the
-//! plain SHA-256 of a passphrase. They are read, and never written.
+//! Also decrypts ciphertexts of the older system: nonce, value and tag, not bound to a memory. The key is hexadecimal
+//! digits or the SHA-256 of a passphrase. They are read, and never written.
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::digest::{SHA256, digest};
@@ -20,7 +20,7 @@ pub type Value = Zeroizing<String>;
 /// The place to which a value is bound. It is decrypted only for exactly this place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound<'a> {
-    /// The user, or the store if there are no users.
+    /// The user to whom the value is bound, or the store if there are no users.
     pub user: &'a str,
     /// The memory.
     pub memory: &'a str,
@@ -29,7 +29,7 @@ pub struct Bound<'a> {
 }
 
 impl Bound<'_> {
-    /// The bytes of all parts, each after its length, so that different places have different bytes.
+    /// All parts, each after its length, so that different places never have the same bytes.
     fn bytes(self) -> Vec<u8> {
         let mut bytes = Vec::from(b"tessera secret 1".as_slice());
         for part in [self.user, self.memory, self.name] {
@@ -45,20 +45,20 @@ impl Bound<'_> {
 #[non_exhaustive]
 pub enum SealError {
     /// It cannot be encrypted, or the system has no random numbers.
-    #[error("the system returned no random numbers, so it cannot be encrypted")]
+    #[error("the system returned no random numbers, so the secret cannot be encrypted")]
     NotSealed,
     /// A newer program encrypted it.
-    #[error("a newer program encrypted it; update this program")]
+    #[error("a newer version of Tessera encrypted the secret; update this program")]
     Newer,
     /// Another key encrypted it.
-    #[error("it is encrypted with key #{needed}, but the current key is #{at_hand}; provide the earlier key")]
+    #[error("the secret is encrypted with key #{needed}, but the current key is #{at_hand}; provide key #{needed}")]
     OtherKey {
         /// The necessary key.
         needed: KeyId,
         /// The available key.
         at_hand: KeyId,
     },
-    /// It was changed, truncated, or belongs to another memory.
+    /// The value was changed, truncated, or belongs to another memory.
     #[error("the stored value is damaged, or belongs to another memory")]
     Damaged,
 }
@@ -70,7 +70,7 @@ fn cipher(key: &Key) -> Result<LessSafeKey, SealError> {
 /// Encrypts a value for a place.
 ///
 /// # Errors
-/// If the system has no random numbers.
+/// Returns an error if the system has no random numbers.
 pub fn seal(key: &Key, bound: Bound<'_>, value: &str) -> Result<Vec<u8>, SealError> {
     let mut nonce = [0; NONCE_LEN];
     SystemRandom::new().fill(&mut nonce).map_err(|_| SealError::NotSealed)?;
@@ -89,7 +89,7 @@ pub fn seal(key: &Key, bound: Bound<'_>, value: &str) -> Result<Vec<u8>, SealErr
 /// Decrypts a value from [`seal`] with its key.
 ///
 /// # Errors
-/// Another key, a newer program, or damage.
+/// Returns an error if the key is missing, a newer program encrypted the value, or the value is damaged.
 pub fn open(keys: &Keys, bound: Bound<'_>, sealed: &[u8]) -> Result<Value, SealError> {
     let needed = key_of(sealed)?;
     let key = keys.of_id(needed);
@@ -105,7 +105,7 @@ pub fn open(keys: &Keys, bound: Bound<'_>, sealed: &[u8]) -> Result<Value, SealE
 /// The key of an encrypted value.
 ///
 /// # Errors
-/// If a newer program made it, or it is not an encrypted value.
+/// Returns an error if a newer program made it, or it is not an encrypted value.
 pub fn key_of(sealed: &[u8]) -> Result<KeyId, SealError> {
     match sealed {
         [VERSION, a, b, c, d, ..] => Ok(KeyId([*a, *b, *c, *d])),
@@ -121,10 +121,10 @@ pub(crate) fn opened<A: AsRef<[u8]>>(key: &Key, nonce: &[u8], aad: Aad<A>, rest:
     std::str::from_utf8(text).map(|text| Zeroizing::new(text.to_owned())).map_err(|_| SealError::Damaged)
 }
 
-/// Decrypts a ciphertext of the older system with its `MEMORY_ENCRYPTION_KEY`.
+/// Decrypts a ciphertext of the older system with that system's `MEMORY_ENCRYPTION_KEY`.
 ///
 /// # Errors
-/// If the key is another one, or the ciphertext was changed.
+/// Returns an error if another key encrypted the ciphertext, or the ciphertext was changed.
 pub fn open_older(given: &str, ciphertext: &[u8]) -> Result<Value, SealError> {
     let key = Key::from_hex(given).unwrap_or_else(|_| {
         let mut bytes = Zeroizing::new([0; KEY_BYTES]);

@@ -87,7 +87,7 @@ impl Composed {
         &self.costs
     }
 
-    /// False if the store already has the terms.
+    /// False if the store already has the analysis and the embedding.
     pub fn has_new_terms(&self) -> bool {
         self.has_new_terms
     }
@@ -97,7 +97,7 @@ impl Composed {
         self.has_new_costs
     }
 
-    /// Compares with the stored version, so that unchanged parts are not written.
+    /// Compares the derived data with the stored data, so that only changes are written.
     fn beside(mut self, known: Option<&Known>) -> Self {
         let has_terms = |known: &Known| {
             (known.is_standing, known.length, known.signature) == (self.is_standing, self.length, self.signature)
@@ -118,7 +118,8 @@ impl Composed {
         other
     }
 
-    /// The same memory with its ID and revision in a store. The token counts of lines with the ID are adapted.
+    /// The same memory with its ID and revision in a store. The token counts of lines that contain the ID are adapted
+    /// to the new ID.
     #[must_use]
     pub fn placed(&self, short_id: ShortId, rev: u64) -> Self {
         let mut placed = self.clone();
@@ -128,7 +129,7 @@ impl Composed {
     }
 }
 
-/// A stored memory. Its derived data is reused if nothing changes it.
+/// A stored memory. If no field changes that the derived data depends on, it is reused.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Known {
     /// The memory.
@@ -139,16 +140,16 @@ pub struct Known {
     pub length: u16,
     /// A hash that is equal for two texts with the same words.
     pub signature: u64,
-    /// The forward blob; empty for a deleted memory.
+    /// The stored terms; empty for a deleted memory.
     pub forward: Vec<u8>,
     /// The embedding; empty if unknown.
     pub meaning: Vec<u8>,
-    /// The token counts of its lines; `None` if they were counted for an older form of the lines.
+    /// The token counts of the memory's lines; `None` if they were counted for an earlier form of the lines.
     pub costs: Option<LineCosts>,
 }
 
 impl Known {
-    /// True if another memory has the same analysis.
+    /// True if another memory has the same terms.
     fn has_terms_of(&self, other: &Memory) -> bool {
         fn terms(of: &Memory) -> impl PartialEq {
             let by = of.share.as_ref().map(|share| &share.by);
@@ -165,7 +166,7 @@ impl Known {
         self.memory.content == other.content && below(&self.memory) == below(other)
     }
 
-    /// True if another memory has the same lines, except for its ID.
+    /// True if another memory has the same reply lines, except for its ID.
     fn has_lines_of(&self, other: &Memory) -> bool {
         fn shown(of: &Memory) -> impl PartialEq {
             let words = (&of.tags, &of.entities, &of.category, &of.summary);
@@ -175,7 +176,7 @@ impl Known {
     }
 }
 
-/// The results of an analysis: standing, length, signature and forward blob.
+/// The results of an analysis: whether the text is an instruction, its length, its signature and its terms.
 type Terms = (bool, u16, u64, Vec<u8>);
 
 /// Composes a memory: summary, analysis and token counts are reused or computed.
@@ -224,8 +225,8 @@ fn compose_of(terms: Terms, mut memory: Memory, known: Option<&Known>, counter: 
     .beside(known)
 }
 
-/// Composes the memory of a whole file. Recall never finds it and no reply shows it, because its parts are memories of
-/// their own.
+/// Composes the memory of a whole file. Recall and replies do not use the memory of a file, because its sections are
+/// memories of their own.
 fn whole_file(memory: Memory) -> Composed {
     let summary = memory.file.as_ref().map(|file| file.path.to_string()).unwrap_or_default();
     let sensitive = !places(&memory.content).is_empty();
@@ -244,7 +245,7 @@ fn analysed(memory: &Memory, replaced: &[u8]) -> Terms {
 /// A new memory.
 ///
 /// # Errors
-/// If a field is rejected. The error names the field and the fix.
+/// Returns an error if a field is rejected. The error names the field and the fix.
 pub fn created(draft: &Screened<Draft>, now: Timestamp, counter: &impl TokenCounter) -> Result<Composed, DomainError> {
     Ok(compose(fields::new(draft, now)?, None, counter).beside_secrets(draft.secrets()))
 }
@@ -254,9 +255,9 @@ pub fn created(draft: &Screened<Draft>, now: Timestamp, counter: &impl TokenCoun
 pub struct Stamps {
     /// When it was last changed.
     pub updated: Option<Timestamp>,
-    /// When it was last returned in full.
+    /// When the memory was last returned in full.
     pub last_accessed: Option<Timestamp>,
-    /// How often it was returned in full.
+    /// How often the memory was returned in full.
     pub access_count: u32,
     /// When it was deleted.
     pub deleted: Option<Timestamp>,
@@ -265,7 +266,7 @@ pub struct Stamps {
 /// An imported memory.
 ///
 /// # Errors
-/// Like [`created`].
+/// Returns the same errors as [`created`].
 pub fn imported(
     draft: &Screened<Draft>,
     stamps: Stamps,
@@ -282,7 +283,7 @@ pub fn imported(
 /// A memory with changed fields.
 ///
 /// # Errors
-/// Like [`created`].
+/// Returns the same errors as [`created`].
 pub fn edited(
     known: &Known,
     patch: &Screened<Patch>,
@@ -335,7 +336,8 @@ pub fn undone(known: &Known, earlier: Screened<Memory>, counter: &impl TokenCoun
     compose(as_it_was(earlier, &known.memory), Some(known), counter).beside_secrets(&secrets)
 }
 
-/// The same memory, analysed by this version of the program. Unknown sections of its blob stay.
+/// The same memory, analysed by this version of the program. Sections of the stored data that this version does not
+/// know are kept.
 pub fn reanalysed(known: &Known, counter: &impl TokenCounter) -> Composed {
     again(known, known.memory.clone(), counter)
 }
@@ -360,7 +362,7 @@ pub struct Arrived<'a> {
     pub id: MemoryUuid,
     /// Its content.
     pub document: &'a Screened<Document>,
-    /// Its owner, if another user shares it.
+    /// The owner of the memory, if another user shares it.
     pub share: Option<Share>,
     /// The author of the present text, if not the owner.
     pub edited_by: Option<String>,
@@ -368,7 +370,7 @@ pub struct Arrived<'a> {
     pub is_deleted: bool,
 }
 
-/// Composes a memory that arrived through sync. Data that only this machine has stays.
+/// Composes a memory that arrived through sync. Data that only this machine has is kept when a memory arrives.
 pub fn arrived(news: Arrived<'_>, known: Option<&Known>, now: Timestamp, counter: &impl TokenCounter) -> Composed {
     let Arrived { id, document, share, edited_by, is_deleted } = news;
     let here = known.map(|known| &known.memory);

@@ -83,7 +83,7 @@ fn follow(memory: &mut Memory, before: &Memory, are_entities_given: bool) {
     }
 }
 
-/// The data beside a synced document.
+/// The data of a memory that is not part of the synced document.
 #[derive(Debug, Clone)]
 pub struct Beside {
     /// The UUID of the memory.
@@ -96,7 +96,7 @@ pub struct Beside {
     pub share: Option<Share>,
     /// The author of the present text, if not the owner.
     pub edited_by: Option<String>,
-    /// True if it is a whole file, whose parts are memories of their own.
+    /// True if the memory is a whole file, whose sections are memories of their own.
     pub stands_for_file: bool,
 }
 

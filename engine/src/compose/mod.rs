@@ -1,7 +1,8 @@
 //! The composer turns every new, edited, imported or synced text into a [`Composed`] value. A store writes nothing
 //! else, so all decisions about derived data, trust, rejection and token counts are made here.
 //!
-//! It is pure: it uses no clock and no storage. It runs before a store takes its lock, and reuses what did not change.
+//! The composer is pure: it uses no clock and no storage. The composer runs before a store takes its lock, and reuses
+//! data of fields that did not change.
 
 mod composed;
 mod fields;

@@ -48,7 +48,7 @@ pub struct Filed {
 /// above that of its folder; see [`Told::narrowed`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Told {
-    /// The memory's UUID, if it is free here.
+    /// The memory's UUID, if no other memory of this store has it.
     pub id: MemoryUuid,
     /// When the memory was last changed.
     pub changed: Option<Timestamp>,
@@ -95,8 +95,8 @@ impl Told {
         })
     }
 
-    /// The author and the scope, as far as a note may set them. In a global folder, a note may belong to one project.
-    /// It may lower the trust, but not raise it. Only the user's own notes (`is_own`) may set the author.
+    /// The author and the scope, if a note may set them. In a global folder, a note may belong to one project. It may
+    /// lower the trust, but not raise it. Only the user's own notes (`is_own`) may set the author.
     #[must_use]
     pub fn narrowed(&self, filed: &Filed, is_own: bool) -> Filed {
         let origin = if is_own { self.origin.clone() } else { filed.origin.clone() };
@@ -143,8 +143,8 @@ pub fn title_of(memory: &Memory) -> String {
     }
 }
 
-/// The place of a memory's note: a directory for the scope, one for the category, and a file
-/// name. The name has no extension and no unique part yet.
+/// The place of a memory's note: a directory for the scope, one for the category, and a file name. The caller adds the
+/// extension and a unique part to the name.
 pub fn place_of(memory: &Memory, title: &str) -> (String, String) {
     let scope = name_of(memory.scope.as_str(), "project");
     let category = name_of(memory.category.as_str(), "facts");
@@ -204,7 +204,8 @@ pub fn noted(memory: &Memory, title: &str, links: &[LinkedNote]) -> String {
     })
 }
 
-/// A link as a relation: the name of the other note, and the UUID, by which an import recognises the link.
+/// Writes a link as a relation. It contains the name of the other note, and the UUID, by which an import recognises the
+/// link.
 fn relation(link: &LinkedNote) -> Relation {
     let kind = link.kind.as_str().to_owned();
     let Some((name, title)) = &link.note else {

@@ -17,8 +17,8 @@ use crate::text::TokenCounter;
 const LIKE_IN_PLACE: f64 = 0.25;
 /// Minimum share of common words for a changed text in another place.
 const LIKE_ANYWHERE: f64 = 0.6;
-/// Maximum number of compared pairs of texts. Above that, in a long and almost completely changed file, each new text
-/// is compared only with the old texts near it.
+/// Maximum number of compared pairs of texts. In a long file of which almost everything changed, each new text is
+/// compared only with the old texts near it.
 const MOST_PAIRS: usize = 20_000;
 
 /// The memory for a part of a file. The data of an exported memory belongs only to the first part.
@@ -85,7 +85,7 @@ fn draft_of(filed: &Filed, content: String) -> Draft {
     }
 }
 
-/// The valid tags; a file may contain any text.
+/// Returns the valid tags, because a file may contain any text as a tag.
 fn tags_of<'a>(said: impl Iterator<Item = &'a String>) -> Vec<Tag> {
     let mut seen = BTreeSet::new();
     let tags = said.filter_map(|tag| tag.parse::<Tag>().ok()).filter(|tag| seen.insert(tag.clone()));
@@ -106,7 +106,7 @@ fn clipped(name: &str) -> String {
 /// author. `changed` is the time of a new memory's last change, if the file states it.
 ///
 /// # Errors
-/// If a field is rejected. The error names the field.
+/// Returns an error if a field is rejected. The error names the field.
 pub fn filed(
     known: Option<&Known>,
     draft: &Screened<Draft>,
@@ -171,9 +171,9 @@ impl<'a> PartText<'a> {
     }
 }
 
-/// Matches each new part with an old one. First, equal texts match. Then, between two matched
-/// parts, similar parts match, or the only new and the only old part. Last, very similar parts
-/// match anywhere. No old part is used twice.
+/// Matches each new part with an old one. First, equal texts match. Second, similar sections between two matched ones
+/// match. So do the only new and the only old section there. Third, very similar sections match anywhere. No old part
+/// is used twice.
 pub fn known_again(before: &[PartText<'_>], now: &[PartText<'_>]) -> Vec<Option<usize>> {
     let mut found = same_texts(before, now);
     let mut taken: Vec<bool> = vec![false; before.len()];
@@ -204,7 +204,7 @@ fn same_texts(before: &[PartText<'_>], now: &[PartText<'_>]) -> Vec<Option<usize
     now.iter().map(|part| there.get_mut(&(part.is_observation, part.text))?.pop_front()).collect()
 }
 
-/// Runs of unmatched new parts, each with the old positions that are possible for them.
+/// The groups of new sections without a match, each with the old sections that may match.
 fn gaps(found: &[Option<usize>], most: usize) -> Vec<(std::ops::Range<usize>, std::ops::Range<usize>)> {
     let mut gaps = Vec::new();
     let mut at = 0;
@@ -224,7 +224,7 @@ fn gaps(found: &[Option<usize>], most: usize) -> Vec<(std::ops::Range<usize>, st
     gaps
 }
 
-/// Matches pairs in the order of similarity.
+/// Matches sections, the most similar pairs first.
 fn pair(
     found: &mut [Option<usize>],
     taken: &mut [bool],

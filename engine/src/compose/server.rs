@@ -8,7 +8,7 @@ use crate::screen::{Screened, Secret};
 use crate::sync::{Author, Decision, Document, Edit, Op, Refusal, Row, State, decide};
 use crate::text::TokenCounter;
 
-/// A row that is ready to be written. Only this module creates one, from screened texts.
+/// A row that is ready to be written. Only this module creates such a row, from screened texts.
 #[derive(Debug, Clone)]
 pub struct Decided {
     row: Row,
@@ -19,8 +19,8 @@ pub struct Decided {
 /// The result of a change on the server.
 #[derive(Debug, Clone)]
 pub enum Outcome {
-    /// The row gets a new version. If both texts are kept, the other one becomes a memory of its author. Secrets of
-    /// both are stored beside the row.
+    /// The row gets a new version. If a conflict keeps both texts, the second one becomes a memory of its author. The
+    /// secrets of both texts are stored with the row.
     Write {
         /// The row.
         row: Box<Decided>,
@@ -82,8 +82,8 @@ pub fn outcome(
     }
 }
 
-/// A row from which clear-text secrets are removed. It is a change that syncs like any other. A deleted row stays
-/// deleted, and the author of the text stays the same.
+/// A row from which clear-text secrets are removed. The removal of a secret syncs like any other change. A deleted row
+/// stays deleted, and the author of the text stays the same.
 pub fn cleaned(row: &Row, known: Option<&Known>, document: Screened<Document>, counter: &impl TokenCounter) -> Decided {
     let (document, secrets) = document.into_parts();
     let rev = row.rev + 1;
@@ -123,7 +123,7 @@ impl Beside {
 /// A draft as a document for sync.
 ///
 /// # Errors
-/// If a field is rejected. The error names the field and the fix.
+/// Returns an error if a field is rejected. The error names the field and the fix.
 pub fn document(draft: &Screened<Draft>, now: Timestamp) -> Result<Screened<Document>, DomainError> {
     let document = Document::of(&fields::new(draft, now)?)?;
     document.check()?;
@@ -134,7 +134,7 @@ pub fn document(draft: &Screened<Draft>, now: Timestamp) -> Result<Screened<Docu
 /// be older than secret detection, so the change must be screened.
 ///
 /// # Errors
-/// Like [`document`].
+/// Returns the same errors as [`document`].
 pub fn edit(base: &Document, owner: Option<&str>, patch: &Screened<Patch>) -> Result<Edit, DomainError> {
     let share = owner.map(|owner| Share { by: owner.to_owned(), permission: Permission::Write });
     // The UUID has no effect on the edit.

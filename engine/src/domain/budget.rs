@@ -67,8 +67,8 @@ impl TokenProfile {
         u32::try_from(tokens).unwrap_or(u32::MAX)
     }
 
-    /// The cost of a reply that states its own cost. `tokens` returns the cost for a stated number; the result is its
-    /// fixed point.
+    /// The cost of a reply that states its own cost. `tokens` returns the cost of a reply that states a given number.
+    /// The result is the number that equals its own cost.
     pub fn stated(self, tokens: impl Fn(u32) -> u32) -> u32 {
         // A number with more digits costs more, so the value only grows, and the loop ends after one or two steps.
         let mut used = 0;

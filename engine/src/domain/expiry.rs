@@ -21,7 +21,7 @@ impl Expiry {
     /// The time of expiry, calculated from `now`; `None` for never.
     ///
     /// # Errors
-    /// If the time is in the past.
+    /// Returns an error if the time is in the past.
     pub fn seen_from(self, now: Timestamp) -> Result<Option<Timestamp>, DomainError> {
         let time = match self {
             Self::Never => return Ok(None),

@@ -14,8 +14,8 @@ const MAX_PATH_BYTES: usize = 1_024;
 /// Maximum length of a file name in bytes, as in common file systems.
 const MAX_NAME_BYTES: usize = 255;
 
-/// The visible path of a file, which begins with the name of its folder: `/memories/user/preferences.md`. It does not
-/// reveal where the folder is on a machine.
+/// The visible path of a file, which begins with the name of its folder: `/memories/user/preferences.md`. The path does
+/// not reveal where the folder is on a machine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct FilePath(String);
@@ -24,7 +24,7 @@ impl FilePath {
     /// The path of a file from the folder's name and the path in the folder, both without a slash at either end.
     ///
     /// # Errors
-    /// If one of them is not valid in a path.
+    /// Returns an error if a name is not valid in a path.
     pub fn new(folder: &str, inside: &str) -> Result<Self, DomainError> {
         format!("/{folder}/{inside}").parse()
     }
@@ -101,7 +101,7 @@ impl FromStr for FilePath {
         let Some(inside) = text.strip_prefix('/') else { return refused("does not begin with a slash") };
         let names: Vec<&str> = inside.split('/').collect();
         if names.len() < 2 || names.iter().any(|name| matches!(*name, "" | "." | "..")) {
-            return refused("is not the path of a file in a folder");
+            return refused("is not a path of the form /FOLDER/PATH");
         }
         if inside.chars().any(|character| character.is_control() || character == '\\') {
             return refused("contains a character that is not allowed in paths");
@@ -121,7 +121,8 @@ pub struct InFile {
     /// The heading above it, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heading: Option<String>,
-    /// True for the memory of the whole file. It syncs, and recall finds its parts.
+    /// True for the memory of the whole file. This memory is synced, and recall returns the memories of its sections
+    /// instead.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_whole: bool,
 }

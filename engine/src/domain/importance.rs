@@ -18,7 +18,7 @@ impl Importance {
         Self(if percent > 100 { Self::WHOLE } else { percent as u32 * Self::HUNDREDTH })
     }
 
-    /// Creates one from the results of [`Self::percent`] and [`Self::beyond_percent`].
+    /// Creates an importance from the results of [`Self::percent`] and [`Self::beyond_percent`].
     pub const fn kept(percent: u8, beyond: Option<u32>) -> Self {
         match beyond {
             Some(millionths) if millionths <= Self::WHOLE => Self(millionths),
@@ -26,26 +26,22 @@ impl Importance {
         }
     }
 
-    /// Creates one from a person's or a client's number: 0 to 1, or above 1 on the scale to 10 of older clients.
-    /// Exactly 1 means 1.0.
+    /// Creates an importance from a given number: 0 to 1, or up to 10 on the scale of older clients. Exactly 1 means
+    /// 1.0.
     ///
     /// # Errors
-    /// If it is on neither scale.
+    /// Returns an error if the number is below 0 or above 10.
     pub fn on_either_scale(value: f64) -> Result<Self, DomainError> {
         if value > 1.0 && value <= 10.0 {
             return Self::try_from(value / 10.0);
         }
         Self::try_from(value).map_err(|_| {
             let problem = format!("{value} is out of range");
-            DomainError::invalid(
-                "importance",
-                problem,
-                "use 0 to 1, for example 0.8; values from 1 to 10 count as tenths",
-            )
+            DomainError::invalid("importance", problem, "use 0 to 1, for example 0.8; a value above 1 is divided by 10")
         })
     }
 
-    /// In hundredths, 0 to 100, rounded. Ranking uses this value.
+    /// The importance in hundredths, 0 to 100, rounded. Ranking uses this value.
     pub const fn percent(self) -> u8 {
         #[expect(clippy::cast_possible_truncation, reason = "0 to 100")]
         let percent = ((self.0 + Self::HUNDREDTH / 2) / Self::HUNDREDTH) as u8;

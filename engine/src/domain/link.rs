@@ -54,7 +54,7 @@ impl LinkKind {
     /// A stored type, whose text was screened before.
     ///
     /// # Errors
-    /// If it is not valid.
+    /// Returns an error if it is not valid.
     pub fn kept(text: &str) -> Result<Self, DomainError> {
         let words: Vec<String> = text
             .split(|letter: char| letter.is_whitespace() || matches!(letter, '_' | '-'))
@@ -111,7 +111,7 @@ impl FromStr for LinkKind {
 text_types! { LinkKind: DomainError }
 displays! { LinkKind }
 
-/// A link from the memory that holds it to another one.
+/// A link that a memory stores, to another memory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Link {
     /// The type.
@@ -125,7 +125,7 @@ pub struct Link {
 /// kept.
 ///
 /// # Errors
-/// If the value is not a list of links.
+/// Returns an error if the value is not a list of links.
 pub fn readable_links<'de, D: Deserializer<'de>, C: FromIterator<Link>>(from: D) -> Result<C, D::Error> {
     #[derive(Deserialize)]
     struct Said {

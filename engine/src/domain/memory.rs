@@ -60,7 +60,7 @@ impl From<Content> for String {
 }
 
 names! {
-/// The subject of a memory: a fact, a thing, a relation of things, or the person.
+/// The type of a memory: it states a fact, describes a thing, describes how things are related, or describes the user.
 #[derive(PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryType {
@@ -115,7 +115,7 @@ pub struct Memory {
     pub last_accessed: Option<Timestamp>,
     /// How often it was returned in full.
     pub access_count: u32,
-    /// When it expires and is then hidden; never, if absent. Only a request sets this.
+    /// The time from which the memory is hidden. If absent, the memory never expires. Only a request sets this.
     #[serde(default, rename = "expires_at")]
     pub expires: Option<Timestamp>,
     /// Who created it.
@@ -127,26 +127,26 @@ pub struct Memory {
     pub vouched: Option<Trust>,
     /// The session in which it was stored.
     pub session: Option<String>,
-    /// The working directory from which it was stored.
+    /// The working directory in which the memory was stored.
     pub cwd: Option<String>,
-    /// The client program that stored it.
+    /// The client program that stored the memory.
     pub client: Option<String>,
-    /// True if its whole text is a secret that is stored separately.
+    /// True if the whole text is a secret, which is stored separately.
     pub sensitive: bool,
-    /// The store's change counter at its last change.
+    /// The store's change counter at the last change of the memory.
     pub rev: u64,
-    /// When it was deleted, if it was.
+    /// The time at which the memory was deleted, or `None`.
     pub deleted: Option<Timestamp>,
-    /// Its owner and permissions, if another user shares it.
+    /// The owner and the permissions, if another user shares the memory.
     #[serde(flatten)]
     pub share: Option<Share>,
-    /// The author of the present text, by their name on the team server, if not the owner.
+    /// The author of the current text, by the name on the team server; absent if the owner wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited_by: Option<String>,
     /// The memory of which this one is a conflict copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict_of: Option<MemoryUuid>,
-    /// Its position, if it comes from a file.
+    /// The path and the heading, if the memory comes from a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<InFile>,
     /// The client's metadata.
@@ -158,18 +158,18 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// True for the memory of a whole file, whose parts are found instead.
+    /// True for the memory of a whole file. Recall returns the memories of its sections instead.
     pub fn is_whole_file(&self) -> bool {
         self.file.as_ref().is_some_and(|file| file.is_whole)
     }
 
-    /// True for a part of a local file; such a part is not synced itself. A shared file of another user is an ordinary
-    /// memory here.
+    /// True for a part of a local file; such a part is not synced itself. A file that another user shares counts as an
+    /// ordinary memory.
     pub fn is_part_of_file(&self) -> bool {
         self.share.is_none() && self.file.as_ref().is_some_and(|file| !file.is_whole)
     }
 
-    /// A memory with only a text. All other fields have their defaults, as after a permanent deletion.
+    /// A memory with only a text. All other fields have their defaults. A permanent deletion leaves such a memory.
     pub fn blank(id: MemoryUuid, content: String, created: Timestamp) -> Self {
         Self {
             id,
@@ -206,28 +206,32 @@ impl Memory {
         }
     }
 
-    /// True if it has expired. It is then hidden, but not deleted.
+    /// True if it has expired. An expired memory is hidden, but not deleted.
     pub fn is_over(&self, now: Timestamp) -> bool {
         self.expires.is_some_and(|end| end <= now)
     }
 
-    /// The reason why it is returned only on request, and what the owner can do about it. `None` for the user's own
-    /// memories.
+    /// The reason why it is returned only on request, and what the owner can do about it. Returns `None` for the user's
+    /// own memories.
     pub fn why_never_injected(&self) -> Option<String> {
         let short_id = self.short_id.get();
         if self.trust != Trust::Foreign {
             return None;
         }
         Some(match (&self.share, &self.edited_by, self.vouched, &self.origin) {
-            (Some(share), ..) => format!("it belongs to {}; store it in your own words to make it yours", share.by),
+            (Some(share), ..) => {
+                format!("the memory belongs to {}; store the fact in your own words to make it yours", share.by)
+            }
             (None, _, Some(Trust::Foreign), _) => {
-                format!("its owner marked it as unverified; to trust it, run `tessera update {short_id} --trust user`")
+                format!(
+                    "the owner marked the memory as unverified; to trust it, run `tessera update {short_id} --trust user`"
+                )
             }
             (None, Some(name), ..) => {
                 format!("{name} wrote the text; `tessera update {short_id} --trust user` trusts it")
             }
             (None, None, _, origin) => {
-                format!("it was imported ({origin}); `tessera update {short_id} --trust user` trusts it")
+                format!("the memory was imported ({origin}); to trust it, run `tessera update {short_id} --trust user`")
             }
         })
     }
@@ -266,7 +270,7 @@ pub struct Draft {
     pub expires: Option<Timestamp>,
     /// Who created it.
     pub origin: Origin,
-    /// The trust that the owner sets; that of the origin, if absent.
+    /// The trust that the owner sets. If absent, the origin determines the trust.
     pub vouched: Option<Trust>,
     /// The session.
     pub session: Option<String>,
@@ -274,7 +278,7 @@ pub struct Draft {
     pub cwd: Option<String>,
     /// The client program.
     pub client: Option<String>,
-    /// Its position, if it comes from a file.
+    /// The path and the heading, if the memory comes from a file.
     pub file: Option<InFile>,
     /// The client's metadata.
     pub metadata: Option<Metadata>,
@@ -284,7 +288,7 @@ pub struct Draft {
     pub reason: Option<String>,
     /// The description of a text that is entirely secret.
     pub sensitive: Option<String>,
-    /// Changes by plugins, for its history.
+    /// What plugins changed in the request, for the memory's history.
     pub altered: Vec<Alteration>,
 }
 
@@ -298,7 +302,7 @@ pub struct Alteration {
 }
 
 impl Draft {
-    /// A draft with this text, and everything else derived.
+    /// Creates a draft with this text; everything else is derived.
     pub fn new(content: impl Into<String>) -> Self {
         Self { content: content.into(), ..Self::default() }
     }
@@ -369,7 +373,7 @@ fn check_tags(tags: &[Tag]) -> Result<(), DomainError> {
     Ok(())
 }
 
-/// True if one of these exceeds the maximum length of a name. A team server would reject it.
+/// True if a keyword or an entity exceeds the maximum length of a name. A team server would reject it.
 pub(crate) fn has_long_name(words: &[String]) -> bool {
     words.iter().any(|word| word.chars().count() > MAX_NAME_CHARS)
 }

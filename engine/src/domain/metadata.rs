@@ -15,7 +15,7 @@ pub const MAX_METADATA_BYTES: usize = 8 * 1024;
 /// Maximum nesting depth of objects and lists.
 const MAX_DEPTH: usize = 8;
 
-/// A JSON object of at most 8 KiB and at most eight levels. An empty one means that there is no metadata any more.
+/// A JSON object of at most 8 KiB and at most eight levels. An empty object removes the metadata.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
 pub struct Metadata(Map<String, Value>);
@@ -29,7 +29,7 @@ impl Metadata {
     /// Parses metadata for `deserialize_with`, like [`Self::from_str`].
     ///
     /// # Errors
-    /// If the value is not valid metadata.
+    /// Returns an error if the value is not valid metadata.
     pub fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Self>, D::Error> {
         let text: Option<Box<RawValue>> = Option::deserialize(from)?;
         text.filter(|text| text.get() != "null").map(|text| text.get().parse().map_err(D::Error::custom)).transpose()
@@ -73,7 +73,7 @@ fn exact(text: &str) -> serde_json::Result<Value> {
     }
 }
 
-/// Field names for a value whose meaning another field, or the object's own name, gives.
+/// Names of fields that do not describe their value. Another field or the name of the object describes it.
 const VALUES: [&str; 4] = ["value", "val", "content", "data"];
 const NAMES: [&str; 3] = ["name", "key", "label"];
 

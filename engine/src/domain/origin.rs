@@ -31,7 +31,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// True if the memories before and after it in its session give it context.
+    /// True if the neighbouring memories of its session are the memory's context.
     pub fn is_captured(&self) -> bool {
         matches!(self, Self::Conversation)
     }
@@ -94,15 +94,14 @@ pub enum Trust {
     User = "user",
     /// A model said it in the user's session.
     Model = "model",
-    /// It comes from others and is never injected automatically.
+    /// The text comes from other people, so the memory is never injected automatically.
     Foreign = "foreign",
 }
 }
 
 impl Trust {
-    /// The trust of a memory. It depends on whether another user shares the memory, the trust
-    /// that the owner set, whether somebody else wrote the text, and the origin; see
-    /// [`super::Memory::earned_trust`].
+    /// The trust of a memory. The trust depends on whether another user shares the memory, the trust that the owner
+    /// set, whether somebody else wrote the text, and the origin; see [`super::Memory::earned_trust`].
     pub fn earned(is_shared: bool, vouched: Option<Self>, is_edited: bool, origin: &Origin) -> Self {
         match (is_shared, vouched, is_edited) {
             (true, ..) => Self::Foreign,

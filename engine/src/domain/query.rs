@@ -34,12 +34,12 @@ names! {
 /// How the budget is used.
 #[derive(Default)]
 pub enum Packing {
-    /// Details first, then an index of the other matches.
+    /// First full results, then summaries of the other matches.
     #[default]
     Dual = "dual",
     /// Details only.
     Details = "details",
-    /// Details, and an index of all matches, including the details.
+    /// Full results, and summaries of all matches.
     All = "all",
 }
 }
@@ -100,7 +100,7 @@ pub struct Filters {
     pub until: Option<Timestamp>,
     /// Shared by this user.
     pub shared_by: Option<String>,
-    /// Without memories of trust `foreign`.
+    /// Excludes memories of trust `foreign`.
     pub own_only: bool,
 }
 
@@ -111,13 +111,13 @@ impl Filters {
     }
 }
 
-/// Where the next page of a recall begins. It names memories instead of ranks, because ranks may change while others
-/// write.
+/// Where the next page of a recall begins. The cursor contains IDs of memories instead of ranks, because ranks may
+/// change while others write.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cursor {
     /// The ID of the next match after all shown ones; 0 if there is none.
     pub next: u32,
-    /// The ID of the match after that, in case `next` is deleted; 0 if there is none.
+    /// The ID of the match after `next`, in case `next` is deleted; 0 if there is none.
     pub then: u32,
     /// The IDs of matches before `next` that did not fit: at most [`Cursor::MAX_PASSED`].
     pub passed: Vec<u32>,
@@ -126,7 +126,7 @@ pub struct Cursor {
 }
 
 impl fmt::Display for Cursor {
-    /// Digits and hyphens only, so that its tokens can be counted by a rule.
+    /// A cursor contains only digits and hyphens, so a rule can calculate its number of tokens.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.check)?;
         self.numbers().try_for_each(|number| write!(f, "-{number}"))
@@ -155,12 +155,12 @@ impl Cursor {
     /// Maximum number of matches that a page may skip.
     pub const MAX_PASSED: usize = 2;
 
-    /// The numbers after the check sum, each after a hyphen.
+    /// The numbers after the checksum, each after a hyphen.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
         [self.next, self.then].into_iter().chain(self.passed.iter().copied())
     }
 
-    /// The cursor with the most tokens if no match has a higher ID.
+    /// The cursor that needs the most tokens if no ID is higher than this one.
     pub(crate) fn dearest(highest: u32) -> Self {
         Self { next: highest, then: highest, passed: vec![highest; Self::MAX_PASSED], check: 100 }
     }
@@ -189,7 +189,7 @@ pub struct RecallRequest {
     pub sort: Sort,
     /// How the budget is used.
     pub packing: Packing,
-    /// Whether many short rows are wanted.
+    /// Whether the reply should contain many short rows.
     pub breadth: Breadth,
     /// Where to continue.
     pub cursor: Option<Cursor>,
@@ -229,11 +229,11 @@ impl RecallRequest {
         }
     }
 
-    /// The limit for a client that may request more than one page has. Returns the effective limit, and whether it is
-    /// lower than requested.
+    /// Reduces a limit to the maximum of a page, and returns whether it was reduced. Returns the effective limit, and
+    /// whether it is lower than requested.
     ///
     /// # Errors
-    /// If it is 0.
+    /// Returns an error if it is 0.
     pub fn bounded_limit(limit: u32) -> Result<(u32, bool), DomainError> {
         Self::checked_limit(limit.min(MAX_LIMIT)).map(|bounded| (bounded, bounded < limit))
     }

@@ -12,7 +12,7 @@ names! {
 pub enum Permission {
     /// Read it.
     Read = "read",
-    /// Also change its text and details, but not its tags, and not delete it.
+    /// Read the memory, and change its text and details, but not its tags, and not delete it.
     Write = "write",
 }
 }

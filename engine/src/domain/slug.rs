@@ -15,7 +15,7 @@ const MAX_SLUG_CHARS: usize = 64;
 
 /// The category of a memory: one of the five known ones, or any slug.
 ///
-/// Known ones are recognised in any case, singular or plural (`Preference` is `preferences`).
+/// The five categories are recognised in any case, singular or plural (`Preference` is `preferences`).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Category(String);

@@ -53,8 +53,8 @@ pub(super) fn says(text: &str, phrases: &[Phrase]) -> bool {
     })
 }
 
-/// A bit for the first letter of a word. All bits for a word that begins with another character, because some
-/// characters are forms of letters.
+/// One bit for the first letter of a word. All bits for a word that begins with another character, because the
+/// character may be a variant of a letter.
 fn letter(word: &str) -> u32 {
     match word.bytes().next().map(|byte| byte.to_ascii_lowercase()) {
         Some(byte @ b'a'..=b'z') => 1 << (byte - b'a'),
@@ -62,7 +62,8 @@ fn letter(word: &str) -> u32 {
     }
 }
 
-/// The possible first letters of a phrase. Most words of a text begin with others, and are skipped quickly.
+/// The possible first letters of a phrase. Most words of a text begin with none of these letters, and are skipped
+/// quickly.
 fn letters(parts: &[&[&str]]) -> u32 {
     let Some((forms, rest)) = parts.split_first() else { return u32::MAX };
     forms.iter().map(|form| if form.is_empty() { letters(rest) } else { letter(form) }).fold(0, |all, one| all | one)
@@ -84,7 +85,7 @@ pub(super) fn is_decision(text: &str) -> bool {
     says(text, DECISION) || words(text).any(|(at, _)| is_for_a_reason(text, at))
 }
 
-/// `instead of … because`, with some words of the same line between them.
+/// True for `instead of … because`, with a few words of the same line between them.
 fn is_for_a_reason(text: &str, at: usize) -> bool {
     let Some(end) = after(text, at, "instead of ") else { return false };
     let mut places = within(text, end, 60).skip(1);

@@ -41,7 +41,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The end of the given lower-case words, if the text has them in any case at a position.
+/// Returns the end of the words if the text contains them at this position, in any case.
 pub(super) fn after(text: &str, at: usize, words: &str) -> Option<usize> {
     // No character has fewer bytes than the ASCII letter of which it is a form.
     let head = text.as_bytes().get(at..at + words.len())?;

@@ -1,4 +1,4 @@
-//! The spans of a text that name something. Each kind has its own rule.
+//! Finds the parts of a text that are names. Each kind has its own rule.
 
 use super::importance::{has_hump, has_joint};
 use super::scan::{end_of, next, tail, words};

@@ -16,7 +16,7 @@ const FENCE: &str = "```";
 const MAX_CODE_CHARS: usize = 120;
 
 /// The summary of a text: it begins at the first sentence of substance and has at most 20 words and 160 characters. It
-/// ends in `…` if it was cut. A speaker's name stays at the front.
+/// ends in `…` if it was cut. The summary keeps a speaker's name at the beginning.
 pub fn summary(text: &str) -> String {
     let prose = without_fences(text);
     let prose = if prose.trim().is_empty() { text.replace("```", " ").into() } else { prose };
@@ -25,7 +25,7 @@ pub fn summary(text: &str) -> String {
     shorten(speaker, opening(said))
 }
 
-/// A text without fenced code. An open fence extends to the end.
+/// A text without fenced code. A code block without a closing fence extends to the end of the text.
 fn without_fences(text: &str) -> Cow<'_, str> {
     let Some((before, mut rest)) = text.split_once(FENCE) else { return text.into() };
     let mut prose = before.to_owned();

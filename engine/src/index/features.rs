@@ -37,7 +37,7 @@ pub struct Features {
     pub used: u32,
     /// Expiry, in minutes since 1970; 0 for never.
     pub expires: u32,
-    /// How often it was returned in full, at most 255.
+    /// How often the memory was returned in full, at most 255.
     pub access_count: u8,
     /// Importance in hundredths.
     pub importance: u8,

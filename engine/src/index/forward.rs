@@ -1,5 +1,5 @@
-//! The forward blob: the terms of one row with their frequencies per field. It is a section of the blob (see
-//! [`super::sections`]) that is stored with the row, in the same transaction.
+//! The forward blob: the terms of one row with their frequencies per field. The stored terms are a section of the row's
+//! blob (see [`super::sections`]), and are written in the same transaction as the row.
 //!
 //! Layout of the section: length (varint), number of terms (varint), then the terms in byte order. Each term has:
 //! number of bytes shared with the previous term (u8), number of further bytes (u8), those bytes, and the frequencies
@@ -24,7 +24,7 @@ pub struct ForwardDoc {
 }
 
 impl ForwardDoc {
-    /// Analyses a memory. The context field stays empty, because it needs the neighbours.
+    /// Analyses a memory. The context field stays empty, because it depends on the neighbouring memories.
     pub fn analyze(memory: &Memory) -> Self {
         let mut doc = Self::default();
         let mut length = 0_u32;
@@ -73,7 +73,7 @@ impl ForwardDoc {
         self.encode_into(&[])
     }
 
-    /// The blob. Its other sections come from the replaced blob, which belongs to the same text.
+    /// The blob. The other sections are copied from the replaced blob, which must belong to the same text.
     pub fn encode_into(&self, replaced: &[u8]) -> Vec<u8> {
         let terms = self.encode_terms();
         let mut all = sections(replaced).unwrap_or_default();
@@ -104,7 +104,7 @@ impl ForwardDoc {
     /// Decodes a blob.
     ///
     /// # Errors
-    /// [`BadBlob`] if it is damaged or was written by another analyzer.
+    /// Returns [`BadBlob`] if the blob is damaged or was written by another analyzer.
     pub fn decode(blob: &[u8]) -> Result<Self, BadBlob> {
         let mut doc = Self::default();
         let mut is_text = true;

@@ -14,7 +14,7 @@ pub enum Label<'a> {
     Type(MemoryType),
     /// One of its tags.
     Tag(&'a Tag),
-    /// One of its entities, without case and accents.
+    /// An entity of the memory, in lowercase and without accents.
     Entity(&'a str),
     /// Its scope.
     Scope(&'a Scope),

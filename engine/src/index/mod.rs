@@ -1,5 +1,5 @@
 //! The inverted index: the forward blob of each row, the immutable snapshot of many rows, and the tail of rows changed
-//! since. It is pure: it opens no file, runs no SQL, and does not rank.
+//! since. The module is pure: it opens no file, runs no SQL, and does not rank.
 
 mod analysis;
 mod context;

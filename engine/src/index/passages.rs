@@ -12,7 +12,8 @@ use std::ops::Range;
 
 use crate::meaning::{DIMENSIONS, Meaning, Passages, SIGN_BYTES, signs_of};
 
-/// If there are more passages than this, the signs of their embeddings are also stored, and are compared first.
+/// If there are more passages, the snapshot also stores the signs of their embeddings, and recall compares the signs
+/// first.
 pub(super) const SIGNED: usize = if cfg!(test) { 400 } else { 100_000 };
 
 /// A readable section. The empty one has no passages.
@@ -25,7 +26,8 @@ pub(super) struct PassageTable<'a> {
 }
 
 impl<'a> PassageTable<'a> {
-    /// Reads the section of a snapshot with this number of rows. `None` if its parts do not fit together.
+    /// Reads the section with the passages of a snapshot that has this number of rows. Returns `None` if the lengths of
+    /// its parts contradict each other.
     pub(super) fn of(section: &'a [u8], rows: u32) -> Option<Self> {
         let (rest, count) = section.split_last_chunk::<4>()?;
         let count = u32::from_le_bytes(*count) as usize;

@@ -1,6 +1,6 @@
 //! Lists of the rows that contain a term.
 //!
-//! Also unsigned LEB128, the integer encoding of blobs and snapshots.
+//! Also contains unsigned LEB128, the integer encoding of blobs and snapshots.
 
 /// The frequency of a term in each field of a row, at most 127.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -13,7 +13,7 @@ pub struct FieldTf {
     pub tags: u8,
     /// In the category.
     pub category: u8,
-    /// In its neighbours in the same captured conversation, in 25ths (see [`super::context_of`]).
+    /// The frequency of the term in neighbours of the same captured conversation, in 25ths (see [`super::context_of`]).
     pub context: u8,
 }
 
@@ -24,7 +24,8 @@ impl FieldTf {
         self.content | self.keywords | self.tags | self.category != 0
     }
 
-    /// One byte if the term occurs only in the text; otherwise a mask and one byte per field.
+    /// Encodes the frequencies of a term: one byte if the term occurs only in the text; otherwise a mask and one byte
+    /// per field.
     pub(super) fn put(self, out: &mut Vec<u8>) {
         let fields = [self.content, self.keywords, self.tags, self.category, self.context];
         if fields.iter().skip(1).all(|tf| *tf == 0) && self.content < 0x80 {
@@ -79,7 +80,7 @@ impl PostingsWriter {
         self.own += u32::from(posting.tf.is_own());
     }
 
-    /// Appends the count, the own count and the list.
+    /// Appends the number of rows, the number of rows that contain the term outside their context, and the list.
     pub(super) fn finish(&self, out: &mut Vec<u8>) {
         put(out, self.count);
         put(out, self.own);

@@ -1,16 +1,16 @@
 //! The blob of a row consists of sections, each with its own version, so that one can be added or rebuilt without the
 //! others.
 //!
-//! Layout: format byte; number of sections; tag and version of each, one byte each, tags ascending; the length of each
-//! (varint); then the sections in the same order. Current blobs have a common beginning, so a store can search for the
-//! others. Unknown sections are skipped, and kept when others are written.
+//! The layout of a blob: a format byte, the number of sections, the tag and the version of each section (one byte each,
+//! tags ascending), the length of each section (varint), and the sections. Current blobs have the same beginning, so a
+//! store can search for blobs that are not current. Unknown sections are skipped, and kept when others are written.
 
 use super::postings;
 use crate::text::ANALYZER_VERSION;
 
 /// An unreadable blob: from another version, or damaged. It is rebuilt from the row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the forward blob is damaged, or has another version")]
+#[error("the stored terms of the memory are damaged, or another version wrote them")]
 pub struct BadBlob;
 
 /// The current layout.
@@ -32,11 +32,11 @@ pub(super) struct Section<'a> {
 /// Whether a blob is up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Freshness {
-    /// It is current, or equally readable.
+    /// The blob is current, or contains a current section of terms.
     Current,
-    /// An older program wrote it, or it is damaged. It is rebuilt from its row and stored.
+    /// An older program wrote it, or it is damaged. Tessera rebuilds the blob from its row and stores it.
     Older,
-    /// A newer program wrote it. It is rebuilt for reading, but stays unchanged in the store.
+    /// A newer program wrote it. Tessera rebuilds the blob in memory, and does not change the stored one.
     Newer,
 }
 

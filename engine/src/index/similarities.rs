@@ -1,9 +1,9 @@
 //! The similarity of rows to a vector; the nearest passage of each row counts.
 //!
-//! If there are at most [`SIGNED`] passages, all of them are compared. Above that, their signs are compared first, and
-//! the values only of the eighth with the fewest different signs. On all development sets (10,731 passages, 600
-//! questions), an eighth contains 99.98 % of the ten nearest passages of each question, a sixteenth 99.75 %. The
-//! passages of snapshot and tail compete together.
+//! If there are at most [`SIGNED`] passages, all of them are compared. Above this number of passages, recall compares
+//! the signs first. It compares the values only for the eighth of the passages with the fewest different signs. On all
+//! development sets (10,731 passages, 600 questions), an eighth contains 99.98 % of the ten nearest passages of each
+//! question, a sixteenth 99.75 %. The passages of snapshot and tail compete together.
 
 use super::passages::{PassageTable, SIGNED};
 use super::postings::{FieldTf, Posting};
@@ -12,7 +12,7 @@ use super::tail::IndexRow;
 use super::view::{DocId, IndexView, TermPostings};
 use crate::meaning::{DIMENSIONS, Meaning, Vector, differing_signs, signs_of};
 
-/// If there are very many passages, only one passage in this number is compared by its values.
+/// If there are very many passages, recall compares one in this number of passages by its values.
 const COMPARED: usize = 8;
 
 /// The similarity of each row of a view to a vector, -1 to 1.
@@ -55,14 +55,14 @@ impl Similarities {
 }
 
 impl<B: AsRef<[u8]>> IndexView<'_, B> {
-    /// True if any row has an embedding. Otherwise, a question needs none.
+    /// True if any row has an embedding. If no row has an embedding, the question needs no embedding either.
     pub fn has_vectors(&self) -> bool {
         let table = self.snapshot.map(Snapshot::passages).unwrap_or_default();
         !table.passages.is_empty() || self.tail_passages().next().is_some()
     }
 
-    /// The similarity of every row to a vector, by its nearest passage. If there are very many passages, rows that
-    /// cannot be among the nearest get 0; see [`IndexView::complete`].
+    /// The similarity of every row to a vector, by its nearest passage. If there are very many passages, rows whose
+    /// signs differ too much get 0; see [`IndexView::complete`].
     pub fn similarities(&self, to: &Vector) -> Similarities {
         let table = self.snapshot.map(Snapshot::passages).unwrap_or_default();
         if table.passages.len() + self.tail_passages().count() > SIGNED && self.live_passages(table) > SIGNED {
@@ -81,7 +81,7 @@ impl<B: AsRef<[u8]>> IndexView<'_, B> {
         }
     }
 
-    /// Also compares the rows that contain a query term, whatever their signs, so that all of them are judged equally.
+    /// Also compares the rows that contain a query term, whatever their signs, so that recall treats all these rows equally.
     pub fn complete(&self, similarities: &mut Similarities, to: &Vector, lists: &[TermPostings]) {
         if !similarities.is_partial {
             return;
@@ -177,8 +177,8 @@ fn nearest_of(to: &Vector, table: PassageTable<'_>, doc: u32) -> f32 {
     to.similarities_to_all(table.passages.part(table.of_row(doc))).into_iter().fold(UNKNOWN, f32::max)
 }
 
-/// The maximum number of different signs for a comparison. It is the lowest one that includes the required fraction of
-/// all passages.
+/// The maximum number of different signs for a comparison. The smallest number of different signs that includes the
+/// required fraction of all passages.
 fn most_differing<'d>(all: impl Iterator<Item = &'d u16>) -> u16 {
     let mut counts = [0_usize; DIMENSIONS + 1];
     for differing in all {

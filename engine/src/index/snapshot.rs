@@ -36,14 +36,14 @@ const ACCESS_COUNT: usize = 18;
 /// Sections that are read together begin at a multiple of this.
 const ALIGNED: usize = 64;
 
-/// The store of a snapshot, and the point in its history.
+/// The store of a snapshot, and the store's change counter at that time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// The store's UUID.
     pub store: [u8; 16],
     /// The store's change counter when the snapshot was built.
     pub rev: u64,
-    /// The identity of the change with this number. In a restored store, this identity is different.
+    /// The identity of the change with this number. If the store was restored from a backup, this value differs.
     pub stamp: [u8; 16],
 }
 
@@ -54,10 +54,10 @@ pub enum SnapshotError {
     /// There is none yet.
     #[error("there is no snapshot yet")]
     Missing,
-    /// It is not a snapshot, or truncated, or damaged.
+    /// The file is not a snapshot, or is truncated or damaged.
     #[error("the snapshot is damaged")]
     Damaged,
-    /// Its format or its analyzer has another version.
+    /// Another version of the format or of the analyzer wrote the snapshot.
     #[error("the snapshot has another version")]
     OtherVersion,
     /// It belongs to another store.
@@ -87,10 +87,10 @@ struct Sections {
 }
 
 impl<B: AsRef<[u8]>> Snapshot<B> {
-    /// Checks the bytes and makes them readable. Reads every byte once for the checksum.
+    /// Checks the bytes and returns a reader for them. Reads every byte once for the checksum.
     ///
     /// # Errors
-    /// If the bytes are not a valid snapshot of this version.
+    /// Returns an error if the bytes are not a valid snapshot of this version.
     pub fn open(bytes: B) -> Result<Self, SnapshotError> {
         let all = bytes.as_ref();
         let header = all.get(..HEADER).ok_or(SnapshotError::Damaged)?;
@@ -121,7 +121,7 @@ impl<B: AsRef<[u8]>> Snapshot<B> {
         Ok(Self { identity, rows, total_length, scopes: names, sections, bytes })
     }
 
-    /// Its store and point in history.
+    /// The snapshot's store and the change counter at that time.
     pub fn identity(&self) -> Identity {
         self.identity
     }

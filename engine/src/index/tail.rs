@@ -49,7 +49,7 @@ impl Tail {
         Self::default()
     }
 
-    /// A tail that is read often. Rows are inverted when they are added.
+    /// A tail that is read often. Adds each row to an inverted index, so a query need not scan all rows.
     pub fn inverted() -> Self {
         Self { inverted: Some(HashMap::new()), ..Self::default() }
     }
@@ -83,7 +83,8 @@ impl Tail {
         self.rows.is_empty()
     }
 
-    /// The number of all added rows, including replaced ones. It shows how much a rebuild would free.
+    /// The number of all added rows, including replaced ones. The number of rows that were ever added. It shows how
+    /// much memory a rebuild would save.
     pub fn pushed(&self) -> usize {
         self.rows.len()
     }

@@ -22,7 +22,7 @@ pub enum DocId {
     Tail(u32),
 }
 
-/// The rows that contain one term, without masked rows.
+/// The rows that contain a term, without masked (replaced) rows.
 #[derive(Debug, Clone, Default)]
 pub struct TermPostings {
     /// The number of live rows that contain the term themselves, not only in their context.
@@ -34,7 +34,7 @@ pub struct TermPostings {
 }
 
 impl TermPostings {
-    /// The rows that contain both terms themselves, with the lower frequency of the two.
+    /// The rows that contain both terms in their own fields, with the lower of the two frequencies.
     pub fn and(&self, other: &Self) -> Self {
         let (snapshot, tail) = (both(&self.snapshot, &other.snapshot), both(&self.tail, &other.tail));
         Self { own: u32::try_from(snapshot.len() + tail.len()).unwrap_or(u32::MAX), snapshot, tail }
@@ -51,7 +51,7 @@ fn both(a: &[Posting], b: &[Posting]) -> Vec<Posting> {
     a.iter().filter_map(row).collect()
 }
 
-/// The rows of a snapshot that a tail replaces. The mask can be kept between queries.
+/// The rows of a snapshot that newer rows of the tail replace. A caller can keep the mask between queries.
 #[derive(Debug, Clone, Default)]
 pub struct Mask {
     masked: Vec<u64>,
@@ -145,7 +145,7 @@ impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
         lists.collect()
     }
 
-    /// The rows whose features pass a test, as postings without frequencies. Reads every row.
+    /// The rows whose stored features pass a test. Reads every row.
     pub fn rows_where(&self, passes: impl Fn(&Features) -> bool) -> TermPostings {
         let posting = |doc| Posting { doc, tf: FieldTf::default() };
         let rows = self.snapshot.map_or(0, Snapshot::rows);
@@ -180,7 +180,8 @@ impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
         }
     }
 
-    /// False if there are more scopes than a snapshot can number. Then [`IndexView::scope_test`] misses some rows.
+    /// False if there are more scopes than a snapshot can number (65,535). If the snapshot contains too many scopes,
+    /// [`IndexView::scope_test`] misses some rows.
     pub fn knows_every_scope(&self) -> bool {
         self.snapshot.is_none_or(|snapshot| snapshot.scopes().len() < usize::from(u16::MAX))
     }

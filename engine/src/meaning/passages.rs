@@ -1,25 +1,26 @@
 //! The passages of a text that get one embedding each: short enough for one subject, and for the encoder to read
 //! completely.
 //!
-//! A short text is one passage. A long one is cut between lines and sentences, at the same positions as the pieces that
-//! a reply can show. Fenced code in it gets no embedding and is found only by its words.
+//! A short text is one passage. A long text is cut into passages between lines and sentences, at the same positions as
+//! a reply can cut it. Fenced code in a long text gets no embedding, so only its words can be found.
 
 use tessera_encoder::{Encoder, Meaning};
 
 use crate::text::pieces;
 
-/// Approximate maximum word pieces of an uncut text.
+/// The approximate number of word pieces up to which a text is one passage.
 const SHORT: usize = 100;
-/// Approximate maximum word pieces of a passage. The encoder can read more.
+/// The approximate maximum number of word pieces in a passage. The encoder can read more.
 const LONG: usize = 80;
-/// A passage with fewer word pieces continues after an empty line, because a heading belongs to the following text.
+/// An empty line ends a passage only if the passage has at least this number of word pieces. A shorter passage may be only a heading.
 const SLIGHT: usize = 24;
-/// If a passage has fewer word pieces, it may be only a heading. So it continues across the next heading.
+/// If a passage has fewer word pieces, it may be only a heading. A shorter passage continues after the next heading,
+/// because it may be only a heading itself.
 const BRIEF: usize = 10;
 /// Maximum passages of one text. Beyond this, passages become longer, and the encoder reads only their beginnings.
 const MOST: usize = 64;
-/// The number of passages encoded together, and their bytes. Larger numbers would need more memory without being
-/// faster.
+/// The maximum number of passages that are encoded together, and the maximum number of their bytes. Larger numbers
+/// would need more memory without being faster.
 const AT_ONCE: usize = 16;
 const BYTES_AT_ONCE: usize = 1024;
 
@@ -30,8 +31,8 @@ pub fn meanings(encoder: &Encoder, texts: &[&str], pause: impl FnMut() -> bool) 
     embeddings_about(encoder, &texts, pause)
 }
 
-/// The embeddings of texts with headings. Each passage is read together with its heading. A text has the same passages
-/// as without one.
+/// The embeddings of texts with headings. Each passage is read together with its heading. The heading does not change
+/// how the text is cut.
 pub fn embeddings_about(encoder: &Encoder, texts: &[(&str, &str)], mut pause: impl FnMut() -> bool) -> Vec<Meaning> {
     let below = |about: &str, passage: &'_ str| match about {
         "" => passage.to_owned(),
@@ -64,7 +65,7 @@ pub fn embeddings_about(encoder: &Encoder, texts: &[(&str, &str)], mut pause: im
     meanings
 }
 
-/// Cuts a text into passages, in order. There are none for a text without words or in an unsupported language (see
+/// Cuts a text into passages, in order. Returns no passages for a text without words or in an unsupported script (see
 /// [`is_understood`]).
 pub fn passages_of(text: &str) -> Vec<&str> {
     let text = text.trim();
@@ -123,8 +124,8 @@ fn is_heading(line: &str) -> bool {
     words.len() < line.len() && words.starts_with(' ')
 }
 
-/// True for a text that the encoder supports. It was trained on English, and knows only single characters of other
-/// scripts than Latin, so all texts in such a script would seem similar.
+/// True for a text that the encoder supports. The encoder was trained on English, and knows only single characters of
+/// other scripts than Latin. All texts in such a script would seem similar.
 pub fn is_understood(text: &str) -> bool {
     let letters = || text.chars().filter(|character| character.is_alphabetic());
     let latin = letters().filter(|letter| *letter < '\u{250}').count();
@@ -186,7 +187,7 @@ mod tests {
 
     use super::*;
 
-    /// The positions of passages in their text, each after the previous one.
+    /// The positions of the passages in the text, in ascending order.
     fn places(text: &str, passages: &[&str]) -> Vec<(usize, usize)> {
         let start = text.as_ptr().addr();
         let places: Vec<_> =
@@ -272,7 +273,11 @@ mod tests {
         assert_eq!(meanings(encoder, &texts, || false).len(), AT_ONCE);
         let all = meanings(encoder, &texts, || true);
         assert_eq!(all.len(), 40);
-        assert_eq!(all[7], Meaning::of(&encoder.passages(&[texts[7]])), "in whatever company it was made");
+        assert_eq!(
+            all[7],
+            Meaning::of(&encoder.passages(&[texts[7]])),
+            "the embedding of a text does not depend on the other texts of the batch"
+        );
         assert_eq!(meanings(encoder, &["", "x"], || true).len(), 2, "what says nothing means nothing");
     }
 

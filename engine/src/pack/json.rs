@@ -1,7 +1,7 @@
 //! The reply as one JSON document, in lines whose token counts can be added.
 //!
-//! Line breaks between JSON tokens have no meaning. So each text of a person gets its own line, and the parts between
-//! are fixed or numbers.
+//! Line breaks between JSON tokens have no meaning. So each stored text has its own line, and everything between these
+//! lines is constant or a number.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,9 @@ use crate::text::{O200k, TokenCounter, number_tokens};
 /// The fields of a row in addition to `"id"` and `"score"`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JsonRows {
-    /// The score parts, and the superseded memory that matched.
+    /// Rows also contain the parts of their score, and the superseded memory that matched.
     pub parts: bool,
-    /// True for details: the reply then has the summary, creation, last use, expiry, use count and metadata.
+    /// Rows also contain the summary, creation, last use, expiry, access count and metadata.
     pub full: bool,
 }
 
@@ -45,7 +45,7 @@ pub struct JsonFrame {
 
 /// Additional tokens of a row with `"weak":true,`.
 pub(super) const JSON_WEAK_TOKENS: u32 = 4;
-/// Tokens of `,"near":` in the counts, without the number.
+/// The tokens of `,"near":`, without the following number.
 pub(super) const JSON_NEAR_TOKENS: u32 = 3;
 const OPEN: &str = "{\"query\":\n";
 const OPEN_TOKENS: u32 = 3;
@@ -59,7 +59,7 @@ const CLOSE_TOKENS: u32 = 1;
 const ROW_TOKENS: u32 = 8;
 /// Tokens of `,{"id":}` and the line end, without the number. A first row has no comma: one token less.
 const BARE_TOKENS: u32 = 5;
-/// Tokens of `"parts":{…},"`, for any three decimals of each part.
+/// The tokens of `"parts":{…},"`. Each part has three decimals, so the number is always the same.
 const PARTS_TOKENS: u32 = 63;
 /// Tokens of `"redirected_from":` and `,"`, without the number.
 const REDIRECTED_TOKENS: u32 = 5;
@@ -79,7 +79,8 @@ const LIMIT_TOKENS: u32 = 4;
 const BROAD_TOKENS: u32 = 5;
 
 impl JsonFrame {
-    /// A frame that contains `query`, the only text of a reply that is not counted beforehand.
+    /// Creates a frame with the query. Its tokens are counted now; the tokens of memories were counted when they were
+    /// stored.
     pub fn new(total: u32, budget: TokenBudget, profile: TokenProfile, query: &str, rows: JsonRows) -> Self {
         let shown = super::neutral(query);
         let query = format!("{}\n", serde_json::Value::from(shown.as_ref()));
@@ -97,7 +98,7 @@ impl JsonFrame {
         }
     }
 
-    /// Sets the highest ID of the matches, which determines the room for a cursor.
+    /// Sets the highest ID of the matches, from which the frame computes the tokens to reserve for a cursor.
     #[must_use]
     pub fn up_to(self, highest: u32) -> Self {
         Self { highest, ..self }
@@ -173,7 +174,7 @@ impl JsonFrame {
         head
     }
 
-    /// Tokens of a row that is not the first. The count of its own line is stored with the memory.
+    /// Tokens of a row that is not the first. The tokens of a memory's line are stored with the memory.
     pub fn row(&self, ranked: &Ranked, body: u32) -> u32 {
         let mut tokens = ROW_TOKENS + body;
         if ranked.is_weak {
@@ -186,7 +187,7 @@ impl JsonFrame {
         tokens
     }
 
-    /// Tokens of a row with only an ID that is not the first.
+    /// The tokens of a row that contains only an ID, with the comma before it.
     pub fn bare(&self, short_id: ShortId) -> u32 {
         BARE_TOKENS + number_tokens(short_id.get())
     }
@@ -200,7 +201,8 @@ impl JsonFrame {
         self.row(ranked, row.costs.json_detail) + self.beside_tokens(&row.memory)
     }
 
-    /// The additional line of full rows. It is short, and counted only on request.
+    /// The additional line of a row with all details. The line is short, so its tokens are counted only when it is
+    /// requested.
     fn beside(&self, memory: &Memory) -> String {
         if self.rows.full { json_beside(memory) } else { String::new() }
     }
@@ -285,7 +287,7 @@ impl JsonFrame {
     }
 }
 
-/// Tokens between query and details, without numbers and cursor.
+/// The tokens between query and full results, without numbers and cursor.
 const COUNTS_TOKENS: u32 = 24;
 
 impl Frame for JsonFrame {

@@ -9,10 +9,10 @@ use super::passage::{CUT_TOKENS, Passage, cut};
 use crate::domain::{Importance, Memory, MemoryType, Metadata, Permission, ShortId, Tag, Timestamp};
 use crate::text::{TokenCounter, number_tokens};
 
-/// The tokens of each way to show a memory, in o200k_base, without numbers, which are counted by rules.
+/// The tokens of each form in which a memory can be shown, in o200k_base. Rules calculate the tokens of numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LineCosts {
-    /// Its attribution on an excerpt: owner, author and file.
+    /// The tokens of the attribution in an excerpt: owner, author and file.
     pub attribution: u32,
     /// The full text.
     pub detail: u32,
@@ -27,7 +27,7 @@ pub struct LineCosts {
 }
 
 impl LineCosts {
-    /// The version of the lines. A change of a line, or of [`neutral`], must increase it. Then stored counts of other
+    /// The version of the lines. Increase this version if you change a line or [`neutral`]. Then stored counts of other
     /// versions are computed again before use.
     pub const FORM: u32 = 4;
 
@@ -39,7 +39,8 @@ impl LineCosts {
         self.detail >= Self::LONG_TOKENS && !self.passages.is_empty()
     }
 
-    /// True if counts from this version of the lines are still correct for a memory whose full text costs `detail`.
+    /// True if token counts of an earlier version are still correct for this memory. `detail` is the token count of its
+    /// full text.
     pub fn hold(form: u32, detail: u32, memory: &Memory) -> bool {
         let is_plain = || {
             let texts = [memory.content.as_str(), &memory.summary, memory.category.as_str()].into_iter();
@@ -51,13 +52,13 @@ impl LineCosts {
         form == Self::FORM || (is_plain() && (form == 3 || (detail < CUT_TOKENS && matches!(form, 1 | 2))))
     }
 
-    /// The counts as stored in a list, with the version last. Passages are stored separately.
+    /// The list of token counts to store, with the version at its end. Passages are stored separately.
     pub fn kept(&self) -> [u32; 5] {
         [self.detail, self.index, self.json_detail, self.json_index, Self::FORM]
     }
 
-    /// Reads stored counts and passages. They were computed for the owner's own text with ID 1. `None` for a memory
-    /// that is shown in another way, or for counts of another version.
+    /// Reads stored counts and passages. The token counts are for the owner's view of the memory, with ID 1. Returns
+    /// `None` if the memory is shown with an attribution, or if another version computed the counts.
     pub fn read(kept: &[u32], passages: &[u8], memory: &Memory) -> Option<Self> {
         // Counts of version 1 have no version number.
         let form = kept.get(4).copied().unwrap_or(1);
@@ -94,7 +95,7 @@ impl LineCosts {
     }
 }
 
-/// The owner and author of a memory, if not the reader, and its file: ` (from mara, edited by jon)`, ` (in
+/// The owner and the author of a memory, if they are other users, and its file: ` (from mara, edited by jon)`, ` (in
 /// /memories/user/preferences.md, Editors)`, or nothing.
 pub fn attribution(memory: &Memory) -> String {
     let owner = memory.share.as_ref().map(|share| format!("from {}", neutral_line(&share.by)));
@@ -214,7 +215,7 @@ pub(super) fn json_index(memory: &Memory) -> String {
     })
 }
 
-/// The additional line of a full row: use count, last use, other times, metadata and summary.
+/// The additional line of a row with all details: access count, times, metadata and summary.
 pub(super) fn json_beside(memory: &Memory) -> String {
     #[derive(Serialize)]
     struct Beside<'a> {

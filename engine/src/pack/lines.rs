@@ -1,4 +1,4 @@
-//! A reply of plain rows, for lists: as many as fit into the budget, and a last line with the cost.
+//! A list of rows: it contains the rows that fit into the budget, and a last line with the cost.
 
 use crate::domain::{DomainError, TokenBudget, TokenProfile};
 use crate::text::{O200k, TokenCounter};
@@ -17,7 +17,7 @@ pub struct Lines {
 pub struct Listed {
     /// The reply.
     pub body: String,
-    /// Its tokens, in the unit of the profile.
+    /// The tokens of the reply, in the unit of the profile.
     pub tokens_used: u32,
     /// The number of rows in it.
     pub shown: usize,
@@ -29,7 +29,7 @@ impl Lines {
     /// counts can be added.
     ///
     /// # Errors
-    /// If the budget is too small for a list without rows. The error contains the minimum.
+    /// Returns an error if the budget is too small even for an empty list. The error contains the minimum.
     pub fn fill(
         &self,
         opening: &str,

@@ -1,4 +1,4 @@
-//! Neutralises stored text: it cannot imitate the frame around it or a client's own tags, and contains no hidden
+//! Changes stored text so that it cannot imitate parts of the reply or special tags of a client, and contains no hidden
 //! characters.
 
 use std::borrow::Cow;
@@ -7,11 +7,12 @@ use tessera_tables::words;
 
 use crate::text::{fold, is_invisible, joins};
 
-/// Names of tags that a model or a client could accept as its own. The next character must not be a letter or digit.
+/// Names of tags that a model or a client could accept as its own. The character after a tag's name must not be a
+/// letter or digit.
 const MARKS: &[&str] = words!(include_str!("marks.txt"));
-/// The number of characters checked after an opening character: enough for the longest tag with some white space.
+/// How many characters after a `<` are checked. They are enough for the longest tag with some white space.
 const LOOKED_AT: usize = 48;
-/// The replacement of an opening character.
+/// The replacement of `<` at the beginning of a special tag.
 const DEFUSED: char = '‹';
 
 /// Removes invisible and control characters, and replaces the opening character of imitated tags (`<system>` becomes
@@ -56,7 +57,7 @@ pub fn neutral_line(text: &str) -> String {
     shown.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A fast check that tells whether [`neutral`] may change a text. It is never false for a text that changes.
+/// A fast check that tells whether [`neutral`] may change a text. Always returns true for a text that would change.
 pub(crate) fn may_be_changed(text: &str) -> bool {
     text.chars().any(|c| is_opener(c) || is_hidden(c) || is_odd_break(c))
 }

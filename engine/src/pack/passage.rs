@@ -31,7 +31,7 @@ impl Passage {
     }
 }
 
-/// Texts with fewer tokens are not cut into passages, because they already are short lines.
+/// Shorter texts are not cut into passages, because they fit into a line.
 pub(crate) const CUT_TOKENS: u32 = 40;
 
 /// Cuts a text of `tokens` tokens into passages: lines, or sentences of long lines. A short text has none.

@@ -31,13 +31,13 @@ pub struct Item {
 /// How an item is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
-    /// Not at all, because it does not fit.
+    /// The item is not shown, because it does not fit into the budget.
     Not,
-    /// Not again, because an earlier item has the same text.
+    /// The item is not shown, because an earlier item has the same text.
     Duplicate,
     /// In full.
     Detail,
-    /// As an excerpt with this number of tokens.
+    /// The item is shown as an excerpt with this number of tokens.
     Excerpt(u32),
     /// As one line.
     Index,
@@ -88,10 +88,11 @@ const LEAST_EXCERPT: u32 = 30;
 /// Chooses how to show each of `items` (in rank order) within `budget`. The result has one element per item, in the
 /// same order.
 ///
-/// `excerpt` returns the tokens of the best passage of an item within a limit. If all items fit, all are shown in full.
-/// Otherwise, items above the limit are cut or shown in a shorter form. Details get the budget without the share of the
-/// index, in the order of score divided by the charge for length. The index gets the rest in rank order. Any remaining
-/// budget turns index lines into details, and lists the remaining IDs.
+/// `excerpt` returns the tokens of the best passage that fits into a limit. If all items fit, all are shown in full.
+/// Otherwise, items above the limit are cut or shown in a shorter form. Full results may use the budget without the
+/// share of the summaries. They are tried in the order of their score divided by the charge for their length. The index
+/// gets the rest in rank order. If some of the budget remains, summaries become full results, and the remaining matches
+/// are listed by ID.
 pub fn select(
     items: &[Item],
     bounds: Bounds,
@@ -136,7 +137,8 @@ fn share_of(room: u32, share: f64) -> u32 {
     tokens
 }
 
-/// Positions ordered by score per charge: a longer text must be better. Ties keep rank order.
+/// Orders the items by score divided by the charge for length, so a longer text needs a higher score. Ties keep rank
+/// order.
 fn charged_order(items: &[Item], weights: &Weights) -> Vec<usize> {
     let worth = |item: &Item| {
         let charge = (f64::from(item.detail) / weights.charge_from_tokens).max(1.0).powf(weights.charge_power);

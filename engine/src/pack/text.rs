@@ -54,11 +54,11 @@ const DATE_TOKENS: u32 = 7;
 /// Tokens of ` (excerpt)` and the line end.
 const EXCERPT_TOKENS: u32 = 3;
 
-/// Spelling corrections may use at most one part in this number of the budget.
+/// Spelling corrections may use at most one in this number of tokens of the budget.
 pub(super) const MOST_FOR_READINGS: u32 = 6;
 
 impl TextFrame {
-    /// The form of a reply with this number of matches.
+    /// Creates the frame of a reply for this number of matches.
     pub fn new(total: u32, budget: TokenBudget, profile: TokenProfile) -> Self {
         Self { total, budget, profile, is_limited: false, highest: u32::MAX, read_as: String::new() }
     }
@@ -144,8 +144,8 @@ impl TextFrame {
         (format!("{}{rows}{FOOTER}", self.header(used)), used)
     }
 
-    /// Renders the reply without matches, with further lines of this number of tokens. Returns the body and its tokens
-    /// in the unit of the profile.
+    /// Renders a reply without matches. `lines` follow, with this number of tokens. Returns the body and its tokens in
+    /// the unit of the profile.
     pub fn nothing(&self, lines: &str, tokens: u32) -> (String, u32) {
         let [exact, estimate] = NOTHING_TOKENS;
         let words = tokens + if self.profile.is_exact() { exact } else { estimate };
@@ -247,7 +247,7 @@ pub struct IndexEntry {
     pub ranked: Ranked,
     /// The memory.
     pub memory: Memory,
-    /// The lines shown instead of its summary in a broad reply.
+    /// The best passage of the memory, which replaces its summary in a broad reply.
     pub excerpt: Option<String>,
     /// True if only the ID fits.
     pub is_bare: bool,
@@ -262,9 +262,9 @@ pub struct Recall {
     pub query: String,
     /// Memories in full, best first.
     pub details: Vec<Detail>,
-    /// Memories as one line, best first, without those in `details`.
+    /// The memories that are shown as a line each, best first, without those in `details`.
     pub index: Vec<IndexEntry>,
-    /// True for a question about many memories. Then details and index are in order of time.
+    /// True for a question about many memories. In a broad reply, both lists are in order of time.
     pub is_broad: bool,
     /// The number of matches above the relevance threshold, on all pages.
     pub total_count: u32,

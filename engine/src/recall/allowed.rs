@@ -3,7 +3,7 @@
 use crate::domain::RecallRequest;
 use crate::index::{DocId, IndexView, Label, Posting, TermPostings};
 
-/// The filters on labels. Most are lists of rows. Scopes contain most rows, so they are a test per row.
+/// The filters on labels. Most are lists of rows. A scope contains most rows, so each row is tested instead.
 pub(super) struct Allowed<'a> {
     rows: Option<Rows>,
     in_scope: Option<Box<dyn Fn(DocId) -> bool + 'a>>,
@@ -32,7 +32,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// `None` if there is no such filter.
+    /// Returns `None` if the request has no such filter.
     fn of<B: AsRef<[u8]>>(view: &IndexView<'_, B>, request: &RecallRequest) -> Option<Self> {
         let filters = &request.filters;
         let scopes = if view.knows_every_scope() { &[][..] } else { &filters.scopes[..] };

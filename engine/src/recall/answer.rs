@@ -18,7 +18,7 @@ use super::weak::{Weak, says};
 pub enum Form {
     /// Compact text.
     Text,
-    /// One JSON document, with these fields in its rows.
+    /// A JSON document whose rows have these fields.
     Json(JsonRows),
 }
 
@@ -39,7 +39,7 @@ pub(super) enum AnyFrame {
 /// Packs `page` (in rank order) and its rows into a reply.
 ///
 /// # Errors
-/// If the budget is too small even for an empty reply. The error contains the minimum.
+/// Returns an error if the budget is too small even for an empty reply. The error contains the minimum.
 pub fn answer(
     request: &RecallRequest,
     ranking: &Ranking,
@@ -115,7 +115,7 @@ pub fn answer(
     Ok(reply.render(request, ranking, &frame))
 }
 
-/// The reply without matches above the threshold: the best ones below, or their number.
+/// A reply without a relevant match: the best low-confidence matches, or only their number.
 fn without_match(request: &RecallRequest, ranking: &Ranking, frame: &AnyFrame, found: Vec<(Ranked, Row)>) -> Recall {
     let weak = match frame {
         AnyFrame::Text(frame) => Weak::of_text(found, ranking.near(), request, frame),
@@ -170,7 +170,7 @@ struct Reply {
     left_out: Vec<Ranked>,
     /// The ranks that this page has processed.
     dealt_with: Vec<u32>,
-    /// True if the index also lists the details.
+    /// True if the list of summaries also contains the full results.
     lists_all: bool,
 }
 
@@ -278,7 +278,7 @@ impl AnyFrame {
         }
     }
 
-    /// The cost around an excerpt, and the form of its passages.
+    /// Returns the tokens around an excerpt, and the form of its passages.
     fn excerpt(&self, ranked: &Ranked, row: &Row) -> (u32, Lines) {
         match self {
             Self::Text(_) => (TextFrame::excerpt(row.memory.short_id, row.costs.attribution), Lines::Text),
@@ -295,8 +295,8 @@ impl AnyFrame {
         }
     }
 
-    /// Selects items so that paging can continue: the first item of a page is shown in some form. Shown items after an
-    /// omitted one are recorded in the cursor.
+    /// Selects items so that paging can continue: the first item of a page is shown in some form. The cursor records
+    /// items that were omitted before the last shown item.
     fn choose(
         &self,
         page: Page<'_>,
@@ -349,7 +349,8 @@ impl AnyFrame {
         std::iter::once(how).chain(others).collect()
     }
 
-    /// Tokens around an ID that is shown in place of a row. Text needs a line for it; JSON needs nothing.
+    /// The tokens around an ID that replaces a row. In text, such IDs need a line; in JSON, they need no further
+    /// tokens.
     pub(super) fn around_bare(&self) -> u32 {
         match self {
             Self::Text(frame) => frame.bare_line().unwrap_or_default(),

@@ -23,7 +23,7 @@ impl RecallRequest {
         }
     }
 
-    /// The subject: the query; for a broad question without the words of request.
+    /// The subject of a query. For a broad question, words such as "summarise all about" are removed.
     pub fn subject(&self) -> Cow<'_, str> {
         if self.is_broad() { subject_of(&self.query) } else { Cow::Borrowed(&self.query) }
     }
@@ -34,7 +34,7 @@ impl RecallRequest {
         Self { filters, ..self.clone() }
     }
 
-    /// Rows of a page of a broad reply: the limit, or more if it is the default.
+    /// The number of rows on a page of a broad reply; the default is higher than for other replies.
     pub(super) fn rows(&self) -> u32 {
         if self.limit == Self::DEFAULT_LIMIT { BROAD_LIMIT } else { self.limit }
     }
@@ -46,7 +46,7 @@ const LISTS: &str = include_str!("breadth.txt");
 /// words, `^` the beginning of a sentence or a request, `$` the end of the question; `!a|b` must not follow.
 const FORMS: &[&str] = words!(section(LISTS, "forms"));
 
-/// Phrases of request that do not belong to the subject; in the same notation as the forms.
+/// Phrases that only express the request. They have the same notation as the forms of broad questions.
 const REQUESTS: &[&str] = words!(section(LISTS, "requests"));
 /// Connecting words, which are removed from the ends of the subject.
 const JOINING: &[&str] = words!(section(LISTS, "joining"));
@@ -104,7 +104,7 @@ fn subject_of(query: &str) -> Cow<'_, str> {
     if subject.is_empty() { Cow::Borrowed(query) } else { Cow::Owned(subject) }
 }
 
-/// The position of a broad form in the words, if there is one.
+/// Where the words contain a form of a broad question.
 fn form_of(words: &[Word<'_>]) -> Option<std::ops::Range<usize>> {
     FORMS.iter().find_map(|form| {
         let parts: Vec<&str> = form.split(' ').collect();

@@ -53,7 +53,7 @@ impl<'a> Broad<'a> {
     /// the ranks of rows that repeat another one.
     ///
     /// # Errors
-    /// If somebody requested the reply, and the budget is too small for even the ID of the first row. The error
+    /// Returns an error if the budget of an explicit request is too small for the ID of the first row. The error
     /// contains the minimum.
     pub(super) fn answer(&self, found: Vec<(Ranked, Row)>, repeated: &[u32]) -> Result<Recall, DomainError> {
         let budget = self.request.profile.to_o200k(self.request.budget).0;
@@ -95,7 +95,7 @@ impl<'a> Broad<'a> {
         if is_told { Err(DomainError::BudgetTooSmall { budget, minimum }) } else { Ok(()) }
     }
 
-    /// The smallest budget for an ID, in the unit of the request.
+    /// The smallest budget for the reply with one ID, in the unit of the request.
     pub(super) fn least(&self, first: &Row, heading: Heading) -> u32 {
         let tokens = self.envelope() + self.heading(heading) + self.bare(first);
         self.request.profile.of_o200k(TokenCount(tokens))

@@ -34,7 +34,7 @@ impl Lines {
         }
     }
 
-    /// Adjusts the room for the commas: JSON has one comma less than passages.
+    /// Adds the tokens of one comma, because JSON needs one comma less than passages.
     fn room(self, room: u32) -> u32 {
         match self {
             Self::Text => room,
@@ -54,7 +54,7 @@ impl Lines {
     }
 }
 
-/// The subject of the wanted passage.
+/// What the best passage should be about.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct About<'a> {
     /// Terms in byte order, with their values.
@@ -63,9 +63,9 @@ pub(super) struct About<'a> {
     pub meant: Option<&'a Vector>,
 }
 
-/// The value of a term in a passage if another passage of the run already contains it.
+/// The weight of a term in a passage if another passage of the excerpt contains the term too.
 const SAID_AGAIN: f64 = 0.1;
-/// Maximum number of terms, and of passages with embeddings, together limited by the bits of a piece.
+/// The maximum number of terms, and of passages with embeddings. A piece has one bit for each.
 const MOST_TERMS: usize = 64;
 const MOST_MEANT: usize = 64;
 /// The range of similarity. At its start, a passage begins to count; at its end, it counts as much as all words of the
@@ -114,8 +114,8 @@ pub(super) fn opening(row: &Row, lines: Lines, room: u32) -> Option<Excerpt> {
     (tokens > 0).then(|| texts_of(row).get(..count).map(|texts| lines.show(texts, tokens)))?
 }
 
-/// The passages of a row that have embeddings: their positions in the text, and their similarity to `meant`. Empty if
-/// the embeddings belong to other passages.
+/// The passages of a row that have embeddings: their positions, and their similarity to the question. Empty if the
+/// embeddings belong to other passages.
 fn meant_in(row: &Row, meant: &Vector) -> Vec<(Range<usize>, f64)> {
     let (content, vectors) = (row.memory.content.as_str(), Meaning::vectors(&row.meaning));
     let passages = if vectors.len() == 0 { Vec::new() } else { passages_of(content) };
@@ -131,7 +131,7 @@ fn meant_in(row: &Row, meant: &Vector) -> Vec<(Range<usize>, f64)> {
     passages.into_iter().zip(vectors).map(near).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// Converts similarity to a share of the question, 0 to 1.
+/// Converts a similarity to a number from 0 to 1 that is comparable with the share of the question's words.
 fn share_of(near: f64) -> f64 {
     ((near - NEAR.start) / (NEAR.end - NEAR.start)).clamp(0.0, 1.0)
 }
@@ -140,8 +140,7 @@ fn bit(at: usize) -> u128 {
     u32::try_from(at).ok().and_then(|at| 1_u128.checked_shl(at)).unwrap_or(0)
 }
 
-/// A passage: the cost of its line, and one bit per term that it contains, followed by bits of the passages with
-/// embeddings.
+/// A piece of the text: its tokens, and one bit for each term and each passage that it contains.
 #[derive(Debug, Clone, Copy, Default)]
 struct Piece {
     tokens: u32,
@@ -172,7 +171,7 @@ fn texts_of(row: &Row) -> Vec<&str> {
     texts
 }
 
-/// Pieces from `start` to before `end`, and their tokens.
+/// The pieces from `start` up to `end` (excluded), and their tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
     start: usize,
@@ -180,8 +179,8 @@ struct Run {
     tokens: u32,
 }
 
-/// The best run of adjacent pieces, out of `count` pieces. Two ends move forwards over the pieces, so each piece is
-/// visited at most twice, even if many cost nothing.
+/// The best run of adjacent pieces, out of `count` pieces. The start and the end of the window only move forwards, so
+/// each piece is visited at most twice.
 fn best_run(count: usize, piece: impl Fn(usize) -> Piece, weights: &[f64], room: u32) -> Option<Run> {
     let mut window = Window { held: vec![0; weights.len()], ..Window::default() };
     let mut best: Option<(f64, Run)> = None;
@@ -212,14 +211,14 @@ fn best_run(count: usize, piece: impl Fn(usize) -> Piece, weights: &[f64], room:
     best.map(|(_, run)| run)
 }
 
-/// A run that moves over the pieces, with the number of its pieces per bit.
+/// A window of pieces, which counts for each bit how many of its pieces have that bit.
 #[derive(Default)]
 struct Window {
     start: usize,
     end: usize,
     tokens: u64,
     held: Vec<i32>,
-    /// The piece at `start`, if it was visited.
+    /// The piece at the start of the window, if it was computed.
     first: Option<Piece>,
 }
 
@@ -257,7 +256,7 @@ mod tests {
         (0..40_u32, held).prop_map(|(tokens, held)| Piece { tokens, held })
     }
 
-    /// Checks every run: (value, tokens) of the best.
+    /// For tests: tries every window, and returns the value and the tokens of the best one.
     fn naive(pieces: &[Piece], room: u32) -> Option<(f64, u32)> {
         let mut best: Option<(f64, u32)> = None;
         for start in 0..pieces.len() {

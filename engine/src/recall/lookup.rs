@@ -1,9 +1,8 @@
 //! Finds the rows for the terms of a query, with spelling correction of unknown words.
 //!
-//! Also extracts those words of a question that memories contain. They can be recorded without the question itself.
+//! Also returns the words of a question that memories contain. These words can be recorded without the question.
 //!
-//! Also combines semantic search with search by words: the similarity of rows, and the decision whether the question
-//! has an answer here.
+//! Also combines semantic search with word search, and decides whether the memories contain an answer.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +13,13 @@ use crate::index::{DocId, IndexView, Similarities, TermPostings};
 use crate::score::{Weights, idf};
 use crate::text::{Lexicon, Token, TokenKind, fold, tokenize};
 
-/// Maximum number of words of a query with spelling correction.
+/// The maximum number of words of a query that are corrected.
 const MAX_REPAIRED: usize = 6;
-/// A query with at most `SHORT` words shows all corrections, a longer one only those of names. At most `MOST_TOLD` are
-/// shown.
+/// For a query of at most `SHORT` words, the reply shows all corrections; for a longer query, only those of names. At
+/// most `MOST_TOLD` are shown.
 const SHORT: usize = 8;
 const MOST_TOLD: usize = 4;
-/// Minimum letters of a word to match as a prefix, with one edit, and with two edits.
+/// The minimum number of letters for a match as a prefix, for one edit, and for two edits.
 const SHORTEST: usize = 4;
 const ONE_EDIT: usize = 5;
 const TWO_EDITS: usize = 8;
@@ -108,8 +107,8 @@ fn lists_of<B: AsRef<[u8]>>(view: &IndexView<'_, B>, terms: &[QueryTerm]) -> Vec
 }
 
 /// Corrections for words of the query that no row contains: words of the index within one edit (a swap of neighbours
-/// counts as one), or longer words that begin with them. From eight letters, two edits are allowed if most of the query
-/// is unknown; this search is slow and rarely useful otherwise. Each correction is listed beside its word.
+/// counts as one), or longer words that begin with them. Two edits are allowed for words of eight letters if most of
+/// the query is unknown. Otherwise this slow search is rarely useful. Each correction is listed beside its word.
 fn near_words<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
     query: &QueryTerms,
@@ -213,8 +212,8 @@ const MOST: usize = 12;
 const MOST_CHUNKS: usize = 200;
 
 /// Those words of a question that occur in at least one memory of a view, in order, at most twelve. Words with little
-/// information are skipped. A plain word is returned as typed but folded. Anything else is returned as the term in the
-/// index, so that nothing is revealed that the memories do not contain.
+/// information are skipped. A plain word is returned as the user typed it, but in lowercase and without accents.
+/// Anything else is returned as the term in the index, so that nothing is revealed that the memories do not contain.
 pub fn known_words<B: AsRef<[u8]>>(view: &IndexView<'_, B>, question: &str) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let chunks = question.split_whitespace().take(MOST_CHUNKS).flat_map(words_of);
@@ -257,8 +256,7 @@ impl<'a> Meaning<'a> {
         similarities.is_known().then_some(Self(similarities))
     }
 
-    /// The similarity of a row, 0 to 1. A row without an embedding is estimated from rows that contain as much of the
-    /// question.
+    /// The similarity of a row, 0 to 1. A row without an embedding gets an assumed similarity.
     pub(super) fn near(self, doc: DocId, share: f64, weights: &Weights) -> f64 {
         self.0.of(doc).unwrap_or(weights.meaning_waiting * share).max(0.0)
     }

@@ -1,10 +1,10 @@
 //! The pipeline: query → terms → matches → scores → page → packed reply.
 //!
-//! It has two steps, so that storage stays outside: [`rank`] needs only an index, [`answer`] only the rows of one page.
-//! All entry points and all stores use these steps.
+//! Recall has two steps, so it needs no access to the storage: [`rank`] needs only an index, and [`answer`] needs only
+//! the rows of one page. All entry points and all stores use these steps.
 //!
-//! Two groups of files use each other: `rank` with `scorer` and `paging`, which work on its matches; and `answer` with
-//! `broad`, a second layout of the same reply.
+//! The files of each group use each other: `rank`, `scorer` and `paging`; and `answer` and `broad`, which renders the
+//! same reply in another layout.
 
 mod allowed;
 mod answer;

@@ -9,14 +9,14 @@ impl Ranking {
     /// The rows of the requested page, in rank order.
     ///
     /// # Errors
-    /// If the cursor belongs to another question.
+    /// Returns an error if the cursor belongs to another question.
     pub fn page(&self, request: &RecallRequest) -> Result<Vec<Ranked>, DomainError> {
         if request.cursor.as_ref().is_some_and(|cursor| cursor.check != check_of(request)) {
             let fix = "pass next_cursor with the same query and filters";
             return Err(DomainError::invalid("cursor", "belongs to another query", fix));
         }
         if self.is_led_astray {
-            let fix = "omit it and start again: the memories that it points to no longer exist";
+            let fix = "the memories that the cursor points to no longer exist; omit it and start again";
             return Err(DomainError::invalid("cursor", "leads nowhere", fix));
         }
         let page = self.left(request).take(self.rows(request));
@@ -45,7 +45,7 @@ impl Ranking {
         is_any.then(|| Cursor { next, then, passed, check: check_of(request) })
     }
 
-    /// The matches left by a page that showed some of its ranks.
+    /// The matches that a page omitted, and the matches after the page.
     fn left_apart(&self, request: &RecallRequest, shown: &[u32]) -> Left<impl Iterator<Item = u32>> {
         let start = u32::try_from(self.start).unwrap_or(u32::MAX);
         let next = shown.iter().max().map_or(start, |last| start.max(last + 1));
@@ -69,9 +69,9 @@ impl Ranking {
 
 /// The matches left by a page.
 struct Left<N> {
-    /// Omitted matches before the next page.
+    /// The matches that rank before the next page but were omitted.
     passed: Vec<u32>,
-    /// The matches after all shown ones, as far as known.
+    /// The matches after the last shown one, as many as the ranking keeps.
     next: N,
     /// The number of these.
     beyond: u32,

@@ -21,10 +21,9 @@ pub enum Relation {
 pub struct QueryTerm {
     /// The term as in the index. A term of two words with a space matches a row that contains both.
     pub term: String,
-    /// Its weight relative to a word of the query.
+    /// The weight of the term, compared with a word of the query.
     pub weight: f64,
-    /// The words of the query that the term represents, one bit each. Terms of one word count as one piece of
-    /// information.
+    /// The words of the query that the term represents, one bit each. Terms that stand for the same word count once.
     pub concepts: u64,
     /// Its relation to them.
     pub relation: Relation,
@@ -51,16 +50,16 @@ pub struct QueryTerms {
     pub read_as: Vec<(String, String)>,
 }
 
-/// Maximum number of words of a query. A pasted log has thousands, but they repeat.
+/// Maximum number of words of a query. A pasted log has thousands of words, but they repeat.
 const MAX_TOKENS: usize = 2_000;
 /// A longer query is reduced to this number of different words at its beginning and at its end, because the question
 /// stands before or after pasted text.
 const MAX_AT_EACH_END: usize = 128;
 /// A query with more words is not expanded with other forms.
 const MAX_EXPANDED: usize = 48;
-/// The last word with a bit of its own.
+/// The last word that has its own bit in the mask.
 const LAST_CONCEPT: u32 = 62;
-/// The bit of a date in the query.
+/// The bit of the mask for dates in the query.
 pub(super) const DATE: u64 = 1 << 63;
 /// Particles of phrasal verbs whose noun is written as one word: `log in` and `login`.
 const PARTICLES: [&str; 9] = ["in", "up", "out", "off", "on", "over", "down", "back", "through"];
@@ -69,10 +68,10 @@ impl QueryTerms {
     /// The terms of a query, and of the caller's expansion with a lower weight.
     ///
     /// Function words are dropped unless nothing else remains. Identifiers match their words and, with a lower weight,
-    /// themselves. In scripts without spaces, single characters are used only if the query has no pair. `dates` are
-    /// terms of a date; together they are one piece of information, which the date of a memory also contains.
-    /// `relative` contains terms that only a memory's date can match, not its text: `last month`
-    /// meant another month when the text was written.
+    /// themselves. In scripts without spaces, single characters are searched only if the query contains no pair of
+    /// characters. `dates` are the terms of a date. They count as one word of the query, and a memory that was created
+    /// on that date contains this word too. `relative` contains terms that only a memory's date can match, not its
+    /// text: `last month` meant another month when the text was written.
     pub fn analyze(
         query: &str,
         expanded: Option<&str>,

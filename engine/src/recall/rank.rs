@@ -34,7 +34,7 @@ pub struct Ranking {
     pub(super) weak: Vec<Match>,
     /// The best matches below the threshold, for a request with `explain`.
     below: Vec<Match>,
-    /// The searched terms in byte order, with their values.
+    /// The searched terms in byte order, each with its value for the choice of an excerpt.
     terms: Vec<(String, f64)>,
     /// True if semantic similarity was used.
     has_embedding: bool,
@@ -62,22 +62,22 @@ pub(super) struct Match {
     pub(super) share: f64,
     /// Its semantic similarity, 0 to 1.
     pub(super) near: f64,
-    /// True if neither words nor similarity alone make it a match. It is kept only if the best match is not much
-    /// better.
+    /// True if neither the words nor the similarity alone make the row a match. Such a row is kept only if the best
+    /// match is not much better.
     pub(super) is_doubtful: bool,
     /// Similarity and words combined, for automatic recall.
     pub(super) pointed: f64,
     pub(super) redirected_from: Option<u32>,
 }
 
-/// Maximum number of low-confidence matches in a reply without others, and of rows below the threshold in an
-/// explanation.
+/// The maximum number of low-confidence matches in a reply that has no relevant match, and of rows below the threshold
+/// in an explanation.
 const MAX_WEAK: usize = 3;
 const MAX_EXPLAINED: usize = 10;
 
-/// A row with a larger share of the query contains all its words.
+/// A row with a larger share of the query's information contains all its words.
 const WHOLE_SHARE: f64 = 0.999;
-/// For orders other than by relevance: the minimum share of the best match's evidence.
+/// If the order is not by relevance, a match must have at least this share of the best match's evidence.
 const RELEVANT_SHARE: f64 = 0.5;
 
 type Side = fn(&TermPostings) -> &[Posting];
@@ -163,7 +163,7 @@ pub fn rank<B: AsRef<[u8]>>(
     ranking
 }
 
-/// Rows by their position to the threshold, separately for live and superseded ones.
+/// Rows by how they compare with the relevance threshold. Superseded memories are in separate lists.
 #[derive(Default)]
 struct Found {
     matches: Rows,
@@ -194,7 +194,8 @@ impl Ranking {
         &self.read_as
     }
 
-    /// A ranking of rows that were requested by name, in the given order. `query` selects the passage of a long one.
+    /// Creates a ranking of memories that were requested by ID, in the given order. For a long memory, `query` selects
+    /// the shown passage.
     pub fn chosen(page: &[Ranked], request: &RecallRequest) -> Self {
         let terms = QueryTerms::analyze(&request.query, None, [&BTreeSet::new(); 2], &Weights::default()).terms;
         let found = |ranked: &Ranked| Match {
@@ -315,7 +316,7 @@ impl Ranking {
         Cow::Owned(Weights { charge_power, index_share, ..weights.clone() })
     }
 
-    /// The searched terms in byte order, with their values.
+    /// The searched terms in byte order, each with its value for the choice of an excerpt.
     pub(super) fn terms(&self) -> &[(String, f64)] {
         &self.terms
     }
@@ -409,8 +410,8 @@ fn redirect<B: AsRef<[u8]>>(
     matches
 }
 
-/// Follows the chain of successors to the last one that is live and not expired. `None` if there
-/// is no such successor, or if the chain is a cycle.
+/// Follows the chain of successors to the last one that is live and not expired. Returns `None` if there is no
+/// unexpired successor, or if the chain is a cycle.
 fn last_successor<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
     scorer: &Scorer<'_>,

@@ -23,16 +23,17 @@ pub(super) struct Scorer<'a> {
     in_scope: Option<Box<dyn Fn(DocId) -> bool + 'a>>,
 }
 
-/// The position of a row to the relevance threshold.
+/// How a row compares with the relevance threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
     /// Above.
     Match,
-    /// Neither words nor similarity alone bring it above. It is a match if the best one is not much better.
+    /// Neither its words nor its similarity alone make the row a match. Such a row is a match if the best match is not
+    /// much better.
     Doubtful,
-    /// A little below, with an informative word.
+    /// The row is a little below the threshold, and contains an informative word.
     Weak,
-    /// Below, with an informative word.
+    /// The row is far below the threshold, but contains an informative word.
     Near,
     /// Below, with words of little information.
     Below,
@@ -100,7 +101,7 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// The filters on numbers instead of labels.
+    /// True if the row passes the filters on numbers, such as times.
     pub(super) fn admits(&self, features: &Features) -> bool {
         let filters = &self.request.filters;
         let is_early = filters.since.is_some_and(|since| features.created < since.minutes());
@@ -119,7 +120,7 @@ impl<'a> Scorer<'a> {
         features.expires != 0 && features.expires <= self.now.minutes()
     }
 
-    /// The rows for a question about only a date, as an additional list of hits.
+    /// If the question asks mainly about a date, returns all rows of this date.
     pub(super) fn rows_of_date<B: AsRef<[u8]>>(&self, view: &IndexView<'_, B>) -> Option<TermPostings> {
         let is_listed = self.dates.is_close() && self.information.is_about_a_date(self.weights);
         is_listed.then(|| view.rows_where(|features| self.dates.score(features.created, self.weights) > 0.0))
@@ -192,7 +193,7 @@ impl<'a> Scorer<'a> {
         parts.standing = if is_standing { self.weights.standing_meaning * near } else { 0.0 };
     }
 
-    /// True if the row also contains the word itself or a better form of it, because a word counts once.
+    /// True if the row also contains the word itself or a better form of it. A word counts only once.
     fn is_outdone(&self, at: usize, gain: &Gain, hits: &[(usize, FieldTf)], length: u16) -> bool {
         let worth = |gain: &Gain, tf: &FieldTf| {
             let (own, around) = self.bm25.frequency(*tf, length);
@@ -210,7 +211,8 @@ impl<'a> Scorer<'a> {
         })
     }
 
-    /// A row must contain a fair share of the query's information; a smaller one if it contains several words.
+    /// A match contains a sufficient share of the query's information. The share may be smaller if the row contains
+    /// several words.
     fn standing(&self, held: Held) -> Standing {
         let share = self.information.share(held);
         let several = self.information.has_several(held);
@@ -245,9 +247,9 @@ impl<'a> Scorer<'a> {
         self.meaning.is_none() || gate.is_open(query, &self.information, self.rarest(), self.weights)
     }
 
-    /// In automatic recall, a row must contain as much information as a number of rare words. This
-    /// number grows with the query up to a limit, so that a row needs to match only one of a long
-    /// prompt's subjects. If the similarity is known, words and similarity are judged together.
+    /// In automatic recall, a row must contain as much information as a number of rare words. The required information
+    /// grows with the query up to a limit, because a row needs to match only one subject of a long prompt. If the
+    /// similarity is known, words and similarity are judged together.
     fn is_to_the_point(&self, told: f64, pointed: Option<f64>) -> bool {
         if let Some(pointed) = pointed {
             let without = if told < self.weights.unasked_word { self.weights.unasked_without_word } else { 0.0 };

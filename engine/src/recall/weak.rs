@@ -15,8 +15,8 @@ pub(super) struct Weak {
 impl Weak {
     /// Takes low-confidence matches in rank order while they fit.
     ///
-    /// `cost` is the cost of one, `envelope` the cost of the reply around this number of them, with this number of
-    /// others.
+    /// `cost` is the cost of one row. `envelope` is the cost of the other parts of the reply, for a number of shown
+    /// rows and a number of low-confidence matches.
     pub(super) fn fit(
         found: Vec<(Ranked, Row)>,
         near: u32,
@@ -45,7 +45,7 @@ impl Weak {
         weak
     }
 
-    /// As text, for a reply without other matches.
+    /// Selects the rows for a text reply without other matches.
     pub(super) fn of_text(found: Vec<(Ranked, Row)>, near: u32, request: &RecallRequest, frame: &TextFrame) -> Self {
         let room = request.profile.to_o200k(request.budget).0;
         let cost = |_: &Ranked, row: &Row| TextFrame::weak_row(row.memory.short_id, row.costs.index);

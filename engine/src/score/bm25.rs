@@ -27,9 +27,9 @@ pub struct Bm25 {
     norms: Vec<f64>,
 }
 
-/// Norms of texts with fewer words than this are read from a table.
+/// For texts with fewer words, the norm is read from a table.
 const SHORT: u16 = 256;
-/// Context frequencies are stored in 25ths.
+/// The frequencies of context words are stored in 25ths.
 const CONTEXT_UNIT: f64 = 25.0;
 
 impl Bm25 {
@@ -83,11 +83,11 @@ pub struct ScoreParts {
     pub meaning: f64,
     /// The share of the query's information that the memory contains.
     pub held: f64,
-    /// Words of the query in the memory.
+    /// The part of the score for words of the query that the memory contains.
     pub text: f64,
-    /// Words of the query in its neighbours in the conversation.
+    /// The part of the score for words of the query that neighbouring turns of the conversation contain.
     pub context: f64,
-    /// Names of the query in the memory.
+    /// The part of the score for names of the query that the memory contains.
     pub names: f64,
     /// Agreement with a date in the query.
     pub date: f64,

@@ -18,7 +18,7 @@ pub struct DateHints {
     hints: Vec<Hint>,
     words: BTreeSet<String>,
     relative: BTreeSet<String>,
-    /// The time zone of the dates. It is read once, and only if the query contains a date.
+    /// The time zone of the dates. The time zone is read once, and only if the query contains a date.
     zone: Option<TimeZone>,
 }
 
@@ -156,7 +156,8 @@ impl DateHints {
         &self.words
     }
 
-    /// The terms of `last month` and similar phrases. In a text, they meant another time.
+    /// The terms of `last month` and similar phrases. In the text of a memory, such a phrase refers to the time of
+    /// writing.
     pub fn relative_words(&self) -> &BTreeSet<String> {
         &self.relative
     }
@@ -171,7 +172,7 @@ impl DateHints {
         self.hints.is_empty()
     }
 
-    /// The agreement of a memory created at `created` (minutes since 1970), by the best date.
+    /// How well the time of creation (minutes since 1970) agrees with the best date of the query.
     pub fn score(&self, created: u32, weights: &Weights) -> f64 {
         if self.hints.is_empty() {
             return 0.0;
@@ -183,7 +184,7 @@ impl DateHints {
 }
 
 impl Hint {
-    /// Its first day. For a month without a year, that of the latest one that has begun.
+    /// Its first day. For a month without a year, the latest such month that has begun.
     fn start(self, today: Date) -> Option<Date> {
         match self {
             Self::Span(first, _) => Some(first),
@@ -216,8 +217,8 @@ fn month_number(name: &str) -> Option<i8> {
     i8::try_from(at + 1).ok()
 }
 
-/// The dates that a phrase means on a day. Parts of the phrase: `[today or yesterday, this or last, its unit, in a
-/// season, number, units ago]`.
+/// Returns the dates to which a phrase refers if the current day is given. The parts of the phrase: `[today or
+/// yesterday, this or last, its unit, in a season, number, units ago]`.
 fn relative(phrase: &[Option<String>; 6], today: Date) -> Option<Hint> {
     match phrase.each_ref().map(Option::as_deref) {
         [Some("today"), ..] => Some(Hint::Span(today, today)),
@@ -231,12 +232,12 @@ fn relative(phrase: &[Option<String>; 6], today: Date) -> Option<Hint> {
     }
 }
 
-/// The last number of days, and today.
+/// The period that began this number of days ago and ends today.
 fn days_back(days: i64, today: Date) -> Option<Hint> {
     today.checked_sub(days.days()).ok().map(|first| Hint::Span(first, today))
 }
 
-/// This or the last week, month, quarter, year or season.
+/// The current period of this unit up to today, or the previous one.
 fn span_of(unit: &str, is_current: bool, today: Date) -> Option<Hint> {
     let first = match unit {
         "week" => today.checked_sub(i64::from(today.weekday().to_monday_zero_offset()).days()).ok()?,

@@ -1,4 +1,4 @@
-//! Scoring: numbers in, numbers out. It uses no clock, no file and no random number.
+//! Scoring: numbers in, numbers out. The module uses no clock, no file and no random number.
 
 mod bm25;
 mod date;

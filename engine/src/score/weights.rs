@@ -31,19 +31,19 @@ pub struct Weights {
     pub everyday: f64,
     /// Information of a word that no memory contains, relative to a word that a single memory contains.
     pub unknown: f64,
-    /// Factor on that for a word with little information.
+    /// The factor for an unknown word that has little information.
     pub unknown_light: f64,
-    /// The same factor for a name that no memory contains.
+    /// The information of a name that no memory contains, compared with a word in one memory.
     pub unknown_names: f64,
     /// Information of a date in the query, relative to a word that a single memory contains.
     pub when: f64,
-    /// Share of a word's information that a similar word contains.
+    /// If a row contains only a similar word, it gets this share of the word's information.
     pub near_share: f64,
     /// Additional weight of a capitalised word of the query in the text.
     pub names: f64,
-    /// Added if the month in the query is the month of the memory (and the year, if given).
+    /// Added to the score if the query's month is the month of the memory (and the year, if the query has one).
     pub month: f64,
-    /// Also added if the days differ by at most one.
+    /// Also added to the score if the days differ by at most one.
     pub day: f64,
     /// Added if only a year is given and it is the year of the memory.
     pub year: f64,
@@ -59,43 +59,44 @@ pub struct Weights {
     pub meaning_least: f64,
     /// Minimum similarity to be above the threshold by similarity alone.
     pub meaning_floor: f64,
-    /// Below that: the minimum share of the best match's evidence.
+    /// The minimum share of the best match's evidence for a row that is below the minimum similarity.
     pub meaning_near_best: f64,
-    /// For the decision whether a query has an answer: similarity of the nearest row, plus this for the greatest share
-    /// in a row.
+    /// The answerability check adds the similarity of the nearest row, and this number times the greatest share of the
+    /// query in any row.
     pub gate_held: f64,
-    /// Plus this number times the query's information. The unit is the information of a word that only one row
-    /// contains.
+    /// The answerability check also adds this number times the query's information. The unit is the information of a
+    /// word that only one row contains.
     pub gate_told: f64,
-    /// The maximum of this information that counts, in the same unit.
+    /// The answerability check uses at most this much of the query's information, in the same unit.
     pub gate_told_most: f64,
-    /// This number is subtracted if the query contains an unknown name.
+    /// The answerability check subtracts this number if the query contains an unknown name.
     pub gate_unknown_name: f64,
     /// The minimum of this sum.
     pub gate: f64,
-    /// Plus this for each e-fold of rows above a hundred, because among more rows one is similar by chance.
+    /// The answerability check requires so much more for each e-fold of rows above a hundred, because one of many rows
+    /// is similar by chance.
     pub gate_rows: f64,
     /// Replaces `half_score` if similarity counts.
     pub half_score_meaning: f64,
-    /// `charge_power` if similarity counts, because scores are then closer together.
+    /// The value of `charge_power` with semantic search, because scores then differ less.
     pub charge_power_meaning: f64,
     /// `index_share` if similarity counts.
     pub index_share_meaning: f64,
     /// In automatic recall with similarity: the value of a word that only one memory contains, in addition to the
     /// similarity.
     pub unasked_held: f64,
-    /// Of which at most this number of words counts.
+    /// The maximum number of rare words that count in automatic recall.
     pub unasked_held_most: f64,
     /// The minimum of this sum.
     pub unasked_gate: f64,
-    /// Plus this for a memory that contains less than a word, because two texts in the same foreign language are
-    /// similar.
+    /// Automatic recall requires so much more of a memory that contains less than one word of the prompt, because two
+    /// texts in the same foreign language are similar.
     pub unasked_without_word: f64,
-    /// The minimum that counts as a word here.
+    /// In automatic recall, a memory contains a word if it has at least this share of a rare word's information.
     pub unasked_word: f64,
     /// The minimum sum, as a share of the best match's sum.
     pub unasked_gate_near_best: f64,
-    /// Added to a memory that states a lasting preference or rule.
+    /// Added to the score of a memory that states a lasting preference or rule.
     pub standing: f64,
     /// Maximum share by which the prior can increase the evidence.
     pub prior: f64,
@@ -107,30 +108,30 @@ pub struct Weights {
     pub frequency: f64,
     /// Days after which recency is halved.
     pub half_life_days: f64,
-    /// Factor on memories of other projects.
+    /// The factor for memories of other projects.
     pub other_scope: f64,
     /// The raw score that becomes a relevance of one half.
     pub half_score: f64,
-    /// Minimum share of the query's information for a memory with one of several words.
+    /// The minimum share of the query's information if a memory contains only one of several words.
     pub floor: f64,
-    /// The same for a memory with several words.
+    /// The minimum share of the query's information if a memory contains several words.
     pub floor_several: f64,
     /// Minimum share of the query's information for a low-confidence match.
     pub weak_floor: f64,
     /// Minimum share of the best match's evidence for a low-confidence match.
     pub weak_near_best: f64,
-    /// In automatic recall: the lower and upper limit of the required information, measured in
-    /// words that only one memory contains.
+    /// Automatic recall: the lower and the upper limit of the required information, in words that only one memory
+    /// contains.
     pub unasked_words: [f64; 2],
-    /// In automatic recall: the required share of the query's information, between these limits.
+    /// Automatic recall: the required share of the query's information, within the limits of `unasked_words`.
     pub unasked_share: f64,
-    /// In automatic recall: the share of a short query that is always enough.
+    /// Automatic recall: this share of a short query's information is always enough.
     pub unasked_whole: f64,
-    /// In automatic recall: the number of words that a matching name or identifier counts for.
+    /// Automatic recall: a matching name or identifier counts as this number of words.
     pub unasked_names: f64,
     /// In automatic recall: the minimum share of the best match's evidence.
     pub unasked_near_best: f64,
-    /// Maximum tokens of a text that is not charged for its length.
+    /// The maximum number of tokens of a text whose length costs nothing in the ranking.
     pub charge_from_tokens: f64,
     /// How strongly a longer text is charged: its score is divided by (tokens / charge_from_tokens) to this power.
     pub charge_power: f64,
@@ -209,11 +210,11 @@ impl Default for Weights {
     }
 }
 
-/// The number of rows for which similarity by chance was measured.
+/// With this number of rows, we measured how similar rows are by chance.
 const FEW_ROWS: f64 = 100.0;
 
 impl Weights {
-    /// The additional minimum for similarity by chance among this number of rows.
+    /// How much more the answerability check requires for this number of rows.
     pub fn chance(&self, rows: u32) -> f64 {
         self.gate_rows * (f64::from(rows) / FEW_ROWS).max(1.0).ln()
     }
@@ -263,12 +264,15 @@ impl Weights {
         }
     }
 
-    /// The default without one signal each, and BM25 alone, to measure each signal.
+    /// The default weights without one signal at a time, and BM25 alone, to measure each signal.
     pub fn ablations() -> Vec<(&'static str, Self)> {
         let all = Self::default;
         vec![
             ("no meaning", Self { meaning: 0.0, ..all() }),
-            ("no information share in addition to semantic search", Self { held: 0.0, ..all() }),
+            (
+                "without the share of the query's rare words, in addition to semantic search",
+                Self { held: 0.0, ..all() },
+            ),
             ("no gate", Self { gate: 0.0, ..all() }),
             ("no context", Self { context: 0.0, ..all() }),
             ("no dates", Self { month: 0.0, day: 0.0, year: 0.0, ..all() }),
@@ -278,9 +282,9 @@ impl Weights {
             ("no compounds", Self { compounds: 0.0, ..all() }),
             ("no similar spellings", Self { near_words: 0.0, ..all() }),
             ("no words of similar meaning", Self { related: 0.0, ..all() }),
-            ("no synonyms; no matching of compounds written as one or two words", Self { aliases: 0.0, ..all() }),
+            ("without synonyms and compounds", Self { aliases: 0.0, ..all() }),
             ("no words with little information", Self { light: 1.0, everyday: 1.0, ..all() }),
-            ("unknown words count as the rarest", Self { unknown: 1.25, ..all() }),
+            ("unknown words of a query count as the rarest words", Self { unknown: 1.25, ..all() }),
             ("no date as a match", Self { when: 0.0, ..all() }),
             ("no prior", Self { prior: 0.0, ..all() }),
             ("no recency", Self { recency: 0.0, ..all() }),

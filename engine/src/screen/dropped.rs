@@ -1,4 +1,5 @@
-//! Texts that are displayed but not stored: logs, errors, reasons. Credentials in them are redacted and stored nowhere.
+//! Texts that are displayed but not stored: logs, errors, reasons. Credentials in such texts are redacted, and their
+//! values are not stored.
 
 use std::borrow::Cow;
 
@@ -45,7 +46,7 @@ mod tests {
         assert!(said.starts_with("ä: bad value [secret dropped: ") && said.ends_with(", line 3"), "{said}");
         assert!(!said.contains(&token));
         assert_eq!(dropped(&said), said, "a place stays as it is");
-        assert!(dropped(&token).starts_with("[secret dropped: "), "a name with digits is looked at");
+        assert!(dropped(&token).starts_with("[secret dropped: "), "a word with digits is scanned for credentials");
         let key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\nafter";
         let shown = dropped_in_lines(key);
         assert!(shown.starts_with("[secret dropped: ") && shown.split('\n').nth(3) == Some("after"), "{shown}");

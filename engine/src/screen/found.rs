@@ -2,12 +2,13 @@
 
 use tessera_screen::{Finding, Name};
 
-/// The beginning of a removed secret's name in a tag, which cannot contain brackets.
+/// In a tag, the placeholder of a secret begins like this, because tags cannot contain brackets.
 pub(super) const SLUG: &str = "secret-";
-/// The rest of that name if nothing was stored.
+/// The rest of the placeholder in a tag if the value was not stored.
 pub(super) const SLUG_DROPPED: &str = "dropped";
 
-/// The credentials of a text, in order. Places of already removed ones do not count, also in tags.
+/// The credentials of a text, in order. Placeholders of credentials that were already removed do not count, also in
+/// tags.
 pub fn findings(text: &str) -> Vec<Finding> {
     if is_plain_name(text) {
         return Vec::new();
@@ -22,11 +23,12 @@ pub fn is_clean(text: &str) -> bool {
     findings(text).is_empty()
 }
 
-/// Maximum letters of a part of a plain name. A token that consists only of letters has more letters than this.
+/// Maximum letters of a part of a plain name. The maximum length of a word in a name. A token that consists only of
+/// letters is longer.
 const LONGEST_PIECE: usize = 12;
 
-/// A UUID, or a name made of short parts, like those of sessions, tools and projects. It contains no credential. At
-/// every prompt, hooks check only such names, so this fast test avoids loading the detector.
+/// A UUID, or a name made of short parts, like those of sessions, tools and projects. It contains no credential. Hooks
+/// check only short names at every prompt, so this fast test avoids loading the detector.
 fn is_plain_name(text: &str) -> bool {
     let is_piece = |piece: &str| piece.len() <= LONGEST_PIECE && piece.bytes().all(|byte| byte.is_ascii_alphabetic());
     text.split(['/', '.', '_', '-']).all(is_piece) || uuid::Uuid::try_parse(text).is_ok_and(|_| text.len() == 36)

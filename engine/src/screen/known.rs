@@ -1,6 +1,7 @@
-//! Values that are known to be credentials. They are found once by their surrounding words, and later everywhere.
+//! Values that are known to be credentials. A credential is found once by the words around it. Then all other
+//! occurrences of the same value are found too.
 //!
-//! Also finds passwords in keywords, names and tags, recognised by the text to which they belong.
+//! Also finds passwords in keywords, names and tags, if the memory's text says that they are passwords.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +44,7 @@ impl KnownValues {
         self.0.keys().map(String::as_str)
     }
 
-    /// Adds the credentials of a text.
+    /// Adds the credentials of a text to the known values.
     pub fn note_all(&mut self, text: &str) {
         for finding in findings(text) {
             self.note(finding.kind.as_str(), text.get(finding.span).unwrap_or_default());
@@ -61,9 +62,9 @@ impl KnownValues {
         self.in_text(text).next().is_some() || self.piece(text).is_some()
     }
 
-    /// The kind of the value that contains this word as a part. Such a word may be a line of a key that was extracted
-    /// as a name. Case is ignored, because keywords are lower-case. A complete value does not count as a part of
-    /// itself.
+    /// If the word is a part of a known value, returns the kind of that value. Such a word may be a line of a private
+    /// key that was mistaken for a name. Case is ignored, because keywords are lower-case. A complete value does not
+    /// count as a part of itself.
     pub fn piece(&self, word: &str) -> Option<&str> {
         let is_of_key = |c: char| c.is_ascii_alphanumeric() || "+/=_-".contains(c);
         let is_mixed = word.contains(|c: char| c.is_ascii_digit()) && word.contains(|c: char| c.is_ascii_alphabetic());
@@ -112,7 +113,7 @@ const VERBS: [&str; 14] =
 /// Words between the name of a password and its purpose.
 const OF: [&str; 6] = ["for", "of", "to", "on", "at", "in"];
 
-/// The first and the last clause of a text. Each may say that a word outside the text is a password.
+/// The first and the last clause of a text. Each clause may say that a word outside the text is a password.
 fn clauses(text: &str) -> Vec<&str> {
     let clauses =
         || text.split(['.', ':', ',', ';', '!', '?', '\n']).map(str::trim).filter(|clause| !clause.is_empty());
@@ -125,7 +126,7 @@ fn clauses(text: &str) -> Vec<&str> {
     ends.into_iter().filter(is_name).collect()
 }
 
-/// The kind that the words around a word give it: `staging db password`, or `db password for staging`.
+/// The kind that a clause gives a word: `staging db password`, or `db password for staging`.
 fn kind_by(clause: &str, word: &str) -> Option<&'static str> {
     let words: Vec<&str> = clause.split_whitespace().collect();
     let called = |count: usize| {
@@ -138,7 +139,7 @@ fn kind_by(clause: &str, word: &str) -> Option<&'static str> {
     is_end.then_some(kind)
 }
 
-/// Minimum bytes of a word that may be a password beside such a clause.
+/// The minimum length in bytes of a word that such a clause makes a password.
 const LEAST_PASSWORD: usize = 8;
 
 /// True for a word that is not a name: letters mixed with digits, or with symbols inside.

@@ -13,7 +13,7 @@ use super::screened::{LEAST_REPEATED, is_apart};
 /// Maximum bytes of a recorded text. Longer ones rarely repeat.
 const LONGEST: usize = 128;
 
-/// Texts without credentials, and the values found in the whole text of which they are parts.
+/// Texts without credentials, and the credentials of the complete text to which these parts belong.
 #[derive(Default)]
 pub struct Looked<'a> {
     whole: Option<&'a str>,
@@ -31,9 +31,9 @@ impl std::fmt::Debug for Looked<'_> {
 /// The findings in a text, in order, with all repetitions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
-    /// With repetitions of values that can be recognised alone, for parts of the text.
+    /// Also finds repetitions of values that can be recognised without context, for parts of the text.
     pub known: Vec<Finding>,
-    /// With repetitions of all values, also those that may be words, for the text as a whole.
+    /// Also finds repetitions of all values, even those that may be ordinary words, for the complete text.
     pub repeated: Vec<Finding>,
 }
 

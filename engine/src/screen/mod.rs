@@ -2,8 +2,8 @@
 //! credential is given to a [`Keeper`] and replaced by its name. The result is [`Screened`]; only this module creates
 //! one, and [`crate::compose`] accepts nothing else.
 //!
-//! `screened`, `looked` and `known` use each other: the first visits the texts, the second has the findings, and the
-//! third repeats the visit for known values.
+//! `screened`, `looked` and `known` use each other: `screened` visits the texts, `looked` stores the findings, and
+//! `known` visits the texts again for known values.
 
 mod dropped;
 mod found;

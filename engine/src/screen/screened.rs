@@ -11,10 +11,10 @@ use super::texts::{Part, Texts};
 use crate::domain::{MemoryUuid, Timestamp};
 use crate::sync::{Action, Op};
 
-/// A shorter value is replaced only where it was found, because it may be an ordinary word elsewhere.
+/// A shorter value is replaced only where it was found, because elsewhere it may be an ordinary word.
 pub(super) const LEAST_REPEATED: usize = 6;
 
-/// A credential that was removed from a text. It is encrypted, so its value cannot be read here.
+/// A credential that was removed from a text. The value is encrypted, so this code cannot read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secret {
     /// Its name in the text.
@@ -29,13 +29,13 @@ pub struct Secret {
 
 /// Stores the secrets that are removed from texts.
 pub trait Keeper {
-    /// The error if a secret is not stored.
+    /// The error of a secret that cannot be stored.
     type Error;
 
     /// Stores a value for a memory; `None` if it is discarded.
     ///
     /// # Errors
-    /// If it cannot be stored, or if texts with credentials are rejected. Then nothing is stored.
+    /// Returns an error if it cannot be stored, or if texts with credentials are rejected. Then nothing is stored.
     fn keep(&mut self, memory: MemoryUuid, kind: &str, value: &str) -> Result<Option<Secret>, Self::Error>;
 }
 
@@ -73,7 +73,7 @@ impl<T> Screened<T> {
         self
     }
 
-    /// A value that is derived only from this one, so it is also screened.
+    /// Accepts a value that is derived only from this one, and therefore screened.
     pub(crate) fn follow<U>(&self, value: U) -> Screened<U> {
         Screened { value, secrets: self.secrets.clone() }
     }
@@ -85,7 +85,7 @@ impl Screened<Action> {
         Self { value: said.value.into(), secrets: said.secrets }
     }
 
-    /// The sync change that requests it.
+    /// Returns the sync change that requests this action.
     pub fn asked(&self, op_id: MemoryUuid, memory: MemoryUuid, base_rev: u64, at: Timestamp) -> Screened<Op> {
         self.follow(Op { op_id, memory, base_rev, at, action: self.value.clone(), told_again: false })
     }
@@ -99,10 +99,10 @@ impl<T> Deref for Screened<T> {
     }
 }
 
-/// Screens the texts of a value for a memory.
+/// Screens all texts of a draft, a patch or a document for a memory.
 ///
 /// # Errors
-/// If the keeper refuses.
+/// Returns an error if the keeper refuses.
 pub fn screened<T: Texts, K: Keeper>(value: T, memory: MemoryUuid, keeper: &mut K) -> Result<Screened<T>, K::Error> {
     screened_for(value, memory, keeper, &KnownValues::default())
 }
@@ -110,7 +110,7 @@ pub fn screened<T: Texts, K: Keeper>(value: T, memory: MemoryUuid, keeper: &mut 
 /// Screens a part of an already screened text. All findings of the whole text are also removed from its parts.
 ///
 /// # Errors
-/// If the keeper refuses.
+/// Returns an error if the keeper refuses.
 pub fn screened_beside<T: Texts, K: Keeper>(
     value: T,
     memory: MemoryUuid,
@@ -123,7 +123,7 @@ pub fn screened_beside<T: Texts, K: Keeper>(
 /// Screens a value with known credentials, which are found without surrounding words.
 ///
 /// # Errors
-/// If the keeper refuses.
+/// Returns an error if the keeper refuses.
 pub fn screened_for<T: Texts, K: Keeper>(
     value: T,
     memory: MemoryUuid,
@@ -191,8 +191,8 @@ impl<K: Keeper> Taken<'_, K> {
         Ok(())
     }
 
-    /// Words beside the text that are parts of a value would reveal it. They are removed but not stored, because they
-    /// are useless alone.
+    /// Keywords, names and tags that are parts of a value would reveal it. Such words are removed but not stored,
+    /// because they are useless alone.
     fn note_pieces(&mut self, said: &impl Texts) {
         let words = said.words_beside().map(|(_, words)| words).unwrap_or_default();
         for word in words.into_iter().filter(|word| is_like_a_password(word)) {
@@ -249,7 +249,7 @@ fn replaced(part: Part, text: &str, values: &[Found]) -> Option<String> {
     (at > 0).then(|| written + text.get(at..).unwrap_or_default())
 }
 
-/// The replacement of a word that is a part of a known value. It is not stored, because it is useless alone.
+/// The replacement of a word that is a part of a known value. Such a part is not stored, because it is useless alone.
 fn piece_replaced(part: Part, text: &str, known: &KnownValues) -> Option<String> {
     let place = Place { name: None, kind: known.piece(text)?.to_owned() };
     Some(if part == Part::Slug { slug(&place) } else { place.to_string() })

@@ -16,7 +16,7 @@ pub enum Part {
     /// The name of a project or directory. Only text that looks like a credential by itself is removed. If somebody's
     /// password is their project's name, the project keeps its name.
     Identity,
-    /// A text that is secret as a whole, because the caller said so.
+    /// A text that is secret as a whole, because the caller marked it as sensitive.
     Whole,
 }
 
@@ -26,7 +26,7 @@ pub trait Texts {
     fn each_text(&self, see: &mut dyn FnMut(Part, &str));
     /// Replaces each text by the result of `change`.
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>);
-    /// The text, and the words beside it. The text may say that one of these words is a password.
+    /// The text, and its keywords, names and tags. The text may say that one of these words is a password.
     fn words_beside(&self) -> Option<(&str, Vec<&str>)> {
         None
     }
@@ -83,7 +83,7 @@ fn changed_scope(scope: &mut Scope, change: &mut dyn FnMut(Part, &str) -> Option
     }
 }
 
-/// Replaces a content. If a replacement makes it too long, its end is cut, so that no credential remains.
+/// Replaces a content. If placeholders make the text too long, its end is cut, so that no credential remains.
 fn changed_content(content: &mut Content, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
     let Some(mut changed) = change(Part::Text, content.as_str()) else { return };
     changed.truncate(changed.floor_char_boundary(MAX_CONTENT_BYTES));
@@ -114,7 +114,7 @@ fn changed_kept(metadata: Option<&mut Metadata>, change: &mut dyn FnMut(Part, &s
     metadata.into_iter().for_each(|metadata| metadata.change_texts(&mut changed));
 }
 
-/// The name of a field before a value that is a credential only by this name.
+/// The name of a field whose value is a credential only because of this name.
 fn said_by(name: Option<&str>, text: &str) -> Option<String> {
     let before = format!("{}: ", name?);
     (is_clean(text) && is_clean(&before) && !is_clean(&format!("{before}{text}"))).then_some(before)
@@ -124,8 +124,8 @@ fn each<'a>(texts: impl IntoIterator<Item = &'a String>, see: &mut dyn FnMut(Par
     texts.into_iter().for_each(|text| see(Part::Text, text));
 }
 
-/// Replaces the text of a draft or a patch. If the caller marked it as sensitive, the whole text is the secret, and the
-/// description is placed before its name.
+/// Replaces the text of a draft or a patch. If the caller marked the text as sensitive, the whole text is the secret,
+/// and the caller's description replaces it.
 fn changed_text(text: &mut String, sensitive: Option<&String>, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
     let Some(said) = sensitive else { return change_in(text, Part::Text, change) };
     if let Some(place) = change(Part::Whole, text) {
@@ -147,7 +147,7 @@ fn changed_name(origin: &mut Origin, change: &mut dyn FnMut(Part, &str) -> Optio
     }
 }
 
-/// Replaces a heading. If the replacement is too long for a heading, it is removed.
+/// Replaces a heading. If the placeholder is too long for a heading, the heading is removed.
 fn changed_heading(file: &mut InFile, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
     let Some(changed) = file.heading.as_deref().and_then(|heading| change(Part::Text, heading)) else { return };
     file.heading = Some(changed).filter(|heading| heading.chars().count() <= MAX_NAME_CHARS);
@@ -162,7 +162,7 @@ fn words_of<'a>(
     keywords.iter().chain(entities).map(String::as_str).chain(tags.into_iter().map(Tag::as_str)).collect()
 }
 
-/// The kind of the text of a draft or a patch.
+/// Whether the text of a draft or a patch is sensitive as a whole.
 fn part_of(sensitive: Option<&String>) -> Part {
     sensitive.map_or(Part::Text, |_| Part::Whole)
 }

@@ -1,7 +1,7 @@
 //! The embedded store: one SQLite file, its snapshot, and a few logs, in one directory.
 //!
-//! Reads never wait for a write lock. Every write is one `BEGIN IMMEDIATE` transaction with the row, its forward blob,
-//! its history and its outbox row. It returns after the commit is on disk (WAL, `synchronous=FULL`).
+//! Reads never wait for a write lock. Every write is one `BEGIN IMMEDIATE` transaction, which contains the row with its
+//! stored terms, its history and its outbox row. It returns after the commit is on disk (WAL, `synchronous=FULL`).
 //!
 //! Modules in the order of their dependencies (none points backwards): `file` (the home directory), `rows` (columns and
 //! their meaning), `base` (the open store, its index, its transactions), `logs` (records beside memories), `read`,

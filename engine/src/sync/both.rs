@@ -1,4 +1,4 @@
-//! Merges two documents that were changed at once on two machines.
+//! Merges two versions of a document that two machines changed independently.
 
 use super::document::{Document, Edit, says_the_same};
 use super::merge::merged_file;

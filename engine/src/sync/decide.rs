@@ -1,4 +1,4 @@
-//! The server's decision about a change, from the row in the transaction.
+//! The server decides about a change, based on the current row in the same transaction.
 
 use std::collections::BTreeSet;
 
@@ -62,8 +62,8 @@ fn changed(row: &Row, state: State) -> Row {
     Row { rev: row.rev + 1, people_rev: row.rev + 1, state, ..row.clone() }
 }
 
-/// Merges an edit into a row that may have changed since: field by field, and with a conflict copy if both changed the
-/// text.
+/// Merges an edit field by field into a row that may have changed meanwhile. If both changed the text, creates a
+/// conflict copy.
 fn merged(row: &Row, document: &Document, edit: &Edit, op: &Op, author: Author<'_>) -> Decision {
     let is_owner = author.rights == Rights::Owner;
     let (mut next, details_at) =
@@ -120,7 +120,7 @@ fn revived(row: &Row, document: &Document, edit: &Edit, op: &Op) -> Decision {
     write(Row { content_rev, details_at, edited_by, ..changed(row, State::Live(next)) })
 }
 
-/// Merges tags and links as sets, and details by the later change. The caller merges the text.
+/// Merges tags and links as sets. For the details, the later change wins. The caller merges the text.
 fn with_details(row: &Row, document: &Document, edit: &Edit, op: &Op) -> (Document, Timestamp) {
     let mut next = document.clone();
     next.tags = edit.tagged(&document.tags);
@@ -145,7 +145,7 @@ fn with_details(row: &Row, document: &Document, edit: &Edit, op: &Op) -> (Docume
     }
 }
 
-/// A text that somebody wrote in another user's memory, as their own memory. Only the text is theirs.
+/// A text that a user wrote into another user's memory becomes a memory of its writer. Only the text is theirs.
 pub(super) fn own_text(document: Document) -> Document {
     let Details { category, kind, importance, created, .. } = document.details;
     let details = Details {

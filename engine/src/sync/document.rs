@@ -24,7 +24,7 @@ pub struct Document {
     /// Its links to others.
     #[serde(default, deserialize_with = "readable_links")]
     pub links: BTreeSet<Link>,
-    /// All other fields, changed together.
+    /// All other fields, which are sent together.
     pub details: Details,
 }
 
@@ -61,7 +61,8 @@ pub struct Details {
     /// Its file, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<FilePath>,
-    /// The client's metadata. Older programs omit the field; an empty object means that there is no metadata.
+    /// The client's metadata. Older programs omit the field `metadata`. An empty object means that the memory has no
+    /// metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
 }
@@ -102,7 +103,7 @@ impl Document {
     /// The synced part of a memory.
     ///
     /// # Errors
-    /// If it has no text, because it was permanently deleted.
+    /// Returns an error if the memory has no text, because it was permanently deleted.
     pub fn of(memory: &Memory) -> Result<Self, DomainError> {
         Ok(Self {
             content: Content::try_from(memory.content.clone())?,
@@ -136,7 +137,7 @@ impl Document {
         self.details.check()
     }
 
-    /// Adds the known path and metadata if the sender supports neither, because an absent field must not remove them.
+    /// If the sender omits the path or the metadata, adds the known ones, because an absent field must not remove them.
     pub(super) fn beside_what_of(mut self, known: Option<&Self>) -> Self {
         if self.details.file.is_none() {
             self.details.file = known.and_then(|known| known.details.file.clone());
@@ -194,7 +195,7 @@ pub enum State {
 }
 
 impl State {
-    /// The fields, unless permanently deleted.
+    /// The content, unless the memory was permanently deleted.
     pub fn document(&self) -> Option<&Document> {
         match self {
             Self::Live(document) | Self::Deleted(document) => Some(document),
@@ -228,7 +229,8 @@ pub struct Edit {
     pub links_removed: BTreeSet<Link>,
     /// The new details.
     pub details: Option<Details>,
-    /// For a file, the text before the change, from which both changes can be merged. It is never shown.
+    /// For a file, the text before the change. With it, the server can merge the change with another one. It is never
+    /// shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Content>,
 }
@@ -262,7 +264,7 @@ impl Edit {
         }
     }
 
-    /// The edit from `base` to `now`; all of `now` without a base.
+    /// Returns the edit from `base` to `now`. Without a base, the edit contains all of `now`.
     pub(super) fn since(base: Option<&Document>, now: &Document) -> Self {
         base.map_or_else(|| Self::to(now), |base| Self::between(base, now))
     }

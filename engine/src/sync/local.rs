@@ -17,9 +17,9 @@ use crate::domain::{MemoryUuid, Share, Timestamp, Trust};
 pub struct Shadow {
     /// The row.
     pub row: Row,
-    /// This user's change counter at that time.
+    /// The user's change counter when the server sent this row.
     pub seq: u64,
-    /// The owner and permission, if another user shares it.
+    /// The owner and the permission, if another user shares the memory.
     pub share: Option<Share>,
 }
 
@@ -69,11 +69,11 @@ pub struct Trail {
     /// True if the server had it and lost it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     lost: bool,
-    /// The `rev` at which the file path was sent, because the server's row has no path. An older server does not store
-    /// it, so it is sent once.
+    /// The `rev` of the server's row for which this machine sent the path of the file. An older server does not store
+    /// paths, so a path is sent only once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path_told: Option<u64>,
-    /// An unsent edit of a file that may be on disk.
+    /// The last unsent edit of a file that was removed. It may still be on disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     untold: Option<UnsentFile>,
 }
@@ -97,10 +97,10 @@ pub struct Local {
 /// The result of applying a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settled {
-    /// False if the memory is to be removed here.
+    /// False if the memory must be removed from this machine.
     pub stays: bool,
-    /// Texts that would be lost, as new memories of this user for the same transaction. One whose UUID exists is
-    /// already stored.
+    /// Texts that the change would overwrite. The same transaction stores them as new memories of this user. If a
+    /// memory with its UUID exists, the text was already stored.
     pub kept: Vec<(MemoryUuid, Document)>,
 }
 
@@ -125,7 +125,7 @@ impl Local {
         Self { state, memory, trail }
     }
 
-    /// The sync state to store. For a permanently deleted memory, it contains no text.
+    /// The sync state to store. The state of a permanently deleted memory contains no text.
     pub fn trail(&self) -> Trail {
         if self.state != State::Purged {
             return self.trail.clone();
@@ -151,26 +151,27 @@ impl Local {
         self.trail.shadow.as_ref()
     }
 
-    /// The author of the local text, if it equals the server's and is not the owner's.
+    /// The author of the local text, if the text equals the server's and another user than the owner wrote it.
     pub fn edited_by(&self) -> Option<&str> {
         let row = &self.trail.shadow.as_ref()?.row;
         let (ours, theirs) = (self.state.document()?, row.state.document()?);
         row.edited_by.as_deref().filter(|_| ours.content == theirs.content)
     }
 
-    /// Takes the details of an equal row that was created elsewhere. Tags and links are merged as usual.
+    /// Replaces the details by those of an equal memory on the server, which another machine created. Tags and links
+    /// are merged as usual.
     pub fn agree_with(&mut self, shadow: &Shadow) {
         if let (State::Live(mine), Some(theirs)) = (&mut self.state, shadow.row.state.live()) {
             mine.details = theirs.details.clone();
         }
     }
 
-    /// True if the server has everything, as far as known.
+    /// True if nothing must be sent.
     pub fn is_clean(&self) -> bool {
         self.trail.sent.is_none() && self.difference().is_none()
     }
 
-    /// The next change to send: the unanswered one, or a new one with `op_id`.
+    /// Returns the change to send next: the change without an answer, or a new one with `op_id`.
     pub fn op(&mut self, op_id: MemoryUuid, at: Timestamp) -> Option<Op> {
         if let Some(sent) = &self.trail.sent {
             return Some(sent.op.clone());
@@ -231,7 +232,7 @@ impl Local {
         }
     }
 
-    /// The change for the server; `is_sent` if something is sent in any case.
+    /// Returns the edit for the server. If `is_sent`, the edit also contains the path and the metadata.
     fn edit(&self, base: &Document, document: &Document, is_sent: bool) -> Edit {
         let mut edit = Edit::between(base, document);
         if edit.details.is_none() && self.must_tell_path(is_sent || !edit.is_empty()) {
@@ -248,7 +249,7 @@ impl Local {
         (here.file.is_some() && known.file.is_none()) || (here.metadata.is_some() && known.metadata.is_none())
     }
 
-    /// A server may have been updated since the path was sent, so it is sent again with each change.
+    /// The server may have been updated meanwhile, so the path is sent with each change.
     fn must_tell_path(&self, is_changed: bool) -> bool {
         let rev = self.trail.shadow.as_ref().map(|shadow| shadow.row.rev);
         self.is_path_unknown() && (is_changed || self.trail.path_told != rev)
@@ -269,8 +270,8 @@ impl Local {
         self.settle(base.as_ref(), arrival, fresh)
     }
 
-    /// Applies the answer to the sent change: the present row, if it is visible. An answer to another change is
-    /// ignored.
+    /// Applies the answer to the sent change. The answer contains the current row if this user may see it. An answer to
+    /// another change is ignored.
     pub fn answer(
         &mut self,
         op_id: MemoryUuid,
@@ -340,7 +341,8 @@ impl Local {
 
     /// The server lost the memory, so it is sent again completely.
     ///
-    /// The server records the sender as author, which is this user. So a text of another author is sent as foreign.
+    /// The server records the sender of a text as its author. So a text of another author is sent as foreign
+    /// (unverified).
     fn lost(&mut self) {
         let is_anothers = self.edited_by().is_some();
         self.trail.lost = self.trail.shadow.take().is_some();
@@ -355,7 +357,7 @@ impl Local {
         }
     }
 
-    /// The user's own text, if the server does not have it.
+    /// Returns the user's own text if the server does not have it.
     fn text_to_keep(
         &self,
         base: Option<&State>,
@@ -409,11 +411,12 @@ impl Local {
         settled
     }
 
-    /// Applies a row from a snapshot of a server whose history may differ from the known one. Both agree up to
-    /// `common_seq`. `None` means that the row does not exist.
+    /// Applies a row of a snapshot. The server's history may differ from the history that this machine knows. Both
+    /// agree up to `common_seq`. `None` means that the row does not exist.
     ///
-    /// A server keeps tombstones of the user's own memories. So a missing one was lost there and is sent again. The
-    /// text of another user's memory stays only if `user` wrote it, as their own memory.
+    /// A server keeps tombstones of the user's own memories. So, if the snapshot lacks one of the user's memories, the
+    /// server lost it, and the machine sends it again. A text in another user's memory is kept only if `user` wrote it.
+    /// It becomes the user's own memory.
     pub fn restore(
         &mut self,
         row: Option<Shadow>,
@@ -463,8 +466,8 @@ impl Local {
     }
 }
 
-/// A state with the known path and metadata of the memory, if it has neither. Only the owner sets those of another
-/// user's memory.
+/// Returns a state in which a missing path or missing metadata has the known value. Only the owner can set the path and
+/// the metadata of a shared memory.
 fn beside_what_of(state: State, known: &State, is_own: bool) -> State {
     let beside = |document: Document| {
         let told = (!is_own).then(|| document.details.metadata.clone());
@@ -479,7 +482,8 @@ fn beside_what_of(state: State, known: &State, is_own: bool) -> State {
     }
 }
 
-/// Lowers the trust of another author's text whose author is no longer recorded. The owner's trust stays.
+/// If another user wrote the text and is no longer recorded as its author, the text becomes foreign. The owner's trust
+/// stays.
 fn distrust(document: &mut Document) {
     document.details.vouched = document.details.vouched.or(Some(Trust::Foreign));
 }

@@ -1,17 +1,18 @@
-//! Marks distinguish histories of a server's database.
+//! Checkpoints show whether two histories of a server's database differ.
 //!
 //! With every change that a user sees, the server writes a random stamp beside the user's change counter. A machine
-//! stores some of the received marks and sends the newest with each request. A database that was restored from a
-//! backup, or failed over to a lagging standby, does not know this mark, however high its counter is. The histories
-//! differ after the last mark that both know.
+//! stores some of the received marks and sends the newest with each request. After a restore from a backup or a
+//! failover to a lagging standby, the database does not know the newest checkpoint, however high its counter is. The
+//! histories are equal up to the newest checkpoint that both sides know.
 
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-/// The number of marks stored individually; of older ones, a few for each doubling of their age.
+/// The number of newest checkpoints that are all stored. Of older checkpoints, only a few are stored for each doubling
+/// of their age.
 const NEWEST: usize = 32;
-/// The binary logarithm of the number of blocks per doubling of age. One mark per block is kept.
+/// The binary logarithm of the number of stored checkpoints for each doubling of their age. One mark per block is kept.
 const BLOCKS: u32 = 2;
 
 /// The stamp of one value of a user's change counter.
@@ -46,8 +47,8 @@ impl Mark {
         header.split(',').filter_map(mark).collect()
     }
 
-    /// The marks to keep, newest first: all of the newest, and fewer of older ones. The later two histories differ, the
-    /// more precisely the position is known.
+    /// Returns the checkpoints to keep, newest first: all new ones, and fewer of the older ones. If the two histories
+    /// differ only since recently, the common position is more precise.
     pub fn thinned(mut marks: Vec<Self>) -> Vec<Self> {
         marks.sort_unstable();
         marks.dedup();

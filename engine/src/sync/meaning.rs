@@ -1,5 +1,5 @@
-//! Embeddings in sync. They are sent beside the data and are never part of it: they cause no change and no conflict,
-//! and an invalid one is ignored.
+//! Embeddings in sync. Embeddings are sent with the data but do not belong to it: they cause no change and no conflict,
+//! and invalid embeddings are ignored.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ impl SentMeaning {
     }
 
     /// The embeddings, if this program's encoder could have made them: right version, complete, valid, and one per
-    /// passage. Only computing them again shows whether this encoder really made them.
+    /// passage. To be sure that the encoder really computed an embedding, it must be computed again.
     pub fn meaning_of(&self, text: &str) -> Option<Meaning> {
         Meaning::read(&self.0, passages_of(text).len())
     }

@@ -24,9 +24,9 @@ impl Hunk<'_> {
     }
 }
 
-/// The text with both changes, if they do not overlap. In a note, each observation, paragraph and heading is a
-/// unit. In any other text, there must be another line between changed lines. If both add text in one place, both stay.
-/// `None` if the texts cannot be merged.
+/// The text with both changes, if they do not overlap. In a note, each observation, paragraph and heading is a unit. In
+/// any other text, there must be another line between changed lines. If both versions add text in one place, the result
+/// contains both. `None` if the texts cannot be merged.
 pub fn merged_file(path: &FilePath, base: &Content, one: &Content, other: &Content) -> Option<Content> {
     let [base, one, other] = [base, one, other].map(|content| file_of_content(content.as_str()));
     let merged = merged_text(path.is_markdown(), base, one, other)?;
@@ -58,8 +58,8 @@ fn without_end(text: &str) -> (&str, bool) {
     text.strip_suffix('\n').map_or((text, false), |body| (body, true))
 }
 
-/// The changes from the base to a side. If the number of units is unchanged, each changed unit
-/// is a separate change; removed units are removed one by one.
+/// The changes from the base to one of the two versions. If the number of units is unchanged, each changed unit is a
+/// separate change; removed units are removed one by one.
 fn hunks<'a>(base: &[&'a str], side: &[&'a str]) -> Option<Vec<Hunk<'a>>> {
     let mut hunks = Vec::new();
     for (old, new) in gaps(&aligned(base, side)?, base.len(), side.len()) {
@@ -89,7 +89,8 @@ fn gaps(stayed: &[(usize, usize)], base: usize, side: usize) -> Vec<(Range<usize
     gaps
 }
 
-/// True if one side adds text below a heading that the other side removed. The text would move under another heading.
+/// True if one side adds text below a heading that the other side removed. Otherwise the text would move to another
+/// heading.
 fn leaves_orphans(base: &[&str], hunks: &[(Hunk<'_>, usize)]) -> bool {
     let is_heading = |unit: &&str| unit.starts_with('#');
     let removes = |hunk: &Hunk<'_>, at: usize| {
@@ -139,7 +140,7 @@ fn together<'a>(base: &[&'a str], sides: [Vec<Hunk<'a>>; 2], is_note: bool) -> O
 }
 
 /// The additions of both sides in one place: their common beginning once, then the rest of each, sorted by text. If one
-/// contains the other, only that one.
+/// addition contains the other, only the longer one is kept.
 fn both<'a>(one: Vec<&'a str>, other: Vec<&'a str>) -> Vec<&'a str> {
     if holds(&one, &other) {
         return one;

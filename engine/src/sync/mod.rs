@@ -7,9 +7,9 @@
 //! - [`decide`]: the server's decision about a change: compare-and-set, merge, or a conflict copy.
 //! - [`Mark`]: distinguishes histories of a server.
 //! - [`merged_file`]: merges two texts of a file.
-//! - [`SentMeaning`]: embeddings beside the data.
+//! - [`SentMeaning`]: embeddings that are sent with the data.
 //! - [`SentSecrets`], [`ShownSecrets`]: secrets, which have their own routes.
-//! - [`Local`]: a memory on one machine between its user and the server.
+//! - [`Local`]: the sync state of a memory on one machine.
 
 mod both;
 mod decide;

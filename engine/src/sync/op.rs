@@ -16,11 +16,11 @@ pub struct Op {
     pub memory: MemoryUuid,
     /// The server's `rev` on which the change is based; 0 for none.
     pub base_rev: u64,
-    /// The machine's time of the change. It only decides which details win.
+    /// The machine's time of the change. The machine's time only decides which details win.
     pub at: Timestamp,
     /// The action.
     pub action: Action,
-    /// True if the server had the memory and lost it; it is sent again unchanged.
+    /// True if the server lost the memory, and the machine sends it again unchanged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub told_again: bool,
 }
@@ -35,7 +35,7 @@ pub enum Action {
     Edit(Edit),
     /// Deletes it, unless somebody has changed it since.
     Delete,
-    /// Deletes it permanently, whatever happened since.
+    /// Deletes the memory permanently, even if it changed meanwhile.
     Purge,
 }
 
@@ -79,14 +79,14 @@ impl Action {
 pub struct Row {
     /// Its UUID.
     pub memory: MemoryUuid,
-    /// The number of its changes, counted from 1.
+    /// The revision number of the memory, counted from 1.
     pub rev: u64,
     /// The `rev` of the last change by a person, not by the server's own maintenance. Only the server knows it.
     #[serde(skip)]
     pub people_rev: u64,
     /// The `rev` of the last change of its text.
     pub content_rev: u64,
-    /// When its details last changed, by the clock of the machine.
+    /// The time of the last change of the details, by the clock of the machine that made it.
     pub details_at: Timestamp,
     /// Its content.
     pub state: State,
@@ -139,11 +139,11 @@ pub enum Decision {
 pub enum Refusal {
     /// There is no such memory, as far as the author may know.
     Unknown,
-    /// The UUID of a new memory belongs to another one.
+    /// The UUID of the new memory belongs to another memory.
     IdTaken,
     /// It was permanently deleted.
     Purged,
-    /// It belongs to another user, who does not allow this.
+    /// The memory belongs to another user, who does not allow this change.
     NotAllowed,
     /// A field has an invalid value.
     Invalid,
@@ -151,8 +151,7 @@ pub enum Refusal {
     OpReused,
 }
 
-/// The UUID of a conflict copy. It is derived from the text, so that the server and all machines create the same copy
-/// only once.
+/// The UUID of a conflict copy. The UUID is derived from the text, so the server and all machines create the same copy.
 pub fn copy_id(memory: MemoryUuid, text: &Content) -> MemoryUuid {
     MemoryUuid::from_key(&format!("conflict {memory} {}", text.as_str().trim()))
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::MemoryUuid;
 
-/// The header with a machine's name. It shows the server which machines have heard of a deletion.
+/// The header with a machine's name. From this header, the server knows which machines received a deletion.
 pub const MACHINE_HEADER: &str = "tessera-machine";
 /// Maximum secrets per request.
 pub const MOST_SECRETS: usize = 100;
@@ -19,7 +19,7 @@ pub const MOST_SECRET_BYTES: usize = 65_536;
 pub struct SentSecret {
     /// The memory.
     pub memory: MemoryUuid,
-    /// The name in place of the value.
+    /// The name of the secret, which the text contains in place of the value.
     pub name: String,
     /// Its kind, in words.
     pub kind: String,
@@ -33,7 +33,7 @@ impl fmt::Debug for SentSecret {
     }
 }
 
-/// `PUT /v1/sync/secrets`: at most [`MOST_SECRETS`].
+/// The body of `PUT /v1/sync/secrets`: at most [`MOST_SECRETS`] secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentSecrets {
     /// The secrets.
@@ -48,7 +48,7 @@ pub enum Became {
     Kept,
     /// The user has no such memory, or it was permanently deleted.
     Unknown,
-    /// This name has another value in that memory, which stays.
+    /// The server already has another value with this name for this memory, and keeps it.
     Differs,
     /// The name or kind is invalid, or the value is missing or too long.
     Invalid,
@@ -76,11 +76,11 @@ pub struct KeptSecrets {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Missing {
-    /// The value never arrived here; the machine that stored it has it.
+    /// The server never received the value. The machine that stored the secret has it.
     NotHere,
     /// It was discarded.
     Dropped,
-    /// It is encrypted with a key that the server lacks.
+    /// The server does not have the key that encrypted the value.
     Key,
 }
 
@@ -111,7 +111,7 @@ pub struct ShownSecrets {
     pub id: MemoryUuid,
     /// Its category.
     pub category: String,
-    /// Its text; a name without a value stays.
+    /// The text with its secret values. A name without a value stays in the text.
     pub content: String,
     /// Where values are stored: `encrypted` or `vault`; `plaintext` if there are none.
     pub source: String,
@@ -134,7 +134,7 @@ pub struct KeyMachine {
     pub label: String,
     /// The machine's name; empty if it sends none.
     pub machine: String,
-    /// True if it has applied the deletion.
+    /// True if the machine has applied the deletion.
     pub confirmed: bool,
     /// When the machine last asked for changes.
     pub asked: Option<String>,
@@ -158,7 +158,7 @@ pub struct PurgeReport {
     pub memory: MemoryUuid,
     /// `purged`, `here` or `unknown`.
     pub state: String,
-    /// The time since which this is the state, in RFC 3339, if known.
+    /// The time since when the memory has this state, in RFC 3339, if known.
     pub at: Option<String>,
     /// The user's own machines.
     pub machines: Vec<KeyMachine>,

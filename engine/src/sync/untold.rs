@@ -1,4 +1,4 @@
-//! Unsent edits of files that were removed from recall on one machine only.
+//! Unsent edits of files that this machine removed from recall.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -6,13 +6,13 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::document::{Document, State};
 use crate::domain::file_of_content;
 
-/// The last text of a file that was removed from recall here, if the server did not get it. It may still be on disk, as
-/// an edit of the server's text. Both are hashes of bytes.
+/// The last text of a file that was removed from recall here, if the server did not get it. The file may still be on
+/// disk, and contain an edit of the server's text. Both are hashes of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnsentFile {
     /// The file's text.
     pub text: u64,
-    /// The server's text at that time, if known.
+    /// The server's text when the file was removed, if known.
     pub base: Option<u64>,
 }
 

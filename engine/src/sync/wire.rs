@@ -24,8 +24,8 @@ pub struct Push {
     pub ops: Vec<SentOp>,
 }
 
-/// A change with the embedding of its text, if the machine has it. A server may ignore the
-/// embedding; it is not part of what identifies a repeated change.
+/// A change with the embedding of its text, if the machine has it. A server may ignore the embedding. It is not used to
+/// recognise a repeated change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SentOp {
     /// The change.
@@ -51,7 +51,7 @@ pub struct Answer {
     pub memory: MemoryUuid,
     /// Why it was rejected.
     pub refused: Option<Refusal>,
-    /// The present row, if it is visible.
+    /// The memory's current row, if this user may see it.
     pub row: Option<Shadow>,
     /// The conflict copy, which belongs to the author.
     pub copy: Option<Shadow>,
@@ -85,13 +85,13 @@ pub struct Page {
     pub next: u64,
     /// True if there are more.
     pub more: bool,
-    /// The mark of `next`, or of a later change in the same transaction.
+    /// The checkpoint at `next`, or at a later change of the same transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
     /// Unanswered offers of other users. `None` if nothing changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offers: Option<Vec<Invitation>>,
-    /// Embeddings of these rows, if the server has them.
+    /// The embeddings of the rows, if the server has them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "meaning::many")]
     pub meanings: BTreeMap<MemoryUuid, SentMeaning>,
     /// True if the server stores secrets, so that machines may send theirs.
@@ -114,8 +114,8 @@ impl Page {
     }
 }
 
-/// An offer of another user to share everything with a tag, now and in future. The memories arrive after it is
-/// accepted.
+/// An offer of another user to share everything with a tag, now and in future. The memories arrive after the user
+/// accepts the invitation to share.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Invitation {
     /// The owner.
@@ -126,8 +126,8 @@ pub struct Invitation {
     pub permission: Permission,
 }
 
-/// `GET /v1/sync/snapshot?epoch=…&after=…`: everything that a user may see, in order of UUIDs, with the head of the
-/// feed at the time of reading. The first page's head is the cursor to continue from.
+/// `GET /v1/sync/snapshot?epoch=…&after=…` returns all memories that a user may see, in order of UUIDs, and the newest
+/// position of the feed. The first page's head is the cursor to continue from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// The server's epoch.
@@ -143,7 +143,7 @@ pub struct Snapshot {
     pub mark: Option<Mark>,
     /// The UUID to continue after; `None` at the end.
     pub next: Option<MemoryUuid>,
-    /// Embeddings of these rows, if the server has them.
+    /// The embeddings of the rows, if the server has them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "meaning::many")]
     pub meanings: BTreeMap<MemoryUuid, SentMeaning>,
 }

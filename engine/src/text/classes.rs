@@ -17,10 +17,10 @@ const TITLE: u8 = 8;
 const DIGIT: u8 = 16;
 const WORD: u8 = 32;
 
-/// The distinguished Unicode general categories, and white space.
+/// The Unicode general categories that the pattern distinguishes, and white space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
-    /// All others: punctuation, symbols, controls, unassigned.
+    /// All other characters: punctuation, symbols, controls, unassigned.
     Other,
     /// Upper-case and title-case letters: Lu, Lt.
     Upper,

@@ -1,7 +1,7 @@
-//! The lexicon: abbreviations, compounds and similar words for the words of a question; and words with little
-//! information.
+//! The lexicon: abbreviations, compounds and similar words, which recall adds to a question. It also lists words with
+//! little information.
 //!
-//! The rows and their format are in `lexicon.txt`. Only questions are expanded, never stored texts.
+//! The rows and their format are in `lexicon.txt`. Recall adds words only to questions; stored texts stay unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -55,7 +55,7 @@ impl Lexicon {
         lexicon
     }
 
-    /// Adds a row that each of its words finds, or only the word in `only`.
+    /// Adds a row that is found by each of its words, or only by the word in `only`.
     fn add(&mut self, kinship: WordRelation, words: &str, only: Option<&str>) {
         let row: Vec<String> = words.split(',').map(term_of).filter(|term| !term.is_empty()).collect();
         let keys = only.map_or_else(|| row.clone(), |word| vec![term_of(word)]);

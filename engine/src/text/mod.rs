@@ -1,4 +1,4 @@
-//! From text to terms: one analyzer for memories and queries, and exact token counts.
+//! Converts texts to terms, with one analyzer for memories and queries. Also counts tokens exactly.
 
 mod classes;
 mod count;
@@ -19,10 +19,10 @@ pub use sentences::sentences;
 pub use stopwords::is_stop_word;
 pub use tokenize::{Token, TokenKind, tokenize};
 
-/// The version of the analyzer. A stored blob of another version is rebuilt.
+/// The version of the analyzer. If another version of the analyzer wrote stored terms, Tessera computes them again.
 pub const ANALYZER_VERSION: u32 = 1;
 
-/// Maximum bytes of a term. A longer one is cut and gets a hash of the whole.
+/// Maximum bytes of a term. A longer term is cut, and gets a hash of the complete term.
 pub const MAX_TERM_BYTES: usize = 64;
 
 pub use normalize::fold;

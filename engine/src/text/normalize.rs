@@ -1,10 +1,10 @@
 //! Folding: the normalised form in which different spellings of a word are equal.
 //!
-//! Also the list of invisible characters, for folding, cutting and displaying.
+//! Also lists the invisible characters, for folding, cutting and displaying.
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Compatibility-normalised, lower case, without Latin, Greek, Cyrillic and Arabic diacritics.
+/// Returns the text compatibility-normalised, in lowercase, and without Latin, Greek, Cyrillic and Arabic diacritics.
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -49,7 +49,7 @@ pub fn is_joiner(c: char) -> bool {
 }
 
 /// True if a joiner is between two characters that need it: letters of Arabic and Indic scripts, or parts of an emoji.
-/// Elsewhere, it could only hide something.
+/// In other places, an invisible joiner could only hide something.
 pub fn joins(before: Option<char>, joiner: char, after: Option<char>) -> bool {
     let (Some(before), true) = (before, is_joiner(joiner)) else { return false };
     let is_selector = matches!(joiner, '\u{fe0e}' | '\u{fe0f}');

@@ -9,8 +9,8 @@ pub fn sentences(text: &str) -> impl Iterator<Item = (usize, &str)> {
     one.into_iter().chain(several.into_iter().flatten())
 }
 
-/// True for a text that is certainly one sentence: only its last character may end one. Most notes are, and this test
-/// is much faster than the Unicode rules.
+/// True for a text that is certainly one sentence: only its last character may end one. Most notes are a single
+/// sentence, and this test is much faster than the Unicode rules.
 fn is_one(text: &str) -> bool {
     let ends = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b'\n' | b'\r');
     text.is_ascii() && text.as_bytes().split_last().is_some_and(|(_, before)| !before.iter().any(ends))

@@ -2,7 +2,7 @@
 
 use tessera_tables::words;
 
-/// Sorted and folded. Contractions are complete, as the tokenizer keeps them.
+/// Sorted and folded. The list contains contractions such as `don't`, because the tokenizer keeps them.
 const STOP_WORDS: &[&str] = words!(include_str!("stopwords.txt"));
 
 /// True for a folded word that is dropped from a query if other words remain.

@@ -1,10 +1,10 @@
 //! Cuts a text into terms.
 //!
-//! A *chunk* is a run of letters, digits and the characters that join identifiers (`- _ . / \ : @ + # '`). Each chunk
-//! gives its *words*, stemmed; a camelCase word gives its parts. A chunk with more than one word also gives
-//! *compounds*: `snake_case`, `snakeCase` and `snake-case` all become the compound `snakecase`, stemmed like a plain
-//! word; `src/main.rs`, `v2.1.0` and `c++` stay unchanged. Scripts without spaces give pairs of neighbouring
-//! characters, and single characters.
+//! A *chunk* is a run of letters, digits and the characters that join identifiers (`- _ . / \ : @ + # '`). A chunk is a
+//! run of letters, digits and joining characters. The tokenizer returns each of its *words*, stemmed, and the parts of
+//! a camelCase word. For a chunk with more than one word, the tokenizer also returns *compounds*. `snake_case`,
+//! `snakeCase` and `snake-case` all become the compound `snakecase`, stemmed like a plain word. `src/main.rs`, `v2.1.0`
+//! and `c++` stay unchanged. Scripts without spaces give pairs of neighbouring characters, and single characters.
 
 use super::MAX_TERM_BYTES;
 use super::normalize::{fold, is_invisible};
@@ -35,7 +35,7 @@ pub struct Token {
     pub term: String,
     /// Its kind.
     pub kind: TokenKind,
-    /// The number of its word, from 0. A compound has the number of its first word.
+    /// The position of the word in the text, from 0. A compound has the position of its first word.
     pub word: u32,
     /// True if the word begins with a capital and is not the first of a sentence.
     pub is_name: bool,
@@ -207,7 +207,7 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Separators at the edges belong to the sentence. `c++`, `c#` and `.net` keep theirs.
+/// Separators at the edges belong to the sentence. `c++`, `c#` and `.net` keep these characters.
 fn trim_joints(run: &str) -> &str {
     let is_joint = |c| class(c) == Class::Joint;
     let start = run.trim_start_matches(is_joint);
@@ -235,7 +235,8 @@ fn contraction(text: &str) -> Option<String> {
     }
 }
 
-/// Identifiers lose separators, which differ by style. Versions, file names and names like `c++` keep their separators.
+/// Identifiers lose their separators, because different styles use different separators. Versions, file names and names
+/// like `c++` keep their separators.
 fn compound(text: &str) -> String {
     let folded = fold(text);
     if folded.contains(['.', '+', '#']) {

@@ -1,4 +1,5 @@
-//! Parses tables in text files at compile time. At start-up, the program finds them as static data.
+//! Parses tables in text files at compile time. The compiler stores them in the program, so nothing is parsed at the
+//! start.
 //!
 //! A list separates its entries by commas and line ends. An entry in single quotes keeps its spaces and commas. A line
 //! that begins with `# ` is a comment. `[name]` begins a section. In a section, `key: value` is a field, and indented
@@ -46,7 +47,7 @@ pub const fn section(text: &'static str, name: &str) -> &'static str {
 /// Returns the lines of the section with the given position in the text, counted from 0.
 ///
 /// # Panics
-/// If there are fewer sections, which is a compile error in a constant.
+/// Panics if the text has no section at this position, which is a compile error in a constant.
 pub const fn nth_section(text: &'static str, place: usize) -> &'static str {
     let (bytes, mut at, mut before) = (text.as_bytes(), 0, 0);
     while let Some((_, end)) = header(bytes, at) {
@@ -128,7 +129,7 @@ pub const fn count_fields(section: &str) -> usize {
     count
 }
 
-/// Returns the next entry of a list at or after a byte, and the byte after it.
+/// Returns the first entry of a list at or after a byte, and where to continue.
 pub const fn entry_at(list: &'static str, from: usize) -> Option<(&'static str, usize)> {
     match entry(list.as_bytes(), from) {
         Some((start, end, next)) => Some((slice(list, start, end), next)),

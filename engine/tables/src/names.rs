@@ -1,4 +1,4 @@
-//! Enums with named variants. The names are listed once, beside the variants.
+//! Enums with named variants. The macro lists each name once, next to its variant.
 
 /// Defines an enum with a name for each variant, for parsing, storing or displaying.
 ///
@@ -20,7 +20,7 @@ macro_rules! names {
                 match self { $(Self::$Variant => $crate::names!(@name $Variant $($name)?),)+ }
             }
 
-            /// The variant with a name, if there is one.
+            /// Returns the variant with this name, or `None`.
             $vis fn named(name: &str) -> ::core::option::Option<Self> {
                 Self::ALL.into_iter().find(|known| known.as_str() == name)
             }

@@ -2,7 +2,7 @@
 
 /// Defines a constant for each setting, and `SETTINGS`, which lists them in order.
 ///
-/// A row is the name of the constant, the key in a settings file in parentheses if there is one, the environment
+/// Each row contains the name of the constant, the key in a settings file in parentheses (optional), the environment
 /// variables, and the help. `Setting` is a struct at the call site with the fields `names`, `key` and `help`.
 #[macro_export]
 macro_rules! settings {

@@ -16,10 +16,11 @@ const WHOLE: Duration = Duration::from_secs(10);
 /// The file in which Kubernetes stores the token of a service account.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
-/// The older system's default role for the login.
+/// The role with which claude-memory-mcp logs in by default.
 const OLDER_ROLE: &str = "claude-memory";
 
-/// The variables that [`Config::read`] reads. They have the names of Vault's own client where it has them.
+/// The variables that [`Config::read`] reads. If Vault's own client has a variable for a setting, Tessera uses the same
+/// name.
 pub const VARIABLES: [&str; 10] = [
     "VAULT_ADDR",
     "VAULT_TOKEN",
@@ -36,7 +37,7 @@ pub const VARIABLES: [&str; 10] = [
 /// The authentication.
 #[derive(Clone)]
 pub enum Auth {
-    /// A token. It can be renewed, but not replaced.
+    /// A token. Tessera can renew this token, but cannot get a new one.
     Token(Zeroizing<String>),
     /// A file with a token, which is read again when the token becomes invalid. Vault's agent writes such files.
     TokenFile(PathBuf),
@@ -86,7 +87,7 @@ pub struct Config {
     pub mount: String,
     /// The path of secrets within the mount.
     pub template: PathTemplate,
-    /// The file with the only trusted certificates; without it, those of the system.
+    /// The file with the certificates to trust. Without it, Tessera trusts the certificates of the system.
     pub certificate: Option<PathBuf>,
     /// Time limit of a connection.
     pub connect: Duration,
@@ -110,10 +111,11 @@ impl Config {
     }
 
     /// Reads the configuration from [`VARIABLES`], in the environment or a settings file; `None` if there is no
-    /// address. A token has priority over a file with one, and the file over a login. `~/.vault-token` is never read.
+    /// address. A token has priority over a file with a token, and the file has priority over a login. `~/.vault-token`
+    /// is never read.
     ///
     /// # Errors
-    /// If there is no authentication, or a name is not valid in a path.
+    /// Returns an error if there is no authentication, or a name is not valid in a path.
     pub fn read(value: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, VaultError> {
         let value = |name: &str| value(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
         let Some(address) = value("VAULT_ADDR") else { return Ok(None) };
@@ -150,7 +152,7 @@ impl Config {
         }
         if let Auth::Kubernetes { mount, .. } = &mut self.auth {
             *mount = mount.trim_matches('/').to_owned();
-            checked("the mount of the Kubernetes login", mount)?;
+            checked("the mount path of the Kubernetes login", mount)?;
         }
         Ok(self)
     }

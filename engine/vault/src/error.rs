@@ -1,6 +1,6 @@
 //! The errors of a vault, classified by the necessary action.
 //!
-//! Also the messages of its protocol, limited to the used fields.
+//! Also defines the vault's messages, with only the fields that Tessera uses.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,12 +23,12 @@ pub enum VaultError {
     /// A mount, path, template, user or ID that is not valid in a path.
     #[error("{name} cannot be part of a vault path: {problem}")]
     Path {
-        /// Its kind: the mount, the template, the user …
+        /// The name of the value: the mount, the template, the user …
         name: &'static str,
         /// The problem.
         problem: &'static str,
     },
-    /// The certificate file of the authority.
+    /// The file with the certificates cannot be used.
     #[error("the certificate {path} cannot be used: {problem}", path = path.display())]
     Certificate {
         /// The file.
@@ -100,7 +100,7 @@ pub enum VaultError {
         mount: String,
     },
     /// The vault rejects the request permanently.
-    #[error("the vault rejects it ({status}): {words}")]
+    #[error("the vault rejects the request ({status}): {words}")]
     Refused {
         /// The HTTP status.
         status: u16,
@@ -108,7 +108,7 @@ pub enum VaultError {
         words: String,
     },
     /// The value or the answer is too large.
-    #[error("this is too large for the vault")]
+    #[error("the value or the answer is too large for the vault")]
     TooLarge,
     /// The vault did not answer in time.
     #[error("the vault at {host} cannot be reached: {cause}")]
@@ -126,7 +126,7 @@ pub enum VaultError {
         /// The cause.
         cause: String,
     },
-    /// The vault, or a proxy before it, failed.
+    /// The vault, or a proxy in front of it, failed.
     #[error("the vault failed ({status})")]
     Fault {
         /// The HTTP status.
@@ -135,7 +135,7 @@ pub enum VaultError {
     /// An answer that does not come from a vault.
     #[error("the server at the vault's address does not respond like a vault: {problem}")]
     BadAnswer {
-        /// The problem, without any part of the answer.
+        /// What was wrong, without any part of the answer.
         problem: &'static str,
     },
 }
@@ -213,7 +213,7 @@ pub(crate) struct Granted {
 }
 
 impl Granted {
-    /// Its lifetime; `None` if unlimited.
+    /// The lifetime of the token; `None` if it is unlimited.
     pub(crate) fn lives(&self) -> Option<Duration> {
         (self.lease_duration > 0).then(|| Duration::from_secs(self.lease_duration))
     }
@@ -249,7 +249,7 @@ pub struct Health {
     pub initialized: bool,
     /// True while it is sealed.
     pub sealed: bool,
-    /// True if another node of its cluster is active.
+    /// True if another node of the vault's cluster is active.
     #[serde(default)]
     pub standby: bool,
     /// The version of Vault or OpenBao.

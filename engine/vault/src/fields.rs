@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 pub struct Fields(BTreeMap<String, Zeroizing<String>>);
 
 impl Fields {
-    /// The single field that the older system writes: `content`.
+    /// The only field that claude-memory-mcp writes: `content`.
     pub const CONTENT: &str = "content";
 
     /// The text of a field.
@@ -40,7 +40,7 @@ impl Fields {
         self.0.is_empty()
     }
 
-    /// Maximum size as JSON in bytes: one byte may be escaped as six.
+    /// The maximum size in bytes as JSON, in which one byte may need six.
     pub(crate) fn most_bytes(&self) -> usize {
         self.0.iter().map(|(name, text)| 6 * (name.len() + text.len()) + 6).sum()
     }

@@ -39,7 +39,7 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
-    /// A request for a path: all parts between `/` in each text.
+    /// Creates a request for a path. Each text is split at `/`.
     pub(crate) fn new(method: Method, path: &[&str]) -> Self {
         let parts = path.iter().flat_map(|text| text.split('/')).map(str::to_owned).collect();
         Self { method, parts, query: None, body: None, of_the_root: false }
@@ -54,7 +54,7 @@ impl Ask {
         Self { of_the_root: true, ..self }
     }
 
-    /// Asks for the state of the vault, so that no state is an error.
+    /// Requests the state of the vault in such a way that no state counts as an error.
     pub(crate) fn health() -> Self {
         Self::new(Method::GET, &["sys/health"])
             .query("standbyok=true&perfstandbyok=true&sealedcode=200&uninitcode=200&drsecondarycode=200")
@@ -73,7 +73,7 @@ impl Ask {
 /// An answer.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
-    /// The number of attempts. After more than one, the results of the earlier ones are unknown.
+    /// The number of attempts. After more than one attempt, the results of the earlier attempts are unknown.
     pub(crate) attempts: usize,
     pub(crate) after: Option<Duration>,
     pub(crate) body: Zeroizing<Vec<u8>>,
@@ -85,7 +85,7 @@ impl Answer {
         serde_json::from_slice(&self.body).map_err(|_| VaultError::BadAnswer { problem: "it has another shape" })
     }
 
-    /// True for an answer of a vault: an error has a list of messages.
+    /// True if a vault sent the answer, because a vault's error contains a list of messages.
     pub(crate) fn is_of_a_vault(&self) -> bool {
         serde_json::from_slice::<Problem>(&self.body).is_ok()
     }
@@ -170,7 +170,7 @@ impl Link {
         VaultError::Unreachable { host: self.host.clone(), cause: format!("no answer within {after:?}") }
     }
 
-    /// Sends a request, with retries while they may help.
+    /// Sends a request, and sends it again after temporary errors.
     pub(crate) async fn ask(&self, ask: &Ask, token: Option<&str>) -> Result<Answer, VaultError> {
         let mut waits =
             ExponentialBuilder::new().with_min_delay(FIRST_WAIT).with_max_times(MORE_ATTEMPTS).with_jitter().build();
@@ -273,7 +273,7 @@ fn address(text: &str) -> Result<(Url, bool), VaultError> {
     Ok((url, is_here))
 }
 
-/// The innermost cause, because outer ones repeat the address.
+/// Returns the innermost cause of an error, because the outer ones repeat the address.
 fn innermost(error: &reqwest::Error) -> String {
     let mut cause = error.source();
     let mut text = "the request failed".to_owned();

@@ -19,7 +19,7 @@ impl SecretPath {
     /// Parses a path.
     ///
     /// # Errors
-    /// If a part is empty, consists only of dots, or contains a character that must be escaped.
+    /// Returns an error if a part is empty, consists only of dots, or contains a character that must be escaped.
     pub fn parse(text: &str) -> Result<Self, VaultError> {
         checked("a path", text).map(|()| Self(text.to_owned()))
     }
@@ -27,7 +27,7 @@ impl SecretPath {
     /// The path of a name from [`Vault::list`](crate::Vault::list).
     ///
     /// # Errors
-    /// If the name is not a valid part.
+    /// Returns an error if the name is not a valid part.
     pub fn child(&self, name: &str) -> Result<Self, VaultError> {
         Self::parse(&format!("{}/{}", self.0, name.trim_end_matches('/')))
     }
@@ -52,15 +52,15 @@ impl PathTemplate {
     /// Parses a template.
     ///
     /// # Errors
-    /// If it does not contain the user and then the ID, once each and in separate parts. Otherwise, two users or two
+    /// Returns an error if it does not contain the user and then the ID, once each and in separate parts. Otherwise, two users or two
     /// IDs could have the same path.
     pub fn parse(text: &str) -> Result<Self, VaultError> {
         let wrong = |problem| VaultError::Path { name: "the template", problem };
         let (Some(user), Some(id)) = (text.find(USER), text.find(ID)) else {
-            return Err(wrong("it must contain {user} and {id}"));
+            return Err(wrong("the template must contain {user} and {id}"));
         };
         if text.matches(USER).count() > 1 || text.matches(ID).count() > 1 || user > id {
-            return Err(wrong("it must contain {user} and then {id}, once each"));
+            return Err(wrong("the template must contain {user} once and, after that, {id} once"));
         }
         if text.split('/').any(|part| part.contains(USER) && part.contains(ID)) {
             return Err(wrong("{user} and {id} must be separated by a `/`"));
@@ -72,7 +72,7 @@ impl PathTemplate {
     /// The usual form below a folder: `{folder}/{user}/mem-{id}`.
     ///
     /// # Errors
-    /// If the folder is not valid in a path.
+    /// Returns an error if the folder is not valid in a path.
     pub fn below(folder: &str) -> Result<Self, VaultError> {
         checked("the prefix", folder)?;
         Self::parse(&format!("{folder}/{USER}/mem-{ID}"))
@@ -82,7 +82,7 @@ impl PathTemplate {
     /// contain.
     ///
     /// # Errors
-    /// If one of them is empty or too long.
+    /// Returns an error if one of them is empty or too long.
     pub fn path(&self, user: &str, id: &str) -> Result<SecretPath, VaultError> {
         SecretPath::parse(&self.0.replace(USER, &plain("the user", user)?).replace(ID, &plain("the id", id)?))
     }
@@ -90,7 +90,7 @@ impl PathTemplate {
     /// The folder with all paths of a user.
     ///
     /// # Errors
-    /// If the user is empty or too long.
+    /// Returns an error if the user is empty or too long.
     pub fn folder(&self, user: &str) -> Result<SecretPath, VaultError> {
         let parts: Vec<&str> = self.0.split('/').take_while(|part| !part.contains(ID)).collect();
         SecretPath::parse(&parts.join("/").replace(USER, &plain("the user", user)?))

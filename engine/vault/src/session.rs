@@ -16,7 +16,8 @@ use crate::link::{Answer, Ask, Link};
 /// How long a token of unknown lifetime is used before its lifetime is looked up. A command usually ends before.
 const LOOK_AFTER: Duration = Duration::from_secs(1);
 
-/// A younger token that the vault knows is not replaced after a denied request, because a new one would be denied too.
+/// If the vault knows the token, and the token is younger than this, a denied request does not lead to a new token. The
+/// new token would be denied too.
 const YOUNG: Duration = Duration::from_mins(1);
 
 /// The delay before a failed renewal is repeated.
@@ -54,7 +55,7 @@ pub(crate) struct Token {
     number: u64,
     got: Instant,
     ends: Option<Instant>,
-    /// Its original lifetime. If a renewal gives less than half of it, renewals will soon end.
+    /// Its original lifetime. If a renewal grants less than half of the first lifetime, renewals will soon end.
     first: Duration,
     next: Option<(Instant, Due)>,
 }
@@ -72,7 +73,7 @@ impl Token {
         &self.text
     }
 
-    /// With a lifetime that begins now.
+    /// Returns the token with a lifetime that begins now.
     fn living(mut self, lives: Option<Duration>, is_renewable: bool, can_be_replaced: bool) -> Self {
         let now = Instant::now();
         self.next = None;
@@ -100,7 +101,7 @@ struct Failed {
 pub(crate) struct Session {
     auth: Auth,
     current: Mutex<Option<Token>>,
-    /// Held by the task that gets, renews or replaces the token.
+    /// The lock of the task that gets, renews or replaces the token.
     turn: tokio::sync::Mutex<Option<Failed>>,
 }
 
@@ -123,7 +124,7 @@ impl Session {
         Ok(self.current().unwrap_or(token))
     }
 
-    /// True if the token of a rejected request is valid. It answers 403 both for unknown tokens and for missing
+    /// True if the token of a rejected request is valid. The vault answers 403 both for unknown tokens and for missing
     /// permissions.
     pub(crate) async fn is_known(&self, link: &Link, token: &Token) -> Result<bool, VaultError> {
         match self.look(link, token).await {
@@ -175,7 +176,8 @@ impl Session {
         !matches!(self.auth, Auth::Token(_))
     }
 
-    /// Gets another token than this one. Of several tasks, one gets it and the others use the result.
+    /// Replaces this token by another one. If several tasks need a token, one task gets it, and the others use the
+    /// result.
     async fn another(&self, link: &Link, seen: Option<&Token>) -> Result<Token, VaultError> {
         let asked = Instant::now();
         let mut turn = self.turn.lock().await;

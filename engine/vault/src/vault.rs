@@ -47,7 +47,7 @@ impl Vault {
     /// Creates a client. Nothing is sent yet.
     ///
     /// # Errors
-    /// If a setting is invalid: the address, the certificate, a mount.
+    /// Returns an error if a setting is invalid: the address, the certificate, a mount.
     pub fn new(config: Config) -> Result<Self, VaultError> {
         let config = config.checked()?;
         let link = Link::new(&config)?;
@@ -55,7 +55,7 @@ impl Vault {
         Ok(Self { inner: Arc::new(Inner { link, session: Session::new(auth), mount, template, whole }) })
     }
 
-    /// The path template of its secrets.
+    /// Returns the template for the paths of secrets.
     pub fn template(&self) -> &PathTemplate {
         &self.inner.template
     }
@@ -69,7 +69,7 @@ impl Vault {
     /// Writes data if the path has this version, and returns the new version; 0 means that there was never any data.
     ///
     /// # Errors
-    /// [`VaultError::Conflict`] if it has another version.
+    /// Returns [`VaultError::Conflict`] if the data has another version.
     pub async fn write(&self, path: &SecretPath, data: &Fields, version: u64) -> Result<u64, VaultError> {
         let written = self.in_time(self.inner.write(path, data, version)).await?;
         if let Written::At(version) = written {
@@ -88,7 +88,7 @@ impl Vault {
     /// If nothing changes, nothing is written.
     ///
     /// # Errors
-    /// [`VaultError::Conflict`] after nine conflicts in a row.
+    /// Returns [`VaultError::Conflict`] after nine conflicts in a row.
     pub async fn update(&self, path: &SecretPath, mut change: impl FnMut(&mut Fields)) -> Result<u64, VaultError> {
         // Random delays keep concurrent writers apart.
         let mut waits =
@@ -120,8 +120,8 @@ impl Vault {
         }
     }
 
-    /// The names in a folder; those of subfolders end with `/`. Data whose versions were all deleted is not listed.
-    /// Data that the older system deleted is listed, because its versions remain.
+    /// The names in a folder; those of subfolders end with `/`. Data whose versions were all deleted is not listed. The
+    /// list includes data that claude-memory-mcp deleted, because the versions of the data remain.
     pub async fn list(&self, folder: &SecretPath) -> Result<Vec<String>, VaultError> {
         let ask = self.inner.of("metadata", folder, Method::GET).query("list=true");
         let answer = self.in_time(self.inner.ask(&ask, "list", "metadata", folder)).await?;
@@ -159,8 +159,8 @@ impl Vault {
     }
 
     /// Keeps the token alive while this future is polled, and logs in before the first request if necessary. A server
-    /// runs it in the background. A short command does not need it, because each request renews a token after two
-    /// thirds of its lifetime.
+    /// runs this function in the background. A short command does not need this function, because each request renews
+    /// the token after two thirds of its lifetime.
     pub async fn keep_token(&self) -> std::convert::Infallible {
         self.inner.session.keep(&self.inner.link).await
     }
@@ -200,7 +200,8 @@ impl fmt::Debug for Vault {
 enum Written {
     /// It succeeded with this version.
     At(u64),
-    /// The path has another version. If not sure, an earlier attempt of the same write may have created that version.
+    /// The path has another version. Without certainty, an earlier attempt of the same write may have created that
+    /// version.
     Elsewhere { is_sure: bool },
 }
 
@@ -247,8 +248,8 @@ impl Inner {
         Ok(Answer { attempts: first.attempts + second.attempts - 1, ..second })
     }
 
-    /// True if the token is unknown or lacks permission. A proxy in front of the vault answers in another form, which
-    /// is an error.
+    /// True if the token is unknown or lacks permission. If a proxy in front of the vault sent the answer, returns an
+    /// error.
     fn is_refused(&self, answer: &Answer) -> Result<bool, VaultError> {
         match answer.status {
             StatusCode::FORBIDDEN if !answer.is_of_a_vault() => Err(self.refusal(answer, false)),

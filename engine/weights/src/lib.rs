@@ -1,14 +1,14 @@
 //! The weights of the sentence encoder, in a separate crate so that they are rarely recompiled.
 //!
-//! `make.py` beside it creates the file and documents its format.
+//! `make.py` in this directory creates the file and documents its format.
 
-/// Aligned to a page, so that each layer of the network begins at a page boundary.
+/// Aligns the weights to a page, so that each layer of the network begins at the start of a page.
 #[repr(C, align(4096))]
 struct Page<T: ?Sized>(T);
 
 static MINILM: &Page<[u8]> = &Page(*include_bytes!("../minilm.bin"));
 
-/// The weights of all-MiniLM-L6-v2, in the program's own pages, which all its processes share.
+/// The weights of all-MiniLM-L6-v2. They are part of the program file, so all Tessera processes share their memory.
 pub fn minilm() -> &'static [u8] {
     &MINILM.0
 }
@@ -22,7 +22,7 @@ pub fn rest() {
     unsafe extern "C" {
         fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
     }
-    /// The same value on Linux, macOS and the BSDs.
+    /// The constant has the same value on Linux, macOS and the BSDs.
     const DONTNEED: c_int = 4;
     let weights = minilm();
     // SAFETY: the pages are a read-only map of the program's file, so dropped pages are read from there again. The

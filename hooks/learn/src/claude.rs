@@ -1,4 +1,5 @@
-//! Claude Haiku as extractor, through the installed client, which runs without hooks, tools, servers and a session.
+//! Extracts memories with Claude Haiku, through the installed client. The client runs without hooks, tools, servers and
+//! a session.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

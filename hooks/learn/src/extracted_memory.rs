@@ -16,7 +16,7 @@ use crate::transcript::Turn;
 pub(crate) struct Means {
     /// The address of Ollama.
     pub(crate) ollama: String,
-    /// The Claude Code programs to try.
+    /// The paths at which the Claude Code program may be.
     pub(crate) claude: Vec<PathBuf>,
     /// A directory that belongs to no project.
     pub(crate) neutral_dir: PathBuf,
@@ -24,11 +24,11 @@ pub(crate) struct Means {
 
 /// The turns from which memories are extracted.
 pub(crate) struct Window<'a> {
-    /// Oldest first. One turn, or five for a deep extraction.
+    /// Oldest first. The turns to read, oldest first: one, or five for a deep extraction.
     pub(crate) turns: &'a [Turn],
     /// True for a deep extraction, which also asks for discoveries.
     pub(crate) is_deep: bool,
-    /// Memories that the turns may change: ID and text.
+    /// Existing memories that the turns may replace, with ID and text.
     pub(crate) known: &'a [(ShortId, String)],
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct ExtractedMemory {
     pub(crate) importance: Importance,
     pub(crate) tags: Vec<Tag>,
     pub(crate) keywords: Vec<String>,
-    /// The memory that it replaces, according to the extractor.
+    /// The ID of the memory that the new memory replaces, if the extractor named one.
     pub(crate) supersedes: Option<ShortId>,
     /// The statement that no longer holds, in the user's words.
     pub(crate) replaces: Option<String>,
@@ -104,7 +104,7 @@ impl ExtractedKind {
 
 /// Maximum number of memories from one window.
 pub(crate) const MOST_LESSONS: usize = 5;
-/// Maximum characters of a memory: from one turn, and from a deep extraction.
+/// The maximum number of characters of a memory, from one turn and from a deep extraction.
 const LONGEST: usize = 300;
 const LONGEST_DEEP: usize = 500;
 /// Maximum characters of a keyword. The store rejects longer ones.

@@ -1,4 +1,4 @@
-//! The extractors, which get memories from turns. They form a chain; the last one is free of cost.
+//! The extractors, which read turns and return memories. The extractors are tried in order. The last one costs nothing.
 
 use tessera_hooks::ExtractorChoice;
 use tessera_tables::names;
@@ -27,7 +27,7 @@ impl Extractor {
         }
     }
 
-    /// True if its tokens are counted and limited.
+    /// True if the extractor uses a model, whose tokens are counted and limited.
     pub(crate) fn is_model(self) -> bool {
         self != Self::Heuristic
     }

@@ -1,6 +1,7 @@
 //! The free extractor: it finds sentences in which a person states a lasting preference, correction or decision.
 //!
-//! If in doubt, it extracts nothing: a question, a request, a condition, or a sentence about only this time is skipped.
+//! In case of doubt, the patterns extract nothing. They skip questions, requests, conditions, and sentences that apply
+//! only to the present situation.
 
 use std::sync::LazyLock;
 
@@ -13,7 +14,7 @@ use tessera_desk::screen::holds_credential;
 
 /// The length of an extractable sentence in characters.
 const LENGTH: std::ops::RangeInclusive<usize> = 10..=300;
-/// Minimum number of content words.
+/// The minimum number of words in a statement, without stop words.
 const FEWEST_WORDS: usize = 2;
 
 macro_rules! pattern {
@@ -82,7 +83,7 @@ pattern!(
 );
 
 /// True for a remark of a person about themselves that concerns only a few days. It expires. Rules, wishes, decisions
-/// and anything about the work are not such remarks.
+/// and statements about the work do not expire.
 pub(crate) fn is_passing(lesson: &ExtractedMemory) -> bool {
     pattern!(ABOUT_ME, r"(?i)^(?:user|i|i'm|i’m|i am|i'll|i’ll|i have|i've|i’ve|my)\b");
     pattern!(
@@ -94,7 +95,7 @@ pub(crate) fn is_passing(lesson: &ExtractedMemory) -> bool {
     lesson.kind == ExtractedKind::Fact && ABOUT_ME.is_match(said) && FEW_DAYS.is_match(said) && !LASTING.is_match(said)
 }
 
-/// The memories in all turns of a window.
+/// Returns the memories in all given turns.
 pub(crate) fn extracted_memories(window: &Window<'_>) -> Vec<ExtractedMemory> {
     let mut found: Vec<ExtractedMemory> = Vec::new();
     for turn in window.turns {

@@ -1,8 +1,8 @@
-//! Learning: without being asked, remembers a person's statements that will matter in later sessions.
+//! Automatic learning: Tessera remembers a person's statements that will matter in later sessions.
 //!
 //! The Stop hook only writes a [job](tessera_desk::queue::Job). One detached worker per machine ([`drain`]) reads the
-//! person's turns, has an extractor select lasting statements, and reconciles them with the existing memories. It never
-//! reads tool output, injected context or credentials.
+//! person's turns, has an extractor select lasting statements, and reconciles them with the existing memories.
+//! Automatic learning never reads tool output, injected context or credentials.
 
 mod claude;
 mod extracted_memory;

@@ -27,7 +27,7 @@ pub(crate) enum Outcome {
 
 /// Maximum number of memories to compare with.
 const MOST_COMPARED: u32 = 8;
-/// The importance of a short-lived remark. It expires after this number of days.
+/// The importance of a short-lived remark. Such a memory expires after this number of days.
 const PASSING_IMPORTANCE: Importance = Importance::from_percent(20);
 const PASSING_DAYS: i64 = 30;
 /// Minimum share of common words for two texts to say the same.
@@ -87,14 +87,14 @@ pub(crate) fn reconcile(
     Ok(if stored.existed { Outcome::Known } else { Outcome::Stored })
 }
 
-/// The worker as caller, on behalf of the session from which it learned.
+/// Returns the caller with which the worker stores memories of a session.
 fn caller(job: &Job) -> Caller {
     let project = job.cwd.as_ref().map(|dir| Project { scope: job.scope.clone(), dir: dir.clone() });
     let (session, client) = (Some(job.session.clone()), Some("claude-code".into()));
     Caller { session, client, project, ..Caller::new(Origin::AutoLearn) }
 }
 
-/// True for the person's own memories. A teammate's memory or a conflict copy is not one.
+/// True for the person's own memories. Returns false for a teammate's memory and for a conflict copy.
 fn is_own(memory: &Memory) -> bool {
     memory.share.is_none() && memory.conflict_of.is_none()
 }
@@ -146,7 +146,7 @@ fn says(known: &str, new: &str) -> bool {
         && common as f64 >= SAME * all as f64
 }
 
-/// Content words in order, without the person.
+/// The words of a text in order, without stop words and without the word for the user.
 fn words(text: &str) -> Vec<String> {
     let tokens = tokenize(text).into_iter();
     let telling = tokens.filter(|token| !matches!(token.kind, TokenKind::Stop | TokenKind::Compound));
@@ -197,7 +197,7 @@ fn subject(text: &str) -> BTreeSet<String> {
     words(text).into_iter().filter(|word| !frame.contains(word)).collect()
 }
 
-/// Deletes what was learned from the turn before. A person does not mean earlier turns.
+/// Deletes what was learned from the previous turn. Such a person does not mean earlier turns.
 pub(crate) fn take_back(store: &mut Store, job: &Job, before: Option<&Turn>) -> Result<usize, StoreError> {
     let Some(before) = before else { return Ok(0) };
     let mut learned = Vec::new();

@@ -59,7 +59,7 @@ struct Row {
 /// turns before the cursor, for a deep extraction.
 ///
 /// # Errors
-/// If the path cannot be read or is not a file.
+/// Returns an error if the path cannot be read or is not a file.
 pub(crate) fn turns(path: &Path, cursor: Option<&str>, most: usize) -> io::Result<Turns> {
     if !path.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));

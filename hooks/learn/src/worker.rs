@@ -29,16 +29,16 @@ const MOST_TURNS: usize = 20;
 /// How long to wait for the last turn of a transcript. A busy client may write it late.
 const PATIENCE: Duration = Duration::from_secs(3);
 const MOST_ATTEMPTS: u32 = 5;
-/// How long to wait for all missing transcripts together. A client may create one after its hook.
+/// How long to wait for all missing transcripts together. A client may create the transcript after its hook.
 const CREATED_WITHIN: Duration = Duration::from_secs(1);
-/// The number of turns in a deep extraction, and between two of them.
+/// The number of turns that a deep extraction reads, and after which the next one takes place.
 const DEEP: usize = 5;
 /// The tokens that a client adds to the text for the extractor.
 const AROUND: u64 = 1_000;
 
 /// Learns from every waiting session. Returns the number of new memories.
 ///
-/// Ends at once if another worker is running, because that one looks again before it ends.
+/// If another worker is running, returns immediately, because that worker checks the queue again before it ends.
 pub fn drain(surroundings: &Surroundings) -> usize {
     // A separate process session, so that signals of the client's terminal do not reach it. This fails if the process
     // already leads a group; then no client is around it.
@@ -144,7 +144,7 @@ enum LearnError {
     Store(#[from] StoreError),
 }
 
-/// The turns of a session, after the client has written the last one.
+/// Waits until the client has written the last turn, and returns the turns of the session.
 fn written_turns(job: &Job, cursor: Option<&str>, until: Instant) -> std::io::Result<Turns> {
     let answer = screened(&job.answer);
     let answer = answer.trim();
@@ -215,7 +215,7 @@ fn learn_turn(
     judged(job, std::slice::from_ref(turn), false, store, court)
 }
 
-/// Has memories extracted from a window, and reconciles them.
+/// Extracts memories from some turns, and compares them with the existing memories.
 fn judged(
     job: &Job,
     turns: &[Turn],
@@ -308,7 +308,7 @@ impl<'a> Extractors<'a> {
                 Ok(Err(error)) => self.give_up(*extractor, &error.to_string()),
                 Err(error) => {
                     // A model whose cost cannot be recorded is not used.
-                    self.give_up(*extractor, &format!("its token use cannot be recorded: {error}"));
+                    self.give_up(*extractor, &format!("its token usage cannot be recorded: {error}"));
                     return Err(error);
                 }
             }

@@ -66,7 +66,9 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
 fn back(taken_out: impl Iterator<Item = RemovedSection>) -> BTreeSet<String> {
     let told = |RemovedSection { path, rev }| match rev {
         Some(rev) => {
-            format!("its lines were removed from {path}; `tessera restore {path} --before {rev}` restores them")
+            format!(
+                "its lines were removed from {path}; to restore these lines, run `tessera restore {path} --before {rev}`"
+            )
         }
         None => format!(
             "its lines were removed from {path}, of which no earlier text is stored completely: write them again to \

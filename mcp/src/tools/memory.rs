@@ -23,7 +23,7 @@ pub(super) const TOOL: Entry = Entry {
                 "type": "string",
                 "enum": ["view", "create", "str_replace", "insert", "delete", "rename"]
             },
-            "path": { "type": "string", "description": "File or directory in /memories, such as /memories/user/preferences.md; not for rename" },
+            "path": { "type": "string", "description": "File or directory in /memories, such as /memories/user/preferences.md; `rename` does not use it" },
             "file_text": { "type": "string", "description": "create: the complete content" },
             "view_range": {
                 "type": "array",

@@ -35,7 +35,7 @@ use crate::known::Known;
 
 pub(crate) use recall::text as recall_text;
 
-/// All tools in the order of the list.
+/// All tools in the order in which a client lists them.
 static TABLE: [&Entry; 21] = [
     &recall::TOOL,
     &store::TOOL,
@@ -88,7 +88,7 @@ pub(crate) enum Call {
     Desk(fn(&mut Desk<'_>, &Args) -> Reply),
     /// Performs a use case that may change files.
     Changing(fn(&mut Desk<'_>, &Args) -> Reply),
-    /// Performs a use case with the rules for files.
+    /// Performs a use case with the user's rules for files.
     Files(fn(&mut Desk<'_>, &Args, FileRules) -> Reply),
     /// Performs a use case with the state of sync.
     Standing(fn(&mut Desk<'_>, &Args, &Standing) -> Reply),
@@ -98,7 +98,7 @@ pub(crate) enum Call {
     Team(for<'a> fn(&'a Args, &'a Team) -> Replying<'a>),
 }
 
-/// The other place that has what is missing here.
+/// Another place that may have the value of a secret: the team server or the vault.
 #[derive(Clone, Copy)]
 pub(crate) enum Elsewhere<'a> {
     /// The team server.
@@ -130,9 +130,9 @@ static NOTE_DEFINITIONS: LazyLock<Vec<Tool>> = LazyLock::new(|| NOTES.iter().map
 pub(crate) struct Offered {
     /// Team tools: there is a team server.
     pub(crate) in_team: bool,
-    /// The memory tool: the user enabled it.
+    /// True if the user enabled the memory tool.
     pub(crate) keeps_files: bool,
-    /// Note tools: there are notes, or may be soon.
+    /// True if there are notes, or if the memory tool may create some.
     pub(crate) with_notes: bool,
 }
 

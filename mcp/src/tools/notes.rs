@@ -23,7 +23,7 @@ const LINE: &[&str] = &["line", "offset", "start_line"];
 const AFTER: &[&str] = &["after", "offset"];
 const PROJECT: &[&str] = &["project", "folder", "scope"];
 const PAGE_SIZE: &[&str] = &["page_size", "limit", "n_results"];
-/// The values of `type` in basic-memory's recent activity. They are kinds of rows, not types of notes.
+/// The values of `type` in basic-memory's recent activity. These values name kinds of rows, and not types of notes.
 const KINDS_OF_ROWS: [&str; 3] = ["entity", "observation", "relation"];
 const TYPES: &[&str] = &["types", "type", "note_types"];
 
@@ -60,7 +60,7 @@ pub(super) const CONTEXT: Entry = Entry {
             "url": { "type": "string", "description": "memory://user/preferences, memory://projects/*, a title, or \
                 an ID" },
             "depth": { "type": "integer", "default": 1, "maximum": 5 },
-            "timeframe": { "type": "string", "description": "Only related notes changed since then, such as 7d or today; default: all" },
+            "timeframe": { "type": "string", "description": "Return only notes that changed within this time, such as 7d or today; default: all" },
             "max_related": { "type": "integer", "default": 10, "description": "Related notes per note" },
         });
         with_bounds(own)
@@ -79,7 +79,7 @@ pub(super) const RECENT: Entry = Entry {
     effect: Effect::Reads,
     properties: || {
         let own = json!({
-            "timeframe": { "type": "string", "default": "7d", "description": "today, 2 days ago, 1h, 7d; all for any time" },
+            "timeframe": { "type": "string", "default": "7d", "description": "today, 2 days ago, 1h or 7d; `all` means without a time limit" },
             "types": { "type": "array", "items": { "type": "string" }, "description": "Types of notes" },
         });
         with_bounds(own)

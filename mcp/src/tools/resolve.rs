@@ -36,8 +36,8 @@ pub(super) const TOOL: Entry = Entry {
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let Some(id) = args.id()? else {
-        let fix = "pass the ID of the memory to settle it, or omit both to list the conflicts";
-        args.refuse(&[KEEP, CONTENT], "settles a conflict, but id is missing", fix)?;
+        let fix = "pass the ID of the memory in conflict, or omit `keep` and `content` to list the conflicts";
+        args.refuse(&[KEEP, CONTENT], "cannot be used without the ID of a memory in conflict", fix)?;
         return list(desk, args);
     };
     let resolution = match (args.text(CONTENT)?, args.text(KEEP)?.as_deref()) {

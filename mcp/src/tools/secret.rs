@@ -36,7 +36,7 @@ fn which(args: &Args) -> Result<SecretRef, DomainError> {
     which.ok_or_else(missing)
 }
 
-/// Gets the value from another place.
+/// Gets a value that this machine does not have from the server or the vault.
 fn fetch<'a>(args: &'a Args, from: Elsewhere<'a>, caller: Caller) -> Replying<'a> {
     Box::pin(async move {
         let which = which(args)?;

@@ -51,7 +51,7 @@ pub(super) const TOOL: Entry = Entry {
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     if args.id()?.is_some() {
-        let fix = "omit it; use memory_link to make one memory replace another";
+        let fix = "omit it; to replace one memory by another, use memory_link";
         args.refuse(&[SUPERSEDES, SESSION], "applies only to a new memory, but id names an existing one", fix)?;
         return super::update::call(desk, args);
     }

@@ -49,7 +49,7 @@ fn row(stored: &Stored, near: Vec<Near>) -> Value {
     row
 }
 
-/// Neutralises texts that look like a part of the reply's frame.
+/// Changes texts that look like a part of the reply or like a special tag.
 fn neutralise(value: &mut Value) {
     match value {
         Value::String(text) => *text = neutral(text).into_owned(),

@@ -212,8 +212,9 @@ fn my_shares<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
             format!("{name} with {} ({}) {}", share.shared_with, share.permission, share.preview)
         });
         let tags = given.shares.tag_shares.iter();
-        let tags = tags
-            .map(|share| format!("everything tagged {} with {} ({})", share.tag, share.shared_with, share.permission));
+        let tags = tags.map(|share| {
+            format!("all memories tagged {} with {} ({})", share.tag, share.shared_with, share.permission)
+        });
         let rows: Vec<String> = memories.chain(tags).map(|text| line(&text)).collect();
         if rows.is_empty() {
             return Ok("You share nothing.\n".into());

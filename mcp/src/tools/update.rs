@@ -30,7 +30,7 @@ pub(super) const TOOL: Entry = Entry {
             "scope": { "type": "string" },
             "expires_at": { "type": "string", "description": "Date, or never" },
             "ttl_days": { "type": "integer" },
-            "metadata": { "type": "object", "description": "Stored beside the text; {} for none" },
+            "metadata": { "type": "object", "description": "A JSON object stored with the memory; {} removes it" },
             "reason": { "type": "string" },
             "format": { "type": "string", "enum": ["text", "json"] },
             "force_sensitive": { "type": "boolean", "description": "The new content is secret as a whole: encrypt it" },

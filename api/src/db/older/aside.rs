@@ -6,7 +6,7 @@ use super::LOCK;
 use crate::db::DbError;
 use crate::db::verbs::{Ask as _, args};
 
-/// Its tables; some versions lack some of them.
+/// The tables of the older system; some versions lack some of them.
 const TABLES: [&str; 8] = [
     "memories",
     "memory_shares",
@@ -22,7 +22,7 @@ const TABLES: [&str; 8] = [
 /// mistake, changes none of our tables.
 const GONE: &str = "taken over";
 
-/// Notes beside the old tables: the result for each row, the new names of users, and the progress.
+/// Tables next to the old ones: the result for each row, the new names of users, and the progress.
 const NOTES: &str = "CREATE TABLE older.taken (
         id      bigint PRIMARY KEY,
         owner   text,
@@ -37,8 +37,8 @@ const NOTES: &str = "CREATE TABLE older.taken (
         finished timestamptz
     )";
 
-/// Moves the tables of the older system, if this is its database and nobody moved them before. One transaction: a
-/// running old server has written everything or nothing by then.
+/// Moves the tables of the older system, if this is its database and nobody moved them before. All tables move in one
+/// transaction, so a running old server has written a change completely or not at all.
 pub(in crate::db) async fn put_aside(conn: &mut PgConnection) -> Result<bool, DbError> {
     let mut tx = conn.begin().await?;
     tx.run("SELECT pg_advisory_xact_lock($1)", args![LOCK]).await?;

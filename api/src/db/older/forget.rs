@@ -7,7 +7,7 @@ use crate::db::remove::Counts;
 use crate::db::verbs::{Ask as _, args};
 use crate::db::{Db, DbError, UserId};
 
-/// The places in the old tables that name a user, in deletion order: the table, a column that it has, and the
+/// The rows of the old tables that name a user, in deletion order: the table, a column that must exist, and the
 /// condition. `$1` is the user's old name.
 const ROWS: [(&str, &str, &str); 5] = [
     ("memory_links", "user_id", "user_id = $1"),
@@ -51,7 +51,7 @@ impl Db {
         Ok(counts)
     }
 
-    /// A user's secrets in the vault from the older system: the old name, and the ID.
+    /// A user's secrets that the older system stored in the vault: the old user name, and the ID of each memory.
     pub(in crate::db) async fn older_in_vault(&self, user: &UserId) -> Result<Vec<(String, String)>, DbError> {
         let Some(name) = self.older_name(user).await? else { return Ok(Vec::new()) };
         if !has_column(self, "memories", "vault_path").await? {

@@ -1,11 +1,11 @@
 //! Migrates an installation of the older system within its own database: its tables are moved aside unchanged, and
 //! every row becomes a memory like any other text.
 //!
-//! - [`aside`]: detects and moves its tables.
+//! - [`aside`]: detects and moves the tables of the older system.
 //! - [`forget`]: deletes the data of a removed user.
-//! - [`names`]: its users, with any names.
+//! - [`names`]: gives each user of the older system a valid name.
 //! - [`row`]: reads a row.
-//! - [`shares`]: shares of its users.
+//! - [`shares`]: migrates the shares of the older system.
 //! - [`write`]: writes memories in batches; finished batches stay after an interruption.
 //!
 //! The schema `older` also records the result of each row. A row is written and recorded in one transaction, under a
@@ -31,7 +31,7 @@ pub(super) use aside::{is_aside, is_older, put_aside};
 use names::Names;
 use shares::Rules;
 
-/// Moving and migrating exclude each other.
+/// The lock under which tables are moved or rows are migrated, but never both.
 const LOCK: i64 = 0x7e55_e7a0_6f6c_6465;
 
 /// The maximum number of rows that the report lists.
@@ -44,7 +44,7 @@ pub struct TakenOver {
     pub memories: u64,
     /// Deleted memories among these.
     pub deleted: u64,
-    /// Memories with a redacted secret among these.
+    /// Migrated memories in which a secret was redacted.
     pub with_secrets: u64,
     /// Shares of single memories.
     pub shares: u64,
@@ -65,11 +65,11 @@ pub struct TakenOver {
 }
 
 impl Db {
-    /// Migrates the tables that [`Db::migrate`] moved aside. `None` if nothing is left to do. Rows that failed are
-    /// tried again each time, because a key or a vault may exist by then.
+    /// Migrates the tables that [`Db::migrate`] moved aside. `None` if nothing is left to do. Each start tries the
+    /// failed rows again, because an operator may have added the missing key or vault.
     ///
     /// # Errors
-    /// If the database cannot be read or written.
+    /// Returns an error if the database cannot be read or written.
     pub async fn take_over(
         &self,
         secrets: &Secrets,
@@ -98,7 +98,7 @@ impl Db {
     /// True if rows are left to migrate.
     ///
     /// # Errors
-    /// If the database cannot be read.
+    /// Returns an error if the database cannot be read.
     pub async fn has_older(&self) -> Result<bool, DbError> {
         aside::is_open(&mut *self.pool.acquire().await?).await
     }
@@ -137,7 +137,7 @@ impl Db {
         Ok(taken)
     }
 
-    /// New IDs begin after the highest old one, because old IDs keep their meaning for everybody.
+    /// New short IDs begin above the highest old ID, because migrated memories keep their old IDs.
     async fn number_users(&self, names: &Names) -> Result<(), DbError> {
         let top: i64 = sqlx::query_scalar("SELECT top FROM older.taking").fetch_one(&self.pool).await?;
         if top == 0 {
@@ -160,7 +160,7 @@ impl Db {
     /// The new name of a user of the older system; `None` if that system did not have the user.
     ///
     /// # Errors
-    /// If the database cannot be read.
+    /// Returns an error if the database cannot be read.
     pub async fn name_of_older(&self, name: &str) -> Result<Option<UserId>, DbError> {
         let mut conn = self.pool.acquire().await?;
         if !is_aside(&mut conn).await? {

@@ -12,7 +12,8 @@ use crate::db::{Db, DbError, UserId};
 pub(super) struct Names(BTreeMap<String, UserId>);
 
 impl Names {
-    /// Adds the owners of all memories, and finds a name for everybody who received shares. Earlier decisions stay.
+    /// Adds the owners of all memories as users, and finds a valid name for all users who received shares. Earlier
+    /// decisions stay.
     pub(super) async fn settle(db: &Db, taken: &mut TakenOver) -> Result<Self, DbError> {
         let owners = names_in(db, &[("memories", "user_id"), ("tag_shares", "owner_id")]).await?;
         let grantees = names_in(db, &[("memory_shares", "shared_with"), ("tag_shares", "shared_with")]).await?;
@@ -75,7 +76,7 @@ async fn names_in(db: &Db, columns: &[(&str, &str)]) -> Result<BTreeSet<String>,
     Ok(found)
 }
 
-/// True if the old table has a column, because versions differ.
+/// True if the old table has this column; it depends on the version of the older system.
 pub(super) async fn has_column(db: &Db, table: &str, column: &str) -> Result<bool, DbError> {
     Ok(sqlx::query_scalar(
         "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('older.' || $1) AND attname = $2 AND NOT attisdropped)",
@@ -86,8 +87,8 @@ pub(super) async fn has_column(db: &Db, table: &str, column: &str) -> Result<boo
     .await?)
 }
 
-/// An unused name: the same if it is valid, otherwise its valid characters with a part of its digest. The digest keeps
-/// it apart from another user with exactly this name, for example in a list of keys.
+/// Returns an unused user name: the old name if it is valid, otherwise its valid characters and a part of its digest.
+/// The digest keeps it apart from another user with exactly this name, for example in a list of keys.
 fn free(older: &str, names: &BTreeMap<String, UserId>) -> Result<UserId, DbError> {
     let is_taken = |name: &UserId| names.values().any(|known| known == name);
     if let Some(name) = older.parse().ok().filter(|name| !is_taken(name)) {

@@ -47,7 +47,7 @@ pub(super) struct Older {
 
 /// The result for a row.
 pub(super) enum Becomes {
-    /// A memory: its first state, and its state after each further change.
+    /// A memory: its state after creation, and its state after each later change.
     Memory {
         /// At least one.
         states: Vec<Decided>,
@@ -59,7 +59,7 @@ pub(super) enum Becomes {
     Left(String),
 }
 
-/// The statement that reads unmigrated rows after an ID. Versions have different columns.
+/// The statement that reads unmigrated rows after an ID. The columns depend on the version of the older system.
 pub(super) async fn reading(db: &Db) -> Result<String, DbError> {
     let mut columns = Vec::new();
     for (column, otherwise) in [
@@ -143,8 +143,8 @@ pub(super) fn raw_tags(text: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Older {
-    /// Turns a row into a memory. Opens what the older system kept encrypted or in a vault, and
-    /// redacts secrets. Afterwards, a secret that belongs in our vault is stored there.
+    /// Turns a row into a memory. Decrypts texts of the older system or reads them from its vault, and redacts secrets.
+    /// If the server uses a vault, the found secrets are then stored there.
     pub(super) async fn becomes(&self, db: &Db, secrets: &Secrets, names: &Names) -> Result<Becomes, DbError> {
         let Some(owner) = names.of(&self.user) else {
             return Err(DbError::Row(format!("row {} belongs to a user who was added during the migration", self.id)));
@@ -185,7 +185,7 @@ impl Older {
         })
     }
 
-    /// The text before it was redacted, and the text that replaces it.
+    /// Returns the row's text, and the text that replaces it if it contains a secret.
     async fn opened(
         &self,
         secrets: &Secrets,
@@ -258,7 +258,8 @@ impl Older {
         }
     }
 
-    /// The states of the memory, as far as they apply: first without links, then with its links, then deleted.
+    /// Returns the states of the memory in order: without links, with its links if there are any, and deleted if it was
+    /// deleted.
     fn states(
         &self,
         owner: &UserId,

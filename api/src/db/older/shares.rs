@@ -1,7 +1,8 @@
-//! Shares of the older system's users. They were valid at once there, so they are valid at once here.
+//! Shares of the older system's users. Shares of the older system were valid without acceptance, so migrated shares are
+//! valid at once.
 //!
-//! Tags are case-sensitive there, and not here. If a user has two tags that are equal here, a share of one would also
-//! show the other; it becomes shares of the single memories.
+//! Tags of the older system are case-sensitive; Tessera's tags are not. If two old tags of a user differ only in case,
+//! a share of one would also show the other. Then the memories are shared one by one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -27,7 +28,7 @@ pub(super) struct Grant {
 pub(super) struct Rules {
     /// Shares of tags that are equal in both systems: owner, tag, share.
     tags: Vec<(UserId, Tag, Grant)>,
-    /// Tags that are not equal in both systems: by old owner, with the tag as written.
+    /// Shared tags that Tessera must convert, with the old owner and the old spelling.
     singles: HashMap<String, Vec<(String, Grant)>>,
     /// Shares of single memories, by ID.
     memories: HashMap<i64, Vec<Grant>>,
@@ -66,9 +67,8 @@ impl Rules {
         Ok(rules)
     }
 
-    /// The users with whom a memory is shared, once each. A share of the memory itself takes
-    /// precedence over shares of its tags. If several of its tags are shared, write permission
-    /// takes precedence.
+    /// The users with whom a memory is shared, once each. A share of the memory itself takes precedence over shares of
+    /// its tags. If several tags of a memory are shared, write permission has priority.
     pub(super) fn of_memory(&self, number: i64, older_owner: &str, owner: &UserId, tags: &str) -> Vec<Grant> {
         let mut grants: BTreeMap<&UserId, Grant> = BTreeMap::new();
         let has: BTreeSet<&str> = raw_tags(tags).collect();
@@ -87,7 +87,7 @@ impl Rules {
 
 type Given = ((String, String), Option<Grant>);
 
-/// Rows of a table of shares: the owner, what is shared, and how. No grant for an unknown name.
+/// Reads an old table of shares: the owner, the shared memory or tag, and the permission. No grant for an unknown name.
 async fn grants(db: &Db, names: &Names, table: &str, what: &str, with: &str) -> Result<Vec<Given>, DbError> {
     if !has_column(db, table, with).await? {
         return Ok(Vec::new());
@@ -108,7 +108,7 @@ async fn grants(db: &Db, names: &Names, table: &str, what: &str, with: &str) -> 
     rows.iter().map(grant).collect()
 }
 
-/// The older system's spellings of tags that are equal here, by owner: tags of memories, and shared tags.
+/// For each owner, the old spellings of tags that are equal in Tessera.
 async fn spellings(db: &Db) -> Result<BTreeMap<(String, String), BTreeSet<String>>, DbError> {
     let mut found: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     if !has_column(db, "tag_shares", "shared_with").await? {

@@ -95,7 +95,7 @@ impl Db {
         Ok(taken)
     }
 
-    /// Records in each account what was migrated into it.
+    /// Records in the audit of each user how many memories were migrated.
     pub(super) async fn audit_taken(&self) -> Result<(), DbError> {
         let owners: Vec<(String, i64)> = sqlx::query_as(
             "SELECT owner, count(*) FROM older.taken WHERE memory IS NOT NULL AND owner IS NOT NULL GROUP BY owner ORDER BY owner",
@@ -112,7 +112,7 @@ impl Db {
 }
 
 impl UserTx {
-    /// Continues for another user, if an operator acts for several.
+    /// Continues as another user, because the migration writes rows of several users.
     async fn act_for(&mut self, user: &UserId) -> Result<(), DbError> {
         self.user = user.clone();
         self.see_as(user.as_str()).await
@@ -123,8 +123,8 @@ impl UserTx {
         Ok(())
     }
 
-    /// Writes a memory with its shares, and gives it its old ID for everybody who sees it. Returns the number of its
-    /// own shares.
+    /// Writes a memory with its shares, and gives it its old ID for everybody who sees it. Returns the number of shares
+    /// that were written for this memory.
     async fn take(&mut self, one: &Coming<'_>, is_first: bool) -> Result<u64, DbError> {
         let (owner, number) = (one.owner.as_str().to_owned(), one.older.id);
         let memory = id_of(one.owner, number);
@@ -160,7 +160,7 @@ impl UserTx {
         Ok(one.grants.len() as u64)
     }
 
-    /// Records the result of a row: the owner of its memory, or why there is none.
+    /// Records the owner of the migrated memory, or why a row was not migrated.
     async fn note_older(&mut self, id: i64, owner: Option<&UserId>, problem: Option<&str>) -> Result<(), DbError> {
         let sql = "INSERT INTO older.taken (id, owner, memory, problem) VALUES ($1, $2, $3, $4)
              ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, memory = excluded.memory, problem = excluded.problem, at = now()";

@@ -14,13 +14,13 @@ pub enum Verdict {
     Top,
     /// An answering note is elsewhere in the reply.
     Shown,
-    /// No result, although a note answers.
+    /// The reply is empty, although a note answers the question.
     Silent,
     /// Something else came back.
     Wrong,
-    /// No result, and no note answers.
+    /// The reply is correctly empty, because no note answers the question.
     Quiet,
-    /// A result, although no note answers.
+    /// The reply contains a memory, although no note answers the question.
     Noise,
 }
 
@@ -29,11 +29,11 @@ pub enum Verdict {
 pub struct Verdicts {
     /// Questions that a note answers.
     pub answerable: u32,
-    /// Answerable questions whose first full result answers.
+    /// Answerable questions whose first full result answers the question.
     pub top: u32,
     /// Answerable questions whose answering note is elsewhere in the reply.
     pub shown: u32,
-    /// Answerable questions with other notes only.
+    /// Answerable questions whose replies contain only notes that do not answer them.
     pub wrong: u32,
     /// Answerable questions without a result.
     pub silent: u32,
@@ -104,8 +104,8 @@ pub struct PromptTally {
 }
 
 impl PromptTally {
-    /// Counts a prompt: whether a relevant note exists, whether anything was added, and how many
-    /// notes were added, in total and relevant ones.
+    /// Counts a prompt. The arguments are: whether a relevant note exists, whether the hook added text, and the numbers
+    /// of added and of relevant added notes.
     pub(super) fn note(&mut self, bears: bool, said: bool, given: usize, right: usize) {
         let of = match (bears, said) {
             _ if right > 0 => &mut self.given_right,
@@ -158,7 +158,7 @@ impl QuestionReport {
         self.rows.push(answered);
     }
 
-    /// Adds the report of another file, whose sets differ.
+    /// Adds the report of another file. Sets of the same name in two files are different sets.
     pub fn extend(&mut self, other: Self, file: &str) {
         self.prompts.add(&other.prompts);
         for mut row in other.rows {

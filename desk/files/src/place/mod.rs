@@ -1,5 +1,5 @@
 //! An open directory, and operations on one name in it. No function takes a path, so none can leave the directory. Unix
-//! uses its own calls, Windows uses `cap-std`.
+//! needs its own system calls; Windows uses `cap-std`.
 
 #[cfg(unix)]
 mod unix;
@@ -39,12 +39,12 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Whether it is a file with a single name. Another name could be anywhere.
+    /// Whether the entry is a regular file with exactly one hard link. Another hard link could be anywhere.
     pub(crate) fn is_own_file(&self) -> bool {
         self.kind == Kind::File && self.links <= 1
     }
 
-    /// Whether nobody may write it, if the system has such a mode.
+    /// Whether the file is write-protected for everybody, if the system has such a mode.
     pub(crate) fn is_read_only(&self) -> bool {
         cfg!(unix) && self.mode & 0o222 == 0
     }

@@ -89,9 +89,8 @@ impl Place {
         }
     }
 
-    /// The same on file systems without that call: adds a second name, then removes the first. A
-    /// directory cannot have two names, so it is renamed; a non-empty directory is never
-    /// replaced.
+    /// Moves a file on file systems without that system call: adds a hard link with the new name, then removes the old
+    /// name. A directory cannot have two names, so it is renamed; a non-empty directory is never replaced.
     fn move_new_by_link(&self, from: &str, there: &Self, to: &str) -> io::Result<()> {
         if self.facts(from)?.kind == Kind::Directory {
             if there.facts(to).is_ok() {
@@ -103,7 +102,7 @@ impl Place {
         self.remove_file(from)
     }
 
-    /// Renames an entry, and replaces an existing one with the new name.
+    /// Renames an entry. An existing entry with the new name is replaced.
     pub(crate) fn replace(&self, from: &str, there: &Self, to: &str) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.0, from, &there.0, to)?)
     }

@@ -71,7 +71,7 @@ impl Place {
         self.0.remove_dir(name)
     }
 
-    /// Renames to an unused name: a file gets a second name, which cannot replace one.
+    /// Moves a file by a hard link with the new name, because a hard link cannot replace an existing file.
     pub(crate) fn move_new(&self, from: &str, there: &Self, to: &str) -> io::Result<()> {
         if self.0.symlink_metadata(from)?.is_file() {
             self.0.hard_link(from, &there.0, to)?;
@@ -106,13 +106,13 @@ impl Place {
     #[expect(
         clippy::unnecessary_wraps,
         clippy::unused_self,
-        reason = "same signature as on systems where this can fail"
+        reason = "on other systems this function can fail, so it returns a `Result` here too"
     )]
     pub(crate) fn sync(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// A handle for locking. Directories cannot be locked, so this is a file of ours.
+    /// A handle for locking. Windows cannot lock directories, so Tessera locks a file in the directory.
     pub(crate) fn lockable(&self) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.write(true).create(true).follow(FollowSymlinks::No);
@@ -130,7 +130,7 @@ pub(crate) fn facts_of_file(file: &File) -> io::Result<Facts> {
     facts_by_handle(&Metadata::from_file(file)?)
 }
 
-/// Whether a process with this number may exist. On Windows, the age decides.
+/// Whether a process with this ID may be running. On Windows, the age decides.
 pub(crate) fn is_running(_process: u32) -> bool {
     true
 }

@@ -113,7 +113,7 @@ fn spec_3_06_dots_and_slashes_normalise_and_names_of_other_systems_are_refused()
         ("/memories/a.", "ends in a dot or a space"),
         ("/memories/.../x", "ends in a dot or a space"),
         ("/memories/a ", "ends in a dot or a space"),
-        ("/memories/.tessera-1-1.tmp", "reserved for other programs"),
+        ("/memories/.tessera-1-1.tmp", "reserved for Tessera's temporary files"),
         ("/memories/.git/hooks/pre-commit", "begins with a dot"),
         ("/memories/d/.GIT/config", "begins with a dot"),
         ("/memories/HEAD", "Git repository"),

@@ -1,8 +1,9 @@
 //! The library for plugins in Rust: [`Message`], [`Reply`], and [`export!`], which makes a module from a function.
 //!
-//! Built for `wasm32-unknown-unknown`, a plugin is one file. It sees only the message: no files, no network, no clock
-//! unless granted. Each call has its own instance, so nothing is remembered, and memory is freed only with the
-//! instance. A plugin that needs more than 16 MiB in total uses the slower feature `frees`.
+//! Built for `wasm32-unknown-unknown`, a plugin is one file. The plugin sees only the message: no files, no network,
+//! and a clock only if the user granted it. Each call has its own instance, so nothing is remembered, and memory is
+//! freed only with the instance. A plugin that needs more than 16 MiB in total must enable the feature `frees`, whose
+//! allocator is slower.
 
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
@@ -147,7 +148,7 @@ mod memory {
             }
         }
 
-        /// Grows the memory to an end; false if there is no more.
+        /// Grows the memory up to an address; returns false if that is impossible.
         fn take_until(&self, end: Option<usize>) -> bool {
             let Some(end) = end else { return false };
             let there = memory_size(0) * PAGE;
@@ -192,7 +193,8 @@ mod memory {
     }
 }
 
-/// Makes a module from a manifest file beside this one and a function from [`Message`] to [`Reply`].
+/// Exports a module from a manifest in the directory of the source file and from a function from [`Message`] to
+/// [`Reply`].
 #[macro_export]
 macro_rules! export {
     ($manifest:literal, $handle:path) => {

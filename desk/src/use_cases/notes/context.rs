@@ -14,7 +14,7 @@ use super::{Part, recent};
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 
-/// Maximum observations: of a single note, and of each of several.
+/// The maximum number of observations: for a single note, and for each of several notes.
 const OF_ONE: usize = 40;
 const OF_EACH: usize = 8;
 /// Maximum depth.

@@ -83,7 +83,7 @@ pub(super) fn note_called(
     }
 }
 
-/// A file by its ID or that of one of its parts. A text that only looks like an ID may be a title.
+/// Finds a file by its own ID or by the ID of one of its sections. A text that only looks like an ID may be a title.
 fn by_number(store: &Store, name: &str, folders: &[String]) -> Result<Option<MemoryUuid>, StoreError> {
     let Ok(reference) = name.parse::<MemoryRef>() else { return Ok(None) };
     let Some(memory) = store.get(reference)?.filter(|memory| memory.deleted.is_none()) else { return Ok(None) };

@@ -1,6 +1,7 @@
 //! Notes: finding them by text and name, the graph around them, recent changes, and reading one.
 //!
-//! Every reply keeps its budget like a list: rows in order, as many as fit, and a last line with the cost.
+//! Every reply fits into its budget: it contains all rows that fit, in order, and a last line with the token
+//! cost.
 
 mod around;
 mod context;
@@ -24,7 +25,7 @@ pub struct Part {
     pub page: u32,
     /// Rows per page.
     pub page_size: u32,
-    /// Rows to skip, instead of pages: where the previous reply ended.
+    /// The number of rows to skip, where the previous reply ended.
     pub after: Option<u32>,
 }
 

@@ -109,7 +109,7 @@ fn head(note: &NoteRow) -> Map<String, Value> {
     fields(note)
 }
 
-/// The only note with this exact text. If there are several or none, the similar ones are listed.
+/// The only note with this exact text. If not exactly one note matches, the error lists similar notes.
 fn said_by_one(store: &mut Store, caller: &Caller, asked: &str, project: Option<&str>) -> Result<NoteRow, StoreError> {
     let found = search::found(store, caller, &search::Wanted::of(asked, project))?;
     let mut saying = Vec::new();
@@ -129,5 +129,5 @@ fn said_by_one(store: &mut Store, caller: &Caller, asked: &str, project: Option<
     } else {
         format!("is not a note; similar notes: {}", near.join(", "))
     };
-    Err(DomainError::invalid("identifier", problem, "use one of the paths, or search_notes").into())
+    Err(DomainError::invalid("identifier", problem, "use the path of a note, or search with search_notes").into())
 }

@@ -89,8 +89,14 @@ pub(super) fn folders(store: &Store, project: Option<&str>) -> Result<Vec<Folder
         } else {
             format!("the folders are {}", known.join(", "))
         };
-        let problem = format!("is neither a folder of notes nor a project with one: {}", neutral_line(&known));
-        return Err(DomainError::invalid("project", problem, "use one of them, or omit it for all").into());
+        let problem =
+            format!("does not name a folder of notes or a project with such a folder: {}", neutral_line(&known));
+        return Err(DomainError::invalid(
+            "project",
+            problem,
+            "use the name of a folder, or omit `project` to search all folders",
+        )
+        .into());
     }
     Ok(folders)
 }

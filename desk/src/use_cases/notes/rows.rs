@@ -1,4 +1,4 @@
-//! Replies of rows, as text or as one JSON document, within an exact token budget.
+//! Builds replies from rows, as text or as one JSON document, within an exact token budget.
 
 use serde_json::{Map, Value};
 use tessera_engine::domain::{DomainError, Timestamp, TokenBudget};
@@ -61,7 +61,7 @@ pub(super) struct Reply<F> {
     pub(super) rows: Vec<Row>,
     /// The number of rows on all pages.
     pub(super) total: usize,
-    /// Returns the closing for a number of rows: the line without the cost, and equivalent fields.
+    /// Returns the last line for a number of rows, without its token cost, and the same data as JSON fields.
     pub(super) closing: F,
 }
 

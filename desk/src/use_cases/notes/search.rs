@@ -33,7 +33,7 @@ pub struct SearchNotes {
     pub types: Vec<String>,
     /// All of these tags.
     pub tags: Vec<Tag>,
-    /// Only notes changed since then, such as `7d` or `2026-11-01`.
+    /// Only notes that changed after this time, such as `7d` or `2026-11-01`.
     pub after_date: Option<String>,
     /// The requested rows.
     pub part: Part,
@@ -116,7 +116,7 @@ pub(super) struct Found {
     best: Option<ShortId>,
 }
 
-/// The matching notes, best first; without a question all, newest first.
+/// Returns the matching notes, best first. Without a question, returns all notes, newest first.
 pub(super) fn found(store: &mut Store, caller: &Caller, wanted: &Wanted) -> Result<Vec<Found>, StoreError> {
     let mut notes = recent::notes(store, wanted.project.as_deref())?;
     let is_new = |note: &NoteRow| wanted.since.is_none_or(|since| changed(note) >= since);
@@ -146,7 +146,8 @@ pub(super) fn found(store: &mut Store, caller: &Caller, wanted: &Wanted) -> Resu
     Ok(found)
 }
 
-/// Files with their best part and its score, from recall. Low-confidence matches count only if there are no others.
+/// Recalls files: each with its best section and the score of this section. Low-confidence matches count only if there
+/// are no others.
 fn by_words(
     store: &mut Store,
     caller: &Caller,

@@ -7,20 +7,21 @@ use tessera_engine::meaning::{Encoder, Vector};
 use tessera_engine::store::UnansweredQuestion;
 use tessera_engine::text::{TokenKind, fold, tokenize};
 
-/// Maximum number of compared forms: the latest.
+/// The maximum number of forms that are compared, most recent first.
 const MOST_WAYS: usize = 500;
-/// Minimum similarity of two questions about one topic. Of 30 questions asked in two forms each, it joins 26, and one
-/// of 1,740 pairs of different ones. Of 28,948 pairs of fixture questions with different answers, it joins 24.
+/// Minimum similarity of two questions about one topic. Of 30 questions in two forms each, this limit joins 26. It also
+/// joins one of 1,740 pairs of different questions. Of 28,948 pairs of fixture questions with different answers, it
+/// joins 24.
 const SAME_TOPIC: f64 = 0.55;
-/// The same by the share of common words.
+/// The share of common words from which two questions have one topic.
 const SAME_WORDS: f64 = 0.5;
 
 /// One form of a question.
 #[derive(Debug, Clone)]
 pub(super) struct Way {
-    /// The question, or its known words.
+    /// The question, or the words of it that memories contain.
     pub(super) asked: String,
-    /// True for a question, false for words.
+    /// True for a full question, false for words.
     pub(super) is_whole: bool,
     /// The project of the last time.
     pub(super) scope: Scope,
@@ -41,8 +42,8 @@ pub(super) struct Topic {
     pub(super) scopes: Vec<Scope>,
 }
 
-/// The topics of questions (oldest first), most frequent first. Stored questions are compared by embeddings if wanted,
-/// others by words. Questions without known words belong to no topic.
+/// The topics of questions (oldest first), most frequent first. If `by_embedding` is true, full questions are compared
+/// by embeddings. All others are compared by their words. A question without stored words belongs to no topic.
 pub(super) fn topics_of(asked: &[UnansweredQuestion], by_embedding: bool) -> Vec<Topic> {
     let mut ways: Vec<(Way, Vec<&UnansweredQuestion>)> = Vec::new();
     for one in asked {
@@ -157,6 +158,6 @@ mod tests {
         all.push(asked(9, "", Some("when do we eat LUNCH?")));
         let by_embedding = topics_of(&all, true);
         assert_eq!(shape(&by_embedding), [(3, vec!["when do we eat LUNCH?", texts[1]]), (1, vec![texts[2]])]);
-        assert_eq!(topics_of(&all, false).len(), 3, "no two share half of their words");
+        assert_eq!(topics_of(&all, false).len(), 3, "no two questions share half of their words");
     }
 }

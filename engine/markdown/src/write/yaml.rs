@@ -74,7 +74,8 @@ fn text(out: &mut String, said: &str) {
     out.push('"');
 }
 
-/// True if words need no quotes: they contain no YAML syntax and are not a number or boolean in any version.
+/// True if the words need no quotes: they contain no YAML syntax, and no version of YAML reads them as a number or
+/// boolean.
 fn is_plain(said: &str) -> bool {
     const MEANT: [&str; 13] =
         ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity", "none"];

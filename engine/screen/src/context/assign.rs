@@ -14,7 +14,7 @@ pub(super) enum Bond {
     Sign,
     /// By a word: `is`, `lautet`, `est`.
     Word,
-    /// By its position directly after the noun.
+    /// The value directly follows the noun.
     Beside,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     value::quoted(text, at.checked_sub(1)?).filter(|value| is_credential(text, noun, value, bond))
 }
 
-/// How the noun is assigned the following text, and where that begins.
+/// Returns how the noun is linked with the following text, and where that text begins.
 fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
     // `Credentials::new`
     let goes_on = letters::rest(text, noun.span.end, 3);
@@ -100,7 +100,8 @@ const SIGNS: [&str; 22] = [
     "：", "＝", "→", "⇒", "—",
 ];
 
-/// The position after the symbol: spaces, a new line before a quote or an indented value, the symbol of a block.
+/// Returns where the value begins. Skips spaces, the symbol of a YAML block, and a new line before a quote or an
+/// indented value.
 fn after_sign(text: &str, at: usize) -> usize {
     // `**Password:** x`, `<b>Password:</b> x`
     let rest = letters::rest(text, at, 16);
@@ -158,7 +159,7 @@ pub(super) fn unmarked(text: &str, at: usize, value: Value) -> Value {
     Value { span: value.span.start..value.span.end - if is_marked { 2 } else { 0 }, ..value }
 }
 
-/// `{ "value": "x" }`, `{ default = "x" }`.
+/// The credential in an object after a noun: `{ "value": "x" }`, `{ default = "x" }`.
 fn nested(text: &str, at: usize) -> Option<Value> {
     let inside = letters::after_space(text, at + 1);
     let name = inside + usize::from(value::is_quote(text, inside));
@@ -286,7 +287,7 @@ pub(super) fn is_password(inside: &str, is_quoted: bool, bond: Bond) -> bool {
     }
 }
 
-/// Names of words and one or two numbers: `password2`, `user_password_1`, `OAuth2Client`.
+/// True for a name that consists of words and one or two numbers: `password2`, `user_password_1`, `OAuth2Client`.
 fn is_name_of_words(inside: &str, shape: Shape, in_words: usize) -> bool {
     if shape.symbols > 0 || shape.digits > 3 && shape.digits * 3 > shape.letters() {
         return false;
@@ -353,7 +354,7 @@ fn is_token(inside: &str, bond: Bond) -> bool {
     is_plain && judge::is_drawn(inside)
 }
 
-/// True for a password with symbols among letters, and a number or no words.
+/// True for a text with a symbol among letters that has several digits or does not consist of words.
 fn is_strong(inside: &str) -> bool {
     let shape = Shape::of(inside);
     let is_signed = shape.spaces == 0 && shape.length >= 8 && shape.symbols > 0 && shape.letters() > 3;
@@ -383,7 +384,7 @@ fn is_paired(text: &str, noun: &Noun, inside: &str) -> bool {
     })
 }
 
-/// True for a setting with a signing key, which is used literally.
+/// True for a setting whose value is a signing key. Such a value is used literally, so even plain words are a secret.
 fn is_signing(text: &str, noun: &Noun) -> bool {
     let name = text.get(noun.span.clone()).unwrap_or_default();
     let is_set = letters::byte(text, noun.span.end) == b'=';

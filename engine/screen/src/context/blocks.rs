@@ -88,7 +88,8 @@ pub(super) fn encoded(text: &str, start: usize) -> Option<Range<usize>> {
     (end - start > 2 * FEWEST && is_one).then_some(start..end)
 }
 
-/// The secret part of a JSON key whose type is here: the value of `d`, or of `k`.
+/// The secret part of a JSON web key whose type is at this position: the value of `d` (private key) or `k` (symmetric
+/// key).
 pub(super) fn json_key(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
     let from = letters::floor(text, start.saturating_sub(LONGEST_JSON));
     let around = text.get(from..letters::floor(text, end + LONGEST_JSON))?;

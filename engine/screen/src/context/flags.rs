@@ -22,7 +22,7 @@ pub(super) fn of_user(text: &str, end: usize) -> Option<Value> {
     is_one.then_some(Value { span: start..given.span.end, is_quoted: given.is_quoted })
 }
 
-/// The command of a `-p` that ends here, if its `-p` is a password.
+/// The command before the option `-p` that ends here, if it expects a password after this option.
 pub(super) fn command_of(text: &str, end: usize) -> Option<&'static str> {
     const COMMANDS: &str = "psexec sshpass mysql mariadb mysqldump mongo smbclient docker podman helm az expect 7z";
     const IN_CAPITALS: &str = "sqlcmd unzip zip";
@@ -33,7 +33,7 @@ pub(super) fn command_of(text: &str, end: usize) -> Option<&'static str> {
     commands.split(' ').find(is_one).or_else(|| line.contains("psexec").then_some("psexec"))
 }
 
-/// The password after a `-p` of such a command.
+/// The password after the option `-p` of a command that expects one.
 pub(super) fn of_password(text: &str, end: usize, command: &str) -> Option<Value> {
     let is_joined = command.starts_with("mysql") || ["mariadb", "sshpass", "7z"].contains(&command);
     let after = letters::after_blanks(text, end);
@@ -89,7 +89,7 @@ pub(super) fn of_command(text: &str, start: usize, end: usize) -> Option<Value> 
     }
 }
 
-/// True for a password. For a command that takes passwords, any text that is not a placeholder.
+/// True for a password. If the command takes passwords, returns any text that is not a placeholder.
 fn is_password(inside: &str, is_known: bool) -> bool {
     const EXAMPLES: [&str; 6] = ["token", "pass", "password", "api_token", "apitoken", "x-oauth-basic"];
     let is_number = inside.bytes().all(|byte| byte.is_ascii_digit());

@@ -115,7 +115,7 @@ pub(super) fn is_constant(value: &str) -> bool {
     parts.len() > 2 && parts.iter().all(is_word)
 }
 
-/// `0x80090033_u32`, `-2146861007i32`: numbers of programs, shorter than keys.
+/// True for number literals of programs, such as `0x80090033_u32`, which are shorter than keys.
 fn is_number(value: &str) -> bool {
     let digits = value.trim_start_matches(['-', '+']);
     let digits = digits.strip_prefix("0x").unwrap_or(digits).trim_end_matches("size");

@@ -1,10 +1,10 @@
 //! Whether letters look like a word of some language, or random.
 //!
-//! Also small steps over the bytes of a text.
+//! Also contains small functions that move over the bytes of a text.
 
-/// The cost in bits, at most nine, of one letter after another: one row per first letter, `a` to `z`, with the edge of
-/// a word last; columns likewise. It is counted over the distinct words of this project's documents, sources and
-/// fixtures, each weighted by one plus the logarithm of its frequency.
+/// How much information a letter has after another letter, in bits (at most nine). A row is the first letter, a column
+/// the second: `a` to `z`, then the edge of a word. It is counted over the distinct words of this project's documents,
+/// sources and fixtures, each weighted by one plus the logarithm of its frequency.
 const COSTS: [&[u8; 27]; 27] = [
     b"954486594963539593436778595",
     b"366626994793793994574999693",
@@ -36,7 +36,7 @@ const COSTS: [&[u8; 27]; 27] = [
 ];
 const EDGE: usize = 26;
 
-/// The mean cost of a run of letters in tenths of a bit, including its edges.
+/// The mean information per letter of a run, in tenths of a bit. It is high for random letters.
 pub(super) fn cost(run: &str) -> usize {
     let mut before = EDGE;
     let (mut sum, mut pairs) = (0, 0);

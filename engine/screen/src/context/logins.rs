@@ -12,7 +12,7 @@ const BEFORE_NAME: [&str; 10] = ["is ", "with ", "using ", "as ", "mit ", "are "
 const BETWEEN: [&str; 10] =
     [" and ", " with ", " using ", " password ", " pw ", " und ", " mit ", " et ", " y ", " e "];
 
-/// The password after a name after a noun.
+/// The password after a noun and a user name.
 pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     if letters::rest(text, noun.span.end, 2) == "::" {
         return None;

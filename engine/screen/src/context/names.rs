@@ -1,7 +1,7 @@
 //! Random names that belong to a password: the first half of a key pair.
 //!
-//! `app`, `bob` and `svc-reports` are words. They are kept, because they are useful to readers. A random name was
-//! issued with the password and is useless without it.
+//! User names such as `app`, `bob` and `svc-reports` consist of ordinary words. Such names are not redacted, because
+//! they are useful to readers. A random name was issued with the password and is useless without it.
 //!
 //! Also handles Markdown tables with a column of passwords.
 
@@ -55,7 +55,7 @@ pub(super) fn is_drawn(name: &str) -> bool {
 const MOST_ROWS: usize = 40;
 const LONGEST: usize = 4096;
 
-/// The credentials of a column whose head is the noun.
+/// Returns the credentials in a table column whose header is the noun.
 pub(super) fn column(text: &str, noun: &Noun) -> Vec<Value> {
     let head = letters::head(text, noun.span.start, 300).rsplit('\n').next().unwrap_or_default();
     let is_cell = |part: &str| part.chars().all(|character| " \t*_`".contains(character));

@@ -8,7 +8,7 @@ use crate::place::Kind;
 /// The kind of values of a noun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
-    /// Chosen by people: any value that is not an ordinary word.
+    /// A value that people choose: any text that is not an ordinary word.
     Password,
     /// Chosen or random.
     Secret,
@@ -23,7 +23,7 @@ pub(super) enum Class {
 /// A noun in a text.
 #[derive(Debug, Clone)]
 pub(super) struct Noun {
-    /// The whole name that contains it.
+    /// The complete name that contains the noun.
     pub(super) span: Range<usize>,
     pub(super) class: Class,
     pub(super) kind: Kind,

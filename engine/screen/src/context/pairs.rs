@@ -40,7 +40,7 @@ fn before(user_info: &str, start: usize, is_at_host: bool) -> Option<Value> {
     (is_user && is_bound && is_given(password)).then(|| value(lead + sign + 1))
 }
 
-/// `bob@example.org:x`, without a space.
+/// The password in `bob@example.org:x`, without a space after the colon.
 fn behind(text: &str, host: &str, host_end: usize) -> Option<Value> {
     let is_joined = letters::byte(text, host_end) == b':' && host.contains('.');
     // A longer text is not a password that a person chose.
@@ -111,7 +111,7 @@ pub(super) fn answer(text: &str, question: usize) -> Option<Value> {
     (is_alone && is_given(inside) && assign::is_password(inside, false, Bond::Beside)).then_some(given)
 }
 
-/// True for a text that neither a program nor an example would contain here.
+/// True for a text that is probably a password, and not a placeholder, a path or an expression.
 fn is_given(inside: &str) -> bool {
     (4..=64).contains(&inside.len())
         && !inside.starts_with(['$', '/', '{', '<', '[', '('])

@@ -70,7 +70,8 @@ pub(super) fn codes(text: &str, end: usize) -> Vec<Range<usize>> {
     found
 }
 
-/// The end of a code of two groups of four digits separated by a space, or of any other word.
+/// If two groups of four digits separated by a space begin here, the end of the second group; otherwise the end of the
+/// word.
 fn paired(rest: &str, start: usize, stop: usize) -> usize {
     let digits = |from: usize| letters::on_while(rest, from, 5, |byte| byte.is_ascii_digit());
     let end = digits(stop + 1);
@@ -79,7 +80,7 @@ fn paired(rest: &str, start: usize, stop: usize) -> usize {
     if is_pair && !letters::byte(rest, end).is_ascii_alphanumeric() { end } else { stop }
 }
 
-/// Groups of the same kind joined by hyphens, or a long one that is not a word.
+/// True for groups with digits that are joined by hyphens, and for a long group that is not a word.
 fn is_code(word: &str) -> bool {
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
@@ -147,7 +148,7 @@ const PIN_BINDERS: [&str; 22] = [
     "is", "code", "ist", "lautet", "=", "es", "est", "to", "auf", "-", "now", "jetzt", "number", "è", "é", "are", "be",
     "reads", "–", "—", "->", "was",
 ];
-/// Words that make a `PIN` one of a circuit board, or the sentence one about something else.
+/// Words after `PIN` that show that it is a pin of a circuit board, or that the sentence has another subject.
 const PIN_ENDS: [&str; 18] = [
     "header", "headers", "board", "gpio", "pins", "on", "and", "und", "not", "in", "has", "hat", "with", "mit",
     "relay", "expires", "after", "socket",

@@ -100,7 +100,7 @@ pub(super) fn value_before(text: &str, noun: &Noun) -> Option<Value> {
     (words_between <= 5 && is_whole).then_some(value)
 }
 
-/// The credential in the answer to a question for a noun: `the staging pw?` and, in the next line, `bob: x`.
+/// The credential in the line after a question: `the staging pw?` and, in the next line, `bob: x`.
 pub(super) fn answer_to(text: &str, noun: &Noun) -> Option<Value> {
     let line = letters::rest(text, noun.span.end, FURTHEST / 2).split('\n').next()?;
     let asked = line.find('?').filter(|at| line.get(at + 1..).is_some_and(|rest| rest.trim().is_empty()))?;
@@ -109,7 +109,8 @@ pub(super) fn answer_to(text: &str, noun: &Noun) -> Option<Value> {
     is_of_it.then(|| pairs::answer(text, noun.span.end + asked + 1))?
 }
 
-/// The start of the next line if it continues the sentence: lower-case with a verb, or only the value.
+/// The start of the next line if it continues the sentence: it starts with a small letter and has a verb, or it
+/// contains only the value.
 fn wrapped(text: &str, at: usize, is_bound: bool) -> Option<usize> {
     const VERBS: &str = "is ist lautet est es was är è é";
     let next = at + letters::rest(text, at, 2).len() - letters::rest(text, at, 2).trim_start_matches('\r').len();
@@ -197,7 +198,7 @@ fn step(word: &str, lower: &str) -> Step {
     Step::Passes
 }
 
-/// True for an unquoted word in the position of a value that looks like one.
+/// True for an unquoted word that is in the position of a value and looks like a credential.
 fn is_said(text: &str, noun: &Noun, value: &Value, bond: Bond) -> bool {
     let Some(inside) = text.get(value.span.clone()) else { return false };
     let lower = inside.to_lowercase();
@@ -212,7 +213,8 @@ fn is_said(text: &str, noun: &Noun, value: &Value, bond: Bond) -> bool {
     assign::is_credential(text, noun, value, bond)
 }
 
-/// The credential after a noun of a script without spaces: particles first, then text in another script.
+/// Finds a credential after a noun in a writing system without spaces: first particles, then usually text in another
+/// script.
 pub(super) fn foreign_value(text: &str, noun: &Noun) -> Option<Value> {
     const PARTICLES: &str = "是为為就：:=＝ \tはがをのに，,—–-→⇒>改成设設置定到了已的如下现在現는은이가";
     const WORDS: [&str; 5] = ["это", "является", "для", "от", "к"];

@@ -63,7 +63,7 @@ fn has_slot(value: &str) -> bool {
     })
 }
 
-/// `$NAME`, `\$name[`, `$name->x`, `$name/x`.
+/// True for a variable such as `$NAME`, `\$name[`, `$name->x`, `$name/x`.
 fn is_variable(value: &str) -> bool {
     let Some(rest) = value.trim_start_matches('\\').strip_prefix('$') else { return false };
     let name = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
@@ -129,7 +129,7 @@ fn is_before(first: u8, second: u8) -> bool {
     is_after(second, first)
 }
 
-/// Marks sequences of three steps or more, with elements of this width.
+/// Marks sequences of equal steps between characters that are `by` positions apart.
 fn mark_rows(plain: &[u8], by: usize, is_next: fn(u8, u8) -> bool, is_ordered: &mut [bool]) {
     let mut row = 0;
     for (at, (first, second)) in plain.iter().zip(plain.iter().skip(by)).enumerate() {

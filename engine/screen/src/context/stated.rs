@@ -1,8 +1,7 @@
 //! Secrets as people state them, in twenty-five languages: a noun, an assignment, and a value.
 //!
-//! The other rules check the look of a value. These rules check the sentence. After a noun for a
-//! password, any value is accepted unless it is clearly something else, such as a policy, a place
-//! or a question.
+//! The other rules check the look of a value. The rules of this module check the sentence around a value. After a noun
+//! for a password, any value is accepted unless it is clearly something else, such as a policy, a place or a question.
 
 use std::ops::Range;
 
@@ -75,7 +74,7 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
     found
 }
 
-/// The number of lines after a network's name in which words for a key mean its key.
+/// The number of lines after the name of a network in which words for a key mean the network's key.
 const NETWORK_LINES: usize = 3;
 
 /// The values of one noun.

@@ -85,7 +85,7 @@ fn ends_in_escape(text: &str) -> bool {
     text.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
 }
 
-/// The unquoted value that begins here, in a list of pairs or not.
+/// The unquoted value that begins here; in a list of pairs, it ends at the next `&`.
 pub(super) fn bare(text: &str, at: usize, is_query: bool) -> Option<Value> {
     let rest = letters::rest(text, at, LONGEST);
     let mut length = rest.len();
@@ -127,7 +127,7 @@ fn ends(character: char, after: &str, is_query: bool) -> bool {
     }
 }
 
-/// The length of the characters of a script without spaces that begin here inside a value: `龙虎豹9!x`, `x9龙虎y`, `x9!龙虎豹`.
+/// The length of the characters of a writing system without spaces inside a mixed value: `龙虎豹9!x`, `x9龙虎y`, `x9!龙虎豹`.
 fn letters_inside(rest: &str, place: usize) -> Option<usize> {
     // Characters of words that continue the sentence after a value.
     const GO_ON: &str = "是为為就请不别了的吧哦啊谢用登在和并但也可即它跟与或及到这那里中上下内后前时";
@@ -162,13 +162,13 @@ pub(super) fn is_ideographic(character: char) -> bool {
     matches!(character, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
 }
 
-/// True for full stops and brackets of scripts without spaces, and their particles after an unquoted value.
+/// True for characters that end an unquoted value in a writing system without spaces.
 fn is_ideographic_end(character: char) -> bool {
     is_ideographic(character)
         || matches!(character, '\u{3001}'..='\u{3002}' | '\u{ff0c}' | '\u{300c}'..='\u{300f}' | '“' | '”' | '„' | '»' | '«')
 }
 
-/// True before a name and an equals sign: the next item of a list of pairs.
+/// True if a name and an equals sign follow, because they begin the next item of a list of pairs.
 fn is_pair(after: &str) -> bool {
     let name = after.bytes().take(40).take_while(|byte| byte.is_ascii_alphanumeric() || b"_- .".contains(byte)).count();
     name > 1 && after.as_bytes().get(name) == Some(&b'=')

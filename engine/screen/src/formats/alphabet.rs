@@ -1,6 +1,6 @@
-//! The alphabets of tokens, each a letter in a pattern.
+//! The alphabets of tokens; a pattern names each by a letter.
 
-/// A set of bytes; one bit of [`CLASSES`].
+/// An alphabet, as one bit of [`CLASSES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Class(u32);
 
@@ -10,12 +10,12 @@ impl Class {
         CLASSES.get(usize::from(byte)).is_some_and(|classes| classes & self.0 != 0)
     }
 
-    /// The set of bytes that a letter in a pattern means.
+    /// Returns the alphabet that a letter of a pattern names.
     pub(super) fn named(letter: u8) -> Option<Self> {
         ALPHABETS.iter().position(|(name, _)| *name == letter).map(|at| Self(1 << at))
     }
 
-    /// The number of bytes of the set from a position, limited.
+    /// The number of consecutive bytes from a position that belong to the alphabet, up to a maximum.
     pub(super) fn run(self, bytes: &[u8], from: usize, most: usize) -> usize {
         counted(bytes.iter().skip(from).take(most).take_while(|byte| self.holds(**byte)).count())
     }
@@ -27,7 +27,7 @@ impl Class {
     }
 }
 
-/// Digits, letters of both cases, and other characters.
+/// The digits, letters and other characters of an alphabet.
 struct Alphabet {
     digits: bool,
     lower: Option<u8>,
@@ -42,7 +42,7 @@ const fn of(digits: bool, lower: Option<u8>, upper: Option<u8>, more: &'static [
 const Z: Option<u8> = Some(b'z');
 const UPPER_Z: Option<u8> = Some(b'Z');
 
-/// The letters of a pattern and their sets. Letters of a case go up to the given one.
+/// The letters of a pattern and their sets. An alphabet contains the letters up to this one.
 const ALPHABETS: [(u8, Alphabet); 19] = [
     (b'd', of(true, None, None, b"")),
     (b'h', of(true, Some(b'f'), None, b"")),
@@ -118,7 +118,7 @@ pub(super) fn may_end(bytes: &[u8], at: usize) -> bool {
     bytes.get(at).is_none_or(|after| !after.is_ascii_alphanumeric() && !matches!(after, b'_' | b'+'))
 }
 
-/// Returns the number of visited bytes. Tests count them, to check that the time is linear.
+/// Returns the number of visited bytes. In tests, counts the visited bytes, to check that the time is linear.
 #[cfg(not(test))]
 pub(super) const fn counted(bytes: usize) -> usize {
     bytes

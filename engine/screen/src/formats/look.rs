@@ -2,7 +2,7 @@
 
 use super::alphabet::counted;
 
-/// Words of examples, with four letters or more, because a random token rarely contains them.
+/// Texts that mark an example. A random token rarely contains them.
 const EXAMPLES: [&[u8]; 14] = [
     b"...",
     b"***",
@@ -31,7 +31,8 @@ const PUBLISHED: [&[u8]; 6] = [
     b"SyAO_FJ2SlqU8Q4STEHLGCilw",
 ];
 
-/// For each letter, those that often follow it in words and names, counted over the texts of this project.
+/// For each letter, the letters that often follow it in words and names. They were counted in the texts of this
+/// project.
 const FOLLOWERS: [&[u8]; 26] = [
     b"bcdgiklmnprstuy",
     b"aelou",
@@ -61,9 +62,9 @@ const FOLLOWERS: [&[u8]; 26] = [
     b"e",
 ];
 
-/// If more than this share of the pairs of neighbouring bytes repeats or counts up, a token is not random.
+/// If more than this share of the neighbouring bytes are equal or consecutive, a token is not random.
 const COUNTED: f32 = 0.45;
-/// Minimum share of common letter pairs in a text of words.
+/// If at least this share of the letter pairs is common in words, a token consists of words.
 const WORDS: f32 = 0.6;
 /// Longer tokens are judged by their beginning, so that the time stays limited.
 pub(super) const JUDGED: usize = 256;
@@ -91,7 +92,7 @@ pub(super) fn is_placeholder(token: &[u8]) -> bool {
         || (length >= 8 && distinct(core) <= 3.max(length / 12).min(6))
 }
 
-/// True if a token contains a word of examples, or a published key.
+/// True if a token contains a word that marks examples, or a published key.
 fn says_so(token: &[u8]) -> bool {
     (0..token.len()).any(|at| {
         let rest = token.get(at..).unwrap_or_default();
@@ -128,7 +129,7 @@ pub(super) enum Look {
     Plain,
     /// Only digits, a dozen or more.
     Number,
-    /// Letters and digits without a separator, possibly a word and a number.
+    /// Letters and digits without a separator; they may be a word and a number.
     Mixed,
     /// Random, but so short that it may be a word.
     Brief,
@@ -174,7 +175,8 @@ pub(super) fn look(token: &[u8]) -> Look {
     if look > Look::Plain && is_placeholder(judged) { Look::Plain } else { look }
 }
 
-/// `0x8004101f`, or the address of a wallet, whose key is longer.
+/// True for a token that begins with `0x`, such as an error code or the address of a wallet. The key of a wallet is
+/// longer.
 fn is_number_of_a_program(token: &[u8]) -> bool {
     const WALLET_KEY: usize = 66;
     token.starts_with(b"0x") && token.len() != WALLET_KEY
@@ -227,7 +229,8 @@ fn is_mixed(token: &[u8]) -> bool {
     })
 }
 
-/// `8-4-4-4-12`, also with letters beyond `f` and a longer last part, as some providers use it.
+/// True for a UUID in groups of 8, 4, 4, 4 and 12 characters. Letters beyond `f` and a longer last group are allowed,
+/// because some providers use them.
 fn is_uuid(token: &[u8]) -> bool {
     let mut groups = token.split(|byte| *byte == b'-');
     let fits = |length: std::ops::RangeInclusive<usize>| {
@@ -241,7 +244,7 @@ fn letter(byte: u8) -> Option<u8> {
     byte.is_ascii_alphabetic().then_some(byte.to_ascii_lowercase())
 }
 
-/// The bytes of a token of a kind, in lower case.
+/// The bytes of a token that pass a filter, in lowercase.
 fn kept<'a>(token: &[u8], place: &'a mut [u8; JUDGED], sort: fn(&u8) -> bool) -> &'a [u8] {
     let kept = token.iter().filter(|byte| sort(byte));
     let length = place.iter_mut().zip(kept).map(|(place, byte)| *place = byte.to_ascii_lowercase()).count();

@@ -1,5 +1,5 @@
-//! Tokens without their own format: a word for a credential, or the name of a provider, directly before a random text.
-//! `datadog_api_key: 8f2b…`, `heroku 4f1c9a7e-…`.
+//! Finds tokens without a format of their own, because a word for a credential or the name of a provider is directly
+//! before a random text. `datadog_api_key: 8f2b…`, `heroku 4f1c9a7e-…`.
 
 use super::alphabet::counted;
 use super::look::Look;
@@ -8,7 +8,7 @@ use super::providers::Provider;
 use super::{look, nouns};
 use crate::place::{Finding, Kind};
 
-/// Maximum bytes of a name joined to its value, and of the beginning of a run that may contain a name.
+/// The maximum number of bytes that are searched for a name that is joined to its value.
 const LONGEST_NAME: usize = 96;
 /// Maximum bytes between the word and the value: quotes, symbols and white space.
 const WIDEST_GAP: usize = 100;
@@ -16,7 +16,7 @@ const WIDEST_GAP: usize = 100;
 const LONGEST_SPOKEN: usize = 40;
 /// Maximum words between the word for a credential and the value: `token is …`.
 const MOST_FILLERS: usize = 2;
-/// Maximum distance in bytes of the provider before that word.
+/// The maximum distance in bytes between the provider's name and the word for a credential.
 const BEFORE: usize = 48;
 /// Minimum length of a value.
 const SHORTEST: usize = 8;
@@ -31,14 +31,14 @@ const FILLERS: [&[u8]; 14] = [
 struct Context {
     noun: Option<Noun>,
     provider: Provider,
-    /// True if `=`, `:` or `>` is between.
+    /// True if `=`, `:` or `>` is between the word and the value.
     assigns: bool,
-    /// True for only `key`, because rows, files and caches have keys too.
+    /// True if the word is just `key`, because rows, files and caches have keys too.
     bare: bool,
 }
 
 impl Context {
-    /// True if a value that looks like this is a credential in this context.
+    /// True if a value of this class is a credential in this context.
     fn accepts(self, look: Look) -> bool {
         let known = self.provider > Provider::None;
         let named = self.noun.is_some_and(|noun| noun != Noun::ClientId || known);
@@ -68,7 +68,7 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
     found
 }
 
-/// The end of a run of bytes that values consist of, and whether the run may contain a value.
+/// Returns the end of a run of characters that values consist of, and whether the run may contain a value.
 fn run(bytes: &[u8], start: usize) -> (usize, bool) {
     let (mut digits, mut letters) = (0_usize, 0_usize);
     let mut end = start;
@@ -84,7 +84,7 @@ fn run(bytes: &[u8], start: usize) -> (usize, bool) {
     (end, digits + letters >= SHORTEST && (digits >= 2 || digits + letters >= 12))
 }
 
-/// The value in a run, if a word before it names its kind.
+/// Returns the value in a run if a word before it or in it shows that it is a credential.
 fn value_of(bytes: &[u8], start: usize, end: usize) -> Option<Finding> {
     let text = bytes.get(start..end)?;
     let signs = text.iter().rev().take_while(|byte| b".:!~$%@".contains(byte)).count();
@@ -128,7 +128,7 @@ fn kind_of(noun: Option<Noun>) -> Kind {
     })
 }
 
-/// Identifiers contain words for credentials and no digits.
+/// True for an identifier: it contains a word for a credential and no digits.
 fn is_identifier(value: &[u8]) -> bool {
     !value.iter().any(u8::is_ascii_digit) && nouns::is_spoken_of(value.get(..look::JUDGED).unwrap_or(value))
 }
@@ -145,8 +145,8 @@ fn is_path_of_names(text: &[u8]) -> bool {
     text.windows(3).any(|three| matches!(three, [b':', b':', next] if next.is_ascii_alphabetic()))
 }
 
-/// Tokens without a word to search for: a small number, `-` and 64 letters and digits; or three parts separated by
-/// dots, the first a user number in base64.
+/// Tokens that need no word before them: a small number, `-` and 64 letters and digits; or three parts separated by
+/// dots, the first of which is a user's number in base64.
 fn of_own_look(text: &[u8]) -> Option<Kind> {
     let signs = |part: &[u8]| part.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
     let mut dotted = text.split(|byte| *byte == b'.');
@@ -211,7 +211,7 @@ fn glued(bytes: &[u8], start: usize, text: &[u8]) -> Option<(usize, Context)> {
     best
 }
 
-/// The text before a value, backwards from the gap.
+/// Reads the text before a value, backwards from the gap between them.
 fn before(bytes: &[u8], value: usize) -> Option<Context> {
     let mut at = value;
     let mut assigns = false;
@@ -245,7 +245,7 @@ fn before(bytes: &[u8], value: usize) -> Option<Context> {
     None
 }
 
-/// The context of a word and the words before it, unless one shows that it is something else.
+/// Returns the context of a word, unless the word or the word before it shows that the value is not secret.
 fn before_word(
     bytes: &[u8],
     start: usize,

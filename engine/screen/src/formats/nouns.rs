@@ -17,7 +17,7 @@ pub(super) enum Noun {
     Key,
     Token,
     Secret,
-    /// The public half of a pair, which alone identifies nobody.
+    /// The public half of an ID and a secret. Alone, it gives no access.
     ClientId,
 }
 
@@ -45,10 +45,10 @@ const STEMS: &[&str] = words!(field(section(LISTS, "keys"), "stems"));
 /// A name with one of these parts is not secret.
 const PUBLIC: [&[u8]; 5] = [b"public", b"fingerprint", b"etag", b"correlation", b"commit"];
 
-/// A word for a credential directly after one of these is not secret: `cache key`, `next_page_token`.
+/// After one of these words, a word for a credential is not secret: `cache key`, `next_page_token`.
 const OTHERS: &[&str] = words!(field(section(LISTS, "keys"), "others"));
 
-/// Words that may follow the noun in its name: `TOKEN_PROD`.
+/// Words that may follow the word for a credential in a name: `TOKEN_PROD`.
 const TAILS: &[&str] = words!(field(section(LISTS, "keys"), "tails"));
 
 /// The credential in a name: the last word that means a credential, unless a following word makes it a name of
@@ -68,7 +68,7 @@ pub(super) fn noun_in(word: &[u8]) -> Option<Noun> {
     (plain || glued).then_some(noun)
 }
 
-/// True for a word with which some tokens begin: `key-8f2b…`.
+/// True for a word that is also the beginning of some tokens: `key-8f2b…`.
 pub(super) fn is_prefix(word: &[u8]) -> bool {
     [&b"key"[..], b"token", b"secret", b"access", b"private", b"pubkey"].contains(&word)
 }
@@ -108,7 +108,7 @@ fn is_turn(name: &[u8], at: usize) -> bool {
         || before.is_ascii_uppercase() != after.is_ascii_uppercase()
 }
 
-/// The noun that begins at a position of a word: its end, its kind, and whether it is in capitals.
+/// The word for a credential that begins at a position: its end, its kind, and whether it is in capitals.
 fn noun_at(word: &[u8], at: usize) -> Option<(usize, Noun, bool)> {
     let rest = word.get(at..)?;
     if !b"tskapclur".contains(&rest.first()?.to_ascii_lowercase()) {
@@ -151,7 +151,7 @@ fn begins_word(word: &[u8], at: usize) -> bool {
     STEMS.iter().any(ends) || provider_of([b"", b"", stem]) > Provider::None
 }
 
-/// The provider in some words: `new_relic`, `geocodifySECRET`, `message-bird`.
+/// The provider whose name is in the words: `new_relic`, `geocodifySECRET`, `message-bird`.
 pub(super) fn provider_in(words: &[u8]) -> Provider {
     let mut best = Provider::None;
     let (mut before, mut earlier): (&[u8], &[u8]) = (b"", b"");
@@ -183,12 +183,12 @@ pub(super) fn provider_in(words: &[u8]) -> Provider {
     best
 }
 
-/// True if a part of a name has letters, and not only between digits.
+/// True if a part of a name has letters that are not all between digits.
 fn is_name(part: &[u8]) -> bool {
     part.len() > 1 && part.len() <= LONGEST_WORD && part.windows(2).any(|pair| pair.iter().all(u8::is_ascii_alphabetic))
 }
 
-/// The provider with a name of such parts, in any case.
+/// The provider whose name consists of these parts, in any case.
 fn provider_of(parts: [&[u8]; 3]) -> Provider {
     let mut name = [0; LONGEST_NAME];
     let length = parts.iter().map(|part| part.len()).sum();

@@ -24,7 +24,8 @@ enum Step {
     Begin,
 }
 
-/// A pattern in parts. They are parsed only when a text contains the anchor, which saves start-up time.
+/// A pattern in parts. The parts of a pattern are parsed only if a text contains its anchor, which saves time at the
+/// start.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pattern {
     before: &'static str,
@@ -96,7 +97,7 @@ impl Pattern {
     }
 }
 
-/// The steps of a part of a pattern, up to its end or an invalid one.
+/// The steps of a part of a pattern, up to its end or to an invalid step.
 struct Steps(&'static str);
 
 impl Iterator for Steps {
@@ -142,8 +143,8 @@ fn back(step: &Step, bytes: &[u8], end: usize) -> Option<usize> {
     }
 }
 
-/// True if the text continues in the alphabet of the last run, so that the token would be too long. A dot continues
-/// only before a letter or digit.
+/// True if the text continues in the alphabet of the last run, so that the token would be too long. After a token, a
+/// dot belongs to it only if a letter or digit follows.
 fn goes_on(step: &Step, bytes: &[u8], end: usize) -> bool {
     let Step::Run { class, .. } = step else { return false };
     let holds = |at: usize| bytes.get(at).is_some_and(|byte| class.holds(*byte));
@@ -177,7 +178,7 @@ impl Pattern {
     }
 }
 
-/// A text that matches a pattern: runs of minimum length, with characters chosen by position.
+/// For tests: a text that matches a pattern. Each run has its minimum length, and the caller chooses the characters.
 #[cfg(test)]
 pub(super) fn drawn(pattern: &'static str, draw: impl Fn(&str, usize, usize) -> String) -> String {
     let pattern = Pattern::of(pattern);

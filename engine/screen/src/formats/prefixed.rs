@@ -1,7 +1,7 @@
 //! Tokens of the formats in [`ROWS`]: one search finds all anchors, then the pattern is checked at each.
 //!
-//! The table has the formats of providers' tokens, from their documentation and tokens: a pattern (see
-//! [`super::pattern`]) and the kind.
+//! The table contains the formats of providers' tokens: a pattern (see [`super::pattern`]) and the kind. They come from
+//! the providers' documentation and from tokens.
 //!
 //! Some tokens end with a checksum: the CRC-32 of their random part, in six base62 digits.
 
@@ -24,7 +24,7 @@ const SHORT: usize = 3;
 /// The number of bytes of an anchor that are searched: enough to be rare, and few for a fast construction.
 const SEARCHED: usize = 8;
 
-/// One search for the beginnings of all anchors; its patterns are the rows in order.
+/// One search for the beginnings of all anchors. Its patterns have the same order as the rows.
 static SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let begins = ROWS.iter().map(|(pattern, _)| {
         let anchor = Pattern::of(pattern).anchor;
@@ -36,7 +36,7 @@ static SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
         .dense_depth(1)
         .prefilter(false)
         .build(begins)
-        .expect("a few hundred short anchors fit into any automaton")
+        .expect("an automaton of a few hundred short patterns can always be built")
 });
 
 /// True if a text contains the beginning of a token.

@@ -1,15 +1,16 @@
-//! Providers whose name before a random text shows its kind.
+//! Providers. If such a name is before a random text, the text may be a token of this provider.
 
 use tessera_tables::{section, words};
 
-/// The relation of a text to providers.
+/// Whether a text is the name of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Provider {
     /// None.
     None,
-    /// The name is also a word, or occurs near hashes of commits and images. A word for a credential is needed.
+    /// The name is also an ordinary word, or often occurs near hashes of commits and images. A word for a credential is
+    /// needed.
     Word,
-    /// The name has no other meaning: a token may follow directly.
+    /// The name has no other meaning, so a token may follow it directly.
     Telling,
 }
 
@@ -27,7 +28,7 @@ pub(super) fn named(name: &[u8]) -> Provider {
     }
 }
 
-/// A bit per name, which excludes most words quickly.
+/// One bit per name, which shows quickly that most words are not names of providers.
 static MARKS: [u64; PLACES] = marks();
 const PLACES: usize = 256;
 
@@ -48,7 +49,7 @@ const fn marks() -> [u64; PLACES] {
     marks
 }
 
-/// The bit of a name: the FNV hash.
+/// The position of a name's bit, from its FNV hash.
 const fn mark(mut name: &[u8]) -> (usize, u64) {
     let mut hash = 0x811c_9dc5_u32;
     while let [first, rest @ ..] = name {
@@ -65,7 +66,7 @@ const PROVIDERS: &str = include_str!("providers.txt");
 /// Names without another meaning.
 const NAMES: &[&str] = words!(section(PROVIDERS, "telling"));
 
-/// Names that are also ordinary words, or that also occur next to other hashes.
+/// Names that are also ordinary words, or that often occur next to hashes that are not credentials.
 const WORDS: &[&str] = words!(section(PROVIDERS, "words"));
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use windows_native_keyring_store::Store;
 
 use super::{KeyringError, SERVICE};
 
-/// The user's keyring: there is only one, without an address.
+/// The user's keyring. The system has only one, so it needs no address.
 #[derive(Debug, Clone)]
 pub(super) struct Place;
 
@@ -59,7 +59,7 @@ fn meant(error: Error) -> KeyringError {
         #[cfg(target_os = "macos")]
         Error::PlatformFailure(why) if is_locked(why.as_ref()) => KeyringError::Locked,
         Error::PlatformFailure(why) => KeyringError::Refused { why: why.to_string() },
-        Error::TooLong(_, most) => KeyringError::Refused { why: format!("it accepts at most {most} bytes") },
+        Error::TooLong(_, most) => KeyringError::Refused { why: format!("the keyring accepts at most {most} bytes") },
         _ => KeyringError::BadAnswer,
     }
 }

@@ -1,8 +1,7 @@
 //! Linux and similar systems: the secret service on the session bus.
 //!
-//! It does not use `keyring`'s own store for the bus, but the crate below it. That store asks
-//! the person for the password whenever something is locked, and a hook would do so at every
-//! prompt.
+//! This module uses the crate `secret_service`, and not the store of the crate `keyring` for the bus. The store of
+//! `keyring` asks the user for a password whenever the keyring is locked, and a hook would do so at every prompt.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -88,7 +87,7 @@ pub(super) fn attributes(account: &str) -> HashMap<&str, &str> {
     HashMap::from([("service", SERVICE), ("account", account)])
 }
 
-/// True for a socket. Any other address would start a program or leave the machine.
+/// True for a socket. An address of another kind could start a program or connect to another machine.
 fn is_socket(address: &Address) -> bool {
     match address.transport() {
         Transport::Unix(socket) => match socket.path() {
@@ -101,7 +100,7 @@ fn is_socket(address: &Address) -> bool {
     }
 }
 
-/// Runs work within the time limit; nothing continues in the background.
+/// Performs an operation within the time limit; afterwards, nothing continues in the background.
 pub(super) fn bounded<T>(work: impl Future<Output = Result<T, KeyringError>>) -> Result<T, KeyringError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| KeyringError::Absent { why: error.to_string() })?;
@@ -141,7 +140,8 @@ fn of_standard(error: fdo::Error) -> KeyringError {
     }
 }
 
-/// Interprets an error of the bus by its name. Its message is left out, because it may repeat sent data.
+/// Interprets an error of the bus by its name. The message of the bus is omitted, because it may repeat data that was
+/// sent.
 fn refused(name: &OwnedErrorName) -> KeyringError {
     match name.strip_prefix("org.freedesktop.") {
         Some("Secret.Error.IsLocked") => KeyringError::Locked,

@@ -20,7 +20,7 @@ pub struct StoreConfig {
     pub weights: Weights,
     /// How the process uses the store.
     pub usage: Usage,
-    /// True if semantic search is on. If it is off, embeddings are neither computed nor used. Existing
+    /// True if semantic search is on. If semantic search is off, embeddings are neither computed nor used. Existing
     /// embeddings are kept, and missing ones are computed when semantic search is on again.
     pub meaning: bool,
     /// The rules for credentials in texts.
@@ -30,14 +30,14 @@ pub struct StoreConfig {
 /// The handling of a credential in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SecretMode {
-    /// It is encrypted and stored beside its memory.
+    /// Credentials are encrypted and stored with their memory.
     #[default]
     Encrypt,
-    /// It is discarded, and the text says that there was one.
+    /// Credentials are discarded, and the text contains a placeholder.
     Drop,
     /// A text with one is rejected.
     Refuse,
-    /// Like [`SecretMode::Encrypt`] until a vault has it; then only the vault has it.
+    /// Like [`SecretMode::Encrypt`] until the vault has stored the value. Then the local copy is deleted.
     Vault,
 }
 
@@ -52,19 +52,19 @@ pub trait Keyring: Send + Sync {
     /// The keys of an account; `None` if there are none, or no keyring responds.
     ///
     /// # Errors
-    /// If there are keys, but they are not available now.
+    /// Returns an error if there are keys, but they are not available now.
     fn keys(&self, account: &str) -> Result<Option<Keys>, KeyringError>;
 
     /// Stores keys; `false` if no keyring responds.
     ///
     /// # Errors
-    /// If a keyring responds but rejects them.
+    /// Returns an error if a keyring responds but rejects the keys.
     fn put(&self, account: &str, keys: &Keys) -> Result<bool, KeyringError>;
 
     /// Deletes the keys.
     ///
     /// # Errors
-    /// If they exist and cannot be deleted.
+    /// Returns an error if the keys exist and cannot be deleted.
     fn remove(&self, account: &str) -> Result<(), KeyringError>;
 }
 
@@ -97,11 +97,11 @@ impl std::fmt::Debug for SecretRules {
 /// How a process uses a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Usage {
-    /// Reads once and exits. Works in a read-only directory.
+    /// Reads once and exits. A single read, which also works in a read-only directory.
     ReadOnce,
     /// Writes, and sometimes reads.
     Write,
-    /// Runs for a long time: the index stays in memory between reads.
+    /// A long-running process, which keeps the index in memory between reads.
     Serve,
 }
 
@@ -116,6 +116,6 @@ pub struct Actor {
     pub client: Option<String>,
     /// The reason.
     pub reason: Option<String>,
-    /// Changes by plugins before the change was made.
+    /// What plugins changed in a request before Tessera performed it.
     pub altered: Vec<Alteration>,
 }

@@ -1,4 +1,4 @@
-//! Maintains the context field: a captured turn and its neighbours share words.
+//! Maintains the context field: the stored terms of a captured turn also contain words of its neighbours.
 
 use rusqlite::params;
 
@@ -36,7 +36,8 @@ struct Turn {
     doc: ForwardDoc,
 }
 
-/// The live turns within twice the reach of a memory, in the order in which they were said, and its position.
+/// Returns the turns around a memory in the order of the conversation, twice the reach of the context, and the memory's
+/// position.
 fn around(change: &Change<'_>, session: &str, memory: &Memory) -> Result<(Vec<Turn>, usize), StoreError> {
     let reach = 2 * CONTEXT_REACH + 1;
     let side = |sql: &str| -> rusqlite::Result<Vec<(u32, Vec<u8>)>> {

@@ -10,7 +10,7 @@ impl Store {
     /// Rebuilds the snapshot if enough has changed. True if it did.
     ///
     /// # Errors
-    /// If the store cannot be read, or the snapshot cannot be written. Recall works without it.
+    /// Returns an error if the store cannot be read, or the snapshot cannot be written. Recall works without it.
     pub fn rebuild_if_due(&mut self) -> Result<bool, StoreError> {
         self.refresh_index()?;
         if !self.index.is_rebuild_due() {
@@ -23,7 +23,7 @@ impl Store {
     /// Rebuilds the snapshot.
     ///
     /// # Errors
-    /// Like [`Store::rebuild_if_due`].
+    /// Returns the same errors as [`Store::rebuild_if_due`].
     pub fn rebuild_snapshot(&mut self) -> Result<(), StoreError> {
         let bytes = snapshot_bytes(&self.connection).map_err(|error| self.failed(error))?;
         snapshot::write(&self.home.snapshot(), &bytes)?;

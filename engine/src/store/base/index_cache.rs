@@ -107,12 +107,12 @@ impl IndexCache {
         self.outdated_to
     }
 
-    /// Forgets this rev after these embeddings have been recomputed.
+    /// Resets the marker after the embeddings up to it have been recomputed.
     pub(crate) fn forget_outdated(&mut self) {
         self.outdated_to = 0;
     }
 
-    /// Forgets it, after these rows were rewritten.
+    /// Resets the marker after the rows up to it were rewritten.
     pub(crate) fn forget_stale(&mut self) {
         self.stale_to = 0;
     }
@@ -149,7 +149,8 @@ fn identity_at(connection: &Connection, rev: u64) -> rusqlite::Result<Identity> 
     Ok(Identity { store, rev, stamp: stamp.unwrap_or_default() })
 }
 
-/// Analyses a row again if its blob is from another analyzer, without the context field.
+/// If another version of the analyzer wrote the row's terms, analyses the text again. The words of neighbours are then
+/// missing.
 fn readable(connection: &Connection, mut index_row: IndexRow) -> rusqlite::Result<IndexRow> {
     if index_row.is_live() && !Freshness::of(&index_row.blob).is_current() {
         let sql = sql!("SELECT ", MEMORY, " FROM memories WHERE short_id = ?1");

@@ -26,8 +26,8 @@ pub(crate) fn write_all(change: &Change<'_>, memory: MemoryUuid, secrets: &[Secr
     Ok(())
 }
 
-/// The values of earlier secrets of a memory, if they can be decrypted. They are recognised even if no surrounding
-/// words announce them.
+/// The values of earlier secrets of a memory, if they can be decrypted. Values of earlier secrets are recognised even
+/// if no word such as "password" precedes them.
 pub(crate) fn values_of(change: &Change<'_>, memory: MemoryUuid) -> Result<KnownValues, StoreError> {
     let sql = "SELECT name, kind, sealed FROM secrets WHERE memory = ?1 AND sealed IS NOT NULL";
     let mut statement = change.tx.prepare_cached(sql)?;
@@ -57,8 +57,8 @@ pub(crate) fn write_again(
     write_all(change, to, &[Secret { mark, sealed, ..secret.clone() }])
 }
 
-/// Copies a secret to one of the user's memories if its text names it and another of the user's memories has it. From
-/// then on, the two are independent.
+/// If a memory's text names a secret that only another memory of the user has, the secret is copied. From then on, the
+/// two copies of the secret are independent.
 pub(crate) fn adopt(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
     if memory.share.is_some() || memory.edited_by.is_some() || memory.trust == Trust::Foreign {
         return Ok(());
@@ -111,7 +111,7 @@ pub(crate) fn note_sealing(change: &Change<'_>, key: KeyId) -> Result<(), StoreE
     Ok(())
 }
 
-/// Records what is done with a secret.
+/// Records each use of a secret.
 pub(crate) fn note(
     change: &Change<'_>,
     memory: MemoryUuid,
@@ -127,10 +127,11 @@ pub(crate) fn note(
     Ok(())
 }
 
-/// The place of a secret that was removed here, but that a vault may still have.
+/// The value of `place` for a secret that was deleted here and that a vault may still contain.
 pub(crate) const LEAVING: &str = "leaving";
 
-/// Deletes one or all secrets of a memory. If a vault may have them, their names stay until the vault has deleted them.
+/// Deletes one or all secrets of a memory. If a vault may contain the secrets, their names stay until the vault has
+/// deleted them.
 pub(crate) fn let_go(change: &Change<'_>, memory: MemoryUuid, name: Option<&str>) -> Result<(), StoreError> {
     for sql in [
         "UPDATE secrets SET place = 'leaving', sealed = NULL, kind = '', mark = x'' WHERE memory = ?1

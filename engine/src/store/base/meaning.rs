@@ -1,8 +1,8 @@
 //! Computes embeddings for rows without them. This happens after the commit, and after the caller has its answer.
 //!
 //! A row waits if it has no embedding, or one of an older encoder. Embeddings are computed outside of a transaction,
-//! and stored only if the row has not changed since. So an ended process loses only time. A
-//! process that computes many of them holds a lock. A process that computes only those of its own writes does not wait
+//! and stored only if the row has not changed since. So no data is lost if a process ends in the middle. A process that
+//! computes many embeddings holds a lock. A process that computes only the embeddings of its own writes does not wait
 //! for this lock.
 
 use std::fs::File;
@@ -17,7 +17,7 @@ use crate::store::file::error::StoreError;
 use crate::store::file::private;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
-/// Maximum rows of one step, and the number of passages after which it takes no more rows.
+/// The maximum number of rows in one step, and the number of passages after which a step ends.
 const STEP: usize = 64;
 const PASSAGES: usize = 32;
 
@@ -47,12 +47,12 @@ struct Waiting {
     short_id: ShortId,
     rev: u64,
     content: String,
-    /// Its heading, if it is in a file.
+    /// The headings of the memory, if it is in a file.
     about: String,
 }
 
-/// The heading of a part of a file: its note and the heading above it. Short observations need it, because they do not
-/// name their subject.
+/// The headings of a section: the title of its file and the heading above it. Short observations need it, because they
+/// do not name their subject.
 const ABOUT: &str =
     "coalesce((SELECT substr(files.title, 1, 80) || iif(heading IS NULL, '', ', ' || heading) FROM parts
                          JOIN files ON files.memory = parts.file WHERE parts.memory = memories.id), '')";
@@ -103,7 +103,7 @@ impl Store {
     /// The state of the embeddings.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn meanings(&self) -> Result<Meanings, StoreError> {
         // The first byte is the version of the encoder.
         let sql = "SELECT count(*) FILTER (WHERE meaning >= ?1 AND meaning < ?2), count(*) FILTER (WHERE meaning < ?1),
@@ -118,7 +118,7 @@ impl Store {
     /// Takes the lock for computing missing embeddings; `None` if another process has it, or semantic search is off.
     ///
     /// # Errors
-    /// If the lock file cannot be created.
+    /// Returns an error if the lock file cannot be created.
     pub fn embedding_turn(&self) -> Result<Option<EmbeddingTurn>, StoreError> {
         if !self.meaning {
             return Ok(None);
@@ -131,7 +131,7 @@ impl Store {
     /// Computes the embeddings of some waiting rows, newest first. True if there may be more.
     ///
     /// # Errors
-    /// If the store cannot be read or written. It is tried again later.
+    /// Returns an error if the store cannot be read or written. It is tried again later.
     pub fn embed_some(&mut self) -> Result<bool, StoreError> {
         self.embed_while(|| true).map(|done| done > 0)
     }
@@ -140,15 +140,15 @@ impl Store {
     /// second. Returns the number of rows that got an embedding: 0 if none waits, or there was no time.
     ///
     /// # Errors
-    /// Like [`Store::embed_some`].
+    /// Returns the same errors as [`Store::embed_some`].
     pub fn embed_while(&mut self, pause: impl FnMut() -> bool) -> Result<u64, StoreError> {
         self.embed(STEP, pause)
     }
 
-    /// The same for only one row: the last written one, or another one if that does not wait.
+    /// Computes the embedding of a single row: the last written row that waits, or another row.
     ///
     /// # Errors
-    /// Like [`Store::embed_some`].
+    /// Returns the same errors as [`Store::embed_some`].
     pub fn embed_newest(&mut self, pause: impl FnMut() -> bool) -> Result<u64, StoreError> {
         self.embed(1, pause)
     }
@@ -190,8 +190,8 @@ impl Store {
         Ok(made.len() as u64)
     }
 
-    /// Some waiting rows, newest first: first those without an embedding, then those with one of an older encoder, with
-    /// the rev up to which there may be more of these.
+    /// Returns some waiting rows, newest first. Rows without an embedding come before rows with one of an older
+    /// encoder. Also returns the rev up to which there may be more of the latter.
     fn some_waiting(&self, most: usize) -> rusqlite::Result<(Vec<Waiting>, Option<u64>)> {
         let fresh = format!(
             "SELECT short_id, rev, content, {ABOUT} FROM memories WHERE meaning = x'' AND deleted IS NULL AND whole = 0
@@ -211,7 +211,7 @@ impl Store {
         Ok((rows, Some(next)))
     }
 
-    /// The first rows of a query for one step, and whether there may be more.
+    /// Returns the rows of a query that fit into one step, and whether there may be more.
     fn taken(&self, sql: &str, params: impl rusqlite::Params, most: usize) -> rusqlite::Result<(Vec<Waiting>, bool)> {
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query(params)?;
@@ -241,7 +241,7 @@ impl Store {
     /// Removes invalid embeddings, so that they are computed again.
     ///
     /// # Errors
-    /// If the store cannot be read or written.
+    /// Returns an error if the store cannot be read or written.
     pub(crate) fn give_up_meanings(&mut self, damaged: &[ShortId]) -> Result<(), StoreError> {
         self.write(|change| {
             for short_id in damaged {

@@ -1,5 +1,5 @@
-//! Rows that an older program analysed. They are analysed again at each read, so they are found immediately. Processes
-//! that write or are idle rewrite a few at a time, newest first. An interruption loses nothing.
+//! Rows that an older program analysed. Each read analyses such rows again, so recall finds them immediately. Processes
+//! that write or are idle rewrite a few of these rows at a time, newest first. An interruption loses nothing.
 
 use std::sync::LazyLock;
 
@@ -19,19 +19,19 @@ use crate::text::O200k;
 /// Rows per transaction.
 const STEP: usize = 200;
 
-/// The beginning of current blobs for which the rows up to [`LEFT`] were checked.
+/// The beginning of the blobs that this version writes. The progress in [`LEFT`] is valid only for it.
 const FOR: &str = "analysis";
 /// The rev up to which rows may be from an older program; 0 if there are none.
 const LEFT: &str = "analysis_left";
 
-/// Writes the derived data of a live row and its new rev, unless the row has changed. The last parameter is its
-/// previous rev.
+/// Writes the derived data of a row, unless the row has changed since it was read. The last parameter is the rev that
+/// the row had when it was read.
 static REDERIVE: LazyLock<String> = LazyLock::new(|| {
     let groups = [AnalysisColumns::NAMES, CostColumns::NAMES, &["rev"]];
     format!("{} AND rev = ?{} AND deleted IS NULL", codec::update(&groups), groups.concat().len() + 2)
 });
 
-/// Marks a new store, in which no row is from an older program.
+/// Records that a new store contains no row of an older version.
 pub(crate) fn note_new(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
     let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2), (?3, 0)";
     connection.execute(sql, params![FOR, CURRENT_HEAD, LEFT]).map(drop)
@@ -41,7 +41,7 @@ impl Store {
     /// Rewrites some rows that an older program wrote. True if there may be more.
     ///
     /// # Errors
-    /// If the store cannot be read or written. It is tried again after a later write.
+    /// Returns an error if the store cannot be read or written. If this fails, Tessera tries again after a later write.
     pub fn reanalyse_some(&mut self) -> Result<bool, StoreError> {
         let left = self.left_to_analyse().map_err(|error| self.failed(error))?;
         if left == 0 {
@@ -63,7 +63,7 @@ impl Store {
         Ok(next > 0)
     }
 
-    /// The rev up to which rows may be from an older program, as recorded or seen.
+    /// The rev up to which an older version may have written rows.
     fn left_to_analyse(&self) -> rusqlite::Result<u64> {
         let sql = "SELECT (SELECT value FROM meta WHERE key = 'rev'), (SELECT value FROM meta WHERE key = ?1),
                        (SELECT value FROM meta WHERE key = ?2)";
@@ -73,7 +73,7 @@ impl Store {
         Ok(noted.max(self.index.stale_to()))
     }
 
-    /// Some live rows up to a rev whose blobs do not begin like current ones, newest first.
+    /// Returns some rows up to a rev that another version analysed, newest first.
     fn of_another_program(&self, left: u64) -> rusqlite::Result<Vec<Known>> {
         const SQL: &str = sql!(
             "SELECT ",
@@ -85,8 +85,8 @@ impl Store {
     }
 }
 
-/// Writes the derived data of a row, unless the row has changed. A turn of a conversation gets a new rev, because its
-/// context field is restored and all readers must see it.
+/// Writes the derived data of a row, unless the row has changed meanwhile. A turn of a conversation gets a new rev,
+/// because its context field is restored and all readers must see it.
 fn rederive(change: &Change<'_>, composed: &Composed) -> Result<(), StoreError> {
     let memory = composed.memory();
     let is_turn = memory.origin == Origin::Conversation && memory.session.is_some();

@@ -19,17 +19,17 @@ use crate::store::rows::codec::Ask as _;
 
 /// The letters of a secret's name, without letters that look alike.
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-/// The number of random letters in a name, after its `s`. With a thousand secrets, two share a name with a probability
-/// of 1 in 67.
+/// The number of random letters in the name of a secret, after the `s`. With a thousand secrets, two share a name with
+/// a probability of 1 in 67.
 const NAME_LETTERS: usize = 5;
 
-/// The rules of an open store, and its keys, which are read at their first use.
+/// The secret settings of an open store and its keys. The keys are read when they are first needed.
 pub(crate) struct Secrets {
     rules: SecretRules,
     file: PathBuf,
     lock: PathBuf,
     keys: Mutex<Option<Held>>,
-    /// True during a transaction before which the keyring was asked.
+    /// True if the keyring was asked before this transaction.
     is_asked: AtomicBool,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Secrets {
 pub(crate) struct Held {
     pub(crate) keys: Arc<Keys>,
     pub(crate) place: KeyPlace,
-    /// The reason why the keyring's keys are missing, if it has some.
+    /// The keyring's reason, if it may have keys but did not return them.
     missing: Option<String>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Held {
 enum Found {
     /// These keys.
     Keys(Held),
-    /// None are available now, with the keyring's reason.
+    /// No keys are available now, for the keyring's reason.
     Locked(String),
     /// There are none.
     None,
@@ -153,7 +153,8 @@ impl Secrets {
         Ok(())
     }
 
-    /// Asks for the keys before a transaction that needs them. The transaction continues with the available ones.
+    /// Asks for the keys before a transaction that needs them. The transaction continues with the keys that are
+    /// available.
     pub(crate) fn ask_ahead(&self, connection: &Connection, to_seal: bool) -> Result<(), StoreError> {
         if to_seal {
             self.keys(connection)?;
@@ -170,8 +171,8 @@ impl Secrets {
         self.is_asked.store(false, Ordering::Relaxed);
     }
 
-    /// Reads the keys again, because another process may have replaced them. If there are none any more, the known ones
-    /// stay.
+    /// Reads the keys again, because another process may have replaced them. If the keys were removed meanwhile, the
+    /// store keeps the keys that it has read.
     pub(crate) fn keys_anew(&self, connection: &Connection) -> Result<Held, StoreError> {
         if let Found::Keys(held) = self.found(&whose(connection)?)? {
             let mut known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
@@ -180,8 +181,8 @@ impl Secrets {
         self.keys(connection)
     }
 
-    /// The keys from the settings; otherwise those of the keyring, followed by those of the file. If
-    /// the keyring once did not respond, new keys were stored in the file.
+    /// The keys from the settings; otherwise those of the keyring, followed by those of the file. While the keyring did
+    /// not respond, new keys were stored in the file.
     fn found(&self, whose: &str) -> Result<Found, StoreError> {
         let given = self.rules.given.iter().map(|text| Key::given(text, whose.as_bytes()));
         let given = given.collect::<Result<Vec<_>, _>>().map_err(no_key)?;
@@ -227,8 +228,8 @@ impl Secrets {
         Ok(Held { missing, ..held })
     }
 
-    /// Stores keys: in the keyring if it responds and may be used, otherwise in the file. They replace the previous
-    /// ones.
+    /// Stores keys: in the keyring if it responds and may be used, otherwise in the file. The new keys replace the
+    /// previous ones.
     fn put(&self, whose: &str, keys: &Keys, asks_ring: bool) -> Result<Held, StoreError> {
         if let Some(ring) = self.rules.keyring.as_ref().filter(|_| asks_ring)
             && ring.put(whose, keys).map_err(no_key)?
@@ -321,24 +322,24 @@ impl Secrets {
         open(&held.keys, Bound { user: &user, memory: &memory, name }, sealed).map_err(failed)
     }
 
-    /// The keeper for the user's own texts.
+    /// Stores the credentials in new texts of the user.
     pub(crate) fn keeper<'a>(&'a self, connection: &'a Connection) -> Aside<'a> {
         Aside { secrets: self, connection, mode: self.rules.mode }
     }
 
-    /// The keeper for texts that are already in the store. It rejects no text.
+    /// Stores the credentials in texts that are already in the store. It rejects no text.
     pub(crate) fn keeper_of_old<'a>(&'a self, connection: &'a Connection, is_own: bool) -> Aside<'a> {
         let mode = if is_own && self.rules.mode != SecretMode::Drop { SecretMode::Encrypt } else { SecretMode::Drop };
         Aside { secrets: self, connection, mode }
     }
 
-    /// A keeper that stores nothing and only counts what would be stored.
+    /// Stores nothing, and only counts what would be stored.
     pub(crate) fn counter<'a>(&'a self, connection: &'a Connection) -> Counter<'a> {
         Counter { aside: self.keeper(connection), unnamed: Vec::new(), was_asked: false }
     }
 
-    /// The secret keeper for texts from the user's own server. They cannot be rejected, so credentials that must not be
-    /// stored are discarded.
+    /// Stores the credentials in texts of the user that arrive from the server. Texts from the server cannot be
+    /// rejected. So credentials that must not be stored are discarded.
     pub(crate) fn arriving<'a>(&'a self, connection: &'a Connection) -> Aside<'a> {
         let mode = if self.rules.mode == SecretMode::Refuse { SecretMode::Drop } else { self.rules.mode };
         Aside { secrets: self, connection, mode }
@@ -350,7 +351,7 @@ impl Secrets {
     }
 }
 
-/// The owner of a store's secrets. A store has no users, so it is the store itself.
+/// The owner of a store's secrets. A store has no users, so secrets are bound to the store itself.
 pub(crate) fn whose(connection: &Connection) -> Result<String, StoreError> {
     let sql = "SELECT lower(hex(value)) FROM meta WHERE key = 'store_id'";
     Ok(connection.one(sql, [], |row| row.get(0))?)
@@ -371,7 +372,7 @@ pub(crate) struct Aside<'a> {
 /// Counts the secrets that would be stored. Nothing is encrypted, and no key is created.
 pub(crate) struct Counter<'a> {
     aside: Aside<'a>,
-    /// Values without a name here, without duplicates.
+    /// The values that have no name in the store, without duplicates.
     unnamed: Vec<String>,
     was_asked: bool,
 }

@@ -20,9 +20,9 @@ use crate::store::rows::codec::Ask;
 /// An open store.
 pub struct Store {
     pub(in crate::store) connection: Connection,
-    /// The file that the connection has open; `None` if the system does not identify it, or there is no file.
+    /// The identity of the open database file; `None` if the system does not show it, or there is no file.
     pub(in crate::store) file: Option<FileId>,
-    /// The function that opens it again.
+    /// The function that opens the store again after its file was replaced.
     pub(in crate::store) open: fn(StoreConfig) -> Result<Self, StoreError>,
     pub(in crate::store) path: PathBuf,
     pub(in crate::store) home: Home,
@@ -33,7 +33,7 @@ pub struct Store {
     pub(in crate::store) meaning: bool,
     pub(in crate::store) encoded: Encoded,
     pub(in crate::store) secrets: Secrets,
-    /// True after the marker was written.
+    /// True after the process wrote the marker of the store (the number of memories).
     pub(in crate::store) is_marked: bool,
 }
 
@@ -62,7 +62,7 @@ impl Store {
     /// Opens the store again if another database has replaced the open one. Writes do this by themselves.
     ///
     /// # Errors
-    /// If the present database cannot be opened.
+    /// Returns an error if the present database cannot be opened.
     pub fn follow(&mut self) -> Result<(), StoreError> {
         if self.file.is_some_and(|file| !replacement::is_in_place(&self.home, file)) {
             *self = (self.open)(self.config(self.usage))?;

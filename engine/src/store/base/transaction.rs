@@ -1,5 +1,4 @@
-//! Transactions. Every change of the store is made in a transaction, which is repeated if another process is in the
-//! way.
+//! Transactions. Each change of the store is one transaction, which is repeated if another process blocks it.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -18,7 +17,7 @@ use crate::store::rows::memory;
 
 /// How long one statement waits for another process.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
-/// Maximum attempts to begin a transaction while another process is in the way.
+/// The maximum number of attempts to begin a transaction while another process blocks it.
 const ATTEMPTS: u32 = 5;
 
 /// The context of one transaction.
@@ -37,8 +36,8 @@ struct Counter {
 }
 
 impl Store {
-    /// Runs one write transaction. It is repeated if another process was in the way, and runs in the database that is
-    /// then the store's.
+    /// Runs one write transaction. If another process blocked the transaction, it is repeated. If another process
+    /// replaced the database file, the transaction runs in the new file.
     pub(crate) fn write<T>(
         &mut self,
         mut work: impl FnMut(&Change<'_>) -> Result<T, StoreError>,
@@ -93,7 +92,7 @@ impl Store {
         done
     }
 
-    /// Writes the marker once there is a memory, so that a lost database is noticed later.
+    /// Writes a marker as soon as the store contains a memory, so that Tessera notices later if the database is lost.
     fn mark(&mut self) {
         if self.is_marked {
             return;
@@ -108,14 +107,14 @@ impl Store {
     }
 }
 
-/// The page cache during many writes, in the form of SQLite: a negative number of KiB.
+/// The size of the page cache during many writes. For SQLite, a negative number means KiB.
 const ROOM: i64 = -16 * 1024;
 /// During many writes, the write-ahead log is copied to the database after this number of pages.
 const LOGGED: i64 = 4_000;
 
 impl Store {
-    /// Performs many writes with a larger cache. A transaction stays in memory until it ends, and a page changed by
-    /// several is written to the database once.
+    /// Performs many writes with a larger cache. So a transaction stays in main memory until it ends, and a page that
+    /// several transactions change is written to the database once.
     pub fn with_room<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let settings = [("cache_size", ROOM), ("wal_autocheckpoint", LOGGED)];
         let set = |store: &Self, name: &str, value: i64| {
@@ -179,7 +178,7 @@ impl<'a> Change<'a> {
         memory::find(self.tx, reference)?.ok_or(StoreError::NotFound(reference))
     }
 
-    /// The same memory with its derived data.
+    /// The existing memory with its derived data.
     pub(crate) fn known(&self, reference: MemoryRef) -> Result<Known, StoreError> {
         memory::find_known(self.tx, reference)?.ok_or(StoreError::NotFound(reference))
     }
@@ -213,7 +212,7 @@ mod tests {
             tries += 1;
             if tries < ATTEMPTS { Err(StoreError::Busy { path: "t".into() }) } else { Ok(change.next_rev()?) }
         });
-        assert_eq!((done.unwrap(), tries), (1, ATTEMPTS), "what failed before took no number");
+        assert_eq!((done.unwrap(), tries), (1, ATTEMPTS), "attempts that fail use up no revision");
         let mut tries = 0;
         let busy = store.write(|_| -> Result<(), StoreError> {
             tries += 1;

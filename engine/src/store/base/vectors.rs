@@ -11,11 +11,11 @@ use crate::store::file::error::StoreError;
 use crate::store::rows::codec::Ask as _;
 
 impl Store {
-    /// Sets the embeddings of waiting rows from `known`, by their texts. Returns the number of rows that got one.
+    /// Stores embeddings from `known` for rows that have none. Returns the number of rows that received an embedding.
     /// Embeddings of another encoder are ignored.
     ///
     /// # Errors
-    /// If the store cannot be read or written.
+    /// Returns an error if the store cannot be read or written.
     pub fn take_embeddings(&mut self, known: impl Fn(&str) -> Option<Vec<u8>>) -> Result<usize, StoreError> {
         let taken: Vec<(u32, Vec<u8>)> = self
             .all_waiting()
@@ -45,7 +45,7 @@ impl Store {
     /// Visits the text and the embedding (see [`Meaning`]; empty if missing) of every live memory, in order of IDs.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn each_embedding(&self, show: impl FnMut(ShortId, &str, &[u8])) -> Result<(), StoreError> {
         self.show_each(show).map_err(|error| self.failed(error))
     }
@@ -63,10 +63,10 @@ impl Store {
     }
 
     /// The memories most similar to a text, with the similarity (above 0, up to 1), most similar first, newer first if
-    /// equal. It uses only the encoder, without words, threshold or prior.
+    /// equal. This order uses only embeddings: no words, no threshold and no prior.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn nearest(&mut self, text: &str, most: usize) -> Result<Vec<(ShortId, f64)>, StoreError> {
         self.refresh_index()?;
         let view = self.index.view();

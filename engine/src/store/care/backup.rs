@@ -8,14 +8,14 @@ use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::open::migrate;
 
-/// The number of backups in the home directory.
+/// The maximum number of backups in the home directory.
 const KEPT: usize = 7;
 
 impl Store {
     /// Writes a backup to `target`, or to the home directory's backups, of which the newest seven are kept.
     ///
     /// # Errors
-    /// If it cannot be written. Earlier backups stay.
+    /// Returns an error if it cannot be written. Earlier backups stay.
     pub fn backup(&self, target: Option<&Path>) -> Result<PathBuf, StoreError> {
         if let Some(target) = target {
             migrate::write(&self.connection, &self.path, target)?;

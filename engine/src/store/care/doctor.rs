@@ -29,7 +29,7 @@ pub enum Verdict {
     Warning,
     /// Bad.
     Bad,
-    /// Was bad, and has been repaired.
+    /// The check found a problem, and repaired it.
     Mended,
 }
 
@@ -47,12 +47,12 @@ pub struct Check {
     pub detail: String,
 }
 
-/// All checks, and the result of a salvage.
+/// The results of all checks, and of a salvage.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Health {
     /// The checks in order.
     pub checks: Vec<Check>,
-    /// Present if a damaged store was replaced.
+    /// The result of the salvage, if a damaged store was replaced.
     pub salvage: Option<Salvage>,
 }
 
@@ -68,19 +68,19 @@ impl Health {
 }
 
 impl Store {
-    /// Checks the store in a home directory. With `repair`, it corrects permissions, rebuilds
-    /// the index, removes leftover logs, releases free space, and salvages a damaged file.
+    /// Checks the store in a home directory. With `repair`, the doctor corrects permissions, rebuilds the index,
+    /// removes leftover logs and releases free space. If the database is damaged, it saves the readable memories.
     ///
     /// # Errors
-    /// If the store is foreign, newer, busy, or completely unreadable.
+    /// Returns an error if the file is not a store, has a newer schema, is busy, or is completely unreadable.
     pub fn examine(config: StoreConfig, repair: bool) -> Result<Health, StoreError> {
         Self::examine_asking(config, repair, |_| true)
     }
 
-    /// The same with a confirmation before a salvage: `agreed` gets the damage that SQLite cannot repair.
+    /// Also asks for a confirmation before a salvage: `agreed` receives the damage that SQLite cannot repair.
     ///
     /// # Errors
-    /// Like [`Store::examine`]; also [`StoreError::Corrupt`] if the database cannot be opened and nobody agreed to a
+    /// Returns the same errors as [`Store::examine`]; also [`StoreError::Corrupt`] if the database cannot be opened and nobody agreed to a
     /// salvage.
     pub fn examine_asking(
         config: StoreConfig,
@@ -166,7 +166,7 @@ impl Store {
         if repair && let Err(error) = self.fold_accesses() {
             return health.add("access log", Verdict::Warning, error.to_string());
         }
-        health.add("access log", Verdict::Ok, "will be added by the next command that writes");
+        health.add("access log", Verdict::Ok, "the next command that writes adds the access log to the database");
     }
 
     /// Analyses every text again, and compares the result with the index.
@@ -220,7 +220,7 @@ impl Store {
     /// The check of embeddings after the missing ones were computed.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn meaning_check(&self) -> Result<Check, StoreError> {
         Ok(Check { name: MEANING, verdict: Verdict::Mended, detail: self.told_meanings()? })
     }

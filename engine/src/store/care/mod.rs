@@ -1,4 +1,4 @@
-//! Care of a store: the doctor, salvage of a damaged one, backups.
+//! Maintenance of a store: checks, salvage of a damaged database, and backups.
 
 pub(crate) mod backup;
 pub(crate) mod doctor;

@@ -1,7 +1,7 @@
 //! Restores a backup: its content replaces the content of the store in one transaction.
 //!
 //! The database file itself stays, so that other processes continue with the restored content. All steps that may fail
-//! are done before, on a copy. The previous content is kept.
+//! run on a copy first. The previous content is kept.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -55,7 +55,7 @@ impl Store {
     /// Writes the keys of a backup's secrets beside it. False if there are none.
     ///
     /// # Errors
-    /// If the keys cannot be read or written.
+    /// Returns an error if the keys cannot be read or written.
     pub fn backup_keys(&self, backup: &Path) -> Result<bool, StoreError> {
         let Some(held) = self.secrets.known_keys(&self.connection)? else { return Ok(false) };
         write_keys(&key_file(backup), &held.keys, true).map_err(no_key)?;
@@ -66,7 +66,7 @@ impl Store {
     /// the server.
     ///
     /// # Errors
-    /// If the file is not a backup or is damaged, or the store cannot be written. Then the store is unchanged.
+    /// Returns an error if the file is not a backup or is damaged, or the store cannot be written. Then the store is unchanged.
     pub fn restore_backup(
         config: StoreConfig,
         file: &Path,
@@ -103,7 +103,7 @@ impl Store {
         Ok(Some(Restored { memories, kept_aside, missing_keys }))
     }
 
-    /// Continues the IDs and revs of the present store, so that none gets a second meaning.
+    /// Continues the IDs and revs of the present store, so none is assigned twice.
     fn come_after(&mut self, rev: u64, short_id: u64) -> Result<(), StoreError> {
         self.write(|change| {
             let raise = "UPDATE meta SET value = max(value, ?2) WHERE key = ?1";
@@ -153,7 +153,7 @@ impl Store {
     }
 }
 
-/// How often it is tried while other processes use the store.
+/// How often the copy is tried while other processes use the store.
 const MOST_WAITS: u32 = 300;
 const WAIT: Duration = Duration::from_millis(50);
 

@@ -1,7 +1,8 @@
-//! Key rotation: all secrets are encrypted again with a new key, in batches. Only then is the old key deleted.
+//! Key rotation: all secrets are encrypted again with a new key, in batches. The old key is deleted after all secrets
+//! have the new key.
 //!
-//! Both keys are stored from before the first batch until after the last. So a killed process leaves nothing that
-//! cannot be decrypted, and the next rotation continues.
+//! Both keys are stored until the last batch is complete. So a killed process leaves nothing that cannot be decrypted,
+//! and the next rotation continues.
 
 use rusqlite::params;
 use tessera_seal::{Key, Keys, key_of};
@@ -27,7 +28,7 @@ pub struct Rotated {
     pub sealed_anew: usize,
     /// Secrets that no available key decrypts. They stay unchanged.
     pub closed: Vec<String>,
-    /// The number of the present encryption key.
+    /// The ID of the encryption key after the rotation.
     pub key: String,
     /// The place of the key.
     pub place: KeyPlace,
@@ -39,11 +40,11 @@ pub struct Rotated {
 type Sealed = (MemoryUuid, String, Vec<u8>);
 
 impl Store {
-    /// Encrypts all secrets with a new key: a generated one, or the one from the settings. The
-    /// old key is used for decryption. It can be repeated at any time.
+    /// Encrypts all secrets with a new key: a generated one, or the one from the settings. The old key is used for
+    /// decryption. The rotation can be repeated at any time.
     ///
     /// # Errors
-    /// If the keys are not available or cannot be stored, or the store cannot be written. Run it again to continue.
+    /// Returns an error if the keys are not available or cannot be stored, or the store cannot be written. Run it again to continue.
     pub fn rotate_secret_key(&mut self, mut progress: impl FnMut(usize)) -> Result<Rotated, StoreError> {
         // If there is no key yet, one is created before taking the lock, because creating one takes the same lock.
         self.secrets.keys(&self.connection)?;
@@ -67,7 +68,7 @@ impl Store {
         Ok(Rotated { sealed_anew, closed, key, place, resumed })
     }
 
-    /// Stores the new key in addition to the old ones. From now on, all processes encrypt with it.
+    /// Stores the new key in addition to the old ones. All processes then encrypt with the new key.
     fn begin_rotation(&mut self) -> Result<(Held, bool), StoreError> {
         let now = self.secrets.keys_anew(&self.connection)?;
         let current = now.keys.current.id().to_string();
@@ -88,7 +89,7 @@ impl Store {
         Ok((held, resumed))
     }
 
-    /// Some values encrypted with another key.
+    /// Returns some values that another key encrypted.
     fn sealed_otherwise(&self, keys: &Keys, after: Option<(MemoryUuid, String)>) -> rusqlite::Result<Vec<Sealed>> {
         let sql = "SELECT memory, name, sealed FROM secrets
                    WHERE sealed IS NOT NULL AND (?1 IS NULL OR (memory, name) > (?1, ?2)) ORDER BY memory, name";
@@ -139,7 +140,7 @@ impl Store {
         self.write(|change| Ok(change.tx.execute("DELETE FROM meta WHERE key = ?1", [ROTATING]).map(drop)?))
     }
 
-    /// The numbers of the keys with which stored secrets are encrypted.
+    /// The IDs of the keys that encrypted stored secrets.
     pub(crate) fn needed_keys(&self) -> rusqlite::Result<Vec<String>> {
         let mut statement = self.connection.prepare_cached("SELECT sealed FROM secrets WHERE sealed IS NOT NULL")?;
         let sealed = statement.query_map([], |row| row.get::<_, Vec<u8>>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;

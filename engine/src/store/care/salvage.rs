@@ -1,6 +1,6 @@
 //! Salvage: moves the readable content of a damaged database to a new one, and keeps the damaged file.
 //!
-//! Memories keep their IDs, their owners and their sync state. Other users' memories do not become own ones, and local
+//! Memories keep their IDs, their owners and their sync state. Memories of other users keep their owners, and local
 //! memories stay local.
 
 use std::collections::BTreeSet;
@@ -46,26 +46,29 @@ impl fmt::Display for Salvage {
         write!(f, "kept {}, ", self.kept)?;
         match (self.lost, self.counted) {
             (Some(lost), _) => write!(f, "lost {lost}")?,
-            (None, Some(counted)) => write!(f, "lost an unknown number (the last count was {counted} memories)")?,
-            (None, None) => write!(f, "lost an unknown number")?,
+            (None, Some(counted)) => {
+                write!(f, "lost an unknown number of memories (the last count was {counted})")?
+            }
+            (None, None) => write!(f, "lost an unknown number of memories")?,
         }
         write!(f, "; the damaged files are in {}", self.set_aside.display())
     }
 }
 
-/// The number of consecutive unreadable rows after which the rest is given up.
+/// After this number of consecutive unreadable rows, the salvage stops reading.
 const MOST_UNREADABLE: u32 = 10_000;
 /// Memories per transaction.
 const BATCH: usize = 500;
-/// The entries of `meta` about the store itself, apart from its counters. The others concern rows of this program.
+/// The entries of `meta` that a salvage copies: those about the store itself, without its counters. The others concern
+/// rows of this program.
 const OF_THE_STORE: &str = "key = 'store_id' AND typeof(value) = 'blob' AND length(value) = 16
      OR key IN ('secret_key', 'rotating', 'leaving', 'unscrubbed') OR key LIKE 'folded:%'";
 
-/// Creates a new store with all readable memories of a damaged one. The damaged one is moved aside when the new one is
-/// complete. Until then, the damaged store remains in place and is locked.
+/// Creates a new store with all readable memories of a damaged one. When the new database is complete, the damaged one
+/// is moved to another directory. Until then, the damaged database remains in place and is locked.
 ///
 /// # Errors
-/// If the new store cannot be written, or another process is writing. Then nothing has changed.
+/// Returns an error if the new store cannot be written, or another process is writing. Then nothing has changed.
 pub(crate) fn salvage(config: StoreConfig) -> Result<(Store, Salvage), StoreError> {
     let home = config.home.clone();
     let replacement = Replacement::begin(&home)?;
@@ -159,8 +162,8 @@ impl DamagedStore {
         Ok((kept, lost))
     }
 
-    /// Visits the rows by ID, and skips unreadable ones. The number of lost ones is known only if the file shows how
-    /// many there were and all were tried.
+    /// Visits the rows by ID, and skips unreadable ones. The number of lost memories is known only if the file shows
+    /// how many there were, and the salvage tried all of them.
     fn memories(&self) -> (Vec<Found>, Option<u64>) {
         let there = self.columns("memories");
         // A file of an older version has fewer columns.
@@ -208,8 +211,9 @@ impl DamagedStore {
         tables::columns(&self.connection, table).unwrap_or_default()
     }
 
-    /// Copies the rows of a table that satisfy a condition. If the table is broken in the middle, it reads from both
-    /// ends. True if all rows were read. A row that violates a constraint of the new table is damaged, and is skipped.
+    /// Copies the rows of a table that satisfy a condition. If a table is damaged in the middle, the salvage reads it
+    /// from both ends. True if all rows were read. A row that violates a constraint of the new table is damaged, and is
+    /// skipped.
     fn carry_rows(
         &self,
         change: &Change<'_>,
@@ -338,7 +342,7 @@ mod tests {
         for (memory, was) in [&old, &new, &gone].into_iter().zip(histories) {
             assert_eq!(store.history(MemoryRef::Id(memory.id)).unwrap(), was);
         }
-        assert!(store.get(named(&gone)).unwrap().is_none(), "what was removed for good stays so");
+        assert!(store.get(named(&gone)).unwrap().is_none(), "a permanently deleted memory is not recovered");
         assert_eq!(store.remember(Draft::new("later")).unwrap().memory.short_id.get(), 10);
         let recall = store.recall(&crate::domain::RecallRequest::new("what do we build with?")).unwrap();
         assert_eq!(recall.details[0].memory.content, "Build with meson");

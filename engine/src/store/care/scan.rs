@@ -1,5 +1,5 @@
 //! Finds credentials in clear text that were stored, logged or copied before detection existed. They are counted and
-//! never shown. [`Scanning::Fix`] encrypts or removes them.
+//! never shown. [`Scanning::Fix`] also encrypts or removes the credentials.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,14 +31,14 @@ const BATCH: u32 = 200;
 pub enum Scanning {
     /// It reports them.
     Look,
-    /// It turns credentials in the user's own memories into secrets, and removes all other credentials.
+    /// The scan turns credentials in the user's own memories into secrets, and removes all other credentials.
     Fix,
 }
 
 /// A place with credentials in clear text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ClearCredential {
-    /// The kind of place: memory, history, trail, log, file, copy.
+    /// Where the credential was found: memory, history, log, file, copy, home.
     pub place: &'static str,
     /// The ID of the memory, or the name of the file or table.
     pub which: String,
@@ -79,11 +79,11 @@ impl Scan {
 pub type ScanProgress<'a> = &'a mut dyn FnMut(u64, u64);
 
 impl Store {
-    /// Finds credentials in clear text: in live and deleted rows, their history and sync state, in logs, queued turns
-    /// and other files of the home directory, and in backups and other copies.
+    /// Finds credentials in clear text: in memories (also deleted ones) with their history and sync state, in logs and
+    /// other files of the home directory, and in backups and other copies.
     ///
     /// # Errors
-    /// If the store cannot be read or written. Completed work stays.
+    /// Returns an error if the store cannot be read or written. Completed work stays.
     pub fn scan(&mut self, scanning: Scanning, progress: ScanProgress<'_>) -> Result<Scan, StoreError> {
         let (files, copies) = (self.home.small_files(), self.home.copies());
         let one = |sql: &str| self.connection.query_row(sql, [], |row| row.get::<_, u64>(0));
@@ -108,7 +108,7 @@ impl Store {
         }
         self.scan_settings(&mut run);
         if !self.home.is_walked_whole() {
-            let problem = "it is too large to scan completely".to_owned();
+            let problem = "the home directory is too large to scan completely".to_owned();
             run.scan.add("home", ".".to_owned(), Kinds::new(), Err(problem));
         }
         if run.scan.residues.iter().any(|residue| residue.fixed) {
@@ -159,7 +159,7 @@ impl Store {
         run.step(1);
     }
 
-    /// The user's settings are checked and never changed. Keys in settings are in the right place.
+    /// The user's settings are checked and never changed. The settings file is the right place for a server's key.
     fn scan_settings(&self, run: &mut Run<'_>) {
         let path = self.home.config();
         let is_key = |line: &&str| ["key", "token"].iter().any(|name| line.trim_start().starts_with(name));

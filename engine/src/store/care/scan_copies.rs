@@ -1,7 +1,8 @@
-//! Copies of the store of any schema version: credentials in them are counted and removed. A value of one of the user's
-//! memories becomes a secret in the store itself, and the copy gets its name.
+//! Copies of the store of any schema version: credentials in them are counted and removed. If a copy contains a
+//! credential of the user's own memory, the store keeps it as a secret, and the copy gets the secret's name.
 //!
-//! Also texts beside memories, in tables and files: credentials in them are counted and removed permanently.
+//! Also scans texts that belong to no memory, in tables and files. Credentials in them are counted and removed
+//! permanently.
 
 use std::path::Path;
 
@@ -24,7 +25,7 @@ use crate::store::rows::tables::has;
 use crate::store::rows::{memory as row, tables};
 use crate::text::O200k;
 
-/// Columns of a memory with texts, and their kinds. Lists are JSON.
+/// The columns of a memory that contain texts, and the kinds of these texts. Lists are JSON.
 const TEXTS: [(&str, Part); 11] = [
     ("content", Part::Text),
     ("summary", Part::Text),
@@ -68,8 +69,8 @@ pub(crate) fn look(path: &Path, known: &KnownValues) -> rusqlite::Result<Kinds> 
     Ok(kinds)
 }
 
-/// Removes credentials from a copy. Each becomes a secret in the store before the copy loses it. The store is not
-/// locked meanwhile.
+/// Removes credentials from a copy. Each credential of a memory becomes a secret in the store before it is removed from
+/// the copy. The store is not locked while the copy is cleaned.
 pub(crate) fn fix(store: &mut Store, path: &Path, known: &KnownValues) -> Result<(), StoreError> {
     let copy = Copy::open(path)?;
     let transaction = copy.begin()?;
@@ -100,7 +101,7 @@ pub(crate) fn fix(store: &mut Store, path: &Path, known: &KnownValues) -> Result
 /// A row of a copy, with only those columns that contain texts.
 struct Row {
     id: MemoryUuid,
-    /// The existing columns with their texts.
+    /// The columns that the copy has, with their texts.
     texts: Vec<(&'static str, Part, String)>,
 }
 
@@ -139,8 +140,7 @@ impl Row {
         Words(words)
     }
 
-    /// Writes the row without credentials, and deletes the data derived from its text, which is rebuilt when the copy
-    /// is opened.
+    /// Writes the row without credentials, together with its new derived data.
     fn fix(&self, store: &mut Store, copy: &Copy, known: &KnownValues) -> Result<(), StoreError> {
         let clean = set_aside(store, self.words(), self.id, known)?;
         let mut clean = clean.0.into_iter().map(|(_, text)| text);
@@ -156,7 +156,7 @@ impl Row {
         self.derive(&copy.connection)
     }
 
-    /// Writes data derived from the texts, as far as the copy has columns for it.
+    /// Writes the data derived from the texts, if the copy has a column for it.
     fn derive(&self, connection: &Connection) -> Result<(), StoreError> {
         let names: Vec<&str> = MEMORY.split(", ").collect();
         let mut read = Vec::new();
@@ -191,7 +191,7 @@ fn is_own(connection: &Connection, id: MemoryUuid) -> rusqlite::Result<bool> {
     Ok(connection.maybe(sql, [id], |row| row.get(0))?.unwrap_or(false))
 }
 
-/// Stores the credentials from a database copy's texts in the store, and returns the texts without them.
+/// Moves the credentials of a copy's texts to the store, and returns the texts without them.
 fn set_aside<T: Texts>(store: &mut Store, words: T, id: MemoryUuid, known: &KnownValues) -> Result<T, StoreError> {
     let (clean, found) = {
         let mut keeper = store.secrets.keeper_of_old(&store.connection, is_own(&store.connection, id)?);
@@ -243,7 +243,7 @@ pub(crate) fn texts_beside(connection: &Connection, table: &str, column: &str) -
     connection.prepare(&sql)?.query_map([], |row| row.get(0))?.collect()
 }
 
-/// The credentials of one column of a table.
+/// Counts the credentials in one column of a table.
 pub(crate) fn kinds_beside(
     connection: &Connection,
     table: &str,
@@ -291,7 +291,7 @@ pub(crate) fn note_texts(known: &mut KnownValues, text: &str) {
     }
 }
 
-/// The credentials of a text that may be JSON: those of the texts in it.
+/// Counts the credentials in a text. If the text is JSON, counts those in its strings.
 pub(crate) fn kinds_in_json(text: &str, known: &KnownValues) -> Kinds {
     if let Some(value) = json_in(text) {
         return kinds_in(&value, known);
@@ -301,7 +301,7 @@ pub(crate) fn kinds_in_json(text: &str, known: &KnownValues) -> Kinds {
     kinds
 }
 
-/// The text without them; `None` if there are none.
+/// Returns the text without its credentials; `None` if it contains none.
 pub(crate) fn without(text: &str, known: &KnownValues) -> Option<String> {
     match json_in(text) {
         Some(mut value) => {

@@ -1,5 +1,5 @@
-//! Cleans content that was stored before detection existed: it is screened and written again like an edit. Credentials
-//! of the user's own memories become secrets.
+//! Removes credentials from content that was stored before they could be detected. The content is written again like an
+//! edit. Credentials of the user's own memories become secrets.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +23,8 @@ use crate::{compose, enrich};
 /// The number of credentials by kind.
 pub(crate) type Kinds = BTreeMap<String, u64>;
 
-/// The replacement in the sync state for a text that the server has with a credential. It differs from the local text,
-/// so the server gets an update.
+/// The replacement in the sync state for a text that the server has with a credential. The placeholder differs from the
+/// local text, so the server gets an update.
 const HELD: &str = "(a text with a credential)";
 
 /// The credentials in the texts of a value.
@@ -50,8 +50,8 @@ pub(crate) fn count(kinds: &mut Kinds, text: &str, known: &KnownValues) {
     }
 }
 
-/// Columns whose stored form differs from the parsed one. For example, the parsed scope has no password, but the row
-/// has one.
+/// The stored form of columns that parsing may change. For example, the parsed scope has no password, but the row has
+/// one.
 pub(crate) fn raw(connection: &Connection, id: MemoryUuid) -> rusqlite::Result<Words> {
     let sql = "SELECT scope, origin, category FROM memories WHERE id = ?1
                UNION ALL SELECT value, NULL, NULL FROM json_each((SELECT tags FROM memories WHERE id = ?1))";
@@ -73,15 +73,15 @@ pub(crate) fn kinds_of(memory: &Memory, known: &KnownValues) -> Kinds {
     kinds
 }
 
-/// Removes credentials from the row and the sync state of a memory that is not permanently deleted. True if there
-/// were any; then the server needs an update.
+/// Removes credentials from the row and the sync state of a memory that is not permanently deleted. Returns true if
+/// there were credentials, so that the server needs an update.
 pub(crate) fn memory(change: &Change<'_>, id: MemoryUuid, values: &KnownValues) -> Result<bool, StoreError> {
     let Some(known) = row::find_known(change.tx, MemoryRef::Id(id))? else { return Ok(false) };
     let is_trail = trail(change, id, known.memory.share.is_none(), values)?;
     Ok(this_row(change, &known, values)? || is_trail)
 }
 
-/// Does the same. If something changed and the memory is the user's own, it also queues an update for the server.
+/// Does the same. If the user's own memory changed, also queues an update for the server.
 pub(crate) fn memory_and_tell(change: &Change<'_>, memory: &Memory, values: &KnownValues) -> Result<bool, StoreError> {
     let is_changed = self::memory(change, memory.id, values)?;
     if is_changed && memory.share.is_none() {

@@ -43,7 +43,7 @@ impl Store {
     /// The unresolved conflicts, oldest first.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn conflicts(&self) -> Result<Vec<Conflict>, StoreError> {
         let read = || -> rusqlite::Result<Vec<Conflict>> {
             let sql = sql!(
@@ -60,10 +60,10 @@ impl Store {
     }
 
     /// Resolves a conflict, named by its copy, or by its memory if that has only one copy. Returns the resulting
-    /// memory. Both texts stay in the history.
+    /// memory. The history keeps both texts of the conflict.
     ///
     /// # Errors
-    /// If there is no such conflict, or the memory belongs to another user and may not be changed.
+    /// Returns an error if there is no such conflict, or the memory belongs to another user and may not be changed.
     pub fn resolve(
         &mut self,
         reference: MemoryRef,
@@ -98,7 +98,7 @@ fn resolve(
         Resolution::Text(text) => Some(text.clone()),
     };
     if content.is_some() && known.memory.share.as_ref().is_some_and(|share| share.permission == Permission::Read) {
-        let problem = "belongs to another user and is read-only; keep both, or keep the text of the memory";
+        let problem = "belongs to another user and is read-only; keep both memories, or keep only its own text";
         return Err(StoreError::Conflict { memory: MemoryRef::ShortId(known.memory.short_id), problem });
     }
     let patch = Patch { content, ..Patch::default() };

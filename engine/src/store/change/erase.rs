@@ -21,7 +21,7 @@ use crate::text::O200k;
 /// The kind of deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Erase {
-    /// Hidden from recall; `restore` brings it back.
+    /// Hides the memory from recall; `restore` can undo it.
     Soft,
     /// Permanent: its text is erased from the database, the index and the history.
     Hard,
@@ -34,7 +34,7 @@ pub struct Forgotten {
     pub id: MemoryUuid,
     /// Its ID.
     pub short_id: ShortId,
-    /// True if it was already deleted.
+    /// True if the memory was already deleted.
     pub again: bool,
 }
 
@@ -42,7 +42,7 @@ impl Store {
     /// Deletes memories: all of them, or none if one does not exist.
     ///
     /// # Errors
-    /// If one does not exist, or the store cannot be written.
+    /// Returns an error if one does not exist, or the store cannot be written.
     pub fn forget(
         &mut self,
         references: &[MemoryRef],
@@ -63,16 +63,16 @@ impl Store {
         Ok(forgotten)
     }
 
-    /// After a permanent deletion, erases the words of the deleted memories from other places.
+    /// After a permanent deletion, removes the remaining text of the memories from other files.
     pub(crate) fn clean_after(&mut self, forgotten: &[Forgotten], said: &[String]) {
         let ids: Vec<MemoryUuid> = forgotten.iter().map(|one| one.id).collect();
         if let Err(error) = self.scrub().and_then(|()| self.clean_files(&ids, said)) {
             // The deletion itself is done. `traces` reports the remaining words, and a later write erases them.
-            tracing::debug!(error = %error, "some traces cannot be removed now");
+            tracing::debug!(error = %error, "some traces of permanently deleted memories cannot be removed now");
         }
     }
 
-    /// After a deletion, erases the places where the text was stored, if that is possible now.
+    /// After a permanent deletion, removes the text from all places if that is possible now.
     pub(crate) fn scrubbed(&mut self, erase: Erase) {
         if erase == Erase::Hard
             && let Err(error) = self.scrub()
@@ -118,7 +118,7 @@ pub(crate) fn delete(change: &Change<'_>, before: &Known, actor: &Actor) -> Resu
     history::record(change, composed.memory(), Operation::Delete, actor, None)
 }
 
-/// Deletes a memory permanently. An empty row stays, with a mark for the reason.
+/// Deletes a memory permanently. An empty row remains, with the reason of the deletion.
 pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Actor) -> Result<(), StoreError> {
     let composed = compose::purged(before, change.now).placed(before.short_id, change.next_rev()?);
     let memory = composed.memory();
@@ -140,7 +140,7 @@ pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Acto
     history::record(change, memory, Operation::Purge, &Actor { reason: None, ..actor.clone() }, None)
 }
 
-/// Also deletes the parts of a file.
+/// If the memory is a file, also deletes its sections.
 fn purge_parts(change: &Change<'_>, before: &Memory, mark: u8, actor: &Actor) -> Result<(), StoreError> {
     if !before.is_whole_file() {
         return Ok(());

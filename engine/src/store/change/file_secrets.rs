@@ -1,4 +1,4 @@
-//! Credentials in a file that is stored outside of the database: they are encrypted for the memory of the file, and
+//! Handles the credentials in files that are kept outside the database. They are encrypted for the file's memory, and
 //! inserted again when the file is restored.
 
 use std::collections::BTreeSet;
@@ -22,11 +22,11 @@ pub struct WithoutValues {
 }
 
 impl Store {
-    /// Encrypts the credentials of a text for a memory. `None` if one may not be stored, or could be confused with a
-    /// name already in the text.
+    /// Encrypts the credentials of a text for a memory. Returns `None` if a credential must not be stored, or if the
+    /// text already contains the new secret's name.
     ///
     /// # Errors
-    /// If the key is not available, or the store cannot be written.
+    /// Returns an error if the key is not available, or the store cannot be written.
     pub fn take_values_out(&mut self, memory: MemoryUuid, text: &str) -> Result<Option<WithoutValues>, StoreError> {
         let named = |text: &str| -> BTreeSet<String> {
             places(text).into_iter().filter_map(|(_, place)| place.name).map(|name| name.to_string()).collect()
@@ -51,7 +51,7 @@ impl Store {
     /// The text with its values.
     ///
     /// # Errors
-    /// If a value is not available here.
+    /// Returns an error if this machine does not have the value.
     pub fn put_values_back(&self, memory: MemoryUuid, without: &WithoutValues) -> Result<Value, StoreError> {
         let values = without.names.iter().map(|name| {
             if let Some(value) = self.secret_value(memory, name)? {

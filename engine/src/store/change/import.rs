@@ -1,4 +1,4 @@
-//! Import of JSON lines, one memory per line. It is idempotent, and can be repeated to continue.
+//! Import of JSON lines, one memory per line. An import can be repeated: it stores only what is missing.
 
 use std::io::BufRead;
 
@@ -30,11 +30,11 @@ pub struct Imported {
     pub stored: u64,
     /// Existing memories.
     pub skipped: u64,
-    /// Existing memories with trust `foreign` that became the user's own.
+    /// The number of existing foreign memories that became the user's own.
     pub vouched: u64,
     /// Lines in an import of own memories that name another author. They stay `foreign`.
     pub theirs: u64,
-    /// Lines whose memory exists with another text, which stays.
+    /// Lines whose memory exists with another text. The text in the store is kept.
     pub differing: Vec<u64>,
     /// Memories that were permanently deleted here and stay so.
     pub purged: u64,
@@ -65,7 +65,7 @@ impl Store {
     /// the trust, never a line.
     ///
     /// # Errors
-    /// If the input cannot be read or the store cannot be written. Run it again to continue.
+    /// Returns an error if the input cannot be read or the store cannot be written. Run it again to continue.
     pub fn import(
         &mut self,
         input: &mut dyn BufRead,
@@ -78,7 +78,7 @@ impl Store {
     /// The same with the source, for the list of imports.
     ///
     /// # Errors
-    /// Like [`Store::import`].
+    /// Returns the same errors as [`Store::import`].
     pub fn import_from(
         &mut self,
         run: &mut ImportRun,
@@ -228,9 +228,9 @@ fn read_batch(
 
 enum Outcome {
     Stored(MemoryUuid, u64),
-    /// It exists. `Some` if this import stored it before an interruption.
+    /// It exists. The memory exists. Contains its UUID if this import stored it before an interruption.
     Skipped(Option<MemoryUuid>),
-    /// The memory with its UUID has another text.
+    /// A memory with this UUID has another text.
     Differs,
     /// The memory with its UUID was permanently deleted.
     Purged,
@@ -290,7 +290,7 @@ enum Incoming {
 struct New {
     draft: Draft,
     composed: Composed,
-    /// True if the line has a UUID or a key. Other lines are recognised by their text.
+    /// True if the line has a UUID or a key. Lines without a UUID and a key are recognised by their text.
     has_name: bool,
     is_theirs: bool,
 }
@@ -319,7 +319,7 @@ impl Incoming {
     }
 }
 
-/// The number of an import, which is listed when it first touches a memory.
+/// Returns the number of the import. An import is added to the list when it first changes a memory.
 fn entered(change: &Change<'_>, run: &ImportRun, n: &mut Option<u32>) -> Result<u32, StoreError> {
     let entered = n.map_or_else(|| run.entered(change), Ok)?;
     *n = Some(entered);
@@ -345,7 +345,7 @@ fn said_before(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory
 }
 
 /// Restores a memory that an undone import deleted. An import of own memories makes a foreign memory the user's own.
-/// Any other memory stays, and a different text is reported.
+/// Otherwise the memory is not changed, and a different text is reported.
 fn known(
     change: &Change<'_>,
     id: MemoryUuid,

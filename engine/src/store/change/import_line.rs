@@ -15,9 +15,9 @@ use crate::domain::{
 /// The trust of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportAs {
-    /// From others: recall returns them only on request.
+    /// The notes are written by others, so recall returns them only on request.
     Foreign,
-    /// The user's own: they are trusted like text that the user typed.
+    /// The notes are the user's own, and are trusted like a text that the user typed.
     Own,
 }
 
@@ -30,7 +30,8 @@ const MAX_LINE_BYTES: usize = 1024 * 1024;
 pub(crate) struct Line {
     content: String,
     uuid: Option<String>,
-    /// The UUID in files of other tools. In our own exports it is the short ID, which another store assigns anew.
+    /// Other tools write the UUID in this field. In Tessera's exports, the field is the short ID, which each store
+    /// assigns again.
     id: Option<Value>,
     /// Another system's key: the same key means the same memory.
     key: Option<String>,
@@ -51,10 +52,10 @@ pub(crate) struct Line {
     last_accessed: Option<Timestamp>,
     #[serde(default)]
     access_count: u32,
-    /// Its older name `expires` contained a derived value and is ignored.
+    /// Its older name `expires` contained a computed value and is ignored.
     expires_at: Option<Timestamp>,
     origin: Option<Origin>,
-    /// The owner, if it was another user's.
+    /// The owner, if the memory belonged to another user.
     shared_by: Option<String>,
     session: Option<String>,
     cwd: Option<String>,
@@ -75,13 +76,13 @@ pub(crate) struct LineLink {
     pub(crate) to: String,
 }
 
-/// Lines of another system have that system's scale.
+/// The importance in lines of another system has that system's scale.
 fn on_either_scale<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Importance>, D::Error> {
     let given = Option::<f64>::deserialize(from)?;
     given.map(Importance::on_either_scale).transpose().map_err(D::Error::custom)
 }
 
-/// True for `foreign`. Any other trust in a line is ignored.
+/// True for `foreign`. A line can only set the trust `foreign`.
 fn says_foreign<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
     Ok(Value::deserialize(from)?.as_str() == Some(Trust::Foreign.as_str()))
 }
@@ -92,7 +93,7 @@ pub(crate) enum Reading {
     End,
     /// A line of this many bytes in the buffer.
     Line(u64),
-    /// A line of this many bytes, which is too long.
+    /// The line has this number of bytes, more than the maximum.
     TooLong(u64),
 }
 
@@ -158,7 +159,7 @@ impl Line {
         }
     }
 
-    /// True if the line names another author. Then an import cannot make it the user's own.
+    /// True if the line names another author. An import cannot make the memory of another author the user's own.
     pub(crate) fn is_theirs(&self) -> bool {
         let is_shared = matches!(self.origin, Some(Origin::Shared(_)));
         self.is_foreign || is_shared || self.shared_by.as_ref().is_some_and(|name| !name.is_empty())

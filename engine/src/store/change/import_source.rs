@@ -1,5 +1,5 @@
-//! Rows of another memory system: new, known, changed there, or changed on both sides. Nothing is lost: if both sides
-//! changed a text, both texts stay.
+//! Compares the rows of another system with the memories here: a row may be new, unchanged, changed there, or changed
+//! on both sides. Nothing is lost: if both sides changed a text, both texts stay.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -28,7 +28,7 @@ impl Store {
     /// The status of rows of another system, in their order. Nothing is changed. A rejected row gets a reason.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn standings(&self, rows: &[&OlderRow], whose: ImportAs) -> Result<Vec<Result<Over, String>>, StoreError> {
         let now = self.clock.now();
         let standing = |of: &&OlderRow| {
@@ -55,11 +55,12 @@ impl Store {
         rows.iter().map(standing).collect()
     }
 
-    /// Imports rows of another system in one transaction: new rows are stored, and changes made in that system are
-    /// repeated here. Returns the status of each row, or why it is rejected.
+    /// Imports rows of another system in one transaction: stores new rows, and applies changes to existing memories.
+    /// Returns the status of each row, or why it is rejected.
     ///
     /// # Errors
-    /// If the store cannot be written. Then no row is imported; run it again to continue.
+    /// Returns an error if the store cannot be written. In case of an error, no row is imported; run the import again
+    /// to continue.
     pub fn take_over(
         &mut self,
         run: &mut ImportRun,
@@ -95,11 +96,11 @@ impl Store {
         Ok(over)
     }
 
-    /// The effect here of a row that was deleted there and of which only the key is left. `None` if it was never
+    /// Applies a deletion in the other system of which only the key is known. Returns `None` if the row was never
     /// imported.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn deletion_of(&self, key: MemoryUuid, whose: ImportAs) -> Result<Option<Standing>, StoreError> {
         let found = deletion(&self.connection, key, whose).map_err(|error| self.failed(error))?;
         Ok(found.map(|(standing, _)| standing))
@@ -108,7 +109,7 @@ impl Store {
     /// Imports that deletion.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn take_deletion(&mut self, run: &mut ImportRun, key: MemoryUuid) -> Result<Option<Standing>, StoreError> {
         let (n, standing) = self.write(|change| {
             let Some((standing, known)) = deletion(change.tx, key, run.whose)? else { return Ok((run.n, None)) };
@@ -129,7 +130,7 @@ impl Store {
     /// Makes the links of imported memories. Existing links, and links to memories that are not here, are skipped.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn link_over(&mut self, links: &[(MemoryUuid, LinkKind, MemoryUuid)]) -> Result<u64, StoreError> {
         self.write(|change| links.iter().try_fold(0, |made, link| Ok(made + u64::from(linked(change, link)?))))
     }
@@ -138,7 +139,7 @@ impl Store {
     /// read before.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn gone_there(
         &self,
         run: &ImportRun,
@@ -265,7 +266,7 @@ fn taken(
     }
 }
 
-/// Updates a memory from its row. A row from others can at most encrypt the user's own memory.
+/// Updates a memory from its row. A row of another author can only encrypt the user's own memory.
 fn changed(change: &Change<'_>, n: u32, of: &OlderRow, known: &Known, whose: ImportAs) -> Result<u64, StoreError> {
     let (actor, is_bared) = (ImportRun::actor(of.draft.client.clone()), is_bared(of, &known.memory));
     let is_strange = of.is_strange_to(&known.memory, whose);
@@ -312,7 +313,7 @@ fn both(change: &Change<'_>, n: u32, of: &OlderRow, known: &Known, whose: Import
     Ok(aside + sealed)
 }
 
-/// Records the row's text and the memory's text under all keys of the row.
+/// Records digests of the row and of the memory under all keys of the row.
 fn note_row(change: &Change<'_>, n: u32, of: &OlderRow, memory: &Memory) -> Result<(), StoreError> {
     let (said, held) = (of.said().cast_signed(), held(memory).cast_signed());
     note_before(change, n, memory.id)?;
@@ -322,7 +323,7 @@ fn note_row(change: &Change<'_>, n: u32, of: &OlderRow, memory: &Memory) -> Resu
     Ok(())
 }
 
-/// Saves the earlier record of a memory's row, so that undoing the import can restore it.
+/// Keeps the earlier digests of a row, so that undoing the import can restore them.
 fn note_before(change: &Change<'_>, n: u32, memory: MemoryUuid) -> Result<(), StoreError> {
     let sql = "INSERT OR IGNORE INTO came_before (import, key, said, held)
                SELECT ?1, key, said, held FROM came_over WHERE memory = ?2";
@@ -330,8 +331,8 @@ fn note_before(change: &Change<'_>, n: u32, memory: MemoryUuid) -> Result<(), St
     Ok(())
 }
 
-/// Records the keys of a row. If `gone_as` already belongs to another row, it is moved to this
-/// one, because a deletion means the last owner of the key.
+/// Records the keys of a row. If the key `gone_as` belongs to another row, it is moved to this row, because a deletion
+/// means the last row with this key.
 fn note_names(
     change: &Change<'_>,
     n: u32,
@@ -351,7 +352,8 @@ fn note_names(
     Ok(())
 }
 
-/// Records the present keys of an unchanged row. A memory from another machine does not belong to an import here.
+/// Records new keys of an unchanged row. A memory that came from another machine does not belong to an import of this
+/// machine.
 fn note_known(change: &Change<'_>, of: &OlderRow, memory: &Memory) -> Result<(), StoreError> {
     let sql = "SELECT import, said, held FROM came_over WHERE memory = ?1 LIMIT 1";
     let noted = change
@@ -362,7 +364,7 @@ fn note_known(change: &Change<'_>, of: &OlderRow, memory: &Memory) -> Result<(),
     note_names(change, n, of, memory.id, noted)
 }
 
-/// The patch that makes a memory equal to its row.
+/// The patch that gives a memory the text and the fields of its row.
 fn patch(of: &OlderRow, memory: &Memory, whose: ImportAs) -> Patch {
     let draft = &of.draft;
     let is_other = memory.content != draft.content || is_bared(of, memory);

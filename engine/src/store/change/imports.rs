@@ -16,18 +16,19 @@ use crate::store::file::error::StoreError;
 use crate::store::file::private;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
-/// A running import. It is listed once it touches a memory. After an interruption, it continues as the same import.
+/// A running import. The import is listed after it first changes a memory. After an interruption, it continues as the
+/// same import.
 #[derive(Debug, Clone)]
 pub struct ImportRun {
-    /// The system: `v`, `w`, `basic-memory`, `lines`.
+    /// The system: `claude-memory-mcp`, `memory-mcp`, `basic-memory`, `lines`.
     pub system: String,
     /// The source.
     pub source: String,
     /// The trust.
     pub whose: ImportAs,
-    /// Its number; `None` until the import is listed.
+    /// The number of the import; `None` until the import is listed.
     pub(crate) n: Option<u32>,
-    /// True if it continues an interrupted one.
+    /// True if this import continues an interrupted one.
     is_resumed: bool,
 }
 
@@ -46,7 +47,7 @@ pub(crate) enum Did {
 pub struct Import {
     /// Its number.
     pub n: u32,
-    /// The system: `v`, `w`, `basic-memory`, `lines`.
+    /// The system: `claude-memory-mcp`, `memory-mcp`, `basic-memory`, `lines`.
     pub system: String,
     /// The source.
     pub source: String,
@@ -54,7 +55,7 @@ pub struct Import {
     pub whose: String,
     /// When it began.
     pub started: Timestamp,
-    /// When it ended; absent if it was interrupted.
+    /// The time when the import ended; absent if it was interrupted.
     pub ended: Option<Timestamp>,
     /// When it was undone.
     pub undone: Option<Timestamp>,
@@ -70,12 +71,12 @@ impl ImportRun {
         Self { system: system.into(), source: dropped(source).into_owned(), whose, n: None, is_resumed: false }
     }
 
-    /// Its number; none if it touched nothing so far.
+    /// The number of the import; `None` if it has changed no memory yet.
     pub fn number(&self) -> Option<u32> {
         self.n
     }
 
-    /// True if it continues an interrupted one.
+    /// True if this import continues an interrupted one.
     pub fn is_resumed(&self) -> bool {
         self.is_resumed
     }
@@ -94,7 +95,7 @@ impl ImportRun {
         connection.maybe(sql, [&self.system, &self.source, self.whose()], |row| row.get(0))
     }
 
-    /// Its number, assigned now if it has none.
+    /// Returns the number of the import, and assigns one if necessary.
     pub(crate) fn entered(&self, change: &Change<'_>) -> Result<u32, StoreError> {
         if let Some(n) = self.n {
             return Ok(n);
@@ -115,7 +116,7 @@ pub(crate) fn was_stored_by(connection: &Connection, run: &ImportRun, memory: Me
     Ok(run.is_resumed && connection.prepare_cached(sql)?.exists(params![run.n, memory])?)
 }
 
-/// Records the effect of an import on a memory. `stored` is never replaced by a later effect.
+/// Records the effect of an import on a memory. If an import stored a memory, a later effect does not replace `stored`.
 pub(crate) fn note(change: &Change<'_>, n: u32, memory: &Memory, did: Did) -> Result<(), StoreError> {
     let did = match did {
         Did::Stored => "stored",
@@ -132,7 +133,7 @@ pub(crate) fn note(change: &Change<'_>, n: u32, memory: &Memory, did: Did) -> Re
 
 /// A change of a memory after another change, except links from an import.
 const SINCE: &str = "SELECT 1 FROM history WHERE memory = ?1 AND rev > ?2 AND NOT (op = 'link' AND origin = 'import')";
-/// The same for changes by people, not by imports or their undoing.
+/// Finds changes by people, and not by imports or their undoing.
 const BY_SOMEBODY: &str = "SELECT 1 FROM history WHERE memory = ?1 AND rev > ?2 AND origin <> 'import'
                            AND NOT (reason IS NOT NULL AND reason GLOB 'import [0-9]* was undone')";
 
@@ -146,7 +147,7 @@ pub(crate) fn was_changed_by_somebody(connection: &Connection, memory: MemoryUui
     connection.prepare_cached(BY_SOMEBODY)?.exists(params![memory, rev])
 }
 
-/// The reason of changes by an undone import.
+/// The reason that the history shows for undoing an import.
 pub(crate) fn undone_reason(n: u32) -> String {
     format!("import {n} was undone")
 }
@@ -168,7 +169,7 @@ pub(crate) fn bring_back(change: &Change<'_>, n: u32, memory: &Memory) -> Result
     Ok(back)
 }
 
-/// The lock for importing. Several imports may hold it together, but not while an import is undone.
+/// The lock for importing. Several imports may hold this lock at the same time, but not while an import is undone.
 #[derive(Debug)]
 pub struct ImportTurn {
     _lock: File,
@@ -178,7 +179,7 @@ impl Store {
     /// Waits until no import is being undone.
     ///
     /// # Errors
-    /// If the lock file cannot be created.
+    /// Returns an error if the lock file cannot be created.
     pub fn import_turn(&self) -> Result<ImportTurn, StoreError> {
         let path = self.home.import_lock();
         let lock = private::lock_shared(&path).map_err(|source| StoreError::file(&path, source))?;
@@ -188,7 +189,7 @@ impl Store {
     /// Takes the lock for undoing an import.
     ///
     /// # Errors
-    /// If an import is running, or the lock file cannot be created.
+    /// Returns an error if an import is running, or the lock file cannot be created.
     pub(crate) fn undo_turn(&self) -> Result<ImportTurn, StoreError> {
         let path = self.home.import_lock();
         let lock = private::try_lock(&path).map_err(|source| StoreError::file(&path, source))?;
@@ -198,7 +199,7 @@ impl Store {
     /// Continues an interrupted import as the same one, so that its links are made and it ends.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn resume(&self, run: &mut ImportRun) -> Result<(), StoreError> {
         run.n = run.unfinished(&self.connection).map_err(|error| self.failed(error))?;
         run.is_resumed = run.n.is_some();
@@ -208,7 +209,7 @@ impl Store {
     /// True if a continued import stored a memory before the interruption.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn was_stored_by(&self, run: &ImportRun, memory: MemoryUuid) -> Result<bool, StoreError> {
         was_stored_by(&self.connection, run, memory).map_err(|error| self.failed(error))
     }
@@ -216,7 +217,7 @@ impl Store {
     /// Records the end of an import.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn end_import(&mut self, run: &ImportRun) -> Result<(), StoreError> {
         let Some(n) = run.n else { return Ok(()) };
         self.write(|change| {
@@ -231,7 +232,7 @@ impl Store {
     /// The imports, latest first.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn imports(&self) -> Result<Vec<Import>, StoreError> {
         let read = || -> rusqlite::Result<Vec<Import>> {
             let sql = "SELECT n, system, source, whose, started, ended, undone,
@@ -259,7 +260,7 @@ impl Store {
     /// True if data of a system was imported from a source and not undone.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn has_imported(&self, system: &str, source: &str) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM imports WHERE system = ?1 AND source = ?2 AND undone IS NULL";
         let there =

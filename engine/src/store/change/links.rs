@@ -1,4 +1,4 @@
-//! Links between memories. `supersedes` also changes the result of recall.
+//! Links between memories. After a link of the type `supersedes`, recall returns only the newer memory.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ impl Store {
     /// Links `source` to `target`. Repeating it has no effect.
     ///
     /// # Errors
-    /// If one is missing, both are the same, or `supersedes` would form a cycle.
+    /// Returns an error if a memory is missing, both are the same, or `supersedes` would form a cycle.
     pub fn link(
         &mut self,
         source: MemoryRef,
@@ -36,7 +36,7 @@ impl Store {
     /// Removes a link.
     ///
     /// # Errors
-    /// If there is no such link.
+    /// Returns an error if there is no such link.
     pub fn unlink(
         &mut self,
         source: MemoryRef,
@@ -90,7 +90,7 @@ pub(crate) fn noted(
     change.existing(MemoryRef::ShortId(memory.short_id))
 }
 
-/// Adds a link from a written memory.
+/// Adds a link from a memory that is already stored.
 pub(crate) fn insert(
     change: &Change<'_>,
     memory: &Memory,
@@ -104,7 +104,7 @@ pub(crate) fn insert(
     }
     if redirects(kind) {
         if leads_to(change, memory.short_id, other.short_id)? {
-            return Err(StoreError::Conflict { memory: source, problem: "is already superseded by the other" });
+            return Err(StoreError::Conflict { memory: source, problem: "is already superseded by the other memory" });
         }
         if may_replace(memory, &other) {
             set_successor(change, &other, Some(memory.short_id))?;
@@ -120,7 +120,7 @@ fn may_replace(newer: &Memory, old: &Memory) -> bool {
     newer.deleted.is_none() && (newer.trust != Trust::Foreign || old.trust == Trust::Foreign)
 }
 
-/// Sets the links of a memory. The target memories may be missing, or arrive later.
+/// Sets the links of a memory. The linked memories may be missing, or may arrive later from another machine.
 pub(crate) fn replace(change: &Change<'_>, memory: &Memory, wanted: &BTreeSet<Link>) -> Result<(), StoreError> {
     let known: BTreeSet<Link> = row::links_of(change.tx, memory.id)?.into_iter().collect();
     for link in known.difference(wanted) {
@@ -147,8 +147,8 @@ pub(crate) fn replace(change: &Change<'_>, memory: &Memory, wanted: &BTreeSet<Li
     elect(change, memory)
 }
 
-/// Chooses again the successors of a memory and of those that it replaces, after its trust changed, or it was deleted
-/// or restored.
+/// Chooses the successors of a memory again, and those of the memories that it supersedes. Needed after its trust
+/// changed, or it was deleted or restored.
 pub(crate) fn elect_around(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
     elect(change, memory)?;
     for link in row::links_of(change.tx, memory.id)?.into_iter().filter(|link| redirects(&link.kind)) {
@@ -157,8 +157,8 @@ pub(crate) fn elect_around(change: &Change<'_>, memory: &Memory) -> Result<(), S
     Ok(())
 }
 
-/// Makes the newest memory that may replace `old` its successor. Live ones come first. A deleted one has no effect
-/// until it is restored.
+/// Makes the newest memory that may replace `old` its successor. Live ones come first. A deleted successor has no
+/// effect until it is restored.
 fn elect(change: &Change<'_>, old: &Memory) -> Result<(), StoreError> {
     let sql = "SELECT short_id FROM links JOIN memories ON id = source
                WHERE target = ?1 AND links.type = ?2 AND purged = 0 AND (trust <> 'foreign' OR ?3)
@@ -281,7 +281,7 @@ mod tests {
         let (own, foreign) = (store.said("Indent with tabs"), store.said("Indent with spaces"));
         store.run("UPDATE memories SET trust = 'foreign', origin = 'import' WHERE content = 'Indent with spaces'");
         supersede(&mut store, &foreign, &own).unwrap();
-        assert_eq!(successor(&store, &own), None, "the link is kept, and changes no answer");
+        assert_eq!(successor(&store, &own), None, "recall ignores a link from an unverified memory");
         let vouched = crate::domain::Patch { vouched: Some(Trust::User), ..crate::domain::Patch::default() };
         store.update(named(&foreign), &vouched, &Actor::default()).unwrap();
         assert_eq!(successor(&store, &own), Some(foreign.short_id.get()));

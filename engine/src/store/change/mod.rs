@@ -1,4 +1,4 @@
-//! Changes of memories. Each change is one transaction with its row, its history entry and its outbox row.
+//! Changes of memories. Each change is one transaction, which writes the memory's row, its history and its outbox row.
 
 pub(crate) mod clean;
 pub(crate) mod conflict;

@@ -30,9 +30,9 @@ const WHOLE: &str = "text";
 /// A row of another system that is to be stored.
 #[derive(Debug, Clone)]
 pub struct OlderRow {
-    /// Its keys. It is stored under the first key, and may be known under the others.
+    /// Its keys. The memory is stored under the first key. An earlier import may have recorded one of the other keys.
     pub ids: Vec<MemoryUuid>,
-    /// The key by which a waiting deletion may name this row.
+    /// The key by which a queued deletion refers to this row.
     pub gone_as: Option<MemoryUuid>,
     /// The memory. Its UUID is the first key.
     pub draft: Draft,
@@ -48,23 +48,23 @@ pub struct OlderRow {
 pub enum Standing {
     /// New.
     New,
-    /// New, and deleted there; it is stored as a deleted memory.
+    /// The row is new, but was deleted in the other system, so it is stored as a deleted memory.
     NewDeleted,
     /// Known and unchanged.
     There,
-    /// Known, and becomes the user's own.
+    /// The row is known, and its memory becomes the user's own.
     Vouched,
     /// Changed there, and not here.
     Changed,
-    /// Changed on both sides; both texts stay.
+    /// The row and its memory have changed, so both texts are kept.
     Both,
-    /// Deleted there, and not changed here.
+    /// The row was deleted in the other system, and its memory has not changed.
     Deleted,
-    /// Deleted there but changed here; it stays.
+    /// The row was deleted in the other system, but its memory has changed, so the memory is kept.
     Kept,
     /// Restored, because the undone import or the deletion there was reverted.
     Back,
-    /// Deleted here; it remains deleted.
+    /// The user deleted the memory, and the import does not restore it.
     Forgotten,
 }
 
@@ -123,7 +123,7 @@ impl OlderRow {
         (whose == ImportAs::Foreign || is_shared) && memory.trust != Trust::Foreign
     }
 
-    /// A digest of its content. Credentials are not part of it; the time of the change is used instead.
+    /// A digest of its content. Credentials are not part of the digest; the time of the row's change replaces them.
     pub fn said(&self) -> u64 {
         *self.said.get_or_init(|| self.digest())
     }
@@ -250,12 +250,12 @@ pub(crate) fn is_bared(of: &OlderRow, memory: &Memory) -> bool {
     of.draft.sensitive.is_some() && !is_sealed(memory)
 }
 
-/// The UUID of the separate copy of a row whose memory has another text.
+/// The UUID of the separate memory for a row's text, if the row's own memory has another text.
 pub(crate) fn beside_of(of: &OlderRow) -> MemoryUuid {
     MemoryUuid::from_key(&format!("{}@{:016x}", of.id(), of.said()))
 }
 
-/// A foreign row about the user's own memory: its text is stored once as a separate memory.
+/// Another author wrote the row of the user's own memory. Its text is stored once as a separate memory.
 fn strange(connection: &Connection, of: &OlderRow, memory: &Memory) -> rusqlite::Result<Standing> {
     let id = beside_of(of);
     let is_new = !row::is_there(connection, id)? || was_undone(connection, id)?;
@@ -278,7 +278,7 @@ pub(crate) fn deletion(
     Ok(Some((standing, known)))
 }
 
-/// Makes a foreign memory the user's own in an own import, unless another user shared it there.
+/// If the user imports their own data, a foreign memory becomes their own, unless another user shared its row.
 fn vouched_or_there(memory: &Memory, of: &OlderRow, whose: ImportAs) -> Standing {
     if of.is_vouched(memory, whose) { Standing::Vouched } else { Standing::There }
 }
@@ -289,7 +289,7 @@ pub(crate) fn sealing(of: &OlderRow, memory: &Memory) -> Patch {
     Patch { content: Some(memory.content.clone()), sensitive, ..Patch::default() }
 }
 
-/// Encrypts the row's other copies, which an earlier import stored.
+/// Encrypts the separate memories that earlier imports stored for the row.
 pub(crate) fn seal_besides(
     change: &Change<'_>,
     of: &OlderRow,

@@ -1,5 +1,5 @@
-//! Places: directories of this machine that belong to a project, according to the user's actions. The directory's own
-//! claim does not count here.
+//! Places: directories of this machine that belong to a project, according to the user's actions. A project name in a
+//! file of the directory is not evidence.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub struct Place {
     pub path: String,
     /// The project.
     pub project: Scope,
-    /// The evidence: `told` by the user, or `made`, because a memory of the project was stored there.
+    /// The evidence: `told` if the user confirmed it, `made` if a memory of the project was stored there.
     pub how: String,
     /// Since when.
     pub since: Timestamp,
@@ -31,7 +31,7 @@ impl Store {
     /// below one.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn knows_place(&self, project: &Scope, paths: &[&Path]) -> Result<bool, StoreError> {
         let read = || -> rusqlite::Result<bool> {
             let sql = "SELECT EXISTS (SELECT 1 FROM places WHERE project = ?1
@@ -50,7 +50,7 @@ impl Store {
     /// Records the user's confirmation that a directory belongs to a project.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn trust_place(&mut self, path: &Path, project: &Scope) -> Result<(), StoreError> {
         self.write(|change| note(change, &path.to_string_lossy(), project, "told"))
     }
@@ -58,7 +58,7 @@ impl Store {
     /// Forgets a directory and those below it. Returns their number.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn forget_place(&mut self, path: &Path) -> Result<usize, StoreError> {
         self.write(|change| {
             let sql = "DELETE FROM places WHERE path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/'";
@@ -69,7 +69,7 @@ impl Store {
     /// All known places, sorted by path.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn places(&self) -> Result<Vec<Place>, StoreError> {
         let sql = "SELECT path, project, how, since FROM places ORDER BY path, project";
         self.all(sql, [], |row| {
@@ -82,7 +82,7 @@ impl Store {
     /// True if a project has a live memory.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn holds_any_of(&self, project: &Scope) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM memories WHERE scope = ?1 AND deleted IS NULL)";
         let held = self.connection.prepare_cached(sql);
@@ -92,7 +92,7 @@ impl Store {
 }
 
 /// A memory of a project that is stored in a directory is evidence that the directory belongs to the project. Imported
-/// and foreign memories are not.
+/// and foreign memories are not evidence.
 pub(crate) fn note_made(change: &Change<'_>, draft: &Draft) -> Result<(), StoreError> {
     let Some(cwd) = &draft.cwd else { return Ok(()) };
     if draft.scope == Scope::Global || !matches!(draft.origin, Origin::User | Origin::Agent | Origin::AutoLearn) {
@@ -101,7 +101,7 @@ pub(crate) fn note_made(change: &Change<'_>, draft: &Draft) -> Result<(), StoreE
     note(change, cwd, &draft.scope, "made")
 }
 
-/// Removes the evidence that a memory gives for the project of its directory, unless other memories give it too.
+/// Removes the evidence of a memory for the project of its directory, unless another memory gives the same evidence.
 pub(crate) fn forget_made(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
     let Some(cwd) = &memory.cwd else { return Ok(()) };
     let sql = "DELETE FROM places WHERE how = 'made' AND path = ?1 AND project = ?2
@@ -153,7 +153,10 @@ mod tests {
         store.trust_place(Path::new("/w/clone"), &ledger).unwrap();
         assert!(knows(&store, "/w/clone") && knows(&store, "/w"), "made below it");
         assert_eq!(store.forget_place(Path::new("/w/ledger")).unwrap(), 1);
-        assert!(!knows(&store, "/w/ledger") && !knows(&store, "/w"), "a word holds for its own directory alone");
+        assert!(
+            !knows(&store, "/w/ledger") && !knows(&store, "/w"),
+            "a confirmation is valid for its own directory only"
+        );
         assert_eq!(store.places().unwrap().len(), 1);
         assert!(store.holds_any_of(&ledger).unwrap() && !store.holds_any_of(&"x".parse().unwrap()).unwrap());
     }

@@ -21,10 +21,10 @@ use crate::store::rows::memory as row;
 use crate::text::O200k;
 
 impl Store {
-    /// Stores a memory. Missing fields are derived from its text.
+    /// Stores a memory. Fields that the draft does not contain are derived from the text.
     ///
     /// # Errors
-    /// If a field is rejected, or the store cannot be written. Then nothing is stored.
+    /// Returns an error if a field is rejected, or the store cannot be written. Then nothing is stored.
     pub fn remember(&mut self, draft: Draft) -> Result<Stored, StoreError> {
         let now = self.clock.now();
         let draft = self.looked_through(draft, now)?;
@@ -40,7 +40,7 @@ impl Store {
     /// Stores many memories in one transaction: all of them, or none.
     ///
     /// # Errors
-    /// Like [`Store::remember`].
+    /// Returns the same errors as [`Store::remember`].
     pub fn remember_all(&mut self, drafts: &[Draft]) -> Result<Vec<Stored>, StoreError> {
         let now = self.clock.now();
         let composed = drafts.iter().map(|draft| {
@@ -55,7 +55,7 @@ impl Store {
         Ok(stored)
     }
 
-    /// A draft without credentials. They are encrypted for its memory, so it already has its UUID.
+    /// A draft without credentials. Credentials are encrypted for the memory's UUID, so the draft gets its UUID first.
     pub(in crate::store) fn looked_through(&self, draft: Draft, now: Timestamp) -> Result<Screened<Draft>, StoreError> {
         if let Some(finding) = findings(draft.scope.as_str()).first() {
             // A project's name is in many rows, so it cannot be changed.
@@ -102,8 +102,8 @@ pub(crate) fn insert(change: &Change<'_>, draft: &Draft, composed: &Composed) ->
     })
 }
 
-/// Counts a repeated text as used. Its expiry becomes the later of both. New links are added, and metadata if there was
-/// none.
+/// If a text is stored again, the existing memory counts as used. The existing memory gets the later expiry of both.
+/// The existing memory also gets new links, and the metadata if it has none.
 fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) -> Result<Stored, StoreError> {
     access_log::touch(change, known.short_id, change.now)?;
     let expires = known.expires.and_then(|known| draft.expires.map(|asked| asked.max(known)));
@@ -148,8 +148,8 @@ fn kept_as_before(memory: &Memory, draft: &Draft) -> Vec<&'static str> {
     fields.into_iter().flatten().collect()
 }
 
-/// The user's own, present memory with the same text and scope. Replaced, expired and foreign memories and conflict
-/// copies do not count. Captured turns and imports are always stored separately.
+/// The user's own, present memory with the same text and scope. Superseded, expired and foreign memories and conflict
+/// copies are ignored. Captured turns and imports are always stored separately.
 fn same_text(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory>, StoreError> {
     let memory = composed.memory();
     let is_said = matches!(memory.origin, Origin::User | Origin::Agent | Origin::AutoLearn);

@@ -14,10 +14,10 @@ use crate::store::logs::history::{self, Operation};
 use crate::text::O200k;
 
 impl Store {
-    /// Restores a deleted or expired memory permanently, or a live one to its state before the change `before_rev`.
+    /// Restores a deleted or expired memory, or the state that a memory had before the change `before_rev`.
     ///
     /// # Errors
-    /// If there is nothing to restore.
+    /// Returns an error if there is nothing to restore.
     pub fn restore(
         &mut self,
         reference: MemoryRef,
@@ -42,14 +42,14 @@ pub(crate) fn restore(
     refuse_foreign(before, reference)?;
     refuse_part(before, "contains or contained this section; restore the file, or put the lines back into it")?;
     let earlier = match before_rev {
-        Some(rev) => Some(
-            history::before(change.tx, before.id, rev)?
-                .ok_or(StoreError::Conflict { memory: reference, problem: "has no earlier text at this revision" })?,
-        ),
+        Some(rev) => Some(history::before(change.tx, before.id, rev)?.ok_or(StoreError::Conflict {
+            memory: reference,
+            problem: "has no stored text from before this revision",
+        })?),
         None if before.deleted.is_none() && !before.is_over(change.now) => {
             return Err(StoreError::Conflict {
                 memory: reference,
-                problem: "is not deleted and has not expired; pass a revision to restore an earlier text",
+                problem: "is neither deleted nor expired, so there is nothing to restore; pass a revision to restore an earlier text",
             });
         }
         None => None,

@@ -1,4 +1,4 @@
-//! Shows the value of a secret, or deletes one. Both are recorded before they are done.
+//! Shows the value of a secret, or deletes one. Showing and deleting a secret are recorded in the store.
 
 use rusqlite::params;
 use tessera_seal::Value;
@@ -35,11 +35,11 @@ pub struct RevealedSecret {
     pub kind: String,
     /// The place where it is stored.
     pub place: String,
-    /// Its value, or why it is missing.
+    /// The value, or the reason why it is missing.
     pub value: Result<Value, UnavailableBecause>,
 }
 
-/// A secret in a text, before it is known whether its value is here.
+/// A requested secret, before the store has checked whether it has the value.
 struct Wanted {
     name: String,
     kind: String,
@@ -47,11 +47,11 @@ struct Wanted {
 }
 
 impl Store {
-    /// Shows the value of a secret, or of all secrets of a memory. The request is recorded before; if that fails,
-    /// nothing is shown.
+    /// Shows the value of a secret, or of all secrets of a memory. The request is recorded first. If that fails, no
+    /// value is shown.
     ///
     /// # Errors
-    /// If there is no such secret, it belongs to another user (with the same message), its key is not available, or the
+    /// Returns an error if there is no such secret, it belongs to another user (with the same message), its key is not available, or the
     /// store cannot be written.
     pub fn reveal(&mut self, which: &SecretRef, actor: &Actor) -> Result<Revealed, StoreError> {
         let (memory, wanted) = match which {
@@ -71,10 +71,10 @@ impl Store {
         Ok(Revealed { memory, secrets, content })
     }
 
-    /// Records that a value from another place is about to be shown.
+    /// Records that a value from a vault or a server is about to be shown.
     ///
     /// # Errors
-    /// If it cannot be recorded. Then the value must not be shown.
+    /// Returns an error if it cannot be recorded. If recording fails, the value must not be shown.
     pub fn note_secret_use(
         &mut self,
         memory: MemoryUuid,
@@ -88,7 +88,7 @@ impl Store {
     /// Deletes the value of a secret, or of all secrets of a memory, permanently. The texts keep the names.
     ///
     /// # Errors
-    /// Like [`Store::reveal`].
+    /// Returns the same errors as [`Store::reveal`].
     pub fn forget_secrets(&mut self, which: &SecretRef, actor: &Actor) -> Result<Vec<SecretRow>, StoreError> {
         let gone = match which {
             SecretRef::Name(name) => {
@@ -116,7 +116,8 @@ impl Store {
         Ok(gone)
     }
 
-    /// The secrets of the user's own memories whose names begin like this. If one has exactly this name, only that one.
+    /// The secrets of the user's own memories whose names begin like this. If a secret has exactly this name, returns
+    /// only this secret.
     fn kept(&self, beginning: &str) -> Result<Vec<SecretRow>, StoreError> {
         let sql = sql!(
             "SELECT ",
@@ -146,7 +147,7 @@ impl Store {
         Ok((memory.ok_or_else(unknown)?, vec![wanted]))
     }
 
-    /// A secret without a value here, but whose name is in one of the user's own texts.
+    /// A secret without a value on this machine, whose name is in one of the user's own texts.
     fn named_in_a_text(&self, name: &str) -> rusqlite::Result<Option<(MemoryUuid, Wanted)>> {
         let sql = "SELECT id, content FROM memories WHERE purged = 0 AND shared_by IS NULL
                    AND instr(content, '[secret ' || ?1) > 0 ORDER BY deleted IS NOT NULL, short_id DESC LIMIT 1";

@@ -22,7 +22,7 @@ pub(crate) fn refuse_part(memory: &Memory, problem: &str) -> Result<(), StoreErr
     }
 }
 
-/// A file determines the fields of its memory. Only its text and trust can be changed.
+/// A file determines the fields of its memory. Only the text and the trust of such a memory can be changed.
 pub(crate) fn refuse_fields(memory: &Memory, patch: &Patch) -> Result<(), StoreError> {
     // Another user's file is an ordinary memory here.
     let Some(file) = memory.file.as_ref().filter(|_| memory.share.is_none()) else { return Ok(()) };

@@ -41,7 +41,7 @@ enum UndoEffect {
     Goes(Box<Known>),
     /// It is restored.
     Returns(Box<Known>),
-    /// It returns to its state before this change.
+    /// The memory returns to its state before this change.
     AsBefore(Box<Known>, u64),
     /// It is kept, because somebody has changed it since.
     Stays(ShortId),
@@ -60,7 +60,7 @@ impl Store {
     /// The effect that undoing an import would have. Nothing is changed.
     ///
     /// # Errors
-    /// If there is no such import, or the store cannot be read.
+    /// Returns an error if there is no such import, or the store cannot be read.
     pub fn undoing_of(&self, n: u32) -> Result<Undone, StoreError> {
         let connection = &self.connection;
         let read = || -> rusqlite::Result<Undone> {
@@ -78,7 +78,7 @@ impl Store {
     /// no further effect.
     ///
     /// # Errors
-    /// If there is no such import, or the store cannot be written.
+    /// Returns an error if there is no such import, or the store cannot be written.
     pub fn undo_import(&mut self, n: u32) -> Result<Undone, StoreError> {
         self.refuse_unknown(n)?;
         let _turn = self.undo_turn()?;
@@ -182,13 +182,13 @@ fn undo(change: &Change<'_>, n: u32, touched: &Touched) -> Result<UndoEffect, St
     Ok(fate)
 }
 
-/// Restores the records of rows from before an import, unless a later one changed them.
+/// Restores the digests of rows from before an import, unless a later import changed them.
 const AS_NOTED_BEFORE: &str = "
     UPDATE came_over AS c SET said = b.said, held = b.held FROM came_before b
     WHERE b.import = ?1 AND b.key = c.key
     AND NOT EXISTS (SELECT 1 FROM came_before later WHERE later.key = b.key AND later.import > b.import)";
 
-/// Removes the records of rows whose memories the import did not touch.
+/// Deletes the saved digests of an import that has been undone.
 fn forget_noted(change: &Change<'_>, n: u32) -> Result<(), StoreError> {
     let sql = format!("{AS_NOTED_BEFORE} AND c.memory NOT IN (SELECT memory FROM imported WHERE import = ?1)");
     change.tx.execute(&sql, [n])?;

@@ -21,7 +21,7 @@ impl Store {
     /// Changes fields of a memory.
     ///
     /// # Errors
-    /// If there is no such memory, a field is rejected, or the store cannot be written.
+    /// Returns an error if there is no such memory, a field is rejected, or the store cannot be written.
     pub fn update(&mut self, reference: MemoryRef, patch: &Patch, actor: &Actor) -> Result<Stored, StoreError> {
         patch.check()?;
         let stored = self.write(|change| update(change, reference, patch, actor))?;
@@ -32,7 +32,7 @@ impl Store {
     /// Makes the same changes in many memories: in all of them, or none.
     ///
     /// # Errors
-    /// Like [`Store::update`].
+    /// Returns the same errors as [`Store::update`].
     pub fn update_all(
         &mut self,
         references: &[MemoryRef],

@@ -1,5 +1,5 @@
-//! Moves values to a vault: each is first encrypted here, in the transaction of its text, and deleted here when the
-//! vault has it. If the vault is down, the move is delayed and nothing is lost.
+//! Moves values to a vault. A value is first encrypted in the transaction of its text, and is deleted here when the
+//! vault has stored it. If the vault is down, the move is delayed and nothing is lost.
 
 use rusqlite::params;
 use tessera_seal::Value;
@@ -32,7 +32,7 @@ impl Store {
     /// The owner of the secrets in a vault path: the store's own UUID.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn vault_owner(&self) -> Result<String, StoreError> {
         Ok(format!("store-{}", whose(&self.connection)?))
     }
@@ -40,7 +40,7 @@ impl Store {
     /// True if there are changes for a vault.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn has_news_for_vault(&self) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM secrets WHERE place = 'leaving' OR (sealed IS NOT NULL AND ?1))";
         self.one(sql, [self.uses_vault()], |row| row.get(0))
@@ -51,10 +51,10 @@ impl Store {
     }
 
     /// The changes for a vault, per memory. It is recorded before sending that the vault may have a value, so that a
-    /// deletion here also deletes it there. Values that cannot be decrypted stay here.
+    /// deletion here also deletes it there. Values that cannot be decrypted are not moved.
     ///
     /// # Errors
-    /// If the store cannot be read or written.
+    /// Returns an error if the store cannot be read or written.
     pub fn for_vault(&mut self) -> Result<Vec<ForVault>, StoreError> {
         let uses_vault = self.uses_vault();
         self.write(|change| {
@@ -95,7 +95,7 @@ impl Store {
     /// Records that the vault has stored the changes. From now on, only the vault has the values.
     ///
     /// # Errors
-    /// If the store cannot be written. Then the vault gets the changes again.
+    /// Returns an error if the store cannot be written. Then the vault gets the changes again.
     pub fn vault_has(&mut self, news: &ForVault) -> Result<u64, StoreError> {
         let actor = Actor { client: Some("vault".into()), ..Actor::default() };
         self.write(|change| {

@@ -1,7 +1,6 @@
-//! Writes rows of composed memories.
+//! Writes the rows of memories whose derived data was computed.
 //!
-//! Also changes the UUID of a memory that a server knows under its own, and fills the outbox with memories for the team
-//! server.
+//! Also replaces the UUID of a memory by the server's, and adds changed memories to the outbox for the team server.
 
 use std::sync::LazyLock;
 
@@ -22,17 +21,17 @@ use crate::store::rows::columns::{Analysed, AnalysisColumns, CostColumns, Fields
 pub struct Stored {
     /// Its present state.
     pub memory: Memory,
-    /// The o200k_base tokens of its full line in a reply.
+    /// The number of o200k_base tokens of the memory in full.
     pub tokens: u32,
-    /// True if the same text already existed. Then it was kept and counted as used.
+    /// True if the same text already existed. If the text already existed, the memory was kept and counted as used.
     pub existed: bool,
-    /// Different fields that the existing memory did not adopt.
+    /// Fields of the request that the existing memory did not get.
     pub kept: Vec<&'static str>,
     /// The names of secrets that this write removed from the text.
     pub aside: Vec<Place>,
 }
 
-/// The secrets that are new in a memory, in its text or elsewhere.
+/// Secrets that a write added to a memory.
 pub(crate) fn set_aside(composed: &Composed, before: Option<&Memory>) -> Vec<Place> {
     let before: Vec<Place> = before.map_or_else(Vec::new, places_of);
     let mut aside = places_of(composed.memory());
@@ -73,7 +72,7 @@ static INSERT: LazyLock<String> =
 /// Updates all columns, because the text changed.
 static UPDATE: LazyLock<String> =
     LazyLock::new(|| codec::update(&[Fields::NAMES, AnalysisColumns::NAMES, CostColumns::NAMES]));
-/// Updates the analysis, which a deleted row does not have. The token counts stay.
+/// Updates the columns of the analysis, which a deleted row does not have. The token counts stay.
 static UPDATE_ANALYSIS: LazyLock<String> = LazyLock::new(|| codec::update(&[Fields::NAMES, AnalysisColumns::NAMES]));
 /// Updates fields only, no data derived from the text.
 static UPDATE_FIELDS: LazyLock<String> = LazyLock::new(|| codec::update(&[Fields::NAMES]));
@@ -101,7 +100,8 @@ pub(crate) fn write_row(change: &Change<'_>, composed: &Composed, written: Writt
     context::refresh_around(change, memory)
 }
 
-/// Gives a memory an unused UUID, and changes all references to it here. `files` changes its own references.
+/// Gives a memory an unused UUID, and changes all references to it here. References in the tables of files are changed
+/// in the module `files`.
 pub(crate) fn rename(change: &Change<'_>, before: MemoryUuid, now: MemoryUuid) -> Result<(), StoreError> {
     for sql in [
         "UPDATE memories SET id = ?2 WHERE id = ?1",

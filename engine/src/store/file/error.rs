@@ -123,7 +123,7 @@ pub enum StoreError {
         /// The error of the system.
         source: std::io::Error,
     },
-    /// The operation is not possible with a file, or a part of one.
+    /// The operation is impossible, because the memory is a file or a section of a file.
     #[error("{path}: {problem}")]
     InFile {
         /// The file.
@@ -178,7 +178,7 @@ pub enum StoreError {
         /// The requested name.
         asked: String,
     },
-    /// Several secrets have names that begin like this.
+    /// Several secrets have names that begin with this text.
     #[error("{asked} matches several secrets ({}); use the whole name, or the memory", found.join(", "))]
     ManySecrets {
         /// The requested name.
@@ -191,7 +191,7 @@ pub enum StoreError {
     ValueElsewhere {
         /// The secret.
         name: String,
-        /// The memory whose text names it.
+        /// The memory whose text contains the secret's name.
         memory: MemoryUuid,
         /// Where the value may be.
         why: UnavailableBecause,
@@ -220,11 +220,11 @@ pub enum UnavailableBecause {
     /// It was never here.
     #[error("it is stored on another device, and only that device, or a team server that stores secrets, can show it")]
     NeverHere,
-    /// The team server does not have it either.
+    /// Neither this machine nor the team server has the value.
     #[error("it is stored on another device that has not sent it to the team server yet")]
     NorOnServer,
-    /// The team server has it but cannot decrypt it.
-    #[error("the team server stores it, but does not have its key")]
+    /// The team server stores the value, but cannot decrypt it.
+    #[error("the team server stores the secret, but does not have the key")]
     ServerLacksKey,
     /// It was deleted.
     #[error("it was deleted on {0}")]
@@ -270,7 +270,7 @@ impl StoreError {
 }
 
 impl From<rusqlite::Error> for StoreError {
-    /// An error inside a transaction; the transaction adds the path.
+    /// Converts an error in a transaction, which later adds the path of the database.
     fn from(source: rusqlite::Error) -> Self {
         Self::Sqlite { path: "the store".into(), source }
     }

@@ -83,10 +83,10 @@ impl Home {
         &self.0
     }
 
-    /// Creates the directory, accessible only to the owner. An existing one stays unchanged.
+    /// Creates the directory, accessible only to the owner. An existing directory stays unchanged.
     ///
     /// # Errors
-    /// If it does not exist and cannot be created.
+    /// Returns an error if the directory does not exist and cannot be created.
     pub fn make(&self) -> io::Result<()> {
         private::make_private_dir(&self.0)
     }
@@ -126,12 +126,12 @@ impl Home {
         self.file(OPEN_LOCK)
     }
 
-    /// Uses that are not in the database yet.
+    /// Uses of memories that are not in the database yet.
     pub fn access_log(&self) -> PathBuf {
         self.file(ACCESS_LOG)
     }
 
-    /// Deliveries that are not in the database yet.
+    /// Records of automatic recall that are not in the database yet.
     pub fn deliveries(&self) -> PathBuf {
         self.file(RECEIPTS)
     }
@@ -205,12 +205,12 @@ impl Home {
         (path.parent() != Some(&self.0) || !is_named(path, is_ours)) && !is_same_file(path, &self.database())
     }
 
-    /// The directory of turns that wait for learning.
+    /// The directory of the sessions from which Tessera has not learned yet.
     pub fn queue(&self) -> PathBuf {
         self.file(QUEUE)
     }
 
-    /// The lock of the learning worker.
+    /// The lock of the process that learns from sessions.
     pub fn worker_lock(&self) -> PathBuf {
         self.file(WORKER_LOCK)
     }
@@ -220,7 +220,7 @@ impl Home {
         self.file(HOOKS_LOG)
     }
 
-    /// The older half of [`Home::hooks_log`].
+    /// The previous file of [`Home::hooks_log`].
     pub fn hooks_log_old(&self) -> PathBuf {
         self.file(HOOKS_LOG_OLD)
     }
@@ -284,7 +284,8 @@ impl Home {
         ours
     }
 
-    /// Files of the store that other users can read: the directory, and files with words of memories.
+    /// The files of the store that other users of the machine can read: the directory, and files with words of
+    /// memories.
     pub fn open_to_others(&self) -> Vec<PathBuf> {
         let files = [self.0.clone(), self.database(), self.write_ahead_log(), self.shared_memory(), self.snapshot()];
         files
@@ -322,8 +323,8 @@ fn list(dir: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-/// All files below a directory, sorted, and whether the list is complete. Links are not followed. Hidden files and the
-/// working tree of a project do not belong to a home directory.
+/// All files below a directory, sorted, and whether the list is complete. Links are not followed. Hidden directories
+/// and directories with a Git repository do not belong to a home directory.
 fn walk(dir: &Path) -> (Vec<PathBuf>, bool) {
     let (mut dirs, mut files, mut is_whole) = (vec![(dir.to_path_buf(), 0)], Vec::new(), true);
     while let Some((dir, depth)) = dirs.pop() {

@@ -20,13 +20,13 @@ impl Home {
         self.dir().join(SETUP)
     }
 
-    /// The directory with the original settings.
+    /// The directory with the settings of clients as they were before `tessera setup`.
     pub fn setup_originals(&self) -> PathBuf {
         self.dir().join(SETUP_ORIGINALS)
     }
 
-    /// True for a small file that Tessera writes: queued turns, spools and logs. Any other belongs to somebody else,
-    /// even in the home directory.
+    /// True for a small file that Tessera writes: queued turns, spools and logs. Any other file belongs to the user or
+    /// to another program.
     pub(crate) fn is_own_small_file(&self, path: &Path) -> bool {
         let spools = [self.deliveries(), self.questions(), self.access_log(), self.hooks_log()];
         let begins = |own: &PathBuf| {
@@ -44,7 +44,7 @@ impl Home {
         made.filter(|(_, path)| path.extension().is_some_and(|ending| ending == "db")).max().map(|(_, path)| path)
     }
 
-    /// The lock for imports. Several imports share it; undoing one needs it exclusively.
+    /// The lock for imports. Several imports may hold it at the same time, but undoing an import needs it alone.
     pub fn import_lock(&self) -> PathBuf {
         self.dir().join(IMPORT_LOCK)
     }
@@ -64,7 +64,7 @@ impl Home {
         self.plugins().join("plugins.log")
     }
 
-    /// The older half of [`Home::plugin_log`].
+    /// The previous file of [`Home::plugin_log`].
     pub fn plugin_log_old(&self) -> PathBuf {
         self.plugins().join("plugins.log.old")
     }
@@ -84,7 +84,7 @@ impl Home {
         self.plugins().join("spool")
     }
 
-    /// The lock of the process that sends these events.
+    /// The lock of the process that sends events to plugins.
     pub fn plugin_spool_lock(&self) -> PathBuf {
         self.plugins().join("spool.lock")
     }

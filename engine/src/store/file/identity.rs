@@ -1,4 +1,4 @@
-//! The identity of a file: another file may have replaced it under the same path.
+//! The identity of a file. It shows whether another file has replaced it under the same path.
 
 use std::path::Path;
 

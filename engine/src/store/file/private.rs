@@ -10,7 +10,7 @@ pub(crate) const SCRATCH: &str = ".tessera-";
 /// Creates a directory that only its owner can enter.
 ///
 /// # Errors
-/// If it does not exist and cannot be created.
+/// Returns an error if it does not exist and cannot be created.
 pub fn make_private_dir(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -60,11 +60,12 @@ pub(crate) fn tighten(path: &Path) -> bool {
 }
 
 /// Replaces or creates a file atomically: it is written beside its place, synced to disk, and renamed. So a reader
-/// never sees half of it, and a power failure leaves the old or the new one. Symbolic links and the file mode are kept.
-/// A new file is accessible only to the owner. The new name is also synced when this returns. The directory must exist.
+/// never sees an incomplete file. After a power failure, the path contains the old file or the new one. Symbolic links
+/// and the file mode are kept. A new file is accessible only to the owner. When the function returns, the name of the
+/// file is also durable. The directory must exist.
 ///
 /// # Errors
-/// If it cannot be written. Then the file is unchanged.
+/// Returns an error if it cannot be written. Then the file is unchanged.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path: PathBuf = match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_symlink() => fs::canonicalize(path)?,
@@ -84,7 +85,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Syncs the names in a directory to disk, which a renamed file needs.
 ///
 /// # Errors
-/// If the disk fails.
+/// Returns an error if the disk fails.
 pub fn sync_dir(dir: &Path) -> io::Result<()> {
     // On other systems, a directory cannot be opened, and names are synced with their files.
     if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
@@ -111,10 +112,10 @@ pub fn dir_of(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Waits for a lock and takes it. It is released when the file is dropped.
+/// Waits for a lock and takes it. The lock is released when the file is dropped.
 ///
 /// # Errors
-/// If the file cannot be created or locked.
+/// Returns an error if the file cannot be created or locked.
 pub fn lock(path: &Path) -> io::Result<File> {
     let file = lock_file(path)?;
     file.lock()?;
@@ -124,7 +125,7 @@ pub fn lock(path: &Path) -> io::Result<File> {
 /// Takes a lock; `None` if another process has it.
 ///
 /// # Errors
-/// If the file cannot be created or locked.
+/// Returns an error if the file cannot be created or locked.
 pub fn try_lock(path: &Path) -> io::Result<Option<File>> {
     let file = lock_file(path)?;
     match file.try_lock() {
@@ -137,7 +138,7 @@ pub fn try_lock(path: &Path) -> io::Result<Option<File>> {
 /// Waits for a shared lock and takes it.
 ///
 /// # Errors
-/// If the file cannot be created or locked.
+/// Returns an error if the file cannot be created or locked.
 pub(crate) fn lock_shared(path: &Path) -> io::Result<File> {
     let file = lock_file(path)?;
     file.lock_shared()?;

@@ -1,8 +1,8 @@
 //! Replaces the database of a store. A process that is killed at any moment leaves the old database or the new one.
 //!
 //! The new database is built in a scratch directory inside the home directory, while `open.lock` is held. One rename of
-//! this directory to [`Home::replacement`] commits the change. From then on, each process that opens the store first
-//! finishes the move, and each process that has the store open follows before it writes.
+//! this directory to [`Home::replacement`] commits the change. After that, each process that opens the store first
+//! completes the replacement. A process that has the store open uses the new database at its next write.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ use super::identity::FileId;
 use super::private;
 use super::scratch::Scratch;
 
-/// The file in the directory that says where the previous files go.
+/// The file in the directory that contains the destination of the previous files.
 const ASIDE: &str = "aside";
 /// The files of an SQLite database, as suffixes of its name. The database itself is moved first, because without it no
 /// program uses the other files.
 const PARTS: [&str; 4] = ["", "-wal", "-shm", "-journal"];
 
-/// The directory in which a new database is built. Dropping it removes the directory, unless the database was put in
-/// place.
+/// The directory in which a new database is built. The directory is removed when this value is dropped, unless the
+/// database was put in place.
 pub(crate) struct Replacement {
     home: Home,
     scratch: Scratch,
@@ -130,7 +130,7 @@ mod tests {
         Store::open(config_at(home)).unwrap()
     }
 
-    /// A home directory with one memory, and a new database with another one that is ready to replace it.
+    /// A home directory with one memory, and a new database with a different memory, which is ready to replace it.
     fn ready() -> (tempfile::TempDir, Home, Replacement) {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("h"));

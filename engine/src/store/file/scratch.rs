@@ -1,4 +1,4 @@
-//! Directories for temporary copies. Those of killed processes are deleted by the next process.
+//! Directories for temporary copies. If a process was killed, the next process deletes its directories.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,12 +10,12 @@ use tempfile::TempDir;
 use super::home::Home;
 use super::private::{self, SCRATCH};
 
-/// A file in the directory that is locked while its process needs it.
+/// The process that uses the directory locks this file in it.
 const HELD: &str = "held";
-/// Directories that are not or cannot be locked are deleted after this time.
+/// Directories without a lock file are deleted after this time.
 const LEFT: Duration = Duration::from_hours(1);
 
-/// A directory for a copy. It is deleted when this value is dropped.
+/// A directory for a copy. The directory is deleted when this value is dropped.
 pub(crate) struct Scratch {
     // Released before the directory is deleted. Some file systems have no locks.
     held: Option<File>,

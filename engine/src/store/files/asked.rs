@@ -54,9 +54,9 @@ pub struct PartRow {
     pub is_observation: bool,
     /// Its category as written.
     pub category: Option<String>,
-    /// The text in parentheses at its end.
+    /// The text in parentheses at the end of the section.
     pub context: Option<String>,
-    /// Its text, as a byte range of the file.
+    /// The section's text, as a range of bytes in the file.
     pub span: std::ops::Range<usize>,
     /// Its lines, from 1.
     pub lines: (u32, u32),
@@ -73,13 +73,14 @@ pub struct RelationRow {
     pub name: String,
     /// The memory of the other file, if it exists.
     pub target: Option<MemoryUuid>,
-    /// The text in parentheses after it.
+    /// The text in parentheses after the relation.
     pub context: Option<String>,
     /// The line, from 1.
     pub line: u32,
 }
 
-/// A file whose memory was changed outside of the file. The file must be written or deleted.
+/// A file whose memory was changed outside of the file. Tessera must write or delete the file, because its memory has
+/// changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pending {
     /// The present memory of the file.
@@ -107,15 +108,15 @@ impl Store {
     /// The files of a folder, sorted by path.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn files_in(&self, folder: &str) -> Result<Vec<FileRow>, StoreError> {
         self.files_below(folder, "")
     }
 
-    /// The files of a folder whose inner path begins with `inside`, sorted by path.
+    /// Returns the files of a folder whose path in the folder begins with `inside`, sorted.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn files_below(&self, folder: &str, inside: &str) -> Result<Vec<FileRow>, StoreError> {
         // As a range, so that the index of paths is used.
         let from = format!("/{folder}/{inside}");
@@ -127,7 +128,7 @@ impl Store {
     /// A file by its path.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn file_at(&self, path: &FilePath) -> Result<Option<FileRow>, StoreError> {
         let sql = format!("SELECT {FILE} FROM files WHERE path = ?1");
         self.maybe(&sql, [path.as_str()], file)
@@ -136,7 +137,7 @@ impl Store {
     /// The present or last memory of a file; `None` if there never was one.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn file_standing(&self, path: &FilePath) -> Result<Option<MemoryUuid>, StoreError> {
         standing_for(&self.connection, path).map_err(|error| self.failed(error))
     }
@@ -144,7 +145,7 @@ impl Store {
     /// The metadata of the note whose file has this memory.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn note_of(&self, id: MemoryUuid) -> Result<Option<NoteRow>, StoreError> {
         let sql = format!("SELECT {FILE}, {NOTE} FROM files WHERE memory = ?1");
         self.maybe(&sql, [id], note)
@@ -153,7 +154,7 @@ impl Store {
     /// The metadata of all notes, or of those in one folder, most recently changed first.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn notes(&self, folder: Option<&str>) -> Result<Vec<NoteRow>, StoreError> {
         let sql = format!(
             "SELECT {FILE}, {NOTE} FROM files WHERE ?1 IS NULL OR substr(path, 1, length(?1)) = ?1
@@ -163,10 +164,10 @@ impl Store {
         self.all(&sql, [prefix], note)
     }
 
-    /// Notes that a normalised name may mean.
+    /// The notes to which a normalised name may refer.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn notes_named(&self, key: &str) -> Result<Vec<NoteRow>, StoreError> {
         let sql = format!(
             "SELECT {FILE}, {NOTE} FROM names JOIN files ON files.memory = names.memory WHERE names.key = ?1
@@ -178,7 +179,7 @@ impl Store {
     /// The parts of a file, in order.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn parts_of(&self, file: MemoryUuid) -> Result<Vec<PartRow>, StoreError> {
         let sql = "SELECT memory, file, kind, category, context, begins, ends, first_line, last_line FROM parts
                    WHERE file = ?1 AND n >= 0 ORDER BY n";
@@ -188,7 +189,7 @@ impl Store {
     /// The position of a memory in a file; `None` if it is not in one.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn part(&self, memory: MemoryUuid) -> Result<Option<PartRow>, StoreError> {
         let sql = "SELECT memory, file, kind, category, context, begins, ends, first_line, last_line FROM parts
                    WHERE memory = ?1 AND n >= 0";
@@ -198,7 +199,7 @@ impl Store {
     /// Relations from and to a file.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn relations_of(&self, file: MemoryUuid) -> Result<Vec<RelationRow>, StoreError> {
         let sql = "SELECT source, type, name, target, context, line FROM relations WHERE source = ?1 OR target = ?1
                    ORDER BY source, line, type, key";
@@ -217,7 +218,7 @@ impl Store {
     /// Files whose memories were changed elsewhere: by sync, by restoring, or by resolving a conflict.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn pending_files(&self) -> Result<Vec<Pending>, StoreError> {
         let read = || -> rusqlite::Result<Vec<Pending>> {
             let sql = format!("SELECT memories.id, {FILE} {PENDING} ORDER BY deleted IS NULL, rev");
@@ -241,7 +242,7 @@ impl Store {
     /// Files on disk whose memories were permanently deleted. They must be deleted from disk too.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn purged_files(&self) -> Result<Vec<FileRow>, StoreError> {
         self.all(&format!("SELECT {FILE} {PURGED} ORDER BY path"), [], file)
     }
@@ -249,7 +250,7 @@ impl Store {
     /// Forgets a file whose memory was permanently deleted, after it was deleted or replaced on disk.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn forget_purged_file(&mut self, path: &FilePath) -> Result<(), StoreError> {
         self.write(|change| {
             let sql = "DELETE FROM files WHERE path = ?1 AND memory IN (SELECT id FROM memories WHERE purged <> 0)";
@@ -261,7 +262,7 @@ impl Store {
     /// True if files from other machines belong to a folder that does not exist here.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn has_files_for(&self, folder: &str) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM memories WHERE file >= ?1 AND file < ?2 AND whole = 1 AND purged = 0
                        AND deleted IS NULL AND shared_by IS NULL)";
@@ -272,7 +273,7 @@ impl Store {
     /// True if any files are indexed.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn knows_files(&self) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM files) OR EXISTS (SELECT 1 FROM directories)";
         self.one(sql, [], |row| row.get(0))
@@ -281,7 +282,7 @@ impl Store {
     /// The text of a file with this hash, if the history of its memory has it.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn text_of_file_at(&self, memory: &Memory, hash: u64) -> Result<Option<String>, StoreError> {
         let is_it = |content: &str| xxh3_64(file_of_content(content).as_bytes()) == hash;
         if is_it(&memory.content) {
@@ -294,7 +295,7 @@ impl Store {
     /// True if the memory of a file was changed elsewhere.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn has_pending_files(&self) -> Result<bool, StoreError> {
         let sql = format!("SELECT EXISTS (SELECT 1 {PENDING}) OR EXISTS (SELECT 1 {PURGED})");
         self.one(&sql, params![], |row| row.get(0))

@@ -1,6 +1,6 @@
 //! Erases permanently deleted parts from the history of their file.
 //!
-//! Also the doctor's check and repair of the file index.
+//! Also contains the doctor's check and repair of the index of files.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,8 @@ impl Store {
     /// the file's history.
     ///
     /// # Errors
-    /// If one does not exist, is not a part, or is still in its file. Then none is deleted.
+    /// Returns an error if a memory does not exist, is not a section of a file, or is still in its file. Then none is
+    /// deleted.
     pub fn purge_parts(&mut self, parts: &[MemoryRef], actor: &Actor) -> Result<Vec<Forgotten>, StoreError> {
         self.fold_questions()?;
         let said = self.said_by(parts)?;
@@ -36,11 +37,11 @@ impl Store {
         Ok(forgotten)
     }
 
-    /// The memories of the files below a deleted directory: those that were deleted together with its last file.
-    /// Files that were deleted earlier no longer belonged to the directory.
+    /// The memories of the files below a deleted directory: those that were deleted together with its last file. Files
+    /// that were deleted earlier are not returned, because they no longer belonged to the directory.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn files_deleted_below(&self, directory: &FilePath) -> Result<Vec<MemoryUuid>, StoreError> {
         let sql = "SELECT id, max(deleted) OVER () AS last, deleted FROM memories
                    WHERE file >= ?1 AND file < ?2 AND whole = 1 AND purged = 0 AND shared_by IS NULL
@@ -49,10 +50,10 @@ impl Store {
         self.all(&format!("SELECT id FROM ({sql}) WHERE deleted = last"), [from, until], |row| row.get(0))
     }
 
-    /// A memory in the form that changes return.
+    /// Returns a memory in the form that changes also return.
     ///
     /// # Errors
-    /// If there is no such memory.
+    /// Returns an error if there is no such memory.
     pub fn stored(&self, reference: MemoryRef) -> Result<Stored, StoreError> {
         let found = row::find_known(&self.connection, reference).map_err(|error| self.failed(error))?;
         let known = found.ok_or(StoreError::NotFound(reference))?;
@@ -63,7 +64,7 @@ impl Store {
     /// The memory of the file that contains or contained a part.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn file_of_part(&self, part: MemoryUuid) -> Result<Option<MemoryUuid>, StoreError> {
         file_of(&self.connection, part).map_err(|error| self.failed(error))
     }
@@ -87,7 +88,7 @@ fn purge_part(
     if memory.deleted.is_none() {
         return Err(StoreError::Conflict {
             memory: reference,
-            problem: "is still in its file, so it would exist twice",
+            problem: "is still in its file, so a copy would be a duplicate",
         });
     }
     if let Some(file) = file_of(change.tx, memory.id)? {
@@ -129,7 +130,7 @@ fn forget_secrets(change: &Change<'_>, file: MemoryUuid, part: &Memory) -> Resul
     Ok(())
 }
 
-/// Of a memory whose file is not indexed.
+/// The condition for memories whose file is not indexed.
 const OF_NO_FILE: &str = "NOT IN (SELECT memory FROM files)";
 
 /// Parts of files that are not indexed.
@@ -141,7 +142,7 @@ impl Store {
     /// Makes the next scan read files again, whatever their state, and rewrite their memories.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn mistrust_files(&mut self, paths: &[FilePath]) -> Result<(), StoreError> {
         self.write(|change| {
             for path in paths {
@@ -157,7 +158,7 @@ impl Store {
     /// The number of parts of all indexed files.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn count_parts(&self) -> Result<usize, StoreError> {
         let sql = "SELECT COUNT(*) FROM parts WHERE n >= 0 AND file IN (SELECT memory FROM files)";
         self.one(sql, [], |row| row.get(0))
@@ -166,7 +167,7 @@ impl Store {
     /// The numbers of orphaned rows: parts of files that are not indexed, and relations to such files.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn files_astray(&self) -> Result<(u64, u64), StoreError> {
         let sql = format!(
             "SELECT (SELECT COUNT(*) {PARTS_ASTRAY}), (SELECT COUNT(*) FROM relations WHERE source {OF_NO_FILE}
@@ -178,7 +179,7 @@ impl Store {
     /// Deletes orphaned rows, and returns their files, if known.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn drop_astray(&mut self, actor: &Actor) -> Result<Vec<FilePath>, StoreError> {
         self.write(|change| {
             let mut statement = change.tx.prepare(&format!("SELECT id {PARTS_ASTRAY}"))?;

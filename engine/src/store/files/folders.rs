@@ -18,7 +18,7 @@ use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
-/// The folder that always exists: that of the memory tool.
+/// The folder that always exists: it contains the files of the memory tool.
 pub const MEMORIES: &str = "memories";
 
 /// An indexed directory of this machine.
@@ -30,7 +30,7 @@ pub struct Folder {
     pub dir: PathBuf,
     /// The scope of its files.
     pub scope: Scope,
-    /// The trust of texts that somebody writes there by hand.
+    /// The trust of texts that people write in the folder by hand.
     pub trust: Trust,
     /// True if its files may be changed.
     pub is_writable: bool,
@@ -64,7 +64,7 @@ impl Store {
     /// The folders, sorted by name.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn folders(&self) -> Result<Vec<Folder>, StoreError> {
         let mut folders = self.all(&format!("SELECT {COLUMNS} FROM folders ORDER BY name"), [], folder)?;
         // It is in the home directory, even if that was moved.
@@ -77,7 +77,7 @@ impl Store {
     /// Adds or updates a folder.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn put_folder(&mut self, folder: &Folder) -> Result<(), StoreError> {
         self.write(|change| {
             let sql = "SELECT told FROM folders WHERE name = ?1";
@@ -106,20 +106,21 @@ impl Store {
         })
     }
 
-    /// The digests of a folder's directories when their files were last compared.
+    /// The digest of each directory of a folder at the last comparison of its files.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn digests(&self, folder: &str) -> Result<BTreeMap<String, u64>, StoreError> {
         let sql = "SELECT path, digest FROM directories WHERE folder = ?1";
         let found = self.all(sql, [folder], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned())))?;
         Ok(found.into_iter().collect())
     }
 
-    /// Records the digests of a folder's directories; `None` for one that must be compared again or is gone.
+    /// Records the digests of a folder's directories. `None` for a directory that must be compared again or no longer
+    /// exists.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn note_digests(&mut self, folder: &str, digests: &[(String, Option<u64>)]) -> Result<(), StoreError> {
         if digests.is_empty() {
             return Ok(());
@@ -178,7 +179,7 @@ fn folder(row: &Row<'_>) -> rusqlite::Result<Folder> {
 pub struct FileStamp {
     /// Bytes.
     pub size: u64,
-    /// When it was last changed, in nanoseconds since 1970.
+    /// The time of the last change of the file, in nanoseconds since 1970.
     pub modified: i64,
     /// Its inode, 0 if there is none.
     pub inode: u64,
@@ -186,13 +187,13 @@ pub struct FileStamp {
     pub hash: u64,
 }
 
-/// A file that changed more recently than this may change again with the same stamp.
+/// A file that changed within this time may change again without a new time stamp.
 const TICK_NANOS: i64 = 100_000_000;
-/// The same limit for file systems whose times have a precision of one or two seconds.
+/// The same time for file systems that store times with a precision of one or two seconds.
 const SLOW_TICK_NANOS: i64 = 2_100_000_000;
 const SECOND_NANOS: i64 = 1_000_000_000;
 
-/// True if a file with this time of change, in nanoseconds, would get another stamp at its next change.
+/// True if the next change of a file with this time will certainly give it a different time.
 pub fn is_settled(modified: i64, now: Timestamp) -> bool {
     let tick = if modified % SECOND_NANOS == 0 { SLOW_TICK_NANOS } else { TICK_NANOS };
     // A time in the future counts like one in the past: the clock was changed, or another machine wrote it.
@@ -200,8 +201,8 @@ pub fn is_settled(modified: i64, now: Timestamp) -> bool {
 }
 
 impl FileStamp {
-    /// The recorded time of change. A file that may change again with the same stamp gets another value, so that the
-    /// next scan reads it.
+    /// The recorded time of change. If the next change of a file may not change its time, another time is recorded, so
+    /// that the next scan reads the file.
     pub(super) fn noted_time(&self, now: Timestamp) -> i64 {
         if is_settled(self.modified, now) { self.modified } else { self.modified - 1 }
     }
@@ -227,7 +228,7 @@ pub struct Intent {
     pub hash: u64,
     /// The memory of the file.
     pub memory: MemoryUuid,
-    /// Secrets removed from the text, encrypted for that memory.
+    /// The secrets that were removed from the text, encrypted for the memory of the file.
     pub secrets: Vec<Secret>,
 }
 
@@ -278,7 +279,7 @@ pub(super) struct Before {
 pub(super) struct Made {
     pub(super) note: Note,
     pub(super) whole: Composed,
-    /// Each part with its earlier version, also of a restored one.
+    /// Each section with its earlier version, even if that was deleted.
     pub(super) parts: Vec<(Option<Known>, Composed)>,
     pub(super) removed: Vec<Known>,
     /// True if the memory contains the complete text of the file.

@@ -47,7 +47,7 @@ impl Store {
     /// the name.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn note_called(
         &self,
         name: &str,
@@ -70,7 +70,7 @@ impl Store {
     /// The files that contain these memories.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn files_of_parts(&self, parts: &[ShortId]) -> Result<BTreeMap<ShortId, MemoryUuid>, StoreError> {
         let sql = "SELECT parts.file FROM memories JOIN parts ON parts.memory = memories.id
                    WHERE short_id = ?1 AND n >= 0 AND deleted IS NULL";
@@ -88,7 +88,7 @@ impl Store {
     /// Links from and to a memory, and the parts of its file. Links to deleted memories are left out.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn links_around(&self, memory: MemoryUuid) -> Result<Vec<Edge>, StoreError> {
         let sql = "WITH here (id) AS (SELECT ?1 UNION ALL SELECT memory FROM parts WHERE file = ?1 AND n >= 0)
                    SELECT ifnull((SELECT file FROM parts WHERE memory = source AND n >= 0), source), links.type,
@@ -109,7 +109,7 @@ impl Store {
     /// The normalised names of files.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn names_of_notes(&self) -> Result<BTreeMap<MemoryUuid, Vec<String>>, StoreError> {
         let read = || -> rusqlite::Result<BTreeMap<MemoryUuid, Vec<String>>> {
             let mut statement = self.connection.prepare_cached("SELECT memory, key FROM names ORDER BY memory, key")?;

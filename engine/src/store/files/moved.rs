@@ -26,7 +26,7 @@ impl Store {
     /// ignored.
     ///
     /// # Errors
-    /// If the store cannot be written. Then nothing is recorded.
+    /// Returns an error if the store cannot be written. Then nothing is recorded.
     pub fn move_files(&mut self, moves: &[(FilePath, FilePath)], actor: &Actor) -> Result<(), StoreError> {
         self.write(|change| moves.iter().try_for_each(|(from, to)| move_file(change, from, to, actor)))?;
         self.maintain();
@@ -37,18 +37,18 @@ impl Store {
     /// the files that were indexed.
     ///
     /// # Errors
-    /// If the store cannot be written. Then nothing is recorded.
+    /// Returns an error if the store cannot be written. Then nothing is recorded.
     pub fn files_gone(&mut self, paths: &[FilePath], actor: &Actor) -> Result<Vec<MemoryUuid>, StoreError> {
         let gone = self.write(|change| remove_all(change, paths, actor))?;
         self.maintain();
         Ok(gone)
     }
 
-    /// Records that files are no longer texts. They and their parts are removed from recall here, but this is not
-    /// synced as a deletion.
+    /// Records that files are no longer texts. Recall on this machine no longer returns the files and their sections,
+    /// but the server keeps them.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn files_mute(&mut self, paths: &[FilePath], actor: &Actor) -> Result<Vec<MemoryUuid>, StoreError> {
         let gone = self.write(|change| {
             let wholes = paths.iter().filter_map(|path| whole_of(change, path).transpose());
@@ -59,11 +59,11 @@ impl Store {
         Ok(gone)
     }
 
-    /// Removes a folder's files from the index. Synced files stay on the server and other machines. They come back if
-    /// the folder is added again.
+    /// Removes a folder's files from the index. Synced files stay on the server and other machines. If the folder is
+    /// added again, its files are indexed again.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn forget_folder(&mut self, name: &str, actor: &Actor) -> Result<usize, StoreError> {
         let paths: Vec<FilePath> = self.files_in(name)?.into_iter().map(|file| file.path).collect();
         // In one transaction, because a half-removed folder would stay that way.
@@ -178,7 +178,7 @@ fn is_changed_elsewhere(change: &Change<'_>, whole: &Known) -> Result<bool, Stor
     Ok(whole.memory.deleted.is_none() && hash.is_some_and(|hash| hash.cast_unsigned() != xxh3_64(text.as_bytes())))
 }
 
-/// Removes the record of a file whose memory was permanently deleted before the file.
+/// Removes the record of a deleted file whose memory was already deleted permanently.
 fn forget_path(change: &Change<'_>, path: &FilePath) -> Result<Option<MemoryUuid>, StoreError> {
     let sql = "DELETE FROM files WHERE path = ?1 RETURNING memory";
     let mut statement = change.tx.prepare_cached(sql)?;
@@ -210,7 +210,11 @@ mod tests {
         assert_eq!(found(first).memory.file.as_ref().unwrap().path, path("/memories/b.md"));
         let on_disk = found(second).on_disk.as_ref().unwrap();
         assert_eq!(on_disk.path, path("/memories/b.md"));
-        assert_ne!(found(second).memory.file.as_ref().unwrap().path, on_disk.path, "as the other text of a conflict");
+        assert_ne!(
+            found(second).memory.file.as_ref().unwrap().path,
+            on_disk.path,
+            "the second file gets another path, as in a conflict"
+        );
     }
 
     #[test]

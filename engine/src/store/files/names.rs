@@ -39,8 +39,8 @@ pub(super) fn permalink(
     failed.take().map_or(Ok(free), |error| Err(error.into()))
 }
 
-/// Records the names and relations of a file, in place of earlier ones. Also resolves relations of others that may mean
-/// this file.
+/// Records the names and relations of a file, in place of earlier ones. Also resolves relations of other files that may
+/// refer to this file.
 pub(super) fn note(change: &Change<'_>, whole: &Memory, made: &Made) -> Result<(), StoreError> {
     let Some(path) = whole.file.as_ref().map(|file| &file.path) else { return Ok(()) };
     let sql = "SELECT permalink FROM files WHERE memory = ?1";
@@ -71,8 +71,8 @@ pub(super) fn keys(change: &Change<'_>, memory: MemoryUuid) -> Result<Vec<String
     Ok(statement.query_map([memory], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-/// The normalised names of a file, sorted. They include its path relative to each parent directory, because a file
-/// there may use that.
+/// The normalised names of a file, sorted. The names include the path relative to each parent directory, because a file
+/// in that directory may use it.
 pub(super) fn keys_of<'a>(path: &FilePath, permalink: &str, said: impl Iterator<Item = &'a String>) -> Vec<String> {
     let inside = path.inside();
     let bare = without_ending(inside);
@@ -128,8 +128,8 @@ pub(super) fn links(change: &Change<'_>, source: MemoryUuid) -> Result<BTreeSet<
     Ok(links)
 }
 
-/// Resolves relations that may mean a file with this name: those without a target, and those whose target has the same
-/// name, because this one may be nearer. A renamed target stays.
+/// Resolves the relations with this name that have no target. If their target has the same name, the new file may be
+/// nearer. A renamed target stays.
 fn find_targets(change: &Change<'_>, key: &str) -> Result<(), StoreError> {
     let sql =
         "SELECT source, type, name, path, target FROM relations JOIN files ON files.memory = source WHERE key = ?1
@@ -157,8 +157,8 @@ struct Named {
 }
 
 impl Named {
-    /// Parses `name` or `folder::name`. Without a folder, the note's own is used. If no such folder exists, the colons
-    /// belong to the name.
+    /// Parses `name` or `folder::name`. Without a folder, the name belongs to the folder of the note itself. If no
+    /// folder has this name, `::` is part of the name.
     fn read(change: &Change<'_>, from: &FilePath, said: &str) -> Result<Self, StoreError> {
         let own = || from.folder().to_owned();
         let (folder, name) = match said.split_once("::") {
@@ -175,7 +175,7 @@ impl Named {
         Ok(Self { folder, name: name.to_owned(), key })
     }
 
-    /// The target file, the nearest of several. An earlier target that was renamed since stays.
+    /// The target file; of several, the one nearest to the note. A target that was renamed stays the target.
     fn target(
         &self,
         change: &Change<'_>,
@@ -274,7 +274,7 @@ fn keys_for(name: &str, from: Option<&FilePath>) -> Vec<String> {
     keys
 }
 
-/// A name without what may be its extension. The caller tries both.
+/// Returns the name without a possible extension. The caller tries both.
 fn without_ending(name: &str) -> &str {
     let is_ending = |ending: &str| {
         (1..=8).contains(&ending.len())
@@ -287,7 +287,7 @@ fn without_ending(name: &str) -> &str {
     }
 }
 
-/// The inner path of a name relative to a file; `None` if it leaves the folder.
+/// Returns the path in the folder of a name that is relative to a file; `None` if it leaves the folder.
 fn beside(from: &FilePath, name: &str) -> Option<String> {
     if name.starts_with('/') {
         return None;

@@ -1,6 +1,6 @@
 //! Ensures one memory per path. If two machines created a file at the same path, their memories are merged if they are
-//! equal. Otherwise, one becomes a conflict copy with its own path. All machines with both memories come to the same
-//! result.
+//! equal. Otherwise, one becomes a conflict copy with its own path. All machines that have both memories choose the
+//! same one.
 
 use rusqlite::params;
 
@@ -23,7 +23,7 @@ use crate::text::O200k;
 const CONFLICT: &str = "conflict";
 
 /// Gives a local file's memory the UUID of a server memory with the same path and text. A memory with secrets keeps its
-/// UUID, because they are encrypted for it.
+/// UUID, because the secrets are encrypted for it.
 pub(in crate::store) fn adopt_file(change: &Change<'_>, id: MemoryUuid, document: &Document) -> Result<(), StoreError> {
     let Some(path) = &document.details.file else { return Ok(()) };
     if row::remains(change.tx, id)?.is_some() {
@@ -120,11 +120,11 @@ fn as_other_text(memory: Memory, of: MemoryUuid, path: FilePath) -> Result<Memor
 }
 
 impl Store {
-    /// Resolves diverging changes of a file and its memory that cannot be merged: the memory gets the text of the file,
-    /// and its previous text becomes a conflict copy with its own file.
+    /// If a file and its memory changed differently and cannot be merged, the memory gets the text of the file. Its
+    /// previous text becomes a conflict copy with its own file.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn keep_both_texts(
         &mut self,
         id: MemoryUuid,

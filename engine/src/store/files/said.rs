@@ -1,4 +1,4 @@
-//! The text of a file without credentials, and the part that a memory stores.
+//! Masks the credentials in the text of a file, and selects the part that its memory stores.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -11,16 +11,16 @@ use crate::compose::{self, Filed};
 use crate::domain::{Draft, MAX_CONTENT_BYTES, MemoryUuid, content_of_file};
 use crate::screen::{Finding, Found, Keeper, Looked, Place, Screened, Secret, Texts, places, screened_beside};
 
-/// Maximum bytes of a file in a memory.
+/// The maximum number of bytes of a file that its memory stores.
 const MOST_OF_FILE: usize = MAX_CONTENT_BYTES - 8;
-/// Precision in bytes of the search for the longest beginning that fits.
+/// The search for the longest beginning that fits ends with this precision, in bytes.
 const NEARLY: usize = 256;
 /// The marker at the end of an incomplete text, so that it is never mistaken for the whole file.
 const CUT: &str = "\n[the rest of the file is not stored]";
 /// The replacement of each byte of a credential.
 const COVER: char = 'x';
 
-/// The keeper for files that people write by hand: credentials stay in the file and are stored nowhere else.
+/// Stores no secrets. It is used for files that people write by hand: credentials stay in the file.
 struct Nobody;
 
 impl Keeper for Nobody {
@@ -69,7 +69,7 @@ impl<'a> Said<'a> {
         &self.text
     }
 
-    /// A part of it, with a word in place of each masked credential.
+    /// A part of the text, with a word in place of each masked credential.
     pub(super) fn shown(&self, piece: Range<usize>) -> String {
         self.shown_without(&self.found.known, piece)
     }

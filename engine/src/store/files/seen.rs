@@ -27,7 +27,7 @@ use crate::text::Remembered;
 const STEP: usize = 200;
 /// Files per thread and batch.
 const TOGETHER: usize = 8;
-/// Maximum earlier parts that are searched for a restored one.
+/// The maximum number of deleted sections that are compared with a new section.
 const REMEMBERED: usize = 200;
 
 /// The files of one transaction: their indexed and their new states.
@@ -42,7 +42,7 @@ impl Store {
     /// before it reports it.
     ///
     /// # Errors
-    /// If the store cannot be written. Then the files must not be written.
+    /// Returns an error if the store cannot be written. In this case the files must not be written.
     pub fn intend(&mut self, intents: &[Intent], actor: &Actor) -> Result<(), StoreError> {
         self.write(|change| {
             for intent in intents {
@@ -57,10 +57,10 @@ impl Store {
         })
     }
 
-    /// A text for a file: its credentials are removed from the text, and stored encrypted in the file's memory.
+    /// Prepares a text for a file: removes its credentials, and returns them encrypted for the file's memory.
     ///
     /// # Errors
-    /// If the settings reject texts with credentials, or encryption fails.
+    /// Returns an error if the settings reject texts with credentials, or encryption fails.
     pub fn screened_for_file(&self, text: &str, memory: MemoryUuid) -> Result<(String, Vec<Secret>), StoreError> {
         if findings(text).is_empty() {
             return Ok((text.to_owned(), Vec::new()));
@@ -70,11 +70,12 @@ impl Store {
         Ok((draft.content, secrets))
     }
 
-    /// Indexes read files: new parts become memories, changed parts change them, and missing parts are removed from
-    /// recall. A file with a concurrent change is left for the next time.
+    /// Indexes files that were read: new sections become memories, changed sections update their memories, and recall
+    /// no longer returns missing sections. If the memory of a file changed at the same time, the next scan indexes the
+    /// file.
     ///
     /// # Errors
-    /// If the store cannot be read or written. Files indexed before stay.
+    /// Returns an error if the store cannot be read or written. Files indexed before stay.
     pub fn take_files(&mut self, seen: &[SeenFile]) -> Result<Vec<TakenFile>, StoreError> {
         let taken = self.take(seen, None)?;
         self.maintain();
@@ -84,15 +85,15 @@ impl Store {
     /// Indexes some of many files. The caller ends with [`Store::maintain`], so that the index is rebuilt only once.
     ///
     /// # Errors
-    /// Like [`Store::take_files`].
+    /// Returns the same errors as [`Store::take_files`].
     pub fn take_some_files(&mut self, seen: &[SeenFile]) -> Result<Vec<TakenFile>, StoreError> {
         self.with_room(|store| store.take(seen, None))
     }
 
-    /// Indexes a file that contains its memory's text at `rev`, merged with the file's own changes.
+    /// Indexes a file that contains the text of its memory at `rev`, merged with the changes of the file.
     ///
     /// # Errors
-    /// Like [`Store::take_files`].
+    /// Returns the same errors as [`Store::take_files`].
     pub fn take_file_over(&mut self, seen: SeenFile, rev: u64) -> Result<Option<TakenFile>, StoreError> {
         let taken = self.take(&[seen], Some(rev))?.pop();
         self.maintain();
@@ -134,7 +135,7 @@ impl Store {
         Ok(taken)
     }
 
-    /// The files of one transaction with their indexed states; `None` if there are none left.
+    /// Returns the files of one transaction with their state in the index; `None` if no files are left.
     fn step<'a>(
         &self,
         files: Option<&'a [SeenFile]>,

@@ -1,6 +1,6 @@
 //! Decides which files are synced, and why others are not.
 //!
-//! Also when each file was last read and changed, according to deliveries of it and its parts.
+//! Also returns when each file was last read and changed. A read is a delivery of the file or of its sections.
 
 use std::collections::BTreeMap;
 
@@ -21,17 +21,17 @@ use crate::sync::{Trail, UnsentFile};
 pub struct UnsyncedFiles {
     /// They contain a credential.
     pub with_credential: u64,
-    /// They are larger than a memory may be.
+    /// The files are larger than a memory may be.
     pub too_large: u64,
     /// Their folder is not synced.
     pub in_untold_folder: u64,
     /// Other programs run or follow files of this name, so no other machine may write them.
     pub with_refused_name: u64,
-    /// They came from the server, and there is no writable folder of their name here.
+    /// The files came from the server, and this machine has no writable folder for them.
     pub without_folder: u64,
 }
 
-/// A file is synced if its text is stored completely, its folder is synced, and no other program follows files of its
+/// A file is synced if its text is stored completely, its folder is synced, and no other program obeys files with this
 /// name. A file that the user keeps local stays local.
 pub(super) fn tell_or_keep(change: &Change<'_>, id: MemoryUuid, is_told: bool) -> Result<(), StoreError> {
     let path = "SELECT file FROM memories WHERE id = ?1";
@@ -68,10 +68,10 @@ pub(super) fn folder_is_told(change: &Change<'_>, folder: &str, is_told: bool) -
 }
 
 impl Store {
-    /// True if the text with this hash is an edit that was not synced before the file was forgotten.
+    /// Returns the edit with this hash that was not synced before the file was removed from recall.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn untold_text(&self, memory: MemoryUuid, hash: u64) -> Result<Option<UnsentFile>, StoreError> {
         let sql = "SELECT trail FROM trails WHERE memory = ?1";
         let trail: Option<String> = self.maybe(sql, [memory], |row| row.get(0))?;
@@ -82,7 +82,7 @@ impl Store {
     /// The numbers of files that are not synced, by reason.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn files_held_back(&self) -> Result<UnsyncedFiles, StoreError> {
         const TOLD: &str = "(SELECT told FROM folders WHERE substr(path, 1, length(name) + 2) = '/' || name || '/')";
         let largest = MAX_CONTENT_BYTES as u64 - 8;
@@ -134,7 +134,7 @@ impl Store {
     /// When each file was last read and changed, the oldest first.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn file_uses(&self) -> Result<Vec<FileUse>, StoreError> {
         let read = || -> rusqlite::Result<Vec<FileUse>> {
             let spooled = self.spooled_uses()?;
@@ -167,13 +167,13 @@ impl Store {
     /// The numbers of files, parts and bytes.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn file_sums(&self) -> Result<(u64, u64, u64), StoreError> {
         let sql = "SELECT count(*), (SELECT count(*) FROM parts WHERE n >= 0), coalesce(sum(size), 0) FROM files";
         self.one(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
     }
 
-    /// Uses of files in the access log, by the memory of the file.
+    /// The last use of each file, according to the access log.
     fn spooled_uses(&self) -> rusqlite::Result<BTreeMap<MemoryUuid, Timestamp>> {
         let mut last: BTreeMap<MemoryUuid, Timestamp> = BTreeMap::new();
         let sql = "SELECT coalesce((SELECT file FROM parts WHERE parts.memory = memories.id), id)
@@ -192,7 +192,7 @@ impl Store {
     /// Records that a file was shown.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn note_file_shown(&self, path: &FilePath) -> Result<(), StoreError> {
         let sql =
             "SELECT memories.short_id FROM files JOIN memories ON memories.id = files.memory WHERE files.path = ?1";

@@ -21,7 +21,7 @@ use crate::store::logs::history::{self, Operation};
 use crate::store::rows::codec::Run as _;
 use crate::store::rows::memory as row;
 
-/// Writes the new state of a file. `None` if it was changed meanwhile.
+/// Writes the new state of a file. Returns `None` if the memory changed meanwhile.
 pub(super) fn write(
     change: &Change<'_>,
     file: &SeenFile,
@@ -82,8 +82,8 @@ fn is_as_read(change: &Change<'_>, before: &Before) -> Result<bool, StoreError> 
     Ok(now == Some(whole.memory.rev))
 }
 
-/// True if the memory was changed elsewhere and the file does not have this change yet. Then the change and the file
-/// must be merged first. After a merge, `over` is the rev of the merged memory.
+/// True if the memory was changed by another program or machine and the file does not contain the change yet. In this
+/// case, the change and the file must be merged first. After a merge, `over` is the rev of the merged memory.
 fn is_news_to_it(change: &Change<'_>, before: &Before, made: &Made, over: Option<u64>) -> Result<bool, StoreError> {
     let Some(whole) = before.whole.as_ref().map(|known| &known.memory).filter(|whole| whole.deleted.is_none()) else {
         return Ok(false);
@@ -100,7 +100,7 @@ fn is_news_to_it(change: &Change<'_>, before: &Before, made: &Made, over: Option
 }
 
 /// A new part under the UUID in its note, or under another if that is taken, because a file never takes over a memory.
-/// `None` if the exported memory exists here with the same text, so that it does not appear twice.
+/// Returns `None` if the exported memory exists with the same text, so that the text does not appear twice.
 fn under_own_id<'a>(change: &Change<'_>, part: &'a Composed) -> Result<Option<Cow<'a, Composed>>, StoreError> {
     let Some((there, mark)) = row::remains(change.tx, part.memory().id)? else { return Ok(Some(Cow::Borrowed(part))) };
     let there = there.memory;
@@ -178,7 +178,7 @@ fn stamp(change: &Change<'_>, path: &FilePath, stamp: &FileStamp) -> Result<(), 
     Ok(())
 }
 
-/// Frees a path that another file had. That file waits to be written to its own path.
+/// Removes a path from the record of another file. The other file is then written to its own path.
 pub(super) fn free_path(change: &Change<'_>, path: &FilePath, whole: MemoryUuid) -> Result<(), StoreError> {
     let sql = "DELETE FROM files WHERE path = ?1 AND memory <> ?2";
     change.tx.run(sql, params![path.as_str(), whole])?;

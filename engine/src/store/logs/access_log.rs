@@ -15,7 +15,7 @@ use crate::store::rows::codec::Run as _;
 
 /// Each line has the ID of a returned memory and the time in microseconds.
 pub(crate) const LOG: Spool = Spool { file: Home::access_log, fold_at: 20 * 256 };
-/// A use that is this much in the future is ignored.
+/// A use that is more than this number of days in the future is ignored.
 const MOST_AHEAD_DAYS: i64 = 1;
 
 /// Records that memories were returned.
@@ -51,11 +51,11 @@ impl Store {
         append(&self.home, uses);
     }
 
-    /// Adds the access log to the rows, each line once, even if a process is killed. A use at the same moment may be
-    /// lost.
+    /// Adds the uses of the access log to the rows. Each line is counted once, even if a process is killed. A use that
+    /// another process records at the same moment may be lost.
     ///
     /// # Errors
-    /// If the store cannot be written. Then the log stays.
+    /// Returns an error if the store cannot be written. Then the log stays.
     pub fn fold_accesses(&mut self) -> Result<(), StoreError> {
         self.fold(&LOG, fold_uses)
     }
@@ -88,7 +88,7 @@ fn uses_of(bytes: &[u8], latest: Timestamp) -> BTreeMap<ShortId, (u32, Timestamp
     uses
 }
 
-/// The use in a line; `None` for an incomplete line.
+/// Parses a line: the memory and the time. Returns `None` for an incomplete line.
 fn use_in(line: &[u8]) -> Option<(ShortId, Timestamp)> {
     let (short_id, at) = std::str::from_utf8(line).ok()?.split_once(' ')?;
     Some((ShortId::try_from(short_id.parse::<u32>().ok()?).ok()?, Timestamp::from_micros(at.parse().ok()?)))

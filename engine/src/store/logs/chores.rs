@@ -15,7 +15,7 @@ impl Store {
         [&access_log::LOG, &deliveries::SPOOL, &questions::SPOOL].into_iter().any(|spool| spool.holds_any(home))
     }
 
-    /// Maintenance after a write. Its errors do not affect the write.
+    /// Maintenance after a write. If the maintenance fails, the write is still successful.
     pub fn maintain(&mut self) {
         let mut chores = || -> Result<(), StoreError> {
             self.fold_accesses_if_due()?;

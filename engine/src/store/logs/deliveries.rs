@@ -1,5 +1,5 @@
-//! Deliveries: which memories automatic recall gave to a model, why, and at what cost; also that it gave none. The
-//! words of a prompt are never stored.
+//! The record of automatic recall: which memories a model received, why, and at what cost. An event without memories is
+//! recorded too. The words of a prompt are never stored.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ pub struct Delivery {
     pub event: String,
     /// The project of the session.
     pub scope: Scope,
-    /// Tokens of the returned text, in the unit of the client's profile; 0 if there was none.
+    /// The tokens of the returned text, in the unit of the client's profile; 0 without a text.
     #[serde(default)]
     pub tokens: u32,
     /// Characters of the returned text.
@@ -47,13 +47,13 @@ pub struct Delivery {
     /// Matches below the threshold.
     #[serde(default)]
     pub below_floor: u32,
-    /// The best score among those, 0 to 1.
+    /// The best score of the matches below the threshold, 0 to 1.
     #[serde(default)]
     pub best_below_floor: f64,
     /// Duration in microseconds.
     #[serde(default)]
     pub took_micros: u64,
-    /// Why no search was made, if there was none.
+    /// Why recall did not search; absent if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
     /// True if the session's context begins anew with this event, so that earlier memories are no longer in it.
@@ -94,12 +94,12 @@ pub enum GivenAs {
     Excerpt = "excerpt",
     /// As one line.
     Index = "index",
-    /// Not delivered yet: saved for the time after a compaction.
+    /// The memory was not delivered yet. It is kept until the client compacts the session.
     Saved = "saved",
 }
 }
 
-/// The memories of a recall, for a delivery.
+/// Converts the memories of a reply for the record of a delivery.
 pub fn given_by(recall: &Recall) -> Vec<Given> {
     let details = recall.details.iter().map(|detail| {
         let form = if detail.excerpt.is_some() { GivenAs::Excerpt } else { GivenAs::Detail };
@@ -136,7 +136,8 @@ impl DeliveryFilter {
 }
 
 impl Store {
-    /// Stores a delivery. It is appended to a spool, so that no prompt waits for a writer.
+    /// Stores a delivery. The record is appended to a file, so a prompt does not wait for a process that writes to the
+    /// database.
     pub fn keep_delivery(&self, delivery: &Delivery) {
         let session = dropped(&delivery.session).into_owned();
         let scope = if is_clean(delivery.scope.as_str()) { delivery.scope.clone() } else { Scope::Global };
@@ -147,10 +148,10 @@ impl Store {
         }
     }
 
-    /// Matching deliveries, oldest first.
+    /// Returns the deliveries that pass the filter, oldest first.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn deliveries(&self, filter: &DeliveryFilter) -> Result<Vec<Delivery>, StoreError> {
         let unfolded = SPOOL.unfolded(&self.home);
         let mut deliveries = self.folded_receipts(filter).map_err(|error| self.failed(error))?;
@@ -179,10 +180,10 @@ impl Store {
         Ok(texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
     }
 
-    /// The memories in a session's context: all that were returned since the context began.
+    /// Returns the memories in a session's context, which are all that it received since the context began.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn given_in(&self, session: &str) -> Result<BTreeSet<ShortId>, StoreError> {
         let filter = DeliveryFilter { session: Some(session.to_owned()), ..DeliveryFilter::default() };
         let deliveries = self.deliveries(&filter)?;
@@ -194,7 +195,7 @@ impl Store {
     /// The memories that a session had before a compaction, and the saved ones, newest first.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn lost_to_compaction(&self, session: &str) -> Result<Vec<ShortId>, StoreError> {
         let filter = DeliveryFilter { session: Some(session.to_owned()), ..DeliveryFilter::default() };
         let deliveries = self.deliveries(&filter)?;
@@ -211,7 +212,7 @@ impl Store {
     /// Adds the spooled deliveries to the database, and deletes old ones.
     ///
     /// # Errors
-    /// If the store cannot be written. Then the spool stays.
+    /// Returns an error if the store cannot be written. Then the spool stays.
     pub fn fold_deliveries(&mut self) -> Result<(), StoreError> {
         self.fold(&SPOOL, fold)
     }

@@ -38,7 +38,7 @@ pub enum Operation {
 /// One change of a memory.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HistoryEntry {
-    /// The number of the change in this store. `restore` accepts it to undo the change.
+    /// The number of the change in this store. The number of a change, with which `restore` can undo the change.
     pub rev: u64,
     /// The memory's ID.
     #[serde(rename = "id")]
@@ -83,13 +83,13 @@ impl FromColumns for Option<Memory> {
     }
 }
 
-/// The rev of a change. A change takes one rev for each row of its history, and its own rev is the last one.
+/// The rev of a change. A change takes one rev for each row that it adds to the history. The memory gets the last one.
 pub(crate) fn next_rev(change: &Change<'_>, actor: &Actor) -> Result<u64, StoreError> {
     Ok(actor.altered.iter().try_fold(change.next_rev()?, |_, _| change.next_rev())?)
 }
 
-/// Writes the history of a change whose rev `memory` has. Changes by plugins have their own rows. They have no previous
-/// version, because the original request was never stored.
+/// Writes the history of a change. Its last row has the rev of `memory`. Changes by plugins have their own rows. These
+/// rows have no previous version, because the request without the plugins' changes was never stored.
 pub(crate) fn record(
     change: &Change<'_>,
     memory: &Memory,
@@ -146,8 +146,8 @@ const VERSIONS: u32 = 20;
 /// For this number of days, the first version of each day is also kept.
 const DAYS_OF_VERSIONS: i64 = 30;
 
-/// Deletes the texts of other earlier versions of a file or part, because an editor may save every minute. The rest of
-/// each history entry stays.
+/// Deletes the texts of old versions of a file or a section, because an editor may save every minute. The time, the
+/// author and the reason of each entry are kept.
 pub(crate) fn thin_out(change: &Change<'_>, id: MemoryUuid) -> Result<(), StoreError> {
     let sql = "WITH kept AS (SELECT rev, at FROM history WHERE memory = ?1 AND before IS NOT NULL)
                UPDATE history SET before = NULL WHERE memory = ?1 AND before IS NOT NULL
@@ -158,7 +158,8 @@ pub(crate) fn thin_out(change: &Change<'_>, id: MemoryUuid) -> Result<(), StoreE
     Ok(())
 }
 
-/// A reason without the secret values of its memory, which may have no surrounding words here.
+/// Redacts the memory's secret values in a reason, because the detector may not recognise them without the words
+/// around.
 fn without_its_values(change: &Change<'_>, id: MemoryUuid, text: &str) -> Result<String, StoreError> {
     let mut known = KnownValues::default();
     let mut statement =
@@ -204,7 +205,7 @@ impl Store {
     /// The changes of a memory, latest first, even if the memory was permanently deleted.
     ///
     /// # Errors
-    /// If there never was such a memory.
+    /// Returns an error if there never was such a memory.
     pub fn history(&self, reference: MemoryRef) -> Result<Vec<HistoryEntry>, StoreError> {
         let (column, key): (&str, &dyn rusqlite::ToSql) = match &reference {
             MemoryRef::ShortId(short_id) => ("short_id", short_id),

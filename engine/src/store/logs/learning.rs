@@ -16,7 +16,7 @@ const MOST_SESSIONS: u32 = 500;
 pub struct Progress {
     /// The number of processed turns.
     pub turns: u32,
-    /// The client's ID of the last one.
+    /// The client's ID of the last turn.
     pub cursor: Option<String>,
 }
 
@@ -56,7 +56,7 @@ impl Store {
     /// The progress of a session.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn progress(&self, session: &str) -> Result<Progress, StoreError> {
         let sql = "SELECT turns, cursor FROM learning WHERE session = ?1";
         let read = |row: &rusqlite::Row<'_>| Ok(Progress { turns: row.get(0)?, cursor: row.get(1)? });
@@ -64,10 +64,10 @@ impl Store {
         Ok(found.map_err(|error| self.failed(error))?.unwrap_or_default())
     }
 
-    /// Records the progress of a session. The oldest sessions are forgotten.
+    /// Records the progress of a session. The progress of the oldest sessions is deleted.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn note_progress(&mut self, session: &str, progress: &Progress) -> Result<(), StoreError> {
         self.write(|change| {
             let sql = "INSERT INTO learning (session, turns, cursor, updated) VALUES (?1, ?2, ?3, ?4)
@@ -80,10 +80,10 @@ impl Store {
         })
     }
 
-    /// Adds to today's usage of an extractor. Returns the day.
+    /// Adds numbers to today's usage of an extractor. Returns the day.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn note_spending(&mut self, spent: &ExtractorUsage) -> Result<String, StoreError> {
         let day = self.now().date().to_string();
         self.write(|change| {
@@ -110,7 +110,7 @@ impl Store {
     /// Replaces the estimate for a call by the actual cost, on the day of the estimate. The record stays a sum.
     ///
     /// # Errors
-    /// If the store cannot be written. Then the estimate stays.
+    /// Returns an error if the store cannot be written. Then the estimate stays.
     pub fn settle_spending(&mut self, in_advance: u64, spent: &ExtractorUsage) -> Result<(), StoreError> {
         self.write(|change| {
             let sql = "UPDATE spending SET failures = failures + ?3, input_tokens = max(0, input_tokens - ?4) + ?5,
@@ -124,7 +124,7 @@ impl Store {
     /// The input and output tokens of all extractors today.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn spent_today(&self) -> Result<u64, StoreError> {
         let sql = "SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM spending WHERE day = ?1";
         let spent = self.connection.query_row(sql, [self.now().date().to_string()], |row| row.get(0));
@@ -134,7 +134,7 @@ impl Store {
     /// The usage of extractors since a day, latest first.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn spending(&self, since: Timestamp) -> Result<Vec<ExtractorUsage>, StoreError> {
         let read = || -> rusqlite::Result<Vec<ExtractorUsage>> {
             let sql = sql!("SELECT ", SpendingColumns::LIST, " FROM spending WHERE day >= ?1 ORDER BY day DESC, judge");

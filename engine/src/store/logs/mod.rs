@@ -1,4 +1,4 @@
-//! Records beside the memories: history, uses, deliveries, learning; and the maintenance after a write, which processes
+//! The logs of a store: history, uses, deliveries and learning. Also the maintenance after a write, which processes
 //! these logs and truncates the write-ahead log after a permanent deletion.
 
 pub(crate) mod access_log;

@@ -1,6 +1,7 @@
-//! Permanent deletions: which places were erased when, and which remain; never a text.
+//! Records from which places a permanently deleted memory was removed, and which places remain. The record never
+//! contains a text.
 //!
-//! Also finds several deleted texts in other texts in one pass.
+//! Also searches a text for several deleted texts at once.
 //!
 //! Also erases memories from copies of the store (backups and replaced damaged files) of any schema version.
 
@@ -52,9 +53,9 @@ pub struct Purged {
 pub struct Step {
     /// The place.
     pub place: String,
-    /// When it was erased there; `None` if not yet.
+    /// The time when the memory was removed from this place; `None` if that is not done.
     pub done: Option<Timestamp>,
-    /// How it was erased, or why not yet.
+    /// How the memory was removed from this place, or why it could not be removed yet.
     pub how: String,
 }
 
@@ -74,7 +75,7 @@ pub enum ServerDeletion {
 
 /// Records a permanent deletion. If the memory was only withdrawn by its owner, copies stay unchanged.
 pub(crate) fn note(change: &Change<'_>, memory: MemoryUuid, mark: u8) -> Result<(), StoreError> {
-    let row = "removed its text, history, links and secrets";
+    let row = "removed the memory's text, history, links and secrets";
     step(change, memory, ROW, true, row)?;
     step(change, memory, PAGES, false, "the pages and the write-ahead log of the database still contain it")?;
     if mark == row::PURGED {
@@ -128,7 +129,7 @@ impl Store {
     /// The state of a permanently deleted memory; `None` if it exists or never did.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn purged(&self, reference: MemoryRef) -> Result<Option<Purged>, StoreError> {
         let read = || -> rusqlite::Result<Option<Purged>> {
             let (column, key): (&str, &dyn rusqlite::ToSql) = match &reference {
@@ -168,9 +169,9 @@ const TELLING: usize = 16;
 /// The texts in searchable form.
 pub(crate) struct Removed {
     automaton: Option<AhoCorasick>,
-    /// For each pattern: a whole text, or a line of one or more texts.
+    /// For each pattern, whether it is a whole deleted text, or a line of one or more deleted texts.
     patterns: Vec<Pattern>,
-    /// For each text, the number of its identifying lines.
+    /// For each deleted text, the number of lines that identify it.
     lines: Vec<usize>,
 }
 
@@ -202,7 +203,7 @@ impl Removed {
         Self { automaton, patterns: patterns.into_values().collect(), lines }
     }
 
-    /// True if a text contains one of them completely, or most of its lines. One line alone is not enough, because it
+    /// True if a text contains one of them completely, or most of its lines. A single line is not enough, because it
     /// may belong to many texts.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         let Some(automaton) = &self.automaton else { return false };
@@ -241,7 +242,7 @@ const OF_ITS_STORE: [&str; 4] = ["id", "short_id", "rev", "superseded_by"];
 /// Minimum bytes of a piece that identifies a text.
 const PIECE: usize = 16;
 
-/// The key in a copy's `meta` until all its pages were rewritten.
+/// A copy's `meta` contains this key until all pages of the copy were rewritten.
 const REWRITING: &str = "rewriting";
 
 /// A copy opened for changes.

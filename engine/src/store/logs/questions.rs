@@ -1,8 +1,9 @@
-//! Questions without a clear answer. Stored are the time, the project, and the words that memories contain; the
-//! question itself only if the user wants it.
+//! Questions without a clear answer. Tessera stores the time, the project, and the words that memories contain. It
+//! stores the question only if the user wants that.
 //!
-//! The reason is privacy: an unanswered question often contains something that nobody wrote down on purpose. A word in
-//! a memory is already in the store. An embedding would reveal almost as much as the text, so none is stored.
+//! The reason is privacy: an unanswered question often contains something that nobody wrote down on purpose. The store
+//! already contains these words, so recording them reveals nothing. An embedding would reveal almost as much as the
+//! text, so none is stored.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +36,7 @@ const LONGEST: usize = 500;
 pub struct UnansweredQuestion {
     /// The time.
     pub at: Timestamp,
-    /// The project in which it was asked.
+    /// The project in which the question was asked.
     pub scope: Scope,
     /// Its words that memories contain, in order, at most twelve.
     pub words: Vec<String>,
@@ -47,9 +48,9 @@ pub struct UnansweredQuestion {
 /// How much of a question is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Noted {
-    /// Only that it was asked, when and in which project.
+    /// Records only that a question was asked, when, and in which project.
     Count,
-    /// Also its words that memories contain.
+    /// Also records the words of the question that memories contain.
     #[default]
     Words,
     /// Also the question itself.
@@ -79,7 +80,7 @@ impl Store {
     /// Questions without a clear answer, oldest first.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn asked_in_vain(&self, since: Option<Timestamp>) -> Result<Vec<UnansweredQuestion>, StoreError> {
         let unfolded = SPOOL.unfolded(&self.home);
         let mut asked = self.folded_questions().map_err(|error| self.failed(error))?;
@@ -95,7 +96,7 @@ impl Store {
     /// Deletes all recorded questions, and returns their number.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn forget_questions(&mut self) -> Result<usize, StoreError> {
         self.fold_questions()?;
         self.write(|change| Ok(change.tx.execute("DELETE FROM asked_in_vain", [])?))
@@ -104,7 +105,7 @@ impl Store {
     /// Adds the spooled questions to the database, and deletes old ones.
     ///
     /// # Errors
-    /// If the store cannot be written. Then the spool stays.
+    /// Returns an error if the store cannot be written. Then the spool stays.
     pub fn fold_questions(&mut self) -> Result<(), StoreError> {
         self.fold(&SPOOL, fold)
     }

@@ -18,7 +18,7 @@ const ATTEMPTS: u32 = 5;
 /// Rewrites a Tessera file without some texts, if it contains one. True if it did.
 ///
 /// # Errors
-/// If it cannot be read or written, or is too large.
+/// Returns an error if the file cannot be read or written, or is too large.
 pub(crate) fn without(path: &Path, removed: &Removed) -> io::Result<bool> {
     let is_lines = path.extension().is_none_or(|extension| extension != "json");
     rewritten(path, &|line| {
@@ -36,7 +36,7 @@ pub(crate) fn without(path: &Path, removed: &Removed) -> io::Result<bool> {
 /// True if a file contains one of some texts, as a whole or in a line of JSON.
 ///
 /// # Errors
-/// If it cannot be read, or is too large.
+/// Returns an error if it cannot be read, or is too large.
 pub(crate) fn holds(path: &Path, removed: &Removed) -> io::Result<bool> {
     let Some(text) = text_of(path)? else { return Ok(false) };
     let is_in_json = |text: &str| {
@@ -57,7 +57,7 @@ pub(crate) fn holds(path: &Path, removed: &Removed) -> io::Result<bool> {
 /// one was changed.
 ///
 /// # Errors
-/// Like [`without`].
+/// Returns the same errors as [`without`].
 pub(crate) fn rewritten(path: &Path, change: &dyn Fn(&str) -> Option<String>) -> io::Result<bool> {
     for _ in 0..ATTEMPTS {
         let before = version(path);
@@ -99,7 +99,7 @@ fn changed(path: &Path, text: &str, change: &dyn Fn(&str) -> Option<String>) -> 
 /// A binary file contains lengths and offsets that a changed word would break.
 ///
 /// # Errors
-/// If the text is not plain text.
+/// Returns an error if the text is not plain text.
 pub(crate) fn check_is_text(text: &str) -> io::Result<()> {
     let problem = "is not text, so it was not changed; delete it yourself if you no longer need it";
     if text.contains('\0') { Err(io::Error::new(io::ErrorKind::InvalidData, problem)) } else { Ok(()) }

@@ -19,7 +19,7 @@ use crate::store::file::private;
 pub(crate) struct Spool {
     /// Its file. Parts that are being processed have the same name with a suffix.
     pub(crate) file: fn(&Home) -> PathBuf,
-    /// A larger spool is processed at the next write.
+    /// A spool file of more bytes is processed at the next write.
     pub(crate) fold_at: u64,
 }
 
@@ -41,7 +41,7 @@ impl Spool {
         (self.file)(home).metadata().map_or(0, |metadata| metadata.len())
     }
 
-    /// Parts to be processed, from this or a killed process, oldest first.
+    /// Returns the spool files that wait to be processed, oldest first, also those of killed processes.
     pub(crate) fn parts(&self, home: &Home) -> Vec<PathBuf> {
         let prefix = format!("{}.", name_of(&(self.file)(home)));
         let Ok(entries) = fs::read_dir(home) else { return Vec::new() };
@@ -59,7 +59,7 @@ impl Spool {
         self.len(home) > 0 || !self.parts(home).is_empty()
     }
 
-    /// Deletes unprocessed records. What cannot be deleted is processed later.
+    /// Deletes unprocessed records. Files that cannot be deleted now are processed later.
     pub(crate) fn discard(&self, home: &Home) {
         for part in self.parts(home).into_iter().chain([(self.file)(home)]) {
             let _ = fs::remove_file(part);
@@ -81,8 +81,8 @@ fn name_of(path: &Path) -> Cow<'_, str> {
 pub(crate) type Fold = fn(&Change<'_>, &[u8]) -> Result<(), StoreError>;
 
 impl Store {
-    /// Processes a spool, each record once, even if a process is killed. A record appended at the same moment may be
-    /// lost.
+    /// Processes a spool, each record once, even if a process is killed. A record that another process appends at the
+    /// same moment may be lost.
     pub(crate) fn fold(&mut self, spool: &Spool, fold: Fold) -> Result<(), StoreError> {
         if spool.len(&self.home) > 0 {
             let log = (spool.file)(&self.home);
@@ -106,8 +106,8 @@ impl Store {
         if spool.len(&self.home) >= spool.fold_at { self.fold(spool, fold) } else { Ok(()) }
     }
 
-    /// Processes one part in a transaction that also records its name. If the name is already recorded, the part was
-    /// processed before and is only deleted.
+    /// Processes one part in a transaction that also records its name. If the name of a file is recorded, its records
+    /// are in the database, and the file is only deleted.
     fn fold_part(&mut self, part: &Path, fold: Fold) -> Result<(), StoreError> {
         let Ok(records) = fs::read(part) else { return Ok(()) };
         let key = format!("folded:{}", name_of(part));
@@ -137,7 +137,7 @@ mod tests {
 
     const SPOOL: Spool = Spool { file: Home::access_log, fold_at: 6 };
 
-    /// Stores the processed records where the test finds them.
+    /// For tests: stores the processed records under keys that the test reads.
     fn keep(change: &Change<'_>, records: &[u8]) -> Result<(), StoreError> {
         let sql = "INSERT INTO meta (key, value) VALUES ('kept:' || hex(randomblob(8)), ?1)";
         change.tx.execute(sql, [String::from_utf8_lossy(records)])?;

@@ -28,17 +28,17 @@ const REWRITTEN: &str = "rewritten";
 const REMOVED: &str = "deleted: it contained the text and could not be rewritten";
 /// The report for a user's file.
 const THEIRS: &str = "contains the text, but is not one of Tessera's files; change or delete it yourself";
-/// The report for an unreadable file without the text.
-const NOT_IN_IT: &str = "cannot be opened; its bytes do not contain the text";
+/// The message for an unreadable file that does not contain the deleted text.
+const NOT_IN_IT: &str = "cannot be opened as a database, but its bytes do not contain the text";
 
 /// Remaining words of permanently deleted memories, and files that were changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Traces {
-    /// Another process is reading. The log is truncated at the next write after it ends.
+    /// Another process is reading. As soon as the reader ends, the next write truncates the log.
     pub in_log: bool,
     /// Copies of the store and files of the home directory that still contain them.
     pub copies: Vec<PathBuf>,
-    /// Files that were rewritten without them.
+    /// Files that were rewritten without the deleted words.
     pub rewritten: Vec<PathBuf>,
     /// Files that could not be rewritten and were deleted.
     pub removed: Vec<PathBuf>,
@@ -87,7 +87,7 @@ impl Store {
     /// Reports which copies of permanently deleted memories were rewritten or deleted, and which remain.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn traces(&self, removed: &[MemoryUuid]) -> Result<Traces, StoreError> {
         let in_log = self.is_unscrubbed().map_err(|error| self.failed(error))?;
         let mut traces = Traces { in_log, ..Traces::default() };
@@ -114,7 +114,7 @@ impl Store {
     }
 
     /// Rewrites all pages once after a permanent deletion, because free pages may still contain moved rows. Deletes the
-    /// snapshot, which also has the words.
+    /// snapshot, because it contains the deleted words.
     fn rewrite_pages(&mut self, patience: Duration) -> Result<(), StoreError> {
         let purged = |connection: &Connection| -> rusqlite::Result<Option<i64>> {
             let sql = "SELECT value FROM meta WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM meta WHERE key = ?2)";
@@ -150,14 +150,14 @@ impl Store {
     /// Continues earlier deletions: pages, the log, copies.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn go_on_removing(&mut self) -> Result<(), StoreError> {
         self.scrub_if_due()?;
         self.clean_copies()?;
         self.note_files_that_went()
     }
 
-    /// Marks the step for a user's file as done after the user has deleted the file.
+    /// Marks a place as done after the user deleted their file.
     fn note_files_that_went(&mut self) -> Result<(), StoreError> {
         let mut left = self.places_left().map_err(|error| self.failed(error))?;
         left.retain(|place| !self.home.dir().join(place).exists());
@@ -172,12 +172,11 @@ impl Store {
         Ok(!self.purges_left(COPIES).map_err(|error| self.failed(error))?.is_empty())
     }
 
-    /// After a permanent deletion: copies the log to the database, truncates the log, and
-    /// deletes the snapshot, which contains the deleted words. If a reader is in the way, this is repeated after a
-    /// later write.
+    /// After a permanent deletion: copies the log to the database, truncates the log, and deletes the snapshot, which
+    /// contains the deleted words. If a reader prevents this, a later write repeats it.
     ///
     /// # Errors
-    /// If the snapshot cannot be deleted, or the store cannot be written. Then it is repeated later.
+    /// Returns an error if the snapshot cannot be deleted, or the store cannot be written. Then it is repeated later.
     pub(crate) fn scrub(&mut self) -> Result<(), StoreError> {
         self.scrub_within(WAIT_FOR_READERS)
     }
@@ -235,11 +234,11 @@ impl Store {
         })
     }
 
-    /// Erases texts of permanently deleted memories from the small files of the home directory, and deletes copies that
-    /// contain one and could not be rewritten.
+    /// Removes texts of permanently deleted memories from the small files of the home directory. Copies that contain
+    /// such a text and could not be rewritten are deleted.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub(crate) fn clean_files(&mut self, removed: &[MemoryUuid], texts: &[String]) -> Result<(), StoreError> {
         let mut outcomes = Vec::new();
         scratch::sweep(&self.home);
@@ -250,12 +249,14 @@ impl Store {
                 true if is_foreign(&path) => (self.in_home(&path), false, format!("contains it, {FOREIGN}")),
                 // Only the user may delete the user's own files.
                 true if !self.home.is_own_copy(&path) => {
-                    (self.in_home(&path), false, "contains it, and cannot be rewritten".to_owned())
+                    (self.in_home(&path), false, "contains the deleted text, and cannot be rewritten".to_owned())
                 }
                 true if fs::remove_file(&path).is_ok() => (self.in_home(&path), true, REMOVED.to_owned()),
-                true => {
-                    (self.in_home(&path), false, "contains it, and can be neither rewritten nor deleted".to_owned())
-                }
+                true => (
+                    self.in_home(&path),
+                    false,
+                    "contains the deleted text, and can be neither rewritten nor deleted".to_owned(),
+                ),
             });
         }
         // Spooled records leave their file when they are processed.
@@ -278,7 +279,7 @@ impl Store {
                 for (place, is_done, how) in &outcomes {
                     step(change, *id, place, *is_done, how)?;
                 }
-                step(change, *id, FILES, true, "checked queued turns, logs and other small files")?;
+                step(change, *id, FILES, true, "checked the turns that wait for learning, logs and other small files")?;
             }
             Ok(())
         })
@@ -337,7 +338,7 @@ mod tests {
         let log = || fs::metadata(&path).unwrap().len();
         let before = log();
         store.scrub_within(Duration::from_millis(10)).unwrap();
-        assert_eq!(log(), before, "the second time, nothing is written");
+        assert_eq!(log(), before, "a second attempt writes nothing");
         drop(reader);
         store.scrub_within(Duration::from_millis(10)).unwrap();
         assert_eq!(held(&store), (false, false));

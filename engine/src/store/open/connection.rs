@@ -1,4 +1,4 @@
-//! Opens the database. Its kind is checked before anything is written.
+//! Opens the database. Before anything is written, Tessera checks what kind of file the database is.
 //!
 //! A store is opened, created, or rejected.
 
@@ -144,7 +144,8 @@ fn identify(connection: &Connection, home: &Home) -> Result<Found, StoreError> {
     }
 }
 
-/// True if the file is in the place of a store, so that it is damaged instead of foreign.
+/// True if the home directory contains other files of a store. Then an unreadable database is a damaged store, and not
+/// a foreign file.
 fn was_ours(home: &Home) -> bool {
     home.marker().exists() || home.open_lock().exists() || home.snapshot().exists()
 }
@@ -238,7 +239,8 @@ impl Store {
     /// Opens the store in `config.home`, and creates it if missing.
     ///
     /// # Errors
-    /// If the file is foreign, newer, damaged or lost. Then it stays unchanged.
+    /// Returns an error if the file belongs to another program, has a newer schema, is damaged or is lost. Then it
+    /// stays unchanged.
     pub fn open(config: StoreConfig) -> Result<Self, StoreError> {
         let Opened { connection, file } = open(&config.home, config.usage)?;
         let secrets = Secrets::of(config.secrets, &config.home);

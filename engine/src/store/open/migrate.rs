@@ -4,8 +4,8 @@
 //!
 //! Also counts lines again whose form has changed.
 //!
-//! Token counts are stored with the rows, so that a recall counts nothing. They are valid for one version of the lines
-//! ([`LineCosts::FORM`]). A store with another version is counted again when it is opened.
+//! Token counts are stored with the rows, so that a recall counts nothing. Stored token counts are valid for one
+//! version of the lines ([`LineCosts::FORM`]). A store with older counts is counted again when it is opened.
 
 use std::fs;
 use std::path::Path;
@@ -63,7 +63,7 @@ pub(super) fn upgrade(connection: &mut Connection, path: &Path, found: i64) -> R
     Ok(())
 }
 
-/// Copies the database to `target`. If this fails, an existing file stays.
+/// Copies the database to `target`. In case of an error, an existing file stays.
 pub(crate) fn write(connection: &Connection, database: &Path, target: &Path) -> Result<(), StoreError> {
     let dir = private::dir_of(target);
     private::make_private_dir(dir).map_err(|source| StoreError::file(dir, source))?;
@@ -80,15 +80,15 @@ pub(crate) fn write(connection: &Connection, database: &Path, target: &Path) -> 
 
 const KEY: &str = "line_form";
 
-/// True if the rows were counted for an older version of the lines. Counts of a newer program
-/// are kept, because otherwise the two programs would keep replacing each other's counts.
+/// True if the rows were counted for an older version of the lines. Counts of a newer version are kept. Otherwise the
+/// two versions would always replace each other's counts.
 pub(crate) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
     let sql = "SELECT value FROM meta WHERE key = ?1";
     let form: Option<u32> = connection.query_row(sql, [KEY], |row| row.get(0)).optional()?;
     Ok(form.is_none_or(|form| form < LineCosts::FORM))
 }
 
-/// Counts rows again whose lines have changed, in one transaction.
+/// Counts the tokens of rows whose lines have changed, in one transaction.
 pub(crate) fn recount(connection: &mut Connection) -> rusqlite::Result<()> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if !is_due(&tx)? {
@@ -110,7 +110,7 @@ pub(crate) fn recount(connection: &mut Connection) -> rusqlite::Result<()> {
     tx.commit()
 }
 
-/// Rows whose display may have changed: those of other users, with passages, or with certain characters.
+/// Rows whose lines may have changed: memories of other users, long memories, and memories with certain characters.
 fn changed(connection: &Connection) -> rusqlite::Result<Vec<ShortId>> {
     let sql =
         "SELECT short_id, shared_by IS NOT NULL OR edited_by IS NOT NULL OR detail_tokens >= ?1 AS is_changed, content, summary, category, tags, entities

@@ -14,7 +14,7 @@ impl Store {
     /// from files are left out, because the files can be copied.
     ///
     /// # Errors
-    /// If the store cannot be read or the lines cannot be written.
+    /// Returns an error if the store cannot be read or the lines cannot be written.
     pub fn export(&self, out: &mut dyn Write) -> Result<u64, StoreError> {
         self.each_live(false, &mut |memory| {
             let line = serde_json::to_string(&memory).unwrap_or_default();
@@ -26,7 +26,7 @@ impl Store {
     /// of files are visited only with `with_parts`. Memories of complete files are never visited.
     ///
     /// # Errors
-    /// If the store cannot be read, or the visitor returns an error.
+    /// Returns an error if the store cannot be read, or the visitor returns an error.
     pub fn each_live(
         &self,
         with_parts: bool,

@@ -43,16 +43,16 @@ impl Store {
     /// Lists memories, newest first.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn list(&self, request: &ListRequest) -> Result<Listing, StoreError> {
         self.listed(request).map_err(|error| self.failed(error))
     }
 
-    /// Live foreign memories that nobody has confirmed, oldest first. Memories that other users share or have edited,
-    /// and learned memories, which the user accepts one by one, are not included.
+    /// Live foreign memories that nobody has confirmed, oldest first. The list omits memories that other users share or
+    /// edited, and learned memories, which the user accepts one by one.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn imported(&self) -> Result<Vec<MemoryRef>, StoreError> {
         let read = || -> rusqlite::Result<Vec<MemoryRef>> {
             let sql =
@@ -64,7 +64,7 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 
-    /// The spellings that are equal to these names in recall. An unknown name stays unchanged.
+    /// The spellings that are equal to these names in recall. A name that no memory contains stays unchanged.
     fn spellings(&self, names: &[String]) -> rusqlite::Result<Vec<String>> {
         if names.is_empty() {
             return Ok(Vec::new());
@@ -181,7 +181,11 @@ mod tests {
     fn filters_hold_together_and_names_are_found_however_they_are_written() {
         let mut store = filled();
         let none = Filters::default;
-        assert_eq!(filtered(&store, none()), [3, 2, 1], "the newest first; what is over is not listed");
+        assert_eq!(
+            filtered(&store, none()),
+            [3, 2, 1],
+            "the list begins with the newest memory and omits expired memories"
+        );
         let ledger = Filters { scopes: vec!["acme/ledger".parse().unwrap()], ..none() };
         assert_eq!(filtered(&store, ledger.clone()), [3, 2]);
         let tag = "ci".to_owned().try_into().unwrap();

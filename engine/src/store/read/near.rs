@@ -10,11 +10,13 @@ use crate::store::file::error::StoreError;
 use crate::store::rows::codec::sql;
 use crate::store::rows::memory::HOLDS;
 
-/// Minimum similarity for two notes about one thing. Of 494 notes by several people, 13 pairs reach it: all five with
-/// equal content, four of nine in which one replaces the other, and four others, three of them about one thing. From
-/// 0.68, it would be six of nine, and seven unrelated pairs in Chinese.
+/// Minimum similarity for two notes about one thing. Of 494 notes by several people, 13 pairs have this similarity: all
+/// five pairs with equal content, four of nine pairs in which one note replaces the other, and four other pairs, three
+/// of which are about one subject. With 0.68, six of nine such pairs would have it, but also seven unrelated pairs of
+/// Chinese notes.
 const NEAR: f64 = 0.75;
-/// Minimum similarity for equal content, if the words are also equal. Opposites ("above", "below") reach 0.99.
+/// Minimum similarity for equal content, if the words are also equal. Texts with opposite meanings ("above", "below")
+/// have a similarity of up to 0.99.
 const SAME: f64 = 0.93;
 /// Maximum number of returned notes.
 const MOST: usize = 3;
@@ -46,11 +48,11 @@ pub struct Near {
 }
 
 impl Store {
-    /// Present memories of the same scope with equal content, or about the same thing; the most similar first, at most
+    /// Returns memories of the same scope that have equal content or the same subject: the most similar first, at most
     /// three. None if semantic search is off.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn near(&mut self, memory: &Memory) -> Result<Vec<Near>, StoreError> {
         let Some(meant) = self.meant_by(&memory.content) else { return Ok(Vec::new()) };
         self.refresh_index()?;
@@ -93,8 +95,8 @@ impl Store {
     }
 }
 
-/// True if two similar texts have different words, or a different word order. One of them may say the
-/// opposite of the other, which embeddings do not show.
+/// True if two similar texts have different words, or a different word order. One text may be the opposite of the
+/// other, and embeddings do not show this.
 fn differ(one: &str, other: &str) -> bool {
     let (one, other) = (one.to_lowercase(), other.to_lowercase());
     !words(&one).eq(words(&other))

@@ -1,4 +1,4 @@
-//! Recall from the embedded store: the engine's pipeline between an update of the index and the fetch of rows.
+//! Recall from the local store: updates the index, runs the engine, and fetches the rows.
 
 use crate::domain::{Filters, Memory, MemoryRef, MemoryUuid, RecallRequest, Scope, ShortId};
 use crate::pack::{JsonRows, Ranked, Recall, Row};
@@ -11,14 +11,14 @@ use crate::store::rows::memory as row;
 
 /// The number of parts shown before and after a requested part of a file, if there is room.
 const NEIGHBOURS: usize = 2;
-/// Maximum for all requested parts together.
+/// The maximum number of neighbouring sections that are added to a request.
 const MOST_NEIGHBOURS: usize = 8;
 
 impl Store {
     /// Answers a question within its budget, as text. Takes no write lock.
     ///
     /// # Errors
-    /// If the budget is too small for any reply, or the store cannot be read.
+    /// Returns an error if the budget is too small for any reply, or the store cannot be read.
     pub fn recall(&mut self, request: &RecallRequest) -> Result<Recall, StoreError> {
         let ranking = self.rank(request)?;
         let recall = self.answer(request, &ranking)?;
@@ -29,7 +29,7 @@ impl Store {
     /// Turns a ranking into a reply as text. Counts no use.
     ///
     /// # Errors
-    /// Like [`Store::recall`].
+    /// Returns the same errors as [`Store::recall`].
     pub fn answer(&self, request: &RecallRequest, ranking: &Ranking) -> Result<Recall, StoreError> {
         let page = ranking.page(request)?;
         let rows = self.rows(&page)?;
@@ -39,7 +39,7 @@ impl Store {
     /// Answers a question within its budget, as one JSON document.
     ///
     /// # Errors
-    /// Like [`Store::recall`].
+    /// Returns the same errors as [`Store::recall`].
     pub fn recall_json(&mut self, request: &RecallRequest, rows: JsonRows) -> Result<Recall, StoreError> {
         let ranking = self.rank(request)?;
         let recall = self.answer_json(request, &ranking, rows)?;
@@ -50,7 +50,7 @@ impl Store {
     /// Turns a ranking into a reply as one JSON document. Counts no use.
     ///
     /// # Errors
-    /// Like [`Store::recall`].
+    /// Returns the same errors as [`Store::recall`].
     pub fn answer_json(
         &self,
         request: &RecallRequest,
@@ -62,10 +62,10 @@ impl Store {
         Ok(answer(request, ranking, page, found, &self.weights, Form::Json(rows))?)
     }
 
-    /// Ranks only: nothing is packed and no use is counted.
+    /// Only ranks memories, without building a reply or counting a use.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn rank(&mut self, request: &RecallRequest) -> Result<Ranking, StoreError> {
         self.refresh_index()?;
         let meant = if self.index.view().has_vectors() { self.meant(&request.subject()) } else { None };
@@ -76,7 +76,7 @@ impl Store {
     /// matches first, at most five.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn near_scopes(&mut self, request: &RecallRequest) -> Result<Vec<(Scope, u32)>, StoreError> {
         let filters = Filters { scopes: Vec::new(), ..request.filters.clone() };
         let wider = RecallRequest { filters, cursor: None, limit: crate::domain::MAX_LIMIT, ..request.clone() };
@@ -108,16 +108,16 @@ impl Store {
     /// A memory by ID or UUID with its links, also a deleted one, but not a permanently deleted one.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn get(&self, reference: MemoryRef) -> Result<Option<Memory>, StoreError> {
         row::find(&self.connection, reference).map_err(|error| self.failed(error))
     }
 
-    /// Fetches live memories by name within a budget, as a recall of these memories in the given order. A text that is
-    /// too long is cut at its end. A part of a file comes with its neighbours, if there is room.
+    /// Fetches memories by their IDs within a budget, in the given order. A text that is too long is cut at its end. A
+    /// part of a file comes with its neighbours, if there is room.
     ///
     /// # Errors
-    /// If one does not exist, or the budget is too small for any reply.
+    /// Returns an error if a memory does not exist, or the budget is too small for any reply.
     pub fn fetch(&self, references: &[MemoryRef], request: &RecallRequest) -> Result<Recall, StoreError> {
         self.fetched(references, request, Form::Text)
     }
@@ -125,7 +125,7 @@ impl Store {
     /// Like [`Store::fetch`], as one JSON document with full rows.
     ///
     /// # Errors
-    /// Like [`Store::fetch`].
+    /// Returns the same errors as [`Store::fetch`].
     pub fn fetch_json(&self, references: &[MemoryRef], request: &RecallRequest) -> Result<Recall, StoreError> {
         self.fetched(references, request, Form::Json(JsonRows { full: true, ..JsonRows::default() }))
     }

@@ -1,4 +1,4 @@
-//! Secrets of memories without values, for their owner.
+//! Lists the secrets of memories for their owner, without the values.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,16 +21,16 @@ pub struct SecretRow {
     pub name: String,
     /// Its kind, in words.
     pub kind: String,
-    /// The memory from which it was removed.
+    /// The memory from whose text the secret was removed.
     pub memory: MemoryUuid,
     /// The memory's ID.
     #[serde(rename = "id")]
     pub short_id: ShortId,
     /// When it was removed.
     pub made: Timestamp,
-    /// Where it is stored: `here`, `vault`.
+    /// Where the value is stored: `here`, `vault`.
     pub place: String,
-    /// True if the team server has it too.
+    /// True if the team server also has the value.
     #[serde(rename = "on_server")]
     pub is_told: bool,
     /// A keyed hash, equal for equal values under one key.
@@ -63,7 +63,11 @@ impl FromStr for SecretRef {
         let text = text.trim();
         if let Some((_, place)) = places(text).into_iter().next() {
             return place.name.map(|name| Self::Name(name.to_string())).ok_or_else(|| {
-                DomainError::invalid("id", "was discarded when its text was stored", "its value was not stored")
+                DomainError::invalid(
+                    "id",
+                    "names a value that was not stored, so there is nothing to show",
+                    "its value was not stored",
+                )
             });
         }
         let is_name = text.len() <= 17
@@ -124,7 +128,7 @@ impl Store {
     /// The place of the encryption key; `None` if none was needed yet.
     ///
     /// # Errors
-    /// If it exists and cannot be read.
+    /// Returns an error if it exists and cannot be read.
     pub fn secret_key_place(&self) -> Result<Option<KeyPlace>, StoreError> {
         Ok(self.secrets.known_keys(&self.connection)?.map(|held| held.place))
     }
@@ -132,7 +136,7 @@ impl Store {
     /// The operations on secrets, latest first: on all secrets, or on those whose names begin with this text.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn secret_uses(&self, name: Option<&str>) -> Result<Vec<SecretUse>, StoreError> {
         let sql = "SELECT at, name, short_id, use, secret_uses.origin, secret_uses.session, secret_uses.client
                        FROM secret_uses JOIN memories ON memories.id = secret_uses.memory
@@ -153,7 +157,7 @@ impl Store {
     /// The secrets of all memories or of one, latest first.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn secrets(&self, of: Option<MemoryUuid>) -> Result<Vec<SecretRow>, StoreError> {
         let sql = sql!(
             "SELECT ",
@@ -167,7 +171,7 @@ impl Store {
     /// The value of a secret; `None` if there is no such secret, or its value is stored elsewhere.
     ///
     /// # Errors
-    /// If its key is not available, or it was damaged.
+    /// Returns an error if the key is not available, or the value was damaged.
     pub fn secret_value(&self, memory: MemoryUuid, name: &str) -> Result<Option<Value>, StoreError> {
         let sql = "SELECT sealed FROM secrets WHERE memory = ?1 AND name = ?2 AND sealed IS NOT NULL";
         let sealed = self.connection.prepare_cached(sql).and_then(|mut statement| {

@@ -23,12 +23,11 @@ const OWN_PROJECT: f64 = 0.1;
 
 /// The maximum bonus of similarity to the project's recent work.
 const RECENT_WORK: f64 = 0.3;
-/// The number of recently changed rows of a project, and the number of recently changed rows among which they are
-/// searched.
+/// The maximum number of recently changed rows of a project, and the number of rows among which they are searched.
 const MOST_RECENT: usize = 8;
 const RECENT_OF_ALL: u32 = 64;
 
-/// Recent changes, found by the index of revs.
+/// Finds recent changes through the index on `rev`.
 const RECENT: &str =
     "SELECT short_id, meaning FROM (SELECT short_id, scope, meaning, deleted FROM memories ORDER BY rev DESC LIMIT ?1)
     WHERE scope = ?2 AND deleted IS NULL";
@@ -46,11 +45,11 @@ const BRIEF: &str = sql!(
 );
 
 impl Store {
-    /// Standing preferences and open decisions of the request's scope and of global scope, most important first, within
-    /// the budget. `None` if there are none besides excluded ones.
+    /// Standing preferences and open decisions of the project and of global scope, within the budget. Importance and
+    /// similarity to the recent work determine the order. `None` if there are none besides excluded ones.
     ///
     /// # Errors
-    /// If the budget is too small for any reply, or the store cannot be read.
+    /// Returns an error if the budget is too small for any reply, or the store cannot be read.
     pub fn brief(&mut self, request: &RecallRequest) -> Result<Option<Recall>, StoreError> {
         let rows = self.brief_rows(request).map_err(|error| self.failed(error))?;
         let recent = self.recent_work(request.scope.as_ref()).map_err(|error| self.failed(error))?;
@@ -97,11 +96,11 @@ fn nearest(row: &IndexRow, others: &[(u32, Vector)]) -> f64 {
 }
 
 impl Store {
-    /// Live memories by ID, in the given order, within a budget. Deleted and replaced ones are skipped. `None` if none
-    /// is left. Counts no use.
+    /// Live memories by ID, in the given order, within a budget. Deleted and superseded memories are skipped. `None` if
+    /// none is left. Counts no use.
     ///
     /// # Errors
-    /// If the budget is too small for any reply, or the store cannot be read.
+    /// Returns an error if the budget is too small for any reply, or the store cannot be read.
     pub fn chosen(&mut self, short_ids: &[ShortId], request: &RecallRequest) -> Result<Option<Recall>, StoreError> {
         let mut page = Vec::new();
         for short_id in short_ids {
@@ -124,7 +123,7 @@ impl Store {
     /// True if a memory with this text was deleted after a time.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn was_forgotten_after(&self, content: &str, scope: &Scope, time: Timestamp) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM memories WHERE deleted >= ?1 AND content = ?2 AND scope = ?3 AND purged = 0";
         let read = self.connection.prepare_cached(sql);
@@ -132,10 +131,10 @@ impl Store {
         read.map_err(|error| self.failed(error))
     }
 
-    /// True for the user's own, present memory: not deleted, replaced or expired.
+    /// True if the memory is the user's own, and neither deleted, superseded nor expired.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn is_current(&self, short_id: ShortId) -> Result<bool, StoreError> {
         let sql = sql!(
             "SELECT count(*) FROM memories WHERE short_id = ?1 AND deleted IS NULL
@@ -152,7 +151,7 @@ impl Store {
     /// Memories of a session, most important first.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn of_session(&self, session: &str, limit: u32) -> Result<Vec<ShortId>, StoreError> {
         let sql = sql!(
             "SELECT short_id FROM memories WHERE session = ?1 AND deleted IS NULL AND origin <> 'conversation' AND ",
@@ -184,9 +183,9 @@ mod tests {
             let request = RecallRequest { scope: Some(scope.clone()), ..RecallRequest::new("") };
             store.brief(&request).unwrap().unwrap().details[0].memory.short_id.get()
         };
-        assert_eq!(first(&mut store), 2, "the newest, as long as nobody knows what they mean");
+        assert_eq!(first(&mut store), 2, "without embeddings, the newest decision is first");
         while store.embed_some().unwrap() {}
-        assert_eq!(first(&mut store), 1, "bills are what the project is at");
+        assert_eq!(first(&mut store), 1, "with embeddings, the decision about bills is first");
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl Store {
     /// Counts the content of the store.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn stats(&mut self) -> Result<Stats, StoreError> {
         self.refresh_index()?;
         let mut stats = self.counted().map_err(|error| self.failed(error))?;

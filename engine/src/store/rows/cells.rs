@@ -200,7 +200,7 @@ impl ToColumns for Option<Share> {
 }
 
 impl FromColumns for Importance {
-    /// Two columns: the hundredths that rank, and the remaining precision.
+    /// Importance has two columns: the hundredths, which the ranking uses, and the remaining precision.
     fn from_columns(from: &mut Reader<'_, '_>) -> rusqlite::Result<Self> {
         Ok(Self::kept(from.cell()?, from.cell()?))
     }

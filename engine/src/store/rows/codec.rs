@@ -1,5 +1,5 @@
-//! The column codec: a group of columns is listed once. The list provides the names, the reading and the writing in the
-//! same order, so no columns are counted by hand.
+//! Reads and writes groups of columns. Each group is listed once. From this list, the macro derives the names, the
+//! reading and the writing in the same order, so nobody counts columns by hand.
 //!
 //! There is one method per kind of result: all rows, at most one row, one row, or only the effect. Statements are
 //! prepared once and cached.
@@ -88,8 +88,8 @@ impl<T: ToCell> ToColumns for T {
 }
 
 /// Lists the columns of a record for reading: `"column" => field`, or `"one" & "two" => field` for a field with two
-/// columns. `beside` lists fields without a column. Defines a type with `read` and with `LIST`, which contains the
-/// column names for a statement.
+/// columns. Fields under `beside` have no column. Defines a type with a function `read`, and the constant `LIST` with
+/// the names of the columns.
 macro_rules! read_columns {
     ($(#[$doc:meta])* $group:ident of $record:ident {
         $first:literal $(& $more:literal)* => $head:ident,
@@ -111,7 +111,7 @@ macro_rules! read_columns {
 }
 pub(crate) use read_columns;
 
-/// Lists the columns of a record for writing, like [`read_columns`]. Adds `NAMES` and `write` to a type.
+/// Lists the columns of a record for writing, like [`read_columns`]. Adds `NAMES` and `write` to a type of columns.
 macro_rules! write_columns {
     ($group:ident of $record:ident {
         $first:literal $(& $more:literal)* => $head:ident,
@@ -183,7 +183,7 @@ pub(crate) const fn joined<const N: usize>(pieces: &[&str]) -> [u8; N] {
     bytes
 }
 
-/// A statement that inserts a row into `memories`. `?1` is its ID; the columns of the groups follow.
+/// A statement that inserts a row into `memories`. The parameter `?1` is the ID; the columns of the groups follow.
 pub(crate) fn insert(groups: &[&[&str]]) -> String {
     let names = groups.concat();
     format!("INSERT INTO memories (short_id, {}) VALUES (?1, {})", names.join(", "), places(names.len()))

@@ -1,4 +1,4 @@
-//! Reads memories from their rows: by their names, with links or with token counts.
+//! Reads memories from rows by ID or UUID, with their links, or with their token counts.
 
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 
@@ -10,13 +10,13 @@ use crate::pack::{LineCosts, Row};
 use crate::store::rows::codec::Ask as _;
 use crate::text::O200k;
 
-/// Marks of rows in `purged`: the memory exists, was permanently deleted, or was withdrawn.
+/// The values of `purged`: the memory exists, was permanently deleted, or was withdrawn by its owner.
 pub(crate) const HERE: u8 = 0;
 pub(crate) const PURGED: u8 = 1;
 pub(crate) const GONE: u8 = 2;
 
 /// The condition for a memory without an effective successor: all its successors are deleted or expired at the time
-/// `?2`. Like recall, the condition follows the chain of successors, up to a deleted memory.
+/// `?2`. The condition follows the chain of successors as recall does, and ends at a deleted memory.
 pub(crate) const HOLDS: &str = "(superseded_by IS NULL OR NOT EXISTS (
      WITH RECURSIVE chain(short_id) AS (
          SELECT memories.superseded_by

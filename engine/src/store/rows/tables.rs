@@ -13,7 +13,7 @@ use crate::store::rows::codec::{Ask as _, Run as _};
 /// A table of the schema.
 pub(crate) struct Table {
     pub(crate) name: &'static str,
-    /// The columns of its key, in order.
+    /// The columns of the primary key, in order.
     pub(crate) key: &'static [&'static str],
     pub(crate) salvage: Salvaged,
     pub(crate) texts: &'static [Text],
@@ -30,7 +30,7 @@ pub(crate) enum Salvaged {
     Rows,
     /// The same after the memories, because triggers compare a file with its memory.
     AfterMemories,
-    /// Not at all, because triggers or the server fill the table again.
+    /// A salvage does not copy the table, because triggers or the server fill it again.
     Again,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Text {
 /// A statement of a permanent deletion.
 pub(crate) struct Erase {
     sql: &'static str,
-    /// Some rows are only deleted in copies, because the store itself first checks the rows that they refer to.
+    /// Some rows are deleted only in copies. In the store itself, other code first checks the rows that they refer to.
     in_copies_only: bool,
 }
 
@@ -160,7 +160,8 @@ pub(crate) fn erase_beside(connection: &Connection, memory: MemoryUuid) -> rusql
     Ok(())
 }
 
-/// The same in a copy of any schema version. Statements are skipped if the copy lacks their table or columns.
+/// Deletes the data of a memory from a copy, whose schema may be older. Statements are skipped if the copy lacks their
+/// table or columns.
 pub(crate) fn erase_beside_in_copy(connection: &Connection, memory: MemoryUuid) -> rusqlite::Result<()> {
     for erase in TABLES.iter().flat_map(|table| table.erase) {
         match connection.prepare(erase.sql) {

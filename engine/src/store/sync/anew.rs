@@ -42,7 +42,7 @@ impl Anew {
     /// Applies a page in steps.
     ///
     /// # Errors
-    /// If the store cannot be written. Then everything is downloaded again.
+    /// Returns an error if the store cannot be written. In case of an error, everything is downloaded again.
     pub fn take(&mut self, store: &mut Store, page: &Whole) -> Result<(), StoreError> {
         let Some(server) = store.server()? else { return Ok(()) };
         let is_first = server.epoch == 0;
@@ -65,10 +65,10 @@ impl Anew {
     }
 
     /// Ends the replacement after all rows have arrived; memories that the server lacks are kept. `whole` is the
-    /// server's position at the beginning.
+    /// server's position when the download began.
     ///
     /// # Errors
-    /// Like [`Anew::take`].
+    /// Returns the same errors as [`Anew::take`].
     pub fn end(self, store: &mut Store, whole: &Whole) -> Result<(), StoreError> {
         let Self { there, mut purged } = self;
         let Some(server) = store.server()? else { return Ok(()) };
@@ -99,11 +99,11 @@ impl Anew {
 }
 
 impl Store {
-    /// Replaces the local state by the server's content, if all of it is available. Memories
-    /// that the server does not have are kept. It works in steps; an interrupted run begins again.
+    /// Replaces the local state by the server's content, if the content is one page. Memories that the server does not
+    /// have are kept. The replacement has several transactions. If it is interrupted, it begins again.
     ///
     /// # Errors
-    /// If the store cannot be written. Then everything is downloaded again.
+    /// Returns an error if the store cannot be written. In case of an error, everything is downloaded again.
     pub fn begin_anew(&mut self, whole: &Whole) -> Result<(), StoreError> {
         let mut anew = Anew::default();
         anew.take(self, whole)?;
@@ -121,7 +121,8 @@ impl Store {
 /// Memories per step of [`Anew`].
 const STEP: usize = 100;
 
-/// Applies a row, or its absence, which may equal a local memory. True if something was permanently deleted.
+/// Applies a row of the server, or the fact that there is none. The row may equal a local memory. True if something was
+/// permanently deleted.
 fn restore(
     change: &Change<'_>,
     id: MemoryUuid,
@@ -212,7 +213,7 @@ mod tests {
         let mut anew = Anew::default();
         anew.take(&mut store, &whole(vec![first])).unwrap();
         assert_eq!(texts(&store), "Deploy on Monday|The cache lives on birch|first|no more");
-        assert!(!store.server().unwrap().unwrap().is_whole, "a replacement that is interrupted here starts again");
+        assert!(!store.server().unwrap().unwrap().is_whole, "an interrupted full download starts again");
         store.said("said between");
         let last = whole(vec![second]);
         anew.take(&mut store, &last).unwrap();
@@ -227,7 +228,7 @@ mod tests {
         let mut store = joined(Upload::Nothing);
         let same = shadow("Deploy on Monday", 1, None);
         store.begin_anew(&whole(vec![same.clone()])).unwrap();
-        assert_eq!(ids(&store).len(), 3, "the private text keeps its own identity");
+        assert_eq!(ids(&store).len(), 3, "a local memory keeps its own UUID");
         assert!(store.ops(9).unwrap().is_empty());
     }
 

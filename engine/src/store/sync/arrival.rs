@@ -20,7 +20,7 @@ use crate::store::rows::memory as row;
 use crate::sync::{Answer, Arrival, Document, Local, Refusal, Settled, Shadow, State, Trail};
 use crate::text::O200k;
 
-/// The client program in the history of synced changes.
+/// The name of the client in the history of changes that came from the server.
 const SYNC: &str = "sync";
 
 /// A memory in the store, for sync.
@@ -31,7 +31,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// `None` if it does not exist or was withdrawn.
+    /// Returns `None` if the memory does not exist, or its owner withdrew it.
     pub(crate) fn of(change: &Change<'_>, id: MemoryUuid) -> Result<Option<Self>, StoreError> {
         let Some((known, mark)) = row::remains(change.tx, id)?.filter(|(_, mark)| *mark != row::GONE) else {
             return Ok(None);
@@ -109,8 +109,8 @@ pub(crate) fn take(change: &Change<'_>, id: MemoryUuid, arrival: Arrival) -> Res
     Ok(false)
 }
 
-/// If the original of an exported note arrives after the note was indexed, the note's memory is removed. It would not
-/// have been indexed if the original had been here.
+/// If a note was indexed before the memory from which it was exported arrives, the memory of the note is removed. If
+/// the exported memory had been here, the note would not have been indexed.
 fn let_go_of_file(change: &Change<'_>, id: MemoryUuid) -> Result<(), StoreError> {
     let Some((known, row::HERE)) = row::remains(change.tx, id)? else { return Ok(()) };
     if !known.memory.is_part_of_file() {
@@ -225,7 +225,7 @@ pub(crate) fn by_sync() -> Actor {
     Actor { client: Some(SYNC.into()), ..Actor::default() }
 }
 
-/// Writes a memory from a document, unless it is equal.
+/// Writes a memory from a document; does nothing if they are equal.
 fn show(change: &Change<'_>, news: Arrived<'_>, held: Option<&Known>, mark: u8) -> Result<(), StoreError> {
     let (now, is_deleted) = (news.document, news.is_deleted);
     let here = held.filter(|_| mark == row::HERE);

@@ -12,7 +12,7 @@ use crate::store::rows::codec::{Ask as _, Run as _, sql};
 use crate::store::rows::memory as row;
 use crate::sync::Shadow;
 
-/// The memories that may be merged. Memories that the user keeps local never are.
+/// The memories that may be merged. Memories that the user keeps local are never merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Among {
     /// All memories that were never sent.
@@ -21,8 +21,8 @@ pub(super) enum Among {
     Undecided,
 }
 
-/// Gives a memory that was never sent the UUID of an equal own memory on the server. A memory with secrets keeps its
-/// UUID, because they are encrypted for it.
+/// If a local memory that was never sent equals one of the user's memories on the server, it gets that memory's UUID. A
+/// memory with secrets keeps its UUID, because they are encrypted for it.
 pub(super) fn adopt(change: &Change<'_>, shadow: &Shadow, among: Among) -> Result<bool, StoreError> {
     let (Some(document), true) = (shadow.row.state.live(), shadow.is_own()) else { return Ok(false) };
     let id = shadow.row.memory;

@@ -19,7 +19,7 @@ impl Store {
     /// The next changes to send, oldest first. Unanswered changes are sent again unchanged.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn ops(&mut self, most: usize) -> Result<Vec<Op>, StoreError> {
         self.ops_without(&BTreeSet::new(), most)
     }
@@ -27,7 +27,7 @@ impl Store {
     /// Like [`Store::ops`], without the changes of some memories. Changes that the server failed to process come last.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn ops_without(&mut self, skipped: &BTreeSet<MemoryUuid>, most: usize) -> Result<Vec<Op>, StoreError> {
         let waiting = "SELECT EXISTS (SELECT 1 FROM outbox WHERE refused IS NULL)";
         if !self.connection.query_row(waiting, [], |row| row.get(0)).map_err(|error| self.failed(error))? {
@@ -65,10 +65,10 @@ impl Store {
         })
     }
 
-    /// Applies the answers to changes of an epoch.
+    /// Applies the server's answers, if the epoch has not changed.
     ///
     /// # Errors
-    /// If the store cannot be written. Then the changes are sent again.
+    /// Returns an error if the store cannot be written. In case of an error, the changes are sent again.
     pub fn answered(&mut self, epoch: u64, pushed: &Pushed) -> Result<(), StoreError> {
         let purged = self.write(|change| {
             if position(change)?.is_none_or(|position| position.epoch != epoch) {
@@ -89,7 +89,7 @@ impl Store {
     /// Records that the server rejected a change.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn set_aside(&mut self, memory: MemoryUuid, why: &str) -> Result<(), StoreError> {
         self.write(|change| {
             if let Some(mut held) = Held::of(change, memory)? {
@@ -105,7 +105,7 @@ impl Store {
     /// changes.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn note_failing(&mut self, memory: MemoryUuid, why: &str) -> Result<(), StoreError> {
         self.write(|change| {
             change.tx.execute("UPDATE outbox SET failing = ?2 WHERE memory = ?1", params![memory, dropped(why)])?;
@@ -117,7 +117,7 @@ impl Store {
     /// ignored. A page without changes writes nothing.
     ///
     /// # Errors
-    /// If the store cannot be written. Then the page is downloaded again.
+    /// Returns an error if the store cannot be written. In case of an error, the page is downloaded again.
     pub fn arrived(&mut self, epoch: u64, after: u64, page: &Page) -> Result<(), StoreError> {
         if page.news.is_empty() && !self.has_news_beside(page)? {
             return Ok(());
@@ -143,7 +143,7 @@ impl Store {
         self.after_news(purged)
     }
 
-    /// True if a page has a new mark or different offers.
+    /// True if a page without changes has a new checkpoint or other invitations.
     fn has_news_beside(&self, page: &Page) -> Result<bool, StoreError> {
         let marks = self.marks()?;
         if page.mark.is_some_and(|mark| marks.first() != Some(&mark)) {
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(ops.len(), 1);
         assert_eq!(store.ops(1).unwrap(), ops);
         store.answered(2, &answer(&ops[0], None)).unwrap();
-        assert_eq!(store.ops(1).unwrap(), ops, "an answer of another epoch is none");
+        assert_eq!(store.ops(1).unwrap(), ops, "the client ignores an answer from another epoch");
         store.answered(1, &answer(&ops[0], None)).unwrap();
         let rest = store.ops(9).unwrap();
         assert!(rest.len() == 1 && rest[0].memory != ops[0].memory);
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(refused[1].why, "it is too large");
         assert_eq!(store.retry_refused().unwrap(), 2);
         let again = store.ops(9).unwrap();
-        assert!(again.len() == 2 && again[1].op_id != two.op_id, "changes that were set aside are sent again");
+        assert!(again.len() == 2 && again[1].op_id != two.op_id, "rejected changes are sent again on request");
     }
 
     #[test]
@@ -267,7 +267,11 @@ mod tests {
         let mut store = joined();
         let (one, two) = (shadow("one", 1, None), shadow("two", 2, None));
         store.arrived(1, 1, &page(&[&two], 2)).unwrap();
-        assert_eq!(store.one::<u32>("SELECT count(*) FROM memories"), 0, "it does not begin at the cursor");
+        assert_eq!(
+            store.one::<u32>("SELECT count(*) FROM memories"),
+            0,
+            "the client ignores a page that does not begin at its cursor"
+        );
         for _ in 0..2 {
             store.arrived(1, 0, &page(&[&one], 1)).unwrap();
         }

@@ -1,6 +1,6 @@
 //! Sends memories that were kept local when the store joined a server.
 //!
-//! Also handles a folder that is synced again: files that were removed meanwhile, and that the server has.
+//! Also handles a folder that is synced again: restores files that were removed meanwhile and that the server has.
 
 use rusqlite::params;
 
@@ -22,10 +22,12 @@ use crate::sync::Settled;
 const STEP: usize = 100;
 
 impl Store {
-    /// Sends memories that were kept local. Equal ones on the server are merged. Returns the number of sent memories.
+    /// Sends memories that were kept local. Memories that equal a memory on the server are merged with it. Returns the
+    /// number of sent memories.
     ///
     /// # Errors
-    /// If the store cannot be written. Memories released before are sent.
+    /// Returns an error if the store cannot be written. In case of an error, the memories that were already released
+    /// are sent.
     pub fn send_kept(&mut self) -> Result<u64, StoreError> {
         let read = || -> rusqlite::Result<Vec<MemoryUuid>> {
             let mut statement = self.connection.prepare("SELECT memory FROM private WHERE why IS NOT 'file'")?;
@@ -42,10 +44,10 @@ impl Store {
         Ok(told)
     }
 
-    /// Keeps memories local for good whose upload was undecided.
+    /// Keeps the undecided memories local permanently.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn keep_here(&mut self) -> Result<(), StoreError> {
         self.write(|change| {
             change.tx.execute("UPDATE private SET why = NULL WHERE why = 'undecided'", [])?;
@@ -96,8 +98,8 @@ fn equal_there(change: &Change<'_>, memory: &Memory) -> Result<Option<Known>, St
     found.map(|id| change.known(MemoryRef::Id(id))).transpose()
 }
 
-/// Merges a local memory into the server's, which gets its tags and links. The local one is deleted and can be
-/// restored.
+/// Merges a local memory into an equal memory of the server, which gets the tags and links of the local one. The local
+/// memory is deleted, and can be restored.
 fn fold(change: &Change<'_>, there: &Known, here: &Known) -> Result<(), StoreError> {
     let (now, before) = (there.memory.id, here.memory.id);
     let mut tags: Vec<Tag> = there.memory.tags.clone();
@@ -123,11 +125,11 @@ fn fold(change: &Change<'_>, there: &Known, here: &Known) -> Result<(), StoreErr
 }
 
 impl Store {
-    /// Restores files of a folder that were removed here without syncing the deletion: they are written again as on the
-    /// server. The caller has indexed the folder before.
+    /// Restores files of a folder that were removed here without syncing the deletion. They get the server's text. The
+    /// caller has indexed the folder before.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn bring_back_untold(&mut self, folder: &str) -> Result<usize, StoreError> {
         self.write(|change| {
             let sql = "SELECT id FROM memories JOIN private ON private.memory = id AND why = 'file'
@@ -160,7 +162,7 @@ mod tests {
     use crate::store::open::in_memory::{InMemory, shadow};
     use crate::sync::{Answer, Row, Shadow, State};
 
-    /// A file is sent while its folder is removed; the answer comes afterwards.
+    /// A file is sent, its folder is removed, and then the answer arrives.
     fn let_go_while_told() -> (InMemory, MemoryUuid) {
         let mut store = InMemory::new();
         let id = store.file("/memories/a.md", "- told\n");

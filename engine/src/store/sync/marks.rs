@@ -1,4 +1,4 @@
-//! The known history of the server: the position and the marks.
+//! What the store knows about the server's history: its position and the checkpoints.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -21,10 +21,10 @@ pub(crate) fn position(change: &Change<'_>) -> Result<Option<Position>, StoreErr
 }
 
 impl Store {
-    /// The received marks of the server's history, newest first.
+    /// The checkpoints that the store received from the server, newest first.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn marks(&self) -> Result<Vec<Mark>, StoreError> {
         marks(&self.connection).map_err(|error| self.failed(error))
     }

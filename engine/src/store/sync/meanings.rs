@@ -15,13 +15,13 @@ impl Store {
     /// about local memories is sent.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn with_embeddings(&self, ops: Vec<Op>) -> Result<Vec<SentOp>, StoreError> {
         let sent = ops.into_iter().map(|op| Ok(SentOp { meaning: self.meaning_beside(&op)?, op }));
         sent.collect::<rusqlite::Result<_>>().map_err(|error| self.failed(error))
     }
 
-    /// The text of the change may be older than that of the row.
+    /// The memory may have changed after the change was prepared, so their texts may differ.
     fn meaning_beside(&self, op: &Op) -> rusqlite::Result<Option<SentMeaning>> {
         let Some(text) = op.action.text() else { return Ok(None) };
         let sql = "SELECT meaning FROM memories WHERE id = ?1 AND content = ?2 AND deleted IS NULL";

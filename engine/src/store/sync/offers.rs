@@ -1,4 +1,4 @@
-//! Offers of other users to share a tag. The memories arrive after the user accepts.
+//! Offers of other users to share a tag. The memories arrive after the user accepts the invitation.
 
 use rusqlite::params;
 
@@ -12,7 +12,7 @@ impl Store {
     /// The unanswered offers.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn offers(&self) -> Result<Vec<Invitation>, StoreError> {
         let sql = "SELECT owner, tag, permission FROM offers ORDER BY owner, tag";
         self.all(sql, [], |row| {

@@ -17,11 +17,11 @@ const MOST_BYTES: usize = 1 << 20;
 const REFUSED: u8 = 2;
 
 impl Store {
-    /// Some secrets of the user's own synced memories whose values the server lacks, in the order of memories, after
-    /// the given one. Values that cannot be decrypted are skipped.
+    /// Returns secrets of the user's own synced memories whose values the server lacks, beginning after the given one.
+    /// Values that cannot be decrypted are skipped.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn untold_secrets(&self, after: Option<(MemoryUuid, &str)>) -> Result<Vec<SentSecret>, StoreError> {
         let sql = "SELECT memory, name, kind, sealed FROM secrets JOIN memories ON memories.id = secrets.memory
                        WHERE told = 0 AND sealed IS NOT NULL AND purged = 0 AND shared_by IS NULL
@@ -53,7 +53,7 @@ impl Store {
     /// Records the server's answers about secrets. Returns the number of newly stored secrets.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn secrets_told(&mut self, answers: &KeptSecrets) -> Result<u64, StoreError> {
         self.write(|change| {
             let mut kept = 0;
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!((uses.len(), uses[0].what.as_str(), uses[0].client.as_deref()), (1, "sent", Some("sync")));
         assert!(store.secrets(Some(known.id)).unwrap()[0].is_told);
         store.leave().unwrap();
-        assert!(!store.secrets(Some(known.id)).unwrap()[0].is_told, "another server knows nothing of it");
+        assert!(!store.secrets(Some(known.id)).unwrap()[0].is_told, "another server does not have the secrets yet");
     }
 
     #[test]

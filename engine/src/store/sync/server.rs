@@ -38,10 +38,10 @@ pub struct ServerState {
 pub enum Upload {
     /// All of them.
     All,
-    /// None; they stay on this machine.
+    /// No existing memories are uploaded; they stay on this machine.
     Nothing,
-    /// Only memories that the server already has word for word. Nobody was asked yet whether to
-    /// upload the others, so they are kept on this machine for now.
+    /// Only memories that the server already has word for word. The user was not asked about the other memories, so
+    /// they stay on this machine for now.
     Known,
 }
 
@@ -52,7 +52,7 @@ pub struct SyncStatus {
     pub server: Option<ServerState>,
     /// Memories with unsent changes.
     pub waiting: u64,
-    /// Those of them that the server failed to process in the last sync.
+    /// The number of changes that the server failed to process in the last sync.
     pub failing: u64,
     /// Memories whose changes the server rejected.
     pub refused: u64,
@@ -62,7 +62,7 @@ pub struct SyncStatus {
     pub shared_with_me: u64,
     /// Memories that are kept on this machine.
     pub private: u64,
-    /// Those memories for which the user has not yet decided whether to upload them.
+    /// The number of memories about whose upload the user has not decided yet.
     pub undecided: u64,
 }
 
@@ -108,7 +108,7 @@ impl Store {
     /// The server of this store.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn server(&self) -> Result<Option<ServerState>, StoreError> {
         let sql = sql!("SELECT ", ServerColumns::LIST, " FROM server");
         let read = |row: &rusqlite::Row<'_>| ServerColumns::read(&mut Reader::new(row));
@@ -118,7 +118,7 @@ impl Store {
     /// The name of this store on its server: random and constant.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn machine(&self) -> Result<String, StoreError> {
         let sql = "SELECT CAST(value AS BLOB) FROM meta WHERE key = 'store_id'";
         let id: Vec<u8> = self.connection.query_row(sql, [], |row| row.get(0)).map_err(|error| self.failed(error))?;
@@ -128,7 +128,7 @@ impl Store {
     /// Joins a server. Repeating it changes nothing.
     ///
     /// # Errors
-    /// If the store belongs to another server, or to another user there.
+    /// Returns an error if the store belongs to another server, or to another user there.
     pub fn join(&mut self, url: &str, user: &str, upload: Upload) -> Result<(), StoreError> {
         if let Some(known) = self.server()? {
             if known.url == url && known.user == user {
@@ -155,7 +155,7 @@ impl Store {
     /// Leaves the server. The user's own memories stay; other users' memories are removed.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn leave(&mut self) -> Result<(), StoreError> {
         self.write(|change| {
             let sql = sql!("SELECT ", MEMORY, " FROM memories WHERE shared_by IS NOT NULL AND purged = 0");
@@ -178,7 +178,7 @@ impl Store {
     /// The state of sync.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn sync_status(&self) -> Result<SyncStatus, StoreError> {
         let server = self.server()?;
         let one = |sql: &str| self.connection.query_row(sql, [], |row| row.get(0)).map_err(|error| self.failed(error));
@@ -199,7 +199,7 @@ impl Store {
     /// Changes that the server rejected, oldest first.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn refused_changes(&self) -> Result<Vec<RefusedChange>, StoreError> {
         self.changes_with("SELECT n, memory, refused AS why FROM outbox WHERE refused IS NOT NULL")
     }
@@ -207,7 +207,7 @@ impl Store {
     /// Changes that the server failed to process in the last sync, oldest first.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn failing_changes(&self) -> Result<Vec<RefusedChange>, StoreError> {
         self.changes_with("SELECT n, memory, failing AS why FROM outbox WHERE refused IS NULL AND failing IS NOT NULL")
     }
@@ -226,7 +226,7 @@ impl Store {
     /// Queues rejected changes again. Returns their number.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn retry_refused(&mut self) -> Result<usize, StoreError> {
         self.write(|change| Ok(change.tx.execute("UPDATE outbox SET refused = NULL WHERE refused IS NOT NULL", [])?))
     }
@@ -234,7 +234,7 @@ impl Store {
     /// Records that everything must be downloaded again.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn must_begin_anew(&mut self) -> Result<(), StoreError> {
         self.write(|change| {
             change.tx.execute("UPDATE server SET is_whole = 0", [])?;
@@ -245,7 +245,7 @@ impl Store {
     /// Records that the server answered, or why it did not.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub fn note_server(&mut self, problem: Option<&str>) -> Result<(), StoreError> {
         self.write(|change| {
             match problem {

@@ -6,7 +6,7 @@ pub(super) fn lines(body: &str) -> Vec<&str> {
 }
 
 /// The units of a note: a list item with its continuation lines, a paragraph, a code fence, a heading, an empty line, a
-/// line of the front matter. They are separated by newlines.
+/// line of the front matter. Newlines separate the units.
 pub(super) fn units(body: &str) -> Vec<&str> {
     let mut cutter = Cutter { body, units: Vec::new(), begin: 0, last: None };
     let (mut at, mut state) = (0, if body.starts_with("---\n") { State::Front } else { State::Text });
@@ -51,7 +51,7 @@ enum State {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A unit by itself: empty, a heading, a table row, or a line of the front matter.
+    /// A line that is always a unit: an empty line, a heading, a table row, or a line of the front matter.
     Alone,
     /// The first line of an item.
     Item,

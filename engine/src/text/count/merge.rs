@@ -9,12 +9,12 @@ use super::vocabulary::rank;
 /// them sorted.
 const SHORT: usize = 64;
 
-/// A part of a piece, which is one token so far.
+/// A part of the piece; each part is one token.
 #[derive(Debug, Clone, Copy, Default)]
 struct Part {
     /// Its start.
     start: usize,
-    /// The rank of the token that it forms with the next part.
+    /// The rank of the token that this part and the next one form together.
     rank: Option<u32>,
 }
 
@@ -81,7 +81,7 @@ fn long(piece: &[u8]) -> usize {
 /// The parts of a long piece, each linked with its neighbours.
 struct Chain<'a> {
     piece: &'a [u8],
-    /// One per byte; those of bytes inside a part are unused.
+    /// One entry per byte of the piece. Entries inside a part are unused.
     links: Vec<Link>,
 }
 
@@ -90,9 +90,9 @@ struct Chain<'a> {
 struct Link {
     /// The start of the previous part.
     previous: Option<usize>,
-    /// Its end, which is the start of the next part.
+    /// Where this part ends and the next one starts.
     end: usize,
-    /// The rank of the token that it forms with the next part.
+    /// The rank of the token that this part and the next one form together.
     rank: Option<u32>,
 }
 

@@ -6,16 +6,16 @@ use super::{TokenCounter, merge, split};
 
 /// The number of cached pieces, a power of two: about the number of words that people use.
 const PLACES: usize = 1 << 14;
-/// Maximum bytes of a cached piece. A piece never has more tokens than bytes, so both numbers fit in one byte
-/// together.
+/// Maximum bytes of a cached piece. A piece never has more tokens than bytes, so its length and its number of tokens
+/// fit in one byte.
 const LONGEST: usize = 15;
-/// Distributes keys over the cache.
+/// The factor of the hash that distributes pieces over the cache.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Counts like [`super::O200k`], but faster for many texts with the same words.
 #[derive(Debug)]
 pub struct Remembered {
-    /// The bytes of a piece, its length, and four bits for its tokens; zero if empty.
+    /// The bytes of a piece, its length, and its number of tokens in four bits; zero if empty.
     places: RefCell<Vec<u128>>,
 }
 

@@ -73,7 +73,7 @@ fn lower_word(text: &str) -> Option<usize> {
     both.map(|end| end + contraction(text.get(end..).unwrap_or_default()))
 }
 
-/// The second alternative, if the first does not match: upper-case letters, and a contraction.
+/// The second alternative of the pattern: the length of a run of upper-case letters with a contraction.
 fn upper_word(text: &str) -> Option<usize> {
     let end = run(text, usize::MAX, |class, _| class == Class::Upper);
     (end > 0).then(|| end + contraction(text.get(end..).unwrap_or_default()))
@@ -91,7 +91,7 @@ fn contraction(text: &str) -> usize {
     }
 }
 
-/// An optional space, symbols, and following line ends and slashes.
+/// The length of an optional space, symbols, and the line ends and slashes after them.
 fn symbols(text: &str, first: char) -> Option<usize> {
     let space = usize::from(first == ' ');
     let symbols = run(text.get(space..)?, usize::MAX, |class, _| matches!(class, Class::Other | Class::Mark));
@@ -100,8 +100,8 @@ fn symbols(text: &str, first: char) -> Option<usize> {
     (symbols > 0).then(|| end + run(text.get(end..).unwrap_or_default(), usize::MAX, behind))
 }
 
-/// White space: up to its last line end; otherwise all of it, without the last character if something follows, because
-/// that may belong to the next piece.
+/// The length of white space: up to its last line end. Without a line end, it is all white space, but without the last
+/// character if something follows, because that character may belong to the next piece.
 fn white_space(text: &str) -> usize {
     let (mut end, mut last, mut lines) = (0, 0, 0);
     for character in text.chars() {

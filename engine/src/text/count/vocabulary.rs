@@ -1,13 +1,13 @@
 //! The vocabulary: every token with its rank.
 //!
-//! `engine/tests/counter/generate.rs` creates `tokens.bin`, and its tests compare the file with a new one. The
-//! file is compiled in and needs no alignment, and all its numbers are little-endian. It is a ready hash table:
-//! `BUCKETS + 1` offsets of three bytes, then the entries. The offset of bucket *b* is the start of its entries, the
-//! next offset is their end. An entry has the token's length (1 byte), its rank (3 bytes) and its bytes. The low bits
-//! of the XXH3 hash of a token determine its bucket.
+//! `engine/tests/counter/generate.rs` creates `tokens.bin`, and its tests compare the file with a new one. The file is
+//! compiled in and needs no alignment, and all its numbers are little-endian. The file is a hash table that needs no
+//! preparation: `BUCKETS + 1` offsets of three bytes, then the entries. The offset of bucket *b* is the start of its
+//! entries, the next offset is their end. An entry has the token's length (1 byte), its rank (3 bytes) and its bytes.
+//! The low bits of the XXH3 hash of a token determine its bucket.
 //!
-//! `pairs.bin` has the ranks of all two-byte tokens, three bytes each, indexed by the two bytes.
-//! The file exists because every merge begins with all pairs of a piece.
+//! `pairs.bin` has the ranks of all two-byte tokens, three bytes each, indexed by the two bytes. The file exists
+//! because the encoder first looks up the rank of every pair of neighbouring bytes in a piece.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -19,7 +19,7 @@ const BUCKETS: u64 = 1 << 17;
 /// Bytes of the longest token.
 const LONGEST: usize = 128;
 
-/// The value for no rank in the table of pairs.
+/// The entry of a pair that has no rank.
 const NO_RANK: u32 = 0xff_ffff;
 
 /// The rank of a token; `None` if the bytes are not a token.

@@ -172,7 +172,7 @@ async fn no_error_holds_a_token_or_a_secret() {
     told.push_str(&format!("{config:?} {:?}", Vault::new(config.clone()).unwrap_err()));
     config.address = "https://127.0.0.1:1".into();
     told.push_str(&format!("{:?} {:?}", Vault::new(config).unwrap(), secret()));
-    assert!(told.contains("the vault rejects it (400)"), "{told}");
+    assert!(told.contains("the vault rejects the request (400)"), "{told}");
     for hidden in [TOKEN, SECRET] {
         assert!(!told.contains(hidden), "{told}");
     }

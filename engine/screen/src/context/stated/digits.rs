@@ -98,7 +98,7 @@ fn is_date(word: &str) -> bool {
         || matches!(parts.as_slice(), [day, month, year] if year.len() == 4 && month.len() == 2 && day.len() == 2)
 }
 
-/// Codes after their noun, otherwise in the line below it: groups with a digit.
+/// Returns the recovery codes after their noun, or in the line below it.
 pub(super) fn codes(line: &Line<'_>, noun: &Stated) -> Vec<Range<usize>> {
     if line.is_code() {
         return Vec::new();

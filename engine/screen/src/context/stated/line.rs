@@ -6,7 +6,7 @@ use tessera_tables::{field, section, words};
 
 use crate::LISTS;
 
-/// Maximum length of a checked line. Longer lines do not state secrets.
+/// Maximum length of a checked line. People do not state secrets in longer lines.
 const LONGEST: usize = 2_000;
 /// Maximum words of a line.
 const MOST_WORDS: usize = 240;
@@ -123,7 +123,7 @@ pub(super) fn is_joined(letter: char) -> bool {
     matches!(letter, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}')
 }
 
-/// The position of a part of a text in it.
+/// The position of a part in its text.
 pub(super) fn place_of(part: &str, whole: &str) -> usize {
     part.as_ptr().addr().saturating_sub(whole.as_ptr().addr())
 }

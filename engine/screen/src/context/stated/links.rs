@@ -68,7 +68,7 @@ fn parts(url: &str, is_said: bool) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Digits among letters, or upper-case among lower-case letters.
+/// True if a path component looks random: digits among letters, or capital letters among small letters.
 fn is_drawn(part: &str) -> bool {
     let digits = part.bytes().filter(u8::is_ascii_digit).count();
     let letters = part.bytes().filter(u8::is_ascii_alphabetic).count();

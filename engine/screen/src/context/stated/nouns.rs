@@ -15,7 +15,7 @@ const MOST_ENDING: usize = 5;
 #[derive(Debug)]
 pub(super) struct Stated {
     pub(super) sort: Sort,
-    /// The languages of the noun, by their positions in the table.
+    /// The languages that have this noun, as positions in the table.
     pub(super) languages: Vec<usize>,
     pub(super) span: Range<usize>,
     /// The last of its words.
@@ -24,7 +24,7 @@ pub(super) struct Stated {
     pub(super) is_short: bool,
 }
 
-/// Maximum bytes of such a word: `clave`.
+/// The maximum length in bytes of a short noun with several meanings, such as `clave`.
 const SHORT: usize = 5;
 
 impl Stated {
@@ -34,7 +34,7 @@ impl Stated {
         self.languages.iter().copied().chain(english).filter_map(|at| LANGUAGES.get(at))
     }
 
-    /// True if a value may follow directly.
+    /// True if a value may follow the noun directly.
     pub(super) fn is_bare(&self) -> bool {
         self.languages.iter().filter_map(|at| LANGUAGES.get(*at)).any(|language| language.is_bare)
     }
@@ -44,7 +44,7 @@ impl Stated {
         self.spoken().any(|language| language.binders.split_ascii_whitespace().any(|binder| binder == word))
     }
 
-    /// True for a clause of a script without spaces that says something else about the noun.
+    /// True if a clause in a writing system without spaces says something other than the noun's value.
     pub(super) fn holds_other(&self, clause: &str) -> bool {
         let others = self.spoken().flat_map(|language| language.others.split_ascii_whitespace());
         others.filter(|other| other.contains(is_joined)).any(|other| clause.contains(other))
@@ -89,7 +89,7 @@ const fn count() -> usize {
     count
 }
 
-/// Counts all nouns in order, and writes them if there is room.
+/// Counts all nouns in order, and writes as many as the array can hold.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
 const fn each(count: &mut usize, into: &mut [Entry]) {
     let mut language = 0;
@@ -136,7 +136,7 @@ const fn nouns() -> ([Entry; COUNT], [usize; BYTES + 1]) {
     (sorted, starts)
 }
 
-/// The nouns with the first byte of a word.
+/// The nouns that begin with the same byte as the word.
 fn beginning_as(word: &str) -> &'static [Entry] {
     let (entries, starts) = &NOUNS;
     let first = word.as_bytes().first().map_or(0, |byte| usize::from(*byte));
@@ -169,7 +169,8 @@ pub(super) fn in_line(line: &Line<'_>) -> Vec<Stated> {
     found
 }
 
-/// A word, its part after the last separator or after an article, and the end of a compound.
+/// The candidates in a word: the word, its part after the last separator or after an article, and the end of a
+/// compound.
 fn parts(word: &str) -> impl Iterator<Item = &str> {
     const ENDS: &[&str] = words!(field(section(LISTS, "endings"), "compounds"));
     let joint = word.rfind(['-', '_', '\'']).and_then(|at| word.get(at + 1..));

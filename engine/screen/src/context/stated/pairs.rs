@@ -13,7 +13,7 @@ use crate::place::Finding;
 /// Words before a name and a password.
 const LOGINS: &str = "login logins log sign user username account credential credentials creds auth bind benutzer usuario identifiants zugang вход логин";
 
-/// Adds the passwords of such pairs.
+/// Adds the passwords after user names and after options of commands.
 pub(super) fn find(line: &Line<'_>, found: &mut Vec<Finding>) {
     let text = line.head(line.span.end);
     if ![" -", "/", ":", "with"].iter().any(|sign| text.contains(sign)) || line.is_code() {
@@ -59,7 +59,7 @@ fn behind_slash<'a>(words: &[&'a str]) -> Option<&'a str> {
     }
 }
 
-/// `log into grafana as viewer with x`.
+/// The password in `log into grafana as viewer with x`.
 fn behind_with<'a>(words: &[&'a str]) -> Option<&'a str> {
     let at = words.windows(4).position(|four| match four {
         [by, name, with, _] => *by == "as" && *with == "with" && is_name(name),

@@ -215,14 +215,14 @@ fn answered(line: &Line<'_>, noun: &Stated, at: usize) -> Option<(Bond, usize)> 
     is_answer.then(|| (Bond::Word, after_fillers(line, noun, at + rest.len() - said.len() + word.len())))
 }
 
-/// True for `Quiet-Otter-91` in `the password (Quiet-Otter-91) is for staging`.
+/// True if brackets after a noun contain its value, as in `the password (Quiet-Otter-91) is for staging`.
 fn is_value_in_brackets(noun: &Stated, inside: &str) -> bool {
     let has_digit = inside.bytes().any(|byte| byte.is_ascii_digit());
     let is_made_up = inside.len() >= 8 && has_digit && value::is_mixed(inside);
     noun.sort == Sort::Password && is_made_up && !inside.contains([' ', '/'])
 }
 
-/// In scripts without spaces: particles after a noun, then its value.
+/// In writing systems without spaces, finds the particle after a noun and then the value.
 fn joined(line: &Line<'_>, noun: &Stated, at: usize) -> Option<(Bond, usize)> {
     let rest = line.rest(at);
     let binders = noun.spoken().flat_map(|language| language.binders.split_ascii_whitespace());
@@ -273,13 +273,13 @@ fn closed(line: &Line<'_>, at: usize) -> usize {
     at + rest.len() - rest.trim_start_matches(['"', '\'', '`', '*', ')', ']', '”', '’', '»', '」', '_']).len()
 }
 
-/// The position after marks of bold text and an opening bracket.
+/// The position after the marks of bold text.
 fn opened(line: &Line<'_>, at: usize) -> usize {
     let rest = line.rest(at);
     at + rest.len() - rest.trim_start_matches(['*', ' ', '\t']).len()
 }
 
-/// The next line, if it answers a question for the noun: `<kim> what's the vpn password again`, `<joe> saltmarsh`.
+/// The next line, if it answers a question about the noun: `<kim> what's the vpn password again`, `<joe> saltmarsh`.
 pub(super) fn answer(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     if noun.is_part_of_more(line) {
         return None;
@@ -317,8 +317,8 @@ pub(super) fn answer(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     (is_one && is_spoken).then(|| start..start + text.len())
 }
 
-/// True for a word, also with an ending after an apostrophe: `who's`, but not `wasp` for `was`. In scripts without
-/// spaces, other text may follow directly.
+/// True for a word, also with an ending after an apostrophe: `who's`, but not `wasp` for `was`. In writing systems
+/// without spaces, other text may directly follow the question word.
 fn begins_with(word: &str, question: &str) -> bool {
     let rest = word.strip_prefix(question);
     rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() && !is_joined(next)))
@@ -378,7 +378,7 @@ pub(super) fn below(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     (is_one && !noun.is_other(&text.split_whitespace().next()?.to_lowercase())).then(|| start..start + text.len())
 }
 
-/// Twelve words or more after a noun for them, or a list of them below.
+/// The words of a seed phrase after a noun for it, in the same line.
 pub(super) fn seed(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     let (bond, at) = bound(line, noun)?;
     let rest = line.rest(at);

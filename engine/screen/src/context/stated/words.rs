@@ -1,4 +1,5 @@
-//! Words of twenty-five languages: nouns for secrets, assignments, and words with which no value begins.
+//! Word lists of twenty-five languages: nouns for secrets, words that assign a value, and words that cannot begin a
+//! value.
 
 use tessera_tables::{count_fields, count_sections, field, names, nth_section, optional_field, section, words};
 
@@ -11,11 +12,11 @@ pub(super) enum Sort {
     Password,
     /// A sentence.
     Phrase,
-    /// A password assigned by a symbol; the noun itself means a network.
+    /// The noun means a network. A password follows only if a symbol assigns it.
     Wifi,
     /// Digits.
     Pin,
-    /// Digits after a symbol or joined by hyphens; the noun itself means a lock.
+    /// The noun means a lock. Digits are its code only if a symbol assigns them or hyphens join them.
     Lock,
     /// Digits anywhere in the sentence, with a verb such as "opens" in place of the noun.
     Opens,
@@ -32,7 +33,7 @@ pub(super) enum Sort {
 }
 }
 
-/// A language: its assignments, and the words that begin no value.
+/// A language: the words that assign a value, and the words that cannot begin a value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Language {
     /// Its section of `languages.txt`.
@@ -40,13 +41,13 @@ pub(super) struct Language {
     pub(super) binders: &'static str,
     /// True if a value may follow its noun directly.
     pub(super) is_bare: bool,
-    /// Words that begin no value, and end a value of several words.
+    /// Words that cannot begin a value, and that end a value of several words.
     pub(super) others: &'static str,
 }
 
 const TABLE: &str = include_str!("languages.txt");
 
-/// All languages, English first: its assignments apply everywhere.
+/// All languages. English is first, and its assignment words are valid in every language.
 pub(super) const LANGUAGES: [Language; count_sections(TABLE)] = languages();
 
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
@@ -59,7 +60,7 @@ const fn languages() -> [Language; count_sections(TABLE)] {
         let known = 2 + is_bare as usize + sorts_of(table);
         assert!(
             count_fields(table) == known,
-            "each field of a language must be `binders`, `others`, `bare` or a kind of noun"
+            "a language may contain only `binders`, `others`, `bare` and the kinds of nouns"
         );
         all[at] = Language { table, binders: field(table, "binders"), is_bare, others: field(table, "others") };
         at += 1;
@@ -67,7 +68,7 @@ const fn languages() -> [Language; count_sections(TABLE)] {
     all
 }
 
-/// The number of kinds for which a language has nouns.
+/// The number of kinds of secrets for which a language has nouns.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
 const fn sorts_of(table: &'static str) -> usize {
     let (mut count, mut at) = (0, 0);
