@@ -95,7 +95,7 @@ settings! {
         "older variable: 1, true or yes means TESSERA_LOG=debug; ignored if TESSERA_LOG is set";
     DEADLINE("hooks.deadline_ms") = "TESSERA_HOOKS_DEADLINE_MS":
         "time limit of a hook in milliseconds (default 1000)";
-    JUDGE("learn.extractor") = "TESSERA_LEARN_EXTRACTOR" "CLAUDE_PLUGIN_OPTION_JUDGE":
+    EXTRACTOR("learn.extractor") = "TESSERA_LEARN_EXTRACTOR" "CLAUDE_PLUGIN_OPTION_EXTRACTOR":
         "extractor for automatic learning: heuristic (default, free), off, ollama, claude, or auto";
     DAILY_TOKENS("learn.daily_tokens") = "TESSERA_LEARN_DAILY_TOKENS":
         "daily token limit of the extractor (default 50000)";
@@ -333,9 +333,9 @@ fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
         compact_tokens: COMPACT_TOKENS.parsed(file, unset.compact_tokens, budget)?,
         profile: PROFILE.parsed(file, unset.profile, any)?,
         auto_approve: AUTO_APPROVE.parsed(file, unset.auto_approve, switch)? && !NO_APPROVAL.is_on(),
-        extractor: JUDGE.parsed(file, unset.extractor, any)?,
+        extractor: EXTRACTOR.parsed(file, unset.extractor, any)?,
         daily_tokens: DAILY_TOKENS.parsed(file, unset.daily_tokens, number)?,
-        meaning: MEANING.parsed(file, unset.meaning, switch)?,
+        embedding: MEANING.parsed(file, unset.embedding, switch)?,
         plugins: plugins::of_hooks(file)?,
         deadline: Duration::from_millis(DEADLINE.parsed(file, 1000, number)?.clamp(10, 60_000)),
     })
@@ -379,11 +379,11 @@ pub(crate) fn store(home_flag: Option<PathBuf>, usage: Usage) -> Result<StoreCon
         });
         ConfigFile::empty(&home)
     });
-    let meaning = MEANING.parsed(&file, true, switch)?;
+    let embedding = MEANING.parsed(&file, true, switch)?;
     let mut secrets = secret_rules(&file)?;
     if !is_read && SECRETS_MODE.value().is_none() {
         // The rule for credentials cannot be read, so texts with credentials are rejected.
         secrets.mode = SecretMode::Refuse;
     }
-    Ok(StoreConfig { home, clock: clock()?, weights: Weights::default(), usage, meaning, secrets })
+    Ok(StoreConfig { home, clock: clock()?, weights: Weights::default(), usage, embedding, secrets })
 }

@@ -1,9 +1,9 @@
 -- The schema of the team server. Before the first release this file is edited; a shipped migration is never edited.
 --
--- Every table with data of users begins its key with the user, so that all of it can be spread by user over several machines
--- (db/spread.rs); no key and no sequence crosses users. Rows are guarded by policies that are forced on the owner of the tables
--- too; a transaction names its user in `app.user_id`. The server's requests run as `tessera_app`, which owns nothing and may
--- change no owner.
+-- The key of every table with data of users begins with the user, so that the tables can be distributed by user over several
+-- machines (db/spread.rs). No key and no sequence is shared by users. Row policies protect the rows, and they also apply to the
+-- owner of the tables. A transaction sets its user in `app.user_id`. Requests run as `tessera_app`, which owns nothing and
+-- cannot change an owner.
 
 DO $$ BEGIN
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'tessera_app') THEN
@@ -12,7 +12,7 @@ DO $$ BEGIN
     EXECUTE format('GRANT tessera_app TO %I', current_user);
 END $$;
 
--- Nobody puts a table of their own in the place of one of these.
+-- Without temporary tables, nobody can replace one of these tables by a table of their own.
 DO $$ BEGIN
     EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database());
 EXCEPTION WHEN insufficient_privilege THEN
@@ -24,20 +24,20 @@ CREATE FUNCTION uid() RETURNS text LANGUAGE sql STABLE
 
 -- ---------------------------------------------------------------------------------------------------------------- tables
 
--- One row: what this database is.
+-- One row: the identity of this database.
 CREATE TABLE server_meta (
     only_row    boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-    epoch       bigint NOT NULL DEFAULT 1,  -- a restore from a backup begins a new one
+    epoch       bigint NOT NULL DEFAULT 1,  -- increased by `restored` after a restore from a backup
     -- A random value of this database, from which a key is derived together with a passphrase.
     secret_salt bytea NOT NULL
         DEFAULT decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex'),
-    secret_key  text,                       -- the id of the key that encrypts here
-    -- When what grows was cleaned up last: one replica does it, and the others see that it did.
+    secret_key  text,                       -- the ID of the encryption key
+    -- When a replica last deleted obsolete rows, so that the other replicas do not repeat it.
     cleaned     timestamptz NOT NULL DEFAULT '-infinity'
 );
 INSERT INTO server_meta DEFAULT VALUES;
 
--- For each epoch that a restore began: how far a user's changes were kept.
+-- For each restore: the last change of each user that the restored database contained.
 CREATE TABLE restores (
     user_id text NOT NULL,
     epoch   bigint NOT NULL,
@@ -45,7 +45,7 @@ CREATE TABLE restores (
     PRIMARY KEY (user_id, epoch)
 );
 
--- When which background work was last done, and by which form of the program. One replica does it for all.
+-- Background work that one replica does for all: when it was last done, and by which version of the program.
 CREATE TABLE chores (
     name text PRIMARY KEY,
     form text NOT NULL,
@@ -66,71 +66,72 @@ CREATE TABLE api_keys (
     created    timestamptz NOT NULL DEFAULT now(),
     expires    timestamptz,
     revoked    timestamptz,
-    distrusted timestamptz,  -- since when no vector sent under this key is used: some of them did not fit their texts
+    distrusted timestamptz,  -- since when embeddings sent with this key are not used, because one was wrong
     PRIMARY KEY (user_id, key_id)
 );
 CREATE INDEX api_keys_key ON api_keys (key_id);
 
--- A write holds its user's row: a process that removes the user waits for writes in progress, and a later write fails instead of
--- leaving rows of a user who does not exist. The other tables with such a reference have it for the same reason.
+-- Because of the reference, a write locks its user's row. So a process that removes the user waits for writes in progress, and a
+-- later write fails instead of leaving rows of a removed user. Other tables have the same reference for the same reason.
 CREATE TABLE memories (
     owner       text NOT NULL CONSTRAINT memories_user REFERENCES users,
     id          uuid NOT NULL,
     rev         bigint NOT NULL CHECK (rev > 0),
-    -- The rev of the last change that somebody made. The server's own clean-up raises `rev` alone, so a deletion by a machine
-    -- that does not know of the clean-up still deletes.
+    -- The rev of the last change by a user. The server's clean-up only increases `rev`, so a machine that does not know of the
+    -- clean-up can still delete the memory.
     people_rev  bigint NOT NULL DEFAULT 1,
     content_rev bigint NOT NULL,
-    details_at  bigint NOT NULL,          -- microseconds since 1970, a machine's time
+    details_at  bigint NOT NULL,          -- microseconds since 1970, by the clock of a machine
     state       text NOT NULL CHECK (state IN ('live', 'deleted', 'purged')),
-    edited_by   text,                     -- who wrote a text that its owner did not write
-    content     text NOT NULL,            -- empty once purged, like everything below
+    edited_by   text,                     -- the author of the text, if not the owner
+    content     text NOT NULL,            -- empty after a permanent deletion, like all columns below
     tags        text[] NOT NULL,
     category    text NOT NULL,
     type        text NOT NULL,
     importance  smallint NOT NULL CHECK (importance BETWEEN 0 AND 100),
-    importance_beyond integer CHECK (importance_beyond BETWEEN 0 AND 1000000), -- in millionths, where hundredths are not exact
+    -- The exact importance, if the hundredths are rounded.
+    importance_millionths integer CHECK (importance_millionths BETWEEN 0 AND 1000000),
     keywords    text[] NOT NULL,
     entities    text[] NOT NULL,
     links       text[] NOT NULL,          -- type:id
     scope       text NOT NULL,
     created     bigint NOT NULL,
     expires     bigint,
-    vouched     text CHECK (vouched IN ('user', 'model', 'foreign')), -- the owner's own word on its trust
+    owner_trust     text CHECK (owner_trust IN ('user', 'model', 'foreign')), -- the trust that the owner set
     origin      text NOT NULL,
     session     text,
     conflict_of uuid,
-    file        text,                     -- the file that it is, if it is one: /memories/user/preferences.md
-    metadata    text,                     -- a JSON object that a client keeps beside it, as it was written
+    file        text,                     -- the path, if the memory is a file: /memories/user/preferences.md
+    metadata    text,                     -- a JSON object that a client stores with the memory, unchanged
     updated     bigint NOT NULL,          -- the server's time
-    -- Derived from the above when it is written.
+    -- Derived from the columns above at each write.
     summary     text NOT NULL,
-    standing    boolean NOT NULL,
+    is_instruction    boolean NOT NULL,
     length      int NOT NULL,
     signature   bigint NOT NULL,
-    forward     bytea NOT NULL,           -- forward blob, without the words around it; empty unless live
-    costs       int[] NOT NULL,           -- tokens of: full line, index line, and both as JSON, with a short_id of one token
+    forward     bytea NOT NULL,           -- stored terms without the context field; empty if the memory is deleted
+    costs       int[] NOT NULL,           -- tokens of the full text and the summary, as text and as JSON, for ID 1
     passages    bytea NOT NULL,
-    -- Vectors: the version of the encoder, then one vector for each passage; empty while it waits for them.
-    meaning     bytea NOT NULL DEFAULT '',
-    meant_rev   bigint NOT NULL DEFAULT 0, -- the rev of the text that they are of
-    -- The key of the machine that sent them, until this server computed the same itself; and whether it is to.
-    meant_by    text,
-    meant_check boolean NOT NULL DEFAULT false,
-    -- Older clients send a text again that they sent before: it is looked up by this.
+    -- The version of the encoder, then one vector for each passage; empty if they are not computed yet.
+    embedding     bytea NOT NULL DEFAULT '',
+    embedding_rev   bigint NOT NULL DEFAULT 0, -- the content_rev of the embedded text
+    -- The key of the machine that sent the embedding, until this server has computed the same; and whether it must do so.
+    embedding_key    text,
+    embedding_check boolean NOT NULL DEFAULT false,
+    -- For clients of the older API, which send a text again: the server looks up the existing memory by this digest.
     content_md5 text GENERATED ALWAYS AS (md5(content)) STORED,
     PRIMARY KEY (owner, id)
 );
--- Vectors do not get smaller by compression.
-ALTER TABLE memories ALTER COLUMN meaning SET STORAGE EXTERNAL;
+-- Compression does not make vectors smaller.
+ALTER TABLE memories ALTER COLUMN embedding SET STORAGE EXTERNAL;
 CREATE INDEX memories_tags ON memories USING gin (tags);
--- Which rows wait, by owner and the version of what is there; which are to be checked; which were never. A look-up by id says
--- nothing about `meant_check`, so the planner cannot take the first index for it.
+-- Rows without a current embedding, by owner and encoder version; rows to be checked; and rows that were never checked. The
+-- condition on `embedding_check` keeps the planner from using the first index for a look-up by ID.
 CREATE INDEX memories_waiting ON memories
-    (owner, (CASE WHEN meant_rev = content_rev THEN substring(meaning FROM 1 FOR 1) ELSE ''::bytea END))
-    WHERE state = 'live' AND NOT meant_check;
-CREATE INDEX memories_to_check ON memories (owner) WHERE meant_check;
-CREATE INDEX memories_unchecked ON memories (owner) WHERE meant_by IS NOT NULL;
+    (owner, (CASE WHEN embedding_rev = content_rev THEN substring(embedding FROM 1 FOR 1) ELSE ''::bytea END))
+    WHERE state = 'live' AND NOT embedding_check;
+CREATE INDEX memories_to_check ON memories (owner) WHERE embedding_check;
+CREATE INDEX memories_unchecked ON memories (owner) WHERE embedding_key IS NOT NULL;
 
 CREATE TABLE memory_shares (
     owner      text NOT NULL,
@@ -144,7 +145,7 @@ CREATE TABLE memory_shares (
 );
 CREATE INDEX memory_shares_grantee ON memory_shares (grantee, memory);
 
--- What is shared by a tag appears once it is accepted.
+-- Memories that are shared by a tag become visible after the user accepts the invitation.
 CREATE TABLE tag_shares (
     owner      text NOT NULL CONSTRAINT tag_shares_user REFERENCES users,
     tag        text NOT NULL,
@@ -157,7 +158,7 @@ CREATE TABLE tag_shares (
 );
 CREATE INDEX tag_shares_grantee ON tag_shares (grantee, owner, tag);
 
--- Memories, or with the nil id all memories, of an owner that a user does not want to see.
+-- Shared memories that a user has hidden. The nil UUID means all memories of the owner.
 CREATE TABLE mutes (
     user_id text NOT NULL CONSTRAINT mutes_user REFERENCES users,
     owner   text NOT NULL,
@@ -166,23 +167,24 @@ CREATE TABLE mutes (
     PRIMARY KEY (user_id, owner, memory)
 );
 
--- Each user's counter of changes: a row, bumped last in a transaction and locked until its end, so that nothing with a smaller
--- number can become visible later.
+-- The change counter of each user. A transaction increases it last, and holds its lock until the end. So a change with a smaller
+-- number cannot become visible later.
 CREATE TABLE user_seq (
     user_id text PRIMARY KEY,
     seq     bigint NOT NULL
 );
 
--- For each change of a user's counter a random stamp: a database that was restored from a backup does not know the later ones.
-CREATE TABLE marks (
+-- Checkpoints: a random stamp for each change of a user's counter. A database that was restored from a backup does not know the
+-- later stamps.
+CREATE TABLE checkpoints (
     user_id text NOT NULL,
     seq     bigint NOT NULL,
     stamp   bigint NOT NULL DEFAULT ('x' || left(replace(gen_random_uuid()::text, '-', ''), 16))::bit(64)::bigint,
     PRIMARY KEY (user_id, seq)
 );
 
--- What changed for a user: one row for each owner and memory, moved to the end by every change. The short_id is the short number
--- that the memory has for this user: where it first was. Counts of uses are the user's as well.
+-- The change feed of each user: one row for each memory, which every change moves to the end. `short_id` is the ID of the memory
+-- for this user: its first position in the feed. The access counts also belong to this user.
 CREATE TABLE feed (
     user_id text NOT NULL,
     memory  uuid NOT NULL,
@@ -197,7 +199,7 @@ CREATE UNIQUE INDEX feed_seq ON feed (user_id, seq);
 CREATE UNIQUE INDEX feed_short_id ON feed (user_id, short_id);
 CREATE INDEX feed_memory ON feed (user_id, memory);
 
--- Ops that were carried out: a retry is a replay.
+-- Applied changes, so that a repeated change is not applied twice.
 CREATE TABLE applied_ops (
     user_id text NOT NULL CONSTRAINT applied_ops_user REFERENCES users,
     op_id   uuid NOT NULL,
@@ -207,14 +209,14 @@ CREATE TABLE applied_ops (
     PRIMARY KEY (user_id, op_id)
 );
 
--- Credentials that were redacted, by the name that the text has in the place of the value. Encrypted for its owner and memory,
--- or in a vault.
+-- Redacted secrets. The text contains the name in place of the value. The value is encrypted for its owner and memory, or it is
+-- in a vault.
 CREATE TABLE memory_secrets (
     owner  text NOT NULL,
     memory uuid NOT NULL,
     name   text NOT NULL,
     kind   text NOT NULL,
-    mark   bytea NOT NULL,              -- equal for equal values of one owner under one key; says nothing without the key
+    mark   bytea NOT NULL,              -- a keyed fingerprint: equal for equal values of one owner under one key
     sealed bytea,
     place  text NOT NULL DEFAULT 'here' CHECK (place IN ('here', 'vault')),
     made   timestamptz NOT NULL DEFAULT now(),
@@ -224,7 +226,7 @@ CREATE TABLE memory_secrets (
 );
 CREATE INDEX memory_secrets_name ON memory_secrets (owner, name);
 
--- What was put into a vault for a row that does not exist yet, and what is to leave it with a row that was removed.
+-- Values in the vault whose row is not stored yet, and values that must be deleted because their row was removed.
 CREATE TABLE vault_writes (
     owner  text NOT NULL CONSTRAINT vault_writes_user REFERENCES users,
     memory uuid NOT NULL,
@@ -239,7 +241,7 @@ CREATE TABLE vault_removals (
     PRIMARY KEY (owner, memory)
 );
 
--- Who did what, with which key, from where. No texts. Rows are added, and nothing else.
+-- Who did what, with which key, from which address. It contains no texts, and its rows cannot be changed or deleted.
 CREATE TABLE audit (
     user_id text NOT NULL,
     id      uuid NOT NULL DEFAULT gen_random_uuid(),
@@ -253,12 +255,12 @@ CREATE TABLE audit (
 CREATE INDEX audit_at ON audit (user_id, at);
 CREATE FUNCTION only_added() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'what is audited stays as it is';
+    RAISE EXCEPTION 'rows of the audit cannot be changed';
 END $$;
 CREATE TRIGGER only_added BEFORE UPDATE OR DELETE ON audit FOR EACH ROW EXECUTE FUNCTION only_added();
 CREATE TRIGGER never_emptied BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION only_added();
 
--- What was deleted permanently, and who saw it then.
+-- Permanently deleted memories, and the users who could see them.
 CREATE TABLE purges (
     owner  text NOT NULL,
     memory uuid NOT NULL,
@@ -267,7 +269,7 @@ CREATE TABLE purges (
     PRIMARY KEY (owner, memory)
 );
 
--- How far each machine of a user has received changes: it asks for what comes after.
+-- The feed position up to which each machine of a user has received changes.
 CREATE TABLE fetched (
     user_id text NOT NULL CONSTRAINT fetched_user REFERENCES users,
     key_id  text NOT NULL,
@@ -277,25 +279,25 @@ CREATE TABLE fetched (
     PRIMARY KEY (user_id, key_id, machine)
 );
 
--- The index of a user as a server built it: the next server takes it from here and reads what changed since. It is a cache.
-CREATE TABLE kept_indexes (
+-- The index of each user, as a cache. A server that starts loads the index and reads only the changes since then.
+CREATE TABLE index_cache (
     user_id    text PRIMARY KEY CONSTRAINT kept_indexes_user REFERENCES users,
-    form       int NOT NULL,            -- of the program that made it
-    by_meaning boolean NOT NULL,
+    form       int NOT NULL,            -- the format version of the index
+    by_embedding boolean NOT NULL,
     epoch      bigint NOT NULL,
-    seq        bigint NOT NULL,         -- up to where in the user's feed
-    stamp      bigint,                  -- the mark there
-    used       bigint NOT NULL,         -- up to when uses are counted in
-    beside     bytea NOT NULL,          -- what the server knows beside the snapshot
+    seq        bigint NOT NULL,         -- the position in the user's feed
+    stamp      bigint,                  -- the checkpoint at this position
+    used       bigint NOT NULL,         -- the time of the latest access count that is included
+    beside     bytea NOT NULL,          -- data that the snapshot does not contain
     snapshot   bytea NOT NULL,
     kept       timestamptz NOT NULL DEFAULT now()
 );
-ALTER TABLE kept_indexes ALTER COLUMN snapshot SET STORAGE EXTERNAL;
+ALTER TABLE index_cache ALTER COLUMN snapshot SET STORAGE EXTERNAL;
 
 -- ---------------------------------------------------------------------------------------------------- who may see which row
 
--- What a user may do with a memory: 0 nothing, 1 read, 2 write, 3 everything. A direct share is final; a memory that its owner
--- deleted exists for nobody else. Names are bound here, whatever a session calls by them.
+-- The rights of a user on a memory: 0 none, 1 read, 2 write, 3 owner. A direct share has priority over shares of tags. Nobody but
+-- the owner sees a deleted memory. The names in this function are resolved now, so a session cannot replace them.
 CREATE FUNCTION rights(of_owner text, of_memory uuid, of_tags text[], of_state text) RETURNS int LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT CASE
@@ -316,23 +318,24 @@ DO $$
 DECLARE
     one text;
 BEGIN
-    FOREACH one IN ARRAY ARRAY['users', 'api_keys', 'memories', 'memory_shares', 'tag_shares', 'mutes', 'user_seq', 'marks', 'feed',
-        'applied_ops', 'restores', 'memory_secrets', 'vault_writes', 'vault_removals', 'audit', 'purges', 'fetched', 'kept_indexes']
+    FOREACH one IN ARRAY ARRAY['users', 'api_keys', 'memories', 'memory_shares', 'tag_shares', 'mutes', 'user_seq', 'checkpoints',
+        'feed', 'applied_ops', 'restores', 'memory_secrets', 'vault_writes', 'vault_removals', 'audit', 'purges', 'fetched',
+    'index_cache']
     LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', one);
     END LOOP;
 END $$;
 
 CREATE POLICY own ON users USING (user_id = (SELECT uid()));
--- Work on the server's host goes through all users: the owner of the tables may list their names, a request not.
+-- Work on the server's host needs all users, so the owner of the tables may list their names. A request cannot.
 CREATE POLICY listed ON users FOR SELECT TO CURRENT_USER USING (true);
--- A key is looked up before it is known whose it is: by its id alone.
+-- A key is looked up by its ID alone, because its user is not known yet.
 CREATE POLICY own ON api_keys USING (user_id = (SELECT uid()));
 CREATE POLICY presented ON api_keys FOR SELECT USING (key_id = nullif(current_setting('app.key_id', true), ''));
 CREATE POLICY seen ON memories FOR SELECT USING (owner = (SELECT uid()) OR rights(owner, id, tags, state) > 0);
 CREATE POLICY made ON memories FOR INSERT WITH CHECK (owner = (SELECT uid()));
 CREATE POLICY changed ON memories FOR UPDATE USING (owner = (SELECT uid()) OR rights(owner, id, tags, state) > 1);
--- Rows of a user are removed with the user, and only by work on the server's host: a request may delete none.
+-- Only work on the server's host removes a user with all rows. A request cannot delete these rows.
 CREATE POLICY removed ON memories FOR DELETE TO CURRENT_USER USING (owner = (SELECT uid()));
 CREATE POLICY own ON memory_shares USING (owner = (SELECT uid()));
 CREATE POLICY granted ON memory_shares FOR SELECT USING (grantee = (SELECT uid()));
@@ -340,33 +343,33 @@ CREATE POLICY own ON tag_shares USING (owner = (SELECT uid()));
 CREATE POLICY granted ON tag_shares FOR SELECT USING (grantee = (SELECT uid()));
 CREATE POLICY own ON mutes USING (user_id = (SELECT uid()));
 CREATE POLICY own ON user_seq USING (user_id = (SELECT uid()));
-CREATE POLICY own ON marks USING (user_id = (SELECT uid()));
+CREATE POLICY own ON checkpoints USING (user_id = (SELECT uid()));
 CREATE POLICY own ON restores USING (user_id = (SELECT uid()));
 CREATE POLICY own ON feed USING (user_id = (SELECT uid()));
 CREATE POLICY own ON applied_ops USING (user_id = (SELECT uid()));
--- Secrets are their owner's alone, however a memory is shared.
+-- Only the owner can see secrets, even if the memory is shared.
 CREATE POLICY own ON memory_secrets USING (owner = (SELECT uid()));
 CREATE POLICY own ON vault_writes USING (owner = (SELECT uid()));
 CREATE POLICY own ON vault_removals USING (owner = (SELECT uid()));
--- The owner of the tables may list whose values are on their way into a vault or out of it: no value, no text.
+-- The owner of the tables may list which values must still be written to the vault or deleted from it, but no value and no text.
 CREATE POLICY listed ON vault_writes FOR SELECT TO CURRENT_USER USING (true);
 CREATE POLICY listed ON vault_removals FOR SELECT TO CURRENT_USER USING (true);
 CREATE POLICY own ON audit USING (user_id = (SELECT uid()));
 CREATE POLICY own ON purges USING (owner = (SELECT uid()));
 CREATE POLICY own ON fetched USING (user_id = (SELECT uid()));
-CREATE POLICY own ON kept_indexes USING (user_id = (SELECT uid()));
--- Keys, and where the feeds of their users are, for all requests that wait for it: one statement. Two settings say which rows
--- that is; they hold within the statement and for the role that connects alone.
+CREATE POLICY own ON index_cache USING (user_id = (SELECT uid()));
+-- One statement reads the keys of all waiting requests and the feed positions of their users. Two settings select these rows.
+-- They are valid within the statement, and only for the role that connects.
 CREATE POLICY asked ON api_keys FOR SELECT TO CURRENT_USER
     USING (key_id = ANY (string_to_array(current_setting('app.asked_keys', true), ',')));
 CREATE POLICY asked ON user_seq FOR SELECT TO CURRENT_USER
     USING (user_id = ANY (string_to_array(current_setting('app.asked_users', true), ',')));
-CREATE POLICY asked ON marks FOR SELECT TO CURRENT_USER
+CREATE POLICY asked ON checkpoints FOR SELECT TO CURRENT_USER
     USING (user_id = ANY (string_to_array(current_setting('app.asked_users', true), ',')));
 
 -- ------------------------------------------------------------------------------------------------------------- functions
 
--- The user of a presented key, by its id alone, in one statement.
+-- Returns the user of a presented key, by the key's ID, in one statement.
 CREATE FUNCTION presented_key(presented text)
     RETURNS TABLE (key_user text, key_hash bytea, key_scopes text[]) LANGUAGE plpgsql
     SET search_path = public, pg_temp AS $$
@@ -377,9 +380,9 @@ BEGIN
     PERFORM set_config('app.key_id', '', true);
 END $$;
 
--- The same for many keys, with where the feeds of their users are. A key that is unknown, revoked or expired has no user, and
--- takes as long.
-CREATE FUNCTION asked(presented text[])
+-- Does the same for many keys, and returns the feed positions of their users. A key that is unknown, revoked or expired has no
+-- user, and its look-up takes equally long.
+CREATE FUNCTION presented_keys(presented text[])
     RETURNS TABLE (key_id text, key_user text, key_hash bytea, key_scopes text[], epoch bigint, head bigint, stamp bigint)
     LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 DECLARE
@@ -392,12 +395,12 @@ BEGIN
         FROM server_meta meta CROSS JOIN unnest(presented) one
             LEFT JOIN api_keys k ON k.key_id = one AND k.revoked IS NULL AND (k.expires IS NULL OR k.expires > now())
             LEFT JOIN user_seq s ON s.user_id = k.user_id
-            LEFT JOIN marks m ON m.user_id = s.user_id AND m.seq = s.seq;
+            LEFT JOIN checkpoints m ON m.user_id = s.user_id AND m.seq = s.seq;
     PERFORM set_config('app.asked_keys', '', true), set_config('app.asked_users', '', true);
 END $$;
 
--- Who sees a memory with these tags: its owner, and while it is live the users with whom it is shared. Only its owner may read
--- its shares: for the length of the query, the caller is the owner.
+-- Returns who can see a memory with these tags: its owner and, unless it is deleted, the users with whom it is shared. Only the
+-- owner may read the shares, so the function acts as the owner during the query.
 CREATE FUNCTION sharers(of_owner text, of_memory uuid, of_tags text[], is_live boolean) RETURNS text[] LANGUAGE plpgsql
     SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -415,7 +418,7 @@ BEGIN
     RETURN found;
 END $$;
 
--- Who sees a memory as it is.
+-- Returns who can see a memory in its current state.
 CREATE FUNCTION audience(of_owner text, of_memory uuid) RETURNS text[] LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = public, pg_temp AS $$
 DECLARE
@@ -428,7 +431,7 @@ BEGIN
     RETURN sharers(of_owner, of_memory, coalesce(found.tags, '{}'), coalesce(found.is_live, false));
 END $$;
 
--- True when there is such a user: shares are for users that are known.
+-- Returns true if the user exists, because memories can be shared only with existing users.
 CREATE FUNCTION is_user(who text) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = public, pg_temp AS $$
 DECLARE
@@ -441,10 +444,10 @@ BEGIN
     RETURN found;
 END $$;
 
--- Moves memories to the end of feeds: users, and the owners and ids of memories. Without an id the user's counter moves alone:
--- an offer changed. All of a user's in one go, and users in the order of their names, so that no two transactions wait for each
--- other.
-CREATE FUNCTION tell(those text[], of_owners text[], of_memories uuid[]) RETURNS void LANGUAGE plpgsql
+-- Moves memories to the end of users' feeds. The arguments are users, with the owners and UUIDs of memories. Without a UUID, only
+-- the user's counter increases, because an invitation changed. Users are processed in the order of their names, so that two
+-- transactions cannot wait for each other.
+CREATE FUNCTION notify_users(those text[], of_owners text[], of_memories uuid[]) RETURNS void LANGUAGE plpgsql
     SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     caller text := current_setting('app.user_id', true);
@@ -457,8 +460,8 @@ BEGIN
         PERFORM set_config('app.user_id', one, true);
         INSERT INTO user_seq VALUES (one, many) ON CONFLICT (user_id) DO UPDATE SET seq = user_seq.seq + many
             RETURNING seq INTO last;
-        -- If some of the tables were restored and this one was not, its marks of later changes are void.
-        INSERT INTO marks (user_id, seq) VALUES (one, last) ON CONFLICT (user_id, seq) DO UPDATE SET stamp = DEFAULT;
+        -- If only some of the tables were restored, the checkpoints of later changes are not valid.
+        INSERT INTO checkpoints (user_id, seq) VALUES (one, last) ON CONFLICT (user_id, seq) DO UPDATE SET stamp = DEFAULT;
         INSERT INTO feed (user_id, memory, owner, seq, short_id)
             SELECT one, what, whose, n, n FROM (
                 SELECT whose, what, last - many + row_number() OVER (ORDER BY whose, what) AS n FROM (
@@ -469,11 +472,11 @@ BEGIN
     PERFORM set_config('app.user_id', caller, true);
 END $$;
 
--- Begins an op of a user about a memory, in one round trip. Registers the op: a repeated op is not new, and its digest and
--- refusal are returned. Without an op it only looks. Otherwise it returns the owners of the memories that the user knows by this
--- id, the user first; the short_id of the first; and whether vectors sent under a key are not used.
--- Until the transaction ends, nobody changes with whom the first owner shares: a user who comes to see a memory by a share, or by
--- a change of the memory, is told of it by one of the two.
+-- Begins a change of a memory, in one round trip. Registers the change; for a repeated change, returns its digest and rejection.
+-- Otherwise returns the owners of the memories that the user knows by this UUID, the user first; the ID of the first memory; and
+-- whether embeddings sent with a key are not used.
+-- Until the transaction ends, the first owner's shares cannot change. So a user who can see the memory because of a new share or
+-- of this change is notified by one of them.
 CREATE FUNCTION op_begin(who text, op uuid, digest bytea, about uuid, with_key text)
     RETURNS TABLE (is_new boolean, known_hash bytea, known_refusal text, owners text[], short_id bigint,
         is_distrusted boolean)
@@ -493,14 +496,14 @@ BEGIN
         INTO owners, short_id FROM feed f WHERE f.user_id = who AND f.memory = about;
     PERFORM pg_advisory_xact_lock_shared(hashtextextended(coalesce(owners[1], who), 0));
     IF with_key IS NOT NULL THEN
-        -- A process that stops using the key's vectors waits for this transaction, and drops what it writes as well.
+        -- A process that distrusts the key waits for this transaction, and also drops the embeddings that it writes.
         SELECT k.distrusted IS NOT NULL INTO is_distrusted FROM api_keys k WHERE k.user_id = who AND k.key_id = with_key FOR SHARE;
         is_distrusted := coalesce(is_distrusted, true);
     END IF;
     RETURN NEXT;
 END $$;
 
--- Who saw a memory with its tags and state before a change, and who sees it now.
+-- Returns who could see a memory before a change of its tags or state, and who can see it now.
 CREATE FUNCTION seen_by(of_owner text, of_memory uuid, old_tags text[], was_live boolean)
     RETURNS TABLE (before text[], after text[]) LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
@@ -509,8 +512,8 @@ BEGIN
     RETURN NEXT;
 END $$;
 
--- Ends an op about a memory, in one round trip: tells everybody who saw the memory or sees it now. Returns them, and the place of
--- the memory in the caller's own feed.
+-- Ends a change of a memory, in one round trip: notifies all users who could see the memory or can see it now. Returns these
+-- users, and the memory's position in the caller's own feed.
 CREATE FUNCTION op_end(who text, of_owner text, about uuid, old_tags text[], was_live boolean)
     RETURNS TABLE (before text[], after text[], seq bigint) LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 DECLARE
@@ -518,13 +521,13 @@ DECLARE
 BEGIN
     SELECT s.before, s.after INTO before, after FROM seen_by(of_owner, about, old_tags, was_live) s;
     those := before || after;
-    PERFORM tell(those, array_fill(of_owner, ARRAY[cardinality(those)]), array_fill(about, ARRAY[cardinality(those)]));
+    PERFORM notify_users(those, array_fill(of_owner, ARRAY[cardinality(those)]), array_fill(about, ARRAY[cardinality(those)]));
     SELECT max(f.seq) INTO seq FROM feed f WHERE f.user_id = who AND f.memory = about;
     RETURN NEXT;
 END $$;
 
--- The caller's answer to what an owner offers by a tag. False where nothing is offered, or the answer was the same before.
-CREATE FUNCTION answer_offer(of_owner text, of_tag text, is_accepted boolean) RETURNS boolean LANGUAGE plpgsql
+-- Stores the caller's answer to an invitation. Returns false if there is no invitation, or the answer has not changed.
+CREATE FUNCTION answer_invitation(of_owner text, of_tag text, is_accepted boolean) RETURNS boolean LANGUAGE plpgsql
     SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     caller  text := current_setting('app.user_id', true);
@@ -539,9 +542,9 @@ BEGIN
     RETURN changed;
 END $$;
 
--- Of those who saw what the caller deleted permanently: how many machines of theirs ask for changes, and how many have asked for
--- what comes after the deletion. A machine that has not asked for 90 days is not counted.
-CREATE FUNCTION heard(of_memory uuid) RETURNS TABLE (who text, machines bigint, confirmed bigint) LANGUAGE plpgsql
+-- For each user who could see a memory that the caller deleted permanently: the number of machines, and how many of them have
+-- received the deletion. A machine that has not asked for 90 days is not counted.
+CREATE FUNCTION machines_informed(of_memory uuid) RETURNS TABLE (who text, machines bigint, confirmed bigint) LANGUAGE plpgsql
     SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     caller text := current_setting('app.user_id', true);
@@ -560,9 +563,9 @@ BEGIN
     END LOOP;
 END $$;
 
--- Keeps an index of the caller, if it is of where their feed is now: with their counter held, so that what is deleted permanently
--- meanwhile either is not in it, or removes it.
-CREATE FUNCTION keep_index(of_form int, is_by_meaning boolean, at_epoch bigint, at_seq bigint, at_stamp bigint,
+-- Stores an index of the caller if it contains all changes of the feed. The counter is locked meanwhile. So a permanently deleted
+-- memory is either not in the index, or its deletion removes the index.
+CREATE FUNCTION keep_index(of_form int, is_by_embedding boolean, at_epoch bigint, at_seq bigint, at_stamp bigint,
         until bigint, of_beside bytea, of_snapshot bytea) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = public, pg_temp AS $$
 BEGIN
@@ -570,12 +573,12 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    DELETE FROM kept_indexes WHERE user_id = uid();
-    INSERT INTO kept_indexes VALUES (uid(), of_form, is_by_meaning, at_epoch, at_seq, at_stamp, until, of_beside, of_snapshot);
+    DELETE FROM index_cache WHERE user_id = uid();
+    INSERT INTO index_cache VALUES (uid(), of_form, is_by_embedding, at_epoch, at_seq, at_stamp, until, of_beside, of_snapshot);
     RETURN true;
 END $$;
 
--- Removes the kept indexes of users: they hold words of what was deleted permanently.
+-- Deletes the stored indexes of users, because they contain words of permanently deleted memories.
 CREATE FUNCTION drop_indexes(those text[]) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = public, pg_temp AS $$
 DECLARE
@@ -584,13 +587,13 @@ DECLARE
 BEGIN
     FOREACH one IN ARRAY those LOOP
         PERFORM set_config('app.user_id', one, true);
-        DELETE FROM kept_indexes WHERE user_id = one;
+        DELETE FROM index_cache WHERE user_id = one;
     END LOOP;
     PERFORM set_config('app.user_id', caller, true);
 END $$;
 
--- Since when a transaction that writes is under way, or now: rows of an earlier time are all there. A transaction that is about
--- to write says so by its name; one that has written has a number.
+-- Returns the start of the oldest running transaction that writes, or the current time. All rows before this time are visible. The
+-- application name shows a transaction that will write; a transaction that has written has a transaction ID.
 CREATE FUNCTION unfinished_since() RETURNS timestamptz LANGUAGE sql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp AS $$
     SELECT least(now(), min(xact_start)) - interval '1 microsecond' FROM pg_stat_activity
@@ -598,7 +601,7 @@ CREATE FUNCTION unfinished_since() RETURNS timestamptz LANGUAGE sql SECURITY DEF
         AND (application_name = 'tessera writes' OR backend_xid IS NOT NULL)
 $$;
 
--- Memories that are shared with the caller, and that their owners call by this number.
+-- Returns memories that are shared with the caller and that have this short ID for their owner.
 CREATE FUNCTION shared_under(of_number bigint) RETURNS SETOF uuid LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = public, pg_temp AS $$
 DECLARE
@@ -622,25 +625,29 @@ CREATE FUNCTION every_user() RETURNS SETOF text LANGUAGE sql STABLE AS 'SELECT u
 
 -- ---------------------------------------------------------------------------------------------- what a request may do
 
-REVOKE ALL ON FUNCTION presented_key, asked, sharers, audience, is_user, tell, op_begin, seen_by, op_end, answer_offer, heard,
+REVOKE ALL ON FUNCTION presented_key, presented_keys, sharers, audience, is_user, notify_users, op_begin, seen_by, op_end,
+    answer_invitation, machines_informed,
     keep_index, drop_indexes, unfinished_since, shared_under, every_user FROM PUBLIC;
 GRANT USAGE ON SCHEMA public TO tessera_app;
-GRANT EXECUTE ON FUNCTION uid, rights, sharers, audience, is_user, tell, op_begin, seen_by, op_end, answer_offer, heard, keep_index,
+GRANT EXECUTE ON FUNCTION uid, rights, sharers, audience, is_user, notify_users, op_begin, seen_by, op_end, answer_invitation,
+    machines_informed, keep_index,
     drop_indexes, unfinished_since, shared_under TO tessera_app;
-GRANT SELECT ON server_meta, restores, users, api_keys, memories, memory_shares, tag_shares, mutes, user_seq, marks, feed,
-    applied_ops, memory_secrets, vault_writes, vault_removals, purges, fetched, kept_indexes TO tessera_app;
+GRANT SELECT ON server_meta, restores, users, api_keys, memories, memory_shares, tag_shares, mutes, user_seq, checkpoints, feed,
+    applied_ops, memory_secrets, vault_writes, vault_removals, purges, fetched, index_cache TO tessera_app;
 GRANT INSERT ON memories, memory_shares, tag_shares, mutes, applied_ops, memory_secrets, vault_writes, vault_removals, audit,
     purges, fetched TO tessera_app;
 GRANT UPDATE (rev, people_rev, content_rev, details_at, state, edited_by, content, tags, category, type, importance,
-    importance_beyond, keywords, entities, links, scope, created, expires, vouched, origin, session, conflict_of, file, metadata,
-    updated, summary, standing, length, signature, forward, costs, passages, meaning, meant_rev, meant_by, meant_check)
+    importance_millionths, keywords, entities, links, scope, created, expires, owner_trust, origin, session, conflict_of, file,
+    metadata,
+    updated, summary, is_instruction, length, signature, forward, costs, passages, embedding, embedding_rev, embedding_key,
+    embedding_check)
     ON memories TO tessera_app;
 GRANT UPDATE (uses, used) ON feed TO tessera_app;
--- The digest of an op could reveal a value that was found in its text later, by trying: it is emptied when the row is cleaned.
+-- The digest of a change could reveal a secret by trying values. So it is emptied if a secret is found in the text later.
 GRANT UPDATE (refused, hash) ON applied_ops TO tessera_app;
 GRANT UPDATE (permission) ON memory_shares, tag_shares TO tessera_app;
 GRANT UPDATE (distrusted) ON api_keys TO tessera_app;
 GRANT UPDATE (kind, mark, sealed, place) ON memory_secrets TO tessera_app;
 GRANT UPDATE (since) ON vault_writes, vault_removals TO tessera_app;
 GRANT UPDATE (after, asked) ON fetched TO tessera_app;
-GRANT DELETE ON memory_shares, tag_shares, mutes, memory_secrets, vault_writes, vault_removals, kept_indexes TO tessera_app;
+GRANT DELETE ON memory_shares, tag_shares, mutes, memory_secrets, vault_writes, vault_removals, index_cache TO tessera_app;

@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use serde::de::DeserializeOwned;
 use tessera_engine::domain::MemoryUuid;
-use tessera_engine::sync::{MACHINE_HEADER, Mark};
+use tessera_engine::sync::{Checkpoint, MACHINE_HEADER};
 
 use crate::App;
 use crate::address;
@@ -88,20 +88,20 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for InPath<
 }
 
 /// The checkpoints that a machine sent; empty if it sent none.
-pub(crate) struct Marks(pub(crate) Vec<Mark>);
+pub(crate) struct Checkpoints(pub(crate) Vec<Checkpoint>);
 
-impl<S: Send + Sync> FromRequestParts<S> for Marks {
+impl<S: Send + Sync> FromRequestParts<S> for Checkpoints {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         /// More than a machine keeps.
         const MOST: usize = 1_000;
-        let header = parts.headers.get(Mark::HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let marks = Mark::listed(header);
-        if marks.len() > MOST {
-            return Err(Problem::invalid(format!("{}: contains more than {MOST} checkpoints", Mark::HEADER)));
+        let header = parts.headers.get(Checkpoint::HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let checkpoints = Checkpoint::listed(header);
+        if checkpoints.len() > MOST {
+            return Err(Problem::invalid(format!("{}: contains more than {MOST} checkpoints", Checkpoint::HEADER)));
         }
-        Ok(Self(marks))
+        Ok(Self(checkpoints))
     }
 }
 

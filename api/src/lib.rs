@@ -3,7 +3,7 @@
 //! - [`keys`]: API keys: created once, stored as hashes, compared in constant time.
 //! - `db`: SQL in transactions of one user.
 //! - `recall`: ranks memories with one index in RAM per user.
-//! - `meaning`: computes embeddings in the background.
+//! - `embedding`: computes embeddings in the background.
 //! - `routes`: HTTP handlers; `contract`: the types of requests and responses; `error`: problem+json with error codes
 //!   that do not change.
 //! - `secrets`: encrypts secrets and returns them.
@@ -12,19 +12,19 @@
 //!
 //! The program `tessera-server` is in `program`: arguments, settings, messages and exit codes.
 //!
-//! `server` starts `routes`, `extract` and `meaning`, and these modules use its state, so they import each other.
+//! `server` starts `routes`, `extract` and `embedding`, and these modules use its state, so they import each other.
 
 mod address;
 mod connections;
 mod contract;
 mod db;
+mod embedding;
 mod error;
 mod extract;
 pub mod keys;
 mod layers;
 mod limits;
 mod listener;
-mod meaning;
 mod recall;
 mod reply_body;
 mod routes;

@@ -20,7 +20,7 @@ use crate::limits::{Gate, Limits};
 use crate::recall::Recaller;
 use crate::secrets::{Secrets, reap, state_of};
 use crate::tls::Tls;
-use crate::{layers, listener, meaning, routes};
+use crate::{embedding, layers, listener, routes};
 
 /// How often the limits forget inactive callers.
 const PRUNE: Duration = Duration::from_secs(5);
@@ -62,7 +62,7 @@ pub struct Settings {
     /// How often rows of an earlier version are re-indexed, beginning at the start; `None` for never.
     pub reanalyse_every: Option<Duration>,
     /// How the server uses embeddings.
-    pub meaning: SemanticSearch,
+    pub embedding: SemanticSearch,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The limits of a caller.
@@ -85,7 +85,7 @@ impl Default for Settings {
             index_bytes: 256 * 1024 * 1024,
             count_uses_every: FLUSH,
             reanalyse_every: Some(REANALYSE),
-            meaning: SemanticSearch::On,
+            embedding: SemanticSearch::On,
             clock: Arc::new(SystemClock),
             limits: Limits::default(),
             secrets: Arc::new(Secrets::refusing()),
@@ -101,7 +101,7 @@ impl std::fmt::Debug for Settings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = f.debug_struct("Settings");
         shown.field("index_bytes", &self.index_bytes).field("count_uses_every", &self.count_uses_every);
-        shown.field("reanalyse_every", &self.reanalyse_every).field("meaning", &self.meaning);
+        shown.field("reanalyse_every", &self.reanalyse_every).field("embedding", &self.embedding);
         shown.field("limits", &self.limits).field("secrets", &self.secrets).finish_non_exhaustive()
     }
 }
@@ -116,7 +116,7 @@ pub struct App {
     pub(crate) secrets: Arc<Secrets>,
     tend_vault_every: Duration,
     clean_every: Option<Duration>,
-    pub(crate) meaning: SemanticSearch,
+    pub(crate) embedding: SemanticSearch,
     count_uses_every: Duration,
     reanalyse_every: Option<Duration>,
     is_draining: Arc<AtomicBool>,
@@ -155,9 +155,9 @@ impl App {
             recaller: Arc::new(Recaller::new(
                 settings.clock.clone(),
                 settings.index_bytes,
-                settings.meaning != SemanticSearch::Off,
+                settings.embedding != SemanticSearch::Off,
             )),
-            meaning: settings.meaning,
+            embedding: settings.embedding,
             clock: settings.clock,
             gate: Arc::new(Gate::new(settings.limits)),
             secrets: settings.secrets,
@@ -216,7 +216,7 @@ pub async fn serve(listener: TcpListener, app: App, tls: Option<Tls>, stop: impl
     watched(&mut tasks, "uses", &app, count_uses);
     watched(&mut tasks, "limits", &app, prune);
     watched(&mut tasks, "reanalysis", &app, reanalyse);
-    watched(&mut tasks, "meaning", &app, meaning::make);
+    watched(&mut tasks, "embedding", &app, embedding::make);
     watched(&mut tasks, "vault", &app, keep_vault);
     watched(&mut tasks, "cleaning", &app, clean);
     listener::take(listener, app.router(), app.gate.limits(), tls, stopped).await;
@@ -296,8 +296,8 @@ async fn clean(app: App) {
         };
         match cleaned {
             Ok(cleaned) if cleaned.is_empty() => {}
-            Ok(Cleaned { ops, gone, marks, machines }) => {
-                tracing::info!(ops, gone, marks, machines, "deleted obsolete rows");
+            Ok(Cleaned { ops, gone, checkpoints, machines }) => {
+                tracing::info!(ops, gone, checkpoints, machines, "deleted obsolete rows");
             }
             Err(error) => tracing::warn!(%error, "deleting obsolete rows failed; trying again later"),
         }

@@ -24,7 +24,7 @@ use tessera_benches::{Corpus, Note};
 use tessera_engine::Timestamp;
 use tessera_engine::compose::{Beside, carried, memory_of};
 use tessera_engine::domain::{Importance, MemoryUuid};
-use tessera_engine::meaning::{Encoder, meanings};
+use tessera_engine::embedding::{Encoder, embeddings};
 use tessera_engine::pack::Passage;
 use tessera_engine::text::O200k;
 
@@ -139,7 +139,7 @@ struct Row {
     forward: Vec<u8>,
     costs: Vec<i32>,
     passages: Vec<u8>,
-    meaning: Vec<u8>,
+    embedding: Vec<u8>,
 }
 
 fn row(note: &Note) -> Row {
@@ -156,7 +156,7 @@ fn row(note: &Note) -> Row {
             scope: tessera_engine::domain::Scope::Global,
             created: Timestamp::from_micros(1_790_000_000_000_000),
             expires: None,
-            vouched: None,
+            owner_trust: None,
             origin: tessera_engine::domain::Origin::Agent,
             session: None,
             conflict_of: None,
@@ -174,20 +174,20 @@ fn row(note: &Note) -> Row {
         costs: composed.costs().kept().map(u32::cast_signed).to_vec(),
         passages: Passage::encode_all(&composed.costs().passages),
         text: note.text.clone(),
-        meaning: Vec::new(),
+        embedding: Vec::new(),
     }
 }
 
 /// Adds embeddings in the form in which the server stores them. All users have the same notes, so each is encoded once.
-fn add_meanings(rows: &mut [Row]) {
+fn add_embeddings(rows: &mut [Row]) {
     let half = rows.len().div_ceil(2).max(1);
     std::thread::scope(|scope| {
         for some in rows.chunks_mut(half) {
             scope.spawn(|| {
                 for batch in some.chunks_mut(16) {
                     let texts: Vec<&str> = batch.iter().map(|row| row.text.as_str()).collect();
-                    let made: Vec<_> = meanings(Encoder::shared(), &texts, || true);
-                    batch.iter_mut().zip(made).for_each(|(row, meaning)| row.meaning = meaning.into_bytes());
+                    let made: Vec<_> = embeddings(Encoder::shared(), &texts, || true);
+                    batch.iter_mut().zip(made).for_each(|(row, embedding)| row.embedding = embedding.into_bytes());
                 }
             });
         }
@@ -198,7 +198,7 @@ fn add_meanings(rows: &mut [Row]) {
 async fn fill(admin: &PgPool, users: usize, rows: &[Row]) {
     sqlx::query(
         "CREATE TABLE notes (n int PRIMARY KEY, content text, importance smallint, summary text, length int,
-         signature bigint, forward bytea, costs int[], passages bytea, meaning bytea)",
+         signature bigint, forward bytea, costs int[], passages bytea, embedding bytea)",
     )
     .execute(admin)
     .await
@@ -214,7 +214,7 @@ async fn fill(admin: &PgPool, users: usize, rows: &[Row]) {
             .bind(&row.forward)
             .bind(&row.costs)
             .bind(&row.passages)
-            .bind(&row.meaning)
+            .bind(&row.embedding)
             .execute(admin)
             .await
             .unwrap();
@@ -223,11 +223,11 @@ async fn fill(admin: &PgPool, users: usize, rows: &[Row]) {
         let name = format!("user{user}");
         sqlx::query(
             "INSERT INTO memories (owner, id, rev, content_rev, details_at, state, content, tags, category, type, importance,
-                 keywords, entities, links, scope, created, origin, updated, summary, standing, length, signature, forward,
-                 costs, passages, meaning, meant_rev)
+                 keywords, entities, links, scope, created, origin, updated, summary, is_instruction, length, signature, forward,
+                 costs, passages, embedding, embedding_rev)
              SELECT $1, md5($1 || n)::uuid, 1, 1, 0, 'live', content, '{}', 'facts', 'fact', importance,
                  '{}', '{}', '{}', 'global', 1790000000000000, 'agent', 1790000000000000, summary, false, length, signature,
-                 forward, costs, passages, meaning, 1 FROM notes",
+                 forward, costs, passages, embedding, 1 FROM notes",
         )
         .bind(&name)
         .execute(admin)
@@ -241,7 +241,7 @@ async fn fill(admin: &PgPool, users: usize, rows: &[Row]) {
         .await
         .unwrap();
         sqlx::query("INSERT INTO user_seq SELECT $1, max(n) FROM notes").bind(&name).execute(admin).await.unwrap();
-        sqlx::query("INSERT INTO marks SELECT $1, max(n) FROM notes").bind(&name).execute(admin).await.unwrap();
+        sqlx::query("INSERT INTO checkpoints SELECT $1, max(n) FROM notes").bind(&name).execute(admin).await.unwrap();
     }
     for statement in [
         "CREATE TABLE plain AS SELECT owner AS whose, id, content, to_tsvector('english', content) AS words FROM memories",
@@ -392,7 +392,7 @@ async fn run() {
     let admin = PgPool::connect(&cluster.url("admin")).await.unwrap();
     let mut corpus = Corpus::new(7);
     let mut rows: Vec<Row> = corpus.notes(each).iter().map(row).collect();
-    add_meanings(&mut rows);
+    add_embeddings(&mut rows);
     let queries = corpus.queries(QUESTIONS);
     let started = Instant::now();
     fill(&admin, users, &rows).await;

@@ -46,7 +46,7 @@ impl Filled {
             clock,
             weights: Weights::default(),
             usage,
-            meaning: true,
+            embedding: true,
             secrets: SecretRules::default(),
         })
         .expect("a store")

@@ -7,12 +7,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tessera_engine::Store;
-use tessera_engine::meaning::Encoder;
+use tessera_engine::embedding::Encoder;
 use tessera_engine::store::{Home, StoreError, Usage};
 
 use crate::caller::PluginRules;
 use crate::chain::spool;
-use crate::meaning::work_off;
+use crate::embedding::work_off;
 
 /// How long a new process stays idle before it looks for work.
 const FIRST: Duration = Duration::from_secs(5);

@@ -40,7 +40,9 @@ pub(crate) fn notes(files: &[NoteFile], scope: &Scope, trust: Option<Trust>) -> 
         }
     });
     let tags: Vec<_> = "claude-md".parse().ok().into_iter().collect();
-    of_file.map(|note| Remember { tags: tags.clone(), scope: Some(scope.clone()), vouched: trust, ..note }).collect()
+    of_file
+        .map(|note| Remember { tags: tags.clone(), scope: Some(scope.clone()), owner_trust: trust, ..note })
+        .collect()
 }
 
 /// The single memory of a file with name and description; `None` for any other file.
@@ -232,6 +234,6 @@ mod tests {
         assert_eq!(shown(&notes), [("[Elsewhere](other.md) — is not here", vec![]), (whole, vec!["indent with tabs"])]);
         assert_eq!(notes[1].category.as_ref().map(Category::as_str), Some("preferences"));
         assert_eq!(notes[1].created, "2026-11-21T19:11:58.425Z".parse().ok());
-        assert!(notes.iter().all(|note| note.vouched == Some(Trust::Foreign)));
+        assert!(notes.iter().all(|note| note.owner_trust == Some(Trust::Foreign)));
     }
 }

@@ -6,8 +6,8 @@ use tessera_engine::store::{KeyPlace, StoreError};
 
 use crate::caller::Caller;
 use crate::chain::{Asked, Chain};
+use crate::embedding;
 use crate::folders::{ChangeWait, FolderSnapshot};
-use crate::meaning;
 
 /// The effect of a use case on memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +119,7 @@ impl<'a> Desk<'a> {
     /// computes the embeddings later.
     pub fn embed(&mut self) {
         if self.has_changed {
-            meaning::after_write(self.store);
+            embedding::after_write(self.store);
         }
     }
 

@@ -9,7 +9,7 @@
 //! - [`files`]: reads small files; [`log`]: writes one line per error.
 //! - [`folders`]: watched folders, and the memory tool.
 //! - [`older`]: readers for other systems.
-//! - [`meaning`]: computes embeddings when nobody waits.
+//! - [`embedding`]: computes embeddings when nobody waits.
 //! - [`views`]: JSON shapes of several front ends.
 //! - `team`, `sync`, `shared`, `vault` (feature `team`): use cases of the team server, its client, a store for many
 //!   calls, the vault.
@@ -24,11 +24,11 @@ mod caller;
 pub mod chain;
 mod claude_md;
 mod desk;
+pub mod embedding;
 pub mod files;
 pub mod folders;
 pub mod json;
 pub mod log;
-pub mod meaning;
 mod older_rows;
 pub mod project;
 pub mod queue;

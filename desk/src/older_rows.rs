@@ -42,7 +42,7 @@ impl Coming {
             draft.category.as_deref().zip(category.as_ref()).and_then(|(given, kept)| folded(given, kept.as_str()));
         remarks.extend(said.map(|said| format!("category: {said}")));
         let shared = draft.shared_by.as_ref().filter(|name| !name.is_empty());
-        let vouched = (whose == ImportAs::Own && shared.is_none()).then_some(Trust::User);
+        let owner_trust = (whose == ImportAs::Own && shared.is_none()).then_some(Trust::User);
         let ids = std::iter::once(&draft.key).chain(&draft.also).map(|key| MemoryUuid::from_key(key)).collect();
         let gone_as = draft.gone_as.as_deref().map(MemoryUuid::from_key);
         let client: String =
@@ -79,7 +79,7 @@ impl Coming {
             created: time(draft.created, "created", &mut remarks),
             expires: time(draft.expires, "expires", &mut remarks),
             origin: shared.cloned().map_or(Origin::Import, Origin::Shared),
-            vouched,
+            owner_trust,
             session: draft.session.map(|session| shortened(&session)),
             client: Some(shortened(&client)),
             sensitive,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tessera_engine::Store;
-use tessera_engine::meaning::Encoder;
+use tessera_engine::embedding::Encoder;
 use tessera_engine::store::Usage;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -70,7 +70,7 @@ impl SharedStore {
     /// How a call checks watched folders; `None` if a thread watches them.
     pub(crate) fn looks(&self) -> Option<ChangeWait> {
         match self.watch.get() {
-            Some(watch) if watch.is_standing() => None,
+            Some(watch) if watch.is_watching() => None,
             Some(_) => Some(ChangeWait::Briefly),
             None => Some(ChangeWait::Long),
         }

@@ -361,7 +361,7 @@ impl TeamUseCase for AnswerInvitation {
     type Outcome = bool;
 
     async fn run(self, team: &Team) -> Result<bool, SyncError> {
-        let changed = team.remote.answer_offer(&self.owner, &self.tag, self.is_accepted).await?;
+        let changed = team.remote.answer_invitation(&self.owner, &self.tag, self.is_accepted).await?;
         team.exchange().await?;
         Ok(changed)
     }
@@ -380,7 +380,7 @@ pub struct Received {
     /// Memories of others.
     pub memories: Vec<Memory>,
     /// Unanswered offers.
-    pub offers: Vec<Invitation>,
+    pub invitations: Vec<Invitation>,
 }
 
 impl TeamUseCase for SharedWithMe {
@@ -389,7 +389,7 @@ impl TeamUseCase for SharedWithMe {
     async fn run(self, team: &Team) -> Result<Received, SyncError> {
         let request = ListRequest { shared: true, limit: self.limit, ..ListRequest::default() };
         let memories = team.on(move |store| store.list(&request)).await?.memories;
-        Ok(Received { memories, offers: team.remote.offers().await? })
+        Ok(Received { memories, invitations: team.remote.invitations().await? })
     }
 }
 
@@ -449,7 +449,7 @@ mod tests {
             clock,
             weights: Weights::default(),
             usage: Usage::Write,
-            meaning: true,
+            embedding: true,
             secrets: SecretRules::default(),
         })
         .unwrap()

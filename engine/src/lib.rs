@@ -6,7 +6,7 @@
 //! - [`domain`]: the types (memory, scope, budget, query, time).
 //! - [`text`]: normalise, tokenise, stem, count tokens.
 //! - [`enrich`]: data derived from a text once, at write time (summary, importance, entities).
-//! - [`meaning`]: embeddings of texts.
+//! - [`embedding`]: embeddings of texts.
 //! - [`index`]: the stored terms of each row, the snapshot format with its reader, and the rows changed since (the
 //!   tail).
 //! - [`score`]: BM25F, priors, blending, explanation.
@@ -21,9 +21,9 @@ pub mod compose;
 pub mod domain;
 pub mod text;
 
+pub mod embedding;
 pub mod enrich;
 pub mod index;
-pub mod meaning;
 pub mod pack;
 pub mod recall;
 pub mod score;

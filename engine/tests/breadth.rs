@@ -19,7 +19,7 @@ fn store() -> (tempfile::TempDir, Store) {
         clock,
         weights: Weights::default(),
         usage: Usage::Serve,
-        meaning: true,
+        embedding: true,
         secrets: SecretRules::default(),
     };
     (dir, Store::open(config).unwrap())

@@ -56,7 +56,7 @@ fn store() -> (tempfile::TempDir, Store) {
 fn opened(dir: &Path, usage: Usage) -> Store {
     let clock = Arc::new(FixedClock("2026-11-20".parse().unwrap()));
     let (weights, secrets) = (Weights::default(), SecretRules::default());
-    Store::open(StoreConfig { home: dir.join("h").into(), clock, weights, usage, meaning: true, secrets }).unwrap()
+    Store::open(StoreConfig { home: dir.join("h").into(), clock, weights, usage, embedding: true, secrets }).unwrap()
 }
 
 fn check(recall: &Recall, profile: TokenProfile, budget: u32) -> Result<(), TestCaseError> {
@@ -147,7 +147,7 @@ impl World {
         memory.tags = name.iter().filter_map(|name| name.parse().ok()).collect();
         memory.category = name.as_ref().and_then(|name| name.parse().ok()).unwrap_or_default();
         let costs = LineCosts::measure(&memory, &O200k);
-        Row { memory, costs, signature: u64::from(number), meaning: Vec::new() }
+        Row { memory, costs, signature: u64::from(number), embedding: Vec::new() }
     }
 
     fn said(&self, hostile: &[Hostile], first: u32, request: &RecallRequest, face: Face) -> Result<Said, DomainError> {

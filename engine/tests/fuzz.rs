@@ -10,11 +10,11 @@ use bolero::check;
 use tessera_engine::Store;
 use tessera_engine::compose::read_note;
 use tessera_engine::domain::{FilePath, FixedClock, RecallRequest, TokenBudget};
+use tessera_engine::embedding::Embedding;
 use tessera_engine::index::{Features, ForwardDoc, Freshness, Identity, IndexRow, Snapshot};
-use tessera_engine::meaning::Meaning;
 use tessera_engine::score::Weights;
 use tessera_engine::store::{ImportAs, ImportRun, SecretRules, StoreConfig, Usage};
-use tessera_engine::sync::{Mark, Page, Push, Pushed, Snapshot as Whole};
+use tessera_engine::sync::{Checkpoint, Page, Push, Pushed, Snapshot as Whole};
 use tessera_engine::text::{O200k, TokenCounter};
 
 /// How many inputs a target tries.
@@ -39,7 +39,7 @@ fn store() -> (tempfile::TempDir, Store) {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(FixedClock("2026-11-21T12:00:00Z".parse().unwrap()));
     let (home, weights, secrets) = (dir.path().join("home").into(), Weights::default(), SecretRules::default());
-    let config = StoreConfig { home, clock, weights, usage: Usage::Serve, meaning: false, secrets };
+    let config = StoreConfig { home, clock, weights, usage: Usage::Serve, embedding: false, secrets };
     (dir, Store::open(config).unwrap())
 }
 
@@ -144,7 +144,7 @@ fn forward_blobs() {
             if let Ok(doc) = ForwardDoc::decode(blob) {
                 drop(ForwardDoc::decode(&doc.encode()).unwrap());
             }
-            let _ = Meaning::is_current(blob);
+            let _ = Embedding::is_current(blob);
         }
     });
 }
@@ -200,7 +200,7 @@ fn wire_messages() {
         "null",
         "18446744073709551616",
         "-1",
-        "\"meanings\":{",
+        "\"embeddings\":{",
         "\"answers\":[",
     ];
     check!().with_iterations(tries(20_000)).for_each(|picks: &[u8]| {
@@ -209,7 +209,7 @@ fn wire_messages() {
         drop(serde_json::from_slice::<Pushed>(&bytes));
         drop(serde_json::from_slice::<Page>(&bytes));
         drop(serde_json::from_slice::<Whole>(&bytes));
-        drop(Mark::listed(&String::from_utf8_lossy(&bytes)));
+        drop(Checkpoint::listed(&String::from_utf8_lossy(&bytes)));
     });
 }
 

@@ -92,7 +92,7 @@ fn open(home: &std::path::Path, usage: Usage) -> Store {
         clock,
         weights: weights(),
         usage,
-        meaning: true,
+        embedding: true,
         secrets: SecretRules::default(),
     })
     .unwrap()

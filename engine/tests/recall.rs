@@ -28,7 +28,7 @@ impl Home {
             clock,
             weights: Weights::default(),
             usage: Usage::Serve,
-            meaning: true,
+            embedding: true,
             secrets: SecretRules::default(),
         };
         Self { store: Store::open(config).unwrap(), _dir: dir }

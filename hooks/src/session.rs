@@ -50,12 +50,12 @@ pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result
     let mut desk = Desk::new(&mut store, &caller);
     let given = desk.perform(SessionSummary { event: event(EVENT, started, &claim), context, budget })?;
     let notice = desk.perform(SessionNotice { claim: claim.clone() })?;
-    let mut came_over = |system, path| desk.perform(HasImported { system, path }).unwrap_or(true);
+    let mut imported_rows = |system, path| desk.perform(HasImported { system, path }).unwrap_or(true);
     let notice = of_settings(surroundings)
         .or_else(|| of_team(&notice, surroundings))
         .or_else(|| of_project(&notice, &claim, surroundings))
         .or_else(|| of_plugins(surroundings))
-        .or_else(|| of_older(surroundings, &mut came_over));
+        .or_else(|| of_older(surroundings, &mut imported_rows));
     let reply = given.map(|given| Reply::context(EVENT, &given.body));
     if surroundings.home.memories().is_dir() || store.folders().is_ok_and(|folders| !folders.is_empty()) {
         // The summary is already recorded as delivered, so it is returned even if this fails.
@@ -103,11 +103,11 @@ fn of_project(notice: &Notice, claim: &Claim, surroundings: &Surroundings) -> Op
 
 /// A notice, once per system, that data of another memory system is on this machine and was never imported. Before the
 /// notice, a small database is checked for content.
-fn of_older(surroundings: &Surroundings, mut came_over: impl FnMut(System, PathBuf) -> bool) -> Option<String> {
+fn of_older(surroundings: &Surroundings, mut imported_rows: impl FnMut(System, PathBuf) -> bool) -> Option<String> {
     let is_new = |(system, path): &(System, PathBuf)| {
         let mark = format!("older {}", path.display());
         !recall::was_told(&surroundings.home, &mark)
-            && !came_over(*system, path.clone())
+            && !imported_rows(*system, path.clone())
             && surroundings.older.holds_any(*system, path)
             && recall::is_first(&surroundings.home, &mark)
     };
@@ -130,7 +130,7 @@ fn of_team(notice: &Notice, surroundings: &Surroundings) -> Option<String> {
     }
     // A new share offer is announced once, whatever the answer.
     let new: Vec<_> = notice
-        .offers
+        .invitations
         .iter()
         .filter(|offer| recall::is_first(&surroundings.home, &format!("offer {} {}", offer.owner, offer.tag)))
         .collect();

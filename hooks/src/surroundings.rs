@@ -23,7 +23,7 @@ pub struct Settings {
     /// Recall for prompts, and summaries for sessions.
     pub recall: bool,
     /// Semantic search in addition to search by words.
-    pub meaning: bool,
+    pub embedding: bool,
     /// The token budget of recall for a prompt.
     pub recall_tokens: TokenBudget,
     /// The token budget of a session's summary.
@@ -49,7 +49,7 @@ impl Default for Settings {
         let budget = |tokens| TokenBudget::try_from(tokens).unwrap_or(TokenBudget::DEFAULT);
         Self {
             recall: true,
-            meaning: true,
+            embedding: true,
             recall_tokens: budget(800),
             session_summary_tokens: budget(300),
             compact_tokens: budget(800),
@@ -104,7 +104,7 @@ impl Surroundings {
             clock,
             weights,
             usage,
-            meaning: self.settings.meaning,
+            embedding: self.settings.embedding,
             secrets: self.secrets.clone(),
         })
     }

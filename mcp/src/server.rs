@@ -23,7 +23,7 @@ use tessera_engine::store::{StoreError, UnavailableBecause};
 use crate::args::Args;
 use crate::error::ToolError;
 use crate::memory_files::MemoryFiles;
-use crate::tools::{Call, Elsewhere, Offered, Standing};
+use crate::tools::{Call, Elsewhere, Offered, TeamStatus};
 use crate::{prompts, resources, tools};
 
 /// The server's instructions for clients; at most 2000 characters.
@@ -117,7 +117,7 @@ impl Server {
             Ok(args) => args,
             Err(unknown) => return Ok(Err(unknown.into())),
         };
-        let (standing, given) = (self.standing(), args.clone());
+        let (team_status, given) = (self.team_status(), args.clone());
         let done = match tool.call {
             Call::Team(call) => {
                 return Ok(match &self.team {
@@ -146,7 +146,7 @@ impl Server {
                 let beside = self.store.beside().await;
                 self.at_desk_of(&beside, context, move |desk| call(desk, &args, rules)).await?
             }
-            Call::Standing(call) => self.at_desk(context, move |desk| call(desk, &args, &standing)).await?,
+            Call::Status(call) => self.at_desk(context, move |desk| call(desk, &args, &team_status)).await?,
         };
         if tool.effect != Effect::Reads {
             self.settle_vault();
@@ -190,9 +190,9 @@ impl Server {
         self.caller.plugins
     }
 
-    fn standing(&self) -> Standing {
+    fn team_status(&self) -> TeamStatus {
         let trouble = self.team.as_ref().and_then(Team::trouble).or_else(|| self.problem.clone());
-        Standing { in_team: self.team.is_some(), trouble }
+        TeamStatus { in_team: self.team.is_some(), trouble }
     }
 
     /// Performs a use case for a client. If the call is cancelled, nobody reads the error.

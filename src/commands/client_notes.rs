@@ -11,7 +11,7 @@ use tessera_engine::domain::{Scope, Trust};
 
 use super::import_source::is_mine;
 use super::transfer::told_aside;
-use super::{Access, Context, meaning};
+use super::{Access, Context, embedding};
 use crate::cli::Whose;
 use crate::exit::UserError;
 use crate::{config, output};
@@ -35,17 +35,17 @@ pub(super) fn import(context: &Context, path: &Path, whose: Whose, scope: Option
     let is_mine = is_mine(whose, !context.json);
     let read = files.len();
     let import = ImportNotes { files, scope: scope.clone(), is_mine };
-    let NotesImported { stored, skipped, vouched, aside, rejected } = context.perform(Access::Add, import)?;
+    let NotesImported { stored, skipped, owner_trust, aside, rejected } = context.perform(Access::Add, import)?;
     if context.json {
         let trust = if is_mine { Trust::User } else { Trust::Foreign };
         output::json(&json!({
-            "stored": stored, "skipped": skipped, "vouched": vouched, "rejected": rejected, "scope": scope,
+            "stored": stored, "skipped": skipped, "owner_trust": owner_trust, "rejected": rejected, "scope": scope,
             "set_aside": aside, "trust": trust, "files": read,
         }))?;
     } else {
         output::line(&format!("{stored} stored, {skipped} already there, {} rejected, scope {scope}", rejected.len()))?;
-        if vouched > 0 {
-            output::line(&format!("{vouched} existing memories are now marked as yours"))?;
+        if owner_trust > 0 {
+            output::line(&format!("{owner_trust} existing memories are now marked as yours"))?;
         }
         told_aside(aside as u64)?;
         if !is_mine && stored > 0 && !whose.foreign {
@@ -53,7 +53,7 @@ pub(super) fn import(context: &Context, path: &Path, whose: Whose, scope: Option
         }
         rejected.iter().for_each(|problem| output::note(problem));
     }
-    meaning::make_waiting_after(context);
+    embedding::make_waiting_after(context);
     Ok(if rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 

@@ -1,7 +1,7 @@
 //! Explains why each memory was returned and what it cost: the table of `recall --explain`.
 
 use tessera_desk::Desk;
-use tessera_desk::use_cases::{Standing, WhereInFiles};
+use tessera_desk::use_cases::{FilePosition, WhereInFiles};
 use tessera_engine::domain::Memory;
 use tessera_engine::pack::{Ranked, Recall};
 use tessera_engine::score::ScoreParts;
@@ -17,7 +17,7 @@ const BREADTH: &str = "breadth: the question asks for many memories, so rows are
     --breadth off returns full texts\n";
 
 /// A table of all rows of a recall: shown, omitted, and the best ones below the threshold.
-pub(super) fn table(recall: &Recall, searched: u32, standing: &[String]) -> String {
+pub(super) fn table(recall: &Recall, searched: u32, position: &[String]) -> String {
     let mut header = vec!["memory", "as", "tokens", "holds", "score"];
     // A score part that is zero in every row has no column.
     let all = recall.details.iter().map(|detail| &detail.ranked).chain(recall.index.iter().map(|entry| &entry.ranked));
@@ -50,17 +50,17 @@ pub(super) fn table(recall: &Recall, searched: u32, standing: &[String]) -> Stri
         recall.total_count, recall.tokens_used, recall.profile
     );
     let breadth = if recall.is_broad { BREADTH } else { "" };
-    let places: String = standing.iter().map(|line| format!("{line}\n")).collect();
+    let places: String = position.iter().map(|line| format!("{line}\n")).collect();
     head + breadth + FLOOR + &output::table(&header, rows) + &places
 }
 
 /// For each memory of the reply that belongs to a file: one line with the file and the position.
-pub(super) fn standing(desk: &mut Desk<'_>, recall: &Recall) -> anyhow::Result<Vec<String>> {
+pub(super) fn position(desk: &mut Desk<'_>, recall: &Recall) -> anyhow::Result<Vec<String>> {
     let details = recall.details.iter().map(|detail| &detail.memory);
     let memories: Vec<&Memory> = details.chain(recall.index.iter().map(|entry| &entry.memory)).collect();
     let found = desk.perform(WhereInFiles { ids: memories.iter().map(|memory| memory.id).collect() })?;
-    let line = |(memory, standing): (&&Memory, Option<Standing>)| {
-        standing.map(|standing| output::shown(&format!("{} in {standing}", memory.short_id)))
+    let line = |(memory, position): (&&Memory, Option<FilePosition>)| {
+        position.map(|position| output::shown(&format!("{} in {position}", memory.short_id)))
     };
     Ok(memories.iter().zip(found).filter_map(line).collect())
 }

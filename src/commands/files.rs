@@ -18,7 +18,7 @@ use tessera_engine::Store;
 use tessera_engine::domain::{Origin, TokenBudget, Trust};
 use tessera_engine::store::Usage;
 
-use super::{Access, Context, caller, meaning};
+use super::{Access, Context, caller, embedding};
 use crate::cli::{AddArguments, FilesTask};
 use crate::exit::UserError;
 use crate::{config, output};
@@ -65,7 +65,7 @@ fn add(context: &Context, args: AddArguments) -> anyhow::Result<()> {
         ))?;
         tell_left_out(&folder.left_out)?;
     }
-    meaning::make_waiting_after(context);
+    embedding::make_waiting_after(context);
     Ok(())
 }
 
@@ -249,7 +249,7 @@ fn show(context: &Context, is_done: &Receiver<()>) {
     let bar = bar();
     let mut told = Instant::now();
     loop {
-        if let Some(text) = standing(&mut store) {
+        if let Some(text) = progress(&mut store) {
             if !bar.is_hidden() {
                 bar.set_message(text);
             } else if told.elapsed() >= TELL {
@@ -264,7 +264,7 @@ fn show(context: &Context, is_done: &Receiver<()>) {
     }
 }
 
-fn standing(store: &mut Store) -> Option<String> {
+fn progress(store: &mut Store) -> Option<String> {
     let (waiting, here) = (store.sync_status().ok()?.waiting, store.stats().ok()?.memories);
     Some(format!("{waiting} changes to send, {here} memories on this machine"))
 }

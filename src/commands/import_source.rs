@@ -11,9 +11,9 @@ use tessera_desk::older::{Found, Scratch, Source, System};
 use tessera_desk::use_cases::{HasImported, ImportSource, Imports, Preview, PreviewImport, TakenOver, UndoImport};
 use tessera_engine::domain::{Scope, Trust};
 use tessera_engine::screen::dropped;
-use tessera_engine::store::{Import, ImportAs, Standing, Undone};
+use tessera_engine::store::{Import, ImportAs, RowStatus, Undone};
 
-use super::{Access, Context, meaning};
+use super::{Access, Context, embedding};
 use crate::cli::{OlderArguments, Whose};
 use crate::{config, output};
 
@@ -21,7 +21,7 @@ use crate::{config, output};
 const MOST_TOLD: usize = 20;
 
 /// Rows that are not in the store yet.
-const NEW: [Standing; 2] = [Standing::New, Standing::NewDeleted];
+const NEW: [RowStatus; 2] = [RowStatus::New, RowStatus::NewDeleted];
 /// The notice that existing memories keep their project.
 const SCOPE: &str = "--scope applies to new memories only; existing ones keep their scope";
 
@@ -38,7 +38,7 @@ pub(super) fn run(context: &Context, system: System, args: &OlderArguments) -> a
     let source = Source::open(system, &path, &config::older_places().home)?;
     let whose = whose(args);
     let preview = look(context, &source, whose, args)?;
-    if args.scope != Scope::Global && preview.standings.keys().any(|standing| !NEW.contains(standing)) {
+    if args.scope != Scope::Global && preview.statuses.keys().any(|status| !NEW.contains(status)) {
         output::note(SCOPE);
     }
     let is_idle = preview.is_idle();
@@ -67,7 +67,7 @@ pub(super) fn run(context: &Context, system: System, args: &OlderArguments) -> a
     }
     let taken = take(context, &source, whose, args, preview.rows)?;
     report(context, &source, whose, &taken)?;
-    meaning::make_waiting_after(context);
+    embedding::make_waiting_after(context);
     Ok(code(&taken.done))
 }
 
@@ -130,20 +130,20 @@ fn look(context: &Context, source: &Source, whose: ImportAs, args: &OlderArgumen
 
 /// For each status, a text with the number of rows that have it.
 fn counted(preview: &Preview, is_before: bool) -> Vec<String> {
-    let words = |standing: Standing| match standing {
-        Standing::New if is_before => "new",
-        Standing::New => "stored",
-        Standing::NewDeleted => "deleted there, imported as deleted",
-        Standing::There => "there already",
-        Standing::Vouched => "existing, now marked as yours",
-        Standing::Changed => "changed there, updated here",
-        Standing::Both => "changed on both sides: both texts are kept",
-        Standing::Deleted => "deleted there, deleted here too",
-        Standing::Kept => "deleted there, changed here: kept",
-        Standing::Back => "back again",
-        Standing::Forgotten => "deleted here, and left deleted",
+    let words = |status: RowStatus| match status {
+        RowStatus::New if is_before => "new",
+        RowStatus::New => "stored",
+        RowStatus::NewDeleted => "deleted there, imported as deleted",
+        RowStatus::There => "there already",
+        RowStatus::Vouched => "existing, now marked as yours",
+        RowStatus::Changed => "changed there, updated here",
+        RowStatus::Both => "changed on both sides: both texts are kept",
+        RowStatus::Deleted => "deleted there, deleted here too",
+        RowStatus::Kept => "deleted there, changed here: kept",
+        RowStatus::Back => "back again",
+        RowStatus::Forgotten => "deleted here, and left deleted",
     };
-    preview.standings.iter().map(|(standing, count)| format!("{count} {}", words(*standing))).collect()
+    preview.statuses.iter().map(|(status, count)| format!("{count} {}", words(*status))).collect()
 }
 
 /// Prints what was found or done.
@@ -208,7 +208,7 @@ fn as_json(source: &Source, whose: ImportAs, preview: &Preview, done: Option<&Ta
     let number = done.and_then(|done| done.number);
     json!({
         "system": source.system().as_str(), "source": dropped(&source.path().display().to_string()), "trust": trust, "rows": preview.rows,
-        "standings": preview.standings, "samples": preview.samples, "skipped": skipped, "remarks": remarks,
+        "statuses": preview.statuses, "samples": preview.samples, "skipped": skipped, "remarks": remarks,
         "set_aside": preview.aside, "gone_there": preview.gone_there, "applied": done.is_some(),
         "import": number,
     })
@@ -284,7 +284,7 @@ pub(super) fn offers(context: &Context) -> Vec<Found> {
         return Vec::new();
     }
     let (found, _) = places.found();
-    found.into_iter().filter(|one| !came_over(context, one)).collect()
+    found.into_iter().filter(|one| !imported_rows(context, one)).collect()
 }
 
 /// Describes found data and the command that imports it.
@@ -296,7 +296,7 @@ pub(super) fn told_offer(found: &Found) -> String {
 
 /// True if the data was imported. If the store cannot be read, returns false, because offering an import twice is
 /// harmless.
-fn came_over(context: &Context, found: &Found) -> bool {
+fn imported_rows(context: &Context, found: &Found) -> bool {
     let asked = HasImported { system: found.system, path: found.path.clone() };
     let has_store = config::home(context.home.clone()).is_ok_and(|home| home.holds_store());
     has_store && context.perform_here(Access::Read, asked).unwrap_or_default()
@@ -307,7 +307,7 @@ pub(super) fn detect(context: &Context) -> anyhow::Result<()> {
     let (found, unread) = config::older_places().found();
     let why = |problem| dropped(&format!("{:#}", anyhow::Error::from(problem))).into_owned();
     let unread: Vec<String> = unread.into_iter().map(why).collect();
-    let came = |one: &Found| came_over(context, one);
+    let came = |one: &Found| imported_rows(context, one);
     if context.json {
         let row = |one: &Found| {
             let Found { system, path, rows } = one;

@@ -13,7 +13,7 @@ use tessera_engine::store::{Check, Health, Replacing, Stats, Usage, Verdict, key
 use tessera_setup::{RowVerdict, check};
 
 use super::overwrite::may_write;
-use super::{Access, Context, files, import_source, meaning};
+use super::{Access, Context, embedding, files, import_source};
 use crate::output::Style;
 use crate::{config, output};
 
@@ -48,7 +48,7 @@ pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
     }
     let kib = |bytes: u64| format!("{} KiB", bytes.div_ceil(1024));
     rows.extend((files.folders > 0).then(|| vec!["files".to_owned(), told_files(&files)]));
-    rows.push(vec!["meaning".to_owned(), told_meaning(&stats)]);
+    rows.push(vec!["embedding".to_owned(), told_embedding(&stats)]);
     rows.push(vec!["database".to_owned(), kib(stats.database_bytes)]);
     rows.push(vec!["snapshot".to_owned(), format!("{}, {} changes since", kib(stats.snapshot_bytes), stats.tail_rows)]);
     rows.extend(offers.into_iter().map(|offer| vec!["not imported".to_owned(), offer]));
@@ -68,7 +68,7 @@ fn told_files(counted: &FilesCounted) -> String {
     told
 }
 
-fn told_meaning(stats: &Stats) -> String {
+fn told_embedding(stats: &Stats) -> String {
     match (stats.encoder, stats.awaiting_embedding) {
         (0, _) => "switched off".to_owned(),
         (encoder, 0) => format!("{} with embeddings of encoder {encoder}", stats.with_embedding),
@@ -94,7 +94,7 @@ pub(super) fn doctor(context: &Context, repair: bool, yes: bool) -> anyhow::Resu
     }
     let mut health = examined?;
     if repair {
-        make_meanings(context, &mut health)?;
+        make_embeddings(context, &mut health)?;
     }
     health.checks.extend(files_check(context, repair)?);
     let looked = config::store(context.home.clone(), Usage::ReadOnce)?;
@@ -167,7 +167,7 @@ pub(super) fn restore_backup(context: &Context, file: &Path, yes: bool) -> anyho
             ));
         }
     }
-    meaning::make_waiting_after(context);
+    embedding::make_waiting_after(context);
     Ok(if restored.missing_keys.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
@@ -191,14 +191,14 @@ fn may_salvage(context: &Context, damage: &str, yes: bool) -> anyhow::Result<boo
 }
 
 /// Computes the missing embeddings, and updates the row about embeddings.
-fn make_meanings(context: &Context, health: &mut Health) -> anyhow::Result<()> {
+fn make_embeddings(context: &Context, health: &mut Health) -> anyhow::Result<()> {
     let store = context.open(Usage::Write)?;
-    if !store.has_embedding() || store.meanings()?.waiting == 0 {
+    if !store.has_embedding() || store.embeddings()?.waiting == 0 {
         return Ok(());
     }
     drop(store);
-    meaning::make_waiting(context, None)?;
-    let now = context.open(Usage::ReadOnce)?.meaning_check()?;
+    embedding::make_waiting(context, None)?;
+    let now = context.open(Usage::ReadOnce)?.embedding_check()?;
     health.checks.iter_mut().filter(|check| check.name == now.name).for_each(|check| *check = now.clone());
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod client_notes;
 mod demo;
+mod embedding;
 mod eval;
 mod explain;
 mod files;
@@ -11,7 +12,6 @@ mod learn;
 mod list;
 mod maintenance;
 mod mcp;
-mod meaning;
 mod notes;
 mod overwrite;
 mod plugin;

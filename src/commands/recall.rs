@@ -33,14 +33,14 @@ pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
     // table beside a text is for people and is not.
     let rows = JsonRows { parts: args.explain, full: args.full };
     let form = if context.json { Form::Json(rows) } else { Form::Text };
-    let (answer, standing) = context.at_desk_as(&asker, Access::Read, |desk| {
+    let (answer, position) = context.at_desk_as(&asker, Access::Read, |desk| {
         let answer = desk.perform(Asks { request, form })?;
-        let standing = if answer.searched.is_some() { explain::standing(desk, &answer.reply)? } else { Vec::new() };
-        Ok((answer, standing))
+        let position = if answer.searched.is_some() { explain::position(desk, &answer.reply)? } else { Vec::new() };
+        Ok((answer, position))
     })?;
     output::text(&answer.reply.body)?;
     if let Some(searched) = answer.searched.filter(|_| !context.json) {
-        output::text(&explain::table(&answer.reply, searched, &standing))?;
+        output::text(&explain::table(&answer.reply, searched, &position))?;
     }
     answer.near.iter().for_each(|(scope, count)| output::note(&format!("{count} under --scope {scope}")));
     Ok(())

@@ -42,7 +42,7 @@ pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
             metadata: args.metadata,
             reason: args.reason,
             supersedes,
-            vouched: None,
+            owner_trust: None,
         })?;
         let near = if stored.existed || !context.json { Vec::new() } else { alike(desk, &stored) };
         print(desk, context, if stored.existed { "Already stored as" } else { "Stored" }, &stored, near)?;
@@ -73,7 +73,7 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
         scope: args.scope,
         expires: args.expires.map(|expiry| expiry.seen_from(now)).transpose()?,
         metadata: args.metadata,
-        vouched: args.trust,
+        owner_trust: args.trust,
     };
     if patch.is_empty() {
         anyhow::bail!(UserError("nothing to change; pass --content, --tags, --importance or another field".into()));

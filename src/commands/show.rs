@@ -3,7 +3,7 @@
 //! `link`: links one memory to another.
 
 use serde_json::Value;
-use tessera_desk::use_cases::{FindMemory, Get, History, Meant, Named, SetLink, Standing, WhereInFiles};
+use tessera_desk::use_cases::{FilePosition, FindMemory, Get, History, Meant, Named, SetLink, WhereInFiles};
 use tessera_engine::domain::{LinkKind, Memory};
 
 use super::{Access, Context, meant};
@@ -11,7 +11,7 @@ use crate::output::{self, Style};
 
 /// Shows memories in full.
 pub(super) fn get(context: &Context, named: Vec<Named>) -> anyhow::Result<()> {
-    let (memories, standing) = context.at_desk(Access::Read, |desk| {
+    let (memories, position) = context.at_desk(Access::Read, |desk| {
         let ids = desk.perform(Meant { named })?;
         let memories = desk.perform(Get { ids })?;
         let ids = memories.iter().map(|memory| memory.id).collect();
@@ -23,8 +23,8 @@ pub(super) fn get(context: &Context, named: Vec<Named>) -> anyhow::Result<()> {
             memories => output::json(&memories.iter().map(row).collect::<Result<Vec<_>, _>>()?),
         };
     }
-    for (memory, standing) in memories.iter().zip(&standing) {
-        output::line(&full(memory, standing.as_ref()))?;
+    for (memory, position) in memories.iter().zip(&position) {
+        output::line(&full(memory, position.as_ref()))?;
     }
     Ok(())
 }
@@ -38,7 +38,7 @@ fn row(memory: &Memory) -> serde_json::Result<Value> {
     Ok(row)
 }
 
-fn full(memory: &Memory, standing: Option<&Standing>) -> String {
+fn full(memory: &Memory, position: Option<&FilePosition>) -> String {
     let mut lines = vec![output::paint(&format!("{} {}", memory.short_id, memory.id), Style::Bold)];
     let list = |items: &[String]| items.join(", ");
     let tags: Vec<String> = memory.tags.iter().map(ToString::to_string).collect();
@@ -52,7 +52,7 @@ fn full(memory: &Memory, standing: Option<&Standing>) -> String {
         ("entities", list(&memory.entities)),
         ("keywords", list(&memory.keywords)),
         ("links", list(&links)),
-        ("file", standing.map_or_else(String::new, ToString::to_string)),
+        ("file", position.map_or_else(String::new, ToString::to_string)),
         ("scope", memory.scope.to_string()),
         ("origin", format!("{} (trust {})", memory.origin, memory.trust.as_str())),
         (
@@ -73,7 +73,7 @@ fn full(memory: &Memory, standing: Option<&Standing>) -> String {
     for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
         lines.push(format!("{}{}", output::paint(&format!("{name:<11}"), Style::Dim), output::shown(value)));
     }
-    if standing.is_some_and(|standing| standing.lacks_some) {
+    if position.is_some_and(|position| position.lacks_some) {
         lines.push(
             "(the file is not stored completely: the following text is cut, or lacks a credential; read the file)"
                 .to_owned(),

@@ -10,7 +10,7 @@ use tessera_engine::Store;
 use tessera_engine::store::{SyncStatus, Upload, Usage};
 
 use super::files::watched;
-use super::{Context, meaning};
+use super::{Context, embedding};
 use crate::cli::{SyncTask, UploadChoice};
 use crate::config::Used;
 use crate::config_file::ConfigFile;
@@ -77,7 +77,7 @@ fn join(context: &Context, url: Option<String>, upload: Option<UploadChoice>) ->
     } else {
         output::line(&format!("{user} at {}: {sent} changes sent, {received} received", remote.address()))?;
     }
-    meaning::make_waiting_after(context);
+    embedding::make_waiting_after(context);
     Ok(())
 }
 
@@ -147,7 +147,7 @@ fn now(context: &Context) -> anyhow::Result<()> {
         let tail = if refused > 0 { format!(", {refused} rejected (tessera sync dead)") } else { String::new() };
         output::line(&format!("{sent} changes sent, {received} received{tail}"))?;
     }
-    meaning::make_waiting_after(context);
+    embedding::make_waiting_after(context);
     Ok(())
 }
 

@@ -41,7 +41,9 @@ pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
     let looks = async { tokio::try_join!(team.perform(MyShares), team.perform(SharedWithMe { limit: SHOWN })) };
     let (mine, theirs) = runtime()?.block_on(looks)?;
     if context.json {
-        return output::json(&json!({ "my_shares": mine, "shared_with_me": theirs.memories, "offers": theirs.offers }));
+        return output::json(
+            &json!({ "my_shares": mine, "shared_with_me": theirs.memories, "invitations": theirs.invitations }),
+        );
     }
     let mut rows: Vec<Vec<String>> = Vec::new();
     for (share, short_id) in mine.shares.memory_shares.into_iter().zip(mine.short_ids) {
@@ -60,12 +62,12 @@ pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
         let what = format!("{} {}", memory.short_id, memory.summary);
         rows.push(vec![share.by, "you".into(), share.permission.to_string(), what]);
     }
-    for offer in theirs.offers {
+    for invitation in theirs.invitations {
         let what = format!(
             "invites you to all memories tagged {} (tessera accept OWNER TAG, or tessera decline OWNER TAG)",
-            output::shown(offer.tag.as_str())
+            output::shown(invitation.tag.as_str())
         );
-        rows.push(vec![offer.owner, "you".into(), offer.permission.to_string(), what]);
+        rows.push(vec![invitation.owner, "you".into(), invitation.permission.to_string(), what]);
     }
     output::text(&output::table(&["by", "with", "permission", "what"], rows))
 }

@@ -15,7 +15,7 @@ use tessera_engine::domain::Trust;
 use tessera_engine::store::{ImportAs, ImportProgress, ImportRun};
 
 use super::overwrite::may_write;
-use super::{Access, Context, meaning};
+use super::{Access, Context, embedding};
 use crate::exit::UserError;
 use crate::output;
 
@@ -57,15 +57,15 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
             report.rejected.iter().map(|(line, problem)| json!({ "line": line, "problem": problem })).collect();
         let trust = if is_mine { Trust::User } else { Trust::Foreign };
         output::json(&json!({
-            "stored": report.stored, "skipped": report.skipped, "vouched": report.vouched, "rejected": rejected,
+            "stored": report.stored, "skipped": report.skipped, "owner_trust": report.owner_trust, "rejected": rejected,
             "differing": report.differing, "purged": report.purged, "trust": trust, "set_aside": report.aside, "written_by_others": report.theirs,
         }))?;
     } else {
         let counts =
             format!("{} stored, {} already there, {} rejected", report.stored, report.skipped, report.rejected.len());
         output::line(&counts)?;
-        if report.vouched > 0 {
-            output::line(&format!("{} existing memories are now marked as yours", report.vouched))?;
+        if report.owner_trust > 0 {
+            output::line(&format!("{} existing memories are now marked as yours", report.owner_trust))?;
         }
         if let Some(first) = report.differing.first() {
             let count = report.differing.len();
@@ -90,7 +90,7 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
         }
         report.rejected.iter().for_each(|(line, problem)| output::note(&format!("line {line}: {problem}")));
     }
-    meaning::make_waiting_after(context);
+    embedding::make_waiting_after(context);
     Ok(if report.rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 

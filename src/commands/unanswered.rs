@@ -117,11 +117,11 @@ fn form(given: &Given) -> String {
 
 /// Shows the origin of a memory, and when and why it was recalled.
 pub(super) fn why(context: &Context, id: Named) -> anyhow::Result<()> {
-    let (reason, standing) = context.at_local_desk(Access::Read, |desk| {
+    let (reason, position) = context.at_local_desk(Access::Read, |desk| {
         let id = meant(desk, id)?;
         let reason = desk.perform(Why { id })?;
-        let standing = desk.perform(WhereInFiles { ids: vec![reason.memory.id] })?;
-        Ok((reason, standing.into_iter().next().flatten()))
+        let position = desk.perform(WhereInFiles { ids: vec![reason.memory.id] })?;
+        Ok((reason, position.into_iter().next().flatten()))
     })?;
     if context.json {
         return output::json(&serde_json::to_value(&reason)?);
@@ -138,8 +138,8 @@ pub(super) fn why(context: &Context, id: Named) -> anyhow::Result<()> {
         memory.scope,
         memory.access_count
     )))?;
-    if let Some(standing) = standing {
-        output::line(&output::shown(&format!("in {standing}")))?;
+    if let Some(position) = position {
+        output::line(&output::shown(&format!("in {position}")))?;
     }
     if let Some(why) = memory.why_never_injected() {
         output::line(&output::shown(&format!("never added to prompts: {why}")))?;

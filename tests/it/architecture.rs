@@ -6,13 +6,13 @@ use std::process::Command;
 
 const MOST_LINES: usize = 500;
 const ROOMS: [&str; 12] =
-    ["domain", "text", "enrich", "meaning", "index", "score", "pack", "recall", "sync", "screen", "compose", "store"];
+    ["domain", "text", "enrich", "embedding", "index", "score", "pack", "recall", "sync", "screen", "compose", "store"];
 
 /// Places, the more exact first, and what their code may not name. The arrows are root → {mcp, hooks, learn, setup,
 /// eval} → desk → engine; beside them learn and eval use hooks, whose settings they share.
 const MAY_NOT: [(&str, &[&str]); 26] = [
     ("engine/src/domain/", &["tessera_seal", "tessera_encoder", "tokio::", "println!", "eprintln!"]),
-    ("engine/src/meaning/", &["tokio::", "println!", "eprintln!"]),
+    ("engine/src/embedding/", &["tokio::", "println!", "eprintln!"]),
     ("engine/src/screen/", &["tokio::", "println!", "eprintln!"]),
     ("engine/src/store/files/", &["tessera_screen", "tessera_encoder", "tokio::", "std::fs", "println!", "eprintln!"]),
     ("engine/src/compose/", &["tessera_s", "tessera_encoder", "tokio::", "println!", "eprintln!"]),

@@ -63,11 +63,11 @@ fn an_import_that_is_undone_was_never_there_and_comes_back_when_it_is_asked_for_
     assert_eq!(undo(&world, 1)["applied"], false, "twice is once");
     assert_eq!(world.run(&["import", "--undo", "9", "--yes"]).code, Some(1));
     let again = import(&world, &["claude-memory-mcp", path, "--mine"]);
-    assert_eq!(again["standings"], json!({ "back": 5 }));
+    assert_eq!(again["statuses"], json!({ "back": 5 }));
     assert_eq!(sorted(&world), all);
     world.run(&["forget", "2"]);
     assert_eq!(
-        import(&world, &["claude-memory-mcp", path])["standings"],
+        import(&world, &["claude-memory-mcp", path])["statuses"],
         json!({ "there": 4, "forgotten": 1 }),
         "what I forgot stays so"
     );
@@ -85,7 +85,7 @@ fn lines_are_an_import_that_can_be_undone_too() {
     let lines = |args: &[&str]| world.json(&[&["import", path], args].concat());
     assert_eq!(lines(&[])["stored"], 2);
     let foreign = export(&world);
-    assert_eq!(lines(&["--mine"])["vouched"], 2);
+    assert_eq!(lines(&["--mine"])["owner_trust"], 2);
     assert_eq!(undo(&world, 2)["undone"]["as_before"], 2);
     let without_rev = |text: &str| -> Vec<Value> {
         let row = |line: &str| {
@@ -146,12 +146,8 @@ fn a_row_that_changes_there_changes_here_and_where_both_did_both_texts_stay() {
     world.json(&["update", "2", "--content", "Mine of row 1"]);
     let preview = world.json(&["import", "claude-memory-mcp", path, "--dry-run"]);
     let done = import(&world, &["claude-memory-mcp", path]);
-    assert_eq!(done["standings"], json!({ "changed": 2, "both": 1 }));
-    assert_eq!(
-        (&preview["standings"], &done["gone_there"]),
-        (&done["standings"], &json!(1)),
-        "absence deletes nothing"
-    );
+    assert_eq!(done["statuses"], json!({ "changed": 2, "both": 1 }));
+    assert_eq!((&preview["statuses"], &done["gone_there"]), (&done["statuses"], &json!(1)), "absence deletes nothing");
     let both =
         ["Mine of row 1", "Row 0 by now", "Row 2 of the older memory", "Row 3 of the older memory", "Theirs of row 1"];
     assert_eq!(sorted(&world), both);
@@ -161,7 +157,7 @@ fn a_row_that_changes_there_changes_here_and_where_both_did_both_texts_stay() {
         (&json!(["new"]), &json!("2026-11-01T00:00:38.553482Z")),
         "{first}"
     );
-    assert_eq!(import(&world, &["claude-memory-mcp", path])["standings"], json!({ "there": 3 }), "once");
+    assert_eq!(import(&world, &["claude-memory-mcp", path])["statuses"], json!({ "there": 3 }), "once");
     assert_eq!(undo(&world, 2)["undone"], json!({ "forgotten": 1, "as_before": 2, "kept": [] }));
     assert_eq!(
         sorted(&world),
@@ -179,11 +175,11 @@ fn what_is_deleted_there_is_forgotten_here_unless_it_was_changed_here() {
     import(&world, &["memory-mcp", path]);
     world.json(&["update", "2", "--content", "Row b is mine"]);
     w.execute_batch("UPDATE memories SET is_deleted = 1 WHERE id IN ('mem_a', 'mem_b')").unwrap();
-    assert_eq!(import(&world, &["memory-mcp", path])["standings"], json!({ "there": 1, "deleted": 1, "kept": 1 }));
+    assert_eq!(import(&world, &["memory-mcp", path])["statuses"], json!({ "there": 1, "deleted": 1, "kept": 1 }));
     assert_eq!(sorted(&world), ["Row b is mine", "Row c of theirs"]);
     // Brought back there, it is back here; brought back here, it stays.
     w.execute_batch("UPDATE memories SET is_deleted = 0 WHERE id = 'mem_a'").unwrap();
-    assert_eq!(import(&world, &["memory-mcp", path])["standings"]["back"], 1);
+    assert_eq!(import(&world, &["memory-mcp", path])["statuses"]["back"], 1);
     assert_eq!(sorted(&world).len(), 3);
     w.execute_batch("UPDATE memories SET is_deleted = 1 WHERE id = 'mem_a'").unwrap();
     import(&world, &["memory-mcp", path]);
@@ -228,7 +224,7 @@ fn an_import_that_is_killed_goes_on_and_doubles_nothing() {
         assert_eq!(listed["imports"][0]["ended"], Value::Null, "{listed}");
     }
     let rest = import(&world, &["claude-memory-mcp", path, "--mine"]);
-    assert_eq!(rest["standings"]["new"].as_u64().unwrap_or(0), (ROWS - cut) as u64, "{rest}");
+    assert_eq!(rest["statuses"]["new"].as_u64().unwrap_or(0), (ROWS - cut) as u64, "{rest}");
     assert_eq!(rest["import"], if cut < ROWS { json!(1) } else { Value::Null }, "it is the same import");
     assert_eq!(world.json(&["stats"])["memories"], json!(ROWS));
     assert_eq!(undo(&world, 1)["undone"]["forgotten"], json!(ROWS));
@@ -293,8 +289,8 @@ fn a_row_that_becomes_a_secret_there_is_sealed_here_with_all_that_it_said_before
     v.execute_batch("UPDATE memories SET is_sensitive = 1").unwrap();
     let preview = world.json(&["import", "claude-memory-mcp", path, "--dry-run"]);
     let done = import(&world, &["claude-memory-mcp", path]);
-    assert_eq!(done["standings"], json!({ "changed": 3 }));
-    assert_eq!((&preview["standings"], &preview["set_aside"]), (&done["standings"], &done["set_aside"]));
+    assert_eq!(done["statuses"], json!({ "changed": 3 }));
+    assert_eq!((&preview["statuses"], &preview["set_aside"]), (&done["statuses"], &done["set_aside"]));
     for words in ["maple", "acorn", "cedar"] {
         assert_eq!(holding(&world, words), Vec::<String>::new(), "{words}");
         assert!(!world.json(&["history", "3"]).to_string().contains(words) && !export(&world).contains(words));
@@ -303,7 +299,7 @@ fn a_row_that_becomes_a_secret_there_is_sealed_here_with_all_that_it_said_before
         let shown = world.run(&["secret", "show", n]).stdout;
         assert!(shown.contains(words), "{shown}");
     }
-    assert_eq!(import(&world, &["claude-memory-mcp", path])["standings"], json!({ "there": 3 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path])["statuses"], json!({ "there": 3 }));
     let kept = undo(&world, 3)["undone"].clone();
     assert_eq!((&kept["as_before"], kept["kept"].as_array().map(Vec::len)), (&json!(0), Some(3)), "{kept}");
     world.assert_healthy();
@@ -323,7 +319,7 @@ fn a_row_that_is_deleted_there_as_a_secret_is_none_in_clear_among_the_forgotten(
     assert!(!holding(&world, "maple").is_empty());
     said(true, json!("2026-11-02T00:09:00+00:00"));
     assert_eq!(
-        import(&world, &["claude-memory-mcp", file.to_str().unwrap(), "--mine"])["standings"],
+        import(&world, &["claude-memory-mcp", file.to_str().unwrap(), "--mine"])["statuses"],
         json!({ "deleted": 1 })
     );
     assert_eq!(holding(&world, "maple"), Vec::<String>::new());
@@ -351,8 +347,8 @@ fn what_nobody_vouches_for_changes_and_deletes_nothing_of_the_persons_own() {
     let before = world.json(&["get", "3"]);
     let preview = world.json(&["import", "memory-mcp", path, "--dry-run"]);
     let done = import(&world, &["memory-mcp", path, "--foreign"]);
-    assert_eq!(done["standings"], json!({ "both": 1, "kept": 1, "there": 1 }));
-    assert_eq!(preview["standings"], done["standings"]);
+    assert_eq!(done["statuses"], json!({ "both": 1, "kept": 1, "there": 1 }));
+    assert_eq!(preview["statuses"], done["statuses"]);
     assert_eq!(world.json(&["get", "3"]), before);
     let all = rows(&world);
     let trust = |text: &str| all.iter().find(|row| row["content"] == text).map(|row| row["trust"].clone());
@@ -361,11 +357,11 @@ fn what_nobody_vouches_for_changes_and_deletes_nothing_of_the_persons_own() {
     assert_eq!(trust("Ledger listens on 1111"), Some(json!("foreign")));
     // The same said as the person's own does.
     other.execute_batch("UPDATE memories SET importance = 2 WHERE id = 'mem_c'").unwrap();
-    assert_eq!(import(&world, &["memory-mcp", path, "--mine"])["standings"]["changed"], 2);
+    assert_eq!(import(&world, &["memory-mcp", path, "--mine"])["statuses"]["changed"], 2);
     assert_eq!(sorted(&world), ["Backups run at two", "Ledger listens on 1111"], "once");
     undo(&world, 3);
     assert_eq!(sorted(&world).len(), 4);
-    assert_eq!(import(&world, &["memory-mcp", path, "--mine"])["standings"]["changed"], 2);
+    assert_eq!(import(&world, &["memory-mcp", path, "--mine"])["statuses"]["changed"], 2);
 }
 
 #[test]
@@ -377,9 +373,9 @@ fn a_text_that_nobody_vouches_for_does_not_come_back_as_the_persons_own() {
     let path = file.to_str().unwrap();
     import(&world, &["memory-mcp", path, "--mine"]);
     w.execute_batch("UPDATE memories SET is_deleted = 1").unwrap();
-    assert_eq!(import(&world, &["memory-mcp", path, "--mine"])["standings"], json!({ "deleted": 1 }));
+    assert_eq!(import(&world, &["memory-mcp", path, "--mine"])["statuses"], json!({ "deleted": 1 }));
     w.execute_batch("UPDATE memories SET is_deleted = 0, content = 'Ledger listens on 1111'").unwrap();
-    assert_eq!(import(&world, &["memory-mcp", path, "--foreign"])["standings"], json!({ "back": 1 }));
+    assert_eq!(import(&world, &["memory-mcp", path, "--foreign"])["statuses"], json!({ "back": 1 }));
     assert_eq!(rows(&world)[0]["trust"], "foreign");
 }
 
@@ -401,7 +397,7 @@ fn after_an_undo_a_later_import_does_all_of_it_again() {
     let wanted = json!({ "changed": 1, "both": 1, "deleted": 1, "kept": 1 });
     let before = sorted(&world);
     for n in 2..5 {
-        assert_eq!(import(&world, &["memory-mcp", path])["standings"], wanted, "{n}");
+        assert_eq!(import(&world, &["memory-mcp", path])["statuses"], wanted, "{n}");
         assert_eq!(sorted(&world), ["Row a by now", "Row c is mine", "Row d is mine", "Theirs of c"]);
         assert_eq!(import(&world, &["memory-mcp", path])["applied"], false, "once");
         undo(&world, n);
@@ -412,7 +408,7 @@ fn after_an_undo_a_later_import_does_all_of_it_again() {
     w.execute_batch("UPDATE memories SET content = 'Row a at last' WHERE id = 'mem_a'").unwrap();
     import(&world, &["memory-mcp", path]);
     assert_eq!(undo(&world, 5)["undone"]["kept"], json!([1]));
-    assert_eq!(import(&world, &["memory-mcp", path])["standings"]["there"], json!(1));
+    assert_eq!(import(&world, &["memory-mcp", path])["statuses"]["there"], json!(1));
 }
 
 #[test]
@@ -428,6 +424,6 @@ fn what_the_person_forgot_does_not_come_back_by_an_undo() {
     world.json(&["forget", "2"]);
     assert_eq!(sorted(&world).len(), 2);
     assert_eq!(undo(&world, 1)["undone"]["forgotten"], 2);
-    assert_eq!(import(&world, &["claude-memory-mcp", path])["standings"], json!({ "back": 2, "forgotten": 1 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path])["statuses"], json!({ "back": 2, "forgotten": 1 }));
     assert_eq!(sorted(&world), ["Row 0 of the older memory", "Row 2 of the older memory"]);
 }

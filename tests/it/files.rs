@@ -40,7 +40,7 @@ fn count(world: &World, sql: &str) -> u64 {
     database.query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
-const LIVE: &str = "SELECT COUNT(*) FROM memories WHERE whole = 0 AND deleted IS NULL";
+const LIVE: &str = "SELECT COUNT(*) FROM memories WHERE is_file = 0 AND deleted IS NULL";
 
 #[test]
 fn no_credential_of_a_file_is_in_a_row_or_an_answer_and_the_file_stays_as_it_is() {

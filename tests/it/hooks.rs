@@ -388,7 +388,7 @@ fn a_hundred_sessions_leave_no_process_and_bounded_files() {
     settled(&world);
     let learned = world.contents().iter().filter(|text| text.starts_with("I prefer colour")).count();
     assert_eq!(learned, SESSIONS, "{:?}", faults(&world));
-    for name in ["receipts.log", "access.log", "hooks.log"] {
+    for name in ["deliveries.log", "access.log", "hooks.log"] {
         let size = fs::metadata(world.home().join(name)).map_or(0, |file| file.len());
         assert!(size <= 256 * 1024, "{name}: {size}");
     }

@@ -53,7 +53,7 @@ fn rows_of_v_come_over_from_its_log_alone_and_its_files_stay_as_they_are() {
     let before = states(&file);
     assert!(before[0].1.len() < before[1].1.len(), "its rows are in the log alone");
     let done = import(&world, &["claude-memory-mcp", path(&file)]);
-    assert_eq!((&done["rows"], &done["standings"]["new"], &done["applied"]), (&json!(2), &json!(2), &json!(true)));
+    assert_eq!((&done["rows"], &done["statuses"]["new"], &done["applied"]), (&json!(2), &json!(2), &json!(true)));
     assert_eq!(states(&file), before, "bytes, times and names");
     let kept = row(&world, "5433");
     assert_eq!(kept["tags"], json!(["ops", "shop"]));
@@ -66,7 +66,7 @@ fn rows_of_v_come_over_from_its_log_alone_and_its_files_stay_as_they_are() {
         (&json!("import"), &json!(format!("claude-memory-mcp {id}")))
     );
     let again = import(&world, &["claude-memory-mcp", path(&file)]);
-    assert_eq!((&again["standings"], &again["applied"]), (&json!({ "there": 2 }), &json!(false)), "twice is once");
+    assert_eq!((&again["statuses"], &again["applied"]), (&json!({ "there": 2 }), &json!(false)), "twice is once");
     assert_eq!(world.json(&["import", "list"])["imports"].as_array().unwrap().len(), 1);
     world.assert_healthy();
 }
@@ -77,17 +77,17 @@ fn a_database_of_v_from_before_it_knew_a_server_comes_over_and_is_the_same_after
     let file = world.path("theirs/memory.db");
     let v = v_alone(&file);
     v_stores(&v, 5, "The shop listens on port 5433");
-    assert_eq!(import(&world, &["claude-memory-mcp", path(&file)])["standings"], json!({ "new": 1 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path(&file)])["statuses"], json!({ "new": 1 }));
     // It is sent to a server, and gets a number there.
     v.execute_batch("ALTER TABLE memories ADD COLUMN server_id INTEGER; UPDATE memories SET server_id = 412").unwrap();
-    assert_eq!(import(&world, &["claude-memory-mcp", path(&file)])["standings"], json!({ "there": 1 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path(&file)])["statuses"], json!({ "there": 1 }));
     // What the server gives of it is known by that number, and by nothing else: its time there is another one.
     let rest = world.path("rest.json");
     let said = json!({ "memories": [{ "id": 412, "content": "The shop listens on port 5433", "category": "facts",
         "tags": "ops,Shop", "expanded_keywords": "port shop staging", "importance": 0.8, "is_sensitive": false,
         "created_at": "2026-11-01T00:09:00+00:00", "updated_at": "2026-11-01T00:09:00+00:00", "deleted_at": null }] });
     fs::write(&rest, said.to_string()).unwrap();
-    assert_eq!(import(&world, &["claude-memory-mcp", path(&rest)])["standings"], json!({ "there": 1 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path(&rest)])["statuses"], json!({ "there": 1 }));
     assert_eq!(
         world.json(&["import", "list"])["imports"].as_array().unwrap().len(),
         1,
@@ -102,7 +102,7 @@ fn what_waits_for_a_server_of_v_comes_over_too() {
     let v = v_database(&file);
     let sent = v_stores(&v, 5, "The shop listens on port 5433");
     v.execute("UPDATE memories SET server_id = 7 WHERE id = ?1", [sent]).unwrap();
-    assert_eq!(import(&world, &["claude-memory-mcp", path(&file)])["standings"], json!({ "new": 1 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path(&file)])["statuses"], json!({ "new": 1 }));
     let mine = v_stores(&v, 6, "Deploys happen on Tuesday");
     let queue = |kind: &str, payload: Value| {
         let sql = "INSERT INTO pending_ops (op_type, payload, created_at) VALUES (?1, ?2, '2026-11-01T01:00:00+00:00')";
@@ -121,7 +121,7 @@ fn what_waits_for_a_server_of_v_comes_over_too() {
     let ran = imported(&world, &["claude-memory-mcp", path(&file)]);
     assert_eq!(ran.code, Some(1), "one is left out: {ran:?}");
     let done: Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!(done["standings"], json!({ "new": 2, "deleted": 1 }), "{done}");
+    assert_eq!(done["statuses"], json!({ "new": 2, "deleted": 1 }), "{done}");
     assert_eq!(done["skipped"][0]["problem"], "op_type: melt is unknown");
     let mut said = world.contents();
     said.sort();
@@ -144,7 +144,7 @@ fn a_secret_of_v_is_sealed_whole_and_stands_nowhere_in_clear() {
     let done = import(&world, &["claude-memory-mcp", path(&file), "--mine"]);
     assert_eq!((&done["set_aside"], &done["remarks"][0]["at"]), (&json!(2), &json!(redacted.to_string())));
     assert!(!done.to_string().contains(KEY));
-    assert_eq!(import(&world, &["claude-memory-mcp", path(&file), "--mine"])["standings"], json!({ "there": 3 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path(&file), "--mine"])["statuses"], json!({ "there": 3 }));
     let sealed = row(&world, "Sensitive note");
     assert_eq!(sealed["sensitive"], true);
     let shown = world.run(&["secret", "show", "1"]).stdout;
@@ -265,7 +265,7 @@ fn rows_of_w_come_over_with_what_stood_beside_them() {
     ))
     .unwrap();
     let done = import(&world, &["memory-mcp", path(&file), "--mine"]);
-    assert_eq!(done["standings"], json!({ "new": 2, "new_deleted": 1 }), "{done}");
+    assert_eq!(done["statuses"], json!({ "new": 2, "new_deleted": 1 }), "{done}");
     let (port, deploys) = (row(&world, "5433"), row(&world, "Tuesday"));
     assert_eq!((&port["importance"], &port["type"], &port["tags"]), (&json!(0.9), &json!("fact"), &json!(["ops"])));
     assert_eq!(port["entities"], json!(["Birch", "Shop"]));
@@ -300,7 +300,7 @@ fn notes_of_basic_memory_come_over_as_memories_with_their_links() {
     assert_eq!(port["links"], json!([{ "type": "used_by", "to": row(&world, "Svelte")["uuid"] }]));
     assert!(port["keywords"].to_string().contains("Network Plan"), "what is not written yet is named: {port}");
     let direct = import_skipping(&world, &["basic-memory", path(&dir)]);
-    assert_eq!(direct["standings"], json!({ "there": 3 }), "by the folder they are the same");
+    assert_eq!(direct["statuses"], json!({ "there": 3 }), "by the folder they are the same");
 }
 
 fn import_skipping(world: &World, args: &[&str]) -> Value {
@@ -455,12 +455,12 @@ fn what_another_shared_there_becomes_nobodys_own_and_a_text_nobody_vouches_for_t
     assert_eq!(row(&world, "Bob")["trust"], "foreign");
     assert_eq!(row(&world, "ledger")["trust"], "user");
     said("The ledger listens on 1111, says somebody", "2026-11-02T00:09:00+00:00");
-    assert_eq!(import(&world, &["claude-memory-mcp", path(&rest)])["standings"], json!({ "both": 1, "there": 1 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path(&rest)])["statuses"], json!({ "both": 1, "there": 1 }));
     assert_eq!((&row(&world, "9417")["trust"], &row(&world, "1111")["trust"]), (&json!("user"), &json!("foreign")));
     assert_eq!(import(&world, &["claude-memory-mcp", path(&rest)])["applied"], false, "once");
     // Said as the person's own it takes the place of theirs.
     assert_eq!(
-        import(&world, &["claude-memory-mcp", path(&rest), "--mine"])["standings"],
+        import(&world, &["claude-memory-mcp", path(&rest), "--mine"])["statuses"],
         json!({ "changed": 1, "there": 1 })
     );
     assert_eq!(row(&world, "1111")["trust"], "user");
@@ -474,7 +474,7 @@ fn what_the_systems_wrote_themselves_comes_over() {
         return;
     }
     let world = World::new();
-    for (system, file, standings) in [
+    for (system, file, statuses) in [
         ("claude-memory-mcp", "viktorbarzin-sqlite/memory.db", json!({ "new": 3 })),
         ("memory-mcp", "whenmoon-v2.5.0/memory.db", json!({ "new": 2, "new_deleted": 1 })),
         ("basic-memory", "basic-memory/vault", json!({ "new": 5 })),
@@ -483,7 +483,7 @@ fn what_the_systems_wrote_themselves_comes_over() {
         let looked = if system == "basic-memory" { file.join("x") } else { file.clone() };
         let before = states(&looked);
         let done = import(&world, &[system, path(&file), "--mine"]);
-        assert_eq!((&done["standings"], &done["skipped"]), (&standings, &json!([])), "{system}");
+        assert_eq!((&done["statuses"], &done["skipped"]), (&statuses, &json!([])), "{system}");
         assert_eq!(states(&looked), before, "{system}");
         assert_eq!(import(&world, &[system, path(&file), "--mine"])["applied"], false);
     }

@@ -19,7 +19,7 @@ fn short_observations_are_found_by_what_stands_above_them() {
         clock: Arc::new(FixedClock("2026-11-20T12:00:00Z".parse().unwrap())),
         weights: Weights::default(),
         usage: Usage::Serve,
-        meaning: true,
+        embedding: true,
         secrets: SecretRules::default(),
     };
     let mut store = Store::open(config).unwrap();

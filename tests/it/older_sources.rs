@@ -57,13 +57,13 @@ fn rows_without_a_name_of_two_sources_are_not_taken_for_one_another() {
     let row = |value: &str| json!({ "content": format!("api_key={value} opens birch"), "expanded_keywords": "birch" });
     fs::write(&one, json!([row(KEY), row(OTHER)]).to_string()).unwrap();
     fs::write(&other, json!([row(OTHER)]).to_string()).unwrap();
-    assert_eq!(import(&world, &["claude-memory-mcp", path(&one)])["standings"], json!({ "new": 2 }));
-    assert_eq!(import(&world, &["claude-memory-mcp", path(&other)])["standings"], json!({ "new": 1 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path(&one)])["statuses"], json!({ "new": 2 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path(&other)])["statuses"], json!({ "new": 1 }));
     assert_eq!(sorted(&world).len(), 3);
     // One that stands elsewhere by now is no other one.
     let before = json!({ "content": "A new row before them", "expanded_keywords": "" });
     fs::write(&one, json!([before, row(KEY), row(OTHER)]).to_string()).unwrap();
-    assert_eq!(import(&world, &["claude-memory-mcp", path(&one)])["standings"], json!({ "new": 1, "there": 2 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path(&one)])["statuses"], json!({ "new": 1, "there": 2 }));
 }
 
 #[test]
@@ -74,16 +74,16 @@ fn folders_of_notes_of_one_name_are_two() {
         fs::write(world.path(dir).join("deploy.md"), "Deploys are on Tuesday.\n").unwrap();
     }
     let (a, b) = (world.path("a/notes"), world.path("b/notes"));
-    assert_eq!(import(&world, &["basic-memory", path(&a)])["standings"], json!({ "new": 1 }));
-    assert_eq!(import(&world, &["basic-memory", path(&b)])["standings"], json!({ "new": 1 }));
-    assert_eq!(import(&world, &["basic-memory", path(&a)])["standings"], json!({ "there": 1 }));
+    assert_eq!(import(&world, &["basic-memory", path(&a)])["statuses"], json!({ "new": 1 }));
+    assert_eq!(import(&world, &["basic-memory", path(&b)])["statuses"], json!({ "new": 1 }));
+    assert_eq!(import(&world, &["basic-memory", path(&a)])["statuses"], json!({ "there": 1 }));
     // By the settings that name both of them, and one of them twice, they are the same.
     let settings = world.path("settings");
     fs::create_dir_all(&settings).unwrap();
     let config = json!({ "projects": { "a": { "path": a }, "b": path(&b), "all": world.path("a"), "again": a } });
     fs::write(settings.join("config.json"), config.to_string()).unwrap();
     let all = import(&world, &["basic-memory", path(&settings)]);
-    assert_eq!((&all["standings"], &all["skipped"]), (&json!({ "there": 2 }), &json!([])), "{all}");
+    assert_eq!((&all["statuses"], &all["skipped"]), (&json!({ "there": 2 }), &json!([])), "{all}");
 }
 
 #[test]
@@ -95,15 +95,15 @@ fn rows_of_two_servers_with_one_number_are_two_and_a_source_that_was_moved_is_on
         v_stores(v, minute, text);
         v.execute_batch("UPDATE memories SET server_id = 7; PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
     }
-    assert_eq!(import(&world, &["claude-memory-mcp", path(&one)])["standings"], json!({ "new": 1 }));
-    assert_eq!(import(&world, &["claude-memory-mcp", path(&other)])["standings"], json!({ "new": 1 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path(&one)])["statuses"], json!({ "new": 1 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path(&other)])["statuses"], json!({ "new": 1 }));
     assert_eq!(sorted(&world), ["Deploys are on Tuesday", "The shop listens on port 5433"]);
     let moved = world.path("moved.db");
     fs::copy(&one, &moved).unwrap();
-    assert_eq!(import(&world, &["claude-memory-mcp", path(&moved)])["standings"], json!({ "there": 1 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path(&moved)])["statuses"], json!({ "there": 1 }));
     // What was changed on the one server is that row, and no other.
     first.execute_batch("UPDATE memories SET content = 'The shop listens on port 6000'").unwrap();
-    assert_eq!(import(&world, &["claude-memory-mcp", path(&one)])["standings"], json!({ "changed": 1 }));
+    assert_eq!(import(&world, &["claude-memory-mcp", path(&one)])["statuses"], json!({ "changed": 1 }));
     assert_eq!(sorted(&world), ["Deploys are on Tuesday", "The shop listens on port 6000"]);
 }
 
@@ -115,14 +115,11 @@ fn a_row_that_is_there_twice_is_taken_once_and_that_is_told() {
     fs::write(&file, json!([row("First"), row("First"), row("Second")]).to_string()).unwrap();
     let preview = world.run(&["import", "claude-memory-mcp", path(&file), "--dry-run", "--json"]);
     let done = import(&world, &["claude-memory-mcp", path(&file)]);
-    assert_eq!((&done["standings"], &done["rows"]), (&json!({ "new": 1 }), &json!(1)), "{done}");
+    assert_eq!((&done["statuses"], &done["rows"]), (&json!({ "new": 1 }), &json!(1)), "{done}");
     assert_eq!(done["remarks"][0]["remark"], "occurs twice and is imported once");
     assert!(done["skipped"][0]["problem"].as_str().unwrap().starts_with("has the same ID as an earlier row"), "{done}");
     let looked: Value = serde_json::from_str(&preview.stdout).unwrap();
-    assert_eq!(
-        (preview.code, &looked["standings"], &looked["skipped"]),
-        (Some(1), &done["standings"], &done["skipped"])
-    );
+    assert_eq!((preview.code, &looked["statuses"], &looked["skipped"]), (Some(1), &done["statuses"], &done["skipped"]));
     let again = world.run(&["import", "claude-memory-mcp", path(&file), "--yes", "--json"]);
     assert!(again.code == Some(1) && again.stdout.contains("\"there\":1"), "{again:?}");
     assert_eq!(sorted(&world), ["First"]);
@@ -234,10 +231,10 @@ fn a_project_in_the_home_directory_is_found_by_its_sign() {
     let detected = || world.run(&["import", "--detect"]).stdout;
     assert!(detected().contains("1 memories of basic-memory") && !detected().contains("imported before"));
     // The folder that the settings name came over by itself: that is all of it.
-    assert_eq!(import(&world, &["basic-memory", path(&world.path("user/notes"))])["standings"], json!({ "new": 1 }));
+    assert_eq!(import(&world, &["basic-memory", path(&world.path("user/notes"))])["statuses"], json!({ "new": 1 }));
     assert!(detected().contains("imported before"), "{}", detected());
     let done = import(&world, &["basic-memory"]);
-    assert_eq!((&done["standings"], &done["skipped"]), (&json!({ "there": 1 }), &json!([])));
+    assert_eq!((&done["statuses"], &done["skipped"]), (&json!({ "there": 1 }), &json!([])));
 }
 
 #[test]
@@ -280,7 +277,7 @@ fn what_cannot_be_read_beside_a_row_is_left_out_and_the_row_is_taken() {
     )
     .unwrap();
     let done = import(&world, &["memory-mcp", path(&file)]);
-    assert_eq!((&done["standings"], &done["skipped"]), (&json!({ "new": 4 }), &json!([])), "{done}");
+    assert_eq!((&done["statuses"], &done["skipped"]), (&json!({ "new": 4 }), &json!([])), "{done}");
     let remarks: Vec<String> = done["remarks"]
         .as_array()
         .unwrap()
@@ -315,7 +312,7 @@ fn a_look_counts_what_is_set_aside_as_the_import_does() {
         )
         .unwrap();
         let done = import(&world, &["claude-memory-mcp", path(&file)]);
-        assert_eq!((&preview["set_aside"], &preview["standings"]), (&done["set_aside"], &done["standings"]));
+        assert_eq!((&preview["set_aside"], &preview["statuses"]), (&done["set_aside"], &done["statuses"]));
         done["set_aside"].as_u64().unwrap()
     };
     let token = format!("ghp_{}", "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5");

@@ -34,7 +34,7 @@ impl Place {
             clock: Arc::new(FixedClock(NOW.parse().unwrap())),
             weights: Weights::default(),
             usage: Usage::Serve,
-            meaning: false,
+            embedding: false,
             secrets: SecretRules::default(),
         };
         Self { store: Store::open(config).unwrap(), dir }
@@ -74,7 +74,7 @@ impl Place {
         let see = &mut |memory: Memory| {
             let mut value = serde_json::to_value(&memory).unwrap();
             let fields = value.as_object_mut().unwrap();
-            for here in ["id", "rev", "file", "vouched", "last_accessed", "access_count", "session", "summary"] {
+            for here in ["id", "rev", "file", "owner_trust", "last_accessed", "access_count", "session", "summary"] {
                 fields.remove(here);
             }
             said.insert(memory.id.to_string(), value);

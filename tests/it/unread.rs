@@ -93,7 +93,9 @@ fn what_is_shown_recalled_and_got_is_read_and_what_is_edited_is_not_old() {
     on(&world, "04-01", &["remember", "one more of something else"]);
     let waits: u64 = database.query_row("SELECT count(*) FROM changed_files", [], |row| row.get(0)).unwrap();
     let uses: u64 = database
-        .query_row("SELECT access_count FROM memories WHERE whole = 1 AND file LIKE '%kettle.md'", [], |row| row.get(0))
+        .query_row("SELECT access_count FROM memories WHERE is_file = 1 AND file LIKE '%kettle.md'", [], |row| {
+            row.get(0)
+        })
         .unwrap();
     assert!(waits == 0 && uses > 200, "{waits} wait, {uses} uses");
     assert_eq!(unread(&world, "04-30", "0")["files"][4]["last_read"], "2026-04-01T12:00:00Z");

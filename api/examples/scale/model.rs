@@ -8,7 +8,7 @@ mod measured {
     pub(super) const MEMORY: f64 = 798.0;
     /// Its feed row with its indexes.
     pub(super) const FEED: f64 = 269.0;
-    /// The embedding of a one-passage text: `SentMeaning`, and docs/SCALING.md, "Storage growth".
+    /// The embedding of a one-passage text: `SentEmbedding`, and docs/SCALING.md, "Storage growth".
     pub(super) const VECTORS: f64 = 389.0;
     /// A memory in an index with embeddings: `tessera_index_bytes`, 10,000 notes of 16 words (docs/SCALING.md,
     /// "Semantic search").

@@ -219,7 +219,7 @@ impl MemoryPatch {
             scope: self.scope.as_deref().map(|scope| parsed("scope", scope)).transpose()?,
             expires: None,
             metadata: self.metadata.clone(),
-            vouched: None,
+            owner_trust: None,
             sensitive: said_of(self.force_sensitive, self.summary.as_ref(), self.category.as_ref()),
         })
     }

@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 use sqlx::Row as _;
 use tessera_engine::Timestamp;
 use tessera_engine::domain::MemoryUuid;
-use tessera_engine::meaning::ENCODER_VERSION;
+use tessera_engine::embedding::ENCODER_VERSION;
 use tessera_engine::screen::Screened;
 use tessera_engine::sync::{Action, Op, Refusal};
 
@@ -342,7 +342,7 @@ impl Db {
              SELECT jsonb_build_object(
                'total_memories', (SELECT count(*) FROM own),
                'awaiting_embedding', (SELECT count(*) FROM own
-                   WHERE meant_rev <> content_rev OR substring(meaning FROM 1 FOR 1) < $2),
+                   WHERE embedding_rev <> content_rev OR substring(embedding FROM 1 FOR 1) < $2),
                'by_category', (SELECT coalesce(jsonb_object_agg(category, n), '{}')
                    FROM (SELECT category, count(*) AS n FROM own GROUP BY 1) c),
                'by_importance', (SELECT coalesce(jsonb_object_agg(bucket, n), '{}') FROM

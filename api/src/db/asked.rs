@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{Connection as _, Row as _};
-use tessera_engine::sync::Mark;
+use tessera_engine::sync::Checkpoint;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{DbError, Position, UserId};
@@ -100,20 +100,20 @@ impl Worker {
 }
 
 async fn read(connection: &mut PgConnection, keys: &[String]) -> Result<HashMap<String, Known>, DbError> {
-    let rows = sqlx::query("SELECT * FROM asked($1)").bind(keys).fetch_all(connection).await?;
+    let rows = sqlx::query("SELECT * FROM presented_keys($1)").bind(keys).fetch_all(connection).await?;
     let number = |value: Option<i64>| u64::try_from(value.unwrap_or(0)).unwrap_or(0);
     let mut found = HashMap::with_capacity(rows.len());
     for row in rows {
         let (head, stamp): (Option<i64>, Option<i64>) = (row.try_get("head")?, row.try_get("stamp")?);
         let head = number(head);
-        let mark = stamp.map(|stamp| Mark { seq: head, stamp });
+        let checkpoint = stamp.map(|stamp| Checkpoint { seq: head, stamp });
         let user: Option<String> = row.try_get("key_user")?;
         let known = Known {
             // Many requests wait for this reply. One invalid name must not fail all of them.
             user: user.and_then(|name| name.parse().ok()),
             hash: row.try_get::<Option<_>, _>("key_hash")?.unwrap_or_default(),
             scopes: row.try_get::<Option<_>, _>("key_scopes")?.unwrap_or_default(),
-            at: Position { epoch: number(row.try_get("epoch")?), head, mark, common: None },
+            at: Position { epoch: number(row.try_get("epoch")?), head, checkpoint, common: None },
         };
         found.insert(row.try_get("key_id")?, known);
     }

@@ -14,7 +14,7 @@ pub(crate) enum AuditedAction {
     Unshared = "unshared",
     TagShared = "tag_shared",
     TagUnshared = "tag_unshared",
-    InvitationAnswered = "offer_answered",
+    InvitationAnswered = "invitation_answered",
     KeyMade = "key_made",
     KeyImported = "key_imported",
     KeyEnds = "key_ends",

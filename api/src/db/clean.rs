@@ -14,7 +14,7 @@ use super::{Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// A change record is deleted after 30 days, if every active machine has requested changes since then.
 const OP_DAYS: i32 = 30;
-/// Days without a request after which the server stops waiting for a machine; `heard()` in SQL uses the same number.
+/// Days without a request after which the server stops waiting for a machine; `machines_informed()` in SQL uses the same number.
 const SILENT_DAYS: i32 = 90;
 /// Days after which a machine is forgotten.
 const MACHINE_DAYS: i32 = 365;
@@ -34,7 +34,7 @@ pub struct Cleaned {
     /// Feed entries about memories that are no longer shared.
     pub gone: u64,
     /// Marks.
-    pub marks: u64,
+    pub checkpoints: u64,
     /// Machines.
     pub machines: u64,
 }
@@ -43,7 +43,7 @@ impl Cleaned {
     fn add(&mut self, other: Self) {
         self.ops += other.ops;
         self.gone += other.gone;
-        self.marks += other.marks;
+        self.checkpoints += other.checkpoints;
         self.machines += other.machines;
     }
 
@@ -92,13 +92,15 @@ impl Db {
             return Ok(Cleaned::default());
         }
         let (machines, ops) = (tx.forget_machines().await?, tx.forget_ops().await?);
-        let (gone, mut marks) = tx.forget_gone().await?;
-        marks += tx.forget_marks().await?;
-        let cleaned = Cleaned { ops, gone, marks, machines };
+        let (gone, mut checkpoints) = tx.forget_gone().await?;
+        checkpoints += tx.forget_checkpoints().await?;
+        let cleaned = Cleaned { ops, gone, checkpoints, machines };
         // Releases the lock at once, even if nothing was deleted.
         tx.commit().await?;
         if !cleaned.is_empty() {
-            for (what, rows) in [("applied_ops", ops), ("feed", gone), ("marks", marks), ("fetched", machines)] {
+            for (what, rows) in
+                [("applied_ops", ops), ("feed", gone), ("checkpoints", checkpoints), ("fetched", machines)]
+            {
                 metrics::counter!("tessera_cleaned_rows_total", "table" => what).increment(rows);
             }
         }
@@ -134,7 +136,7 @@ impl UserTx {
     /// before the slowest machine's position.
     async fn forget_gone(&mut self) -> Result<(u64, u64), DbError> {
         let passed = self.passed().await?;
-        let sql = "SELECT max(seq) FROM marks WHERE user_id = $1 AND seq < $2";
+        let sql = "SELECT max(seq) FROM checkpoints WHERE user_id = $1 AND seq < $2";
         let until: Option<i64> = self.tx.value(sql, args![self.user.as_str(), passed]).await?;
         let Some(until) = until else { return Ok((0, 0)) };
         let sql = "DELETE FROM feed WHERE user_id = $1 AND seq <= $2 AND owner <> $1 AND (owner, memory) IN (
@@ -147,16 +149,16 @@ impl UserTx {
             last = last.max(Some(row.try_get("seq")?));
         }
         let Some(last) = last else { return Ok((0, 0)) };
-        let sql = "DELETE FROM marks WHERE user_id = $1
-                 AND seq <= (SELECT min(seq) FROM marks WHERE user_id = $1 AND seq >= $2)";
-        let marks = self.tx.run(sql, args![self.user.as_str(), last]).await?;
-        Ok((gone.len() as u64, marks.rows_affected()))
+        let sql = "DELETE FROM checkpoints WHERE user_id = $1
+                 AND seq <= (SELECT min(seq) FROM checkpoints WHERE user_id = $1 AND seq >= $2)";
+        let checkpoints = self.tx.run(sql, args![self.user.as_str(), last]).await?;
+        Ok((gone.len() as u64, checkpoints.rows_affected()))
     }
 
-    async fn forget_marks(&mut self) -> Result<u64, DbError> {
+    async fn forget_checkpoints(&mut self) -> Result<u64, DbError> {
         let passed = self.passed().await?;
-        let sql = "DELETE FROM marks WHERE user_id = $1 AND seq < (
-                 SELECT seq FROM marks WHERE user_id = $1 AND seq < $2 ORDER BY seq DESC OFFSET $3 LIMIT 1)";
+        let sql = "DELETE FROM checkpoints WHERE user_id = $1 AND seq < (
+                 SELECT seq FROM checkpoints WHERE user_id = $1 AND seq < $2 ORDER BY seq DESC OFFSET $3 LIMIT 1)";
         let done = self.tx.run(sql, args![self.user.as_str(), passed, MARKS - 1]).await?;
         Ok(done.rows_affected())
     }

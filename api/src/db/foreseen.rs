@@ -28,11 +28,11 @@ impl Base {
 
     /// True if everything that the outcome depends on is equal in both reads.
     fn is_as(&self, stored: &Stored) -> bool {
-        let meaning = |known: &Option<Box<Known>>| known.as_ref().map_or(0, |known| known.meaning.len());
+        let embedding = |known: &Option<Box<Known>>| known.as_ref().map_or(0, |known| known.embedding.len());
         self.row == stored.row
             && self.owner == stored.owner
             && self.rights == stored.rights
-            && meaning(&self.known) == meaning(&stored.known)
+            && embedding(&self.known) == embedding(&stored.known)
     }
 }
 

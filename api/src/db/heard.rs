@@ -81,7 +81,7 @@ impl Db {
             })
         };
         report.machines = machines.iter().map(machine).collect::<Result<_, _>>()?;
-        let sql = "SELECT who, machines, confirmed FROM heard($1) ORDER BY who";
+        let sql = "SELECT who, machines, confirmed FROM machines_informed($1) ORDER BY who";
         let others = tx.all(sql, args![uuid(memory)]).await?;
         let other = |row: &PgRow| -> Result<OtherUserMachines, DbError> {
             let count = |name: &str| row.try_get::<i64, _>(name).map(i64::unsigned_abs);

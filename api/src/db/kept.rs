@@ -2,7 +2,7 @@
 //! since then. They are a cache, and a permanent deletion removes them.
 
 use sqlx::Row as _;
-use tessera_engine::sync::Mark;
+use tessera_engine::sync::Checkpoint;
 
 use super::verbs::{Ask as _, args};
 use super::{Db, DbError, Position, UserId, UserTx};
@@ -19,7 +19,7 @@ pub(crate) struct KeptIndex {
     /// Up to where in the feed.
     pub(crate) seq: u64,
     /// The mark there.
-    pub(crate) mark: Option<Mark>,
+    pub(crate) checkpoint: Option<Checkpoint>,
     /// The time up to which access counts are included, in microseconds.
     pub(crate) used: i64,
     /// Data of the index that the snapshot does not contain.
@@ -30,8 +30,8 @@ pub(crate) struct KeptIndex {
 impl UserTx {
     /// The user's stored index, if it has the present version.
     pub(crate) async fn kept_index(&mut self, by_embedding: bool) -> Result<Option<KeptIndex>, DbError> {
-        let sql = "SELECT epoch, seq, stamp, used, beside, snapshot FROM kept_indexes
-                   WHERE user_id = $1 AND form = $2 AND by_meaning = $3";
+        let sql = "SELECT epoch, seq, stamp, used, beside, snapshot FROM index_cache
+                   WHERE user_id = $1 AND form = $2 AND by_embedding = $3";
         let Some(row) = self.tx.maybe(sql, args![self.user.as_str(), FORM, by_embedding]).await? else {
             return Ok(None);
         };
@@ -43,7 +43,7 @@ impl UserTx {
             by_embedding,
             epoch: number("epoch")?,
             seq,
-            mark: stamp.map(|stamp| Mark { seq, stamp }),
+            checkpoint: stamp.map(|stamp| Checkpoint { seq, stamp }),
             used: row.try_get("used")?,
             beside: row.try_get("beside")?,
             snapshot: row.try_get("snapshot")?,
@@ -70,7 +70,7 @@ impl Db {
                     index.by_embedding,
                     signed(index.epoch),
                     signed(index.seq),
-                    index.mark.map(|mark| mark.stamp),
+                    index.checkpoint.map(|checkpoint| checkpoint.stamp),
                     index.used,
                     &index.beside,
                     &index.snapshot
@@ -85,6 +85,6 @@ impl Db {
 impl Position {
     /// The position of a stored index.
     pub(crate) fn of_kept(index: &KeptIndex) -> Self {
-        Self { epoch: index.epoch, head: index.seq, mark: index.mark, common: None }
+        Self { epoch: index.epoch, head: index.seq, checkpoint: index.checkpoint, common: None }
     }
 }

@@ -15,7 +15,7 @@ use tessera_engine::pack::{LineCosts, Passage};
 use tessera_engine::sync::{Details, Document, Rights, Row, State};
 use uuid::Uuid;
 
-use super::meaning::Sent;
+use super::embedding::Sent;
 use super::verbs::{Ask as _, args};
 use super::{DbError, UserTx};
 
@@ -72,13 +72,13 @@ codec! {
     "category" => |query, it| query.bind(it.details.map_or("", |of| of.category.as_str()));
     "type" => |query, it| query.bind(it.details.map_or("", |of| of.kind.as_str()));
     "importance" => |query, it| query.bind(it.details.map_or(0, |of| i16::from(of.importance.percent())));
-    "importance_beyond" => |query, it| query.bind(it.details.and_then(|of| of.importance.beyond_percent()).map(u32::cast_signed));
+    "importance_millionths" => |query, it| query.bind(it.details.and_then(|of| of.importance.beyond_percent()).map(u32::cast_signed));
     "keywords" => |query, it| query.bind(it.details.map_or_else(Vec::new, |of| of.keywords.clone()));
     "entities" => |query, it| query.bind(it.details.map_or_else(Vec::new, |of| of.entities.clone()));
     "scope" => |query, it| query.bind(it.details.map_or("", |of| of.scope.as_str()));
     "created" => |query, it| query.bind(it.details.map_or(0, |of| of.created.as_micros()));
     "expires" => |query, it| query.bind(it.details.and_then(|of| of.expires).map(Timestamp::as_micros));
-    "vouched" => |query, it| query.bind(it.details.and_then(|of| of.vouched).map(Trust::as_str));
+    "owner_trust" => |query, it| query.bind(it.details.and_then(|of| of.owner_trust).map(Trust::as_str));
     "origin" => |query, it| query.bind(it.details.map_or_else(|| "user".to_owned(), |of| of.origin.to_string()));
     "session" => |query, it| query.bind(it.details.and_then(|of| of.session.as_deref()));
     "conflict_of" => |query, it| query.bind(it.details.and_then(|of| of.conflict_of).map(uuid));
@@ -86,38 +86,38 @@ codec! {
     "metadata" => |query, it| query.bind(it.details.and_then(|of| of.metadata.as_ref()).map(ToString::to_string));
     derived:
     "summary" => |query, it| query.bind(it.composed.map_or("", |of| of.memory().summary.as_str()));
-    "standing" => |query, it| query.bind(it.composed.is_some_and(Composed::is_standing));
+    "is_instruction" => |query, it| query.bind(it.composed.is_some_and(Composed::is_instruction));
     "length" => |query, it| query.bind(it.composed.map_or(0, |of| i32::from(of.length())));
     "signature" => |query, it| query.bind(it.composed.map_or(0, |of| of.signature().cast_signed()));
     "forward" => |query, it| query.bind(it.composed.map_or(&[][..], Composed::forward));
     "costs" => |query, it| query.bind(it.composed.map_or_else(Vec::new, |of| counts(of.costs())));
     "passages" => |query, it| query.bind(it.composed.map_or_else(Vec::new, |of| Passage::encode_all(&of.costs().passages)));
-    "meaning" => |query, it| query.bind(it.composed.map_or(&[][..], Composed::meaning));
-    "meant_rev" => |query, it| query.bind(signed(it.row.content_rev));
+    "embedding" => |query, it| query.bind(it.composed.map_or(&[][..], Composed::embedding));
+    "embedding_rev" => |query, it| query.bind(signed(it.row.content_rev));
 }
 
 /// A row to write. A permanently deleted memory has no fields.
 struct Written<'a> {
     row: &'a Row,
     /// The key of the machine that sent the embedding, if a machine sent it.
-    meant_by: Option<&'a str>,
+    embedding_key: Option<&'a str>,
     document: Option<&'a Document>,
     details: Option<&'a Details>,
     composed: Option<&'a Composed>,
 }
 
 impl<'a> Written<'a> {
-    fn of(decided: &'a Decided, meant_by: Option<&'a str>) -> Self {
+    fn of(decided: &'a Decided, embedding_key: Option<&'a str>) -> Self {
         let document = decided.row().state.document();
         let details = document.map(|document| &document.details);
-        Self { row: decided.row(), meant_by, document, details, composed: decided.composed() }
+        Self { row: decided.row(), embedding_key, document, details, composed: decided.composed() }
     }
 
     /// Binds the owner, the UUID, every column, the key that sent the embedding, and whether to check that embedding.
     fn bind(&'a self, query: Query<'a>, owner: &'a str) -> Query<'a> {
         let query = query.bind(owner).bind(uuid(self.row.memory));
         let query = WRITTEN.iter().fold(query, |query, column| (column.bind)(query, self));
-        query.bind(self.meant_by).bind(self.meant_by.is_some() && Sent::is_sampled())
+        query.bind(self.embedding_key).bind(self.embedding_key.is_some() && Sent::is_sampled())
     }
 }
 
@@ -126,7 +126,8 @@ const NOW: &str = "(extract(epoch FROM now()) * 1000000)::bigint";
 
 /// Inserts a row: owner and UUID, every column, and the key that sent the embedding.
 static INSERT: LazyLock<String> = LazyLock::new(|| {
-    let names: Vec<&str> = WRITTEN.iter().map(|column| column.name).chain(["meant_by", "meant_check"]).collect();
+    let names: Vec<&str> =
+        WRITTEN.iter().map(|column| column.name).chain(["embedding_key", "embedding_check"]).collect();
     let places: Vec<String> = (3..).take(names.len()).map(|n| format!("${n}")).collect();
     let (names, places) = (names.join(", "), places.join(", "));
     format!(
@@ -138,12 +139,12 @@ static INSERT: LazyLock<String> = LazyLock::new(|| {
 /// sent it.
 static REPLACE: LazyLock<String> = LazyLock::new(|| {
     let set: Vec<String> = (3..).zip(WRITTEN).map(|(n, column)| format!("{} = ${n}", column.name)).collect();
-    let meaning = WRITTEN.iter().position(|column| column.name == "meaning").map_or(0, |at| at + 3);
+    let embedding = WRITTEN.iter().position(|column| column.name == "embedding").map_or(0, |at| at + 3);
     let (by, check) = (WRITTEN.len() + 3, WRITTEN.len() + 4);
-    let kept = format!("${by}::text IS NULL AND meaning = ${meaning} AND meaning <> ''");
+    let kept = format!("${by}::text IS NULL AND embedding = ${embedding} AND embedding <> ''");
     format!(
-        "UPDATE memories SET updated = {NOW}, {}, meant_by = CASE WHEN {kept} THEN meant_by ELSE ${by} END,
-             meant_check = CASE WHEN {kept} THEN meant_check ELSE ${check} END WHERE owner = $1 AND id = $2",
+        "UPDATE memories SET updated = {NOW}, {}, embedding_key = CASE WHEN {kept} THEN embedding_key ELSE ${by} END,
+             embedding_check = CASE WHEN {kept} THEN embedding_check ELSE ${check} END WHERE owner = $1 AND id = $2",
         set.join(", ")
     )
 });
@@ -213,7 +214,7 @@ pub(crate) fn seen(mut found: Stored) -> Stored {
     {
         document.links.clear();
         document.details.session = None;
-        document.details.vouched = None;
+        document.details.owner_trust = None;
     }
     found
 }
@@ -277,13 +278,13 @@ pub(super) fn known(row: &PgRow, stored: &Stored) -> Result<Option<Box<Known>>, 
     Ok(Some(Box::new(Known {
         costs: costs(row, &memory)?,
         memory,
-        is_standing: row.try_get("standing")?,
+        is_instruction: row.try_get("is_instruction")?,
         length: u16::try_from(row.try_get::<i32, _>("length")?).unwrap_or(u16::MAX),
         signature: row.try_get::<i64, _>("signature")?.cast_unsigned(),
         forward: row.try_get("forward")?,
         // An earlier server version changed the text and kept the old embedding.
-        meaning: if row.try_get::<i64, _>("meant_rev")? == signed(stored.row.content_rev) {
-            row.try_get("meaning")?
+        embedding: if row.try_get::<i64, _>("embedding_rev")? == signed(stored.row.content_rev) {
+            row.try_get("embedding")?
         } else {
             Vec::new()
         },
@@ -301,14 +302,17 @@ fn document(row: &PgRow) -> Result<Document, DbError> {
         kind: read::<MemoryType>("type", row.try_get("type")?)?,
         importance: Importance::kept(
             u8::try_from(importance).unwrap_or(100),
-            row.try_get::<Option<i32>, _>("importance_beyond")?.map(i32::cast_unsigned),
+            row.try_get::<Option<i32>, _>("importance_millionths")?.map(i32::cast_unsigned),
         ),
         keywords: row.try_get("keywords")?,
         entities: row.try_get("entities")?,
         scope: read::<Scope>("scope", row.try_get("scope")?)?,
         created: Timestamp::from_micros(row.try_get("created")?),
         expires: expires.map(Timestamp::from_micros),
-        vouched: row.try_get::<Option<&str>, _>("vouched")?.map(|text| read("vouched", text)).transpose()?,
+        owner_trust: row
+            .try_get::<Option<&str>, _>("owner_trust")?
+            .map(|text| read("owner_trust", text))
+            .transpose()?,
         origin: read::<Origin>("origin", row.try_get("origin")?)?,
         session: row.try_get("session")?,
         conflict_of: conflict_of.map(MemoryUuid::from_uuid),
@@ -394,8 +398,8 @@ impl UserTx {
     }
 
     /// Inserts a memory, with the key of the machine that sent the embedding, if one did. False if the UUID is taken.
-    pub(super) async fn insert(&mut self, decided: &Decided, meant_by: Option<&str>) -> Result<bool, DbError> {
-        let (written, sql) = (Written::of(decided, meant_by), AssertSqlSafe(INSERT.as_str()));
+    pub(super) async fn insert(&mut self, decided: &Decided, embedding_key: Option<&str>) -> Result<bool, DbError> {
+        let (written, sql) = (Written::of(decided, embedding_key), AssertSqlSafe(INSERT.as_str()));
         let query = written.bind(sqlx::query(sql), self.user.as_str());
         let is_new = query.execute(&mut *self.tx).await?.rows_affected() > 0;
         if is_new {
@@ -409,9 +413,9 @@ impl UserTx {
         &mut self,
         owner: &str,
         decided: &Decided,
-        meant_by: Option<&str>,
+        embedding_key: Option<&str>,
     ) -> Result<(), DbError> {
-        let (written, sql) = (Written::of(decided, meant_by), AssertSqlSafe(REPLACE.as_str()));
+        let (written, sql) = (Written::of(decided, embedding_key), AssertSqlSafe(REPLACE.as_str()));
         written.bind(sqlx::query(sql), owner).execute(&mut *self.tx).await?;
         self.keep_secrets(decided).await
     }

@@ -5,12 +5,12 @@ use sqlx::Row as _;
 use tessera_engine::compose::{Decided, Outcome};
 use tessera_engine::domain::MemoryUuid;
 use tessera_engine::screen::Screened;
-use tessera_engine::sync::{Action, Answer, Op, Refusal, Shadow, State, copy_id};
+use tessera_engine::sync::{Action, Answer, BaseVersion, Op, Refusal, State, copy_id};
 
+use super::embedding::Sent;
 use super::foreseen::{UnlockedOutcome, outcome_on};
-use super::meaning::Sent;
 use super::memories::{Stored, uuid};
-use super::sync::{ATTEMPTS, shadow};
+use super::sync::{ATTEMPTS, base_version};
 use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, UserTx, unless_overtaken};
 
@@ -170,10 +170,10 @@ impl UserTx {
         if let Some(known) = begun.known {
             let refused = refused_before(known, hash)?;
             let copy = match op.action.text() {
-                Some(text) => self.shadow(copy_id(op.memory, text)).await?,
+                Some(text) => self.base_version(copy_id(op.memory, text)).await?,
                 None => None,
             };
-            return Ok(answer(refused, self.shadow(op.memory).await?, copy));
+            return Ok(answer(refused, self.base_version(op.memory).await?, copy));
         }
         let current = self.current(op.memory, &begun).await?;
         let believed = sent.filter(|_| !begun.is_distrusted);
@@ -181,25 +181,25 @@ impl UserTx {
         match step {
             Step::Refused(refusal) => {
                 self.note_refusal(op, refusal).await?;
-                Ok(answer(Some(refusal), self.shadow(op.memory).await?, None))
+                Ok(answer(Some(refusal), self.base_version(op.memory).await?, None))
             }
-            Step::Kept => Ok(answer(None, self.shadow(op.memory).await?, None)),
+            Step::Kept => Ok(answer(None, self.base_version(op.memory).await?, None)),
             Step::Written(written) => {
                 if sent.is_some() && believed.is_none() {
-                    metrics::counter!("tessera_meanings_refused_total").increment(1);
+                    metrics::counter!("tessera_embeddings_refused_total").increment(1);
                 }
                 if written.copy.is_none() && !matches!(written.stored.row.state, State::Purged) {
                     let seq = self.end_op(&written).await?;
-                    return Ok(answer(None, seq.map(|seq| shadow(*written.stored, seq)), None));
+                    return Ok(answer(None, seq.map(|seq| base_version(*written.stored, seq)), None));
                 }
                 // More rows must be locked, and all counters come last.
                 self.note_written(&written).await?;
                 self.tell().await?;
                 let copy = match written.copy {
-                    Some((copy, _)) => self.shadow(copy).await?,
+                    Some((copy, _)) => self.base_version(copy).await?,
                     None => None,
                 };
-                Ok(answer(None, self.shadow(op.memory).await?, copy))
+                Ok(answer(None, self.base_version(op.memory).await?, copy))
             }
         }
     }
@@ -277,11 +277,11 @@ impl UserTx {
         Ok(step)
     }
 
-    async fn shadow(&mut self, id: MemoryUuid) -> Result<Option<Shadow>, DbError> {
+    async fn base_version(&mut self, id: MemoryUuid) -> Result<Option<BaseVersion>, DbError> {
         let Some(found) = self.memory(id).await? else { return Ok(None) };
         let sql = "SELECT max(seq) FROM feed WHERE user_id = $1 AND memory = $2";
         let seq: Option<i64> = self.tx.value(sql, args![self.user.as_str(), uuid(id)]).await?;
-        Ok(seq.map(|seq| shadow(found, u64::try_from(seq).unwrap_or(0))))
+        Ok(seq.map(|seq| base_version(found, u64::try_from(seq).unwrap_or(0))))
     }
 
     /// Applies a change to the present state, without notifying anybody. `None` as [`UserTx::carry_out`].
@@ -346,9 +346,9 @@ impl UserTx {
     ) -> (Decided, Option<&'a str>) {
         let Some(sent) = sent.filter(|_| owner == self.user.as_str()) else { return (row, None) };
         let text = op.action.text().filter(|text| row.row().state.live().is_some_and(|now| now.content == **text));
-        let is_known = row.composed().is_none_or(|composed| !composed.meaning().is_empty());
-        match text.filter(|_| !is_known).and_then(|text| sent.meaning.meaning_of(text.as_str())) {
-            Some(meaning) => (row.meant(meaning), Some(&sent.key)),
+        let is_known = row.composed().is_none_or(|composed| !composed.embedding().is_empty());
+        match text.filter(|_| !is_known).and_then(|text| sent.embedding.embedding_of(text.as_str())) {
+            Some(embedding) => (row.meant(embedding), Some(&sent.key)),
             None => (row, None),
         }
     }

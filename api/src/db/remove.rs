@@ -15,7 +15,7 @@ use crate::secrets::{SecretError, Secrets};
 
 /// Tables with rows of a user, in deletion order, with the column that names the user. `audit` is not included.
 const OWN: [(&str, &str); 17] = [
-    ("kept_indexes", "user_id"),
+    ("index_cache", "user_id"),
     ("memory_secrets", "owner"),
     ("memory_shares", "owner"),
     ("tag_shares", "owner"),
@@ -26,7 +26,7 @@ const OWN: [(&str, &str); 17] = [
     ("fetched", "user_id"),
     ("mutes", "user_id"),
     ("feed", "user_id"),
-    ("marks", "user_id"),
+    ("checkpoints", "user_id"),
     ("restores", "user_id"),
     // Writers of embeddings lock a key before memories.
     ("api_keys", "user_id"),
@@ -203,7 +203,7 @@ impl Db {
         let sql = "SELECT DISTINCT grantee FROM tag_shares WHERE owner = $1";
         let grantees: Vec<String> = tx.values(sql, args![user.as_str()]).await?;
         for grantee in grantees {
-            tx.offers_changed(&grantee.parse()?);
+            tx.invitations_changed(&grantee.parse()?);
         }
         for (table, column) in tx.own_tables().await? {
             let sql = AssertSqlSafe(format!("DELETE FROM {table} WHERE {column} = $1"));

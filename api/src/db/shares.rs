@@ -154,7 +154,7 @@ impl Db {
                 }
                 tx.told_of(with, owner, seen);
                 if matches!(target, Target::Tag(_)) {
-                    tx.offers_changed(with);
+                    tx.invitations_changed(with);
                 }
             }
             tx.commit().await?;
@@ -184,7 +184,7 @@ impl Db {
             let after: HashSet<MemoryUuid> = tx.visible_of(owner).await?.into_iter().collect();
             tx.told_of(user, owner, before.symmetric_difference(&after).copied());
             if done.rows_affected() > 0 {
-                tx.offers_changed(user);
+                tx.invitations_changed(user);
             }
             tx.commit().await?;
             Ok(done.rows_affected() > 0)
@@ -193,12 +193,12 @@ impl Db {
     }
 
     /// Open invitations of other users to this user.
-    pub(crate) async fn offers(&self, user: &UserId) -> Result<Vec<Invitation>, DbError> {
-        self.of(user).await?.offers().await
+    pub(crate) async fn invitations(&self, user: &UserId) -> Result<Vec<Invitation>, DbError> {
+        self.of(user).await?.invitations().await
     }
 
     /// Accepts or declines a shared tag. False if there is no invitation, or the answer was the same before.
-    pub(crate) async fn answer_offer(
+    pub(crate) async fn answer_invitation(
         &self,
         caller: &Caller,
         owner: &UserId,
@@ -210,14 +210,14 @@ impl Db {
             let mut tx = self.by(caller).await?;
             tx.change_shares(owner).await?;
             let before: HashSet<MemoryUuid> = tx.visible_of(owner).await?.into_iter().collect();
-            let sql = "SELECT answer_offer($1, $2, $3)";
+            let sql = "SELECT answer_invitation($1, $2, $3)";
             let changed: bool = tx.value(sql, args![owner.as_str(), tag.as_str(), is_accepted]).await?;
             let after: HashSet<MemoryUuid> = tx.visible_of(owner).await?.into_iter().collect();
             if changed {
                 let answer = if is_accepted { "accepted" } else { "declined" };
                 tx.audit(AuditedAction::InvitationAnswered, &format!("{} {} {answer}", owner.as_str(), tag.as_str()))
                     .await?;
-                tx.offers_changed(user);
+                tx.invitations_changed(user);
             }
             if !before.is_subset(&after) {
                 tx.drop_indexes_of([user.as_str().to_owned()]);
@@ -300,14 +300,14 @@ impl UserTx {
     }
 
     /// Open invitations of other users, except those that the user hides.
-    pub(super) async fn offers(&mut self) -> Result<Vec<Invitation>, DbError> {
+    pub(super) async fn invitations(&mut self) -> Result<Vec<Invitation>, DbError> {
         let sql = "SELECT owner, tag, permission FROM (
                  SELECT s.owner, s.tag, s.permission, row_number() OVER (PARTITION BY s.owner ORDER BY s.created, s.tag) AS place
                  FROM tag_shares s WHERE s.grantee = $1 AND s.status = 'offered'
                  AND NOT EXISTS (SELECT FROM mutes WHERE user_id = $1 AND owner = s.owner AND memory = $2)) offered
              WHERE place <= $3 ORDER BY place, owner LIMIT 200";
         let rows = self.tx.all(sql, args![self.user.as_str(), Uuid::nil(), MOST_OFFERS_OF_ONE]).await?;
-        let offer = |row: &PgRow| -> Result<Invitation, DbError> {
+        let invitation = |row: &PgRow| -> Result<Invitation, DbError> {
             let wrong = |error: DomainError| DbError::Row(error.to_string());
             Ok(Invitation {
                 owner: row.try_get("owner")?,
@@ -315,7 +315,7 @@ impl UserTx {
                 permission: row.try_get::<&str, _>("permission")?.parse().map_err(wrong)?,
             })
         };
-        rows.iter().map(offer).collect()
+        rows.iter().map(invitation).collect()
     }
 
     async fn tagged(&mut self, tag: &Tag) -> Result<Vec<MemoryUuid>, DbError> {

@@ -135,7 +135,7 @@ pub(super) async fn check(tx: &mut Transaction<'static, Postgres>) -> Result<(),
             "a Citus machine rejects the role tessera_app; check that the role may log in there: {error}"
         ))
     };
-    tx.run("SELECT count(*) FROM marks", args![]).await.map_err(refused)?;
+    tx.run("SELECT count(*) FROM checkpoints", args![]).await.map_err(refused)?;
     Ok(())
 }
 

@@ -1,9 +1,8 @@
--- What a database that is spread over several machines by Citus has otherwise; done after the migrations, as often as one
--- likes. Machines that hold rows know whose they are asked for by `SET LOCAL app.user_id`, which Citus carries to them: it
--- does not carry `set_config`. What stands here of policies and functions is made of those that the migrations left, so
--- that nothing is said twice.
+-- Changes a database that Citus distributes over several machines. It runs after the migrations and can be repeated. Machines
+-- with rows know the user from `SET LOCAL app.user_id`, which Citus forwards; it does not forward `set_config`. The policies and
+-- functions here are made from those of the migrations, so that nothing is written twice.
 
--- For the time of a statement, of a function or of the transaction: this user.
+-- Sets the user for a statement, a function or a transaction.
 CREATE OR REPLACE FUNCTION act_as(who text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE format('SET LOCAL app.user_id = %L', coalesce(who, ''));
@@ -12,7 +11,7 @@ END $$;
 REVOKE ALL ON FUNCTION act_as FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION act_as TO tessera_app;
 
--- Citus knows no subqueries in policies. Without one the user is asked for each row that is looked at.
+-- Citus does not support subqueries in policies. Without a subquery, the user is looked up for each row.
 DO $$
 DECLARE
     one record;
@@ -30,8 +29,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- What a user may do with a memory of another is looked up where the memory is: its shares lie beside it, and what is shared by
--- tags and what is muted lies on every machine. So the query within the query never leaves its machine.
+-- The rights on another user's memory are looked up on the machine of the memory. Its shares are on the same machine, and shares
+-- of tags and hidden memories are on every machine. So the inner query never leaves its machine.
 DO $$
 DECLARE
     body text := substring(pg_get_functiondef('rights(text,uuid,text[],text)'::regprocedure) FROM 'BEGIN ATOMIC(.*);\s*END\s*$');
@@ -43,8 +42,9 @@ BEGIN
     END IF;
 END $$;
 
--- Functions act for others with their caller's rights: what the owner of the tables wrote on a connection of its own, the
--- caller's could not see before the transaction ends. And a value that every machine would make for itself is made once.
+-- The functions that act for other users run with the caller's rights. Otherwise the owner of the tables would write on its own
+-- connection, and the caller could not see the rows before the transaction ends. A value that every machine would compute is
+-- computed once.
 DO $$
 DECLARE
     one record;
@@ -57,8 +57,9 @@ BEGIN
             'set_config\(''app\.user_id'', (.*?), true\)', 'act_as(\1)', 'g');
     END LOOP;
 END $$;
-GRANT INSERT, UPDATE ON user_seq, marks TO tessera_app;
+GRANT INSERT, UPDATE ON user_seq, checkpoints TO tessera_app;
 GRANT INSERT, UPDATE (seq) ON feed TO tessera_app;
 GRANT UPDATE (status) ON tag_shares TO tessera_app;
--- Whoever changes a key locks its user's row on every machine, for which Citus asks for this. Of their own row, by the policy.
+-- A change of a key locks its user's row on every machine, and Citus requires this right for it. The policy limits it to the
+-- user's own row.
 GRANT UPDATE ON users TO tessera_app;

@@ -48,7 +48,7 @@ impl UserTx {
     /// Stores new derived data of one memory, unless the memory was changed in between. True if it was stored.
     async fn keep_remade(&mut self, Remade { old, composed }: &Remade) -> Result<bool, DbError> {
         let sql =
-            "UPDATE memories SET forward = $4, length = $5, signature = $6, standing = $7, costs = $8, passages = $9
+            "UPDATE memories SET forward = $4, length = $5, signature = $6, is_instruction = $7, costs = $8, passages = $9
              WHERE owner = $1 AND id = $2 AND forward = $3";
         let args = args![
             self.user.as_str(),
@@ -57,7 +57,7 @@ impl UserTx {
             composed.forward(),
             i32::from(composed.length()),
             composed.signature().cast_signed(),
-            composed.is_standing(),
+            composed.is_instruction(),
             counts(composed.costs()),
             Passage::encode_all(&composed.costs().passages)
         ];
@@ -148,11 +148,11 @@ mod tests {
                 .unwrap();
         let of = |forward: Vec<u8>, costs: Option<LineCosts>| Known {
             memory: composed.memory().clone(),
-            is_standing: composed.is_standing(),
+            is_instruction: composed.is_instruction(),
             length: composed.length(),
             signature: composed.signature(),
             forward,
-            meaning: Vec::new(),
+            embedding: Vec::new(),
             costs,
         };
         let (blob, costs) = (composed.forward().to_vec(), Some(composed.costs().clone()));

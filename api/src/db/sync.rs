@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use tessera_engine::domain::MemoryUuid;
-use tessera_engine::sync::{Arrival, MOST_ROWS, Mark, News, Page, SentMeaning, Shadow, Snapshot};
+use tessera_engine::sync::{Arrival, BaseVersion, Checkpoint, MOST_ROWS, News, Page, SentEmbedding, Snapshot};
 use uuid::Uuid;
 
 use super::memories::{Stored, seen, stored, uuid};
@@ -20,9 +20,14 @@ pub(super) const MOST_PAGE_BYTES: i64 = 1024 * 1024;
 
 impl Db {
     /// The user's position, if the generation and checkpoints of the machine belong to this database.
-    pub(crate) async fn known(&self, user: &UserId, epoch: u64, marks: &[Mark]) -> Result<Option<Position>, DbError> {
-        let position = self.of(user).await?.history(marks).await?;
-        Ok(Some(position).filter(|position| position.epoch == epoch && position.knows(marks)))
+    pub(crate) async fn known(
+        &self,
+        user: &UserId,
+        epoch: u64,
+        checkpoints: &[Checkpoint],
+    ) -> Result<Option<Position>, DbError> {
+        let position = self.of(user).await?.history(checkpoints).await?;
+        Ok(Some(position).filter(|position| position.epoch == epoch && position.knows(checkpoints)))
     }
 
     /// Changes for a user after a cursor, if the machine knows this database; otherwise `None`.
@@ -30,18 +35,18 @@ impl Db {
         &self,
         user: &UserId,
         epoch: u64,
-        marks: &[Mark],
+        checkpoints: &[Checkpoint],
         after: u64,
         limit: u32,
     ) -> Result<Option<Page>, DbError> {
         let mut tx = self.of(user).await?;
-        let position = tx.history(marks).await?;
-        if position.epoch != epoch || !position.knows(marks) || after > position.head {
+        let position = tx.history(checkpoints).await?;
+        if position.epoch != epoch || !position.knows(checkpoints) || after > position.head {
             return Ok(None);
         }
         let limit = limit.clamp(1, MOST_ROWS);
         let rows = tx.told_after(after, i64::from(limit) + 1).await?;
-        let (mut news, mut meanings, mut next, mut bytes) = (Vec::new(), BTreeMap::new(), after, 0);
+        let (mut news, mut embeddings, mut next, mut bytes) = (Vec::new(), BTreeMap::new(), after, 0);
         let mut more = rows.len() > limit as usize;
         // The counter may have moved without a memory. No smaller number than the head can appear later.
         let head = position.head;
@@ -55,8 +60,8 @@ impl Db {
             let arrival = match &told.row {
                 Some(row) => {
                     bytes += bytes_of(row)?;
-                    meanings.extend(meaning_of(row)?.map(|meaning| (memory, meaning)));
-                    Arrival::Row(Box::new(shadow(stored(row)?, next)))
+                    embeddings.extend(embedding_of(row)?.map(|embedding| (memory, embedding)));
+                    Arrival::Row(Box::new(base_version(stored(row)?, next)))
                 }
                 None => Arrival::Gone { seq: next },
             };
@@ -65,23 +70,23 @@ impl Db {
         if !more {
             next = next.max(head);
         }
-        let mark = tx.mark_from(next).await?;
-        let offers = if more { None } else { Some(tx.offers().await?) };
-        Ok(Some(Page { news, next, more, mark, offers, meanings, keeps_secrets: false }))
+        let checkpoint = tx.checkpoint_from(next).await?;
+        let invitations = if more { None } else { Some(tx.invitations().await?) };
+        Ok(Some(Page { news, next, more, checkpoint, invitations, embeddings, keeps_secrets: false }))
     }
 
     /// A page of everything that a user may see, and the newest checkpoint that both sides know.
     pub(crate) async fn snapshot(
         &self,
         user: &UserId,
-        marks: &[Mark],
+        checkpoints: &[Checkpoint],
         after: Option<MemoryUuid>,
     ) -> Result<Snapshot, DbError> {
         let mut tx = self.of(user).await?;
         // Read before the rows: changes in between appear again in the feed.
-        let position = tx.history(marks).await?;
+        let position = tx.history(checkpoints).await?;
         let rows = tx.told_from(after, i64::from(MOST_ROWS)).await?;
-        let (mut shadows, mut meanings, mut bytes, mut last) = (Vec::new(), BTreeMap::new(), 0, None);
+        let (mut base_versions, mut embeddings, mut bytes, mut last) = (Vec::new(), BTreeMap::new(), 0, None);
         let mut is_cut = rows.len() == MOST_ROWS as usize;
         for told in &rows {
             if bytes > MOST_PAGE_BYTES {
@@ -91,27 +96,27 @@ impl Db {
             last = Some(told.memory);
             let Some(row) = &told.row else { continue };
             bytes += bytes_of(row)?;
-            meanings.extend(meaning_of(row)?.map(|meaning| (told.memory, meaning)));
-            shadows.push(shadow(stored(row)?, told.seq));
+            embeddings.extend(embedding_of(row)?.map(|embedding| (told.memory, embedding)));
+            base_versions.push(base_version(stored(row)?, told.seq));
         }
         let next = last.filter(|_| is_cut);
-        let Position { epoch, head, mark, common } = position;
+        let Position { epoch, head, checkpoint, common } = position;
         // Without checkpoints nothing is known to be common, so the machine compares everything.
         let restored_seq = common.unwrap_or(0);
-        Ok(Snapshot { epoch, restored_seq, head, rows: shadows, mark, next, meanings })
+        Ok(Snapshot { epoch, restored_seq, head, rows: base_versions, checkpoint, next, embeddings })
     }
 }
 
 /// The size of a row on a page: its text and its encoded embedding.
 pub(super) fn bytes_of(row: &PgRow) -> Result<i64, DbError> {
-    let vectors = row.try_get::<&[u8], _>("meaning")?.len().div_ceil(3) * 4;
+    let vectors = row.try_get::<&[u8], _>("embedding")?.len().div_ceil(3) * 4;
     Ok(i64::try_from(row.try_get::<&str, _>("content")?.len() + vectors).unwrap_or(i64::MAX))
 }
 
 /// The embedding of a row, if it has one.
-fn meaning_of(row: &PgRow) -> Result<Option<SentMeaning>, DbError> {
-    let kept: &[u8] = row.try_get("meaning")?;
-    Ok(SentMeaning::of(kept))
+fn embedding_of(row: &PgRow) -> Result<Option<SentEmbedding>, DbError> {
+    let kept: &[u8] = row.try_get("embedding")?;
+    Ok(SentEmbedding::of(kept))
 }
 
 /// The position of a user's feed.
@@ -121,7 +126,7 @@ pub(crate) struct Position {
     /// The head of the user's feed.
     pub(crate) head: u64,
     /// Its mark.
-    pub(crate) mark: Option<Mark>,
+    pub(crate) checkpoint: Option<Checkpoint>,
     /// The newest checkpoint of the machine that this database knows.
     pub(super) common: Option<u64>,
 }
@@ -129,14 +134,14 @@ pub(crate) struct Position {
 impl Position {
     /// True if a machine with this cursor and these checkpoints has everything that the database had when the request
     /// arrived.
-    pub(crate) fn is_known_to(&self, epoch: u64, after: u64, marks: &[Mark]) -> bool {
-        let newest = marks.iter().max_by_key(|mark| mark.seq);
-        self.epoch == epoch && self.head == after && self.mark.is_some() && self.mark.as_ref() == newest
+    pub(crate) fn is_known_to(&self, epoch: u64, after: u64, checkpoints: &[Checkpoint]) -> bool {
+        let newest = checkpoints.iter().max_by_key(|checkpoint| checkpoint.seq);
+        self.epoch == epoch && self.head == after && self.checkpoint.is_some() && self.checkpoint.as_ref() == newest
     }
 
     /// True if this database issued the newest of the machine's checkpoints. Also true without checkpoints.
-    pub(crate) fn knows(&self, marks: &[Mark]) -> bool {
-        marks.iter().map(|mark| mark.seq).max().is_none_or(|newest| self.common == Some(newest))
+    pub(crate) fn knows(&self, checkpoints: &[Checkpoint]) -> bool {
+        checkpoints.iter().map(|checkpoint| checkpoint.seq).max().is_none_or(|newest| self.common == Some(newest))
     }
 }
 
@@ -171,21 +176,23 @@ impl Told {
     }
 }
 
-pub(super) fn shadow(found: Stored, seq: u64) -> Shadow {
+pub(super) fn base_version(found: Stored, seq: u64) -> BaseVersion {
     let found = seen(found);
-    Shadow { share: found.share(), row: found.row, seq }
+    BaseVersion { share: found.share(), row: found.row, seq }
 }
 
 impl UserTx {
     /// The user's position in the feed, and the newest checkpoint that the machine and the database know.
-    pub(crate) async fn history(&mut self, marks: &[Mark]) -> Result<Position, DbError> {
-        let (seqs, stamps): (Vec<i64>, Vec<i64>) =
-            marks.iter().map(|mark| (i64::try_from(mark.seq).unwrap_or(i64::MAX), mark.stamp)).unzip();
+    pub(crate) async fn history(&mut self, checkpoints: &[Checkpoint]) -> Result<Position, DbError> {
+        let (seqs, stamps): (Vec<i64>, Vec<i64>) = checkpoints
+            .iter()
+            .map(|checkpoint| (i64::try_from(checkpoint.seq).unwrap_or(i64::MAX), checkpoint.stamp))
+            .unzip();
         let sql = "SELECT epoch, (SELECT seq FROM user_seq WHERE user_id = $1) AS head,
-                 (SELECT stamp FROM marks WHERE user_id = $1 AND seq = (SELECT seq FROM user_seq WHERE user_id = $1)) AS stamp,
+                 (SELECT stamp FROM checkpoints WHERE user_id = $1 AND seq = (SELECT seq FROM user_seq WHERE user_id = $1)) AS stamp,
                  (SELECT max(known.seq) FROM unnest($2::bigint[], $3::bigint[]) AS known (seq, stamp)
                       WHERE known.seq <= (SELECT seq FROM user_seq WHERE user_id = $1)
-                          AND known.stamp = (SELECT stamp FROM marks WHERE user_id = $1 AND seq = known.seq)) AS common
+                          AND known.stamp = (SELECT stamp FROM checkpoints WHERE user_id = $1 AND seq = known.seq)) AS common
              FROM server_meta";
         let row = self.tx.one(sql, args![self.user.as_str(), seqs, stamps]).await?;
         let number = |value: i64| u64::try_from(value).unwrap_or(0);
@@ -195,19 +202,22 @@ impl UserTx {
         Ok(Position {
             epoch: number(row.try_get("epoch")?),
             head,
-            mark: stamp.map(|stamp| Mark { seq: head, stamp }),
+            checkpoint: stamp.map(|stamp| Checkpoint { seq: head, stamp }),
             common: common.map(number),
         })
     }
 
     /// The first checkpoint from a number on: that of the number's transaction.
-    async fn mark_from(&mut self, seq: u64) -> Result<Option<Mark>, DbError> {
-        let sql = "SELECT seq, stamp FROM marks WHERE user_id = $1 AND seq >= $2 ORDER BY seq LIMIT 1";
+    async fn checkpoint_from(&mut self, seq: u64) -> Result<Option<Checkpoint>, DbError> {
+        let sql = "SELECT seq, stamp FROM checkpoints WHERE user_id = $1 AND seq >= $2 ORDER BY seq LIMIT 1";
         let found = self.tx.maybe(sql, args![self.user.as_str(), i64::try_from(seq).unwrap_or(i64::MAX)]).await?;
-        let mark = |row: PgRow| -> Result<Mark, DbError> {
-            Ok(Mark { seq: u64::try_from(row.try_get::<i64, _>("seq")?).unwrap_or(0), stamp: row.try_get("stamp")? })
+        let checkpoint = |row: PgRow| -> Result<Checkpoint, DbError> {
+            Ok(Checkpoint {
+                seq: u64::try_from(row.try_get::<i64, _>("seq")?).unwrap_or(0),
+                stamp: row.try_get("stamp")?,
+            })
         };
-        found.map(mark).transpose()
+        found.map(checkpoint).transpose()
     }
 
     /// Adds memories of one owner to the notifications of a user.
@@ -219,7 +229,7 @@ impl UserTx {
 
     /// Adds a notification that invitations changed. No memory changed, but the user's machines must fetch the
     /// invitations.
-    pub(super) fn offers_changed(&mut self, who: &UserId) {
+    pub(super) fn invitations_changed(&mut self, who: &UserId) {
         self.told.add_change(who.as_str());
     }
 
@@ -235,7 +245,7 @@ impl UserTx {
         if !self.told.is_empty() {
             let Told { those, owners, memories } = std::mem::take(&mut self.told);
             self.changed.extend(owners.iter().filter(|owner| !owner.is_empty()).cloned());
-            self.tx.run("SELECT tell($1, $2, $3)", args![those, owners, memories]).await?;
+            self.tx.run("SELECT notify_users($1, $2, $3)", args![those, owners, memories]).await?;
         }
         // Last, so that nobody stores an index while the counters are locked.
         if !self.dropped.is_empty() {

@@ -11,7 +11,7 @@ use sqlx::postgres::PgRow;
 use tessera_engine::domain::MemoryUuid;
 use uuid::Uuid;
 
-use super::meaning::believed;
+use super::embedding::believed;
 use super::memories::{columns, uuid};
 use super::sync::{MOST_PAGE_BYTES, bytes_of};
 use super::verbs::{Ask as _, args};

@@ -128,7 +128,7 @@ pub(crate) fn clock() -> Result<Arc<dyn Clock>, SetupError> {
 }
 
 /// The setting of semantic search.
-pub(crate) fn meaning() -> Result<SemanticSearch, SetupError> {
+pub(crate) fn embedding() -> Result<SemanticSearch, SetupError> {
     match MEANING.text().as_deref().map(str::trim) {
         None | Some("on" | "true" | "1") => Ok(SemanticSearch::On),
         Some("off" | "false" | "0") => Ok(SemanticSearch::Off),

@@ -92,10 +92,10 @@ async fn serve(db: Db, rules: SecretRules, args: &Serve) -> anyhow::Result<()> {
         ..Limits::default()
     };
     let clock = settings::clock()?;
-    let meaning = settings::meaning()?;
+    let embedding = settings::embedding()?;
     let settings = Settings {
         index_bytes: args.index_mb << 20,
-        meaning,
+        embedding,
         clock,
         limits,
         secrets: Arc::clone(&secrets),

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use tessera_engine::Timestamp;
 use tessera_engine::domain::RecallRequest;
+use tessera_engine::embedding::{Embedding, Vector};
 use tessera_engine::index::{Facts, Features, Flags, Identity, IndexRow, IndexView, Mask, Snapshot, Tail};
-use tessera_engine::meaning::{Meaning, Vector};
 use tessera_engine::recall::{Ranking, rank};
 use tessera_engine::score::Weights;
-use tessera_engine::sync::Mark;
+use tessera_engine::sync::Checkpoint;
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ pub(super) struct UserIndex {
     epoch: u64,
     cursor: u64,
     /// The checkpoint at the head of the feed.
-    mark: Option<Mark>,
+    checkpoint: Option<Checkpoint>,
     /// The time of the latest access count that the index includes.
     used: i64,
     is_loaded: bool,
@@ -54,7 +54,7 @@ impl Default for UserIndex {
         Self {
             epoch: 0,
             cursor: 0,
-            mark: None,
+            checkpoint: None,
             used: 0,
             is_loaded: false,
             snapshot: None,
@@ -88,7 +88,7 @@ impl UserIndex {
             by_embedding,
             epoch: self.epoch,
             seq: self.cursor,
-            mark: self.mark,
+            checkpoint: self.checkpoint,
             used: self.used,
             beside: serde_json::to_vec(&beside).ok()?,
             snapshot: snapshot.to_bytes(),
@@ -97,7 +97,7 @@ impl UserIndex {
 
     /// Loads a stored index; `None` if this program cannot read it.
     pub(super) fn of_kept(kept: KeptIndex) -> Option<Self> {
-        let Position { epoch, head: cursor, mark, .. } = Position::of_kept(&kept);
+        let Position { epoch, head: cursor, checkpoint, .. } = Position::of_kept(&kept);
         let Beside { captured, replaced, waiting } = serde_json::from_slice(&kept.beside).ok()?;
         let snapshot = Some(Snapshot::open(kept.snapshot).ok()?);
         let tail = Tail::inverted();
@@ -108,7 +108,7 @@ impl UserIndex {
         Some(Self {
             epoch,
             cursor,
-            mark,
+            checkpoint,
             used,
             is_loaded,
             snapshot,
@@ -129,8 +129,8 @@ impl UserIndex {
 
     /// Builds an index of all rows at a position.
     pub(super) fn build(all: Vec<Fed>, position: Position) -> Result<Self, DbError> {
-        let Position { epoch, head: cursor, mark, .. } = position;
-        let mut built = Self { epoch, cursor, mark, is_loaded: true, ..Self::default() };
+        let Position { epoch, head: cursor, checkpoint, .. } = position;
+        let mut built = Self { epoch, cursor, checkpoint, is_loaded: true, ..Self::default() };
         for fed in &all {
             built.remember(fed);
             built.used = built.used.max(fed.facts.last_accessed.map_or(0, Timestamp::as_micros));
@@ -184,8 +184,8 @@ impl UserIndex {
     }
 
     /// The checkpoints that the index knows.
-    pub(super) fn known(&self) -> Vec<Mark> {
-        self.mark.into_iter().collect()
+    pub(super) fn known(&self) -> Vec<Checkpoint> {
+        self.checkpoint.into_iter().collect()
     }
 
     /// The position in the user's feed; `None` if the index must be rebuilt.
@@ -195,7 +195,7 @@ impl UserIndex {
 
     /// True if the index contains all changes up to this position, and no check for new embeddings is due.
     pub(super) fn is_at(&self, at: &Position) -> bool {
-        self.cursor_in(at.epoch, at.head) == Some(at.head) && self.mark == at.mark && !self.is_look_due()
+        self.cursor_in(at.epoch, at.head) == Some(at.head) && self.checkpoint == at.checkpoint && !self.is_look_due()
     }
 
     /// True if it is loaded.
@@ -240,7 +240,7 @@ impl UserIndex {
 
     /// Adds changed rows, and all rows whose context changed with them. Moves to the new feed position, if the rows are
     /// complete up to it.
-    pub(super) fn push(&mut self, changed: Vec<Fed>, place: Option<(u64, Option<Mark>)>) {
+    pub(super) fn push(&mut self, changed: Vec<Fed>, place: Option<(u64, Option<Checkpoint>)>) {
         if !self.is_loaded {
             return;
         }
@@ -252,12 +252,12 @@ impl UserIndex {
         let successors = successors(&self.replaced);
         for fed in changed {
             let row = fed.row(&successors);
-            self.tail_bytes += 3 * row.blob.len() + row.meaning.len() + row.scope.len() + 64;
+            self.tail_bytes += 3 * row.blob.len() + row.embedding.len() + row.scope.len() + 64;
             self.tail.push(row);
         }
         self.mask = Mask::of(self.snapshot.as_ref(), &self.tail);
-        if let Some((cursor, mark)) = place {
-            (self.cursor, self.mark) = (cursor, mark);
+        if let Some((cursor, checkpoint)) = place {
+            (self.cursor, self.checkpoint) = (cursor, checkpoint);
         }
         self.is_loaded = true;
     }
@@ -267,7 +267,7 @@ impl UserIndex {
         if fed.facts.is_captured {
             self.captured.insert(short_id);
         }
-        match fed.owner.as_deref().filter(|_| !Meaning::is_current(&fed.meaning)) {
+        match fed.owner.as_deref().filter(|_| !Embedding::is_current(&fed.embedding)) {
             Some(owner) => self.waiting.insert(short_id, owner.into()),
             None => self.waiting.remove(&short_id),
         };
@@ -290,7 +290,7 @@ impl Fed {
             scope: self.scope,
             successor,
             blob: self.blob,
-            meaning: self.meaning,
+            embedding: self.embedding,
         }
     }
 }

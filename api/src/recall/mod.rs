@@ -96,15 +96,15 @@ struct Found {
     costs: Option<LineCosts>,
     signature: u64,
     /// The embeddings of its passages; empty if semantic search is off or they are missing.
-    meaning: Vec<u8>,
+    embedding: Vec<u8>,
 }
 
 impl Found {
     /// Counts tokens if necessary. Call this function on a thread that may block.
     fn row(self) -> Arc<Row> {
-        let Self { memory, costs, signature, meaning, .. } = self;
+        let Self { memory, costs, signature, embedding, .. } = self;
         let costs = costs.unwrap_or_else(|| LineCosts::measure(&memory, &O200k));
-        Arc::new(Row { memory, costs, signature, meaning })
+        Arc::new(Row { memory, costs, signature, embedding })
     }
 }
 
@@ -141,13 +141,13 @@ impl Recaller {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let turns = (2 * processors).max(4);
         let weights = Weights::default();
-        let meaning = if by_embedding { weights.meaning } else { 0.0 };
+        let embedding = if by_embedding { weights.embedding } else { 0.0 };
         Self {
             // One user gets at most half of the turns.
             cache: Cache::new(most_bytes - most_bytes / TEXTS, turns / 2),
             texts: Arc::new(Texts::new(most_bytes / TEXTS)),
             clock,
-            weights: Arc::new(Weights { meaning, ..weights }),
+            weights: Arc::new(Weights { embedding, ..weights }),
             turns: Arc::new(Semaphore::new(turns)),
             keeping: Arc::new(Semaphore::new(1)),
             uses: Mutex::default(),
@@ -203,7 +203,7 @@ impl Recaller {
     /// Loads a stored index, and returns the time of the latest access count that it includes. The caller must still
     /// read later changes and access counts.
     async fn take_kept(&self, db: &Db, user: &UserId, slot: &Arc<Slot>, turn: &Turn) -> Result<Option<i64>, DbError> {
-        let kept = db.of(user).await?.kept_index(self.weights.meaning > 0.0).await?;
+        let kept = db.of(user).await?.kept_index(self.weights.embedding > 0.0).await?;
         let Some(kept) = kept else { return Ok(None) };
         let to = Arc::clone(slot);
         let taken = apart(turn, move || {
@@ -222,7 +222,7 @@ impl Recaller {
     /// is removed meanwhile is not stored.
     fn keep(&self, db: &Db, user: &UserId, slot: &Arc<Slot>) {
         let (db, user, slot) = (db.clone(), user.clone(), Arc::downgrade(slot));
-        let (keeping, by_embedding) = (Arc::clone(&self.keeping), self.weights.meaning > 0.0);
+        let (keeping, by_embedding) = (Arc::clone(&self.keeping), self.weights.embedding > 0.0);
         tokio::spawn(async move {
             let Ok(_place) = keeping.acquire().await else { return };
             let Some(slot) = slot.upgrade() else { return };
@@ -250,7 +250,7 @@ impl Recaller {
         if matches!(news, News::None) {
             return Ok(());
         }
-        let news = if self.weights.meaning > 0.0 { news } else { news.without_meaning() };
+        let news = if self.weights.embedding > 0.0 { news } else { news.without_embedding() };
         let (to, of) = (Arc::clone(slot), user.clone());
         let (remade, bytes) = apart(turn, move || {
             let remade = news.put(&to.index, &of)?;
@@ -411,8 +411,8 @@ async fn found(tx: &mut UserTx, short_ids: &[u32]) -> Result<HashMap<u32, Found>
         memory.last_accessed = row.try_get::<Option<i64>, _>("used")?.map(Timestamp::from_micros);
         let costs = costs(row, &memory)?;
         let signature = row.try_get::<i64, _>("signature")?.cast_unsigned();
-        let meaning = row.try_get("meaning")?;
-        rows.insert(short_id, Found { stored, memory, costs, signature, meaning });
+        let embedding = row.try_get("embedding")?;
+        rows.insert(short_id, Found { stored, memory, costs, signature, embedding });
     }
     Ok(rows)
 }

@@ -9,9 +9,9 @@ use sqlx::postgres::PgRow;
 use tessera_engine::Timestamp;
 use tessera_engine::compose::Known;
 use tessera_engine::domain::{DomainError, Origin, Trust};
+use tessera_engine::embedding::{ENCODER_VERSION, Embedding};
 use tessera_engine::index::{CONTEXT_REACH, Facts, Flags, ForwardDoc, Freshness, Label, context_of};
-use tessera_engine::meaning::{ENCODER_VERSION, Meaning};
-use tessera_engine::sync::Mark;
+use tessera_engine::sync::Checkpoint;
 use uuid::Uuid;
 
 use super::index::UserIndex;
@@ -30,7 +30,7 @@ pub(super) struct Fed {
     pub(super) scope: String,
     pub(super) blob: Vec<u8>,
     /// The embedding, if the user may use it; otherwise empty.
-    pub(super) meaning: Vec<u8>,
+    pub(super) embedding: Vec<u8>,
     pub(super) session: Option<String>,
     /// The superseded memories, which belong to the same owner.
     pub(super) replaces: Vec<Key>,
@@ -48,7 +48,7 @@ pub(super) enum News {
     /// Nothing.
     None,
     /// Changed rows, complete up to a position in the feed, with the checkpoint of that position.
-    Some(Vec<Fed>, u64, Option<Mark>),
+    Some(Vec<Fed>, u64, Option<Checkpoint>),
     /// Rows without a new position.
     Again(Vec<Fed>),
     /// All rows at a position.
@@ -65,8 +65,8 @@ const ROW_BYTES: usize = 400;
 macro_rules! fed {
     ($which:literal) => {
         concat!("SELECT feed.memory, feed.owner = '' AS is_unnamed, feed.seq, feed.short_id, feed.uses, feed.used, m.owner, m.created, \
-         m.expires, m.importance, m.length, m.standing, m.scope, m.forward, m.origin, m.edited_by, \
-         m.vouched, m.session, m.links, ", believed!("m"), " FROM feed LEFT JOIN memories m ON m.owner = feed.owner AND m.id = feed.memory AND m.state = 'live' WHERE feed.user_id = $1 AND ",
+         m.expires, m.importance, m.length, m.is_instruction, m.scope, m.forward, m.origin, m.edited_by, \
+         m.owner_trust, m.session, m.links, ", believed!("m"), " FROM feed LEFT JOIN memories m ON m.owner = feed.owner AND m.id = feed.memory AND m.state = 'live' WHERE feed.user_id = $1 AND ",
         $which, " ORDER BY feed.short_id")
     };
 }
@@ -85,7 +85,7 @@ impl News {
         let Some(cursor) = cursor.filter(|_| position.knows(&known)) else {
             return Self::size(tx).await;
         };
-        let Position { head, mark, .. } = position;
+        let Position { head, checkpoint, .. } = position;
         if head == cursor {
             return Self::meant(index, tx).await;
         }
@@ -102,7 +102,7 @@ impl News {
         add_replaced(index, &mut changed, tx).await?;
         add_turns_around(&mut changed, tx).await?;
         read_stale(&mut changed, tx).await?;
-        Ok(Self::Some(changed, cursor, mark))
+        Ok(Self::Some(changed, cursor, checkpoint))
     }
 
     /// Pending rows that now have an embedding. A stored embedding is not a change, so the feed does not contain it.
@@ -113,8 +113,8 @@ impl News {
             return Ok(Self::None);
         }
         let sql = fed!(
-            "feed.short_id = ANY ($2) AND m.meant_rev = m.content_rev AND substring(m.meaning FROM 1 FOR 1) = $3 \
-             AND (m.meant_by IS NULL OR m.owner = $1)"
+            "feed.short_id = ANY ($2) AND m.embedding_rev = m.content_rev AND substring(m.embedding FROM 1 FOR 1) = $3 \
+             AND (m.embedding_key IS NULL OR m.owner = $1)"
         );
         let version = [ENCODER_VERSION];
         let rows = tx.fed(sql, |query| query.bind(&waiting).bind(version.as_slice())).await?;
@@ -133,7 +133,7 @@ impl News {
 
     /// The memory for building the index.
     async fn size(tx: &mut UserTx) -> Result<Self, DbError> {
-        let sql = "SELECT count(*) AS rows, coalesce(sum(octet_length(m.forward) + octet_length(m.meaning)), 0)::bigint AS bytes
+        let sql = "SELECT count(*) AS rows, coalesce(sum(octet_length(m.forward) + octet_length(m.embedding)), 0)::bigint AS bytes
                    FROM feed JOIN memories m ON m.owner = feed.owner AND m.id = feed.memory AND m.state = 'live'
                    WHERE feed.user_id = $1";
         let mut all = 0;
@@ -171,9 +171,9 @@ impl News {
 
     /// Returns the changes for an index without semantic search: without embeddings, and with no row that waits for
     /// one.
-    pub(super) fn without_meaning(mut self) -> Self {
+    pub(super) fn without_embedding(mut self) -> Self {
         let (Self::Some(rows, ..) | Self::Again(rows) | Self::All(rows, _)) = &mut self else { return self };
-        rows.iter_mut().for_each(|fed| fed.meaning = Meaning::of(&[]).into_bytes());
+        rows.iter_mut().for_each(|fed| fed.embedding = Embedding::of(&[]).into_bytes());
         self
     }
 
@@ -182,7 +182,7 @@ impl News {
         let (mut rows, place, whole) = match self {
             Self::None | Self::TooMuch(_) => return Ok(Vec::new()),
             Self::Again(rows) => (rows, None, None),
-            Self::Some(rows, cursor, mark) => (rows, Some((cursor, mark)), None),
+            Self::Some(rows, cursor, checkpoint) => (rows, Some((cursor, checkpoint)), None),
             Self::All(rows, position) => (rows, None, Some(position)),
         };
         let remade = rows.iter_mut().filter_map(|fed| fed.analyse_again(user.as_str())).collect();
@@ -331,13 +331,13 @@ fn read(row: &PgRow, user: &str) -> Result<Fed, DbError> {
             is_captured: false,
             flags: Flags::default(),
         };
-        let (scope, blob, meaning, replaces) = (String::new(), Vec::new(), Vec::new(), Vec::new());
+        let (scope, blob, embedding, replaces) = (String::new(), Vec::new(), Vec::new(), Vec::new());
         return Ok(Fed {
             memory,
             facts,
             scope,
             blob,
-            meaning,
+            embedding,
             session: None,
             replaces,
             seq,
@@ -349,8 +349,9 @@ fn read(row: &PgRow, user: &str) -> Result<Fed, DbError> {
     let origin: &str = row.try_get("origin")?;
     let is_edited = row.try_get::<Option<&str>, _>("edited_by")?.is_some();
     let wrong = |error: DomainError| DbError::Row(error.to_string());
-    let vouched = row.try_get::<Option<&str>, _>("vouched")?.map(str::parse::<Trust>).transpose().map_err(wrong)?;
-    let trust = Trust::earned(owner != user, vouched, is_edited, &origin.parse::<Origin>().map_err(wrong)?);
+    let owner_trust =
+        row.try_get::<Option<&str>, _>("owner_trust")?.map(str::parse::<Trust>).transpose().map_err(wrong)?;
+    let trust = Trust::earned(owner != user, owner_trust, is_edited, &origin.parse::<Origin>().map_err(wrong)?);
     let number = |name: &str| -> Result<i64, DbError> { Ok(row.try_get::<i64, _>(name)?) };
     let facts = Facts {
         short_id,
@@ -362,14 +363,14 @@ fn read(row: &PgRow, user: &str) -> Result<Fed, DbError> {
         length: u16::try_from(row.try_get::<i32, _>("length")?).unwrap_or(u16::MAX),
         is_captured: origin == "conversation",
         flags: Flags::default()
-            .with(Flags::STANDING, row.try_get("standing")?)
+            .with(Flags::INSTRUCTION, row.try_get("is_instruction")?)
             .with(Flags::FOREIGN, trust == Trust::Foreign),
     };
     let links: Vec<String> = row.try_get("links")?;
     let replaces = links.iter().filter_map(|link| link.strip_prefix("supersedes:")?.parse().ok());
     let replaces = replaces.map(|memory| (owner.clone(), memory)).collect();
     let (scope, session) = (row.try_get("scope")?, row.try_get("session")?);
-    let (blob, meaning) = (row.try_get("forward")?, row.try_get("meaning")?);
+    let (blob, embedding) = (row.try_get("forward")?, row.try_get("embedding")?);
     let owner = Some(owner);
-    Ok(Fed { memory, facts, scope, blob, meaning, session, replaces, seq, owner, again: None, is_wanted: true })
+    Ok(Fed { memory, facts, scope, blob, embedding, session, replaces, seq, owner, again: None, is_wanted: true })
 }

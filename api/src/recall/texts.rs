@@ -44,7 +44,7 @@ impl RowVersion {
 }
 
 fn weight(row: &Row) -> u32 {
-    let bytes = ROW_BYTES + row.memory.content.len() + row.memory.summary.len() + row.meaning.len();
+    let bytes = ROW_BYTES + row.memory.content.len() + row.memory.summary.len() + row.embedding.len();
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
@@ -108,7 +108,7 @@ mod tests {
         let mut memory = Memory::blank(id, text.to_owned(), Timestamp::from_micros(1));
         memory.short_id = ShortId::try_from(short_id).unwrap();
         let costs = LineCosts::measure(&memory, &O200k);
-        Arc::new(Row { memory, costs, signature: 0, meaning: Vec::new() })
+        Arc::new(Row { memory, costs, signature: 0, embedding: Vec::new() })
     }
 
     #[test]

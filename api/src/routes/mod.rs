@@ -74,7 +74,7 @@ pub(crate) fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .routes(routes!(shares::unshare_tag_by_post))
         .routes(routes!(shares::shared_with_me))
         .routes(routes!(shares::my_shares))
-        .routes(routes!(shares::offers, shares::answer_offer))
+        .routes(routes!(shares::invitations, shares::answer_invitation))
         .routes(routes!(shares::users))
         .routes(routes!(shares::mute, shares::unmute))
         .routes(routes!(shares::mute_owner, shares::unmute_owner))

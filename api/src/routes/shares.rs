@@ -165,24 +165,24 @@ pub(super) async fn my_shares(
 }
 
 /// Lists open invitations to the caller.
-#[utoipa::path(get, path = "/api/memories/offers",
+#[utoipa::path(get, path = "/api/memories/invitations",
     responses((status = 200, body = Vec<Value>), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
-pub(super) async fn offers(State(app): State<App>, caller: Caller) -> Result<Json<Vec<Invitation>>, Problem> {
+pub(super) async fn invitations(State(app): State<App>, caller: Caller) -> Result<Json<Vec<Invitation>>, Problem> {
     caller.may("read")?;
-    Ok(Json(app.db.offers(&caller.user).await?))
+    Ok(Json(app.db.invitations(&caller.user).await?))
 }
 
 /// Accepts or declines a shared tag; the answer can be changed later.
-#[utoipa::path(post, path = "/api/memories/offers", request_body = InvitationAnswer,
+#[utoipa::path(post, path = "/api/memories/invitations", request_body = InvitationAnswer,
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
-pub(super) async fn answer_offer(
+pub(super) async fn answer_invitation(
     State(app): State<App>,
     caller: Caller,
     Body(answer): Body<InvitationAnswer>,
 ) -> Result<Json<Value>, Problem> {
     caller.may("write")?;
     let (tag, owner) = (Tag::try_from(answer.tag)?, user("owner", &answer.owner)?);
-    let changed = app.db.answer_offer(&caller, &owner, &tag, answer.accept).await?;
+    let changed = app.db.answer_invitation(&caller, &owner, &tag, answer.accept).await?;
     Ok(Json(json!({ "owner": owner.as_str(), "tag": tag, "accepted": answer.accept, "changed": changed })))
 }
 

@@ -13,7 +13,7 @@ use crate::App;
 use crate::contract::{ChangesQuery, SnapshotQuery};
 use crate::db::{Caller, Remedy, Sent};
 use crate::error::{Problem, ProblemBody};
-use crate::extract::{Body, Machine, Marks, Params};
+use crate::extract::{Body, Checkpoints, Machine, Params};
 use crate::keys::Place;
 use crate::secrets::{Aside, CannotKeepSecret, unhinted};
 use crate::threads::off_runtime;
@@ -24,14 +24,14 @@ use crate::threads::off_runtime;
 pub(super) async fn push(
     State(app): State<App>,
     caller: Caller,
-    Marks(marks): Marks,
+    Checkpoints(checkpoints): Checkpoints,
     Body(push): Body<Push>,
 ) -> Result<Json<Pushed>, Problem> {
     caller.may("write")?;
     if push.ops.len() > MOST_OPS {
         return Err(Problem::invalid(format!("ops: {} is too many; send at most {MOST_OPS}", push.ops.len())));
     }
-    if app.db.known(&caller.user, push.epoch, &marks).await?.is_none() {
+    if app.db.known(&caller.user, push.epoch, &checkpoints).await?.is_none() {
         return Err(Problem::must_refetch());
     }
     let now = app.clock.now();
@@ -39,14 +39,14 @@ pub(super) async fn push(
     for sent in push.ops {
         answers.push(carried_out(&app, &caller, sent, now).await?);
     }
-    let mark = app.db.known(&caller.user, push.epoch, &[]).await?.and_then(|position| position.mark);
-    Ok(Json(Pushed { answers, mark }))
+    let checkpoint = app.db.known(&caller.user, push.epoch, &[]).await?.and_then(|position| position.checkpoint);
+    Ok(Json(Pushed { answers, checkpoint }))
 }
 
 /// Applies one change. Redacts secrets that an earlier client sent in clear text. If the server has no place for
 /// secrets, it rejects the change and the secret stays on the machine.
 async fn carried_out(app: &App, caller: &Caller, sent: SentOp, now: Timestamp) -> Result<Answer, Problem> {
-    let SentOp { op, meaning } = sent;
+    let SentOp { op, embedding } = sent;
     let (op_id, memory) = (op.op_id, op.memory);
     let invalid = || Answer { op_id, memory, refused: Some(Refusal::Invalid), row: None, copy: None };
     let body = serde_json::to_vec(&op).map_err(|error| Problem::invalid(error.to_string()))?;
@@ -73,7 +73,7 @@ async fn carried_out(app: &App, caller: &Caller, sent: SentOp, now: Timestamp) -
     app.secrets.put(&app.db, &caller.user, memory, &taken).await?;
     app.note_dropped(caller, memory, &taken).await?;
     // The embedding belongs to another text if something was redacted.
-    let sent = meaning.filter(|_| taken.is_empty()).map(|meaning| Sent { meaning, key: caller.key.clone() });
+    let sent = embedding.filter(|_| taken.is_empty()).map(|embedding| Sent { embedding, key: caller.key.clone() });
     match app.db.carry_out(caller, &op, &hash, sent.as_ref()).await {
         // A change that can never be stored must not block others.
         Err(error) if error.remedy() == Remedy::Change => {
@@ -90,22 +90,22 @@ async fn carried_out(app: &App, caller: &Caller, sent: SentOp, now: Timestamp) -
 pub(super) async fn changes(
     State(app): State<App>,
     caller: Caller,
-    Marks(marks): Marks,
+    Checkpoints(checkpoints): Checkpoints,
     Machine(machine): Machine,
     Params(query): Params<ChangesQuery>,
 ) -> Result<Json<Page>, Problem> {
     caller.may("read")?;
     let place = Place { epoch: query.epoch, after: query.after };
     let is_noted = app.heard.is_noted(&caller.key, &machine, place);
-    if is_noted && caller.at.is_known_to(query.epoch, query.after, &marks) {
+    if is_noted && caller.at.is_known_to(query.epoch, query.after, &checkpoints) {
         // The key look-up already contains the answer.
         return Ok(Json(Page {
             keeps_secrets: app.secrets.has_place(),
-            ..Page::nothing_new(query.after, caller.at.mark)
+            ..Page::nothing_new(query.after, caller.at.checkpoint)
         }));
     }
     let limit = query.limit.unwrap_or(MOST_ROWS);
-    let page = app.db.changes(&caller.user, query.epoch, &marks, query.after, limit).await?;
+    let page = app.db.changes(&caller.user, query.epoch, &checkpoints, query.after, limit).await?;
     let page = page.ok_or_else(Problem::must_refetch)?;
     // Returns changes even if the request cannot be recorded.
     match app.db.asked_after(&caller, &machine, query.after).await {
@@ -121,9 +121,9 @@ pub(super) async fn changes(
 pub(super) async fn snapshot(
     State(app): State<App>,
     caller: Caller,
-    Marks(marks): Marks,
+    Checkpoints(checkpoints): Checkpoints,
     Params(query): Params<SnapshotQuery>,
 ) -> Result<Json<Snapshot>, Problem> {
     caller.may("read")?;
-    Ok(Json(app.db.snapshot(&caller.user, &marks, query.after).await?))
+    Ok(Json(app.db.snapshot(&caller.user, &checkpoints, query.after).await?))
 }

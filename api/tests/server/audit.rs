@@ -71,7 +71,7 @@ fn what_is_audited_is_only_added_to_and_holds_no_text() {
         let tag = json!({ "tag": "ops", "shared_with": "bob" });
         Site::ok(site.post(&ada, "/api/memories/share-tag", &tag).await).await;
         let answer = json!({ "owner": "ada", "tag": "ops", "accept": true });
-        Site::ok(site.post(&bob, "/api/memories/offers", &answer).await).await;
+        Site::ok(site.post(&bob, "/api/memories/invitations", &answer).await).await;
         Site::ok(site.delete_with(&ada, "/api/memories/share-tag", &tag).await).await;
         site.whole(&ada, &memory).await;
         purge(&site, &ada, &memory).await;
@@ -88,7 +88,7 @@ fn what_is_audited_is_only_added_to_and_holds_no_text() {
             "key_revoked",
         ];
         assert_eq!(site.audited("ada").await, expected);
-        assert_eq!(site.audited("bob").await, ["key_made", "offer_answered"]);
+        assert_eq!(site.audited("bob").await, ["key_made", "invitation_answered"]);
         let all = site.db.audited(&"ada".parse().unwrap(), None).await.unwrap();
         assert!(!format!("{all:?}").contains("staging"));
         assert!(all[1].target.starts_with(&memory) && all[1].key.as_deref() == ada.split('_').nth(1));

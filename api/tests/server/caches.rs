@@ -34,7 +34,7 @@ pub(crate) async fn many(site: &Site, key: &str) {
 /// Waits for the kept index of a user.
 pub(crate) async fn kept(admin: &PgPool, user: &str) -> Vec<u8> {
     for _ in 0..200 {
-        let sql = "SELECT snapshot FROM kept_indexes WHERE user_id = $1";
+        let sql = "SELECT snapshot FROM index_cache WHERE user_id = $1";
         if let Some(found) = sqlx::query_scalar(sql).bind(user).fetch_optional(admin).await.unwrap() {
             return found;
         }
@@ -121,7 +121,7 @@ fn what_was_removed_for_good_is_in_no_kept_index() {
             assert!(holds(kept(&admin, name).await, "zorblax"), "the words of an index can be looked for");
         }
         purge(&site, &ada, &id).await;
-        let left: i64 = sqlx::query_scalar("SELECT count(*) FROM kept_indexes").fetch_one(&admin).await.unwrap();
+        let left: i64 = sqlx::query_scalar("SELECT count(*) FROM index_cache").fetch_one(&admin).await.unwrap();
         assert_eq!(left, 0);
         for (name, key) in [("ada", &ada), ("bob", &bob)] {
             let fresh = site.replica().await;

@@ -109,7 +109,7 @@ const SAME: [&str; 15] = [
     "origin",
     "session",
     "edited_by",
-    "vouched",
+    "owner_trust",
     "length",
     "signature",
     "keywords",
@@ -118,7 +118,7 @@ const SAME: [&str; 15] = [
 fn here(database: &Connection, id: MemoryUuid) -> Fields {
     let columns = SAME.map(|name| format!("'{name}', {name}")).join(", ");
     let sql = format!(
-        "SELECT json_object({columns}, 'entities', entities, 'standing', standing, 'forward', hex(forward),
+        "SELECT json_object({columns}, 'entities', entities, 'is_instruction', is_instruction, 'forward', hex(forward),
              'costs', json_array(detail_tokens, index_tokens, json_detail_tokens, json_index_tokens),
              'passages', hex(passages),
              'tags', (SELECT json_group_array(value) FROM (SELECT value FROM json_each(tags) ORDER BY 1)))
@@ -130,15 +130,15 @@ fn here(database: &Connection, id: MemoryUuid) -> Fields {
         let value: Value = serde_json::from_str(fields[list].as_str().unwrap()).unwrap();
         fields.insert(list.into(), value);
     }
-    let is_standing = fields["standing"] == 1;
-    fields.insert("standing".into(), is_standing.into());
+    let is_instruction = fields["is_instruction"] == 1;
+    fields.insert("is_instruction".into(), is_instruction.into());
     fields
 }
 
 async fn there(site: &Site, id: MemoryUuid) -> Fields {
     let columns = SAME.map(|name| format!("'{name}', {name}")).join(", ");
     let sql = format!(
-        "SELECT jsonb_build_object({columns}, 'entities', entities, 'standing', standing,
+        "SELECT jsonb_build_object({columns}, 'entities', entities, 'is_instruction', is_instruction,
              'forward', upper(encode(forward, 'hex')), 'costs', costs[1:4], 'passages', upper(encode(passages, 'hex')),
              'tags', (SELECT coalesce(jsonb_agg(tag ORDER BY tag COLLATE \"C\"), '[]') FROM unnest(tags) tag))::text AS fields
          FROM memories WHERE id = $1"
@@ -158,7 +158,7 @@ fn the_same_text_becomes_the_same_row_in_both_stores() {
             clock: clock(),
             weights: Weights::default(),
             usage: Usage::Write,
-            meaning: true,
+            embedding: true,
             secrets: SecretRules::default(),
         };
         let mut store = Store::open(config).unwrap();
@@ -193,7 +193,7 @@ fn what_one_store_refuses_the_other_refuses_in_the_same_words() {
             clock: clock(),
             weights: Weights::default(),
             usage: Usage::Write,
-            meaning: true,
+            embedding: true,
             secrets: SecretRules::default(),
         };
         let mut store = Store::open(config).unwrap();

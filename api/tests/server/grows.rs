@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 use tessera_api::{SemanticSearch, Settings};
-use tessera_engine::sync::{Action, MACHINE_HEADER, Mark, Page, Snapshot};
+use tessera_engine::sync::{Action, Checkpoint, MACHINE_HEADER, Page, Snapshot};
 
 use crate::caches::{given, many, store};
 use crate::site::{Site, with_site, with_site_of};
@@ -16,10 +16,14 @@ async fn count(pool: &PgPool, sql: &str) -> i64 {
 }
 
 /// As a machine asks for news, by its name.
-async fn news(site: &Site, key: &str, machine: &str, after: u64, marks: &[Mark]) -> reqwest::Response {
+async fn news(site: &Site, key: &str, machine: &str, after: u64, checkpoints: &[Checkpoint]) -> reqwest::Response {
     let url = format!("http://{}/v1/sync/changes?epoch=1&after={after}", site.address);
     let request = site.client.get(url).bearer_auth(key).header(MACHINE_HEADER, machine);
-    let request = if marks.is_empty() { request } else { request.header(Mark::HEADER, Mark::header(marks)) };
+    let request = if checkpoints.is_empty() {
+        request
+    } else {
+        request.header(Checkpoint::HEADER, Checkpoint::header(checkpoints))
+    };
     request.send().await.unwrap()
 }
 
@@ -85,13 +89,13 @@ fn news_of_what_is_gone_goes_once_it_was_heard_and_who_comes_later_is_told_other
         // A machine that is away from here on, and one that goes on.
         let away: Snapshot = serde_json::from_value(Site::ok(site.get(&ada, "/v1/sync/snapshot").await).await).unwrap();
         assert_eq!(away.rows.len(), 3);
-        let marks = vec![away.mark.unwrap()];
+        let checkpoints = vec![away.checkpoint.unwrap()];
         Site::ok(site.delete_with(&bob, &format!("{path}/ada"), &json!({})).await).await;
         let gone = pushed(&site, &ada, &op(purged.parse().unwrap(), 1, Action::Purge)).await;
         assert!(gone.refused.is_none(), "{gone:?}");
         store(&ada, "ada's later one").await;
         let page: Page =
-            serde_json::from_value(Site::ok(news(&site, &ada, "laptop", away.head, &marks).await).await).unwrap();
+            serde_json::from_value(Site::ok(news(&site, &ada, "laptop", away.head, &checkpoints).await).await).unwrap();
         assert_eq!(page.news.len(), 3, "{page:?}");
         let pool = site.admin().await;
         asked(&pool, "laptop", i64::try_from(away.head).unwrap(), 1).await;
@@ -99,24 +103,24 @@ fn news_of_what_is_gone_goes_once_it_was_heard_and_who_comes_later_is_told_other
         asked(&pool, "laptop", i64::try_from(page.next).unwrap(), 1).await;
         sqlx::query("DELETE FROM fetched WHERE key_id <> 'k'").execute(&pool).await.unwrap();
         let cleaned = site.db.clean_all().await.unwrap();
-        assert!(cleaned.gone == 1 && cleaned.marks > 0, "{cleaned:?}");
+        assert!(cleaned.gone == 1 && cleaned.checkpoints > 0, "{cleaned:?}");
         // The laptop goes on as if nothing had been.
-        let marks_of_laptop = vec![page.mark.unwrap()];
-        let response = news(&site, &ada, "laptop", page.next, &marks_of_laptop).await;
+        let checkpoints_of_laptop = vec![page.checkpoint.unwrap()];
+        let response = news(&site, &ada, "laptop", page.next, &checkpoints_of_laptop).await;
         let next: Page = serde_json::from_value(Site::ok(response).await).unwrap();
         assert!(next.news.is_empty(), "{next:?}");
         // The one that was away is not told of changes, but of all there is: without what is not shared, with the tombstone.
-        let response = news(&site, &ada, "away", away.head, &marks).await;
+        let response = news(&site, &ada, "away", away.head, &checkpoints).await;
         assert!(!response.status().is_success(), "{}", response.text().await.unwrap());
-        let response = site.get_knowing(&ada, "/v1/sync/snapshot?epoch=1", &marks).await;
+        let response = site.get_knowing(&ada, "/v1/sync/snapshot?epoch=1", &checkpoints).await;
         let anew: Snapshot = serde_json::from_value(Site::ok(response).await).unwrap();
-        let ids: Vec<String> = anew.rows.iter().map(|shadow| shadow.row.memory.to_string()).collect();
+        let ids: Vec<String> = anew.rows.iter().map(|base_version| base_version.row.memory.to_string()).collect();
         assert!(ids.contains(&own) && ids.contains(&purged) && !ids.contains(&shared), "{ids:?}");
-        let tombstone = anew.rows.iter().find(|shadow| shadow.row.memory.to_string() == purged).unwrap();
+        let tombstone = anew.rows.iter().find(|base_version| base_version.row.memory.to_string() == purged).unwrap();
         assert!(tombstone.row.state.document().is_none(), "{tombstone:?}");
         // Shared once more, it is there once more.
         Site::ok(site.post(&bob, &path, &share).await).await;
-        let response = news(&site, &ada, "laptop", page.next, &marks_of_laptop).await;
+        let response = news(&site, &ada, "laptop", page.next, &checkpoints_of_laptop).await;
         let next: Page = serde_json::from_value(Site::ok(response).await).unwrap();
         assert_eq!(next.news.len(), 1, "{next:?}");
         let question = json!({ "context": "what does bob share for a while?", "max_tokens": 300 });
@@ -132,16 +136,16 @@ fn marks_are_thinned_behind_every_machine_and_the_head_keeps_its_own() {
         Site::ok(site.post(&ada, "/api/memories", &json!({ "content": "the first" })).await).await;
         let pool = site.admin().await;
         // A history of many changes.
-        let history = "INSERT INTO marks (user_id, seq) SELECT 'ada', n FROM generate_series(2, 3000) n;
+        let history = "INSERT INTO checkpoints (user_id, seq) SELECT 'ada', n FROM generate_series(2, 3000) n;
                        UPDATE user_seq SET seq = 3000 WHERE user_id = 'ada'; UPDATE feed SET seq = 3000 WHERE user_id = 'ada'";
         sqlx::raw_sql(history).execute(&pool).await.unwrap();
         asked(&pool, "laptop", 2_500, 1).await;
-        assert_eq!(site.db.clean_all().await.unwrap().marks, 1_499);
-        assert_eq!(count(&pool, "SELECT min(seq) FROM marks").await, 1_500);
-        assert_eq!(count(&pool, "SELECT max(seq) FROM marks").await, 3_000);
+        assert_eq!(site.db.clean_all().await.unwrap().checkpoints, 1_499);
+        assert_eq!(count(&pool, "SELECT min(seq) FROM checkpoints").await, 1_500);
+        assert_eq!(count(&pool, "SELECT max(seq) FROM checkpoints").await, 3_000);
         assert!(site.db.clean_all().await.unwrap().is_empty(), "done once is done");
         let snapshot = Site::ok(site.get(&ada, "/v1/sync/snapshot").await).await;
-        assert_eq!(snapshot["mark"]["seq"], 3_000);
+        assert_eq!(snapshot["checkpoint"]["seq"], 3_000);
     });
 }
 
@@ -149,7 +153,7 @@ fn marks_are_thinned_behind_every_machine_and_the_head_keeps_its_own() {
 #[test]
 fn replicas_clean_up_by_themselves_one_at_a_time() {
     let every = Some(Duration::from_millis(100));
-    let settings = Settings { clean_every: every, meaning: SemanticSearch::Kept, ..Settings::default() };
+    let settings = Settings { clean_every: every, embedding: SemanticSearch::Kept, ..Settings::default() };
     with_site_of(settings.clone(), |site| async move {
         let other = site.replica_of(settings).await;
         let ada = site.user("ada").await;

@@ -140,8 +140,8 @@ fn a_user_who_is_removed_is_named_nowhere_and_whoever_saw_theirs_is_told() {
         let question = json!({ "context": "when is the crane serviced?", "max_tokens": 300 });
         let answer = Site::ok(site.post(&ada, "/api/memories/recall", &question).await).await.to_string();
         assert!(!answer.contains("serviced in May"), "{answer}");
-        let offers = Site::ok(site.get(&cleo, "/v1/sync/snapshot").await).await;
-        assert!(!offers.to_string().contains("bob"));
+        let invitations = Site::ok(site.get(&cleo, "/v1/sync/snapshot").await).await;
+        assert!(!invitations.to_string().contains("bob"));
 
         nothing_of_it_comes_back(&site, &secrets).await;
     });
@@ -206,9 +206,9 @@ fn a_removed_user_stays_removed_and_a_write_in_progress_is_stored_nowhere() {
         let late = sqlx::query("INSERT INTO applied_ops (user_id, op_id, hash) VALUES ('bob', gen_random_uuid(), '')");
         assert!(late.execute(&pool).await.is_err(), "nothing is stored for a user who is not there");
         let late = sqlx::query("INSERT INTO memories (owner, id, updated, rev, content_rev, details_at, state, content, tags, links,
-             category, type, importance, keywords, entities, scope, created, origin, summary, standing, length, signature, forward,
+             category, type, importance, keywords, entities, scope, created, origin, summary, is_instruction, length, signature, forward,
              costs, passages) SELECT 'bob', gen_random_uuid(), updated, rev, content_rev, details_at, state, content, tags, links,
-             category, type, importance, keywords, entities, scope, created, origin, summary, standing, length, signature, forward,
+             category, type, importance, keywords, entities, scope, created, origin, summary, is_instruction, length, signature, forward,
              costs, passages FROM memories LIMIT 1");
         let said = late.execute(&pool).await.unwrap_err().to_string();
         assert!(said.contains("memories_user"), "{said}");

@@ -28,7 +28,7 @@ fn pages_of_long_texts_are_bounded_and_lead_to_all_of_them() {
         Site::ok(site.post(&ada, "/api/memories/share-tag", &json!({ "tag": "long", "shared_with": "bob" })).await)
             .await;
         let answer = json!({ "owner": "ada", "tag": "long", "accept": true });
-        Site::ok(site.post(&bob, "/api/memories/offers", &answer).await).await;
+        Site::ok(site.post(&bob, "/api/memories/invitations", &answer).await).await;
         for (key, path) in [(&ada, "/api/memories"), (&bob, "/api/memories/shared-with-me")] {
             let (mut seen, mut offset, mut pages) = (BTreeSet::new(), 0, 0);
             loop {

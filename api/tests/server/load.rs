@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use tessera_api::{App, Db, Quota, Settings};
-use tessera_engine::sync::Mark;
+use tessera_engine::sync::Checkpoint;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
@@ -18,12 +18,12 @@ async fn stored(site: &Site, key: &str, content: &str) -> Value {
 }
 
 /// Asks for what is new as a machine does.
-async fn asked(site: &Site, key: &str, after: u64, marks: &[Mark]) -> Value {
-    Site::ok(site.get_knowing(key, &format!("/v1/sync/changes?epoch=1&after={after}"), marks).await).await
+async fn asked(site: &Site, key: &str, after: u64, checkpoints: &[Checkpoint]) -> Value {
+    Site::ok(site.get_knowing(key, &format!("/v1/sync/changes?epoch=1&after={after}"), checkpoints).await).await
 }
 
-fn mark(page: &Value) -> Mark {
-    serde_json::from_value(page["mark"].clone()).unwrap()
+fn checkpoint(page: &Value) -> Checkpoint {
+    serde_json::from_value(page["checkpoint"].clone()).unwrap()
 }
 
 #[test]
@@ -32,10 +32,10 @@ fn a_machine_with_everything_is_answered_by_the_look_up_of_its_key_alone() {
         let (ada, bob) = (site.user("ada").await, site.user("bob").await);
         stored(&site, &bob, "The buoy is lit").await;
         let page = asked(&site, &bob, 0, &[]).await;
-        let (next, known) = (page["next"].as_u64().unwrap(), mark(&page));
+        let (next, known) = (page["next"].as_u64().unwrap(), checkpoint(&page));
         // Notes how far the machine is.
         let page = asked(&site, &bob, next, &[known]).await;
-        assert_eq!((page["next"].as_u64(), mark(&page)), (Some(next), known));
+        assert_eq!((page["next"].as_u64(), checkpoint(&page)), (Some(next), known));
         let pool = site.admin().await;
         let mut held = pool.begin().await.unwrap();
         let all = "LOCK TABLE feed, memories, tag_shares, mutes, fetched, server_meta IN ACCESS EXCLUSIVE MODE";
@@ -43,7 +43,7 @@ fn a_machine_with_everything_is_answered_by_the_look_up_of_its_key_alone() {
         sqlx::raw_sql(&*all.replace(", server_meta", "").leak()).execute(&mut *held).await.unwrap();
         let page = asked(&site, &bob, next, &[known]).await;
         assert_eq!(page["news"], json!([]));
-        assert_eq!((page["next"].as_u64(), mark(&page), &page["offers"]), (Some(next), known, &Value::Null));
+        assert_eq!((page["next"].as_u64(), checkpoint(&page), &page["invitations"]), (Some(next), known, &Value::Null));
         // One that lacks something waits for the tables.
         let lacking =
             tokio::time::timeout(Duration::from_millis(300), site.get(&bob, "/v1/sync/changes?epoch=1")).await;
@@ -53,12 +53,12 @@ fn a_machine_with_everything_is_answered_by_the_look_up_of_its_key_alone() {
         let rule = json!({ "tag": "port", "shared_with": "bob" });
         Site::ok(site.post(&ada, "/api/memories/share-tag", &rule).await).await;
         let page = asked(&site, &bob, next, &[known]).await;
-        assert_eq!(page["offers"][0]["tag"], "port", "{page}");
-        let (next, known) = (page["next"].as_u64().unwrap(), mark(&page));
+        assert_eq!(page["invitations"][0]["tag"], "port", "{page}");
+        let (next, known) = (page["next"].as_u64().unwrap(), checkpoint(&page));
         let rule = json!({ "tag": "port", "shared_with": "bob" });
         Site::ok(site.delete_with(&ada, "/api/memories/share-tag", &rule).await).await;
         let page = asked(&site, &bob, next, &[known]).await;
-        assert_eq!(page["offers"], json!([]), "withdrawn");
+        assert_eq!(page["invitations"], json!([]), "withdrawn");
     });
 }
 

@@ -9,6 +9,7 @@ mod caches;
 #[expect(dead_code, reason = "tests of the program crash it as well")]
 mod cluster;
 mod composed;
+mod embedding;
 mod faults;
 mod grows;
 mod isolation;
@@ -18,7 +19,6 @@ mod limits;
 mod links;
 mod lists;
 mod load;
-mod meaning;
 mod metadata;
 mod older;
 mod owner_local;

@@ -12,7 +12,7 @@ const TABLES: [&str; 18] = [
     "tag_shares",
     "mutes",
     "user_seq",
-    "marks",
+    "checkpoints",
     "feed",
     "applied_ops",
     "restores",
@@ -22,12 +22,12 @@ const TABLES: [&str; 18] = [
     "audit",
     "purges",
     "fetched",
-    "kept_indexes",
+    "index_cache",
 ];
 
 /// Statements that are not local to one user, with the words that tell them; docs/SCALING.md says what each costs.
 const BEYOND: [(&str, &str); 6] = [
-    ("asked($1)", "whose keys are, and where the feeds of their users stand"),
+    ("presented_keys($1)", "the users of the keys, and the positions of their feeds"),
     ("presented_key($1)", "whose a key is, where rows are spread over machines"),
     ("SELECT every_user()", "all users, on the server's host"),
     ("SELECT owner FROM vault_writes UNION", "whose values are on their way into a vault or out of it"),

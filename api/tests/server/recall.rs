@@ -113,8 +113,8 @@ impl Meant {
 
     fn weights(self) -> Weights {
         let weights = Weights::default();
-        let meaning = if self == Self::Off { 0.0 } else { weights.meaning };
-        Weights { meaning, ..weights }
+        let embedding = if self == Self::Off { 0.0 } else { weights.embedding };
+        Weights { embedding, ..weights }
     }
 }
 
@@ -125,7 +125,7 @@ async fn filled(site: &Site, key: &str, home: &std::path::Path, meant: Meant) ->
         clock: clock(),
         weights: meant.weights(),
         usage: Usage::Serve,
-        meaning: true,
+        embedding: true,
         secrets: SecretRules::default(),
     };
     let mut store = Store::open(config).unwrap();
@@ -152,9 +152,9 @@ async fn filled(site: &Site, key: &str, home: &std::path::Path, meant: Meant) ->
             epoch: 1,
             restored_seq: u64::MAX,
             head: 0,
-            mark: None,
+            checkpoint: None,
             rows: vec![],
-            meanings: BTreeMap::new(),
+            embeddings: BTreeMap::new(),
         })
         .unwrap();
     meant.give(&mut store);
@@ -218,14 +218,14 @@ async fn compare(site: &Site, key: &str, store: &mut Store, request: &RecallRequ
 /// A server whose clock and uses stand still, as those of the machine beside it.
 fn as_a_machine() -> Settings {
     let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
-    let (clock, meaning) = (clock(), SemanticSearch::Kept);
-    Settings { limits, clock, meaning, count_uses_every: Duration::from_hours(1), ..Settings::default() }
+    let (clock, embedding) = (clock(), SemanticSearch::Kept);
+    Settings { limits, clock, embedding, count_uses_every: Duration::from_hours(1), ..Settings::default() }
 }
 
 /// Both answer alike, to the byte, before and after changes.
 fn answers_are_the_same(meant: Meant, questions: usize) {
-    let meaning = if meant == Meant::Off { SemanticSearch::Off } else { SemanticSearch::Kept };
-    with_site_of(Settings { meaning, ..as_a_machine() }, |site| async move {
+    let embedding = if meant == Meant::Off { SemanticSearch::Off } else { SemanticSearch::Kept };
+    with_site_of(Settings { embedding, ..as_a_machine() }, |site| async move {
         let key = site.user("ada").await;
         let home = tempfile::tempdir().unwrap();
         let (mut store, words) = filled(&site, &key, home.path(), meant).await;
@@ -265,7 +265,7 @@ fn it_does_so_while_half_of_the_rows_wait_for_what_they_mean() {
 }
 
 #[test]
-fn it_does_so_while_all_of_them_wait_and_where_meaning_is_off() {
+fn it_does_so_while_all_of_them_wait_and_where_embedding_is_off() {
     answers_are_the_same(Meant::Nothing, QUERIES / 10);
     answers_are_the_same(Meant::Off, QUERIES / 2);
 }

@@ -43,19 +43,19 @@ fn no_kept_index_of_whoever_saw_it_once_has_a_word_of_what_was_removed_for_good(
             let is_tagged = number > 1;
             if is_tagged {
                 Site::ok(site.post(&ada, "/api/memories/share-tag", &rule).await).await;
-                Site::ok(site.post(&bob, "/api/memories/offers", &answer(true)).await).await;
+                Site::ok(site.post(&bob, "/api/memories/invitations", &answer(true)).await).await;
             }
             let id = seen(&site, &ada, &bob, &reader, is_tagged).await;
             let path = format!("/api/memories/{id}");
             let done = match way {
                 "unshared" => site.delete(&ada, &format!("{path}/share/{reader}"), "").await,
                 "deleted" => site.delete(&ada, &path, "*").await,
-                "declined" => site.post(&bob, "/api/memories/offers", &answer(false)).await,
+                "declined" => site.post(&bob, "/api/memories/invitations", &answer(false)).await,
                 _ => site.put(&ada, &path, "*", &json!({ "tags": [] })).await,
             };
             Site::ok(done).await;
             purge(&site, &ada, &id).await;
-            let sql = "SELECT snapshot FROM kept_indexes WHERE user_id = ANY ($1)";
+            let sql = "SELECT snapshot FROM index_cache WHERE user_id = ANY ($1)";
             let left: Vec<Vec<u8>> =
                 sqlx::query_scalar(sql).bind(vec![owner.clone(), reader.clone()]).fetch_all(&pool).await.unwrap();
             assert!(!left.into_iter().any(|bytes| holds(bytes, "zorblax")), "{way}");

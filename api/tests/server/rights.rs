@@ -45,7 +45,7 @@ fn what_its_owner_deleted_is_deleted_for_everybody_else() {
         let rule = json!({ "tag": "late", "shared_with": "bob" });
         Site::ok(site.post(&ada, "/api/memories/share-tag", &rule).await).await;
         let answer = json!({ "owner": "ada", "tag": "late", "accept": true });
-        Site::ok(site.post(&bob, "/api/memories/offers", &answer).await).await;
+        Site::ok(site.post(&bob, "/api/memories/invitations", &answer).await).await;
         for id in [&one, &two] {
             assert_eq!(site.get(&bob, &format!("/api/memories/{id}")).await.status(), StatusCode::NOT_FOUND);
         }
@@ -75,7 +75,7 @@ fn whoever_may_write_changes_the_text_and_is_named() {
         details["expires"] = json!("2001-01-01T00:00:00Z");
         details["created"] = json!("1999-01-01T00:00:00Z");
         details["conflict_of"] = json!(victim);
-        details["vouched"] = json!("user");
+        details["owner_trust"] = json!("user");
         details["scope"] = json!("elsewhere");
         details["importance"] = json!(0.0);
         let edit = json!({ "edit": { "content": "The zanzibar rollout is off", "tags_added": ["evil"],
@@ -232,7 +232,7 @@ fn what_is_shared_is_the_memory_and_nothing_of_its_owners_beside() {
         let mut made = create("The lantern is on the north pier")["action"].clone();
         made["create"]["links"] = json!([{ "type": "see_also", "to": other }]);
         made["create"]["details"]["session"] = json!("session-of-ada");
-        made["create"]["details"]["vouched"] = json!("model");
+        made["create"]["details"]["owner_trust"] = json!("model");
         assert_eq!(push(&site, &ada, &memory, made).await["refused"], Value::Null);
         assert!(told(&site, &ada).await.contains("session-of-ada"));
         shared(&site, &ada, &memory, "bob", "write").await;
@@ -248,7 +248,7 @@ fn what_is_shared_is_the_memory_and_nothing_of_its_owners_beside() {
             .await
             .unwrap();
         assert!(seen.matches("lantern").count() >= 5, "{seen}");
-        for word in [other.as_str(), "session-of-ada", "\"vouched\":\"model\""] {
+        for word in [other.as_str(), "session-of-ada", "\"owner_trust\":\"model\""] {
             assert!(!seen.contains(word), "{word}: {seen}");
         }
     });

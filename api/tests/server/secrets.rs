@@ -186,7 +186,7 @@ fn nobody_but_its_owner_with_a_whole_key_has_a_secret_or_learns_of_one() {
         let share = json!({ "tag": "ops", "shared_with": "tagged", "permission": "write" });
         Site::ok(site.post(&owner, "/api/memories/share-tag", &share).await).await;
         let accept = json!({ "owner": "owner", "tag": "ops", "accept": true });
-        Site::ok(site.post(&others[3].1, "/api/memories/offers", &accept).await).await;
+        Site::ok(site.post(&others[3].1, "/api/memories/invitations", &accept).await).await;
         let unknown = Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0001).to_string();
         let mut answers = Vec::new();
         for (name, key) in &others {

@@ -22,7 +22,7 @@ async fn recalled(site: &Site, key: &str, question: &str) -> Vec<(String, Value)
 
 async fn accept(site: &Site, key: &str, owner: &str, tag: &str) {
     let answer = json!({ "owner": owner, "tag": tag, "accept": true });
-    assert_eq!(Site::ok(site.post(key, "/api/memories/offers", &answer).await).await["changed"], true);
+    assert_eq!(Site::ok(site.post(key, "/api/memories/invitations", &answer).await).await["changed"], true);
 }
 
 async fn feed(site: &Site, key: &str, after: u64) -> (Vec<Value>, u64) {
@@ -100,9 +100,9 @@ fn a_tag_is_a_live_rule_and_a_direct_share_has_the_last_word() {
         let (rows, next) = feed(&site, &bob, 0).await;
         assert!(rows.is_empty() && next == 1, "an offer moves his counter, so that machines ask, and no memory");
         let page = Site::ok(site.get(&bob, "/v1/sync/changes?epoch=1").await).await;
-        assert_eq!(page["offers"], json!([{ "owner": "ada", "tag": "port", "permission": "write" }]));
+        assert_eq!(page["invitations"], json!([{ "owner": "ada", "tag": "port", "permission": "write" }]));
         accept(&site, &bob, "ada", "port").await;
-        assert_eq!(Site::ok(site.get(&bob, "/api/memories/offers").await).await, json!([]));
+        assert_eq!(Site::ok(site.get(&bob, "/api/memories/invitations").await).await, json!([]));
         assert_eq!(recalled(&site, &bob, "tide tables shelf").await.len(), 1);
         assert!(recalled(&site, &bob, "safe picture").await.is_empty());
         // What comes later is shared as well, and what loses the tag no longer.

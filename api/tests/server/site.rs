@@ -7,7 +7,7 @@ use std::time::Duration;
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 use tessera_api::{App, Db, Limits, NewKey, Patience, SecretRules, Secrets, SemanticSearch, Settings, UserId};
-use tessera_engine::sync::Mark;
+use tessera_engine::sync::Checkpoint;
 use tokio::net::TcpListener;
 
 use crate::cluster::Cluster;
@@ -61,10 +61,14 @@ impl Site {
         self.client.get(format!("http://{}{path}", self.address)).bearer_auth(key).send().await.unwrap()
     }
 
-    /// As a machine asks that was given these marks.
-    pub(crate) async fn get_knowing(&self, key: &str, path: &str, marks: &[Mark]) -> Response {
+    /// As a machine asks that was given these checkpoints.
+    pub(crate) async fn get_knowing(&self, key: &str, path: &str, checkpoints: &[Checkpoint]) -> Response {
         let request = self.client.get(format!("http://{}{path}", self.address)).bearer_auth(key);
-        let request = if marks.is_empty() { request } else { request.header(Mark::HEADER, Mark::header(marks)) };
+        let request = if checkpoints.is_empty() {
+            request
+        } else {
+            request.header(Checkpoint::HEADER, Checkpoint::header(checkpoints))
+        };
         request.send().await.unwrap()
     }
 
@@ -110,7 +114,7 @@ impl Site {
         let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
         let tend_vault_every = Duration::from_millis(100);
         let settings =
-            Settings { secrets, limits, tend_vault_every, meaning: SemanticSearch::Kept, ..Settings::default() };
+            Settings { secrets, limits, tend_vault_every, embedding: SemanticSearch::Kept, ..Settings::default() };
         self.replica_of(settings).await
     }
 
@@ -159,13 +163,13 @@ pub(crate) fn with_spread_site<F: Future<Output = ()>>(test: impl FnOnce(Site) -
 pub(crate) fn unlimited() -> Settings {
     let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
     // Nobody makes vectors beside a test that writes rows itself.
-    Settings { limits, meaning: SemanticSearch::Kept, ..Settings::default() }
+    Settings { limits, embedding: SemanticSearch::Kept, ..Settings::default() }
 }
 
 /// The same with these limits.
 pub(crate) fn with_limits<F: Future<Output = ()>>(limits: Limits, test: impl FnOnce(Site) -> F) {
     // Nobody makes vectors beside a test that writes rows itself.
-    with_site_of(Settings { limits, meaning: SemanticSearch::Kept, ..Settings::default() }, test);
+    with_site_of(Settings { limits, embedding: SemanticSearch::Kept, ..Settings::default() }, test);
 }
 
 /// The same with a server of these settings.

@@ -48,7 +48,7 @@ async fn nobody_finds_adas_rows(cluster: &Cluster) {
         // Asked of the first, and of each machine that holds rows.
         for number in 0..=2 {
             let mut connection = acting(&cluster.url_of(number, "server"), user).await;
-            for table in ["memories", "feed", "user_seq", "marks"] {
+            for table in ["memories", "feed", "user_seq", "checkpoints"] {
                 assert_eq!(count(&mut connection, table).await, seen, "{table} as {user:?} of machine {number}");
             }
         }

@@ -32,7 +32,7 @@ async fn make(site: &Site, version: i32) {
 /// Of a server that leaves rows as they are, unless somebody asks.
 fn quiet() -> Settings {
     let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
-    Settings { reanalyse_every: None, meaning: SemanticSearch::Kept, limits, ..Settings::default() }
+    Settings { reanalyse_every: None, embedding: SemanticSearch::Kept, limits, ..Settings::default() }
 }
 
 async fn idle(site: &Site) -> Site {
@@ -48,7 +48,7 @@ async fn port(site: &Site) -> (String, String) {
     }
     Site::ok(site.post(&ada, "/api/memories/share-tag", &json!({ "tag": "port", "shared_with": "bob" })).await).await;
     let answer = json!({ "owner": "ada", "tag": "port", "accept": true });
-    Site::ok(site.post(&bob, "/api/memories/offers", &answer).await).await;
+    Site::ok(site.post(&bob, "/api/memories/invitations", &answer).await).await;
     (ada, bob)
 }
 
@@ -86,7 +86,8 @@ fn what_another_version_analysed_is_analysed_again_and_found() {
 fn a_server_makes_the_rows_of_an_older_one_current_though_nobody_asks() {
     with_site_of(quiet(), |site| async move {
         let (ada, bob) = port(&site).await;
-        let rows = "SELECT id, content, rev, updated, summary, standing, length, signature, forward, costs, passages
+        let rows =
+            "SELECT id, content, rev, updated, summary, is_instruction, length, signature, forward, costs, passages
                     FROM memories ORDER BY id";
         let read = async || -> Vec<String> {
             let sql = format!("SELECT to_jsonb(row)::text AS row FROM ({rows}) row");
@@ -96,7 +97,7 @@ fn a_server_makes_the_rows_of_an_older_one_current_though_nobody_asks() {
         let before = read().await;
         make(&site, 0).await;
         // Counted as lines were once shown; some with a blob that is no blob.
-        sqlx::query("UPDATE memories SET costs = costs[1:4], forward = CASE WHEN rev % 2 = 1 AND content LIKE '%7%' THEN '\\x0009'::bytea ELSE forward END, standing = true")
+        sqlx::query("UPDATE memories SET costs = costs[1:4], forward = CASE WHEN rev % 2 = 1 AND content LIKE '%7%' THEN '\\x0009'::bytea ELSE forward END, is_instruction = true")
             .execute(&site.admin().await)
             .await
             .unwrap();

@@ -6,8 +6,8 @@ use reqwest::StatusCode;
 use serde_json::Value;
 use tessera_engine::domain::{Category, Content, Importance, MemoryType, MemoryUuid, Origin, Scope, Timestamp};
 use tessera_engine::sync::{
-    Action, Answer, Details, Document, Edit, Local, News, Op, Page, Push, Pushed, Refusal, Settled, Shadow, Snapshot,
-    State,
+    Action, Answer, BaseVersion, Details, Document, Edit, Local, News, Op, Page, Push, Pushed, Refusal, Settled,
+    Snapshot, State,
 };
 
 use crate::site::{Site, with_site};
@@ -21,7 +21,7 @@ pub(crate) fn document(text: &str) -> Document {
         scope: Scope::Global,
         created: Timestamp::from_micros(1_795_000_000_000_000),
         expires: None,
-        vouched: None,
+        owner_trust: None,
         entities: Vec::new(),
         origin: Origin::Agent,
         session: None,
@@ -56,8 +56,8 @@ pub(crate) async fn pushed(site: &Site, key: &str, op: &Op) -> Answer {
     answers.answers.into_iter().next().unwrap()
 }
 
-fn text(shadow: &Shadow) -> &str {
-    shadow.row.state.live().map_or("", |document| document.content.as_str())
+fn text(base_version: &BaseVersion) -> &str {
+    base_version.row.state.live().map_or("", |document| document.content.as_str())
 }
 
 #[test]
@@ -198,8 +198,8 @@ impl Machine {
                 let settled = local.arrive(arrival, &mut id);
                 self.carry_out(memory, settled);
             }
-            (None, tessera_engine::sync::Arrival::Row(shadow)) => {
-                self.rows.insert(memory, Local::received(*shadow));
+            (None, tessera_engine::sync::Arrival::Row(base_version)) => {
+                self.rows.insert(memory, Local::received(*base_version));
             }
             (None, tessera_engine::sync::Arrival::Gone { .. }) => {}
         }

@@ -32,7 +32,7 @@ fn what_came_over_on_one_machine_is_known_on_the_other_and_goes_there_when_it_is
     w_stores(&w, "mem_c", "Deploys are on Tuesday", 5.0);
     let path = file.to_str().unwrap();
     laptop.remember("Something of my own");
-    assert_eq!(import(&laptop, path)["standings"], json!({ "new": 3 }));
+    assert_eq!(import(&laptop, path)["statuses"], json!({ "new": 3 }));
     for world in [&laptop, &desktop] {
         exchange(world);
     }
@@ -45,7 +45,7 @@ fn what_came_over_on_one_machine_is_known_on_the_other_and_goes_there_when_it_is
     }
     assert!(here.iter().any(|row| row["metadata"]["project"] == "shop"), "{here:?}");
     // The other machine reads the same source.
-    assert_eq!(import(&desktop, path)["standings"], json!({ "there": 3 }));
+    assert_eq!(import(&desktop, path)["statuses"], json!({ "there": 3 }));
     assert_eq!(import(&desktop, path)["applied"], false);
     // What is said otherwise there since is not taken for what is here.
     let third = server.machine(&ada);
@@ -55,7 +55,7 @@ fn what_came_over_on_one_machine_is_known_on_the_other_and_goes_there_when_it_is
          INSERT INTO provenance VALUES ('p9', 'mem_a', 'update', 1799000000000, 'user', NULL, NULL, NULL)",
     )
     .unwrap();
-    assert_eq!(import(&third, path)["standings"], json!({ "both": 1, "there": 2 }));
+    assert_eq!(import(&third, path)["statuses"], json!({ "both": 1, "there": 2 }));
     assert_eq!(import(&third, path)["applied"], false);
     let undone = third.run(&["import", "--undo", "1", "--yes"]);
     assert_eq!(undone.code, Some(0), "{undone:?}");
@@ -69,7 +69,7 @@ fn what_came_over_on_one_machine_is_known_on_the_other_and_goes_there_when_it_is
         assert_eq!(world.contents(), ["Something of my own"]);
         world.assert_healthy();
     }
-    assert_eq!(import(&laptop, path)["standings"], json!({ "back": 3 }));
+    assert_eq!(import(&laptop, path)["statuses"], json!({ "back": 3 }));
     for world in [&laptop, &desktop] {
         exchange(world);
     }

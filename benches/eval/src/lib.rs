@@ -110,7 +110,7 @@ impl Scratch {
             clock,
             weights: weights.clone(),
             usage: Usage::Serve,
-            meaning: true,
+            embedding: true,
             secrets: SecretRules::default(),
         })?;
         Ok(Self { store, dir })

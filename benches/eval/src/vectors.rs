@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use rusqlite::{Connection, OptionalExtension, params};
-use tessera_engine::meaning::{Encoder, Meaning, passages_of};
+use tessera_engine::embedding::{Embedding, Encoder, passages_of};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{Store, StoreError};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
@@ -50,7 +50,7 @@ impl Vectors {
     pub fn weights(&self, weights: Weights) -> Weights {
         match self.leg {
             Leg::On => weights,
-            Leg::Off => Weights { meaning: 0.0, ..weights },
+            Leg::Off => Weights { embedding: 0.0, ..weights },
         }
     }
 
@@ -66,13 +66,13 @@ impl Vectors {
         let cache = Cache::open(dir)?;
         store.take_embeddings(|text| cache.find(text))?;
         let mut waiting = Vec::new();
-        store.each_embedding(|_, text, meaning| waiting.extend(meaning.is_empty().then(|| text.to_owned())))?;
+        store.each_embedding(|_, text, embedding| waiting.extend(embedding.is_empty().then(|| text.to_owned())))?;
         if waiting.is_empty() {
             return Ok(());
         }
         make(store)?;
         let mut made = Vec::new();
-        store.each_embedding(|_, text, meaning| made.push((cache.key(text), meaning.to_vec())))?;
+        store.each_embedding(|_, text, embedding| made.push((cache.key(text), embedding.to_vec())))?;
         cache.keep(&made)
     }
 }
@@ -98,13 +98,13 @@ impl Cache {
         let open = || {
             let connection = Connection::open(&path)?;
             let schema =
-                "CREATE TABLE IF NOT EXISTS vectors (of BLOB PRIMARY KEY, meaning BLOB NOT NULL) WITHOUT ROWID";
+                "CREATE TABLE IF NOT EXISTS vectors (of BLOB PRIMARY KEY, embedding BLOB NOT NULL) WITHOUT ROWID";
             connection.execute_batch(schema)?;
             Ok(connection)
         };
         let connection = open().map_err(|source| EvalError::Database { path: path.clone(), source })?;
         let sentence = Encoder::shared().passages(&["The staging database listens on port 5433, said Ana in May."]);
-        Ok(Self { path, connection, encoder: Meaning::of(&sentence).into_bytes() })
+        Ok(Self { path, connection, encoder: Embedding::of(&sentence).into_bytes() })
     }
 
     /// The 16-byte cache key of a text, from its passages and the encoder.
@@ -120,16 +120,16 @@ impl Cache {
 
     /// The embeddings of a text; none if the cache cannot be read.
     fn find(&self, text: &str) -> Option<Vec<u8>> {
-        let mut statement = self.connection.prepare_cached("SELECT meaning FROM vectors WHERE of = ?1").ok()?;
+        let mut statement = self.connection.prepare_cached("SELECT embedding FROM vectors WHERE of = ?1").ok()?;
         statement.query_row([self.key(text)], |row| row.get(0)).optional().ok()?
     }
 
     fn keep(&self, made: &[([u8; 16], Vec<u8>)]) -> Result<(), EvalError> {
         let keep = || {
             let tx = self.connection.unchecked_transaction()?;
-            let mut insert = tx.prepare("INSERT OR IGNORE INTO vectors (of, meaning) VALUES (?1, ?2)")?;
-            for (key, meaning) in made.iter().filter(|(_, meaning)| !meaning.is_empty()) {
-                insert.execute(params![key, meaning])?;
+            let mut insert = tx.prepare("INSERT OR IGNORE INTO vectors (of, embedding) VALUES (?1, ?2)")?;
+            for (key, embedding) in made.iter().filter(|(_, embedding)| !embedding.is_empty()) {
+                insert.execute(params![key, embedding])?;
             }
             drop(insert);
             tx.commit()
@@ -153,10 +153,10 @@ mod tests {
         scratch
     }
 
-    fn meanings(scratch: &Scratch) -> Vec<Vec<u8>> {
-        let mut meanings = Vec::new();
-        scratch.store.each_embedding(|_, _, meaning| meanings.push(meaning.to_vec())).unwrap();
-        meanings
+    fn embeddings(scratch: &Scratch) -> Vec<Vec<u8>> {
+        let mut embeddings = Vec::new();
+        scratch.store.each_embedding(|_, _, embedding| embeddings.push(embedding.to_vec())).unwrap();
+        embeddings
     }
 
     #[test]
@@ -173,8 +173,8 @@ mod tests {
         cached.give(&mut second.store).unwrap();
         assert_eq!(kept(), 2, "nothing was made again");
         Vectors::default().give(&mut plain.store).unwrap();
-        assert!(meanings(&first) == meanings(&second) && meanings(&first) == meanings(&plain));
-        assert!(meanings(&first).iter().all(|meaning| !meaning.is_empty()));
+        assert!(embeddings(&first) == embeddings(&second) && embeddings(&first) == embeddings(&plain));
+        assert!(embeddings(&first).iter().all(|embedding| !embedding.is_empty()));
     }
 
     #[test]
@@ -182,8 +182,8 @@ mod tests {
         let mut scratch = scratch();
         let off = Vectors { leg: Leg::Off, cache: None };
         off.give(&mut scratch.store).unwrap();
-        assert!(meanings(&scratch).iter().all(Vec::is_empty));
-        assert!(off.weights(Weights::default()).meaning.abs() < f64::EPSILON);
+        assert!(embeddings(&scratch).iter().all(Vec::is_empty));
+        assert!(off.weights(Weights::default()).embedding.abs() < f64::EPSILON);
         assert_eq!(Vectors::default().weights(Weights::default()), Weights::default());
     }
 }

@@ -48,7 +48,7 @@ struct Head {
 /// # Errors
 /// Returns an error if the file cannot be copied. The caller must not delete such a file.
 pub(super) fn keep(store: &mut Store, tree: &Tree, path: &FilePath, inside: &RelativePath) -> Result<(), StoreError> {
-    let memory = store.file_standing(path)?.map(|id| store.get(MemoryRef::Id(id))).transpose()?.flatten();
+    let memory = store.file_memory(path)?.map(|id| store.get(MemoryRef::Id(id))).transpose()?.flatten();
     let (id, content) = memory.map(|memory| (memory.id, memory.content)).unzip();
     // A text with a placeholder-like passage could not be distinguished from a redacted one.
     let says_all = content.as_deref().is_some_and(says_all_of_file);

@@ -223,7 +223,7 @@ impl Look {
     }
 
     /// All existing names except directories.
-    pub(super) fn standing(&self) -> BTreeSet<&str> {
+    pub(super) fn present(&self) -> BTreeSet<&str> {
         let files = self.directories.iter().flat_map(|directory| {
             directory.files.iter().map(|(path, _)| path).chain(&directory.unfit).chain(&directory.unreadable)
         });

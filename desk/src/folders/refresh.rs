@@ -213,11 +213,11 @@ impl Changes {
         }
         let is_gone = |path: &&String| !there.contains(path.as_str()) && !look.hides(path);
         let gone: Vec<&String> = known.keys().filter(is_gone).collect();
-        let standing = if gone.is_empty() { BTreeSet::new() } else { look.standing() };
+        let present = if gone.is_empty() { BTreeSet::new() } else { look.present() };
         for path in gone {
             // Files below a link, or below anything that replaced a directory, are not deleted; nor are files skipped
             // for their name.
-            let is_hidden = holds_token(path) || upwards(path).any(|path| standing.contains(path));
+            let is_hidden = holds_token(path) || upwards(path).any(|path| present.contains(path));
             let rows = direct(store, folder, path)?;
             let found = if is_hidden { &mut changes.mute } else { &mut changes.missing };
             found.extend(rows);

@@ -180,7 +180,7 @@ impl Sealed {
     fn memory(&mut self, store: &Store, path: &RelativePath) -> Result<MemoryUuid, StoreError> {
         let id = match self.memory {
             Some(id) => id,
-            None => store.file_standing(&file_path(path)?)?.unwrap_or_else(|| MemoryUuid::generate(store.now())),
+            None => store.file_memory(&file_path(path)?)?.unwrap_or_else(|| MemoryUuid::generate(store.now())),
         };
         self.memory = Some(id);
         Ok(id)

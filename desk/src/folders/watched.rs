@@ -209,7 +209,7 @@ pub(super) struct Heard {
     /// The process has finished its work.
     is_over: AtomicBool,
     /// Watching is active, so no other code needs to check for changes.
-    is_standing: AtomicBool,
+    is_watching: AtomicBool,
 }
 
 /// Tells the thread that the process was used. It ends with the last of these.
@@ -245,14 +245,14 @@ impl Watch {
 
     /// A call was answered.
     pub(crate) fn begin(&self) {
-        if !self.is_standing() {
+        if !self.is_watching() {
             let _ = self.begin.try_send(());
         }
     }
 
     /// True if the thread finds changes, so a call does not need to check the folders.
-    pub(crate) fn is_standing(&self) -> bool {
-        self.heard.is_standing.load(Ordering::Acquire)
+    pub(crate) fn is_watching(&self) -> bool {
+        self.heard.is_watching.load(Ordering::Acquire)
     }
 }
 
@@ -277,7 +277,7 @@ struct Watching<R, W, T> {
 impl<R, W, T> Drop for Watching<R, W, T> {
     fn drop(&mut self) {
         // Also after a panic, because nobody finds changes then.
-        self.heard.is_standing.store(false, Ordering::Release);
+        self.heard.is_watching.store(false, Ordering::Release);
     }
 }
 
@@ -295,7 +295,7 @@ where
             }
             let wait = self.look(&mut glance);
             // If the check failed, calls check themselves.
-            self.heard.is_standing.store(glance.is_some(), Ordering::Release);
+            self.heard.is_watching.store(glance.is_some(), Ordering::Release);
             match self.woken.recv_timeout(wait) {
                 Ok(()) => self.hear_out(),
                 Err(RecvTimeoutError::Timeout) => {}

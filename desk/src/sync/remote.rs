@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tessera_engine::domain::{MemoryUuid, Permission, Tag};
 use tessera_engine::sync::{
-    Invitation, KeptSecrets, MACHINE_HEADER, Mark, Page, PurgeReport, Push, Pushed, SentSecrets, ShownSecret,
+    Checkpoint, Invitation, KeptSecrets, MACHINE_HEADER, Page, PurgeReport, Push, Pushed, SentSecrets, ShownSecret,
     ShownSecrets, Snapshot,
 };
 use url::Url;
@@ -294,12 +294,16 @@ impl Remote {
     }
 
     /// A sync request with the machine's checkpoints.
-    fn knowing(&self, method: Method, path: &str, marks: &[Mark]) -> Result<RequestBuilder, RemoteError> {
+    fn knowing(&self, method: Method, path: &str, checkpoints: &[Checkpoint]) -> Result<RequestBuilder, RemoteError> {
         let request = self.request(method, path)?;
-        Ok(if marks.is_empty() { request } else { request.header(Mark::HEADER, Mark::header(marks)) })
+        Ok(if checkpoints.is_empty() {
+            request
+        } else {
+            request.header(Checkpoint::HEADER, Checkpoint::header(checkpoints))
+        })
     }
 
-    pub(super) async fn push(&self, push: &Push, known: &[Mark]) -> Result<Pushed, RemoteError> {
+    pub(super) async fn push(&self, push: &Push, known: &[Checkpoint]) -> Result<Pushed, RemoteError> {
         self.answer(self.knowing(Method::POST, "v1/sync/push", known)?.json(push)).await
     }
 
@@ -308,7 +312,7 @@ impl Remote {
         epoch: u64,
         after: u64,
         limit: u32,
-        known: &[Mark],
+        known: &[Checkpoint],
     ) -> Result<Page, RemoteError> {
         let query = [("epoch", epoch), ("after", after), ("limit", u64::from(limit))];
         self.answer(self.knowing(Method::GET, "v1/sync/changes", known)?.query(&query)).await
@@ -318,7 +322,7 @@ impl Remote {
         &self,
         epoch: u64,
         after: Option<MemoryUuid>,
-        known: &[Mark],
+        known: &[Checkpoint],
     ) -> Result<Snapshot, RemoteError> {
         let request = self.knowing(Method::GET, "v1/sync/snapshot", known)?.query(&[("epoch", epoch)]);
         let request = match after {
@@ -411,21 +415,22 @@ impl Remote {
     ///
     /// # Errors
     /// Returns an error if the server cannot be reached.
-    pub async fn offers(&self) -> Result<Vec<Invitation>, RemoteError> {
-        self.answer(self.request(Method::GET, "api/memories/offers")?).await
+    pub async fn invitations(&self) -> Result<Vec<Invitation>, RemoteError> {
+        self.answer(self.request(Method::GET, "api/memories/invitations")?).await
     }
 
     /// Accepts or declines a shared tag. False if there is no invitation, or the answer was the same before.
     ///
     /// # Errors
     /// Returns an error if the server cannot be reached.
-    pub async fn answer_offer(&self, owner: &str, tag: &Tag, is_accepted: bool) -> Result<bool, RemoteError> {
+    pub async fn answer_invitation(&self, owner: &str, tag: &Tag, is_accepted: bool) -> Result<bool, RemoteError> {
         #[derive(Deserialize)]
         struct Answered {
             changed: bool,
         }
         let body = json!({ "owner": owner, "tag": tag, "accept": is_accepted });
-        let answered: Answered = self.answer(self.request(Method::POST, "api/memories/offers")?.json(&body)).await?;
+        let answered: Answered =
+            self.answer(self.request(Method::POST, "api/memories/invitations")?.json(&body)).await?;
         Ok(answered.changed)
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tessera_engine::Store;
 use tessera_engine::domain::MemoryUuid;
 use tessera_engine::store::{Anew, ServerState, StoreError, Whole};
-use tessera_engine::sync::{MOST_OPS, MOST_SECRETS, Mark, Op, Push, SentSecrets, Snapshot};
+use tessera_engine::sync::{Checkpoint, MOST_OPS, MOST_SECRETS, Op, Push, SentSecrets, Snapshot};
 use tokio_util::sync::CancellationToken;
 
 use super::{Remote, RemoteError, SyncError, Turn};
@@ -140,28 +140,28 @@ impl Round<'_> {
     }
 
     /// The machine's newest checkpoints.
-    async fn known(&self) -> Result<Vec<Mark>, SyncError> {
-        Ok(on(self.desk, |store| store.marks()).await?.into_iter().take(1).collect())
+    async fn known(&self) -> Result<Vec<Checkpoint>, SyncError> {
+        Ok(on(self.desk, |store| store.checkpoints()).await?.into_iter().take(1).collect())
     }
 
     /// Downloads the server's complete state, and restarts from it.
     async fn refetch(&mut self) -> Result<(), SyncError> {
-        let (known, marks) = (self.state().await?, on(self.desk, |store| store.marks()).await?);
+        let (known, checkpoints) = (self.state().await?, on(self.desk, |store| store.checkpoints()).await?);
         // Another user's key would receive all local memories.
         if self.remote.user().await? != known.user {
             return Err(StoreError::OtherServer { url: known.url, user: known.user }.into());
         }
-        let mut page = self.remote.snapshot(known.epoch, None, &marks).await?;
-        let Snapshot { epoch, restored_seq, head, mark, .. } = page;
+        let mut page = self.remote.snapshot(known.epoch, None, &checkpoints).await?;
+        let Snapshot { epoch, restored_seq, head, checkpoint, .. } = page;
         let mut anew = Anew::default();
         let (mut pages, mut last) = (0, None);
         loop {
             if page.epoch != epoch {
                 return Err(RemoteError::MustRefetch.into());
             }
-            let Snapshot { rows, meanings, next, .. } = page;
+            let Snapshot { rows, embeddings, next, .. } = page;
             self.done.received += rows.len() as u64;
-            let whole = Whole { epoch, restored_seq, head, mark, rows, meanings };
+            let whole = Whole { epoch, restored_seq, head, checkpoint, rows, embeddings };
             let taken = on(self.desk, move |store| anew.take(store, &whole).map(|()| (anew, whole)));
             let Some(after) = next else {
                 let (anew, whole) = taken.await?;
@@ -174,7 +174,7 @@ impl Round<'_> {
             }
             last = Some(after);
             // Downloads the next page meanwhile.
-            let (taken, following) = tokio::join!(taken, self.remote.snapshot(known.epoch, Some(after), &marks));
+            let (taken, following) = tokio::join!(taken, self.remote.snapshot(known.epoch, Some(after), &checkpoints));
             (anew, page) = (taken?.0, following?);
         }
     }

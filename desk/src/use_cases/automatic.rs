@@ -297,8 +297,8 @@ pub struct Notice {
     pub conflicts: u64,
     /// Local memories whose upload is undecided.
     pub undecided: u64,
-    /// Unanswered offers of others.
-    pub offers: Vec<Invitation>,
+    /// Unanswered invitations of others.
+    pub invitations: Vec<Invitation>,
     /// True if the directory claims to be a project with memories, but is not confirmed.
     pub is_doubted: bool,
 }
@@ -314,6 +314,6 @@ impl UseCase for SessionNotice {
         }
         let status = store.sync_status()?;
         let (refused, conflicts, undecided) = (status.refused, status.conflicts, status.undecided);
-        Ok(Notice { refused, conflicts, undecided, offers: store.offers()?, is_doubted })
+        Ok(Notice { refused, conflicts, undecided, invitations: store.invitations()?, is_doubted })
     }
 }

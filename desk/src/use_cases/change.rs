@@ -92,12 +92,12 @@ fn in_file(
     if memory.deleted.is_some() {
         return Err(StoreError::Conflict { memory: id, problem: "is deleted; restore it first" });
     }
-    let is_plain = (Patch { content: None, vouched: None, ..patch.clone() }).is_empty();
+    let is_plain = (Patch { content: None, owner_trust: None, ..patch.clone() }).is_empty();
     if !is_plain {
         // The store returns an error with the alternative.
         return Ok(None);
     }
-    if file.is_whole && patch.content.is_some() && patch.vouched.is_none() {
+    if file.is_whole && patch.content.is_some() && patch.owner_trust.is_none() {
         let stored = update_file(store, caller, &memory, patch)?;
         return Ok(Some(Updated { count: 1, only: Some(stored) }));
     }
@@ -109,8 +109,8 @@ fn in_file(
     let Some(content) = patch.content.as_deref().filter(|_| !file.is_whole) else { return Ok(None) };
     patch.check()?;
     update_part(store, caller, id, content)?;
-    if patch.vouched.is_some() {
-        let trust = Patch { vouched: patch.vouched, ..Patch::default() };
+    if patch.owner_trust.is_some() {
+        let trust = Patch { owner_trust: patch.owner_trust, ..Patch::default() };
         store.update(id, &trust, &caller.actor(reason.cloned()))?;
     }
     Ok(Some(Updated { count: 1, only: Some(store.stored(id)?) }))

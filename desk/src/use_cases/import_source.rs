@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tessera_engine::Store;
 use tessera_engine::domain::{MemoryUuid, Scope};
-use tessera_engine::store::{Import, ImportAs, ImportRun, OlderRow, Standing, StoreError, Undone};
+use tessera_engine::store::{Import, ImportAs, ImportRun, OlderRow, RowStatus, StoreError, Undone};
 use tessera_importers::places::folders_in;
 use tessera_importers::{OlderError, Skipped, Source, System, Told};
 
@@ -35,7 +35,7 @@ pub struct Preview {
     /// Readable rows.
     pub rows: u64,
     /// The number of rows by status.
-    pub standings: BTreeMap<Standing, u64>,
+    pub statuses: BTreeMap<RowStatus, u64>,
     /// The beginnings of some new rows.
     pub samples: Vec<String>,
     /// Skipped rows with reasons.
@@ -96,8 +96,8 @@ pub struct UndoImport {
 impl Preview {
     /// True if importing would change nothing.
     pub fn is_idle(&self) -> bool {
-        let left = [Standing::There, Standing::Kept, Standing::Forgotten];
-        self.standings.keys().all(|standing| left.contains(standing))
+        let left = [RowStatus::There, RowStatus::Kept, RowStatus::Forgotten];
+        self.statuses.keys().all(|status| left.contains(status))
     }
 }
 
@@ -110,18 +110,18 @@ impl UseCase for PreviewImport<'_> {
         seeing.is_preview = true;
         let look = |seeing: &mut Seeing<'_>, batch: &[Coming]| {
             let rows: Vec<&OlderRow> = batch.iter().map(|row| &row.row).collect();
-            let standings = seeing.store.standings(&rows, seeing.run.whose)?;
-            for (row, standing) in batch.iter().zip(standings) {
+            let statuses = seeing.store.statuses(&rows, seeing.run.whose)?;
+            for (row, status) in batch.iter().zip(statuses) {
                 let draft = &row.row.draft;
-                let standing = standing.map(|over| {
+                let status = status.map(|over| {
                     seeing.done.aside += over.aside;
-                    seeing.done.unknown += u64::from(over.standing == Standing::There && !over.is_known);
-                    over.standing
+                    seeing.done.unknown += u64::from(over.status == RowStatus::There && !over.is_known);
+                    over.status
                 });
-                if matches!(standing, Ok(Standing::New)) && seeing.done.samples.len() < SAMPLES {
+                if matches!(status, Ok(RowStatus::New)) && seeing.done.samples.len() < SAMPLES {
                     seeing.done.samples.push(sample(draft));
                 }
-                seeing.note(row, standing);
+                seeing.note(row, status);
             }
             Ok(())
         };
@@ -151,14 +151,14 @@ impl ImportSource<'_> {
             let taken = seeing.store.take_over(&mut seeing.run, &rows)?;
             for (row, taken) in batch.iter().zip(taken) {
                 if let (Ok(over), Some(id)) = (&taken, row.row.ids.first()) {
-                    let is_new = matches!(over.standing, Standing::New | Standing::Changed | Standing::Back);
+                    let is_new = matches!(over.status, RowStatus::New | RowStatus::Changed | RowStatus::Back);
                     if is_new || seeing.run.is_resumed() && seeing.store.was_stored_by(&seeing.run, *id)? {
                         fresh.insert(*id);
                     }
                     seeing.done.aside += over.aside;
                     links.extend(row.links.iter().map(|(kind, to)| (*id, kind.clone(), *to)));
                 }
-                seeing.note(row, taken.map(|over| over.standing));
+                seeing.note(row, taken.map(|over| over.status));
             }
             (self.progress)(seeing.done.rows);
             Ok(())
@@ -271,13 +271,13 @@ impl<'a> Seeing<'a> {
         }
         for key in gone {
             self.seen.insert(key, 0);
-            let standing = if self.is_preview {
+            let status = if self.is_preview {
                 self.store.deletion_of(key, self.run.whose)?
             } else {
                 self.store.take_deletion(&mut self.run, key)?
             };
-            if let Some(standing @ (Standing::Deleted | Standing::Kept)) = standing {
-                *self.done.standings.entry(standing).or_default() += 1;
+            if let Some(status @ (RowStatus::Deleted | RowStatus::Kept)) = status {
+                *self.done.statuses.entry(status).or_default() += 1;
             }
         }
         if source.is_whole() {
@@ -306,11 +306,11 @@ impl<'a> Seeing<'a> {
         before.is_some()
     }
 
-    fn note(&mut self, row: &Coming, standing: Result<Standing, String>) {
-        match standing {
-            Ok(standing) => {
+    fn note(&mut self, row: &Coming, status: Result<RowStatus, String>) {
+        match status {
+            Ok(status) => {
                 self.done.rows += 1;
-                *self.done.standings.entry(standing).or_default() += 1;
+                *self.done.statuses.entry(status).or_default() += 1;
             }
             Err(problem) => self.done.skipped.push(without_values(Skipped { at: row.name.clone(), problem })),
         }

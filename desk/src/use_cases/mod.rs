@@ -21,7 +21,7 @@ pub use change::{Forget, Gone, RemovedSection, Restore, Update, Updated, Which};
 pub use find::{Alike, Answer, Fetch, Form, Get, History, List, Recall, told_near};
 pub use import_source::{HasImported, ImportSource, Imports, Preview, PreviewImport, TakenOver, UndoImport};
 pub use link::{Conflicts, Resolve, SetLink};
-pub use named::{Meant, Named, Standing, WhereInFiles};
+pub use named::{FilePosition, Meant, Named, WhereInFiles};
 pub use notes::{BuildContext, FindMemory, FindNote, NotesReply, Part, ReadNote, RecentActivity, SearchNotes, Within};
 pub use project::{IsBelieved, Places, Purged, ScanSecrets, TrustProject, UntrustProject};
 pub use remember::{Remember, described};

@@ -55,8 +55,8 @@ impl UseCase for Meant {
     fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<MemoryRef>, StoreError> {
         let meant = |named: Named| match named {
             Named::Memory(reference) => Ok(reference),
-            Named::Older(name) => came_over(store, name),
-            Named::File(path) => match store.file_standing(&path)? {
+            Named::Older(name) => imported_rows(store, name),
+            Named::File(path) => match store.file_memory(&path)? {
                 Some(id) => Ok(MemoryRef::Id(id)),
                 None => Err(StoreError::InFile { path, problem: "is not a known file".to_owned() }),
             },
@@ -65,7 +65,7 @@ impl UseCase for Meant {
     }
 }
 
-fn came_over(store: &Store, name: String) -> Result<MemoryRef, StoreError> {
+fn imported_rows(store: &Store, name: String) -> Result<MemoryRef, StoreError> {
     let reference = MemoryUuid::of_older(&name).map(MemoryRef::Id);
     match reference {
         Some(reference) if store.get(reference)?.is_some() => Ok(reference),
@@ -82,7 +82,7 @@ pub struct WhereInFiles {
 
 /// The position of a memory in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct FilePosition {
     /// The file, and the heading above it.
     pub file: InFile,
     /// Its lines, from 1; `None` for a whole file, and for a part that is no longer there.
@@ -92,7 +92,7 @@ pub struct Standing {
     pub lacks_some: bool,
 }
 
-impl std::fmt::Display for Standing {
+impl std::fmt::Display for FilePosition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.file.path)?;
         match self.lines {
@@ -109,18 +109,18 @@ impl std::fmt::Display for Standing {
 }
 
 impl UseCase for WhereInFiles {
-    type Outcome = Vec<Option<Standing>>;
+    type Outcome = Vec<Option<FilePosition>>;
     const EFFECT: Effect = Effect::Reads;
 
-    fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<Option<Standing>>, StoreError> {
-        let standing = |id: MemoryUuid| {
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<Option<FilePosition>>, StoreError> {
+        let position = |id: MemoryUuid| {
             let file = store.get(MemoryRef::Id(id))?.and_then(|memory| memory.file);
             let Some(file) = file else { return Ok(None) };
             let lines = store.part(id)?.map(|part| part.lines);
             let lacks_some = file.is_whole && store.note_of(id)?.is_some_and(|note| !note.file.is_kept);
-            Ok(Some(Standing { file, lines, lacks_some }))
+            Ok(Some(FilePosition { file, lines, lacks_some }))
         };
-        self.ids.into_iter().map(standing).collect()
+        self.ids.into_iter().map(position).collect()
     }
 }
 

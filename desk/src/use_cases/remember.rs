@@ -42,7 +42,7 @@ pub struct Remember {
     /// The memory that it replaces.
     pub supersedes: Option<MemoryRef>,
     /// The trust that the owner sets; if absent, the trust of the memory's origin applies.
-    pub vouched: Option<Trust>,
+    pub owner_trust: Option<Trust>,
     /// The description of a text that is secret as a whole; see [`described`].
     pub sensitive: Option<String>,
 }
@@ -90,7 +90,7 @@ impl UseCase for Remember {
             session: self.session.or_else(|| caller.session.clone()),
             client: caller.client.clone(),
             sensitive: self.sensitive,
-            vouched: self.vouched,
+            owner_trust: self.owner_trust,
             altered: caller.altered.clone(),
             metadata: self.metadata,
             reason: self.reason,

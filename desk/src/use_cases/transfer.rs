@@ -53,7 +53,7 @@ pub struct NotesImported {
     /// Existing notes.
     pub skipped: usize,
     /// The number of existing notes that the user confirmed as their own.
-    pub vouched: usize,
+    pub owner_trust: usize,
     /// Credentials removed from the imported texts.
     pub aside: usize,
     /// Rejected notes: the beginning of each, and the reason.
@@ -77,10 +77,10 @@ impl UseCase for ImportNotes {
             if let Some((id, trust)) = known.get(&note.content) {
                 done.skipped += 1;
                 if self.is_mine && *trust == Trust::Foreign {
-                    let patch = Patch { vouched: Some(Trust::User), ..Patch::default() };
+                    let patch = Patch { owner_trust: Some(Trust::User), ..Patch::default() };
                     let which = Which::Named(vec![MemoryRef::Id(*id)]);
                     desk.perform(Update { which, patch, reason: Some("import claude-md --mine".to_owned()) })?;
-                    done.vouched += 1;
+                    done.owner_trust += 1;
                 }
                 continue;
             }

@@ -59,7 +59,7 @@ impl UseCase for ListUnanswered {
     const EFFECT: Effect = Effect::Reads;
 
     fn run(self, store: &mut Store, _: &Caller) -> Result<UnansweredTopics, StoreError> {
-        let asked = store.asked_in_vain(self.since)?;
+        let asked = store.unanswered_questions(self.since)?;
         let mut found = UnansweredTopics { asked: asked.len(), ..UnansweredTopics::default() };
         found.unnamed = asked.iter().filter(|asked| asked.text.is_none() && asked.words.is_empty()).count();
         for topic in topics_of(&asked, store.has_embedding()) {

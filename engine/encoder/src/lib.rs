@@ -23,5 +23,5 @@ mod whole;
 pub use encoder::Encoder;
 pub use kernels::Kernel;
 pub use scan::{Passages, SIGN_BYTES, differing_signs, signs_of};
-pub use vector::{DIMENSIONS, ENCODER_VERSION, Meaning, VECTOR_BYTES, Vector};
+pub use vector::{DIMENSIONS, ENCODER_VERSION, Embedding, VECTOR_BYTES, Vector};
 pub use whole::Made;

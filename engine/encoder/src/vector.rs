@@ -43,7 +43,7 @@ impl Vector {
         f64::from(self.similarities_to_bytes(&other.to_bytes()))
     }
 
-    /// The similarity to a stored vector (see [`Meaning::vectors`]); 0 for invalid bytes.
+    /// The similarity to a stored vector (see [`Embedding::vectors`]); 0 for invalid bytes.
     pub fn similarities_to_bytes(&self, bytes: &[u8]) -> f32 {
         let mut near = [0.0];
         if let Some((squares, values)) = bytes.split_first_chunk::<4>() {
@@ -59,7 +59,7 @@ impl Vector {
         near
     }
 
-    /// A stored vector (see [`Meaning::vectors`]); `None` for bytes of another length.
+    /// A stored vector (see [`Embedding::vectors`]); `None` for bytes of another length.
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let (squares, values) = bytes.split_first_chunk::<4>()?;
         let values = <&[u8; DIMENSIONS]>::try_from(values).ok()?.map(u8::cast_signed);
@@ -90,9 +90,9 @@ impl Vector {
 
 /// The stored embeddings of a memory: the version of the encoder, then one vector per passage.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Meaning(Vec<u8>);
+pub struct Embedding(Vec<u8>);
 
-impl Meaning {
+impl Embedding {
     /// The stored form of these vectors.
     pub fn of(vectors: &[Vector]) -> Self {
         let mut bytes = vec![ENCODER_VERSION];
@@ -151,21 +151,21 @@ mod tests {
     }
 
     #[test]
-    fn a_meaning_is_read_as_it_was_written_and_no_other() {
+    fn a_embedding_is_read_as_it_was_written_and_no_other() {
         let one = vector([3.0, -1.0, 0.5]);
         assert_eq!((Vector::of_bytes(&one.to_bytes()), Vector::of_bytes(b"short")), (Some(one), None));
         let vectors = [vector([1.0, 2.0, 3.0]), vector([-1.0, 0.5, 0.0])];
-        let mut bytes = Meaning::of(&vectors).into_bytes();
-        let read: Vec<_> = Meaning::vectors(&bytes).map(<[u8]>::to_vec).collect();
+        let mut bytes = Embedding::of(&vectors).into_bytes();
+        let read: Vec<_> = Embedding::vectors(&bytes).map(<[u8]>::to_vec).collect();
         assert_eq!(read, vectors.map(|vector| vector.to_bytes().to_vec()));
         bytes.push(0);
-        assert!(!Meaning::is_current(&bytes) && Meaning::vectors(&bytes).count() == 0, "too long");
+        assert!(!Embedding::is_current(&bytes) && Embedding::vectors(&bytes).count() == 0, "too long");
         bytes.pop();
         bytes[0] += 1;
-        assert!(!Meaning::is_current(&bytes) && Meaning::vectors(&bytes).count() == 0, "of another encoder");
-        assert!(!Meaning::is_current(&[]) && Meaning::vectors(&[]).count() == 0, "waits");
+        assert!(!Embedding::is_current(&bytes) && Embedding::vectors(&bytes).count() == 0, "of another encoder");
+        assert!(!Embedding::is_current(&[]) && Embedding::vectors(&[]).count() == 0, "waits");
         assert!(
-            Meaning::is_current(&Meaning::of(&[]).into_bytes()),
+            Embedding::is_current(&Embedding::of(&[]).into_bytes()),
             "a text without passages does not wait for an embedding"
         );
     }

@@ -1,6 +1,6 @@
 //! Whether the stored embeddings of a memory are valid.
 
-use super::vector::{DIMENSIONS, ENCODER_VERSION, Meaning, VECTOR_BYTES};
+use super::vector::{DIMENSIONS, ENCODER_VERSION, Embedding, VECTOR_BYTES};
 
 /// The relation of stored embeddings to this encoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum Made {
     Later,
 }
 
-impl Meaning {
+impl Embedding {
     /// The encoder of stored bytes.
     pub fn made(bytes: &[u8]) -> Made {
         match bytes.first() {
@@ -50,16 +50,16 @@ mod tests {
     #[test]
     fn what_was_written_is_whole_and_what_was_changed_is_not() {
         let encoder = Encoder::shared();
-        let bytes = Meaning::of(&encoder.passages(&["The proxy is nginx", "The cache lives on birch"])).into_bytes();
-        assert!(Meaning::is_whole(&bytes, 2) && Meaning::made(&bytes) == Made::Here);
-        assert!(!Meaning::is_whole(&bytes, 1) && !Meaning::is_whole(&bytes[..bytes.len() - 1], 2));
+        let bytes = Embedding::of(&encoder.passages(&["The proxy is nginx", "The cache lives on birch"])).into_bytes();
+        assert!(Embedding::is_whole(&bytes, 2) && Embedding::made(&bytes) == Made::Here);
+        assert!(!Embedding::is_whole(&bytes, 1) && !Embedding::is_whole(&bytes[..bytes.len() - 1], 2));
         for at in (1..bytes.len()).step_by(7) {
             let mut changed = bytes.clone();
             changed[at] ^= 5;
-            assert!(!Meaning::is_whole(&changed, 2), "{at}");
+            assert!(!Embedding::is_whole(&changed, 2), "{at}");
         }
-        assert!(Meaning::is_whole(&Meaning::of(&[]).into_bytes(), 0));
-        assert_eq!((Meaning::made(&[]), Meaning::made(&[255, 1])), (Made::Waits, Made::Later));
-        assert!(Meaning::is_whole(&[255, 1], 9), "this version cannot check embeddings of a newer version");
+        assert!(Embedding::is_whole(&Embedding::of(&[]).into_bytes(), 0));
+        assert_eq!((Embedding::made(&[]), Embedding::made(&[255, 1])), (Made::Waits, Made::Later));
+        assert!(Embedding::is_whole(&[255, 1], 9), "this version cannot check embeddings of a newer version");
     }
 }

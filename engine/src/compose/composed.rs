@@ -2,9 +2,9 @@
 
 use super::fields::{self, Beside, memory_of};
 use crate::domain::{DomainError, Draft, Memory, MemoryUuid, Metadata, Patch, Share, ShortId, Timestamp};
+use crate::embedding::Embedding;
 use crate::enrich;
 use crate::index::{Analysis, ForwardDoc, Freshness};
-use crate::meaning::Meaning;
 use crate::pack::LineCosts;
 use crate::screen::{Screened, Secret, places};
 use crate::sync::Document;
@@ -14,11 +14,11 @@ use crate::text::TokenCounter;
 #[derive(Debug, Clone)]
 pub struct Composed {
     memory: Memory,
-    is_standing: bool,
+    is_instruction: bool,
     length: u16,
     signature: u64,
     forward: Vec<u8>,
-    meaning: Vec<u8>,
+    embedding: Vec<u8>,
     costs: LineCosts,
     has_new_terms: bool,
     has_new_costs: bool,
@@ -48,8 +48,8 @@ impl Composed {
     }
 
     /// True for a lasting preference or rule.
-    pub fn is_standing(&self) -> bool {
-        self.is_standing
+    pub fn is_instruction(&self) -> bool {
+        self.is_instruction
     }
 
     /// The number of words of the text.
@@ -68,15 +68,15 @@ impl Composed {
     }
 
     /// The embedding; empty if it must still be computed.
-    pub fn meaning(&self) -> &[u8] {
-        &self.meaning
+    pub fn embedding(&self) -> &[u8] {
+        &self.embedding
     }
 
     /// Adds an embedding, if it must still be computed.
     #[must_use]
-    pub fn meant(mut self, meaning: Meaning) -> Self {
-        if self.meaning.is_empty() && self.memory.deleted.is_none() && !self.memory.content.is_empty() {
-            self.meaning = meaning.into_bytes();
+    pub fn meant(mut self, embedding: Embedding) -> Self {
+        if self.embedding.is_empty() && self.memory.deleted.is_none() && !self.memory.content.is_empty() {
+            self.embedding = embedding.into_bytes();
             self.has_new_terms = true;
         }
         self
@@ -100,9 +100,9 @@ impl Composed {
     /// Compares the derived data with the stored data, so that only changes are written.
     fn beside(mut self, known: Option<&Known>) -> Self {
         let has_terms = |known: &Known| {
-            (known.is_standing, known.length, known.signature) == (self.is_standing, self.length, self.signature)
+            (known.is_instruction, known.length, known.signature) == (self.is_instruction, self.length, self.signature)
                 && known.forward == self.forward
-                && known.meaning == self.meaning
+                && known.embedding == self.embedding
         };
         let (has_new_terms, has_new_costs) =
             known.map_or((true, true), |known| (!has_terms(known), known.costs.as_ref() != Some(&self.costs)));
@@ -135,7 +135,7 @@ pub struct Known {
     /// The memory.
     pub memory: Memory,
     /// True for a lasting preference or rule.
-    pub is_standing: bool,
+    pub is_instruction: bool,
     /// The number of words of the text.
     pub length: u16,
     /// A hash that is equal for two texts with the same words.
@@ -143,7 +143,7 @@ pub struct Known {
     /// The stored terms; empty for a deleted memory.
     pub forward: Vec<u8>,
     /// The embedding; empty if unknown.
-    pub meaning: Vec<u8>,
+    pub embedding: Vec<u8>,
     /// The token counts of the memory's lines; `None` if they were counted for an earlier form of the lines.
     pub costs: Option<LineCosts>,
 }
@@ -189,7 +189,7 @@ pub(super) fn compose(memory: Memory, known: Option<&Known>, counter: &impl Toke
         is_readable && known.has_terms_of(&memory)
     };
     let terms = match known.filter(is_kept) {
-        Some(known) => (known.is_standing, known.length, known.signature, known.forward.clone()),
+        Some(known) => (known.is_instruction, known.length, known.signature, known.forward.clone()),
         None => analysed(&memory, &[]),
     };
     compose_of(terms, memory, known, counter)
@@ -197,13 +197,13 @@ pub(super) fn compose(memory: Memory, known: Option<&Known>, counter: &impl Toke
 
 /// Composes a memory with an existing analysis.
 fn compose_of(terms: Terms, mut memory: Memory, known: Option<&Known>, counter: &impl TokenCounter) -> Composed {
-    let (is_standing, length, signature, forward) = terms;
+    let (is_instruction, length, signature, forward) = terms;
     memory.sensitive = !places(&memory.content).is_empty();
     let summarised = known.filter(|known| known.memory.content == memory.content);
     memory.summary = summarised.map_or_else(|| enrich::summary(&memory.content), |known| known.memory.summary.clone());
     let forward = if memory.deleted.is_some() { Vec::new() } else { forward };
     let meant = known.filter(|known| memory.deleted.is_none() && known.means_as(&memory));
-    let meaning = meant.map(|known| known.meaning.clone()).unwrap_or_default();
+    let embedding = meant.map(|known| known.embedding.clone()).unwrap_or_default();
     let counted = known.filter(|known| known.has_lines_of(&memory)).and_then(|known| {
         let mut costs = known.costs.clone()?;
         costs.renumber(known.memory.short_id, memory.short_id);
@@ -212,11 +212,11 @@ fn compose_of(terms: Terms, mut memory: Memory, known: Option<&Known>, counter: 
     let costs = counted.unwrap_or_else(|| LineCosts::measure(&memory, counter));
     Composed {
         memory,
-        is_standing,
+        is_instruction,
         length,
         signature,
         forward,
-        meaning,
+        embedding,
         costs,
         has_new_terms: true,
         has_new_costs: true,
@@ -239,7 +239,7 @@ fn is_current(forward: &[u8]) -> bool {
 
 fn analysed(memory: &Memory, replaced: &[u8]) -> Terms {
     let analysis = Analysis::of(memory);
-    (analysis.is_standing, analysis.doc.length, analysis.signature, analysis.doc.encode_into(replaced))
+    (analysis.is_instruction, analysis.doc.length, analysis.signature, analysis.doc.encode_into(replaced))
 }
 
 /// A new memory.
@@ -412,15 +412,15 @@ fn emptied(memory: Memory) -> Composed {
 
 /// A memory without derived data.
 fn empty(memory: Memory) -> Composed {
-    let (forward, meaning, costs) = (Vec::new(), Vec::new(), LineCosts::default());
+    let (forward, embedding, costs) = (Vec::new(), Vec::new(), LineCosts::default());
     let (has_new_terms, has_new_costs) = (true, true);
     Composed {
         memory,
-        is_standing: false,
+        is_instruction: false,
         length: 0,
         signature: 0,
         forward,
-        meaning,
+        embedding,
         costs,
         has_new_terms,
         has_new_costs,

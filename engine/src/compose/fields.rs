@@ -23,8 +23,8 @@ pub(super) fn new(draft: &Draft, now: Timestamp) -> Result<Memory, DomainError> 
         scope: draft.scope.clone(),
         created: draft.created.unwrap_or(now),
         expires: draft.expires,
-        trust: Trust::earned(false, draft.vouched, false, &draft.origin),
-        vouched: draft.vouched,
+        trust: Trust::earned(false, draft.owner_trust, false, &draft.origin),
+        owner_trust: draft.owner_trust,
         origin: draft.origin.clone(),
         session: draft.session.clone(),
         cwd: draft.cwd.clone(),
@@ -48,7 +48,7 @@ pub(super) fn patched(before: &Memory, patch: &Patch) -> Result<Memory, DomainEr
         // A `foreign` mark applied to the old text, so it is removed. It stays on a learned memory, because a model
         // that rewrites the text cannot accept it for the user.
         let stays = before.origin == Origin::AutoLearn;
-        memory.vouched = memory.vouched.filter(|vouched| *vouched != Trust::Foreign || stays);
+        memory.owner_trust = memory.owner_trust.filter(|owner_trust| *owner_trust != Trust::Foreign || stays);
         // In another user's memory, only the text may be changed.
         if memory.share.is_none() {
             follow(&mut memory, before, patch.entities.is_some());
@@ -62,7 +62,7 @@ pub(super) fn patched(before: &Memory, patch: &Patch) -> Result<Memory, DomainEr
     set(&mut memory.scope, patch.scope.as_ref());
     set(&mut memory.expires, patch.expires.as_ref());
     memory.metadata = patch.metadata.clone().or(memory.metadata);
-    memory.vouched = patch.vouched.or(memory.vouched);
+    memory.owner_trust = patch.owner_trust.or(memory.owner_trust);
     memory.trust = memory.earned_trust();
     Ok(memory)
 }
@@ -115,8 +115,8 @@ pub fn memory_of(document: &Document, beside: Beside) -> Memory {
         entities: details.entities,
         scope: details.scope,
         expires: details.expires,
-        trust: Trust::earned(share.is_some(), details.vouched, edited_by.is_some(), &details.origin),
-        vouched: details.vouched,
+        trust: Trust::earned(share.is_some(), details.owner_trust, edited_by.is_some(), &details.origin),
+        owner_trust: details.owner_trust,
         origin: details.origin,
         session: details.session,
         share,

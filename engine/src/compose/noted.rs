@@ -35,7 +35,7 @@ pub struct Filed {
     /// The author of new parts.
     pub origin: Origin,
     /// The trust, if it does not follow from the author.
-    pub vouched: Option<Trust>,
+    pub owner_trust: Option<Trust>,
     /// When the file was created.
     pub created: Timestamp,
     /// The session.
@@ -100,10 +100,10 @@ impl Told {
     #[must_use]
     pub fn narrowed(&self, filed: &Filed, is_own: bool) -> Filed {
         let origin = if is_own { self.origin.clone() } else { filed.origin.clone() };
-        let trust = Trust::earned(false, filed.vouched, false, &filed.origin).max(self.trust);
+        let trust = Trust::earned(false, filed.owner_trust, false, &filed.origin).max(self.trust);
         Filed {
             scope: if filed.scope == Scope::Global { self.scope.clone() } else { filed.scope.clone() },
-            vouched: (trust != origin.trust()).then_some(trust),
+            owner_trust: (trust != origin.trust()).then_some(trust),
             origin,
             ..filed.clone()
         }

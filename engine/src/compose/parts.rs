@@ -78,7 +78,7 @@ fn draft_of(filed: &Filed, content: String) -> Draft {
         scope: filed.scope.clone(),
         created: Some(filed.created),
         origin: filed.origin.clone(),
-        vouched: filed.vouched,
+        owner_trust: filed.owner_trust,
         session: filed.session.clone(),
         client: filed.client.clone(),
         ..Draft::new(content)
@@ -135,7 +135,7 @@ pub fn filed(
             ..memory
         };
         if is_same_text {
-            (memory.origin, memory.vouched) = (before.origin.clone(), before.vouched);
+            (memory.origin, memory.owner_trust) = (before.origin.clone(), before.owner_trust);
             (memory.session, memory.client) = (before.session.clone(), before.client.clone());
         }
         memory.trust = memory.earned_trust();

@@ -3,7 +3,7 @@
 use super::composed::{Composed, Known, compose};
 use super::fields::{self, Beside, memory_of};
 use crate::domain::{DomainError, Draft, MemoryUuid, Patch, Permission, Share, ShortId, Timestamp};
-use crate::meaning::Meaning;
+use crate::embedding::Embedding;
 use crate::screen::{Screened, Secret};
 use crate::sync::{Author, Decision, Document, Edit, Op, Refusal, Row, State, decide};
 use crate::text::TokenCounter;
@@ -46,8 +46,8 @@ impl Decided {
 
     /// Adds an embedding, if it must still be computed.
     #[must_use]
-    pub fn meant(mut self, meaning: Meaning) -> Self {
-        self.composed = self.composed.map(|composed| composed.meant(meaning));
+    pub fn meant(mut self, embedding: Embedding) -> Self {
+        self.composed = self.composed.map(|composed| composed.meant(embedding));
         self
     }
 

@@ -37,11 +37,11 @@ fn now() -> Timestamp {
 fn known(composed: &Composed) -> Known {
     Known {
         memory: composed.memory().clone(),
-        is_standing: composed.is_standing(),
+        is_instruction: composed.is_instruction(),
         length: composed.length(),
         signature: composed.signature(),
         forward: composed.forward().to_vec(),
-        meaning: composed.meaning().to_vec(),
+        embedding: composed.embedding().to_vec(),
         costs: Some(composed.costs().clone()),
     }
 }
@@ -65,7 +65,7 @@ fn what_a_draft_leaves_out_follows_from_its_text_and_what_it_gives_stays() {
         importance: Some(Importance::from_percent(7)),
         entities: vec!["Harbour".into()],
         origin: Origin::Import,
-        vouched: Some(Trust::Model),
+        owner_trust: Some(Trust::Model),
         ..Draft::new("We decided that Mara owns the Billing service")
     };
     let kept = created(&clean(&given), now(), &Asked::default()).unwrap().memory().clone();
@@ -98,7 +98,7 @@ fn what_was_derived_follows_a_new_text_and_what_was_set_stays() {
     let memory = after.memory();
     assert_eq!((&*memory.entities, memory.kind), (&["Heron".to_owned()][..], MemoryType::Fact));
     assert!(memory.importance > before.memory.importance && memory.summary.starts_with("I prefer"));
-    assert!(after.is_standing() && !before.is_standing);
+    assert!(after.is_instruction() && !before.is_instruction);
     // The kind of knowledge and its type are what it was filed under.
     assert_eq!(memory.category, before.memory.category);
     let set = Patch {
@@ -123,12 +123,12 @@ fn the_last_author_of_a_text_decides_how_far_it_is_believed() {
     (before.memory.edited_by, before.memory.trust) = (Some("jon".into()), Trust::Foreign);
     let own = edited(&before, &clean(&with_text("The crane is serviced in June")), now(), &Asked::default()).unwrap();
     assert_eq!((own.memory().edited_by.as_deref(), own.memory().trust), (None, Trust::User));
-    let doubt = Patch { vouched: Some(Trust::Foreign), ..Patch::default() };
+    let doubt = Patch { owner_trust: Some(Trust::Foreign), ..Patch::default() };
     let doubted = known(&edited(&before, &clean(&doubt), now(), &Asked::default()).unwrap());
     assert_eq!(doubted.memory.trust, Trust::Foreign);
     let again =
         edited(&doubted, &clean(&with_text("The crane is serviced in July")), now(), &Asked::default()).unwrap();
-    assert_eq!((again.memory().vouched, again.memory().trust), (None, Trust::User));
+    assert_eq!((again.memory().owner_trust, again.memory().trust), (None, Trust::User));
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn patches() -> impl Strategy<Value = Patch> {
         tags: (which == 3).then(|| vec!["port".parse().unwrap()]),
         scope: (which == 4).then(|| Scope::Project("ledger".into())),
         category: (which == 5).then(|| "preferences".parse().unwrap()),
-        vouched: (which == 6).then_some(Trust::Foreign),
+        owner_trust: (which == 6).then_some(Trust::Foreign),
         expires: (which == 7).then_some(None),
         sensitive: None,
         metadata: (which == 2).then(|| r#"{"a":1}"#.parse().unwrap()),
@@ -243,8 +243,8 @@ proptest! {
                 _ => edited(&at, &clean(&patch), now(), &counter).unwrap(),
             };
             prop_assert_eq!(known(&next), known(&carried(next.memory().clone(), &counter)));
-            let is_same = (next.forward(), next.signature(), next.length(), next.is_standing())
-                == (&*at.forward, at.signature, at.length, at.is_standing);
+            let is_same = (next.forward(), next.signature(), next.length(), next.is_instruction())
+                == (&*at.forward, at.signature, at.length, at.is_instruction);
             prop_assert_eq!(next.has_new_terms(), !is_same);
             prop_assert_eq!(next.has_new_costs(), Some(next.costs()) != at.costs.as_ref());
             prop_assert_eq!(next.memory().trust, next.memory().earned_trust());

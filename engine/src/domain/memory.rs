@@ -124,7 +124,7 @@ pub struct Memory {
     pub trust: Trust,
     /// The trust that the owner set, whatever the origin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub vouched: Option<Trust>,
+    pub owner_trust: Option<Trust>,
     /// The session in which it was stored.
     pub session: Option<String>,
     /// The working directory in which the memory was stored.
@@ -190,7 +190,7 @@ impl Memory {
             expires: None,
             origin: Origin::default(),
             trust: Trust::default(),
-            vouched: None,
+            owner_trust: None,
             session: None,
             cwd: None,
             client: None,
@@ -218,7 +218,7 @@ impl Memory {
         if self.trust != Trust::Foreign {
             return None;
         }
-        Some(match (&self.share, &self.edited_by, self.vouched, &self.origin) {
+        Some(match (&self.share, &self.edited_by, self.owner_trust, &self.origin) {
             (Some(share), ..) => {
                 format!("the memory belongs to {}; store the fact in your own words to make it yours", share.by)
             }
@@ -239,7 +239,7 @@ impl Memory {
     /// The trust of a memory: `foreign` for another user's memory; otherwise the trust that the owner set; otherwise
     /// `foreign` for another author's text; otherwise the trust of its origin.
     pub fn earned_trust(&self) -> Trust {
-        Trust::earned(self.share.is_some(), self.vouched, self.edited_by.is_some(), &self.origin)
+        Trust::earned(self.share.is_some(), self.owner_trust, self.edited_by.is_some(), &self.origin)
     }
 }
 
@@ -271,7 +271,7 @@ pub struct Draft {
     /// Who created it.
     pub origin: Origin,
     /// The trust that the owner sets. If absent, the origin determines the trust.
-    pub vouched: Option<Trust>,
+    pub owner_trust: Option<Trust>,
     /// The session.
     pub session: Option<String>,
     /// The working directory.
@@ -343,7 +343,7 @@ pub struct Patch {
     /// New metadata, which replaces the old one; an empty object removes it.
     pub metadata: Option<Metadata>,
     /// The trust that the owner sets.
-    pub vouched: Option<Trust>,
+    pub owner_trust: Option<Trust>,
     /// The description of a new text that is secret as a whole.
     pub sensitive: Option<String>,
 }

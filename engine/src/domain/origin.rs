@@ -102,10 +102,10 @@ pub enum Trust {
 impl Trust {
     /// The trust of a memory. The trust depends on whether another user shares the memory, the trust that the owner
     /// set, whether somebody else wrote the text, and the origin; see [`super::Memory::earned_trust`].
-    pub fn earned(is_shared: bool, vouched: Option<Self>, is_edited: bool, origin: &Origin) -> Self {
-        match (is_shared, vouched, is_edited) {
+    pub fn earned(is_shared: bool, owner_trust: Option<Self>, is_edited: bool, origin: &Origin) -> Self {
+        match (is_shared, owner_trust, is_edited) {
             (true, ..) => Self::Foreign,
-            (false, Some(vouched), _) => vouched,
+            (false, Some(owner_trust), _) => owner_trust,
             (false, None, true) => Self::Foreign,
             (false, None, false) => origin.trust(),
         }

@@ -9,7 +9,7 @@ use crate::text::{is_digit, is_letter, is_word};
 /// A phrase: parts in order, each with alternative forms in lower case. A form may be empty.
 pub(super) type Phrase = &'static [&'static [&'static str]];
 
-const STANDING: &[Phrase] = &[
+const INSTRUCTION: &[Phrase] = &[
     &[&["always", "never", "from now on", "please remember", "do not ever", "i'd rather", "id rather"]],
     &[&["whenever "], &["i", "we", "you"]],
     &[&["when "], &["i ", "we "], &["ask"]],
@@ -76,8 +76,8 @@ fn fits(text: &str, at: usize, parts: &[&[&str]]) -> bool {
 }
 
 /// True if a text states a lasting preference or rule (always, never, I prefer, from now on …).
-pub fn is_standing(text: &str) -> bool {
-    says(text, STANDING)
+pub fn is_instruction(text: &str) -> bool {
+    says(text, INSTRUCTION)
 }
 
 /// True if a text states a decision.
@@ -96,7 +96,7 @@ fn is_for_a_reason(text: &str, at: usize) -> bool {
 pub fn category(text: &str) -> Category {
     let slug = if is_decision(text) {
         Category::DECISIONS
-    } else if is_standing(text) {
+    } else if is_instruction(text) {
         Category::PREFERENCES
     } else if says(text, PERSON) {
         "people"
@@ -168,6 +168,6 @@ mod tests {
         assert_eq!(kind("Mara owns the Billing service", &entities(&["Mara", "Billing"])), MemoryType::Relationship);
         assert_eq!(kind("Falcon is a job runner", &entities(&["Falcon"])), MemoryType::Entity);
         assert_eq!(kind("backups run at three", &[]), MemoryType::Fact);
-        assert!(is_standing("Never force-push to main") && !is_standing("the tests ran twice"));
+        assert!(is_instruction("Never force-push to main") && !is_instruction("the tests ran twice"));
     }
 }

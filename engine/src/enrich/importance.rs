@@ -1,6 +1,6 @@
 //! Calculates the importance of a text by rules, if its author does not set it.
 
-use super::cues::{Phrase, is_decision, is_standing, says};
+use super::cues::{Phrase, is_decision, is_instruction, says};
 use super::scan::{after, next, words};
 use crate::domain::Importance;
 use crate::text::{is_digit, is_lower, is_upper, is_word};
@@ -20,7 +20,7 @@ pub fn importance(text: &str) -> Importance {
     let mut percent = 40_i32;
     let words = text.split_whitespace().count();
     let rules = [
-        (is_standing(text), 20),
+        (is_instruction(text), 20),
         (is_decision(text), 15),
         (is_urgent(text), 15),
         (is_concrete(text), 10),

@@ -8,7 +8,7 @@ mod scan;
 mod spans;
 mod summary;
 
-pub use cues::{category, is_standing, kind};
+pub use cues::{category, is_instruction, kind};
 pub use entities::{MAX_ENTITIES, entities};
 pub use importance::importance;
 pub use summary::{MAX_SUMMARY_WORDS, summary};

@@ -14,7 +14,7 @@ pub struct Analysis {
     /// A hash that is equal for two texts with the same words in any order, case and punctuation.
     pub signature: u64,
     /// True for a lasting preference or rule.
-    pub is_standing: bool,
+    pub is_instruction: bool,
 }
 
 impl Analysis {
@@ -29,7 +29,8 @@ impl Analysis {
         if doc.length == 0 {
             words.update(memory.content.as_bytes());
         }
-        let is_standing = enrich::is_standing(&memory.content) || memory.category.as_str() == Category::PREFERENCES;
-        Self { signature: words.digest(), is_standing, doc }
+        let is_instruction =
+            enrich::is_instruction(&memory.content) || memory.category.as_str() == Category::PREFERENCES;
+        Self { signature: words.digest(), is_instruction, doc }
     }
 }

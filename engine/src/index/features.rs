@@ -8,7 +8,7 @@ pub struct Flags(pub u8);
 
 impl Flags {
     /// It states a lasting preference or rule.
-    pub const STANDING: Self = Self(1);
+    pub const INSTRUCTION: Self = Self(1);
     /// It has trust `foreign`.
     pub const FOREIGN: Self = Self(2);
     /// Another memory replaces it.

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use crate::meaning::{DIMENSIONS, Meaning, Passages, SIGN_BYTES, signs_of};
+use crate::embedding::{DIMENSIONS, Embedding, Passages, SIGN_BYTES, signs_of};
 
 /// If there are more passages, the snapshot also stores the signs of their embeddings, and recall compares the signs
 /// first.
@@ -69,8 +69,8 @@ pub(super) struct PassageWriter {
 }
 
 impl PassageWriter {
-    pub(super) fn add(&mut self, meaning: &[u8]) {
-        for vector in Meaning::vectors(meaning) {
+    pub(super) fn add(&mut self, embedding: &[u8]) {
+        for vector in Embedding::vectors(embedding) {
             if let Some((squares, values)) = vector.split_first_chunk::<4>() {
                 self.squares.extend(squares);
                 self.values.extend_from_slice(values);

@@ -10,7 +10,7 @@ use super::postings::{FieldTf, Posting};
 use super::snapshot::Snapshot;
 use super::tail::IndexRow;
 use super::view::{DocId, IndexView, TermPostings};
-use crate::meaning::{DIMENSIONS, Meaning, Vector, differing_signs, signs_of};
+use crate::embedding::{DIMENSIONS, Embedding, Vector, differing_signs, signs_of};
 
 /// If there are very many passages, recall compares one in this number of passages by its values.
 const COMPARED: usize = 8;
@@ -126,7 +126,7 @@ impl<B: AsRef<[u8]>> IndexView<'_, B> {
         let mut fresh = fresh.into_iter();
         let tail = self.tail_rows().map(|row| {
             let Some(row) = row else { return UNKNOWN };
-            let count = Meaning::vectors(&row.meaning).len();
+            let count = Embedding::vectors(&row.embedding).len();
             let passages = fresh.by_ref().take(count);
             // The iterator must be consumed completely, so that the next row begins with its own passages.
             let least = passages.fold(u16::MAX, u16::min);
@@ -152,7 +152,7 @@ impl<B: AsRef<[u8]>> IndexView<'_, B> {
     }
 
     fn tail_passages(&self) -> impl Iterator<Item = &[u8; DIMENSIONS]> {
-        self.tail_rows().flatten().flat_map(|row| Meaning::vectors(&row.meaning)).filter_map(<[u8]>::last_chunk)
+        self.tail_rows().flatten().flat_map(|row| Embedding::vectors(&row.embedding)).filter_map(<[u8]>::last_chunk)
     }
 }
 
@@ -169,7 +169,7 @@ fn clear(rows: &mut [f32], doc: u32) {
 
 /// The nearest passage of a row in the tail.
 fn nearest(to: &Vector, row: &IndexRow) -> f32 {
-    Meaning::vectors(&row.meaning).map(|vector| to.similarities_to_bytes(vector)).fold(UNKNOWN, f32::max)
+    Embedding::vectors(&row.embedding).map(|vector| to.similarities_to_bytes(vector)).fold(UNKNOWN, f32::max)
 }
 
 /// The nearest passage of a row in the snapshot.

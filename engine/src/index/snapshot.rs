@@ -22,7 +22,7 @@ use super::features::{Features, Flags};
 use super::passages::{PassageTable, PassageWriter};
 use super::postings::{Posting, PostingsReader, PostingsWriter};
 use super::tail::IndexRow;
-use crate::meaning::ENCODER_VERSION;
+use crate::embedding::ENCODER_VERSION;
 use crate::text::ANALYZER_VERSION;
 
 const MAGIC: &[u8; 8] = b"TESSNAP\x01";
@@ -314,7 +314,7 @@ impl Builder {
             self.successors.extend(doc.to_le_bytes());
             self.successors.extend(successor.to_le_bytes());
         }
-        self.passages.add(&row.meaning);
+        self.passages.add(&row.embedding);
         self.total_length += u64::from(features.length);
         self.rows += 1;
     }

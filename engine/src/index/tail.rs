@@ -17,8 +17,8 @@ pub struct IndexRow {
     pub successor: Option<u32>,
     /// The forward blob; empty for a deleted row.
     pub blob: Vec<u8>,
-    /// The embedding (see [`crate::meaning::Meaning`]); empty if it is not computed yet.
-    pub meaning: Vec<u8>,
+    /// The embedding (see [`crate::embedding::Embedding`]); empty if it is not computed yet.
+    pub embedding: Vec<u8>,
 }
 
 impl IndexRow {

@@ -197,7 +197,7 @@ pub struct Row {
     /// A hash that is equal for two texts with the same words.
     pub signature: u64,
     /// The stored embeddings of its passages; empty if unknown, or if it has no passages to choose from.
-    pub meaning: Vec<u8>,
+    pub embedding: Vec<u8>,
 }
 
 /// A match with its score.

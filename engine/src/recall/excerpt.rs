@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::meaning::{Meaning, Vector, passages_of};
+use crate::embedding::{Embedding, Vector, passages_of};
 use crate::pack::{Passage, Row, passage_json_line, passage_line};
 use crate::text::{TokenKind, tokenize};
 
@@ -117,7 +117,7 @@ pub(super) fn opening(row: &Row, lines: Lines, room: u32) -> Option<Excerpt> {
 /// The passages of a row that have embeddings: their positions, and their similarity to the question. Empty if the
 /// embeddings belong to other passages.
 fn meant_in(row: &Row, meant: &Vector) -> Vec<(Range<usize>, f64)> {
-    let (content, vectors) = (row.memory.content.as_str(), Meaning::vectors(&row.meaning));
+    let (content, vectors) = (row.memory.content.as_str(), Embedding::vectors(&row.embedding));
     let passages = if vectors.len() == 0 { Vec::new() } else { passages_of(content) };
     if passages.len() != vectors.len() || passages.len() > MOST_MEANT {
         return Vec::new();

@@ -248,9 +248,9 @@ fn shown(chunk: &str) -> String {
 
 /// The similarity of the rows of a view to the question.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Meaning<'a>(&'a Similarities);
+pub(super) struct Embedding<'a>(&'a Similarities);
 
-impl<'a> Meaning<'a> {
+impl<'a> Embedding<'a> {
     /// `None` if no row has an embedding yet. Then words decide alone.
     pub(super) fn of(similarities: &'a Similarities) -> Option<Self> {
         similarities.is_known().then_some(Self(similarities))
@@ -258,7 +258,7 @@ impl<'a> Meaning<'a> {
 
     /// The similarity of a row, 0 to 1. A row without an embedding gets an assumed similarity.
     pub(super) fn near(self, doc: DocId, share: f64, weights: &Weights) -> f64 {
-        self.0.of(doc).unwrap_or(weights.meaning_waiting * share).max(0.0)
+        self.0.of(doc).unwrap_or(weights.embedding_waiting * share).max(0.0)
     }
 }
 

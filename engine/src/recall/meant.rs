@@ -1,7 +1,7 @@
 //! The embedding of a question. All rankers use this one rule.
 
 use crate::domain::RecallRequest;
-use crate::meaning::{Encoder, Vector, is_understood};
+use crate::embedding::{Encoder, Vector, is_understood};
 use crate::score::Weights;
 
 /// The embedding of a request's question; `None` if only words rank. Computing it takes
@@ -13,5 +13,5 @@ pub fn meant(request: &RecallRequest, weights: &Weights) -> Option<Vector> {
 
 /// True for a question that is also ranked by semantic search, because the encoder supports its script.
 pub(crate) fn is_semantic_query(subject: &str, weights: &Weights) -> bool {
-    weights.meaning > 0.0 && subject.chars().any(char::is_alphanumeric) && is_understood(subject)
+    weights.embedding > 0.0 && subject.chars().any(char::is_alphanumeric) && is_understood(subject)
 }

@@ -5,13 +5,13 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::allowed::Allowed;
-use super::lookup::{Gate, Meaning, Terms};
+use super::lookup::{Embedding, Gate, Terms};
 use super::query::QueryTerms;
-use super::scorer::{Scorer, Standing};
+use super::scorer::{Relevance, Scorer};
 use super::{breadth, paging};
 use crate::domain::{Purpose, RecallRequest, ShortId, Sort, Timestamp};
+use crate::embedding::Vector;
 use crate::index::{DocId, Features, FieldTf, Flags, IndexView, Posting, TermPostings};
-use crate::meaning::Vector;
 use crate::pack::Ranked;
 use crate::score::{DateHints, ScoreParts, Weights};
 
@@ -103,21 +103,21 @@ pub fn rank<B: AsRef<[u8]>>(
     let date_words = if weights.when > 0.0 { [dates.words(), dates.relative_words()] } else { [&no_words; 2] };
     let query = QueryTerms::analyze(&subject, request.expanded_query.as_deref(), date_words, weights);
     let mut terms = Terms::look_up(view, query, request.purpose, weights);
-    let meant = meant.filter(|_| weights.meaning > 0.0);
+    let meant = meant.filter(|_| weights.embedding > 0.0);
     let mut similarities = meant.map(|meant| view.similarities(meant)).unwrap_or_default();
     if let Some(meant) = meant {
         view.complete(&mut similarities, meant, &terms.lists);
     }
-    let meaning = Meaning::of(&similarities);
-    let scorer = Scorer::new(view, request, now, weights, &terms, dates, meaning);
-    if meaning.is_some() {
-        terms.lists.push(similarities.from(weights.meaning_least));
+    let embedding = Embedding::of(&similarities);
+    let scorer = Scorer::new(view, request, now, weights, &terms, dates, embedding);
+    if embedding.is_some() {
+        terms.lists.push(similarities.from(weights.embedding_least));
     }
     terms.lists.extend(scorer.rows_of_date(view));
     let allowed = Allowed::of(view, request);
     let mut found = Found::default();
     let mut gate = Gate::default();
-    let has_embedding = meaning.is_some();
+    let has_embedding = embedding.is_some();
     let mut ranking = Ranking { searched: view.rows(), has_embedding, is_broad, ..Ranking::default() };
     let sides: [(Side, Wrap); 2] = [(|list| &list.snapshot, DocId::Snapshot), (|list| &list.tail, DocId::Tail)];
     for (side, doc_id) in sides {
@@ -131,19 +131,19 @@ pub fn rank<B: AsRef<[u8]>>(
             if !scorer.admits(&features) {
                 return;
             }
-            let (row, standing) = scorer.score(doc, &features, hits);
+            let (row, relevance) = scorer.score(doc, &features, hits);
             gate.see(row.near, row.share);
-            if !matches!(standing, Standing::Match | Standing::Doubtful) {
-                ranking.near += u32::from(standing != Standing::Below);
+            if !matches!(relevance, Relevance::Match | Relevance::Doubtful) {
+                ranking.near += u32::from(relevance != Relevance::Below);
                 ranking.below_floor += 1;
                 ranking.best_below_floor = ranking.best_below_floor.max(row.score);
             }
-            let list = match standing {
-                Standing::Match | Standing::Doubtful => &mut found.matches,
-                Standing::Weak if is_asked => &mut found.weak,
-                Standing::Near if is_asked && (request.weak || request.explain) => &mut found.near,
-                Standing::Below if is_asked && request.explain => &mut found.below,
-                Standing::Weak | Standing::Near | Standing::Below => return,
+            let list = match relevance {
+                Relevance::Match | Relevance::Doubtful => &mut found.matches,
+                Relevance::Weak if is_asked => &mut found.weak,
+                Relevance::Near if is_asked && (request.weak || request.explain) => &mut found.near,
+                Relevance::Below if is_asked && request.explain => &mut found.below,
+                Relevance::Weak | Relevance::Near | Relevance::Below => return,
             };
             let list = if features.flags.has(Flags::SUPERSEDED) { &mut list.1 } else { &mut list.0 };
             list.push((doc, row));
@@ -231,7 +231,7 @@ impl Ranking {
         let matches = &mut self.matches;
         if matches.iter().any(|found| found.is_doubtful) {
             let best = matches.iter().map(|found| found.evidence).fold(0.0, f64::max);
-            matches.retain(|found| !found.is_doubtful || found.evidence >= best * weights.meaning_near_best);
+            matches.retain(|found| !found.is_doubtful || found.evidence >= best * weights.embedding_near_best);
         }
         if self.has_embedding && request.purpose == Purpose::Unasked {
             let best = matches.iter().map(|found| found.pointed).fold(0.0, f64::max);
@@ -312,7 +312,7 @@ impl Ranking {
         if !self.has_embedding {
             return Cow::Borrowed(weights);
         }
-        let (charge_power, index_share) = (weights.charge_power_meaning, weights.index_share_meaning);
+        let (charge_power, index_share) = (weights.charge_power_embedding, weights.index_share_embedding);
         Cow::Owned(Weights { charge_power, index_share, ..weights.clone() })
     }
 

@@ -1,7 +1,7 @@
 //! The score of one row for one query.
 
 use super::information::{Held, Information};
-use super::lookup::{Gate, Meaning, Terms};
+use super::lookup::{Embedding, Gate, Terms};
 use super::query::{DATE, QueryTerm, QueryTerms, Relation};
 use super::rank::Match;
 use crate::domain::{Purpose, RecallRequest, Scope, ShortId, Sort, Timestamp};
@@ -15,7 +15,7 @@ pub(super) struct Scorer<'a> {
     now: Timestamp,
     bm25: Bm25,
     dates: DateHints,
-    meaning: Option<Meaning<'a>>,
+    embedding: Option<Embedding<'a>>,
     gains: Vec<Gain>,
     information: Information,
     /// The information of a word that only one row contains.
@@ -25,7 +25,7 @@ pub(super) struct Scorer<'a> {
 
 /// How a row compares with the relevance threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum Relevance {
     /// Above.
     Match,
     /// Neither its words nor its similarity alone make the row a match. Such a row is a match if the best match is not
@@ -63,7 +63,7 @@ impl<'a> Scorer<'a> {
         weights: &'a Weights,
         terms: &Terms,
         dates: DateHints,
-        meaning: Option<Meaning<'a>>,
+        embedding: Option<Embedding<'a>>,
     ) -> Self {
         let rows = view.rows();
         let information = Information::of(&terms.query, &terms.lists, rows, &dates, request.purpose, weights);
@@ -93,7 +93,7 @@ impl<'a> Scorer<'a> {
             now,
             bm25: Bm25::new(weights, view.mean_length()),
             dates,
-            meaning,
+            embedding,
             gains,
             information,
             rarest: idf(rows, 1),
@@ -131,8 +131,8 @@ impl<'a> Scorer<'a> {
         self.gains.iter().map(|gain| gain.bm25)
     }
 
-    /// The score of a row, and its standing relative to the relevance threshold.
-    pub(super) fn score(&self, doc: DocId, features: &Features, hits: &[(usize, FieldTf)]) -> (Match, Standing) {
+    /// The score of a row, and its relevance relative to the relevance threshold.
+    pub(super) fn score(&self, doc: DocId, features: &Features, hits: &[(usize, FieldTf)]) -> (Match, Relevance) {
         let mut parts = ScoreParts::default();
         let mut held = Held::default();
         let mut own_held = Held::default();
@@ -165,32 +165,32 @@ impl<'a> Scorer<'a> {
             held.whole |= if parts.date > 0.0 { DATE } else { 0 };
         }
         let share = self.information.share(held);
-        let near = self.meaning.map(|meaning| meaning.near(doc, share, self.weights));
-        self.add_meaning(&mut parts, features, near, share);
+        let near = self.embedding.map(|embedding| embedding.near(doc, share, self.weights));
+        self.add_embedding(&mut parts, features, near, share);
         let told = self.information.sum(own_held.whole | own_held.near) * telling / self.rarest();
         let pointed = near.map(|near| near + self.weights.unasked_held * told.min(self.weights.unasked_held_most));
-        let standing = match (self.request.purpose, near) {
-            (Purpose::Asked, Some(near)) => self.standing_of(held, near),
-            (Purpose::Asked, None) => self.standing(held),
-            (Purpose::Unasked, _) if self.is_to_the_point(told, pointed) => Standing::Match,
-            (Purpose::Unasked, _) => Standing::Below,
+        let relevance = match (self.request.purpose, near) {
+            (Purpose::Asked, Some(near)) => self.relevance_of(held, near),
+            (Purpose::Asked, None) => self.relevance(held),
+            (Purpose::Unasked, _) if self.is_to_the_point(told, pointed) => Relevance::Match,
+            (Purpose::Unasked, _) => Relevance::Below,
         };
         let found = self.finish(doc, features, parts);
-        let is_doubtful = self.meaning.is_some() && standing == Standing::Doubtful;
+        let is_doubtful = self.embedding.is_some() && relevance == Relevance::Doubtful;
         let (near, pointed) = (near.unwrap_or(0.0), pointed.unwrap_or(0.0));
-        (Match { share, near, is_doubtful, pointed, ..found }, standing)
+        (Match { share, near, is_doubtful, pointed, ..found }, relevance)
     }
 
     /// Adds semantic similarity to the score.
-    fn add_meaning(&self, parts: &mut ScoreParts, features: &Features, near: Option<f64>, share: f64) {
-        let is_standing = features.flags.has(Flags::STANDING);
+    fn add_embedding(&self, parts: &mut ScoreParts, features: &Features, near: Option<f64>, share: f64) {
+        let is_instruction = features.flags.has(Flags::INSTRUCTION);
         let Some(near) = near else {
-            parts.standing = if is_standing { self.weights.standing } else { 0.0 };
+            parts.instruction = if is_instruction { self.weights.instruction } else { 0.0 };
             return;
         };
-        parts.meaning = self.weights.meaning * near;
+        parts.embedding = self.weights.embedding * near;
         parts.held = self.weights.held * share;
-        parts.standing = if is_standing { self.weights.standing_meaning * near } else { 0.0 };
+        parts.instruction = if is_instruction { self.weights.instruction_embedding * near } else { 0.0 };
     }
 
     /// True if the row also contains the word itself or a better form of it. A word counts only once.
@@ -213,27 +213,27 @@ impl<'a> Scorer<'a> {
 
     /// A match contains a sufficient share of the query's information. The share may be smaller if the row contains
     /// several words.
-    fn standing(&self, held: Held) -> Standing {
+    fn relevance(&self, held: Held) -> Relevance {
         let share = self.information.share(held);
         let several = self.information.has_several(held);
         if share >= self.weights.floor || (several && share >= self.weights.floor_several) {
-            Standing::Match
+            Relevance::Match
         } else if !self.information.has_content(held) {
-            Standing::Below
+            Relevance::Below
         } else if share >= self.weights.weak_floor {
-            Standing::Weak
+            Relevance::Weak
         } else {
-            Standing::Near
+            Relevance::Near
         }
     }
 
     /// A row with enough similarity is a match, whatever its words.
-    fn standing_of(&self, held: Held, near: f64) -> Standing {
-        match self.standing(held) {
-            _ if near >= self.weights.meaning_floor => Standing::Match,
-            Standing::Match => Standing::Match,
-            _ if near >= self.weights.meaning_least => Standing::Doubtful,
-            standing => standing,
+    fn relevance_of(&self, held: Held, near: f64) -> Relevance {
+        match self.relevance(held) {
+            _ if near >= self.weights.embedding_floor => Relevance::Match,
+            Relevance::Match => Relevance::Match,
+            _ if near >= self.weights.embedding_least => Relevance::Doubtful,
+            relevance => relevance,
         }
     }
 
@@ -244,7 +244,7 @@ impl<'a> Scorer<'a> {
 
     /// True if the rows seen so far show that the question can be answered here.
     pub(super) fn is_answered(&self, gate: &Gate, query: &QueryTerms) -> bool {
-        self.meaning.is_none() || gate.is_open(query, &self.information, self.rarest(), self.weights)
+        self.embedding.is_none() || gate.is_open(query, &self.information, self.rarest(), self.weights)
     }
 
     /// In automatic recall, a row must contain as much information as a number of rare words. The required information
@@ -274,7 +274,7 @@ impl<'a> Scorer<'a> {
             parts.recency = evidence * recency;
             parts.frequency = evidence * frequency;
         }
-        let half = if self.meaning.is_some() { self.weights.half_score_meaning } else { self.weights.half_score };
+        let half = if self.embedding.is_some() { self.weights.half_score_embedding } else { self.weights.half_score };
         let parts = parts.scaled(1.0 / (parts.sum() + half));
         Match {
             short_id: features.short_id,

@@ -80,7 +80,7 @@ impl Bm25 {
 #[serde(default)]
 pub struct ScoreParts {
     /// Semantic similarity to the query.
-    pub meaning: f64,
+    pub embedding: f64,
     /// The share of the query's information that the memory contains.
     pub held: f64,
     /// The part of the score for words of the query that the memory contains.
@@ -92,7 +92,7 @@ pub struct ScoreParts {
     /// Agreement with a date in the query.
     pub date: f64,
     /// It states a lasting preference or rule.
-    pub standing: f64,
+    pub instruction: f64,
     /// Importance.
     pub importance: f64,
     /// How recently it was used or created.
@@ -104,12 +104,12 @@ pub struct ScoreParts {
 impl ScoreParts {
     /// The displayed names of the parts.
     pub const NAMES: [&'static str; 10] =
-        ["meaning", "held", "text", "context", "names", "date", "standing", "importance", "recency", "frequency"];
+        ["embedding", "held", "text", "context", "names", "date", "instruction", "importance", "recency", "frequency"];
 
     /// The parts in the order of [`ScoreParts::NAMES`].
     pub fn values(&self) -> [f64; 10] {
-        let Self { meaning, held, text, context, names, date, standing, importance, recency, frequency } = *self;
-        [meaning, held, text, context, names, date, standing, importance, recency, frequency]
+        let Self { embedding, held, text, context, names, date, instruction, importance, recency, frequency } = *self;
+        [embedding, held, text, context, names, date, instruction, importance, recency, frequency]
     }
 
     /// The score.
@@ -119,19 +119,19 @@ impl ScoreParts {
 
     /// The evidence without the prior, unscaled.
     pub(crate) fn evidence(&self) -> f64 {
-        self.meaning + self.held + self.text + self.context + self.names + self.date + self.standing
+        self.embedding + self.held + self.text + self.context + self.names + self.date + self.instruction
     }
 
     /// Every part multiplied by `factor`.
     pub(crate) fn scaled(mut self, factor: f64) -> Self {
         for part in [
-            &mut self.meaning,
+            &mut self.embedding,
             &mut self.held,
             &mut self.text,
             &mut self.context,
             &mut self.names,
             &mut self.date,
-            &mut self.standing,
+            &mut self.instruction,
             &mut self.importance,
             &mut self.recency,
             &mut self.frequency,

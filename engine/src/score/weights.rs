@@ -48,19 +48,19 @@ pub struct Weights {
     /// Added if only a year is given and it is the year of the memory.
     pub year: f64,
     /// Weight of semantic similarity; 0 switches semantic search off.
-    pub meaning: f64,
+    pub embedding: f64,
     /// Weight of the share of the query's information in a row, in addition to similarity.
     pub held: f64,
     /// Additional weight of similarity for a memory that states a lasting preference or rule.
-    pub standing_meaning: f64,
+    pub instruction_embedding: f64,
     /// The assumed similarity of a row without an embedding that contains the whole query.
-    pub meaning_waiting: f64,
+    pub embedding_waiting: f64,
     /// Minimum similarity to consider a row without any word of the query.
-    pub meaning_least: f64,
+    pub embedding_least: f64,
     /// Minimum similarity to be above the threshold by similarity alone.
-    pub meaning_floor: f64,
+    pub embedding_floor: f64,
     /// The minimum share of the best match's evidence for a row that is below the minimum similarity.
-    pub meaning_near_best: f64,
+    pub embedding_near_best: f64,
     /// The answerability check adds the similarity of the nearest row, and this number times the greatest share of the
     /// query in any row.
     pub gate_held: f64,
@@ -77,11 +77,11 @@ pub struct Weights {
     /// is similar by chance.
     pub gate_rows: f64,
     /// Replaces `half_score` if similarity counts.
-    pub half_score_meaning: f64,
+    pub half_score_embedding: f64,
     /// The value of `charge_power` with semantic search, because scores then differ less.
-    pub charge_power_meaning: f64,
+    pub charge_power_embedding: f64,
     /// `index_share` if similarity counts.
-    pub index_share_meaning: f64,
+    pub index_share_embedding: f64,
     /// In automatic recall with similarity: the value of a word that only one memory contains, in addition to the
     /// similarity.
     pub unasked_held: f64,
@@ -97,7 +97,7 @@ pub struct Weights {
     /// The minimum sum, as a share of the best match's sum.
     pub unasked_gate_near_best: f64,
     /// Added to the score of a memory that states a lasting preference or rule.
-    pub standing: f64,
+    pub instruction: f64,
     /// Maximum share by which the prior can increase the evidence.
     pub prior: f64,
     /// Share of importance in the prior.
@@ -164,29 +164,29 @@ impl Default for Weights {
             month: 2.0,
             day: 1.0,
             year: 0.3,
-            meaning: 65.0,
+            embedding: 65.0,
             held: 20.0,
-            standing_meaning: 8.0,
-            meaning_waiting: 0.6,
-            meaning_least: 0.1,
-            meaning_floor: 0.25,
-            meaning_near_best: 0.45,
+            instruction_embedding: 8.0,
+            embedding_waiting: 0.6,
+            embedding_least: 0.1,
+            embedding_floor: 0.25,
+            embedding_near_best: 0.45,
             gate_held: 1.2,
             gate_told: 0.1,
             gate_told_most: 6.0,
             gate_unknown_name: 0.2,
             gate: 0.94,
             gate_rows: 0.02,
-            half_score_meaning: 60.0,
-            charge_power_meaning: 0.1,
-            index_share_meaning: 0.4,
+            half_score_embedding: 60.0,
+            charge_power_embedding: 0.1,
+            index_share_embedding: 0.4,
             unasked_held: 0.1,
             unasked_held_most: 3.0,
             unasked_gate: 0.55,
             unasked_without_word: 0.15,
             unasked_word: 0.6,
             unasked_gate_near_best: 0.85,
-            standing: 1.0,
+            instruction: 1.0,
             prior: 0.3,
             importance: 0.3,
             recency: 0.2,
@@ -239,8 +239,8 @@ impl Weights {
             month: 0.0,
             day: 0.0,
             year: 0.0,
-            meaning: 0.0,
-            standing: 0.0,
+            embedding: 0.0,
+            instruction: 0.0,
             prior: 0.0,
             other_scope: 1.0,
             floor: 0.0,
@@ -268,7 +268,7 @@ impl Weights {
     pub fn ablations() -> Vec<(&'static str, Self)> {
         let all = Self::default;
         vec![
-            ("no meaning", Self { meaning: 0.0, ..all() }),
+            ("no embedding", Self { embedding: 0.0, ..all() }),
             (
                 "without the share of the query's rare words, in addition to semantic search",
                 Self { held: 0.0, ..all() },
@@ -277,7 +277,7 @@ impl Weights {
             ("no context", Self { context: 0.0, ..all() }),
             ("no dates", Self { month: 0.0, day: 0.0, year: 0.0, ..all() }),
             ("no names", Self { names: 0.0, ..all() }),
-            ("no instruction cue", Self { standing: 0.0, ..all() }),
+            ("no instruction cue", Self { instruction: 0.0, ..all() }),
             ("no tags, keywords, category", Self { tags: 0.0, keywords: 0.0, category: 0.0, ..all() }),
             ("no compounds", Self { compounds: 0.0, ..all() }),
             ("no similar spellings", Self { near_words: 0.0, ..all() }),

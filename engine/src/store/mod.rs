@@ -29,7 +29,7 @@ mod open;
 mod care;
 
 pub use base::config::{Actor, Keyring, KeyringError, SecretMode, SecretRules, StoreConfig, Usage};
-pub use base::meaning::{EmbeddingTurn, Meanings};
+pub use base::embedding::{EmbeddingCounts, EmbeddingTurn};
 pub use base::secrets::KeyPlace;
 pub use base::store::Store;
 pub use care::doctor::{Check, Health, Verdict};
@@ -43,7 +43,7 @@ pub use change::file_secrets::WithoutValues;
 pub use change::import::{ImportProgress, Imported};
 pub use change::import_line::ImportAs;
 pub use change::imports::{Import, ImportRun, ImportTurn};
-pub use change::older_row::{OlderRow, Over, Standing};
+pub use change::older_row::{OlderRow, Over, RowStatus};
 pub use change::places::Place;
 pub use change::reveal::{Revealed, RevealedSecret, put_back};
 pub use change::undo_import::Undone;

@@ -23,7 +23,7 @@ pub(super) fn merged(mine: &Document, base: Option<&Document>, theirs: &Document
     details.file = details.file.or_else(|| theirs.details.file.clone());
     if is_theirs_new {
         // The owner's trust here applied to the old text.
-        details.vouched = theirs.details.vouched;
+        details.owner_trust = theirs.details.owner_trust;
     }
     let (tags, links) = (edit.tagged(&theirs.tags), edit.linked(&theirs.links));
     (Document { content, tags, links, details }, is_conflict)

@@ -76,7 +76,7 @@ fn merged(row: &Row, document: &Document, edit: &Edit, op: &Op, author: Author<'
             edited_by = (!is_owner).then(|| author.name.to_owned());
             if !is_owner {
                 // The owner's trust applied to another text.
-                next.details.vouched = None;
+                next.details.owner_trust = None;
             }
         } else if let Some(text) = put_together(document, edit, content) {
             // The author of the present text stays.
@@ -85,13 +85,13 @@ fn merged(row: &Row, document: &Document, edit: &Edit, op: &Op, author: Author<'
                 next.content = text;
                 content_rev = row.rev + 1;
                 if !is_owner {
-                    next.details.vouched = None;
+                    next.details.owner_trust = None;
                 }
             }
         } else if !says_the_same(content, &document.content) {
             let mut other = Document { content: content.clone(), ..next.clone() };
-            if edit.details.as_ref().is_some_and(|details| details.vouched == Some(Trust::Foreign)) {
-                other.details.vouched = Some(Trust::Foreign);
+            if edit.details.as_ref().is_some_and(|details| details.owner_trust == Some(Trust::Foreign)) {
+                other.details.owner_trust = Some(Trust::Foreign);
             }
             copy = Some(Box::new(as_copy(row.memory, if is_owner { other } else { own_text(other) }, op)));
         }
@@ -131,7 +131,7 @@ fn with_details(row: &Row, document: &Document, edit: &Edit, op: &Op) -> (Docume
             next = next.beside_what_of(Some(document));
             if op.base_rev < row.content_rev {
                 // It applied to a text that no longer exists.
-                next.details.vouched = document.details.vouched;
+                next.details.owner_trust = document.details.owner_trust;
             }
             (next, op.at.max(row.details_at))
         }
@@ -157,7 +157,7 @@ pub(super) fn own_text(document: Document) -> Document {
         scope: Scope::default(),
         created,
         expires: None,
-        vouched: None,
+        owner_trust: None,
         origin: Origin::User,
         session: None,
         conflict_of: None,

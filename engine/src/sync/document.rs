@@ -51,7 +51,7 @@ pub struct Details {
     pub expires: Option<Timestamp>,
     /// The trust that the owner set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub vouched: Option<Trust>,
+    pub owner_trust: Option<Trust>,
     /// Who created it.
     pub origin: Origin,
     /// The session it comes from.
@@ -89,7 +89,7 @@ impl Details {
             scope,
             created,
             expires,
-            vouched,
+            owner_trust,
             origin,
             session,
             conflict_of,
@@ -118,7 +118,7 @@ impl Document {
                 scope: memory.scope.clone(),
                 created: memory.created,
                 expires: memory.expires,
-                vouched: memory.vouched,
+                owner_trust: memory.owner_trust,
                 origin: memory.origin.clone(),
                 session: memory.session.clone(),
                 conflict_of: memory.conflict_of,

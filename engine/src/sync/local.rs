@@ -14,7 +14,7 @@ use crate::domain::{MemoryUuid, Share, Timestamp, Trust};
 
 /// The last known state on the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shadow {
+pub struct BaseVersion {
     /// The row.
     pub row: Row,
     /// The user's change counter when the server sent this row.
@@ -23,7 +23,7 @@ pub struct Shadow {
     pub share: Option<Share>,
 }
 
-impl Shadow {
+impl BaseVersion {
     /// True for the user's own memory.
     pub fn is_own(&self) -> bool {
         self.share.is_none()
@@ -35,7 +35,7 @@ impl Shadow {
 #[serde(rename_all = "snake_case")]
 pub enum Arrival {
     /// Its new state.
-    Row(Box<Shadow>),
+    Row(Box<BaseVersion>),
     /// It is withdrawn.
     Gone {
         /// This user's change counter.
@@ -47,7 +47,7 @@ impl Arrival {
     /// This user's change counter.
     pub fn seq(&self) -> u64 {
         match self {
-            Self::Row(shadow) => shadow.seq,
+            Self::Row(base_version) => base_version.seq,
             Self::Gone { seq } => *seq,
         }
     }
@@ -62,8 +62,8 @@ struct Sent {
 
 /// The sync state of a memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trail {
-    shadow: Option<Shadow>,
+pub struct SyncState {
+    base_version: Option<BaseVersion>,
     sent: Option<Sent>,
     arrived: Option<Arrival>,
     /// True if the server had it and lost it.
@@ -78,7 +78,7 @@ pub struct Trail {
     untold: Option<UnsentFile>,
 }
 
-impl Trail {
+impl SyncState {
     /// The hashes of a removed file's last text, if the server did not get this text.
     pub fn untold(&self) -> Option<UnsentFile> {
         self.untold
@@ -91,7 +91,7 @@ pub struct Local {
     /// Its local state.
     pub state: State,
     memory: MemoryUuid,
-    trail: Trail,
+    sync_state: SyncState,
 }
 
 /// The result of applying a change.
@@ -117,22 +117,26 @@ impl Settled {
 impl Local {
     /// A memory that was created here.
     pub fn new(memory: MemoryUuid, document: Document) -> Self {
-        Self::of(memory, State::Live(document), Trail::default())
+        Self::of(memory, State::Live(document), SyncState::default())
     }
 
     /// A local memory with its sync state.
-    pub fn of(memory: MemoryUuid, state: State, trail: Trail) -> Self {
-        Self { state, memory, trail }
+    pub fn of(memory: MemoryUuid, state: State, sync_state: SyncState) -> Self {
+        Self { state, memory, sync_state }
     }
 
     /// The sync state to store. The state of a permanently deleted memory contains no text.
-    pub fn trail(&self) -> Trail {
+    pub fn sync_state(&self) -> SyncState {
         if self.state != State::Purged {
-            return self.trail.clone();
+            return self.sync_state.clone();
         }
-        Trail {
-            shadow: self.trail.shadow.clone().filter(|shadow| shadow.row.state == State::Purged),
-            sent: self.trail.sent.clone().filter(|sent| sent.state == State::Purged),
+        SyncState {
+            base_version: self
+                .sync_state
+                .base_version
+                .clone()
+                .filter(|base_version| base_version.row.state == State::Purged),
+            sent: self.sync_state.sent.clone().filter(|sent| sent.state == State::Purged),
             arrived: None,
             lost: false,
             path_told: None,
@@ -141,55 +145,55 @@ impl Local {
     }
 
     /// A memory that came from the server.
-    pub fn received(shadow: Shadow) -> Self {
-        let (memory, state) = (shadow.row.memory, shadow.row.state.clone());
-        Self::of(memory, state, Trail { shadow: Some(shadow), ..Trail::default() })
+    pub fn received(base_version: BaseVersion) -> Self {
+        let (memory, state) = (base_version.row.memory, base_version.row.state.clone());
+        Self::of(memory, state, SyncState { base_version: Some(base_version), ..SyncState::default() })
     }
 
     /// The last known state on the server.
-    pub fn shadow(&self) -> Option<&Shadow> {
-        self.trail.shadow.as_ref()
+    pub fn base_version(&self) -> Option<&BaseVersion> {
+        self.sync_state.base_version.as_ref()
     }
 
     /// The author of the local text, if the text equals the server's and another user than the owner wrote it.
     pub fn edited_by(&self) -> Option<&str> {
-        let row = &self.trail.shadow.as_ref()?.row;
+        let row = &self.sync_state.base_version.as_ref()?.row;
         let (ours, theirs) = (self.state.document()?, row.state.document()?);
         row.edited_by.as_deref().filter(|_| ours.content == theirs.content)
     }
 
     /// Replaces the details by those of an equal memory on the server, which another machine created. Tags and links
     /// are merged as usual.
-    pub fn agree_with(&mut self, shadow: &Shadow) {
-        if let (State::Live(mine), Some(theirs)) = (&mut self.state, shadow.row.state.live()) {
+    pub fn agree_with(&mut self, base_version: &BaseVersion) {
+        if let (State::Live(mine), Some(theirs)) = (&mut self.state, base_version.row.state.live()) {
             mine.details = theirs.details.clone();
         }
     }
 
     /// True if nothing must be sent.
     pub fn is_clean(&self) -> bool {
-        self.trail.sent.is_none() && self.difference().is_none()
+        self.sync_state.sent.is_none() && self.difference().is_none()
     }
 
     /// Returns the change to send next: the change without an answer, or a new one with `op_id`.
     pub fn op(&mut self, op_id: MemoryUuid, at: Timestamp) -> Option<Op> {
-        if let Some(sent) = &self.trail.sent {
+        if let Some(sent) = &self.sync_state.sent {
             return Some(sent.op.clone());
         }
         let action = self.difference()?;
-        let base_rev = self.trail.shadow.as_ref().map_or(0, |shadow| shadow.row.rev);
-        let told_again = self.trail.shadow.is_none() && self.trail.lost;
+        let base_rev = self.sync_state.base_version.as_ref().map_or(0, |base_version| base_version.row.rev);
+        let told_again = self.sync_state.base_version.is_none() && self.sync_state.lost;
         // A lost memory is first sent as it was, and then deleted again.
         let state = match &action {
             Action::Create(document) => State::Live(document.clone()),
             _ => self.state.clone(),
         };
         let op = Op { op_id, memory: self.memory, base_rev, at, action, told_again };
-        self.trail.untold.take_if(|untold| untold.is_said_by(&state));
+        self.sync_state.untold.take_if(|untold| untold.is_said_by(&state));
         if self.is_path_unknown() {
-            self.trail.path_told = Some(base_rev);
+            self.sync_state.path_told = Some(base_rev);
         }
-        self.trail.sent = Some(Sent { op: op.clone(), state });
+        self.sync_state.sent = Some(Sent { op: op.clone(), state });
         Some(op)
     }
 
@@ -197,21 +201,21 @@ impl Local {
     /// nothing to restore.
     pub fn bring_back(&mut self) -> bool {
         let known = self.known_state().filter(|known| known.live().is_some());
-        let (State::Deleted(_), Some(known), None) = (&self.state, known, &self.trail.sent) else { return false };
-        self.trail.untold = UnsentFile::of(&self.state, Some(&known), &known).or(self.trail.untold);
+        let (State::Deleted(_), Some(known), None) = (&self.state, known, &self.sync_state.sent) else { return false };
+        self.sync_state.untold = UnsentFile::of(&self.state, Some(&known), &known).or(self.sync_state.untold);
         self.state = known;
         true
     }
 
     /// Withdraws a sent change that the server rejected.
     pub fn take_back(&mut self) {
-        self.trail.sent = None;
+        self.sync_state.sent = None;
     }
 
     /// The last known state on the server, with a path and metadata that an older server may not store.
     fn known_state(&self) -> Option<State> {
-        let shadow = self.trail.shadow.as_ref()?;
-        Some(beside_what_of(shadow.row.state.clone(), &self.state, shadow.is_own()))
+        let base_version = self.sync_state.base_version.as_ref()?;
+        Some(beside_what_of(base_version.row.state.clone(), &self.state, base_version.is_own()))
     }
 
     fn difference(&self) -> Option<Action> {
@@ -220,7 +224,7 @@ impl Local {
             (_, Some(State::Purged)) => None,
             (State::Purged, _) => Some(Action::Purge),
             // Machines that missed the deletion would restore the memory, so they must learn about it.
-            (State::Deleted(document), None) if self.trail.lost => Some(Action::Create(document.clone())),
+            (State::Deleted(document), None) if self.sync_state.lost => Some(Action::Create(document.clone())),
             (State::Deleted(_), None | Some(State::Deleted(_))) => None,
             (State::Deleted(_), Some(State::Live(_))) => Some(Action::Delete),
             (State::Live(document), None) => Some(Action::Create(document.clone())),
@@ -243,7 +247,7 @@ impl Local {
 
     /// True if an older server has lost the path of a file, or metadata.
     fn is_path_unknown(&self) -> bool {
-        let known = self.trail.shadow.as_ref().and_then(|shadow| shadow.row.state.document());
+        let known = self.sync_state.base_version.as_ref().and_then(|base_version| base_version.row.state.document());
         let (Some(here), Some(known)) = (self.state.document(), known) else { return false };
         let (here, known) = (&here.details, &known.details);
         (here.file.is_some() && known.file.is_none()) || (here.metadata.is_some() && known.metadata.is_none())
@@ -251,19 +255,19 @@ impl Local {
 
     /// The server may have been updated meanwhile, so the path is sent with each change.
     fn must_tell_path(&self, is_changed: bool) -> bool {
-        let rev = self.trail.shadow.as_ref().map(|shadow| shadow.row.rev);
-        self.is_path_unknown() && (is_changed || self.trail.path_told != rev)
+        let rev = self.sync_state.base_version.as_ref().map(|base_version| base_version.row.rev);
+        self.is_path_unknown() && (is_changed || self.sync_state.path_told != rev)
     }
 
     /// Applies a change from a pull. Older changes are ignored.
     pub fn arrive(&mut self, arrival: Arrival, fresh: &mut impl FnMut() -> MemoryUuid) -> Settled {
-        let known = self.trail.shadow.as_ref().map_or(0, |shadow| shadow.seq);
-        let waiting = self.trail.arrived.as_ref().map_or(0, Arrival::seq);
+        let known = self.sync_state.base_version.as_ref().map_or(0, |base_version| base_version.seq);
+        let waiting = self.sync_state.arrived.as_ref().map_or(0, Arrival::seq);
         if arrival.seq() <= known.max(waiting) {
             return Settled::stays();
         }
-        if self.trail.sent.is_some() {
-            self.trail.arrived = Some(arrival);
+        if self.sync_state.sent.is_some() {
+            self.sync_state.arrived = Some(arrival);
             return Settled::stays();
         }
         let base = self.known_state();
@@ -276,11 +280,11 @@ impl Local {
         &mut self,
         op_id: MemoryUuid,
         refused: Option<Refusal>,
-        row: Option<Shadow>,
+        row: Option<BaseVersion>,
         fresh: &mut impl FnMut() -> MemoryUuid,
     ) -> Settled {
-        let Some(sent) = self.trail.sent.take_if(|sent| sent.op.op_id == op_id) else { return Settled::stays() };
-        let waited = self.trail.arrived.take();
+        let Some(sent) = self.sync_state.sent.take_if(|sent| sent.op.op_id == op_id) else { return Settled::stays() };
+        let waited = self.sync_state.arrived.take();
         let newest =
             [row.map(|row| Arrival::Row(Box::new(row))), waited].into_iter().flatten().max_by_key(Arrival::seq);
         match refused {
@@ -309,13 +313,13 @@ impl Local {
 
     /// Handles the answer that the server does not know the memory, or that this user may not see it.
     fn unknown(&mut self, newest: Option<Arrival>, fresh: &mut impl FnMut() -> MemoryUuid) -> Settled {
-        let was_own = self.trail.shadow.as_ref().is_none_or(Shadow::is_own);
+        let was_own = self.sync_state.base_version.as_ref().is_none_or(BaseVersion::is_own);
         match (newest, was_own) {
-            (Some(Arrival::Row(shadow)), _) => {
+            (Some(Arrival::Row(base_version)), _) => {
                 let base = self.known_state();
-                self.settle(base.as_ref(), Arrival::Row(shadow), fresh)
+                self.settle(base.as_ref(), Arrival::Row(base_version), fresh)
             }
-            (None, true) if self.trail.shadow.is_some() => {
+            (None, true) if self.sync_state.base_version.is_some() => {
                 self.lost();
                 Settled::stays()
             }
@@ -331,8 +335,8 @@ impl Local {
         let base = self.known_state();
         let kept = self.text_to_keep(base.as_ref(), fresh);
         match arrival {
-            Arrival::Row(shadow) => {
-                *self = Self::received(*shadow);
+            Arrival::Row(base_version) => {
+                *self = Self::received(*base_version);
                 Settled { stays: true, kept }
             }
             Arrival::Gone { .. } => Settled::gone(kept),
@@ -345,15 +349,15 @@ impl Local {
     /// (unverified).
     fn lost(&mut self) {
         let is_anothers = self.edited_by().is_some();
-        self.trail.lost = self.trail.shadow.take().is_some();
+        self.sync_state.lost = self.sync_state.base_version.take().is_some();
         if let (true, State::Live(document) | State::Deleted(document)) = (is_anothers, &mut self.state) {
             distrust(document);
         }
     }
 
     fn known(&mut self, newest: Option<Arrival>) {
-        if let Some(Arrival::Row(shadow)) = newest {
-            self.trail.shadow = Some(*shadow);
+        if let Some(Arrival::Row(base_version)) = newest {
+            self.sync_state.base_version = Some(*base_version);
         }
     }
 
@@ -366,24 +370,24 @@ impl Local {
         let known = base.and_then(State::document).map(|document| &document.content);
         let ours =
             self.state.live().filter(|document| known.is_none_or(|known| !says_the_same(known, &document.content)));
-        let is_own = self.trail.shadow.as_ref().is_none_or(Shadow::is_own);
+        let is_own = self.sync_state.base_version.as_ref().is_none_or(BaseVersion::is_own);
         let kept = |document: &Document| if is_own { document.clone() } else { own_text(document.clone()) };
         ours.map(|document| (fresh(), kept(document))).into_iter().collect()
     }
 
     /// Merges the local state with the server's, from their common base.
     fn settle(&mut self, base: Option<&State>, arrival: Arrival, fresh: &mut impl FnMut() -> MemoryUuid) -> Settled {
-        let shadow = match arrival {
+        let base_version = match arrival {
             Arrival::Gone { .. } => return Settled::gone(self.text_to_keep(base, fresh)),
-            Arrival::Row(shadow) => shadow,
+            Arrival::Row(base_version) => base_version,
         };
         let mut settled = Settled::stays();
-        let is_own = shadow.is_own();
-        let theirs = &beside_what_of(shadow.row.state.clone(), &self.state, is_own);
+        let is_own = base_version.is_own();
+        let theirs = &beside_what_of(base_version.row.state.clone(), &self.state, is_own);
         let base = base.map(|base| beside_what_of(base.clone(), &self.state, is_own));
         let base = base.as_ref();
         let ours = self.state.clone();
-        self.trail.untold = UnsentFile::of(&ours, base, theirs).or(self.trail.untold);
+        self.sync_state.untold = UnsentFile::of(&ours, base, theirs).or(self.sync_state.untold);
         self.state = match (&ours, base, theirs) {
             (_, _, State::Purged) => State::Purged,
             (State::Purged, ..) => State::Purged,
@@ -400,14 +404,14 @@ impl Local {
                 let base = base.and_then(State::document);
                 let (next, is_conflict) = merged(mine, base, theirs);
                 if is_conflict {
-                    let copy = if shadow.is_own() { mine.clone() } else { own_text(mine.clone()) };
+                    let copy = if base_version.is_own() { mine.clone() } else { own_text(mine.clone()) };
                     settled.kept.push((copy_id(self.memory, &mine.content), conflicting(copy, self.memory)));
                 }
                 State::Live(next)
             }
         };
-        self.trail.shadow = Some(*shadow);
-        self.trail.lost = false;
+        self.sync_state.base_version = Some(*base_version);
+        self.sync_state.lost = false;
         settled
     }
 
@@ -419,33 +423,35 @@ impl Local {
     /// It becomes the user's own memory.
     pub fn restore(
         &mut self,
-        row: Option<Shadow>,
+        row: Option<BaseVersion>,
         common_seq: u64,
         user: &str,
         fresh: &mut impl FnMut() -> MemoryUuid,
     ) -> Settled {
-        let sent = self.trail.sent.take();
-        self.trail.arrived = None;
-        self.trail.path_told = None; // It stands in the history that went another way.
-        let Some(shadow) = row else {
-            if self.trail.shadow.as_ref().is_none_or(Shadow::is_own) {
-                if self.trail.shadow.is_some() {
+        let sent = self.sync_state.sent.take();
+        self.sync_state.arrived = None;
+        self.sync_state.path_told = None; // It stands in the history that went another way.
+        let Some(base_version) = row else {
+            if self.sync_state.base_version.as_ref().is_none_or(BaseVersion::is_own) {
+                if self.sync_state.base_version.is_some() {
                     self.lost();
                 }
                 return Settled::stays();
             }
-            let is_ours = |shadow: &&Shadow| shadow.seq > common_seq && shadow.row.edited_by.as_deref() == Some(user);
-            let base = self.trail.shadow.as_ref().filter(|shadow| !is_ours(shadow));
-            let base = base.map(|shadow| shadow.row.state.clone());
+            let is_ours = |base_version: &&BaseVersion| {
+                base_version.seq > common_seq && base_version.row.edited_by.as_deref() == Some(user)
+            };
+            let base = self.sync_state.base_version.as_ref().filter(|base_version| !is_ours(base_version));
+            let base = base.map(|base_version| base_version.row.state.clone());
             return Settled::gone(self.text_to_keep(base.as_ref(), fresh));
         };
         let was_anothers = self.edited_by().and(self.state.document()).map(|document| document.content.clone());
-        let known = self.trail.shadow.take();
-        let is_common = |known: &Shadow| known.seq <= common_seq || known.row.state == shadow.row.state;
-        if known.as_ref().is_some_and(|known| !is_common(known) && shadow.row.rev < known.row.rev) {
+        let known = self.sync_state.base_version.take();
+        let is_common = |known: &BaseVersion| known.seq <= common_seq || known.row.state == base_version.row.state;
+        if known.as_ref().is_some_and(|known| !is_common(known) && base_version.row.rev < known.row.rev) {
             // The server's state is older than the local one, which is a change of it.
-            let base = shadow.row.state.clone();
-            let settled = self.settle(Some(&base), Arrival::Row(Box::new(shadow)), fresh);
+            let base = base_version.row.state.clone();
+            let settled = self.settle(Some(&base), Arrival::Row(Box::new(base_version)), fresh);
             if let State::Live(document) = &mut self.state
                 && Some(&document.content) == was_anothers.as_ref()
             {
@@ -455,8 +461,8 @@ impl Local {
         }
         let base = known.filter(is_common).map(|known| known.row.state);
         // A sent change may have been applied. Then its result is the base.
-        let carried_out = sent.map(|sent| sent.state).filter(|state| *state == shadow.row.state);
-        let mut settled = self.settle(carried_out.or(base).as_ref(), Arrival::Row(Box::new(shadow)), fresh);
+        let carried_out = sent.map(|sent| sent.state).filter(|state| *state == base_version.row.state);
+        let mut settled = self.settle(carried_out.or(base).as_ref(), Arrival::Row(Box::new(base_version)), fresh);
         for (_, document) in &mut settled.kept {
             if Some(&document.content) == was_anothers.as_ref() {
                 distrust(document);
@@ -485,5 +491,5 @@ fn beside_what_of(state: State, known: &State, is_own: bool) -> State {
 /// If another user wrote the text and is no longer recorded as its author, the text becomes foreign. The owner's trust
 /// stays.
 fn distrust(document: &mut Document) {
-    document.details.vouched = document.details.vouched.or(Some(Trust::Foreign));
+    document.details.owner_trust = document.details.owner_trust.or(Some(Trust::Foreign));
 }

@@ -5,29 +5,29 @@
 //! - [`Document`], [`Edit`]: the synced part of a memory, and the difference of two states.
 //! - [`Op`], [`Row`]: a machine's change, and the server's row.
 //! - [`decide`]: the server's decision about a change: compare-and-set, merge, or a conflict copy.
-//! - [`Mark`]: distinguishes histories of a server.
+//! - [`Checkpoint`]: distinguishes histories of a server.
 //! - [`merged_file`]: merges two texts of a file.
-//! - [`SentMeaning`]: embeddings that are sent with the data.
+//! - [`SentEmbedding`]: embeddings that are sent with the data.
 //! - [`SentSecrets`], [`ShownSecrets`]: secrets, which have their own routes.
 //! - [`Local`]: the sync state of a memory on one machine.
 
 mod both;
+mod checkpoint;
 mod decide;
 mod document;
+mod embedding;
 mod local;
-mod mark;
-mod meaning;
 mod merge;
 mod op;
 mod secrets;
 mod untold;
 mod wire;
 
+pub use checkpoint::Checkpoint;
 pub use decide::decide;
 pub use document::{Details, Document, Edit, State};
-pub use local::{Arrival, Local, Settled, Shadow, Trail};
-pub use mark::Mark;
-pub use meaning::SentMeaning;
+pub use embedding::SentEmbedding;
+pub use local::{Arrival, BaseVersion, Local, Settled, SyncState};
 pub use merge::merged_file;
 pub use op::{Action, Author, Decision, Op, Refusal, Rights, Row, copy_id};
 pub use secrets::{

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::local::{Arrival, Shadow};
-use super::mark::Mark;
-use super::meaning::{self, SentMeaning};
+use super::checkpoint::Checkpoint;
+use super::embedding::{self, SentEmbedding};
+use super::local::{Arrival, BaseVersion};
 use super::op::{Op, Refusal};
 use crate::domain::{MemoryUuid, Permission, Tag};
 
@@ -32,13 +32,13 @@ pub struct SentOp {
     #[serde(flatten)]
     pub op: Op,
     /// The embedding of its text.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "meaning::one")]
-    pub meaning: Option<SentMeaning>,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "embedding::one")]
+    pub embedding: Option<SentEmbedding>,
 }
 
 impl From<Op> for SentOp {
     fn from(op: Op) -> Self {
-        Self { op, meaning: None }
+        Self { op, embedding: None }
     }
 }
 
@@ -52,9 +52,9 @@ pub struct Answer {
     /// Why it was rejected.
     pub refused: Option<Refusal>,
     /// The memory's current row, if this user may see it.
-    pub row: Option<Shadow>,
+    pub row: Option<BaseVersion>,
     /// The conflict copy, which belongs to the author.
-    pub copy: Option<Shadow>,
+    pub copy: Option<BaseVersion>,
 }
 
 /// The answers to a push, in order.
@@ -64,7 +64,7 @@ pub struct Pushed {
     pub answers: Vec<Answer>,
     /// The newest mark after them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mark: Option<Mark>,
+    pub checkpoint: Option<Checkpoint>,
 }
 
 /// A change of one memory.
@@ -87,13 +87,13 @@ pub struct Page {
     pub more: bool,
     /// The checkpoint at `next`, or at a later change of the same transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mark: Option<Mark>,
+    pub checkpoint: Option<Checkpoint>,
     /// Unanswered offers of other users. `None` if nothing changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub offers: Option<Vec<Invitation>>,
+    pub invitations: Option<Vec<Invitation>>,
     /// The embeddings of the rows, if the server has them.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "meaning::many")]
-    pub meanings: BTreeMap<MemoryUuid, SentMeaning>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "embedding::many")]
+    pub embeddings: BTreeMap<MemoryUuid, SentEmbedding>,
     /// True if the server stores secrets, so that machines may send theirs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_secrets: bool,
@@ -101,14 +101,14 @@ pub struct Page {
 
 impl Page {
     /// The page for an up-to-date machine.
-    pub fn nothing_new(after: u64, mark: Option<Mark>) -> Self {
+    pub fn nothing_new(after: u64, checkpoint: Option<Checkpoint>) -> Self {
         Self {
             news: Vec::new(),
             next: after,
             more: false,
-            mark,
-            offers: None,
-            meanings: BTreeMap::new(),
+            checkpoint,
+            invitations: None,
+            embeddings: BTreeMap::new(),
             keeps_secrets: false,
         }
     }
@@ -137,13 +137,13 @@ pub struct Snapshot {
     /// The feed's head.
     pub head: u64,
     /// Rows, including tombstones.
-    pub rows: Vec<Shadow>,
+    pub rows: Vec<BaseVersion>,
     /// The mark of the head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mark: Option<Mark>,
+    pub checkpoint: Option<Checkpoint>,
     /// The UUID to continue after; `None` at the end.
     pub next: Option<MemoryUuid>,
     /// The embeddings of the rows, if the server has them.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "meaning::many")]
-    pub meanings: BTreeMap<MemoryUuid, SentMeaning>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "embedding::many")]
+    pub embeddings: BTreeMap<MemoryUuid, SentEmbedding>,
 }

@@ -17,7 +17,7 @@ macro_rules! cue {
 }
 
 cue!(
-    STANDING,
+    INSTRUCTION,
     r"(?i)\b(always|never|whenever (i|we|you)|when (i|we) ask|from now on|(i|we|they|user) prefers?|prefers? (to )?|i'?d rather|(please )?make sure (to|that)|please remember|by default,? use|do not ever|must (always|not|never))\b"
 );
 cue!(
@@ -39,15 +39,15 @@ cue!(
 cue!(DEFINES, r"(?i)^\W*[\p{L}\d][\w.+#/ -]{0,60} (is|are) (a|an|the|our) ");
 
 /// True when a text states a lasting wish or rule (always, never, I prefer, from now on …).
-pub(crate) fn is_standing(text: &str) -> bool {
-    STANDING.is_match(text)
+pub(crate) fn is_instruction(text: &str) -> bool {
+    INSTRUCTION.is_match(text)
 }
 
 /// The category a text falls in when its author names none.
 pub(crate) fn category(text: &str) -> Category {
     let slug = if DECISION.is_match(text) {
         Category::DECISIONS
-    } else if is_standing(text) {
+    } else if is_instruction(text) {
         Category::PREFERENCES
     } else if PERSON.is_match(text) {
         "people"
@@ -156,7 +156,7 @@ pub(crate) fn importance(text: &str) -> Importance {
     let mut percent = 40_i32;
     let words = text.split_whitespace().count();
     let rules = [
-        (STANDING.is_match(text), 20),
+        (INSTRUCTION.is_match(text), 20),
         (DECISION.is_match(text), 15),
         (URGENT.is_match(text), 15),
         (CONCRETE.is_match(text), 10),

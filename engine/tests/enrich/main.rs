@@ -12,7 +12,7 @@ fn check(text: &str) {
     assert_eq!(enrich::summary(text), by_pattern::summary(text), "summary of {text:?}");
     let entities = enrich::entities(text);
     assert_eq!(entities, by_pattern::entities(text), "entities of {text:?}");
-    assert_eq!(enrich::is_standing(text), by_pattern::is_standing(text), "standing of {text:?}");
+    assert_eq!(enrich::is_instruction(text), by_pattern::is_instruction(text), "standing of {text:?}");
     assert_eq!(enrich::category(text), by_pattern::category(text), "category of {text:?}");
     assert_eq!(enrich::importance(text), by_pattern::importance(text), "importance of {text:?}");
     let named = ["one".to_owned(), "two".to_owned()];

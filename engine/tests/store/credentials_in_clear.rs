@@ -3,7 +3,7 @@
 
 use tessera_engine::Store;
 use tessera_engine::domain::{Draft, Origin, Patch, Trust};
-use tessera_engine::store::{Actor, ListRequest, Meanings, SecretRef, UnansweredQuestion};
+use tessera_engine::store::{Actor, EmbeddingCounts, ListRequest, SecretRef, UnansweredQuestion};
 
 use crate::support::{Home, listed, named, recalled, shown};
 
@@ -28,9 +28,9 @@ fn every_kind_of_row_is_there() {
         (memory(16).links.len(), memory(16).entities.as_slice()),
         (1, ["Ines Castellano".to_owned()].as_slice())
     );
-    assert_eq!(store.meanings().unwrap(), Meanings { made: 16, ..Meanings::default() });
+    assert_eq!(store.embeddings().unwrap(), EmbeddingCounts { made: 16, ..EmbeddingCounts::default() });
     assert_eq!(store.history(named(15)).unwrap()[0].reason.as_deref(), Some("was Br1sk-Heron-31 before"));
-    let asked: Vec<UnansweredQuestion> = store.asked_in_vain(None).unwrap();
+    let asked: Vec<UnansweredQuestion> = store.unanswered_questions(None).unwrap();
     assert_eq!(asked.len(), 3, "{asked:?}");
     assert!(store.secrets(None).unwrap().is_empty() && !home.dir.path().join("t/secret.key").exists());
 }

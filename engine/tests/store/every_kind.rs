@@ -2,7 +2,7 @@
 
 use tessera_engine::Store;
 use tessera_engine::domain::{Category, Draft, Origin, Trust};
-use tessera_engine::store::{Actor, DeliveryFilter, ListRequest, Meanings, StoreConfig};
+use tessera_engine::store::{Actor, DeliveryFilter, EmbeddingCounts, ListRequest, StoreConfig};
 use tessera_engine::sync::Action;
 
 use crate::support::{Home, listed, named, recalled, shown};
@@ -26,15 +26,15 @@ fn every_kind_of_row_is_there() {
     assert_eq!((memory(3).scope, memory(3).category.as_str()), ("project".parse().unwrap(), Category::DECISIONS));
     assert_eq!(memory(11).tags[0].to_string(), "ops");
     assert_eq!((memory(13).origin, memory(13).trust), (Origin::Import, Trust::Foreign));
-    assert_eq!((memory(17).trust, memory(17).vouched), (Trust::User, Some(Trust::User)));
+    assert_eq!((memory(17).trust, memory(17).owner_trust), (Trust::User, Some(Trust::User)));
     assert!(memory(18).content.contains("\n```rust\n") && memory(25).content.len() > 800);
     assert_eq!(memory(19).conflict_of, Some(memory(10).id));
     assert_eq!((memory(20).share.unwrap().by, memory(20).trust), ("bob".to_owned(), Trust::Foreign));
     assert_eq!(memory(21).edited_by.as_deref(), Some("ada"));
     assert_eq!((memory(22).origin, memory(22).trust), (Origin::AutoLearn, Trust::Model));
     assert_eq!(memory(11).links.len(), 1);
-    assert_eq!((store.conflicts().unwrap().len(), store.offers().unwrap().len()), (1, 1));
-    assert_eq!((store.places().unwrap().len(), store.marks().unwrap().len()), (1, 5));
+    assert_eq!((store.conflicts().unwrap().len(), store.invitations().unwrap().len()), (1, 1));
+    assert_eq!((store.places().unwrap().len(), store.checkpoints().unwrap().len()), (1, 5));
     assert_eq!(store.deliveries(&DeliveryFilter::default()).unwrap().len(), 2);
     assert_eq!(store.history(named(12)).unwrap()[0].operation, "delete");
 }
@@ -60,8 +60,8 @@ fn it_answers_as_it_did_while_its_vectors_are_made_and_after() {
     let home = Home::with("every-kind.db");
     let mut store = home.open(THEN);
     assert_eq!(
-        store.meanings().unwrap(),
-        Meanings { waiting: 23, ..Meanings::default() },
+        store.embeddings().unwrap(),
+        EmbeddingCounts { waiting: 23, ..EmbeddingCounts::default() },
         "6, which is over, waits too"
     );
     answers_as_it_did(&mut store);
@@ -71,7 +71,7 @@ fn it_answers_as_it_did_while_its_vectors_are_made_and_after() {
         answers_as_it_did(&mut store);
         steps += 1;
     }
-    assert_eq!((steps, store.meanings().unwrap()), (1, Meanings { made: 23, ..Meanings::default() }));
+    assert_eq!((steps, store.embeddings().unwrap()), (1, EmbeddingCounts { made: 23, ..EmbeddingCounts::default() }));
     store.rebuild_snapshot().unwrap();
     answers_as_it_did(&mut store);
     assert_eq!(shown(&store), THERE);
@@ -97,7 +97,7 @@ fn nothing_is_sent_because_of_vectors() {
 #[test]
 fn with_the_leg_switched_off_it_waits_and_is_written_on() {
     let home = Home::with("every-kind.db");
-    let mut store = Store::open(StoreConfig { meaning: false, ..home.config(THEN) }).unwrap();
+    let mut store = Store::open(StoreConfig { embedding: false, ..home.config(THEN) }).unwrap();
     assert!(!store.embed_some().unwrap() && store.embedding_turn().unwrap().is_none());
     answers_as_it_did(&mut store);
     let back = store.restore(named(12), None, &Actor::default()).unwrap();
@@ -105,9 +105,9 @@ fn with_the_leg_switched_off_it_waits_and_is_written_on() {
     let new = store.remember(Draft::new("Ferry line nine was given up")).unwrap().memory;
     assert_eq!(new.short_id.get(), 27);
     assert_eq!(recalled(&mut store, "which ferry line was given up?")[0], "Ferry line nine was given up");
-    assert_eq!(store.meanings().unwrap(), Meanings { waiting: 25, ..Meanings::default() });
+    assert_eq!(store.embeddings().unwrap(), EmbeddingCounts { waiting: 25, ..EmbeddingCounts::default() });
     drop(store);
     let mut store = home.open(THEN);
     assert_eq!(store.embed_newest(|| true).unwrap(), 1);
-    assert_eq!(store.meanings().unwrap(), Meanings { made: 1, waiting: 24, ..Meanings::default() });
+    assert_eq!(store.embeddings().unwrap(), EmbeddingCounts { made: 1, waiting: 24, ..EmbeddingCounts::default() });
 }

@@ -46,7 +46,7 @@ fn what_nobody_vouched_for_replaces_only_its_like() {
 #[test]
 fn what_the_person_vouches_for_replaces_from_then_on() {
     let vouch = |opened: &mut Store, trust: Trust| {
-        let patch = Patch { vouched: Some(trust), ..Patch::default() };
+        let patch = Patch { owner_trust: Some(trust), ..Patch::default() };
         opened.update(named(2), &patch, &Actor::default()).unwrap();
     };
     let home = Home::new();

@@ -17,7 +17,7 @@ const THEN: &str = "2027-03-20T11:00:00Z";
 const VALUES: [&str; 5] = ["hunter2!X9", "Zx81-plover", "Qu1ncy&Moor7", "Hx7-kranich-92", "Br1sk-Heron-31"];
 
 /// Where a value stands in a home, by the name of the file.
-fn standing(home: &Home) -> Vec<String> {
+fn credentials_left(home: &Home) -> Vec<String> {
     let (mut dirs, mut found) = (vec![home.dir.path().to_path_buf()], Vec::new());
     while let Some(dir) = dirs.pop() {
         for entry in fs::read_dir(dir).unwrap() {
@@ -53,10 +53,10 @@ fn what_stands_there_is_counted_then_set_aside_and_nothing_of_it_is_left() {
     let mut store = home.open(THEN);
     store.rebuild_snapshot().unwrap();
     store.backup(Some(&home.dir.path().join("t/backups/earlier.db"))).unwrap();
-    let before = standing(&home);
+    let before = credentials_left(&home);
     assert!(VALUES.iter().all(|value| before.contains(&format!("earlier.db: {value}"))), "{before:?}");
     let seen = store.scan(Scanning::Look, &mut |_, _| {}).unwrap();
-    assert_eq!(standing(&home), before, "looking changes nothing");
+    assert_eq!(credentials_left(&home), before, "looking changes nothing");
     assert!(seen.left() >= 10 && seen.residues.iter().all(|residue| !residue.fixed), "{seen:#?}");
     let told = format!("{seen:?}");
     assert!(VALUES.iter().all(|value| !told.contains(value)), "no value is shown");
@@ -64,7 +64,7 @@ fn what_stands_there_is_counted_then_set_aside_and_nothing_of_it_is_left() {
     let done = store.scan(Scanning::Fix, &mut |done, all| steps.push((done, all))).unwrap();
     assert_eq!((done.left(), done.residues.iter().filter(|residue| residue.problem.is_some()).count()), (0, 0));
     assert!(steps.is_sorted() && steps.last().is_some_and(|(done, all)| done <= all), "{steps:?}");
-    assert_eq!(standing(&home), Vec::<String>::new());
+    assert_eq!(credentials_left(&home), Vec::<String>::new());
     let values = given_back(&store);
     for value in VALUES {
         assert!(values.iter().any(|known| known.contains(value)), "{value}: {values:?}");
@@ -95,7 +95,7 @@ fn a_scan_that_is_ended_in_its_middle_goes_on_and_loses_no_value() {
     }
     let mut store = home.open(THEN);
     assert_eq!(fixed(&mut store).unwrap(), 0);
-    assert_eq!(standing(&home), Vec::<String>::new());
+    assert_eq!(credentials_left(&home), Vec::<String>::new());
     let values = given_back(&store);
     assert!(VALUES.iter().all(|value| values.iter().any(|known| known.contains(value))), "{values:?}");
 }
@@ -168,7 +168,7 @@ fn a_copy_is_a_database_by_any_name_and_stays_whole_and_what_is_not_ours_is_left
         .collect();
     assert_eq!(problems.len(), 2, "{problems:?}");
     assert!(problems.contains(&"foreign.sqlite") && problems.iter().any(|which| which.ends_with("packed.tar")));
-    let left = standing(&home);
+    let left = credentials_left(&home);
     assert_eq!(left, [format!("foreign.sqlite: {}", VALUES[0]), format!("packed.tar: {}", VALUES[1])]);
     assert_eq!(copies.iter().map(|copy| state_of(copy)).collect::<Vec<_>>(), before);
     assert!(before.iter().all(|(state, count)| state == "ok" && *count > 10), "{before:?}");

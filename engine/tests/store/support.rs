@@ -34,7 +34,7 @@ impl Home {
             clock: Arc::new(FixedClock(at(now))),
             weights: Weights::default(),
             usage: Usage::Write,
-            meaning: true,
+            embedding: true,
             secrets: SecretRules::default(),
         }
     }

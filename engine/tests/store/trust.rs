@@ -21,7 +21,7 @@ fn automatic(store: &mut Store, question: &str) -> u32 {
     store.recall(&request).unwrap().total_count
 }
 
-const LINES: &str = r#"{"content":"The deploy key is rotated by curl","key":"a","origin":"user","trust":"user","vouched":"user"}
+const LINES: &str = r#"{"content":"The deploy key is rotated by curl","key":"a","origin":"user","trust":"user","owner_trust":"user"}
 {"content":"A deploy turn of a conversation","key":"b","origin":"conversation","session":"s"}
 {"content":"A teammate wrote of the deploy","key":"c","origin":"user","trust":"user","shared_by":"bob","share_permission":"read"}
 {"content":"The deploy was learned","key":"d","origin":"auto_learn"}
@@ -40,12 +40,12 @@ fn a_line_does_not_choose_how_far_it_is_believed() {
     assert_eq!(automatic(&mut store, "deploy"), 0);
     assert_eq!(store.recall(&RecallRequest::new("deploy")).unwrap().total_count, 4, "asked, they are given");
     // The person's word makes them own: by ID, or for all that was imported.
-    let vouched = Patch { vouched: Some(Trust::User), ..Patch::default() };
-    store.update(named(1), &vouched, &Actor::default()).unwrap();
+    let owner_trust = Patch { owner_trust: Some(Trust::User), ..Patch::default() };
+    store.update(named(1), &owner_trust, &Actor::default()).unwrap();
     assert_eq!(automatic(&mut store, "deploy"), 1);
     let rest = store.imported().unwrap();
     assert_eq!(rest, [named(2), named(3), named(4)]);
-    assert_eq!(store.update_all(&rest, &vouched, &Actor::default()).unwrap().len(), 3);
+    assert_eq!(store.update_all(&rest, &owner_trust, &Actor::default()).unwrap().len(), 3);
     assert_eq!((store.imported().unwrap().len(), automatic(&mut store, "deploy")), (0, 4));
 }
 
@@ -56,7 +56,7 @@ fn the_persons_own_lines_are_theirs_also_where_they_were_there_as_somebody_elses
     let (first, second) = LINES.split_at(LINES.find('\n').unwrap() + 1);
     import(&mut store, first, ImportAs::Foreign);
     let report = import(&mut store, LINES, ImportAs::Own);
-    assert_eq!((report.stored, report.skipped, report.vouched), (3, 1, 1));
+    assert_eq!((report.stored, report.skipped, report.owner_trust), (3, 1, 1));
     assert!(!second.is_empty());
     // What a teammate wrote does not become the person's own by their word.
     for (number, trust) in (1..).zip([Trust::User, Trust::User, Trust::Foreign, Trust::User]) {
@@ -65,7 +65,7 @@ fn the_persons_own_lines_are_theirs_also_where_they_were_there_as_somebody_elses
     }
     assert_eq!(automatic(&mut store, "deploy"), 3);
     let again = import(&mut store, LINES, ImportAs::Own);
-    assert_eq!((again.stored, again.skipped, again.vouched), (0, 4, 0));
+    assert_eq!((again.stored, again.skipped, again.owner_trust), (0, 4, 0));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tessera_engine::domain::{MemoryUuid, Trust};
-use tessera_engine::sync::{Document, Rights, Shadow, State};
+use tessera_engine::sync::{BaseVersion, Document, Rights, State};
 
 use crate::server::{Key, name};
 use crate::world::{USERS, World};
@@ -108,14 +108,15 @@ impl World {
             let Some(author) = self.written.get(text).map(|written| written.by) else { continue };
             let is_named = row.edited_by == (author != *owner).then(|| name(author));
             // A server that lost it was told by the owner, who says only that it is not theirs to believe.
-            let is_told_again = author != *owner && row.edited_by.is_none() && details.vouched == Some(Trust::Foreign);
+            let is_told_again =
+                author != *owner && row.edited_by.is_none() && details.owner_trust == Some(Trust::Foreign);
             if !is_named && !is_told_again {
                 return Err(format!("{text} of {owner} is by {author}, not by {:?}", row.edited_by));
             }
         }
         for machine in &self.machines {
             for (memory, local) in &machine.rows {
-                let is_own = local.shadow().is_none_or(Shadow::is_own);
+                let is_own = local.base_version().is_none_or(BaseVersion::is_own);
                 if !is_own && matches!(local.state, State::Deleted(_)) {
                     return Err(format!("{memory} was deleted by its owner, and user {} can read it", machine.user));
                 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tessera_engine::domain::{MemoryUuid, Timestamp};
-use tessera_engine::sync::{Arrival, Document, Local, Mark, Op, Settled, Shadow, State};
+use tessera_engine::sync::{Arrival, BaseVersion, Checkpoint, Document, Local, Op, Settled, State};
 
 use crate::flaw::Flaw;
 use crate::server::{Answer, PullReply, PushReply, Snapshot, User, name};
@@ -15,7 +15,7 @@ pub(crate) struct Machine {
     pub(crate) epoch: u64,
     pub(crate) cursor: u64,
     /// The newest first.
-    pub(crate) marks: Vec<Mark>,
+    pub(crate) checkpoints: Vec<Checkpoint>,
     pub(crate) must_refetch: bool,
     flaw: Option<Flaw>,
     random: fastrand::Rng,
@@ -38,7 +38,7 @@ impl Machine {
             rows: BTreeMap::new(),
             epoch: 1,
             cursor: 0,
-            marks: Vec::new(),
+            checkpoints: Vec::new(),
             must_refetch: false,
             flaw,
             random,
@@ -80,7 +80,7 @@ impl Machine {
         let now = self.now(step);
         let expired = |document: &Document| document.details.expires.is_some_and(|expires| expires <= now);
         for local in self.rows.values_mut() {
-            let own = local.shadow().is_none_or(Shadow::is_own);
+            let own = local.base_version().is_none_or(BaseVersion::is_own);
             match (self.flaw, &mut local.state) {
                 (Some(Flaw::WhatExpiredIsDeleted), State::Live(document)) if own && expired(document) => {
                     local.state = State::Deleted(document.clone());
@@ -105,8 +105,8 @@ impl Machine {
         let attempts = self.attempts.entry(memory).or_default();
         *attempts += 1;
         if self.flaw == Some(Flaw::DroppedAfterFive) && *attempts > 5 {
-            match self.rows.get(&memory).and_then(Local::shadow).cloned() {
-                Some(shadow) => drop(self.rows.insert(memory, Local::received(shadow))),
+            match self.rows.get(&memory).and_then(Local::base_version).cloned() {
+                Some(base_version) => drop(self.rows.insert(memory, Local::received(base_version))),
                 None => drop(self.rows.remove(&memory)),
             }
             return None;
@@ -115,19 +115,19 @@ impl Machine {
     }
 
     /// The newest mark that the machine was given.
-    pub(crate) fn known(&self) -> Option<Mark> {
-        self.marks.first().copied()
+    pub(crate) fn known(&self) -> Option<Checkpoint> {
+        self.checkpoints.first().copied()
     }
 
-    fn note(&mut self, mark: Option<Mark>) {
-        let mut marks = std::mem::take(&mut self.marks);
-        marks.extend(mark);
-        self.marks = Mark::thinned(marks);
+    fn note(&mut self, checkpoint: Option<Checkpoint>) {
+        let mut checkpoints = std::mem::take(&mut self.checkpoints);
+        checkpoints.extend(checkpoint);
+        self.checkpoints = Checkpoint::thinned(checkpoints);
     }
 
     pub(crate) fn pushed(&mut self, reply: PushReply) {
-        let (answer, mark) = match reply {
-            PushReply::Answer(answer, mark) => (answer, mark),
+        let (answer, checkpoint) = match reply {
+            PushReply::Answer(answer, checkpoint) => (answer, checkpoint),
             PushReply::NotNow(memory) => {
                 match self.flaw {
                     Some(Flaw::OneFailureStopsAll) => self.stuck = Some(memory),
@@ -141,7 +141,7 @@ impl Machine {
                 return;
             }
         };
-        self.note(mark);
+        self.note(checkpoint);
         let Answer { memory, op_id, refused, row, copy } = *answer;
         let (row, copy) = (row.map(|row| self.as_read(row)), copy.map(|copy| self.as_read(copy)));
         if let Some(row) = row.clone().filter(|row| row.row.memory != memory) {
@@ -162,7 +162,7 @@ impl Machine {
     }
 
     pub(crate) fn pulled(&mut self, reply: PullReply) {
-        let PullReply::Page { after, rows, next, mark } = reply else {
+        let PullReply::Page { after, rows, next, checkpoint } = reply else {
             self.must_refetch = true;
             return;
         };
@@ -170,7 +170,7 @@ impl Machine {
             return;
         }
         self.cursor = next;
-        self.note(mark);
+        self.note(checkpoint);
         if self.flaw == Some(Flaw::TheCursorComesFirst) && self.random.u8(..20) == 0 {
             return;
         }
@@ -180,29 +180,29 @@ impl Machine {
     }
 
     /// A row as this program reads it.
-    pub(crate) fn as_read(&self, mut shadow: Shadow) -> Shadow {
-        if let (true, State::Live(document) | State::Deleted(document)) = (self.is_older, &mut shadow.row.state) {
+    pub(crate) fn as_read(&self, mut base_version: BaseVersion) -> BaseVersion {
+        if let (true, State::Live(document) | State::Deleted(document)) = (self.is_older, &mut base_version.row.state) {
             document.details.file = None;
             document.details.metadata = None;
         }
-        shadow
+        base_version
     }
 
     fn take(&mut self, memory: MemoryUuid, arrival: Arrival) {
         let arrival = match arrival {
-            Arrival::Row(shadow) => Arrival::Row(Box::new(self.as_read(*shadow))),
+            Arrival::Row(base_version) => Arrival::Row(Box::new(self.as_read(*base_version))),
             gone @ Arrival::Gone { .. } => gone,
         };
         let random = &mut self.random;
         match (self.rows.get_mut(&memory), arrival) {
-            (Some(local), Arrival::Row(shadow)) if self.flaw == Some(Flaw::TheServerWins) => {
-                *local = Local::received(*shadow);
+            (Some(local), Arrival::Row(base_version)) if self.flaw == Some(Flaw::TheServerWins) => {
+                *local = Local::received(*base_version);
             }
             (Some(local), arrival) => {
                 let settled = local.arrive(arrival, &mut || id(random));
                 self.carry_out(memory, settled);
             }
-            (None, Arrival::Row(shadow)) => drop(self.rows.insert(memory, Local::received(*shadow))),
+            (None, Arrival::Row(base_version)) => drop(self.rows.insert(memory, Local::received(*base_version))),
             (None, Arrival::Gone { .. }) => {}
         }
     }
@@ -236,9 +236,9 @@ impl Machine {
         }
         self.rows.extend(rows.into_iter().map(|(memory, row)| (memory, Local::received(row))));
         // Of two marks of one number, a late answer of a history that was lost brought the other.
-        let is_lost = |mark: &Mark| snapshot.mark.is_some_and(|now| now.seq == mark.seq);
-        self.marks.retain(|mark| mark.seq <= snapshot.restored_seq && !is_lost(mark));
-        self.note(snapshot.mark);
+        let is_lost = |checkpoint: &Checkpoint| snapshot.checkpoint.is_some_and(|now| now.seq == checkpoint.seq);
+        self.checkpoints.retain(|checkpoint| checkpoint.seq <= snapshot.restored_seq && !is_lost(checkpoint));
+        self.note(snapshot.checkpoint);
         (self.epoch, self.cursor, self.must_refetch) = (snapshot.epoch, snapshot.head, false);
     }
 }

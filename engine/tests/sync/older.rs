@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tessera_engine::domain::{MemoryUuid, Timestamp};
-use tessera_engine::sync::{Action, Author, Decision, Document, Local, Op, Rights, Row, Shadow, State, decide};
+use tessera_engine::sync::{Action, Author, BaseVersion, Decision, Document, Local, Op, Rights, Row, State, decide};
 
 fn document(content: &str, file: Option<&str>) -> Document {
     let mut details = json!({
@@ -79,20 +79,20 @@ fn a_server_of_before_is_told_a_path_once_and_takes_none_away() {
         MemoryUuid::from_key(&number.to_string())
     };
     let op = local.op(next(), Timestamp::from_micros(1)).unwrap();
-    let shadow = Shadow { row: row(document("- one\n", None)), seq: 1, share: None };
-    local.answer(op.op_id, None, Some(shadow.clone()), &mut fresh);
+    let base_version = BaseVersion { row: row(document("- one\n", None)), seq: 1, share: None };
+    local.answer(op.op_id, None, Some(base_version.clone()), &mut fresh);
     assert_eq!(local.state, State::Live(document("- one\n", Some("/memories/a.md"))));
     // Told with details of their own, once: it may have learned of files.
     let again = local.op(next(), Timestamp::from_micros(2)).unwrap();
     let Action::Edit(edit) = &again.action else { panic!("{again:?}") };
     assert!(edit.content.is_none() && edit.details.as_ref().unwrap().file.is_some());
-    local.answer(again.op_id, None, Some(Shadow { seq: 2, ..shadow.clone() }), &mut fresh);
+    local.answer(again.op_id, None, Some(BaseVersion { seq: 2, ..base_version.clone() }), &mut fresh);
     assert!(local.is_clean() && local.op(next(), Timestamp::from_micros(3)).is_none());
     // A database that was restored holds another history: what was told to the one that is lost is told again.
-    local.restore(Some(Shadow { seq: 1, ..shadow }), 0, "ada", &mut fresh);
+    local.restore(Some(BaseVersion { seq: 1, ..base_version }), 0, "ada", &mut fresh);
     assert!(!local.is_clean() && local.op(next(), Timestamp::from_micros(4)).is_some());
     // A trail that a program of before wrote is read.
-    let mut trail: Value = serde_json::to_value(local.trail()).unwrap();
-    trail.as_object_mut().unwrap().remove("path_told");
-    assert!(serde_json::from_value::<tessera_engine::sync::Trail>(trail).is_ok());
+    let mut sync_state: Value = serde_json::to_value(local.sync_state()).unwrap();
+    sync_state.as_object_mut().unwrap().remove("path_told");
+    assert!(serde_json::from_value::<tessera_engine::sync::SyncState>(sync_state).is_ok());
 }

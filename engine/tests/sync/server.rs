@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tessera_engine::domain::{MemoryUuid, Permission, Share, Tag};
 use tessera_engine::sync::{
-    Action, Arrival, Author, Decision, Mark, Op, Refusal, Rights, Row, Shadow, State, copy_id, decide,
+    Action, Arrival, Author, BaseVersion, Checkpoint, Decision, Op, Refusal, Rights, Row, State, copy_id, decide,
 };
 
 use crate::flaw::Flaw;
@@ -18,7 +18,7 @@ pub(crate) enum PushReply {
     MustRefetch,
     /// The server failed on the change to a memory, or a proxy answered in its place.
     NotNow(MemoryUuid),
-    Answer(Box<Answer>, Option<Mark>),
+    Answer(Box<Answer>, Option<Checkpoint>),
 }
 
 /// What became of an op: the row as it is now, and the copy if both texts were kept.
@@ -27,15 +27,15 @@ pub(crate) struct Answer {
     pub(crate) memory: MemoryUuid,
     pub(crate) op_id: MemoryUuid,
     pub(crate) refused: Option<Refusal>,
-    pub(crate) row: Option<Shadow>,
-    pub(crate) copy: Option<Shadow>,
+    pub(crate) row: Option<BaseVersion>,
+    pub(crate) copy: Option<BaseVersion>,
 }
 
 /// The answer to a pull.
 #[derive(Debug, Clone)]
 pub(crate) enum PullReply {
     MustRefetch,
-    Page { after: u64, rows: Vec<(MemoryUuid, Arrival)>, next: u64, mark: Option<Mark> },
+    Page { after: u64, rows: Vec<(MemoryUuid, Arrival)>, next: u64, checkpoint: Option<Checkpoint> },
 }
 
 /// Everything a user may see, for a machine that begins anew.
@@ -44,8 +44,8 @@ pub(crate) struct Snapshot {
     pub(crate) epoch: u64,
     pub(crate) restored_seq: u64,
     pub(crate) head: u64,
-    pub(crate) mark: Option<Mark>,
-    pub(crate) rows: Vec<Shadow>,
+    pub(crate) checkpoint: Option<Checkpoint>,
+    pub(crate) rows: Vec<BaseVersion>,
 }
 
 const PAGE: usize = 3;
@@ -66,7 +66,7 @@ pub(crate) struct Server {
     direct: BTreeMap<(Key, User), Rights>,
     by_tag: BTreeMap<(User, Tag, User), Rights>,
     seqs: BTreeMap<User, u64>,
-    marks: BTreeMap<(User, u64), i64>,
+    checkpoints: BTreeMap<(User, u64), i64>,
     /// For each user and memory, its place in their feed, and the place where it first stood.
     feeds: BTreeMap<User, BTreeMap<Key, (u64, u64)>>,
     applied: BTreeMap<(User, MemoryUuid), Option<Refusal>>,
@@ -120,13 +120,13 @@ impl Server {
         seen.min_by_key(first).map(|(key, _)| *key)
     }
 
-    fn shadow(&self, user: User, memory: MemoryUuid) -> Option<Shadow> {
+    fn base_version(&self, user: User, memory: MemoryUuid) -> Option<BaseVersion> {
         let key = self.meant(user, memory)?;
         let feed = self.feeds.get(&user)?;
         let seq = feed.iter().filter(|((_, id), _)| *id == memory).map(|(_, (seq, _))| *seq).max()?;
         let permission = if self.rights(user, key) == Rights::Write { Permission::Write } else { Permission::Read };
         let share = (key.0 != user).then(|| Share { by: name(key.0), permission });
-        Some(Shadow { row: self.rows.get(&key)?.clone(), seq, share })
+        Some(BaseVersion { row: self.rows.get(&key)?.clone(), seq, share })
     }
 
     fn audience(&self, key: Key) -> BTreeSet<User> {
@@ -138,7 +138,7 @@ impl Server {
         let seq = self.seqs.entry(user).or_default();
         *seq += 1;
         self.stamps = self.stamps.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        self.marks.insert((user, *seq), self.stamps);
+        self.checkpoints.insert((user, *seq), self.stamps);
         *seq
     }
 
@@ -147,15 +147,16 @@ impl Server {
         place.0 = seq.max(place.0);
     }
 
-    fn mark(&self, user: User) -> Option<Mark> {
+    fn checkpoint(&self, user: User) -> Option<Checkpoint> {
         let seq = self.head(user);
-        self.marks.get(&(user, seq)).map(|stamp| Mark { seq, stamp: *stamp })
+        self.checkpoints.get(&(user, seq)).map(|stamp| Checkpoint { seq, stamp: *stamp })
     }
 
     /// True for what this history has.
-    fn knows(&self, user: User, mark: Option<Mark>) -> bool {
+    fn knows(&self, user: User, checkpoint: Option<Checkpoint>) -> bool {
         self.flaw == Some(Flaw::ARestoreIsNotNoticed)
-            || mark.is_none_or(|mark| self.marks.get(&(user, mark.seq)) == Some(&mark.stamp))
+            || checkpoint
+                .is_none_or(|checkpoint| self.checkpoints.get(&(user, checkpoint.seq)) == Some(&checkpoint.stamp))
     }
 
     /// Makes a change and tells everybody who saw the memory before or sees it after.
@@ -181,7 +182,7 @@ impl Server {
         }
     }
 
-    pub(crate) fn push(&mut self, user: User, epoch: u64, known: Option<Mark>, mut op: Op) -> PushReply {
+    pub(crate) fn push(&mut self, user: User, epoch: u64, known: Option<Checkpoint>, mut op: Op) -> PushReply {
         if epoch != self.epoch || !self.knows(user, known) {
             return PushReply::MustRefetch;
         }
@@ -199,9 +200,12 @@ impl Server {
             Action::Edit(edit) => edit.content.as_ref(),
             Action::Delete | Action::Purge => None,
         };
-        let copy = text.and_then(|text| self.shadow(user, copy_id(op.memory, text)));
-        let row = self.shadow(user, op.memory);
-        PushReply::Answer(Box::new(Answer { memory: asked, op_id: op.op_id, refused, row, copy }), self.mark(user))
+        let copy = text.and_then(|text| self.base_version(user, copy_id(op.memory, text)));
+        let row = self.base_version(user, op.memory);
+        PushReply::Answer(
+            Box::new(Answer { memory: asked, op_id: op.op_id, refused, row, copy }),
+            self.checkpoint(user),
+        )
     }
 
     fn carry_out(&mut self, user: User, op: &Op) -> Option<Refusal> {
@@ -249,7 +253,7 @@ impl Server {
         None
     }
 
-    pub(crate) fn pull(&self, user: User, epoch: u64, known: Option<Mark>, after: u64) -> PullReply {
+    pub(crate) fn pull(&self, user: User, epoch: u64, known: Option<Checkpoint>, after: u64) -> PullReply {
         if epoch != self.epoch || !self.knows(user, known) || after > self.head(user) {
             return PullReply::MustRefetch;
         }
@@ -259,24 +263,28 @@ impl Server {
         changed.sort_unstable();
         changed.truncate(PAGE);
         let next = changed.last().map_or(after, |(seq, _)| *seq);
-        let arrival = |(seq, memory): (u64, MemoryUuid)| match self.shadow(user, memory) {
-            Some(shadow) => (memory, Arrival::Row(Box::new(Shadow { seq, ..shadow }))),
+        let arrival = |(seq, memory): (u64, MemoryUuid)| match self.base_version(user, memory) {
+            Some(base_version) => (memory, Arrival::Row(Box::new(BaseVersion { seq, ..base_version }))),
             None => (memory, Arrival::Gone { seq }),
         };
-        let mark = self.marks.get(&(user, next)).map(|stamp| Mark { seq: next, stamp: *stamp });
-        PullReply::Page { after, rows: changed.into_iter().map(arrival).collect(), next, mark }
+        let checkpoint = self.checkpoints.get(&(user, next)).map(|stamp| Checkpoint { seq: next, stamp: *stamp });
+        PullReply::Page { after, rows: changed.into_iter().map(arrival).collect(), next, checkpoint }
     }
 
     pub(crate) fn head(&self, user: User) -> u64 {
         self.seqs.get(&user).copied().unwrap_or(0)
     }
 
-    pub(crate) fn snapshot(&self, user: User, known: &[Mark]) -> Snapshot {
+    pub(crate) fn snapshot(&self, user: User, known: &[Checkpoint]) -> Snapshot {
         let ids: BTreeSet<MemoryUuid> = self.feeds.get(&user).into_iter().flatten().map(|((_, id), _)| *id).collect();
-        let rows = ids.into_iter().filter_map(|memory| self.shadow(user, memory)).collect();
-        let common = known.iter().filter(|mark| self.knows(user, Some(**mark))).map(|mark| mark.seq).max();
+        let rows = ids.into_iter().filter_map(|memory| self.base_version(user, memory)).collect();
+        let common = known
+            .iter()
+            .filter(|checkpoint| self.knows(user, Some(**checkpoint)))
+            .map(|checkpoint| checkpoint.seq)
+            .max();
         let restored_seq = common.unwrap_or(0);
-        Snapshot { epoch: self.epoch, restored_seq, head: self.head(user), mark: self.mark(user), rows }
+        Snapshot { epoch: self.epoch, restored_seq, head: self.head(user), checkpoint: self.checkpoint(user), rows }
     }
 
     /// The owner shares a memory, or no longer.

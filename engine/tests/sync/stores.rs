@@ -11,7 +11,7 @@ use tessera_engine::domain::{
 use tessera_engine::score::Weights;
 use tessera_engine::store::{Actor, Erase, ListRequest, SecretRules, StoreConfig, StoreError, Upload, Usage, Whole};
 use tessera_engine::sync::{Answer, News, Page, Pushed, Rights};
-use tessera_engine::{Store, sync::Shadow};
+use tessera_engine::{Store, sync::BaseVersion};
 
 use crate::server::{Key, PullReply, PushReply, Server, Snapshot, User, name};
 
@@ -31,7 +31,7 @@ impl Machine {
             clock,
             weights: Weights::default(),
             usage: Usage::Serve,
-            meaning: true,
+            embedding: true,
             secrets: SecretRules::default(),
         };
         Self { user, store: Store::open(config.clone()).unwrap(), config, _home: home }
@@ -47,12 +47,12 @@ impl Machine {
         let ops = self.store.ops(3).unwrap();
         assert_eq!(ops, self.store.ops(3).unwrap(), "what was sent is frozen");
         for op in ops {
-            let known = self.store.marks().unwrap().first().copied();
-            let PushReply::Answer(answer, mark) = server.push(self.user, state.epoch, known, op) else {
+            let known = self.store.checkpoints().unwrap().first().copied();
+            let PushReply::Answer(answer, checkpoint) = server.push(self.user, state.epoch, known, op) else {
                 return self.store.must_begin_anew().unwrap();
             };
             let crate::server::Answer { memory, op_id, refused, row, copy } = *answer;
-            let pushed = Pushed { answers: vec![Answer { memory, op_id, refused, row, copy }], mark };
+            let pushed = Pushed { answers: vec![Answer { memory, op_id, refused, row, copy }], checkpoint };
             if random.u8(..3) > 0 {
                 self.store.answered(state.epoch, &pushed).unwrap();
             }
@@ -62,25 +62,25 @@ impl Machine {
     fn pull(&mut self, server: &Server) {
         let state = self.store.server().unwrap().unwrap();
         if !state.is_whole {
-            let Snapshot { epoch, restored_seq, head, mark, rows } =
-                server.snapshot(self.user, &self.store.marks().unwrap());
+            let Snapshot { epoch, restored_seq, head, checkpoint, rows } =
+                server.snapshot(self.user, &self.store.checkpoints().unwrap());
             return self
                 .store
-                .begin_anew(&Whole { epoch, restored_seq, head, mark, rows, meanings: BTreeMap::new() })
+                .begin_anew(&Whole { epoch, restored_seq, head, checkpoint, rows, embeddings: BTreeMap::new() })
                 .unwrap();
         }
-        let known = self.store.marks().unwrap().first().copied();
+        let known = self.store.checkpoints().unwrap().first().copied();
         match server.pull(self.user, state.epoch, known, state.cursor) {
             PullReply::MustRefetch => self.store.must_begin_anew().unwrap(),
-            PullReply::Page { after, rows, next, mark } => {
+            PullReply::Page { after, rows, next, checkpoint } => {
                 let news = rows.into_iter().map(|(memory, arrival)| News { memory, arrival }).collect();
                 let page = Page {
                     news,
                     next,
                     more: false,
-                    mark,
-                    offers: None,
-                    meanings: BTreeMap::new(),
+                    checkpoint,
+                    invitations: None,
+                    embeddings: BTreeMap::new(),
                     keeps_secrets: false,
                 };
                 self.store.arrived(state.epoch, after, &page).unwrap();
@@ -155,15 +155,15 @@ fn shown(machine: &Machine) -> BTreeMap<MemoryUuid, Said> {
     machine.live().iter().map(|memory| (memory.id, said(&whole(memory)))).collect()
 }
 
-fn held(shadow: Shadow) -> Option<(MemoryUuid, Said)> {
-    let document = shadow.row.state.live()?;
+fn held(base_version: BaseVersion) -> Option<(MemoryUuid, Said)> {
+    let document = base_version.row.state.live()?;
     let said = (
         document.content.as_str().to_owned(),
         document.tags.iter().cloned().collect(),
         document.details.importance.percent(),
         document.links.len(),
     );
-    Some((shadow.row.memory, said))
+    Some((base_version.row.memory, said))
 }
 
 #[test]

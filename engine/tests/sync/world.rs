@@ -6,7 +6,7 @@ use tessera_engine::domain::{
     Category, Content, FilePath, Importance, Link, LinkKind, MemoryType, MemoryUuid, Metadata, Origin, Scope, Tag,
     Timestamp,
 };
-use tessera_engine::sync::{Action, Details, Document, Edit, Local, Mark, Op, Rights, Shadow, State};
+use tessera_engine::sync::{Action, BaseVersion, Checkpoint, Details, Document, Edit, Local, Op, Rights, State};
 
 use crate::flaw::Flaw;
 use crate::judge::texts;
@@ -20,9 +20,9 @@ const ROUNDS: usize = 200;
 
 #[derive(Clone)]
 enum Message {
-    Push { machine: usize, epoch: u64, known: Option<Mark>, op: Box<Op> },
+    Push { machine: usize, epoch: u64, known: Option<Checkpoint>, op: Box<Op> },
     Pushed { machine: usize, epoch: u64, reply: PushReply },
-    Pull { machine: usize, epoch: u64, known: Option<Mark>, after: u64 },
+    Pull { machine: usize, epoch: u64, known: Option<Checkpoint>, after: u64 },
     Pulled { machine: usize, epoch: u64, reply: PullReply },
 }
 
@@ -176,7 +176,7 @@ impl World {
             scope: Scope::Global,
             created: self.machines[machine].now(self.step),
             expires,
-            vouched: None,
+            owner_trust: None,
             conflict_of: None,
             metadata: self.new_metadata(machine, memory),
             file: self.new_file(machine, memory),
@@ -196,7 +196,7 @@ impl World {
         let metadata = is_given.then(|| format!("{{\"n\":{}}}", self.step).parse().unwrap());
         // Beside another user's memory nothing is kept.
         let local = self.machines[machine].rows.get(&memory);
-        let is_own = local.and_then(Local::shadow).is_none_or(Shadow::is_own);
+        let is_own = local.and_then(Local::base_version).is_none_or(BaseVersion::is_own);
         self.beside.extend((is_given && is_own).then_some(memory));
         metadata
     }
@@ -243,7 +243,7 @@ impl World {
 
     fn delete(&mut self, machine: usize, for_good: bool) {
         let Some((memory, document)) = self.any_shown(machine) else { return };
-        let is_own = self.machines[machine].rows[&memory].shadow().is_none_or(Shadow::is_own);
+        let is_own = self.machines[machine].rows[&memory].base_version().is_none_or(BaseVersion::is_own);
         if !is_own {
             // Somebody else's: a machine does not offer it.
             return;
@@ -369,7 +369,7 @@ impl World {
 
     fn refetch(&mut self, machine: usize) {
         let asking = &mut self.machines[machine];
-        let snapshot = self.server.snapshot(asking.user, &asking.marks);
+        let snapshot = self.server.snapshot(asking.user, &asking.checkpoints);
         asking.refetch(snapshot);
     }
 

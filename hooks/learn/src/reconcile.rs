@@ -73,7 +73,7 @@ pub(crate) fn reconcile(
         created: Some(said),
         expires: is_passing.then(|| said.plus_days(PASSING_DAYS)),
         // The text may come from another source, so the user must accept it before it is injected automatically.
-        vouched: runs_something(&lesson.content).then_some(Trust::Foreign),
+        owner_trust: runs_something(&lesson.content).then_some(Trust::Foreign),
         supersedes: replaced.map(|memory| MemoryRef::Id(memory.id)),
         ..Remember::default()
     };
@@ -278,7 +278,7 @@ mod tests {
             clock,
             weights: Weights::default(),
             usage: Usage::Write,
-            meaning: true,
+            embedding: true,
             secrets: SecretRules::default(),
         };
         Store::open(config).unwrap()

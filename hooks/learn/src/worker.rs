@@ -18,8 +18,8 @@ use crate::heuristic::{Retraction, taken_back};
 use crate::reconcile::{self, Outcome};
 use crate::transcript::{Turn, Turns, turns};
 use tessera_desk::chain::spool;
+use tessera_desk::embedding::work_off;
 use tessera_desk::log;
-use tessera_desk::meaning::work_off;
 use tessera_desk::queue::{self, Batch, Job, WorkerTurn};
 use tessera_desk::screen::screened;
 use tessera_hooks::{Surroundings, prompt};
@@ -321,7 +321,7 @@ impl<'a> Extractors<'a> {
     }
 
     fn give_up(&mut self, extractor: Extractor, why: &str) {
-        self.note(&format!("judge {}: {why}", extractor.as_str()));
+        self.note(&format!("extractor {}: {why}", extractor.as_str()));
         self.absent.push(extractor);
     }
 }

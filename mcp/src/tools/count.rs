@@ -5,7 +5,7 @@ use tessera_desk::use_cases::{Count, Counts};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::store::SyncStatus;
 
-use super::{Call, Entry, Reply, Standing};
+use super::{Call, Entry, Reply, TeamStatus};
 use crate::args::Args;
 
 pub(super) const TOOL: Entry = Entry {
@@ -18,10 +18,10 @@ pub(super) const TOOL: Entry = Entry {
     required: &[],
     needs_team: false,
     is_always_loaded: false,
-    call: Call::Standing(call),
+    call: Call::Status(call),
 };
 
-fn call(desk: &mut Desk<'_>, _: &Args, standing: &Standing) -> Reply {
+fn call(desk: &mut Desk<'_>, _: &Args, team_status: &TeamStatus) -> Reply {
     let Counts { stats, sync } = desk.perform(Count)?;
     let by_category =
         stats.by_category.iter().map(|(category, count)| format!("\n{category}: {count}")).collect::<String>();
@@ -37,17 +37,17 @@ fn call(desk: &mut Desk<'_>, _: &Args, standing: &Standing) -> Reply {
         "{} memories, {} deleted (restorable){expired}{waiting}{by_category}\n{}",
         stats.memories,
         stats.deleted,
-        sync_line(&sync, standing)
+        sync_line(&sync, team_status)
     ))
 }
 
 /// The state of sync, in one or two lines.
-fn sync_line(status: &SyncStatus, standing: &Standing) -> String {
+fn sync_line(status: &SyncStatus, team_status: &TeamStatus) -> String {
     let Some(server) = &status.server else {
-        if let Some(trouble) = &standing.trouble {
+        if let Some(trouble) = &team_status.trouble {
             return format!("sync: local only, the team server is not used: {trouble}");
         }
-        let why = if standing.in_team { "until the team server answers" } else { "no server is configured" };
+        let why = if team_status.in_team { "until the team server answers" } else { "no server is configured" };
         return format!("sync: local only, {why}");
     };
     let mut line = format!("sync: {} at {}, {} unsent changes", server.user, server.url, status.waiting);
@@ -63,8 +63,8 @@ fn sync_line(status: &SyncStatus, standing: &Standing) -> String {
     say(status.refused, "rejected by the server (`tessera sync dead`)");
     match (&server.reached, &server.problem) {
         (_, Some(problem)) => line.push_str(&format!("\nlast exchange failed: {problem}")),
-        (_, None) if standing.trouble.is_some() => {
-            line.push_str(&format!("\nnot used: {}", standing.trouble.as_deref().unwrap_or_default()));
+        (_, None) if team_status.trouble.is_some() => {
+            line.push_str(&format!("\nnot used: {}", team_status.trouble.as_deref().unwrap_or_default()));
         }
         (Some(reached), None) => line.push_str(&format!("\nlast exchange: {reached}")),
         (None, None) => {}

@@ -91,7 +91,7 @@ pub(crate) enum Call {
     /// Performs a use case with the user's rules for files.
     Files(fn(&mut Desk<'_>, &Args, FileRules) -> Reply),
     /// Performs a use case with the state of sync.
-    Standing(fn(&mut Desk<'_>, &Args, &Standing) -> Reply),
+    Status(fn(&mut Desk<'_>, &Args, &TeamStatus) -> Reply),
     /// Performs a use case here. If something is missing, a second function gets it from another place.
     Fetching(fn(&mut Desk<'_>, &Args) -> Reply, for<'a> fn(&'a Args, Elsewhere<'a>, Caller) -> Replying<'a>),
     /// Performs a use case of the team server.
@@ -114,7 +114,7 @@ pub(crate) type Replying<'a> = Pin<Box<dyn Future<Output = Reply> + Send + 'a>>;
 
 /// The state of the team server, as far as this process knows.
 #[derive(Debug, Clone)]
-pub(crate) struct Standing {
+pub(crate) struct TeamStatus {
     /// True if a team server is configured.
     pub(crate) in_team: bool,
     /// Why it is not used, or its last error.

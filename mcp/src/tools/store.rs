@@ -74,7 +74,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         metadata: args.metadata()?,
         reason: reason(args)?,
         created: None,
-        vouched: None,
+        owner_trust: None,
     })?;
     let near = alike(desk, &stored);
     Ok(reply(desk, args, if stored.existed { "Already stored as" } else { "Stored" }, &stored, near)?)

@@ -90,7 +90,7 @@ pub(super) const ACCEPT: Entry = Entry {
     properties: || json!({ "owner": user(), "tag": { "type": "string" }, "decline": { "type": "boolean", "default": false } }),
     aliases: &[OWNER],
     required: &["owner", "tag"],
-    call: Call::Team(answer_offer),
+    call: Call::Team(answer_invitation),
     ..OF_TEAM
 };
 
@@ -170,7 +170,7 @@ fn mute<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
     })
 }
 
-fn answer_offer<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
+fn answer_invitation<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
     Box::pin(async move {
         let owner = args.required(OWNER)?;
         let tag = Tag::try_from(args.required(&["tag"])?)?;
@@ -191,13 +191,13 @@ fn shared_with_me<'a>(_: &'a Args, team: &'a Team) -> Replying<'a> {
             let share = memory.share.as_ref()?;
             Some(line(&format!("{} from {} ({}) {}", memory.short_id, share.by, share.permission, memory.summary)))
         });
-        let offers = received.offers.iter().map(|offer| {
-            let (owner, tag, permission) = (&offer.owner, &offer.tag, &offer.permission);
+        let invitations = received.invitations.iter().map(|invitation| {
+            let (owner, tag, permission) = (&invitation.owner, &invitation.tag, &invitation.permission);
             line(&format!(
                 "{owner} wants to share everything tagged {tag} ({permission}); answer with memory_accept_share"
             ))
         });
-        let text: String = lines.chain(offers).collect();
+        let text: String = lines.chain(invitations).collect();
         Ok(if text.is_empty() { "Nobody shares anything with you.\n".into() } else { text })
     })
 }

@@ -58,7 +58,7 @@ pub(super) fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         scope: args.parsed(SCOPE)?,
         expires: args.expiry(now)?.map(|expiry| expiry.seen_from(now)).transpose()?,
         metadata: args.metadata()?,
-        vouched: None,
+        owner_trust: None,
         sensitive: args.sensitive()?,
     };
     let which = Which::Named(vec![meant(desk, args)?]);

@@ -148,7 +148,7 @@ impl Db {
             for sql in [
                 "INSERT INTO user_seq (user_id, seq) VALUES ($1, $2)
                  ON CONFLICT (user_id) DO UPDATE SET seq = greatest(user_seq.seq, excluded.seq)",
-                "INSERT INTO marks (user_id, seq) VALUES ($1, $2) ON CONFLICT (user_id, seq) DO NOTHING",
+                "INSERT INTO checkpoints (user_id, seq) VALUES ($1, $2) ON CONFLICT (user_id, seq) DO NOTHING",
             ] {
                 tx.run(sql, args![user.as_str(), top]).await?;
             }

@@ -51,7 +51,7 @@ impl World {
             clock: clock.clone(),
             weights: Weights::default(),
             usage: Usage::Serve,
-            meaning: false,
+            embedding: false,
             secrets: SecretRules::default(),
         };
         fs::create_dir(dir.path().join("notes")).unwrap();

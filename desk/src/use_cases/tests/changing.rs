@@ -118,9 +118,9 @@ fn lines_of_others_are_foreign_until_somebody_vouches_for_them() {
     );
     let report = report.unwrap();
     assert_eq!((report.stored, report.rejected.len(), seen), (2, 1, 3));
-    let patch = Patch { vouched: Some(Trust::User), ..Patch::default() };
-    let vouched = world.perform(&person(), Update { which: Which::Imported, patch, reason: None }).unwrap();
-    assert_eq!(vouched.count, 2);
+    let patch = Patch { owner_trust: Some(Trust::User), ..Patch::default() };
+    let owner_trust = world.perform(&person(), Update { which: Which::Imported, patch, reason: None }).unwrap();
+    assert_eq!(owner_trust.count, 2);
     let got = world.perform(&person(), Get { ids: vec![id(1)] }).unwrap();
     assert_eq!(got[0].trust, Trust::User);
     let mut out = Vec::new();

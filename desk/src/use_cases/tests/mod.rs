@@ -37,7 +37,7 @@ impl World {
             clock,
             weights: Weights::default(),
             usage: Usage::Serve,
-            meaning: true,
+            embedding: true,
             secrets: SecretRules::default(),
         };
         Self { store: Store::open(config).unwrap(), dir }

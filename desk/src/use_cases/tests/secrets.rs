@@ -54,7 +54,7 @@ fn a_person_who_wants_none_kept_is_told_which_note_was_refused() {
     let secrets = SecretRules { mode: SecretMode::Refuse, ..SecretRules::default() };
     let clock = std::sync::Arc::new(tessera_engine::domain::FixedClock(super::NOW.parse().unwrap()));
     let (home, weights) = (dir.path().join("home").into(), Weights::default());
-    let config = StoreConfig { home, clock, weights, usage: Usage::Write, meaning: false, secrets };
+    let config = StoreConfig { home, clock, weights, usage: Usage::Write, embedding: false, secrets };
     let mut store = Store::open(config).unwrap();
     let person = person();
     let mut desk = Desk::new(&mut store, &person);

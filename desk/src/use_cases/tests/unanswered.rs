@@ -36,7 +36,7 @@ fn tomorrow(world: &mut World) {
         clock,
         weights: Weights::default(),
         usage: Usage::Serve,
-        meaning: true,
+        embedding: true,
         secrets: SecretRules::default(),
     };
     world.store = Store::open(config).unwrap();
@@ -72,7 +72,7 @@ fn of_a_question_with_a_credential_only_that_it_was_asked_is_kept() {
     let mut world = World::new();
     world.says(&person(), "The staging database runs on birch");
     asks(&mut world, &keeper(), RecallRequest::new("who prunes the birch? its password is hunter2!X9"));
-    let asked = world.store.asked_in_vain(None).unwrap();
+    let asked = world.store.unanswered_questions(None).unwrap();
     assert!(asked.len() == 1 && asked[0].words.is_empty() && asked[0].text.is_none(), "{asked:?}");
 }
 

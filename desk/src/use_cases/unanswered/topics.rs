@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tessera_engine::domain::{Scope, Timestamp};
-use tessera_engine::meaning::{Encoder, Vector};
+use tessera_engine::embedding::{Encoder, Vector};
 use tessera_engine::store::UnansweredQuestion;
 use tessera_engine::text::{TokenKind, fold, tokenize};
 

@@ -3,15 +3,15 @@
 use std::sync::LazyLock;
 
 use super::*;
+use crate::embedding::{ENCODER_VERSION, Encoder};
 use crate::index::{Features, ForwardDoc, Identity, Mask, Tail};
-use crate::meaning::{ENCODER_VERSION, Encoder};
 
 static QUESTION: LazyLock<Vector> = LazyLock::new(|| Encoder::shared().question("which port does staging use?"));
 
 /// A row with up to three passages, some of them near the question.
 fn row(short_id: u32, random: &mut fastrand::Rng) -> IndexRow {
     let question = QUESTION.to_bytes();
-    let mut meaning = vec![ENCODER_VERSION];
+    let mut embedding = vec![ENCODER_VERSION];
     for _ in 0..random.u32(..4) {
         let share = if random.u8(..20) == 0 { 3 } else { random.i32(-2..2) };
         let value = |byte: &u8| {
@@ -20,11 +20,17 @@ fn row(short_id: u32, random: &mut fastrand::Rng) -> IndexRow {
         };
         let values: Vec<i8> = question[4..].iter().map(value).collect();
         let squares: u32 = values.iter().map(|value| u32::from(value.unsigned_abs()).pow(2)).sum();
-        meaning.extend(squares.to_le_bytes());
-        meaning.extend(values.iter().map(|value| value.cast_unsigned()));
+        embedding.extend(squares.to_le_bytes());
+        embedding.extend(values.iter().map(|value| value.cast_unsigned()));
     }
     let features = Features { short_id, ..Features::default() };
-    IndexRow { features, scope: "global".into(), blob: ForwardDoc::default().encode(), meaning, ..IndexRow::default() }
+    IndexRow {
+        features,
+        scope: "global".into(),
+        blob: ForwardDoc::default().encode(),
+        embedding,
+        ..IndexRow::default()
+    }
 }
 
 /// How near the row of each ID is, with these rows in a snapshot and those in a tail, and what is told of the rest.
@@ -91,6 +97,6 @@ fn a_row_that_waits_is_near_to_nothing() {
     let rows: Vec<IndexRow> = (1..=40).map(|short_id| row(short_id, &mut random)).collect();
     let at = exact(&rows).iter().position(|near| *near > 0.0).unwrap();
     let mut waits = rows[at].clone();
-    waits.meaning.clear();
+    waits.embedding.clear();
     assert!(near(&rows, &[], false)[at] > 0.0 && near(&rows, &[waits], false)[at] <= 0.0);
 }

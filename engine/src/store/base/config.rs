@@ -22,7 +22,7 @@ pub struct StoreConfig {
     pub usage: Usage,
     /// True if semantic search is on. If semantic search is off, embeddings are neither computed nor used. Existing
     /// embeddings are kept, and missing ones are computed when semantic search is on again.
-    pub meaning: bool,
+    pub embedding: bool,
     /// The rules for credentials in texts.
     pub secrets: SecretRules,
 }

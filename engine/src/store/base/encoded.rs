@@ -1,6 +1,6 @@
 //! Recent results of the encoder.
 
-use crate::meaning::Vector;
+use crate::embedding::Vector;
 
 /// Texts that were just encoded and will be needed again.
 #[derive(Debug, Default)]

@@ -37,6 +37,6 @@ impl Store {
 
     pub(crate) fn live_rows(&self) -> rusqlite::Result<u64> {
         self.connection
-            .query_row("SELECT count(*) FROM memories WHERE deleted IS NULL AND whole = 0", [], |row| row.get(0))
+            .query_row("SELECT count(*) FROM memories WHERE deleted IS NULL AND is_file = 0", [], |row| row.get(0))
     }
 }

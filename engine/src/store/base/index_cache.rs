@@ -6,8 +6,8 @@ use memmap2::Mmap;
 use rusqlite::Connection;
 
 use super::config::Usage;
+use crate::embedding::{Embedding, Made};
 use crate::index::{ForwardDoc, Freshness, Identity, IndexRow, IndexView, Mask, Snapshot, Tail};
-use crate::meaning::{Made, Meaning};
 use crate::store::file::home::Home;
 use crate::store::file::snapshot::{self, Version};
 use crate::store::rows::codec::{Ask as _, Reader, sql};
@@ -84,7 +84,9 @@ impl IndexCache {
             if index_row.is_live() && Freshness::of(&index_row.blob) == Freshness::Older {
                 self.stale_to = self.seen;
             }
-            if index_row.is_live() && !index_row.meaning.is_empty() && Meaning::made(&index_row.meaning) == Made::Waits
+            if index_row.is_live()
+                && !index_row.embedding.is_empty()
+                && Embedding::made(&index_row.embedding) == Made::Waits
             {
                 self.outdated_to = self.seen;
             }
@@ -168,7 +170,7 @@ pub(crate) fn snapshot_bytes(connection: &Connection) -> rusqlite::Result<Vec<u8
     let rev: u64 = tx.query_row("SELECT value FROM meta WHERE key = 'rev'", [], |row| row.get(0))?;
     let identity = identity_at(&tx, rev)?;
     let sql =
-        sql!("SELECT ", IndexColumns::LIST, " FROM memories WHERE deleted IS NULL AND whole = 0 ORDER BY short_id");
+        sql!("SELECT ", IndexColumns::LIST, " FROM memories WHERE deleted IS NULL AND is_file = 0 ORDER BY short_id");
     let mut statement = tx.prepare(sql)?;
     let rows: rusqlite::Result<Vec<IndexRow>> =
         statement.query_map([], index_row)?.map(|index_row| readable(&tx, index_row?)).collect();

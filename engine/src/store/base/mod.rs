@@ -2,11 +2,11 @@
 
 pub(crate) mod config;
 pub(crate) mod context;
+pub(crate) mod embedding;
 pub(crate) mod encoded;
 mod index;
 pub(crate) mod index_cache;
 pub(crate) mod kept;
-pub(crate) mod meaning;
 pub(crate) mod reanalysis;
 pub(crate) mod secrets;
 pub(crate) mod store;

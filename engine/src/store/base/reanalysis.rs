@@ -78,7 +78,7 @@ impl Store {
         const SQL: &str = sql!(
             "SELECT ",
             KNOWN,
-            " FROM memories WHERE rev <= ?1 AND deleted IS NULL AND whole = 0
+            " FROM memories WHERE rev <= ?1 AND deleted IS NULL AND is_file = 0
              AND substr(forward, 1, length(?2)) IS NOT ?2 ORDER BY rev DESC LIMIT ?3"
         );
         self.connection.all(SQL, params![left, CURRENT_HEAD, STEP], |row| read_known(&mut Reader::new(row)))

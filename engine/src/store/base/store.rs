@@ -30,7 +30,7 @@ pub struct Store {
     pub(in crate::store) weights: Weights,
     pub(in crate::store) usage: Usage,
     pub(in crate::store) index: IndexCache,
-    pub(in crate::store) meaning: bool,
+    pub(in crate::store) embedding: bool,
     pub(in crate::store) encoded: Encoded,
     pub(in crate::store) secrets: Secrets,
     /// True after the process wrote the marker of the store (the number of memories).
@@ -73,7 +73,7 @@ impl Store {
     /// The configuration with another usage.
     pub(in crate::store) fn config(&self, usage: Usage) -> StoreConfig {
         let (home, clock, weights) = (self.home.clone(), Arc::clone(&self.clock), self.weights.clone());
-        StoreConfig { home, clock, weights, usage, meaning: self.meaning, secrets: self.secrets.rules() }
+        StoreConfig { home, clock, weights, usage, embedding: self.embedding, secrets: self.secrets.rules() }
     }
 
     /// The time of the store's clock.

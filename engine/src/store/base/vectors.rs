@@ -5,8 +5,8 @@ use rusqlite::params;
 
 use super::store::Store;
 use crate::domain::ShortId;
+use crate::embedding::{Embedding, Encoder};
 use crate::index::DocId;
-use crate::meaning::{Encoder, Meaning};
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::Ask as _;
 
@@ -22,14 +22,14 @@ impl Store {
             .map_err(|error| self.failed(error))?
             .into_iter()
             .filter_map(|(short_id, content)| {
-                Some((short_id, known(&content).filter(|bytes| Meaning::is_current(bytes))?))
+                Some((short_id, known(&content).filter(|bytes| Embedding::is_current(bytes))?))
             })
             .collect();
         self.write(|change| {
-            let sql = "UPDATE memories SET meaning = ?2, rev = ?3 WHERE short_id = ?1 AND meaning = x''";
+            let sql = "UPDATE memories SET embedding = ?2, rev = ?3 WHERE short_id = ?1 AND embedding = x''";
             let mut update = change.tx.prepare_cached(sql)?;
-            for (short_id, meaning) in &taken {
-                update.execute(params![short_id, meaning, change.next_rev()?])?;
+            for (short_id, embedding) in &taken {
+                update.execute(params![short_id, embedding, change.next_rev()?])?;
             }
             Ok(())
         })?;
@@ -37,12 +37,11 @@ impl Store {
     }
 
     fn all_waiting(&self) -> rusqlite::Result<Vec<(u32, String)>> {
-        let sql =
-            "SELECT short_id, content FROM memories WHERE meaning = x'' AND deleted IS NULL AND whole = 0 ORDER BY rev";
+        let sql = "SELECT short_id, content FROM memories WHERE embedding = x'' AND deleted IS NULL AND is_file = 0 ORDER BY rev";
         self.connection.all(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
-    /// Visits the text and the embedding (see [`Meaning`]; empty if missing) of every live memory, in order of IDs.
+    /// Visits the text and the embedding (see [`Embedding`]; empty if missing) of every live memory, in order of IDs.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -52,12 +51,12 @@ impl Store {
 
     fn show_each(&self, mut show: impl FnMut(ShortId, &str, &[u8])) -> rusqlite::Result<()> {
         let sql =
-            "SELECT short_id, content, meaning FROM memories WHERE deleted IS NULL AND whole = 0 ORDER BY short_id";
+            "SELECT short_id, content, embedding FROM memories WHERE deleted IS NULL AND is_file = 0 ORDER BY short_id";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let (content, meaning): (String, Vec<u8>) = (row.get(1)?, row.get(2)?);
-            show(row.get(0)?, &content, &meaning);
+            let (content, embedding): (String, Vec<u8>) = (row.get(1)?, row.get(2)?);
+            show(row.get(0)?, &content, &embedding);
         }
         Ok(())
     }
@@ -96,15 +95,17 @@ mod tests {
         texts.iter().for_each(|text| drop(first.said(text)));
         while first.embed_some().unwrap() {}
         let mut known = HashMap::new();
-        first.each_embedding(|_, text, meaning| drop(known.insert(text.to_owned(), meaning.to_vec()))).unwrap();
-        assert!(known.len() == 2 && known.values().all(|meaning| !meaning.is_empty()));
+        first.each_embedding(|_, text, embedding| drop(known.insert(text.to_owned(), embedding.to_vec()))).unwrap();
+        assert!(known.len() == 2 && known.values().all(|embedding| !embedding.is_empty()));
 
         let mut second = InMemory::new();
         texts.iter().for_each(|text| drop(second.said(text)));
         assert_eq!(second.take_embeddings(|_| Some(b"\xffnot ours".to_vec())).unwrap(), 0);
         assert_eq!(second.take_embeddings(|text| known.get(text).filter(|_| text != texts[1]).cloned()).unwrap(), 1);
         let mut waiting = Vec::new();
-        second.each_embedding(|_, text, meaning| waiting.extend(meaning.is_empty().then(|| text.to_owned()))).unwrap();
+        second
+            .each_embedding(|_, text, embedding| waiting.extend(embedding.is_empty().then(|| text.to_owned())))
+            .unwrap();
         assert_eq!(waiting, [texts[1]]);
         assert_eq!(second.take_embeddings(|text| known.get(text).cloned()).unwrap(), 1, "those that wait alone");
     }

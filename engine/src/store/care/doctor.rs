@@ -6,10 +6,10 @@ use super::salvage::{self, Salvage};
 use super::secrets::Seen;
 use crate::compose;
 use crate::domain::{MemoryRef, ShortId};
+use crate::embedding::ENCODER_VERSION;
 use crate::index::ForwardDoc;
-use crate::meaning::ENCODER_VERSION;
 use crate::store::base::config::StoreConfig;
-use crate::store::base::meaning::Meanings;
+use crate::store::base::embedding::EmbeddingCounts;
 use crate::store::base::store::Store;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
@@ -34,7 +34,7 @@ pub enum Verdict {
 }
 
 /// The name of the check of embeddings.
-const MEANING: &str = "meaning";
+const MEANING: &str = "embedding";
 
 /// One check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -113,7 +113,7 @@ impl Store {
         store.check_permissions(&mut health, repair);
         store.check_accesses(&mut health, repair);
         store.check_index(&mut health, repair)?;
-        store.check_meanings(&mut health, repair)?;
+        store.check_embeddings(&mut health, repair)?;
         store.check_expired(&mut health)?;
         store.check_traces(&mut health, repair)?;
         store.check_secrets(&mut health)?;
@@ -202,12 +202,12 @@ impl Store {
     }
 
     /// Finds invalid embeddings. With `repair`, they are removed and computed again.
-    fn check_meanings(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
-        let damaged = self.damaged_meanings().map_err(|error| self.failed(error))?;
+    fn check_embeddings(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
+        let damaged = self.damaged_embeddings().map_err(|error| self.failed(error))?;
         if repair {
-            self.give_up_meanings(&damaged)?;
+            self.give_up_embeddings(&damaged)?;
         }
-        let detail = self.told_meanings()?;
+        let detail = self.told_embeddings()?;
         let (verdict, detail) = match (damaged.len(), repair) {
             (0, _) => (Verdict::Ok, detail),
             (some, true) => (Verdict::Mended, format!("{some} were damaged; {detail}")),
@@ -221,12 +221,12 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
-    pub fn meaning_check(&self) -> Result<Check, StoreError> {
-        Ok(Check { name: MEANING, verdict: Verdict::Mended, detail: self.told_meanings()? })
+    pub fn embedding_check(&self) -> Result<Check, StoreError> {
+        Ok(Check { name: MEANING, verdict: Verdict::Mended, detail: self.told_embeddings()? })
     }
 
-    fn told_meanings(&self) -> Result<String, StoreError> {
-        let Meanings { made, waiting, later } = self.meanings()?;
+    fn told_embeddings(&self) -> Result<String, StoreError> {
+        let EmbeddingCounts { made, waiting, later } = self.embeddings()?;
         if !self.has_embedding() {
             return Ok(format!("semantic search is off; {made} memories have unused embeddings"));
         }
@@ -243,7 +243,7 @@ impl Store {
     }
 
     fn stale_rows(&self) -> rusqlite::Result<Vec<ShortId>> {
-        let sql = sql!("SELECT ", MEMORY, ", forward FROM memories WHERE deleted IS NULL AND whole = 0");
+        let sql = sql!("SELECT ", MEMORY, ", forward FROM memories WHERE deleted IS NULL AND is_file = 0");
         let mut statement = self.connection.prepare(sql)?;
         let mut rows = statement.query([])?;
         let mut stale = Vec::new();

@@ -46,9 +46,7 @@ impl fmt::Display for Salvage {
         write!(f, "kept {}, ", self.kept)?;
         match (self.lost, self.counted) {
             (Some(lost), _) => write!(f, "lost {lost}")?,
-            (None, Some(counted)) => {
-                write!(f, "lost an unknown number of memories (the last count was {counted})")?
-            }
+            (None, Some(counted)) => write!(f, "lost an unknown number of memories (the last count was {counted})")?,
             (None, None) => write!(f, "lost an unknown number of memories")?,
         }
         write!(f, "; the damaged files are in {}", self.set_aside.display())
@@ -153,7 +151,7 @@ impl DamagedStore {
             settle(change, is_private_whole)?;
             change.tx.execute(
                 "DELETE FROM outbox WHERE memory IN (SELECT id FROM memories WHERE shared_by IS NOT NULL
-                     AND id NOT IN (SELECT memory FROM trails)) OR memory IN (SELECT memory FROM private)
+                     AND id NOT IN (SELECT memory FROM sync_states)) OR memory IN (SELECT memory FROM private)
                      OR memory NOT IN (SELECT id FROM memories)",
                 [],
             )?;
@@ -290,13 +288,13 @@ fn settle(change: &Change<'_>, is_private_whole: bool) -> Result<(), StoreError>
     change.tx.execute_batch(
         "UPDATE memories SET superseded_by = NULL WHERE superseded_by NOT IN (SELECT short_id FROM memories);
          INSERT OR IGNORE INTO outbox (memory) SELECT id FROM memories WHERE shared_by IS NULL AND purged = 0
-             AND (file IS NULL OR whole = 1)
+             AND (file IS NULL OR is_file = 1)
              ORDER BY short_id;",
     )?;
     if !is_private_whole {
         // The server has not received these memories, and it is unknown whether it may, so they stay local.
         let sql = "INSERT OR IGNORE INTO private (memory) SELECT id FROM memories
-                   WHERE id NOT IN (SELECT memory FROM trails) AND EXISTS (SELECT 1 FROM server)";
+                   WHERE id NOT IN (SELECT memory FROM sync_states) AND EXISTS (SELECT 1 FROM server)";
         change.tx.execute(sql, [])?;
     }
     Ok(())
@@ -351,32 +349,35 @@ mod tests {
     #[test]
     fn rows_that_do_not_fit_are_left_and_a_table_that_is_not_there_has_none() {
         let wreck = DamagedStore { connection: Connection::open_in_memory().unwrap() };
-        let sql = "CREATE TABLE places (path, project, how, since);
-                   INSERT INTO places VALUES ('/w', 'ledger', 'told', NULL), ('/w', 'ledger', 'told', 1), ('/w', 'ledger', 'told', 2)";
+        let sql = "CREATE TABLE trusted_directories (path, project, how, since);
+                   INSERT INTO trusted_directories VALUES ('/w', 'ledger', 'told', NULL), ('/w', 'ledger', 'told', 1), ('/w', 'ledger', 'told', 2)";
         wreck.connection.execute_batch(sql).unwrap();
         let mut store = InMemory::new();
         let mut carry = |table: &str, key: &'static str| {
             store.write(|change| wreck.carry_rows(change, table, &[key], "1", "IGNORE")).unwrap()
         };
-        assert_eq!((carry("places", "since"), carry("links", "source"), carry("nowhere", "n")), (true, false, false));
-        assert_eq!(store.one::<i64>("SELECT max(since) FROM places"), 1, "the first of a key stays");
+        assert_eq!(
+            (carry("trusted_directories", "since"), carry("links", "source"), carry("nowhere", "n")),
+            (true, false, false)
+        );
+        assert_eq!(store.one::<i64>("SELECT max(since) FROM trusted_directories"), 1, "the first of a key stays");
         assert_eq!(wreck.memories().0.len(), 0);
     }
 
     #[test]
     fn a_text_that_is_no_utf8_and_a_broken_identity_end_no_salvage() {
         let wreck = DamagedStore { connection: Connection::open_in_memory().unwrap() };
-        let sql = "CREATE TABLE places (path, project, how, since);
-                   INSERT INTO places VALUES ('/a', 'x', 'told', 1), (CAST(x'ff00' AS TEXT), 'x', 'told', 1), ('/b', 'x', 'told', 1);
+        let sql = "CREATE TABLE trusted_directories (path, project, how, since);
+                   INSERT INTO trusted_directories VALUES ('/a', 'x', 'told', 1), (CAST(x'ff00' AS TEXT), 'x', 'told', 1), ('/b', 'x', 'told', 1);
                    CREATE TABLE meta (key, value); INSERT INTO meta VALUES ('store_id', 'short'), ('rotating', 'k')";
         wreck.connection.execute_batch(sql).unwrap();
         let mut store = InMemory::new();
         let is_whole = store.write(|change| {
             wreck.carry_rows(change, "meta", &["key"], OF_THE_STORE, "REPLACE")?;
-            wreck.carry_rows(change, "places", &["path"], "1", "IGNORE")
+            wreck.carry_rows(change, "trusted_directories", &["path"], "1", "IGNORE")
         });
         assert!(!is_whole.unwrap());
-        assert_eq!(store.one::<u32>("SELECT count(*) FROM places"), 2);
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM trusted_directories"), 2);
         assert_eq!(store.one::<u32>("SELECT length(value) FROM meta WHERE key = 'store_id'"), 16);
         assert_eq!(store.one::<u32>("SELECT count(*) FROM meta WHERE key = 'rotating'"), 1);
     }

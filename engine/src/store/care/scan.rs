@@ -179,15 +179,17 @@ impl Store {
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.0.short_id.get();
             let mut found: Vec<(&Memory, Kinds)> = Vec::new();
-            for (memory, trail) in &rows {
+            for (memory, sync_state) in &rows {
                 let mut kinds = clean::kinds_of(memory, &run.known);
                 let raw = clean::raw(&self.connection, memory.id).map_err(|error| self.failed(error))?;
                 for (kind, count) in clean::kinds_in(&raw, &run.known) {
                     // The same text as in the row.
                     kinds.entry(kind).or_insert(count);
                 }
-                let trail = trail.as_ref().and_then(|text| serde_json::from_str::<Value>(text).ok());
-                for (kind, count) in trail.map(|trail| clean::kinds_in(&trail, &run.known)).unwrap_or_default() {
+                let sync_state = sync_state.as_ref().and_then(|text| serde_json::from_str::<Value>(text).ok());
+                for (kind, count) in
+                    sync_state.map(|sync_state| clean::kinds_in(&sync_state, &run.known)).unwrap_or_default()
+                {
                     // The same text as on the server.
                     kinds.entry(kind).or_insert(count);
                 }
@@ -212,12 +214,12 @@ impl Store {
         let sql = sql!(
             "SELECT ",
             MEMORY,
-            ", (SELECT trail FROM trails WHERE memory = memories.id) AS trail FROM memories
+            ", (SELECT sync_state FROM sync_states WHERE memory = memories.id) AS sync_state FROM memories
              WHERE short_id > ?1 AND purged = 0 ORDER BY short_id LIMIT ?2"
         );
         let mut statement = self.connection.prepare_cached(sql)?;
-        let rows =
-            statement.query_map(params![after, BATCH], |sql_row| Ok((row::memory(sql_row)?, sql_row.get("trail")?)))?;
+        let rows = statement
+            .query_map(params![after, BATCH], |sql_row| Ok((row::memory(sql_row)?, sql_row.get("sync_state")?)))?;
         rows.collect()
     }
 
@@ -269,12 +271,13 @@ impl Store {
             run.scan.add("log", table.to_owned(), kinds, Ok(is_fixed));
         }
         // A directory whose name is a secret is not remembered.
-        let kinds = kinds_beside(&self.connection, "places", "path", &run.known).map_err(|error| self.failed(error))?;
+        let kinds = kinds_beside(&self.connection, "trusted_directories", "path", &run.known)
+            .map_err(|error| self.failed(error))?;
         let is_fixed = !kinds.is_empty() && run.scanning == Scanning::Fix;
         if is_fixed {
             self.write(|change| Ok(forget_places(change.tx, &run.known)?))?;
         }
-        run.scan.add("log", "places".to_owned(), kinds, Ok(is_fixed));
+        run.scan.add("log", "trusted_directories".to_owned(), kinds, Ok(is_fixed));
         Ok(())
     }
 }

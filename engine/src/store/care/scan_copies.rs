@@ -89,7 +89,7 @@ pub(crate) fn fix(store: &mut Store, path: &Path, known: &KnownValues) -> Result
             fix_beside(&copy.connection, table, key, column, known)?;
         }
     }
-    if has(&copy.connection, "places", "path")? {
+    if has(&copy.connection, "trusted_directories", "path")? {
         forget_places(&copy.connection, known)?;
     }
     transaction.commit()?;
@@ -229,10 +229,10 @@ fn fix_json(
 
 /// Forgets directories whose names contain a credential.
 pub(crate) fn forget_places(connection: &Connection, known: &KnownValues) -> rusqlite::Result<()> {
-    let mut statement = connection.prepare("SELECT path FROM places")?;
+    let mut statement = connection.prepare("SELECT path FROM trusted_directories")?;
     let paths: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     for path in paths.iter().filter(|path| known.taken_out_of(path).is_some()) {
-        connection.execute("DELETE FROM places WHERE path = ?1", [path])?;
+        connection.execute("DELETE FROM trusted_directories WHERE path = ?1", [path])?;
     }
     Ok(())
 }

@@ -77,7 +77,7 @@ pub(crate) fn kinds_of(memory: &Memory, known: &KnownValues) -> Kinds {
 /// there were credentials, so that the server needs an update.
 pub(crate) fn memory(change: &Change<'_>, id: MemoryUuid, values: &KnownValues) -> Result<bool, StoreError> {
     let Some(known) = row::find_known(change.tx, MemoryRef::Id(id))? else { return Ok(false) };
-    let is_trail = trail(change, id, known.memory.share.is_none(), values)?;
+    let is_trail = sync_state(change, id, known.memory.share.is_none(), values)?;
     Ok(this_row(change, &known, values)? || is_trail)
 }
 
@@ -115,21 +115,22 @@ fn this_row(change: &Change<'_>, known: &Known, values: &KnownValues) -> Result<
 }
 
 /// The same for the sync state.
-fn trail(change: &Change<'_>, id: MemoryUuid, is_own: bool, values: &KnownValues) -> Result<bool, StoreError> {
-    let sql = "SELECT trail FROM trails WHERE memory = ?1";
+fn sync_state(change: &Change<'_>, id: MemoryUuid, is_own: bool, values: &KnownValues) -> Result<bool, StoreError> {
+    let sql = "SELECT sync_state FROM sync_states WHERE memory = ?1";
     let text: Option<String> = change.tx.maybe(sql, [id], |row| row.get(0))?;
     let Some(Ok(value)) = text.map(|text| serde_json::from_str::<Value>(&text)) else { return Ok(false) };
     let is_held = ["live", "deleted"].map(|state| {
-        let held = value.pointer(&format!("/shadow/row/state/{state}/content")).and_then(Value::as_str);
+        let held = value.pointer(&format!("/base_version/row/state/{state}/content")).and_then(Value::as_str);
         (state, held.is_some_and(|held| !is_clean(held) || values.stands_in(held)))
     });
     let Some(mut value) = json(change, id, value, is_own, values)? else { return Ok(false) };
     for (state, is_held) in is_held {
-        if let (true, Some(content)) = (is_held, value.pointer_mut(&format!("/shadow/row/state/{state}/content"))) {
+        if let (true, Some(content)) = (is_held, value.pointer_mut(&format!("/base_version/row/state/{state}/content")))
+        {
             *content = Value::String(HELD.to_owned());
         }
     }
-    let sql = "UPDATE trails SET trail = ?2 WHERE memory = ?1";
+    let sql = "UPDATE sync_states SET sync_state = ?2 WHERE memory = ?1";
     change.tx.run(sql, params![id, value.to_string()])?;
     Ok(true)
 }

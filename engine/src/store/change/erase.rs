@@ -190,11 +190,20 @@ mod tests {
         let text = crate::domain::Patch { content: Some("Zebra again".into()), ..crate::domain::Patch::default() };
         store.update(named(&memory), &text, &Actor::default()).unwrap();
         let okapi = crate::domain::Patch { content: Some("Okapi instead".into()), ..crate::domain::Patch::default() };
-        store.run("INSERT INTO asked_in_vain (at, scope, words) VALUES (1, 'global', '[\"zebra\"]')");
+        store.run("INSERT INTO unanswered_questions (at, scope, words) VALUES (1, 'global', '[\"zebra\"]')");
         store.update(named(&memory), &okapi, &Actor::default()).unwrap();
         forget(&mut store, &memory, Erase::Hard).unwrap();
         assert!(store.get(named(&memory)).unwrap().is_none());
-        for table in ["memories", "history", "links", "trails", "places", "outbox", "receipts", "asked_in_vain"] {
+        for table in [
+            "memories",
+            "history",
+            "links",
+            "sync_states",
+            "trusted_directories",
+            "outbox",
+            "deliveries",
+            "unanswered_questions",
+        ] {
             let mut statement = store.connection.prepare(&format!("SELECT * FROM {table}")).unwrap();
             let columns = statement.column_count();
             let mut rows = statement.query([]).unwrap();

@@ -31,7 +31,7 @@ pub struct Imported {
     /// Existing memories.
     pub skipped: u64,
     /// The number of existing foreign memories that became the user's own.
-    pub vouched: u64,
+    pub owner_trust: u64,
     /// Lines in an import of own memories that name another author. They stay `foreign`.
     pub theirs: u64,
     /// Lines whose memory exists with another text. The text in the store is kept.
@@ -157,7 +157,7 @@ impl Store {
                 }
                 Outcome::Vouched => {
                     report.skipped += 1;
-                    report.vouched += 1;
+                    report.owner_trust += 1;
                 }
                 Outcome::Rejected(problem) => report.reject(number, &problem),
             }
@@ -382,7 +382,7 @@ fn known(
 }
 
 fn vouch(change: &Change<'_>, known: &Known) -> Result<Memory, StoreError> {
-    let patch = Patch { vouched: Some(Trust::User), ..Patch::default() };
+    let patch = Patch { owner_trust: Some(Trust::User), ..Patch::default() };
     Ok(rewrite(change, known, &patch, &ImportRun::actor(None))?.memory)
 }
 
@@ -416,11 +416,11 @@ mod tests {
     #[test]
     fn a_line_does_not_speak_for_itself_and_the_owner_does() {
         let mut store = InMemory::new();
-        let line = r#"{"content":"Indent with tabs","key":"a","origin":"user","trust":"user","vouched":"user"}"#;
+        let line = r#"{"content":"Indent with tabs","key":"a","origin":"user","trust":"user","owner_trust":"user"}"#;
         import(&mut store, line, ImportAs::Foreign);
         assert_eq!(store.one::<String>("SELECT trust FROM memories"), "foreign");
         let report = import(&mut store, line, ImportAs::Own);
-        assert_eq!((report.skipped, report.vouched), (1, 1));
+        assert_eq!((report.skipped, report.owner_trust), (1, 1));
         assert_eq!(store.one::<String>("SELECT trust FROM memories"), "user");
     }
 
@@ -434,7 +434,7 @@ mod tests {
         let again = import(&mut store, &lines, ImportAs::Foreign);
         assert_eq!((again.stored, again.skipped), (0, 3));
         let own = import(&mut store, &lines, ImportAs::Own);
-        assert_eq!((own.stored, own.skipped, own.vouched), (0, 3, 2));
+        assert_eq!((own.stored, own.skipped, own.owner_trust), (0, 3, 2));
         let turns = r#"{"content":"yes","origin":"conversation","session":"s","created":"2026-11-20T10:00:00Z"}
 {"content":"yes","origin":"conversation","session":"s","created":"2026-11-20T10:05:00Z"}
 "#;
@@ -467,7 +467,7 @@ mod tests {
             let mut store = InMemory::new();
             for turn in 0..2 {
                 let report = import(&mut store, line, ImportAs::Own);
-                assert_eq!((report.stored, report.vouched, report.theirs), (1 - turn, 0, 1), "{line}");
+                assert_eq!((report.stored, report.owner_trust, report.theirs), (1 - turn, 0, 1), "{line}");
                 assert_eq!(store.one::<String>("SELECT trust FROM memories"), "foreign", "{line}");
             }
         }

@@ -169,7 +169,7 @@ impl Line {
     pub(crate) fn draft(&self, whose: ImportAs) -> Result<Draft, DomainError> {
         let said = self.origin.clone().unwrap_or(Origin::Import);
         let theirs = self.shared_by.clone().filter(|name| !name.is_empty()).map(Origin::Shared);
-        let (origin, vouched) = match (whose, said) {
+        let (origin, owner_trust) = match (whose, said) {
             (ImportAs::Own, said) if self.is_theirs() => (theirs.unwrap_or(said), Some(Trust::Foreign)),
             (ImportAs::Own, said) => (said, Some(Trust::User)),
             // A captured turn gets its meaning from its neighbours in every import.
@@ -189,7 +189,7 @@ impl Line {
             scope: self.scope.clone().unwrap_or_default(),
             created: self.created,
             expires: self.expires_at,
-            vouched,
+            owner_trust,
             origin,
             session: self.session.clone(),
             cwd: self.cwd.clone(),

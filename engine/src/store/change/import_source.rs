@@ -8,7 +8,7 @@ use super::import_line::ImportAs;
 use super::imports::{Did, ImportRun, bring_back, note, was_changed_by_somebody, was_undone};
 use super::links;
 use super::older_row::{
-    Look, OlderRow, Over, Standing, beside_of, came, deletion, held, is_bared, look, seal_besides, sealing,
+    Look, OlderRow, Over, RowStatus, beside_of, came, deletion, held, is_bared, look, seal_besides, sealing,
 };
 use super::remember::insert;
 use super::update::rewrite;
@@ -29,30 +29,30 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
-    pub fn standings(&self, rows: &[&OlderRow], whose: ImportAs) -> Result<Vec<Result<Over, String>>, StoreError> {
+    pub fn statuses(&self, rows: &[&OlderRow], whose: ImportAs) -> Result<Vec<Result<Over, String>>, StoreError> {
         let now = self.clock.now();
-        let standing = |of: &&OlderRow| {
+        let status = |of: &&OlderRow| {
             if let Err(refused) = of.draft.check() {
                 return Ok(Err(refused.to_string()));
             }
-            let Look { standing, known, is_known } =
+            let Look { status, known, is_known } =
                 look(&self.connection, of, whose).map_err(|error| self.failed(error))?;
             let memory = known.map(|known| known.memory);
-            let aside = match standing {
-                Standing::New | Standing::NewDeleted => self.would_set_aside(of, None, now),
-                Standing::Changed => self.would_set_aside(of, memory.as_ref(), now),
-                Standing::Both if self.has_beside(of)? => Ok(0),
-                Standing::Both => self.would_set_aside(of, None, now),
+            let aside = match status {
+                RowStatus::New | RowStatus::NewDeleted => self.would_set_aside(of, None, now),
+                RowStatus::Changed => self.would_set_aside(of, memory.as_ref(), now),
+                RowStatus::Both if self.has_beside(of)? => Ok(0),
+                RowStatus::Both => self.would_set_aside(of, None, now),
                 _ => Ok(0),
             };
             let aside = match aside {
                 Err(refused @ StoreError::Credential { .. }) => return Ok(Err(refused.to_string())),
                 aside => aside?,
             };
-            let sealed = standing == Standing::Both && memory.is_some_and(|memory| is_bared(of, &memory));
-            Ok(Ok(Over { standing, aside: aside + u64::from(sealed), is_known }))
+            let sealed = status == RowStatus::Both && memory.is_some_and(|memory| is_bared(of, &memory));
+            Ok(Ok(Over { status, aside: aside + u64::from(sealed), is_known }))
         };
-        rows.iter().map(standing).collect()
+        rows.iter().map(status).collect()
     }
 
     /// Imports rows of another system in one transaction: stores new rows, and applies changes to existing memories.
@@ -101,30 +101,30 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
-    pub fn deletion_of(&self, key: MemoryUuid, whose: ImportAs) -> Result<Option<Standing>, StoreError> {
+    pub fn deletion_of(&self, key: MemoryUuid, whose: ImportAs) -> Result<Option<RowStatus>, StoreError> {
         let found = deletion(&self.connection, key, whose).map_err(|error| self.failed(error))?;
-        Ok(found.map(|(standing, _)| standing))
+        Ok(found.map(|(status, _)| status))
     }
 
     /// Imports that deletion.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.
-    pub fn take_deletion(&mut self, run: &mut ImportRun, key: MemoryUuid) -> Result<Option<Standing>, StoreError> {
-        let (n, standing) = self.write(|change| {
-            let Some((standing, known)) = deletion(change.tx, key, run.whose)? else { return Ok((run.n, None)) };
-            if standing != Standing::Deleted {
-                return Ok((run.n, Some(standing)));
+    pub fn take_deletion(&mut self, run: &mut ImportRun, key: MemoryUuid) -> Result<Option<RowStatus>, StoreError> {
+        let (n, status) = self.write(|change| {
+            let Some((status, known)) = deletion(change.tx, key, run.whose)? else { return Ok((run.n, None)) };
+            if status != RowStatus::Deleted {
+                return Ok((run.n, Some(status)));
             }
             let n = run.entered(change)?;
             let gone = deleted(change, n, &known)?;
             note_before(change, n, gone.id)?;
-            let sql = "UPDATE came_over SET held = ?2 WHERE memory = ?1";
+            let sql = "UPDATE imported_rows SET held = ?2 WHERE memory = ?1";
             change.tx.execute(sql, params![gone.id, held(&gone).cast_signed()])?;
-            Ok((Some(n), Some(standing)))
+            Ok((Some(n), Some(status)))
         })?;
         run.n = n;
-        Ok(standing)
+        Ok(status)
     }
 
     /// Makes the links of imported memories. Existing links, and links to memories that are not here, are skipped.
@@ -146,7 +146,7 @@ impl Store {
         is_seen: impl Fn(&MemoryUuid) -> bool,
     ) -> Result<Vec<MemoryRef>, StoreError> {
         let read = || -> rusqlite::Result<Vec<MemoryRef>> {
-            let sql = "SELECT c.key, c.memory, m.short_id FROM came_over c JOIN imports i ON i.n = c.import
+            let sql = "SELECT c.key, c.memory, m.short_id FROM imported_rows c JOIN imports i ON i.n = c.import
                        JOIN memories m ON m.id = c.memory
                        WHERE i.system = ?1 AND i.source = ?2 AND m.deleted IS NULL ORDER BY m.short_id";
             let mut statement = self.connection.prepare(sql)?;
@@ -176,7 +176,7 @@ impl Store {
             return Ok(Ready::Refused(refused.to_string()));
         }
         let look = look(&self.connection, of, whose).map_err(|error| self.failed(error))?;
-        if !matches!(look.standing, Standing::New | Standing::NewDeleted) {
+        if !matches!(look.status, RowStatus::New | RowStatus::NewDeleted) {
             return Ok(Ready::Known);
         }
         let draft = Draft { id: Some(of.id()), ..of.draft.clone() };
@@ -210,43 +210,43 @@ fn taken(
     of: &OlderRow,
     ready: &Ready,
 ) -> Result<Over, StoreError> {
-    let Look { standing, known, is_known } = look(change.tx, of, run.whose)?;
-    let over = |aside: u64| Over { standing, aside, is_known };
+    let Look { status, known, is_known } = look(change.tx, of, run.whose)?;
+    let over = |aside: u64| Over { status, aside, is_known };
     let mut entered = || -> Result<u32, StoreError> {
         let entered = n.map_or_else(|| run.entered(change), Ok)?;
         *n = Some(entered);
         Ok(entered)
     };
     let actor = ImportRun::actor(of.draft.client.clone());
-    match (standing, known, ready) {
-        (Standing::New | Standing::NewDeleted, _, Ready::New(new)) => {
+    match (status, known, ready) {
+        (RowStatus::New | RowStatus::NewDeleted, _, Ready::New(new)) => {
             let n = entered()?;
             let Stored { memory, aside, .. } = insert(change, &new.0, &new.1)?;
             note(change, n, &memory, Did::Stored)?;
             note_row(change, n, of, &memory)?;
             Ok(over(aside.len() as u64))
         }
-        (Standing::There, Some(known), _) if !is_known => {
+        (RowStatus::There, Some(known), _) if !is_known => {
             note_known(change, of, &known.memory)?;
             Ok(over(0))
         }
-        (Standing::Vouched, Some(known), _) => {
+        (RowStatus::Vouched, Some(known), _) => {
             let n = entered()?;
-            let patch = Patch { vouched: Some(Trust::User), ..Patch::default() };
+            let patch = Patch { owner_trust: Some(Trust::User), ..Patch::default() };
             let stored = rewrite(change, &known, &patch, &actor)?;
             note(change, n, &stored.memory, Did::Vouched)?;
             note_row(change, n, of, &stored.memory)?;
             Ok(over(0))
         }
-        (Standing::Changed, Some(known), _) => Ok(over(changed(change, entered()?, of, &known, run.whose)?)),
-        (Standing::Both, Some(known), _) => Ok(over(both(change, entered()?, of, &known, run.whose)?)),
-        (Standing::Deleted, Some(known), _) => {
+        (RowStatus::Changed, Some(known), _) => Ok(over(changed(change, entered()?, of, &known, run.whose)?)),
+        (RowStatus::Both, Some(known), _) => Ok(over(both(change, entered()?, of, &known, run.whose)?)),
+        (RowStatus::Deleted, Some(known), _) => {
             let n = entered()?;
             let gone = deleted(change, n, &covered(change, of, known)?)?;
             note_row(change, n, of, &gone)?;
             Ok(over(0))
         }
-        (Standing::Back, Some(known), _) => {
+        (RowStatus::Back, Some(known), _) => {
             let n = entered()?;
             let mut back = bring_back(change, n, &known.memory)?;
             let patch = patch(of, &back, run.whose);
@@ -257,7 +257,7 @@ fn taken(
             note_row(change, n, of, &back)?;
             Ok(over(0))
         }
-        (Standing::Kept, Some(known), _) if !of.is_strange_to(&known.memory, run.whose) => {
+        (RowStatus::Kept, Some(known), _) if !of.is_strange_to(&known.memory, run.whose) => {
             let n = entered()?;
             note_row(change, n, of, &known.memory)?;
             Ok(over(0))
@@ -318,15 +318,15 @@ fn note_row(change: &Change<'_>, n: u32, of: &OlderRow, memory: &Memory) -> Resu
     let (said, held) = (of.said().cast_signed(), held(memory).cast_signed());
     note_before(change, n, memory.id)?;
     note_names(change, n, of, memory.id, (said, held))?;
-    let sql = "UPDATE came_over SET said = ?2, held = ?3 WHERE memory = ?1";
+    let sql = "UPDATE imported_rows SET said = ?2, held = ?3 WHERE memory = ?1";
     change.tx.run(sql, params![memory.id, said, held])?;
     Ok(())
 }
 
 /// Keeps the earlier digests of a row, so that undoing the import can restore them.
 fn note_before(change: &Change<'_>, n: u32, memory: MemoryUuid) -> Result<(), StoreError> {
-    let sql = "INSERT OR IGNORE INTO came_before (import, key, said, held)
-               SELECT ?1, key, said, held FROM came_over WHERE memory = ?2";
+    let sql = "INSERT OR IGNORE INTO imported_rows_before (import, key, said, held)
+               SELECT ?1, key, said, held FROM imported_rows WHERE memory = ?2";
     change.tx.run(sql, params![n, memory])?;
     Ok(())
 }
@@ -340,7 +340,7 @@ fn note_names(
     memory: MemoryUuid,
     (said, held): (i64, i64),
 ) -> Result<(), StoreError> {
-    let row = "INTO came_over (key, memory, import, said, held) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let row = "INTO imported_rows (key, memory, import, said, held) VALUES (?1, ?2, ?3, ?4, ?5)";
     for id in &of.ids {
         let sql = format!("INSERT OR IGNORE {row}");
         change.tx.run(&sql, params![id, memory, n, said, held])?;
@@ -355,7 +355,7 @@ fn note_names(
 /// Records new keys of an unchanged row. A memory that came from another machine does not belong to an import of this
 /// machine.
 fn note_known(change: &Change<'_>, of: &OlderRow, memory: &Memory) -> Result<(), StoreError> {
-    let sql = "SELECT import, said, held FROM came_over WHERE memory = ?1 LIMIT 1";
+    let sql = "SELECT import, said, held FROM imported_rows WHERE memory = ?1 LIMIT 1";
     let noted = change
         .tx
         .one(sql, [memory.id], |row| Ok((row.get::<_, u32>(0)?, (row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))));
@@ -372,7 +372,7 @@ fn patch(of: &OlderRow, memory: &Memory, whose: ImportAs) -> Patch {
     // A foreign text does not silently replace a trusted one.
     let is_doubted = is_other && of.is_strange_to(memory, whose);
     let doubted = is_doubted.then_some(Trust::Foreign);
-    let vouched = of.is_vouched(memory, whose).then_some(Trust::User).or(doubted);
+    let owner_trust = of.is_vouched(memory, whose).then_some(Trust::User).or(doubted);
     Patch {
         content: is_other.then(|| draft.content.clone()),
         sensitive: is_other.then(|| draft.sensitive.clone()).flatten(),
@@ -383,7 +383,7 @@ fn patch(of: &OlderRow, memory: &Memory, whose: ImportAs) -> Patch {
         keywords: (draft.keywords != memory.keywords).then(|| draft.keywords.clone()),
         entities: words(&draft.entities).filter(|entities| *entities != memory.entities),
         expires: (draft.expires != memory.expires).then_some(draft.expires),
-        vouched,
+        owner_trust,
         scope: None,
         metadata: draft.metadata.clone().filter(|kept| Some(kept) != memory.metadata.as_ref()),
     }

@@ -123,7 +123,7 @@ pub(crate) fn note(change: &Change<'_>, n: u32, memory: &Memory, did: Did) -> Re
         Did::Changed => "changed",
         Did::Deleted => "deleted",
         Did::Restored => "restored",
-        Did::Vouched => "vouched",
+        Did::Vouched => "owner_trust",
     };
     let sql = "INSERT INTO imported (import, memory, did, rev) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE
                SET rev = excluded.rev, did = iif(did = 'stored', did, excluded.did)";

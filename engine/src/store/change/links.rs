@@ -282,8 +282,8 @@ mod tests {
         store.run("UPDATE memories SET trust = 'foreign', origin = 'import' WHERE content = 'Indent with spaces'");
         supersede(&mut store, &foreign, &own).unwrap();
         assert_eq!(successor(&store, &own), None, "recall ignores a link from an unverified memory");
-        let vouched = crate::domain::Patch { vouched: Some(Trust::User), ..crate::domain::Patch::default() };
-        store.update(named(&foreign), &vouched, &Actor::default()).unwrap();
+        let owner_trust = crate::domain::Patch { owner_trust: Some(Trust::User), ..crate::domain::Patch::default() };
+        store.update(named(&foreign), &owner_trust, &Actor::default()).unwrap();
         assert_eq!(successor(&store, &own), Some(foreign.short_id.get()));
     }
 }

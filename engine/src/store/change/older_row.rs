@@ -45,7 +45,7 @@ pub struct OlderRow {
 /// The status of a row, or the effect of its import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum RowStatus {
     /// New.
     New,
     /// The row is new, but was deleted in the other system, so it is stored as a deleted memory.
@@ -72,7 +72,7 @@ pub enum Standing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Over {
     /// Its status before or after.
-    pub standing: Standing,
+    pub status: RowStatus,
     /// Credentials removed from it.
     pub aside: u64,
     /// False if the row exists here, but not under all its keys. Importing it adds them.
@@ -82,7 +82,7 @@ pub struct Over {
 impl Over {
     /// True if the memory of an existing row now has another text.
     pub(crate) fn is_other(&self) -> bool {
-        matches!(self.standing, Standing::Changed | Standing::Both | Standing::Deleted)
+        matches!(self.status, RowStatus::Changed | RowStatus::Both | RowStatus::Deleted)
     }
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Came {
 
 /// The status of a row, with its present memory.
 pub(crate) struct Look {
-    pub(crate) standing: Standing,
+    pub(crate) status: RowStatus,
     pub(crate) known: Option<Known>,
     pub(crate) is_known: bool,
 }
@@ -154,16 +154,27 @@ impl OlderRow {
 /// A digest of a memory's content.
 pub(crate) fn held(memory: &Memory) -> u64 {
     let Memory { content, category, kind, importance, tags, keywords, entities, expires, .. } = memory;
-    let Memory { scope, vouched, metadata, deleted, .. } = memory;
+    let Memory { scope, owner_trust, metadata, deleted, .. } = memory;
     let deleted = deleted.is_some();
     let value = json!([
-        content, category, kind, importance, tags, keywords, entities, expires, scope, vouched, metadata, deleted
+        content,
+        category,
+        kind,
+        importance,
+        tags,
+        keywords,
+        entities,
+        expires,
+        scope,
+        owner_trust,
+        metadata,
+        deleted
     ]);
     xxh3_64(value.to_string().as_bytes())
 }
 
 pub(crate) fn came(connection: &Connection, ids: &[MemoryUuid]) -> rusqlite::Result<Option<Came>> {
-    let mut statement = connection.prepare_cached("SELECT memory, said, held FROM came_over WHERE key = ?1")?;
+    let mut statement = connection.prepare_cached("SELECT memory, said, held FROM imported_rows WHERE key = ?1")?;
     for id in ids {
         let read = |row: &rusqlite::Row<'_>| {
             let (said, held): (i64, i64) = (row.get(1)?, row.get(2)?);
@@ -180,7 +191,7 @@ pub(crate) fn came(connection: &Connection, ids: &[MemoryUuid]) -> rusqlite::Res
 pub(crate) fn look(connection: &Connection, of: &OlderRow, whose: ImportAs) -> rusqlite::Result<Look> {
     let came_as = came(connection, &of.ids)?;
     let is_known = came_as.as_ref().is_some_and(|came| Some(&came.key) == of.ids.first());
-    let of_row = |known: Option<Known>, standing| Look { standing, known, is_known };
+    let of_row = |known: Option<Known>, status| Look { status, known, is_known };
     let id = match &came_as {
         Some(came) => Some(came.memory),
         // It may be from another machine, or from before rows were recorded.
@@ -190,34 +201,34 @@ pub(crate) fn look(connection: &Connection, of: &OlderRow, whose: ImportAs) -> r
         })?,
     };
     let Some(id) = id else {
-        return Ok(of_row(None, if of.stamps.deleted.is_some() { Standing::NewDeleted } else { Standing::New }));
+        return Ok(of_row(None, if of.stamps.deleted.is_some() { RowStatus::NewDeleted } else { RowStatus::New }));
     };
     let Some(known) = row::find_known(connection, MemoryRef::Id(id))? else {
         // A permanently deleted memory does not come back by an import.
-        return Ok(of_row(None, Standing::Forgotten));
+        return Ok(of_row(None, RowStatus::Forgotten));
     };
     let memory = &known.memory;
     if memory.share.is_some() {
-        return Ok(of_row(Some(known), Standing::There));
+        return Ok(of_row(Some(known), RowStatus::There));
     }
     let is_said = came_as.as_ref().map_or_else(|| !is_newer(of, memory), |came| came.said == of.said());
     let is_held = came_as.as_ref().is_some_and(|came| came.held == held(memory));
     let is_strange = of.is_strange_to(memory, whose);
-    let standing = match (memory.deleted.is_some(), of.stamps.deleted.is_some()) {
-        (true, false) if was_undone(connection, id)? || (is_held && !is_said) => Standing::Back,
-        (true, true) if was_undone(connection, id)? => Standing::There,
-        (true, false) => Standing::Forgotten,
-        (true, true) => Standing::There,
+    let status = match (memory.deleted.is_some(), of.stamps.deleted.is_some()) {
+        (true, false) if was_undone(connection, id)? || (is_held && !is_said) => RowStatus::Back,
+        (true, true) if was_undone(connection, id)? => RowStatus::There,
+        (true, false) => RowStatus::Forgotten,
+        (true, true) => RowStatus::There,
         (false, _) if is_said => vouched_or_there(memory, of, whose),
-        (false, true) if is_held && !is_strange => Standing::Deleted,
-        (false, true) => Standing::Kept,
-        (false, false) if is_bared(of, memory) && (is_held || is_same_text(of, memory)) => Standing::Changed,
+        (false, true) if is_held && !is_strange => RowStatus::Deleted,
+        (false, true) => RowStatus::Kept,
+        (false, false) if is_bared(of, memory) && (is_held || is_same_text(of, memory)) => RowStatus::Changed,
         (false, false) if is_strange => strange(connection, of, memory)?,
-        (false, false) if is_held => Standing::Changed,
+        (false, false) if is_held => RowStatus::Changed,
         (false, false) if is_same_text(of, memory) => vouched_or_there(memory, of, whose),
-        (false, false) => Standing::Both,
+        (false, false) => RowStatus::Both,
     };
-    Ok(of_row(Some(known), standing))
+    Ok(of_row(Some(known), status))
 }
 
 /// True if a memory has the row's content, apart from secrets.
@@ -256,31 +267,31 @@ pub(crate) fn beside_of(of: &OlderRow) -> MemoryUuid {
 }
 
 /// Another author wrote the row of the user's own memory. Its text is stored once as a separate memory.
-fn strange(connection: &Connection, of: &OlderRow, memory: &Memory) -> rusqlite::Result<Standing> {
+fn strange(connection: &Connection, of: &OlderRow, memory: &Memory) -> rusqlite::Result<RowStatus> {
     let id = beside_of(of);
     let is_new = !row::is_there(connection, id)? || was_undone(connection, id)?;
-    Ok(if !is_same_text(of, memory) && is_new { Standing::Both } else { Standing::There })
+    Ok(if !is_same_text(of, memory) && is_new { RowStatus::Both } else { RowStatus::There })
 }
 
 pub(crate) fn deletion(
     connection: &Connection,
     key: MemoryUuid,
     whose: ImportAs,
-) -> rusqlite::Result<Option<(Standing, Known)>> {
+) -> rusqlite::Result<Option<(RowStatus, Known)>> {
     let Some(came) = came(connection, &[key])? else { return Ok(None) };
     let Some(known) = row::find_known(connection, MemoryRef::Id(came.memory))? else { return Ok(None) };
-    let standing = match &known.memory {
-        memory if memory.deleted.is_some() || memory.share.is_some() => Standing::There,
-        memory if came.held != held(memory) => Standing::Kept,
-        memory if whose == ImportAs::Foreign && memory.trust != Trust::Foreign => Standing::Kept,
-        _ => Standing::Deleted,
+    let status = match &known.memory {
+        memory if memory.deleted.is_some() || memory.share.is_some() => RowStatus::There,
+        memory if came.held != held(memory) => RowStatus::Kept,
+        memory if whose == ImportAs::Foreign && memory.trust != Trust::Foreign => RowStatus::Kept,
+        _ => RowStatus::Deleted,
     };
-    Ok(Some((standing, known)))
+    Ok(Some((status, known)))
 }
 
 /// If the user imports their own data, a foreign memory becomes their own, unless another user shared its row.
-fn vouched_or_there(memory: &Memory, of: &OlderRow, whose: ImportAs) -> Standing {
-    if of.is_vouched(memory, whose) { Standing::Vouched } else { Standing::There }
+fn vouched_or_there(memory: &Memory, of: &OlderRow, whose: ImportAs) -> RowStatus {
+    if of.is_vouched(memory, whose) { RowStatus::Vouched } else { RowStatus::There }
 }
 
 /// The patch that encrypts a memory and changes nothing else.
@@ -339,7 +350,7 @@ mod tests {
         let memory = InMemory::new().said("one");
         let others = [
             Memory { scope: "harbour".parse().unwrap_or(Scope::Global), ..memory.clone() },
-            Memory { vouched: Some(Trust::Model), ..memory.clone() },
+            Memory { owner_trust: Some(Trust::Model), ..memory.clone() },
             Memory { metadata: "{\"a\":1}".parse().ok(), ..memory.clone() },
             Memory { expires: Some(memory.created), ..memory.clone() },
             Memory { content: "two".into(), ..memory.clone() },

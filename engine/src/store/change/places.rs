@@ -34,7 +34,7 @@ impl Store {
     /// Returns an error if the store cannot be read.
     pub fn knows_place(&self, project: &Scope, paths: &[&Path]) -> Result<bool, StoreError> {
         let read = || -> rusqlite::Result<bool> {
-            let sql = "SELECT EXISTS (SELECT 1 FROM places WHERE project = ?1
+            let sql = "SELECT EXISTS (SELECT 1 FROM trusted_directories WHERE project = ?1
                        AND (path = ?2 OR (how = 'made' AND substr(path, 1, length(?2) + 1) = ?2 || '/')))";
             let mut statement = self.connection.prepare_cached(sql)?;
             for path in paths {
@@ -61,7 +61,7 @@ impl Store {
     /// Returns an error if the store cannot be written.
     pub fn forget_place(&mut self, path: &Path) -> Result<usize, StoreError> {
         self.write(|change| {
-            let sql = "DELETE FROM places WHERE path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/'";
+            let sql = "DELETE FROM trusted_directories WHERE path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/'";
             Ok(change.tx.execute(sql, [path.to_string_lossy()])?)
         })
     }
@@ -71,7 +71,7 @@ impl Store {
     /// # Errors
     /// Returns an error if the store cannot be read.
     pub fn places(&self) -> Result<Vec<Place>, StoreError> {
-        let sql = "SELECT path, project, how, since FROM places ORDER BY path, project";
+        let sql = "SELECT path, project, how, since FROM trusted_directories ORDER BY path, project";
         self.all(sql, [], |row| {
             let project: String = row.get(1)?;
             let project = project.parse().unwrap_or_default();
@@ -104,7 +104,7 @@ pub(crate) fn note_made(change: &Change<'_>, draft: &Draft) -> Result<(), StoreE
 /// Removes the evidence of a memory for the project of its directory, unless another memory gives the same evidence.
 pub(crate) fn forget_made(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
     let Some(cwd) = &memory.cwd else { return Ok(()) };
-    let sql = "DELETE FROM places WHERE how = 'made' AND path = ?1 AND project = ?2
+    let sql = "DELETE FROM trusted_directories WHERE how = 'made' AND path = ?1 AND project = ?2
                AND NOT EXISTS (SELECT 1 FROM memories WHERE cwd = ?1 AND scope = ?2 AND short_id <> ?3)";
     change.tx.run(sql, params![cwd, memory.scope.as_str(), memory.short_id])?;
     Ok(())
@@ -116,7 +116,7 @@ fn note(change: &Change<'_>, path: &str, project: &Scope, how: &str) -> Result<(
         return Ok(());
     }
     // The user's confirmation has priority.
-    let sql = "INSERT INTO places (path, project, how, since) VALUES (?1, ?2, ?3, ?4)
+    let sql = "INSERT INTO trusted_directories (path, project, how, since) VALUES (?1, ?2, ?3, ?4)
                ON CONFLICT (path, project) DO UPDATE SET how = 'told' WHERE ?3 = 'told' AND how <> 'told'";
     change.tx.run(sql, params![path, project.as_str(), how, change.now])?;
     Ok(())

@@ -109,10 +109,10 @@ fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) 
     let expires = known.expires.and_then(|known| draft.expires.map(|asked| asked.max(known)));
     let metadata = draft.metadata.clone().filter(|_| known.metadata.as_ref().is_none_or(Metadata::is_empty));
     // A user who types a learned text accepts it.
-    let is_learned = known.origin == Origin::AutoLearn && known.vouched == Some(Trust::Foreign);
-    let vouched = (is_learned && draft.origin == Origin::User).then_some(Trust::User);
-    if expires != known.expires || metadata.is_some() || vouched.is_some() {
-        let patch = Patch { expires: Some(expires), metadata, vouched, ..Patch::default() };
+    let is_learned = known.origin == Origin::AutoLearn && known.owner_trust == Some(Trust::Foreign);
+    let owner_trust = (is_learned && draft.origin == Origin::User).then_some(Trust::User);
+    if expires != known.expires || metadata.is_some() || owner_trust.is_some() {
+        let patch = Patch { expires: Some(expires), metadata, owner_trust, ..Patch::default() };
         rewrite(change, &change.known(MemoryRef::ShortId(known.short_id))?, &patch, actor)?;
     } else if draft.reason.is_some() {
         // Nothing changed, but the new source is recorded.

@@ -27,7 +27,7 @@ pub(crate) fn refuse_fields(memory: &Memory, patch: &Patch) -> Result<(), StoreE
     // Another user's file is an ordinary memory here.
     let Some(file) = memory.file.as_ref().filter(|_| memory.share.is_none()) else { return Ok(()) };
     let refused = |problem: &str| Err(StoreError::InFile { path: file.path.clone(), problem: problem.to_owned() });
-    if (Patch { content: None, vouched: None, ..patch.clone() }) != Patch::default() {
+    if (Patch { content: None, owner_trust: None, ..patch.clone() }) != Patch::default() {
         return refused(
             "defines its category, tags and other fields itself; change the file (`[category]`, #tags, front \
             matter), or pass only content or trust",
@@ -36,7 +36,7 @@ pub(crate) fn refuse_fields(memory: &Memory, patch: &Patch) -> Result<(), StoreE
     if patch.content.is_some() && !file.is_whole {
         return refused("contains this section; change it there");
     }
-    if patch.vouched.is_some() && file.is_whole {
+    if patch.owner_trust.is_some() && file.is_whole {
         return refused("has a separate trust for each section; set the trust of the sections");
     }
     Ok(())

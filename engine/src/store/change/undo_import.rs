@@ -155,7 +155,7 @@ fn fate(connection: &Connection, touched: &Touched) -> rusqlite::Result<UndoEffe
         // It was imported as deleted, and stays deleted.
         ("stored" | "restored", false) => UndoEffect::Gone,
         ("deleted", false) => UndoEffect::Returns(known),
-        ("changed" | "vouched", true) => UndoEffect::AsBefore(known, touched.rev),
+        ("changed" | "owner_trust", true) => UndoEffect::AsBefore(known, touched.rev),
         _ => UndoEffect::Gone,
     })
 }
@@ -184,15 +184,15 @@ fn undo(change: &Change<'_>, n: u32, touched: &Touched) -> Result<UndoEffect, St
 
 /// Restores the digests of rows from before an import, unless a later import changed them.
 const AS_NOTED_BEFORE: &str = "
-    UPDATE came_over AS c SET said = b.said, held = b.held FROM came_before b
+    UPDATE imported_rows AS c SET said = b.said, held = b.held FROM imported_rows_before b
     WHERE b.import = ?1 AND b.key = c.key
-    AND NOT EXISTS (SELECT 1 FROM came_before later WHERE later.key = b.key AND later.import > b.import)";
+    AND NOT EXISTS (SELECT 1 FROM imported_rows_before later WHERE later.key = b.key AND later.import > b.import)";
 
 /// Deletes the saved digests of an import that has been undone.
 fn forget_noted(change: &Change<'_>, n: u32) -> Result<(), StoreError> {
     let sql = format!("{AS_NOTED_BEFORE} AND c.memory NOT IN (SELECT memory FROM imported WHERE import = ?1)");
     change.tx.execute(&sql, [n])?;
-    change.tx.execute("DELETE FROM came_before WHERE import = ?1", [n])?;
+    change.tx.execute("DELETE FROM imported_rows_before WHERE import = ?1", [n])?;
     Ok(())
 }
 

@@ -120,7 +120,7 @@ pub(crate) fn rename(change: &Change<'_>, before: MemoryUuid, now: MemoryUuid) -
 pub(crate) fn tell(change: &Change<'_>, memory: MemoryUuid) -> Result<(), StoreError> {
     let sql =
         "INSERT OR REPLACE INTO outbox (memory) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM private WHERE memory = ?1)
-               AND NOT EXISTS (SELECT 1 FROM memories WHERE id = ?1 AND file IS NOT NULL AND whole = 0
+               AND NOT EXISTS (SELECT 1 FROM memories WHERE id = ?1 AND file IS NOT NULL AND is_file = 0
                                AND shared_by IS NULL)";
     change.tx.run(sql, [memory])?;
     Ok(())

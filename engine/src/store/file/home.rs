@@ -48,7 +48,7 @@ const SNAPSHOT: &str = "tessera.snapshot";
 const MARKER: &str = "store.json";
 const OPEN_LOCK: &str = "open.lock";
 const ACCESS_LOG: &str = "access.log";
-const RECEIPTS: &str = "receipts.log";
+const RECEIPTS: &str = "deliveries.log";
 const QUESTIONS: &str = "questions.log";
 const BACKUPS: &str = "backups";
 const SET_ASIDE: &str = "corrupt-";
@@ -59,7 +59,7 @@ const HOOKS_LOG: &str = "hooks.log";
 const HOOKS_LOG_OLD: &str = "hooks.log.old";
 const TOLD_ONCE: &str = "told-once";
 const SYNC_LOCK: &str = "sync.lock";
-const MEANING_LOCK: &str = "meaning.lock";
+const MEANING_LOCK: &str = "embedding.lock";
 pub(super) const VAULT_LOCK: &str = "vault.lock";
 const FILES_LOCK: &str = "files.lock";
 pub(super) const IMPORT_LOCK: &str = "import.lock";
@@ -246,7 +246,7 @@ impl Home {
     }
 
     /// The lock of the process that computes missing embeddings.
-    pub fn meaning_lock(&self) -> PathBuf {
+    pub fn embedding_lock(&self) -> PathBuf {
         self.file(MEANING_LOCK)
     }
 
@@ -404,7 +404,7 @@ mod tests {
             home.hooks_log_old(),
             home.told_once(),
             home.sync_lock(),
-            home.meaning_lock(),
+            home.embedding_lock(),
             home.vault_lock(),
             home.files_lock(),
             home.import_lock(),

@@ -95,7 +95,7 @@ const NOTE: &str = "files.title, files.kind, files.permalink, files.tags, files.
 /// Files in writable folders whose memories were changed elsewhere. The join order is fixed, whatever SQLite estimates.
 const PENDING: &str = "FROM changed_files CROSS JOIN memories ON memories.id = changed_files.memory
     LEFT JOIN files ON files.memory = memories.id
-    WHERE whole = 1 AND purged = 0 AND shared_by IS NULL
+    WHERE is_file = 1 AND purged = 0 AND shared_by IS NULL
         AND (files.seen <> rev OR (files.memory IS NULL AND deleted IS NULL))
         AND EXISTS (SELECT 1 FROM folders WHERE writable = 1
                     AND substr(memories.file, 1, length(name) + 2) = '/' || name || '/')";
@@ -138,8 +138,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
-    pub fn file_standing(&self, path: &FilePath) -> Result<Option<MemoryUuid>, StoreError> {
-        standing_for(&self.connection, path).map_err(|error| self.failed(error))
+    pub fn file_memory(&self, path: &FilePath) -> Result<Option<MemoryUuid>, StoreError> {
+        memory_for(&self.connection, path).map_err(|error| self.failed(error))
     }
 
     /// The metadata of the note whose file has this memory.
@@ -264,7 +264,7 @@ impl Store {
     /// # Errors
     /// Returns an error if the store cannot be read.
     pub fn has_files_for(&self, folder: &str) -> Result<bool, StoreError> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM memories WHERE file >= ?1 AND file < ?2 AND whole = 1 AND purged = 0
+        let sql = "SELECT EXISTS (SELECT 1 FROM memories WHERE file >= ?1 AND file < ?2 AND is_file = 1 AND purged = 0
                        AND deleted IS NULL AND shared_by IS NULL)";
         let (from, until) = (format!("/{folder}/"), format!("/{folder}0"));
         self.one(sql, [from, until], |row| row.get(0))
@@ -303,8 +303,8 @@ impl Store {
 }
 
 /// The present or last memory of a file.
-pub(super) fn standing_for(connection: &Connection, path: &FilePath) -> rusqlite::Result<Option<MemoryUuid>> {
-    let sql = "SELECT id FROM memories WHERE file = ?1 AND whole = 1 AND purged = 0 AND shared_by IS NULL
+pub(super) fn memory_for(connection: &Connection, path: &FilePath) -> rusqlite::Result<Option<MemoryUuid>> {
+    let sql = "SELECT id FROM memories WHERE file = ?1 AND is_file = 1 AND purged = 0 AND shared_by IS NULL
                ORDER BY deleted IS NOT NULL, rev DESC LIMIT 1";
     connection.maybe(sql, [path.as_str()], |row| row.get(0))
 }

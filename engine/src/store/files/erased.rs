@@ -44,7 +44,7 @@ impl Store {
     /// Returns an error if the store cannot be read.
     pub fn files_deleted_below(&self, directory: &FilePath) -> Result<Vec<MemoryUuid>, StoreError> {
         let sql = "SELECT id, max(deleted) OVER () AS last, deleted FROM memories
-                   WHERE file >= ?1 AND file < ?2 AND whole = 1 AND purged = 0 AND shared_by IS NULL
+                   WHERE file >= ?1 AND file < ?2 AND is_file = 1 AND purged = 0 AND shared_by IS NULL
                        AND deleted IS NOT NULL ORDER BY file";
         let (from, until) = (format!("{directory}/"), format!("{directory}0"));
         self.all(&format!("SELECT id FROM ({sql}) WHERE deleted = last"), [from, until], |row| row.get(0))
@@ -134,7 +134,7 @@ fn forget_secrets(change: &Change<'_>, file: MemoryUuid, part: &Memory) -> Resul
 const OF_NO_FILE: &str = "NOT IN (SELECT memory FROM files)";
 
 /// Parts of files that are not indexed.
-const PARTS_ASTRAY: &str = "FROM memories WHERE file IS NOT NULL AND whole = 0 AND deleted IS NULL AND purged = 0
+const PARTS_ASTRAY: &str = "FROM memories WHERE file IS NOT NULL AND is_file = 0 AND deleted IS NULL AND purged = 0
     AND shared_by IS NULL
     AND id NOT IN (SELECT memory FROM parts WHERE n >= 0 AND file IN (SELECT memory FROM files))";
 

@@ -29,9 +29,9 @@ pub(in crate::store) fn adopt_file(change: &Change<'_>, id: MemoryUuid, document
     if row::remains(change.tx, id)?.is_some() {
         return Ok(());
     }
-    let sql = "SELECT id FROM memories WHERE file = ?1 AND content = ?2 AND whole = 1 AND deleted IS NULL
+    let sql = "SELECT id FROM memories WHERE file = ?1 AND content = ?2 AND is_file = 1 AND deleted IS NULL
                    AND purged = 0 AND shared_by IS NULL AND conflict_of IS NULL
-                   AND id NOT IN (SELECT memory FROM trails)
+                   AND id NOT IN (SELECT memory FROM sync_states)
                    AND id NOT IN (SELECT memory FROM private WHERE why IS NOT 'undecided')
                    AND id NOT IN (SELECT memory FROM secrets)
                ORDER BY short_id LIMIT 1";
@@ -62,9 +62,9 @@ fn stand_for(change: &Change<'_>, before: MemoryUuid, now: MemoryUuid) -> Result
 /// Ensures that at most one memory belongs to a path.
 pub(in crate::store) fn settle(change: &Change<'_>, path: &FilePath, actor: &Actor) -> Result<(), StoreError> {
     // The synced memory stays; if both are synced, the older one.
-    let sql = "SELECT id FROM memories WHERE file = ?1 AND whole = 1 AND deleted IS NULL AND purged = 0
+    let sql = "SELECT id FROM memories WHERE file = ?1 AND is_file = 1 AND deleted IS NULL AND purged = 0
                    AND shared_by IS NULL
-               ORDER BY id NOT IN (SELECT memory FROM trails), id";
+               ORDER BY id NOT IN (SELECT memory FROM sync_states), id";
     let ids: Vec<MemoryUuid> = change.tx.all(sql, [path.as_str()], |row| row.get(0))?;
     let Some((stays, others)) = ids.split_first().filter(|(_, others)| !others.is_empty()) else { return Ok(()) };
     let Some(stays) = row::find_known(change.tx, MemoryRef::Id(*stays))? else { return Ok(()) };

@@ -7,7 +7,7 @@ use std::thread;
 use rusqlite::params;
 use tessera_markdown::{Note, Part};
 
-use super::asked::standing_for;
+use super::asked::memory_for;
 use super::folders::{Before, Folder, Intent, Made, PartBefore, SeenFile, TakenFile, Writer, is_observation};
 use super::said::Said;
 use super::written::write;
@@ -172,7 +172,7 @@ impl Store {
         if connection.one(sql, [hash], |row| row.get(0))? {
             return Ok(None);
         }
-        let id = standing_for(connection, &file.path)?;
+        let id = memory_for(connection, &file.path)?;
         let whole = id.map(|id| row::remains(connection, id)).transpose()?.flatten().map(|(known, _)| known);
         let sql = "SELECT hash FROM files WHERE path = ?1";
         let hash: Option<i64> = connection.maybe(sql, [file.path.as_str()], |row| row.get(0))?;
@@ -295,7 +295,7 @@ fn filed(file: &SeenFile, before: &Before, note: &Note, now: Timestamp) -> Filed
         path: file.path.clone(),
         scope: before.folder.scope.clone(),
         origin,
-        vouched: is_by_hand.then_some(before.folder.trust),
+        owner_trust: is_by_hand.then_some(before.folder.trust),
         created: said.unwrap_or(modified).min(now),
         session,
         client,

@@ -14,7 +14,7 @@ use crate::store::change::write::tell;
 use crate::store::file::error::StoreError;
 use crate::store::logs::access_log;
 use crate::store::rows::codec::{Ask as _, Run as _};
-use crate::sync::{Trail, UnsentFile};
+use crate::sync::{SyncState, UnsentFile};
 
 /// Files that are not synced, and other users' files without a folder here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -73,10 +73,10 @@ impl Store {
     /// # Errors
     /// Returns an error if the store cannot be read.
     pub fn untold_text(&self, memory: MemoryUuid, hash: u64) -> Result<Option<UnsentFile>, StoreError> {
-        let sql = "SELECT trail FROM trails WHERE memory = ?1";
-        let trail: Option<String> = self.maybe(sql, [memory], |row| row.get(0))?;
-        let trail = trail.and_then(|trail| serde_json::from_str::<Trail>(&trail).ok());
-        Ok(trail.and_then(|trail| trail.untold()).filter(|untold| untold.text == hash))
+        let sql = "SELECT sync_state FROM sync_states WHERE memory = ?1";
+        let sync_state: Option<String> = self.maybe(sql, [memory], |row| row.get(0))?;
+        let sync_state = sync_state.and_then(|sync_state| serde_json::from_str::<SyncState>(&sync_state).ok());
+        Ok(sync_state.and_then(|sync_state| sync_state.untold()).filter(|untold| untold.text == hash))
     }
 
     /// The numbers of files that are not synced, by reason.
@@ -91,7 +91,7 @@ impl Store {
             self.connection.query_row(&sql, params![largest], |row| row.get(0)).map_err(|error| self.failed(error))
         };
         let sql =
-            "SELECT count(*) FROM memories WHERE whole = 1 AND purged = 0 AND deleted IS NULL AND shared_by IS NULL
+            "SELECT count(*) FROM memories WHERE is_file = 1 AND purged = 0 AND deleted IS NULL AND shared_by IS NULL
                        AND NOT EXISTS (SELECT 1 FROM files WHERE memory = id)
                        AND NOT EXISTS (SELECT 1 FROM folders WHERE writable = 1
                                        AND substr(file, 1, length(name) + 2) = '/' || name || '/')";
@@ -139,11 +139,11 @@ impl Store {
         let read = || -> rusqlite::Result<Vec<FileUse>> {
             let spooled = self.spooled_uses()?;
             let sql = "SELECT files.path, files.memory, files.size,
-                           max(coalesce(whole.last_accessed, 0), coalesce((
+                           max(coalesce(is_file.last_accessed, 0), coalesce((
                                SELECT max(part.last_accessed) FROM parts JOIN memories AS part ON part.id = parts.memory
                                WHERE parts.file = files.memory), 0)),
-                           coalesce((SELECT max(at) FROM history WHERE memory = files.memory), whole.updated)
-                       FROM files JOIN memories AS whole ON whole.id = files.memory";
+                           coalesce((SELECT max(at) FROM history WHERE memory = files.memory), is_file.updated)
+                       FROM files JOIN memories AS is_file ON is_file.id = files.memory";
             self.connection.all(sql, [], |row| {
                 let wrong =
                     |error| rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error));

@@ -34,12 +34,12 @@ fn fold_one(change: &Change<'_>, short_id: ShortId, uses: u32, last: Timestamp) 
     // Synced data does not change by reading.
     let sql =
         "UPDATE memories SET access_count = access_count + ?2, last_accessed = max(coalesce(last_accessed, 0), ?3),
-               rev = ?4 WHERE short_id = ?1 AND deleted IS NULL AND whole = 0";
+               rev = ?4 WHERE short_id = ?1 AND deleted IS NULL AND is_file = 0";
     if change.tx.run(sql, params![short_id, uses, last, change.next_rev()?])? == 0 {
         // The memory of a whole file is not in the index. With a new rev, it would wait to be written to disk.
         let sql =
             "UPDATE memories SET access_count = access_count + ?2, last_accessed = max(coalesce(last_accessed, 0), ?3)
-               WHERE short_id = ?1 AND deleted IS NULL AND whole = 1";
+               WHERE short_id = ?1 AND deleted IS NULL AND is_file = 1";
         change.tx.run(sql, params![short_id, uses, last])?;
     }
     Ok(())

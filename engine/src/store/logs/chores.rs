@@ -19,7 +19,7 @@ impl Store {
     pub fn maintain(&mut self) {
         let mut chores = || -> Result<(), StoreError> {
             self.fold_accesses_if_due()?;
-            self.fold_receipts_if_due()?;
+            self.fold_deliveries_if_due()?;
             self.fold_questions_if_due()?;
             self.scrub_if_due()?;
             self.reanalyse_some()?;

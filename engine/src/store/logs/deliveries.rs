@@ -154,20 +154,20 @@ impl Store {
     /// Returns an error if the store cannot be read.
     pub fn deliveries(&self, filter: &DeliveryFilter) -> Result<Vec<Delivery>, StoreError> {
         let unfolded = SPOOL.unfolded(&self.home);
-        let mut deliveries = self.folded_receipts(filter).map_err(|error| self.failed(error))?;
+        let mut deliveries = self.folded_deliveries(filter).map_err(|error| self.failed(error))?;
         deliveries.extend(lines(&unfolded));
         deliveries.retain(|delivery| filter.admits(delivery));
         Ok(deliveries)
     }
 
-    fn folded_receipts(&self, filter: &DeliveryFilter) -> rusqlite::Result<Vec<Delivery>> {
+    fn folded_deliveries(&self, filter: &DeliveryFilter) -> rusqlite::Result<Vec<Delivery>> {
         let sql = match (&filter.session, filter.short_id) {
-            (Some(_), _) => "SELECT receipt FROM receipts WHERE session = ?1 AND at >= ?2 ORDER BY n",
+            (Some(_), _) => "SELECT delivery FROM deliveries WHERE session = ?1 AND at >= ?2 ORDER BY n",
             (None, Some(_)) => {
-                "SELECT receipt FROM receipts WHERE ?1 IS NULL AND at >= ?2 AND EXISTS
-                 (SELECT 1 FROM json_each(receipt, '$.given') WHERE json_extract(value, '$.id') = ?3) ORDER BY n"
+                "SELECT delivery FROM deliveries WHERE ?1 IS NULL AND at >= ?2 AND EXISTS
+                 (SELECT 1 FROM json_each(delivery, '$.given') WHERE json_extract(value, '$.id') = ?3) ORDER BY n"
             }
-            (None, None) => "SELECT receipt FROM receipts WHERE ?1 IS NULL AND at >= ?2 ORDER BY n",
+            (None, None) => "SELECT delivery FROM deliveries WHERE ?1 IS NULL AND at >= ?2 ORDER BY n",
         };
         let since = filter.since.unwrap_or(Timestamp::from_micros(i64::MIN));
         let mut statement = self.connection.prepare_cached(sql)?;
@@ -217,20 +217,20 @@ impl Store {
         self.fold(&SPOOL, fold)
     }
 
-    pub(crate) fn fold_receipts_if_due(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn fold_deliveries_if_due(&mut self) -> Result<(), StoreError> {
         self.fold_if_due(&SPOOL, fold)
     }
 }
 
 fn fold(change: &Change<'_>, records: &[u8]) -> Result<(), StoreError> {
-    let mut insert = change.tx.prepare_cached("INSERT INTO receipts (session, at, receipt) VALUES (?1, ?2, ?3)")?;
+    let mut insert = change.tx.prepare_cached("INSERT INTO deliveries (session, at, delivery) VALUES (?1, ?2, ?3)")?;
     for delivery in lines(records) {
         let text = serde_json::to_string(&delivery).unwrap_or_default();
         insert.execute(params![delivery.session, delivery.at, text])?;
     }
     let oldest = Timestamp::from_micros(change.now.as_micros() - DAYS_KEPT * 86_400_000_000);
-    change.tx.execute("DELETE FROM receipts WHERE at < ?1", [oldest])?;
-    let sql = "DELETE FROM receipts WHERE n <= (SELECT max(n) FROM receipts) - ?1";
+    change.tx.execute("DELETE FROM deliveries WHERE at < ?1", [oldest])?;
+    let sql = "DELETE FROM deliveries WHERE n <= (SELECT max(n) FROM deliveries) - ?1";
     change.tx.execute(sql, [MOST_KEPT])?;
     Ok(())
 }
@@ -297,7 +297,7 @@ mod tests {
             assert_eq!(store.deliveries(&DeliveryFilter { short_id: with(2).short_id, ..of("s1") }).unwrap(), []);
             store.fold_deliveries().unwrap();
         }
-        assert_eq!(store.one::<u32>("SELECT count(*) FROM receipts"), 2);
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM deliveries"), 2);
     }
 
     #[test]

@@ -43,7 +43,7 @@ read_columns! {
     /// The usage of an extractor on one day.
     SpendingColumns of ExtractorUsage {
         "day" => day,
-        "judge" => extractor,
+        "extractor" => extractor,
         "calls" => calls,
         "failures" => failures,
         "input_tokens" => input_tokens,
@@ -87,8 +87,8 @@ impl Store {
     pub fn note_spending(&mut self, spent: &ExtractorUsage) -> Result<String, StoreError> {
         let day = self.now().date().to_string();
         self.write(|change| {
-            let sql = "INSERT INTO spending (day, judge, calls, failures, input_tokens, output_tokens, learned)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (day, judge) DO UPDATE SET calls = calls + ?3,
+            let sql = "INSERT INTO spending (day, extractor, calls, failures, input_tokens, output_tokens, learned)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (day, extractor) DO UPDATE SET calls = calls + ?3,
                  failures = failures + ?4, input_tokens = input_tokens + ?5, output_tokens = output_tokens + ?6,
                  learned = learned + ?7";
             change.tx.execute(
@@ -114,7 +114,7 @@ impl Store {
     pub fn settle_spending(&mut self, in_advance: u64, spent: &ExtractorUsage) -> Result<(), StoreError> {
         self.write(|change| {
             let sql = "UPDATE spending SET failures = failures + ?3, input_tokens = max(0, input_tokens - ?4) + ?5,
-                 output_tokens = output_tokens + ?6 WHERE day = ?1 AND judge = ?2";
+                 output_tokens = output_tokens + ?6 WHERE day = ?1 AND extractor = ?2";
             let ExtractorUsage { day, extractor, failures, input_tokens, output_tokens, .. } = spent;
             change.tx.execute(sql, params![day, extractor, failures, in_advance, input_tokens, output_tokens])?;
             Ok(())
@@ -137,7 +137,8 @@ impl Store {
     /// Returns an error if the store cannot be read.
     pub fn spending(&self, since: Timestamp) -> Result<Vec<ExtractorUsage>, StoreError> {
         let read = || -> rusqlite::Result<Vec<ExtractorUsage>> {
-            let sql = sql!("SELECT ", SpendingColumns::LIST, " FROM spending WHERE day >= ?1 ORDER BY day DESC, judge");
+            let sql =
+                sql!("SELECT ", SpendingColumns::LIST, " FROM spending WHERE day >= ?1 ORDER BY day DESC, extractor");
             let mut statement = self.connection.prepare(sql)?;
             let since = [since.date().to_string()];
             let rows = statement.query_map(since, |row| SpendingColumns::read(&mut Reader::new(row)))?;

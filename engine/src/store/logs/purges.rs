@@ -152,7 +152,7 @@ impl Store {
         Ok(Some(
             match (
                 one("SELECT refused FROM outbox WHERE memory = ?1")?,
-                one("SELECT trail FROM trails WHERE memory = ?1")?,
+                one("SELECT sync_state FROM sync_states WHERE memory = ?1")?,
             ) {
                 (Some(Some(why)), _) => ServerDeletion::Refused(why),
                 (Some(None), _) => ServerDeletion::Waits,

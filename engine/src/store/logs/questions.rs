@@ -81,7 +81,7 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
-    pub fn asked_in_vain(&self, since: Option<Timestamp>) -> Result<Vec<UnansweredQuestion>, StoreError> {
+    pub fn unanswered_questions(&self, since: Option<Timestamp>) -> Result<Vec<UnansweredQuestion>, StoreError> {
         let unfolded = SPOOL.unfolded(&self.home);
         let mut asked = self.folded_questions().map_err(|error| self.failed(error))?;
         asked.extend(lines(&unfolded));
@@ -90,7 +90,7 @@ impl Store {
     }
 
     fn folded_questions(&self) -> rusqlite::Result<Vec<UnansweredQuestion>> {
-        self.connection.all("SELECT at, scope, words, text FROM asked_in_vain ORDER BY n", [], read)
+        self.connection.all("SELECT at, scope, words, text FROM unanswered_questions ORDER BY n", [], read)
     }
 
     /// Deletes all recorded questions, and returns their number.
@@ -99,7 +99,7 @@ impl Store {
     /// Returns an error if the store cannot be written.
     pub fn forget_questions(&mut self) -> Result<usize, StoreError> {
         self.fold_questions()?;
-        self.write(|change| Ok(change.tx.execute("DELETE FROM asked_in_vain", [])?))
+        self.write(|change| Ok(change.tx.execute("DELETE FROM unanswered_questions", [])?))
     }
 
     /// Adds the spooled questions to the database, and deletes old ones.
@@ -123,10 +123,10 @@ pub(crate) fn forget_those_about(change: &Change<'_>, memory: &Memory) -> Result
         .chain([memory])
         .flat_map(|memory| terms(&said_by(memory)))
         .collect();
-    let mut statement = change.tx.prepare_cached("SELECT at, scope, words, text, n FROM asked_in_vain")?;
+    let mut statement = change.tx.prepare_cached("SELECT at, scope, words, text, n FROM unanswered_questions")?;
     let asked: Vec<(UnansweredQuestion, i64)> =
         statement.query_map([], |row| Ok((read(row)?, row.get(4)?)))?.collect::<Result<_, _>>()?;
-    let mut delete = change.tx.prepare_cached("DELETE FROM asked_in_vain WHERE n = ?1")?;
+    let mut delete = change.tx.prepare_cached("DELETE FROM unanswered_questions WHERE n = ?1")?;
     for (asked, n) in asked {
         let told = format!("{} {}", asked.words.join(" "), asked.text.unwrap_or_default());
         if !terms(&told).is_disjoint(&words) {
@@ -155,15 +155,15 @@ fn read(row: &Row<'_>) -> rusqlite::Result<UnansweredQuestion> {
 }
 
 fn fold(change: &Change<'_>, records: &[u8]) -> Result<(), StoreError> {
-    let sql = "INSERT INTO asked_in_vain (at, scope, words, text) VALUES (?1, ?2, ?3, ?4)";
+    let sql = "INSERT INTO unanswered_questions (at, scope, words, text) VALUES (?1, ?2, ?3, ?4)";
     let mut insert = change.tx.prepare_cached(sql)?;
     for UnansweredQuestion { at, scope, words, text } in lines(records) {
         let words = serde_json::to_string(&words).unwrap_or_default();
         insert.execute(params![at, scope.to_string(), words, text])?;
     }
     let oldest = Timestamp::from_micros(change.now.as_micros() - DAYS_KEPT * 86_400_000_000);
-    change.tx.execute("DELETE FROM asked_in_vain WHERE at < ?1", [oldest])?;
-    let sql = "DELETE FROM asked_in_vain WHERE n <= (SELECT max(n) FROM asked_in_vain) - ?1";
+    change.tx.execute("DELETE FROM unanswered_questions WHERE at < ?1", [oldest])?;
+    let sql = "DELETE FROM unanswered_questions WHERE n <= (SELECT max(n) FROM unanswered_questions) - ?1";
     change.tx.execute(sql, [MOST_KEPT])?;
     Ok(())
 }
@@ -187,7 +187,7 @@ mod tests {
     }
 
     fn words(store: &InMemory) -> Vec<String> {
-        store.asked_in_vain(None).unwrap().into_iter().map(|asked| asked.words.join(" ")).collect()
+        store.unanswered_questions(None).unwrap().into_iter().map(|asked| asked.words.join(" ")).collect()
     }
 
     #[test]
@@ -199,7 +199,7 @@ mod tests {
             asks(&mut store, question, noted);
         }
         for _ in 0..2 {
-            let asked = store.asked_in_vain(None).unwrap();
+            let asked = store.unanswered_questions(None).unwrap();
             assert_eq!(asked[0].words, Vec::<String>::new());
             assert_eq!(asked[1].words, ["staging", "database", "svc/customs", "svc", "custom"]);
             assert_eq!(
@@ -211,10 +211,10 @@ mod tests {
             assert_eq!(told.matches("hunter").count(), usize::from(!told.is_empty()), "only where it is wanted");
             store.fold_questions().unwrap();
         }
-        assert_eq!(store.one::<u32>("SELECT count(*) FROM asked_in_vain"), 3);
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM unanswered_questions"), 3);
         assert_eq!(store.one::<u32>("SELECT count(*) FROM outbox"), 1, "no server receives a question");
         assert_eq!(store.forget_questions().unwrap(), 3);
-        assert!(store.asked_in_vain(None).unwrap().is_empty());
+        assert!(store.unanswered_questions(None).unwrap().is_empty());
     }
 
     #[test]
@@ -222,15 +222,15 @@ mod tests {
         let mut store = InMemory::new();
         asks(&mut store, &"ü".repeat(400), Noted::Text);
         SPOOL.append(store.home(), b"{\"at\":12");
-        let asked = store.asked_in_vain(None).unwrap();
+        let asked = store.unanswered_questions(None).unwrap();
         assert_eq!(asked[0].text.as_ref().map(String::len), Some(LONGEST));
         store.pass_days(DAYS_KEPT + 1);
         let since = store.now();
         SPOOL.append(store.home(), b"\n");
         asks(&mut store, "later", Noted::Text);
-        assert_eq!(store.asked_in_vain(Some(since)).unwrap().len(), 1);
+        assert_eq!(store.unanswered_questions(Some(since)).unwrap().len(), 1);
         store.fold_questions().unwrap();
-        let left = store.asked_in_vain(None).unwrap();
+        let left = store.unanswered_questions(None).unwrap();
         assert_eq!(left.iter().map(|asked| asked.text.as_deref()).collect::<Vec<_>>(), [Some("later")]);
     }
 

@@ -254,7 +254,7 @@ impl Store {
             clock: config.clock,
             weights: config.weights,
             usage: config.usage,
-            meaning: config.meaning,
+            embedding: config.embedding,
             encoded: Encoded::default(),
             is_marked: false,
             secrets,

@@ -22,7 +22,7 @@ use crate::store::base::secrets::Secrets;
 use crate::store::base::store::Store;
 use crate::store::file::home::Home;
 use crate::store::files::folders::{FileStamp, Folder, SeenFile};
-use crate::sync::{Document, Row, Shadow, State};
+use crate::sync::{BaseVersion, Document, Row, State};
 
 /// 2026-11-20T00:00:00Z
 const NOW: i64 = 1_795_132_800_000_000;
@@ -49,7 +49,7 @@ pub(crate) fn config_at(home: &Home) -> StoreConfig {
         clock: Arc::new(FixedClock(Timestamp::from_micros(NOW))),
         weights: Weights::default(),
         usage: Usage::Write,
-        meaning: true,
+        embedding: true,
         secrets: SecretRules::default(),
     }
 }
@@ -73,7 +73,7 @@ impl InMemory {
             weights: Weights::default(),
             usage: Usage::Serve,
             index: IndexCache::new(Usage::Serve),
-            meaning: true,
+            embedding: true,
             encoded: Encoded::default(),
             is_marked: false,
             secrets,
@@ -148,7 +148,7 @@ pub(crate) fn named(memory: &Memory) -> MemoryRef {
 }
 
 /// A text as on the server: the user's own memory, or another user's.
-pub(crate) fn shadow(text: &str, seq: u64, share: Option<Share>) -> Shadow {
+pub(crate) fn base_version(text: &str, seq: u64, share: Option<Share>) -> BaseVersion {
     let document = Document::of(&InMemory::new().said(text)).unwrap();
     let row = Row {
         memory: MemoryUuid::from_key(text),
@@ -159,7 +159,7 @@ pub(crate) fn shadow(text: &str, seq: u64, share: Option<Share>) -> Shadow {
         state: State::Live(document),
         edited_by: None,
     };
-    Shadow { row, seq, share }
+    BaseVersion { row, seq, share }
 }
 
 /// A share of bob's.

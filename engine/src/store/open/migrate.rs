@@ -15,7 +15,7 @@ use rusqlite_migration::{M, Migrations};
 
 use crate::domain::ShortId;
 use crate::pack::{CUT_TOKENS, LineCosts, may_be_changed};
-use crate::store::base::{meaning, reanalysis};
+use crate::store::base::{embedding, reanalysis};
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::file::private;
@@ -57,7 +57,7 @@ pub(super) fn upgrade(connection: &mut Connection, path: &Path, found: i64) -> R
         },
     })?;
     if found == 0 {
-        let noted = reanalysis::note_new(connection).and_then(|()| meaning::note_new(connection));
+        let noted = reanalysis::note_new(connection).and_then(|()| embedding::note_new(connection));
         noted.map_err(|error| StoreError::sqlite(path, error))?;
     }
     Ok(())

@@ -70,7 +70,7 @@ impl Store {
             return Ok(Vec::new());
         }
         let asked: BTreeSet<String> = names.iter().map(|name| fold(name)).collect();
-        let sql = "SELECT DISTINCT value FROM memories, json_each(entities) WHERE purged = 0 AND whole = 0";
+        let sql = "SELECT DISTINCT value FROM memories, json_each(entities) WHERE purged = 0 AND is_file = 0";
         let mut statement = self.connection.prepare(sql)?;
         let written = statement.query_map([], |row| row.get::<_, String>(0))?;
         let mut same: Vec<String> = written

@@ -54,7 +54,7 @@ impl Store {
     /// # Errors
     /// Returns an error if the store cannot be read.
     pub fn near(&mut self, memory: &Memory) -> Result<Vec<Near>, StoreError> {
-        let Some(meant) = self.meant_by(&memory.content) else { return Ok(Vec::new()) };
+        let Some(meant) = self.embedding_key(&memory.content) else { return Ok(Vec::new()) };
         self.refresh_index()?;
         let found = {
             let view = self.index.view();

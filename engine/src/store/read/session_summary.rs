@@ -5,8 +5,8 @@
 use rusqlite::params;
 
 use crate::domain::{RecallRequest, Scope, ShortId, Timestamp};
+use crate::embedding::{Embedding, Vector};
 use crate::index::IndexRow;
-use crate::meaning::{Meaning, Vector};
 use crate::pack::{Ranked, Recall};
 use crate::recall::{Form, Ranking, answer};
 use crate::score::Prior;
@@ -29,15 +29,15 @@ const RECENT_OF_ALL: u32 = 64;
 
 /// Finds recent changes through the index on `rev`.
 const RECENT: &str =
-    "SELECT short_id, meaning FROM (SELECT short_id, scope, meaning, deleted FROM memories ORDER BY rev DESC LIMIT ?1)
+    "SELECT short_id, embedding FROM (SELECT short_id, scope, embedding, deleted FROM memories ORDER BY rev DESC LIMIT ?1)
     WHERE scope = ?2 AND deleted IS NULL";
 
 /// Found by the index `memories_brief`, which contains the columns of these two lines.
 const BRIEF: &str = sql!(
     "SELECT ",
     IndexColumns::LIST,
-    " FROM memories WHERE scope IN ('global', ?1) AND (standing = 1 OR category = 'decisions')
-     AND deleted IS NULL AND whole = 0 AND (expires IS NULL OR expires > ?2) AND trust <> 'foreign'
+    " FROM memories WHERE scope IN ('global', ?1) AND (is_instruction = 1 OR category = 'decisions')
+     AND deleted IS NULL AND is_file = 0 AND (expires IS NULL OR expires > ?2) AND trust <> 'foreign'
      AND origin <> 'conversation' AND ",
     HOLDS,
     " AND NOT EXISTS (SELECT 1 FROM links WHERE source = memories.id AND type = 'resolved_by')
@@ -75,9 +75,10 @@ impl Store {
         let mut rows = statement.query(params![RECENT_OF_ALL, project.as_str()])?;
         let mut recent = Vec::new();
         while let (true, Some(row)) = (recent.len() < MOST_RECENT, rows.next()?) {
-            let (short_id, meaning): (u32, Vec<u8>) = (row.get(0)?, row.get(1)?);
-            recent
-                .extend(Meaning::vectors(&meaning).next().and_then(Vector::of_bytes).map(|vector| (short_id, vector)));
+            let (short_id, embedding): (u32, Vec<u8>) = (row.get(0)?, row.get(1)?);
+            recent.extend(
+                Embedding::vectors(&embedding).next().and_then(Vector::of_bytes).map(|vector| (short_id, vector)),
+            );
         }
         Ok(recent)
     }
@@ -91,7 +92,8 @@ impl Store {
 /// The similarity of a row to the most similar of the other rows, 0 to 1.
 fn nearest(row: &IndexRow, others: &[(u32, Vector)]) -> f64 {
     let others = others.iter().filter(|(short_id, _)| *short_id != row.features.short_id);
-    let each = others.flat_map(|(_, other)| Meaning::vectors(&row.meaning).map(|own| other.similarities_to_bytes(own)));
+    let each =
+        others.flat_map(|(_, other)| Embedding::vectors(&row.embedding).map(|own| other.similarities_to_bytes(own)));
     f64::from(each.fold(0.0, f32::max))
 }
 

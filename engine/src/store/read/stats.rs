@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::meaning::ENCODER_VERSION;
+use crate::embedding::ENCODER_VERSION;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 
@@ -54,14 +54,14 @@ impl Store {
         stats.database_bytes = size(self.home.database()) + size(self.home.write_ahead_log());
         stats.snapshot_bytes = size(self.home.snapshot());
         stats.tail_rows = self.index.tail_len();
-        let meanings = self.meanings()?;
-        (stats.with_embedding, stats.awaiting_embedding) = (meanings.made, meanings.waiting);
+        let embeddings = self.embeddings()?;
+        (stats.with_embedding, stats.awaiting_embedding) = (embeddings.made, embeddings.waiting);
         stats.encoder = if self.has_embedding() { ENCODER_VERSION } else { 0 };
         Ok(stats)
     }
 
     pub(crate) fn count_expired(&self) -> rusqlite::Result<u64> {
-        let sql = "SELECT count(*) FROM memories WHERE whole = 0 AND deleted IS NULL AND expires <= ?1";
+        let sql = "SELECT count(*) FROM memories WHERE is_file = 0 AND deleted IS NULL AND expires <= ?1";
         self.connection.query_row(sql, [self.now()], |row| row.get(0))
     }
 
@@ -72,17 +72,19 @@ impl Store {
             statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         };
         let by = |column: &str| {
-            grouped(&format!("SELECT {column}, count(*) FROM memories WHERE whole = 0 AND deleted IS NULL GROUP BY 1"))
+            grouped(&format!(
+                "SELECT {column}, count(*) FROM memories WHERE is_file = 0 AND deleted IS NULL GROUP BY 1"
+            ))
         };
         Ok(Stats {
-            memories: one("SELECT count(*) FROM memories WHERE whole = 0 AND deleted IS NULL")?,
-            deleted: one("SELECT count(*) FROM memories WHERE whole = 0 AND deleted IS NOT NULL AND purged = 0")?,
+            memories: one("SELECT count(*) FROM memories WHERE is_file = 0 AND deleted IS NULL")?,
+            deleted: one("SELECT count(*) FROM memories WHERE is_file = 0 AND deleted IS NOT NULL AND purged = 0")?,
             expired: self.count_expired()?,
             by_category: by("category")?,
             by_type: by("type")?,
             by_scope: by("scope")?,
             by_tag: grouped(
-                "SELECT value, count(*) FROM memories, json_each(memories.tags) WHERE whole = 0 AND deleted IS NULL
+                "SELECT value, count(*) FROM memories, json_each(memories.tags) WHERE is_file = 0 AND deleted IS NULL
                  GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 50",
             )?,
             outbox: one("SELECT count(*) FROM outbox")?,

@@ -14,7 +14,7 @@ columns! {
         "summary" => summary,
         "category" => category,
         "type" => kind,
-        "importance" & "importance_beyond" => importance,
+        "importance" & "importance_millionths" => importance,
         "tags" => tags,
         "keywords" => keywords,
         "entities" => entities,
@@ -35,8 +35,8 @@ columns! {
         "shared_by" & "share_permission" => share,
         "conflict_of" => conflict_of,
         "edited_by" => edited_by,
-        "vouched" => vouched,
-        "file" & "heading" & "whole" => file,
+        "owner_trust" => owner_trust,
+        "file" & "heading" & "is_file" => file,
         "metadata" => metadata,
     } beside {
         short_id: ShortId::FIRST,
@@ -47,22 +47,22 @@ columns! {
 /// The analysis in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Analysed {
-    pub(crate) is_standing: bool,
+    pub(crate) is_instruction: bool,
     pub(crate) length: u16,
     /// The bits of the signature, because SQLite has no unsigned integers of this size.
     pub(crate) signature: i64,
     pub(crate) forward: Vec<u8>,
-    pub(crate) meaning: Vec<u8>,
+    pub(crate) embedding: Vec<u8>,
 }
 
 impl Analysed {
     pub(crate) fn of(composed: &Composed) -> Self {
         Self {
-            is_standing: composed.is_standing(),
+            is_instruction: composed.is_instruction(),
             length: composed.length(),
             signature: composed.signature().cast_signed(),
             forward: composed.forward().to_vec(),
-            meaning: composed.meaning().to_vec(),
+            embedding: composed.embedding().to_vec(),
         }
     }
 }
@@ -70,11 +70,11 @@ impl Analysed {
 columns! {
     /// The analysis, for the index and to recognise repeated texts.
     AnalysisColumns of Analysed {
-        "standing" => is_standing,
+        "is_instruction" => is_instruction,
         "length" => length,
         "signature" => signature,
         "forward" => forward,
-        "meaning" => meaning,
+        "embedding" => embedding,
     }
 }
 
@@ -105,9 +105,9 @@ pub(crate) const KNOWN: &str = sql!(MEMORY, ", ", AnalysisColumns::LIST, ", ", C
 /// Reads the columns [`KNOWN`], without links.
 pub(crate) fn read_known(from: &mut Reader<'_, '_>) -> rusqlite::Result<Known> {
     let memory = read_memory(from)?;
-    let Analysed { is_standing, length, signature, forward, meaning } = AnalysisColumns::read(from)?;
+    let Analysed { is_instruction, length, signature, forward, embedding } = AnalysisColumns::read(from)?;
     let (signature, costs) = (signature.cast_unsigned(), Some(CostColumns::read(from)?));
-    Ok(Known { memory, is_standing, length, signature, forward, meaning, costs })
+    Ok(Known { memory, is_instruction, length, signature, forward, embedding, costs })
 }
 
 #[cfg(test)]

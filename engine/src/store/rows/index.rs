@@ -16,13 +16,13 @@ pub(crate) struct Indexed {
     access_count: u32,
     importance: u8,
     length: u16,
-    is_standing: bool,
+    is_instruction: bool,
     trust: Trust,
     origin: IsCaptured,
     successor: Option<u32>,
     scope: String,
     forward: Vec<u8>,
-    meaning: Vec<u8>,
+    embedding: Vec<u8>,
 }
 
 read_columns! {
@@ -35,13 +35,13 @@ read_columns! {
         "access_count" => access_count,
         "importance" => importance,
         "length" => length,
-        "standing" => is_standing,
+        "is_instruction" => is_instruction,
         "trust" => trust,
         "origin" => origin,
         "superseded_by" => successor,
         "scope" => scope,
         "forward" => forward,
-        "meaning" => meaning,
+        "embedding" => embedding,
     }
 }
 
@@ -72,10 +72,10 @@ pub(crate) fn read_index_row(from: &mut Reader<'_, '_>) -> rusqlite::Result<Inde
         length: row.length,
         is_captured: row.origin.0,
         flags: Flags::default()
-            .with(Flags::STANDING, row.is_standing)
+            .with(Flags::INSTRUCTION, row.is_instruction)
             .with(Flags::FOREIGN, row.trust == Trust::Foreign)
             .with(Flags::SUPERSEDED, row.successor.is_some()),
     };
     let (scope, successor) = (row.scope, row.successor);
-    Ok(IndexRow { features: Features::of(&facts), scope, successor, blob: row.forward, meaning: row.meaning })
+    Ok(IndexRow { features: Features::of(&facts), scope, successor, blob: row.forward, embedding: row.embedding })
 }

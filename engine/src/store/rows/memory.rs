@@ -56,7 +56,7 @@ pub(crate) fn packed(connection: &Connection, short_id: ShortId) -> rusqlite::Re
         ", ",
         CostColumns::LIST,
         // The embedding is only needed for a text that can be cut.
-        ", signature, iif(length(passages) > 0, meaning, x'') FROM memories WHERE short_id = ?1 AND deleted IS NULL"
+        ", signature, iif(length(passages) > 0, embedding, x'') FROM memories WHERE short_id = ?1 AND deleted IS NULL"
     );
     let read = |row: &SqlRow<'_>| {
         let mut from = Reader::new(row);
@@ -64,7 +64,7 @@ pub(crate) fn packed(connection: &Connection, short_id: ShortId) -> rusqlite::Re
         let signature = from.take::<i64>()?.cast_unsigned();
         // A whole file is shown only on request, so its lines are counted then.
         let costs = if memory.is_whole_file() { LineCosts::measure(&memory, &O200k) } else { costs };
-        Ok(Row { memory, costs, signature, meaning: from.take()? })
+        Ok(Row { memory, costs, signature, embedding: from.take()? })
     };
     connection.maybe(sql, [short_id], read)
 }

@@ -94,21 +94,21 @@ pub(crate) static TABLES: [Table; 30] = [
         .erase(&[erase(
             "UPDATE history SET before = NULL, reason = NULL, session = NULL, client = NULL WHERE memory = ?1",
         )]),
-    table("receipts", &["n"], Rows).texts(&[text("receipt"), text("session")]),
+    table("deliveries", &["n"], Rows).texts(&[text("delivery"), text("session")]),
     table("learning", &["session"], Rows).texts(&[text("cursor"), text("session")]),
-    table("spending", &["day", "judge"], Rows),
-    table("trails", &["memory"], Rows)
-        .texts(&[of_memory("trail")])
-        .erase(&[erase("DELETE FROM trails WHERE memory = ?1")]),
+    table("spending", &["day", "extractor"], Rows),
+    table("sync_states", &["memory"], Rows)
+        .texts(&[of_memory("sync_state")])
+        .erase(&[erase("DELETE FROM sync_states WHERE memory = ?1")]),
     table("server", &["only_row"], Rows).texts(&[text("problem")]),
-    table("places", &["path", "project"], Rows).erase(&[in_copies(
-        "DELETE FROM places WHERE how = 'made' AND ?1 IS NOT NULL AND NOT EXISTS
+    table("trusted_directories", &["path", "project"], Rows).erase(&[in_copies(
+        "DELETE FROM trusted_directories WHERE how = 'made' AND ?1 IS NOT NULL AND NOT EXISTS
          (SELECT 1 FROM memories WHERE cwd = path AND scope = project)",
     )]),
     // In a copy, it is not checked which questions concern a memory, because a copy only restores memories.
-    table("asked_in_vain", &["n"], Rows)
+    table("unanswered_questions", &["n"], Rows)
         .texts(&[text("text"), text("words"), text("scope")])
-        .erase(&[in_copies("DELETE FROM asked_in_vain WHERE ?1 IS NOT NULL")]),
+        .erase(&[in_copies("DELETE FROM unanswered_questions WHERE ?1 IS NOT NULL")]),
     // In the store, a secret in a vault is first deleted there.
     table("secrets", &["memory", "name"], Rows).erase(&[in_copies("DELETE FROM secrets WHERE memory = ?1")]),
     table("secret_uses", &["n"], Rows)
@@ -119,9 +119,11 @@ pub(crate) static TABLES: [Table; 30] = [
     table("imported", &["import", "memory"], Rows),
     // Its key in another system stays, so that it is not imported again. Its digest is deleted, because the text could
     // be guessed from it.
-    table("came_over", &["key"], Rows).erase(&[erase("UPDATE came_over SET said = 0, held = 0 WHERE memory = ?1")]),
-    table("came_before", &["key", "import"], Rows)
-        .erase(&[erase("DELETE FROM came_before WHERE key IN (SELECT key FROM came_over WHERE memory = ?1)")]),
+    table("imported_rows", &["key"], Rows)
+        .erase(&[erase("UPDATE imported_rows SET said = 0, held = 0 WHERE memory = ?1")]),
+    table("imported_rows_before", &["key", "import"], Rows).erase(&[erase(
+        "DELETE FROM imported_rows_before WHERE key IN (SELECT key FROM imported_rows WHERE memory = ?1)",
+    )]),
     table("folders", &["name"], AfterMemories),
     table("directories", &["folder", "path"], AfterMemories),
     // The position of a file on disk stays until it has been deleted there.
@@ -137,8 +139,8 @@ pub(crate) static TABLES: [Table; 30] = [
         erase("UPDATE relations SET target = NULL WHERE target = ?1"),
     ]),
     table("intents", &["path"], AfterMemories).erase(&[erase("DELETE FROM intents WHERE memory = ?1")]),
-    table("marks", &["seq"], Again),
-    table("offers", &["owner", "tag"], Again),
+    table("checkpoints", &["seq"], Again),
+    table("invitations", &["owner", "tag"], Again),
 ];
 
 /// The columns with texts, each with its table and the key column of the table.
@@ -209,7 +211,7 @@ mod tests {
         let id = MemoryUuid::from_key("a");
         erase_beside(&store.connection, id).unwrap();
         erase_beside_in_copy(&store.connection, id).unwrap();
-        store.connection.execute_batch("ALTER TABLE outbox DROP COLUMN failing; DROP TABLE trails").unwrap();
+        store.connection.execute_batch("ALTER TABLE outbox DROP COLUMN failing; DROP TABLE sync_states").unwrap();
         assert!(erase_beside(&store.connection, id).is_err());
         erase_beside_in_copy(&store.connection, id).unwrap();
     }

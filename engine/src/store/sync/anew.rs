@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::params;
 
 use super::arrival::{Held, carry_out, settle_paths, take};
+use super::checkpoints::note_checkpoint;
+use super::embeddings::believe;
 use super::equal::{Among, adopt};
-use super::marks::note_mark;
-use super::meanings::believe;
 use crate::domain::MemoryUuid;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::sync::{Arrival, Mark, SentMeaning, Shadow};
+use crate::sync::{Arrival, BaseVersion, Checkpoint, SentEmbedding};
 
 /// The server's content for a user, or a page of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,13 +22,13 @@ pub struct Whole {
     /// The position up to which the earlier state is still valid.
     pub restored_seq: u64,
     /// The mark of the head.
-    pub mark: Option<Mark>,
+    pub checkpoint: Option<Checkpoint>,
     /// The cursor to continue from.
     pub head: u64,
     /// All rows.
-    pub rows: Vec<Shadow>,
+    pub rows: Vec<BaseVersion>,
     /// Embeddings of their texts, if the server has them.
-    pub meanings: BTreeMap<MemoryUuid, SentMeaning>,
+    pub embeddings: BTreeMap<MemoryUuid, SentEmbedding>,
 }
 
 /// A running replacement. Pages are applied as they arrive, so that others can use the store during the replacement.
@@ -49,18 +49,18 @@ impl Anew {
         for rows in page.rows.chunks(STEP) {
             self.purged |= store.write(|change| {
                 let mut purged = false;
-                for shadow in rows {
-                    let is_equal = is_first && adopt(change, shadow, Among::UnsentFile)?;
-                    let id = shadow.row.memory;
-                    purged |= restore(change, id, Some(shadow.clone()), is_equal, page, &server.user)?;
-                    if let Some(sent) = page.meanings.get(&id) {
-                        believe(change, id, &Arrival::Row(Box::new(shadow.clone())), Some(sent))?;
+                for base_version in rows {
+                    let is_equal = is_first && adopt(change, base_version, Among::UnsentFile)?;
+                    let id = base_version.row.memory;
+                    purged |= restore(change, id, Some(base_version.clone()), is_equal, page, &server.user)?;
+                    if let Some(sent) = page.embeddings.get(&id) {
+                        believe(change, id, &Arrival::Row(Box::new(base_version.clone())), Some(sent))?;
                     }
                 }
                 Ok(purged)
             })?;
         }
-        self.there.extend(page.rows.iter().map(|shadow| shadow.row.memory));
+        self.there.extend(page.rows.iter().map(|base_version| base_version.row.memory));
         Ok(())
     }
 
@@ -91,8 +91,8 @@ impl Anew {
             change.tx.execute("UPDATE secrets SET told = 0", [])?;
             // Later positions belong to a lost history.
             let common = i64::try_from(whole.restored_seq).unwrap_or(i64::MAX);
-            change.tx.execute("DELETE FROM marks WHERE seq > ?1", [common])?;
-            note_mark(change, whole.mark)
+            change.tx.execute("DELETE FROM checkpoints WHERE seq > ?1", [common])?;
+            note_checkpoint(change, whole.checkpoint)
         })?;
         store.after_news(purged)
     }
@@ -112,7 +112,7 @@ impl Store {
 
     /// Memories that were sent to a server, or came from it.
     fn told_of(&self) -> rusqlite::Result<Vec<MemoryUuid>> {
-        let mut statement = self.connection.prepare("SELECT memory FROM trails")?;
+        let mut statement = self.connection.prepare("SELECT memory FROM sync_states")?;
         let ids = statement.query_map([], |row| row.get(0))?;
         ids.collect()
     }
@@ -126,16 +126,16 @@ const STEP: usize = 100;
 fn restore(
     change: &Change<'_>,
     id: MemoryUuid,
-    row: Option<Shadow>,
+    row: Option<BaseVersion>,
     is_equal: bool,
     whole: &Whole,
     user: &str,
 ) -> Result<bool, StoreError> {
     let Some(mut held) = Held::of(change, id)? else {
-        return row.map_or(Ok(false), |shadow| take(change, id, Arrival::Row(Box::new(shadow))));
+        return row.map_or(Ok(false), |base_version| take(change, id, Arrival::Row(Box::new(base_version))));
     };
-    if let (true, Some(shadow)) = (is_equal, &row) {
-        held.local.agree_with(shadow);
+    if let (true, Some(base_version)) = (is_equal, &row) {
+        held.local.agree_with(base_version);
     }
     let mut fresh = || MemoryUuid::generate(change.now);
     let settled = held.local.restore(row, whole.restored_seq, user, &mut fresh);
@@ -146,18 +146,18 @@ fn restore(
 mod tests {
     use super::*;
     use crate::domain::{MemoryRef, Permission, Tag};
-    use crate::store::open::in_memory::{InMemory, by_bob, shadow};
+    use crate::store::open::in_memory::{InMemory, base_version, by_bob};
     use crate::store::sync::server::Upload;
     use crate::sync::{Action, State};
 
-    fn whole(rows: Vec<Shadow>) -> Whole {
+    fn whole(rows: Vec<BaseVersion>) -> Whole {
         Whole {
             epoch: 3,
             restored_seq: 0,
-            mark: Some(Mark { seq: 9, stamp: 1 }),
+            checkpoint: Some(Checkpoint { seq: 9, stamp: 1 }),
             head: 9,
             rows,
-            meanings: BTreeMap::new(),
+            embeddings: BTreeMap::new(),
         }
     }
 
@@ -175,13 +175,13 @@ mod tests {
         store.one("SELECT group_concat(content, '|') FROM (SELECT content FROM memories WHERE deleted IS NULL AND purged = 0 ORDER BY content)")
     }
 
-    fn tagged(text: &str, seq: u64, tag: &str) -> Shadow {
-        let mut shadow = shadow(text, seq, None);
-        if let State::Live(document) = &mut shadow.row.state {
+    fn tagged(text: &str, seq: u64, tag: &str) -> BaseVersion {
+        let mut base_version = base_version(text, seq, None);
+        if let State::Live(document) = &mut base_version.row.state {
             document.tags.insert(tag.to_owned().try_into().unwrap());
             document.details.importance = 0.9.try_into().unwrap();
         }
-        shadow
+        base_version
     }
 
     fn ids(store: &InMemory) -> BTreeSet<MemoryUuid> {
@@ -192,7 +192,8 @@ mod tests {
     #[test]
     fn what_both_hold_becomes_one_and_what_the_server_lacks_is_told() {
         let mut store = joined(Upload::All);
-        let (same, theirs) = (shadow("Deploy on Monday", 1, None), shadow("new", 2, Some(by_bob(Permission::Read))));
+        let (same, theirs) =
+            (base_version("Deploy on Monday", 1, None), base_version("new", 2, Some(by_bob(Permission::Read))));
         store.begin_anew(&whole(vec![same.clone(), theirs.clone()])).unwrap();
         let held = ids(&store);
         assert!(held.len() == 3 && held.contains(&same.row.memory) && held.contains(&theirs.row.memory));
@@ -200,13 +201,13 @@ mod tests {
         assert_eq!(ops.len(), 1, "of the cache: {ops:?}");
         let server = store.server().unwrap().unwrap();
         assert!(server.is_whole && (server.epoch, server.cursor) == (3, 9));
-        assert_eq!(store.marks().unwrap(), [Mark { seq: 9, stamp: 1 }]);
+        assert_eq!(store.checkpoints().unwrap(), [Checkpoint { seq: 9, stamp: 1 }]);
     }
 
     #[test]
     fn what_is_written_while_pages_come_is_told_and_what_no_page_has_is_let_go() {
         let mut store = joined(Upload::All);
-        let theirs = |text: &str, seq| shadow(text, seq, Some(by_bob(Permission::Read)));
+        let theirs = |text: &str, seq| base_version(text, seq, Some(by_bob(Permission::Read)));
         let (first, second, gone) = (theirs("first", 1), theirs("second", 2), theirs("no more", 3));
         store.begin_anew(&whole(vec![gone.clone()])).unwrap();
         store.must_begin_anew().unwrap();
@@ -226,7 +227,7 @@ mod tests {
     #[test]
     fn what_is_to_stay_here_is_neither_told_nor_taken_for_the_servers() {
         let mut store = joined(Upload::Nothing);
-        let same = shadow("Deploy on Monday", 1, None);
+        let same = base_version("Deploy on Monday", 1, None);
         store.begin_anew(&whole(vec![same.clone()])).unwrap();
         assert_eq!(ids(&store).len(), 3, "a local memory keeps its own UUID");
         assert!(store.ops(9).unwrap().is_empty());
@@ -258,7 +259,7 @@ mod tests {
         assert!(store.ops(9).unwrap().is_empty(), "the rest stays");
         assert_eq!(store.sync_status().unwrap().undecided, 1);
         // Another machine has sent the same meanwhile.
-        let later = shadow("The cache lives on birch", 10, None);
+        let later = base_version("The cache lives on birch", 10, None);
         store.write(|change| take(change, later.row.memory, Arrival::Row(Box::new(later.clone())))).unwrap();
         assert_eq!((ids(&store).len(), store.sync_status().unwrap().undecided), (2, 0));
         assert!(ids(&store).contains(&later.row.memory));
@@ -287,7 +288,7 @@ mod tests {
     #[test]
     fn what_others_shared_and_is_not_there_any_more_goes() {
         let mut store = joined(Upload::All);
-        let theirs = shadow("new", 2, Some(by_bob(Permission::Read)));
+        let theirs = base_version("new", 2, Some(by_bob(Permission::Read)));
         store.begin_anew(&whole(vec![theirs.clone()])).unwrap();
         let later = Whole { epoch: 4, restored_seq: 9, ..whole(Vec::new()) };
         store.begin_anew(&later).unwrap();

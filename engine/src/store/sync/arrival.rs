@@ -17,7 +17,7 @@ use crate::store::files::paths::{self, adopt_file};
 use crate::store::logs::history::{self, Operation};
 use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::store::rows::memory as row;
-use crate::sync::{Answer, Arrival, Document, Local, Refusal, Settled, Shadow, State, Trail};
+use crate::sync::{Answer, Arrival, BaseVersion, Document, Local, Refusal, Settled, State, SyncState};
 use crate::text::O200k;
 
 /// The name of the client in the history of changes that came from the server.
@@ -36,22 +36,22 @@ impl Held {
         let Some((known, mark)) = row::remains(change.tx, id)?.filter(|(_, mark)| *mark != row::GONE) else {
             return Ok(None);
         };
-        let sql = "SELECT trail FROM trails WHERE memory = ?1";
-        let trail: Option<String> = change.tx.maybe(sql, [id], |row| row.get(0))?;
+        let sql = "SELECT sync_state FROM sync_states WHERE memory = ?1";
+        let sync_state: Option<String> = change.tx.maybe(sql, [id], |row| row.get(0))?;
         // A sync state of another version; the memory is compared with the server again.
-        let trail = trail.and_then(|text| serde_json::from_str::<Trail>(&text).ok()).unwrap_or_default();
+        let sync_state = sync_state.and_then(|text| serde_json::from_str::<SyncState>(&text).ok()).unwrap_or_default();
         let state = match (mark, known.memory.deleted) {
             (row::PURGED, _) => State::Purged,
             (_, None) => State::Live(Document::of(&known.memory)?),
             (_, Some(_)) => State::Deleted(Document::of(&known.memory)?),
         };
-        Ok(Some(Self { local: Local::of(id, state, trail), known, mark }))
+        Ok(Some(Self { local: Local::of(id, state, sync_state), known, mark }))
     }
 }
 
 pub(crate) fn save(change: &Change<'_>, id: MemoryUuid, local: &Local) -> Result<(), StoreError> {
-    let trail = serde_json::to_string(&local.trail()).unwrap_or_default();
-    change.tx.run("INSERT OR REPLACE INTO trails VALUES (?1, ?2)", params![id, trail])?;
+    let sync_state = serde_json::to_string(&local.sync_state()).unwrap_or_default();
+    change.tx.run("INSERT OR REPLACE INTO sync_states VALUES (?1, ?2)", params![id, sync_state])?;
     Ok(())
 }
 
@@ -78,32 +78,32 @@ pub(crate) fn answer_one(change: &Change<'_>, answer: &Answer) -> Result<bool, S
 /// Applies a change of one memory. True if something was permanently deleted.
 pub(crate) fn take(change: &Change<'_>, id: MemoryUuid, arrival: Arrival) -> Result<bool, StoreError> {
     let arrival = match arrival {
-        Arrival::Row(shadow) => Arrival::Row(Box::new(looked_through(change, *shadow)?)),
+        Arrival::Row(base_version) => Arrival::Row(Box::new(looked_through(change, *base_version)?)),
         gone @ Arrival::Gone { .. } => gone,
     };
     let_go_of_file(change, id)?;
     let mut is_equal = false;
-    if let Arrival::Row(shadow) = &arrival
-        && let (Some(document), true) = (shadow.row.state.live(), shadow.is_own())
+    if let Arrival::Row(base_version) = &arrival
+        && let (Some(document), true) = (base_version.row.state.live(), base_version.is_own())
     {
         adopt_file(change, id, document)?;
-        is_equal = adopt(change, shadow, Among::Undecided)?;
+        is_equal = adopt(change, base_version, Among::Undecided)?;
     }
     if let Some(mut held) = Held::of(change, id)? {
-        if let (true, Arrival::Row(shadow)) = (is_equal, &arrival) {
-            held.local.agree_with(shadow);
+        if let (true, Arrival::Row(base_version)) = (is_equal, &arrival) {
+            held.local.agree_with(base_version);
         }
         let mut fresh = || MemoryUuid::generate(change.now);
         let settled = held.local.arrive(arrival, &mut fresh);
         return carry_out(change, id, Some(&held.known), held.mark, &held.local, settled);
     }
     // A memory that was deleted before it ever arrived is ignored.
-    if let Arrival::Row(shadow) = arrival
-        && shadow.row.state.live().is_some()
+    if let Arrival::Row(base_version) = arrival
+        && base_version.row.state.live().is_some()
     {
         let remains = row::remains(change.tx, id)?;
         let (known, mark) = remains.map_or((None, row::HERE), |(known, mark)| (Some(known), mark));
-        let local = Local::received(*shadow);
+        let local = Local::received(*base_version);
         return carry_out(change, id, known.as_ref(), mark, &local, Settled { stays: true, kept: Vec::new() });
     }
     Ok(false)
@@ -126,15 +126,15 @@ fn let_go_of_file(change: &Change<'_>, id: MemoryUuid) -> Result<(), StoreError>
 /// Removes credentials from a server's row, because an older server stores texts unchanged. Credentials of the user's
 /// own memories become secrets. The recorded server state is the cleaned text, so that nothing is sent back as a
 /// change.
-fn looked_through(change: &Change<'_>, mut shadow: Shadow) -> Result<Shadow, StoreError> {
-    let id = shadow.row.memory;
-    if let State::Live(document) | State::Deleted(document) = &mut shadow.row.state {
-        let mut keeper = keeper(change, shadow.share.as_ref());
+fn looked_through(change: &Change<'_>, mut base_version: BaseVersion) -> Result<BaseVersion, StoreError> {
+    let id = base_version.row.memory;
+    if let State::Live(document) | State::Deleted(document) = &mut base_version.row.state {
+        let mut keeper = keeper(change, base_version.share.as_ref());
         let (clean, found) = screened(document.clone(), id, &mut keeper)?.into_parts();
         secrets::write_all(change, id, &found)?;
         *document = clean;
     }
-    Ok(shadow)
+    Ok(base_version)
 }
 
 /// The keeper of found secrets. Secrets found in another user's text are discarded, because they do not belong to this
@@ -188,7 +188,7 @@ fn stay(
         }
         (State::Purged, _) => {}
         (State::Live(now) | State::Deleted(now), _) => {
-            let share = local.shadow().and_then(|shadow| shadow.share.clone());
+            let share = local.base_version().and_then(|base_version| base_version.share.clone());
             let is_deleted = matches!(local.state, State::Deleted(_));
             let edited_by = local.edited_by().map(str::to_owned);
             let now = screened(now.clone(), id, &mut keeper(change, share.as_ref()))?;
@@ -271,22 +271,22 @@ fn show(change: &Change<'_>, news: Arrived<'_>, held: Option<&Known>, mark: u8) 
 mod tests {
     use super::*;
     use crate::domain::{Memory, MemoryRef, Patch, Permission, Trust};
-    use crate::store::open::in_memory::{InMemory, by_bob, named, shadow};
-    use crate::sync::Shadow;
+    use crate::store::open::in_memory::{InMemory, base_version, by_bob, named};
+    use crate::sync::BaseVersion;
 
-    fn arrive(store: &mut InMemory, shadow: &Shadow) -> bool {
-        let arrival = Arrival::Row(Box::new(shadow.clone()));
-        store.write(|change| take(change, shadow.row.memory, arrival.clone())).unwrap()
+    fn arrive(store: &mut InMemory, base_version: &BaseVersion) -> bool {
+        let arrival = Arrival::Row(Box::new(base_version.clone()));
+        store.write(|change| take(change, base_version.row.memory, arrival.clone())).unwrap()
     }
 
-    fn held(store: &InMemory, shadow: &Shadow) -> Option<Memory> {
-        store.get(MemoryRef::Id(shadow.row.memory)).unwrap()
+    fn held(store: &InMemory, base_version: &BaseVersion) -> Option<Memory> {
+        store.get(MemoryRef::Id(base_version.row.memory)).unwrap()
     }
 
     #[test]
     fn what_arrives_is_shown_and_not_told_again() {
         let mut store = InMemory::new();
-        let theirs = shadow("The cache lives on birch", 1, Some(by_bob(Permission::Read)));
+        let theirs = base_version("The cache lives on birch", 1, Some(by_bob(Permission::Read)));
         assert!(!arrive(&mut store, &theirs));
         let memory = held(&store, &theirs).unwrap();
         assert_eq!((memory.share.as_ref(), memory.trust), (theirs.share.as_ref(), Trust::Foreign));
@@ -304,22 +304,22 @@ mod tests {
         let id = store.file("/memories/a.md", "- before\n");
         let text = Patch { content: Some("- after".into()), ..Patch::default() };
         let memory = store.update(MemoryRef::Id(id), &text, &Actor::default()).unwrap().memory;
-        let mut sent = shadow("another's id", 1, None);
+        let mut sent = base_version("another's id", 1, None);
         sent.row.state = State::Live(Document::of(&memory).unwrap());
         arrive(&mut store, &sent);
-        assert_eq!(store.one::<u32>("SELECT count(*) FROM memories WHERE whole = 1"), 1, "it is that one");
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM memories WHERE is_file = 1"), 1, "it is that one");
         assert_eq!(store.pending_files().unwrap()[0].memory.id, sent.row.memory);
     }
 
     #[test]
     fn an_own_edit_stands_beside_news_of_the_rest() {
         let mut store = InMemory::new();
-        let mine = shadow("Deploy on Monday", 1, None);
+        let mine = base_version("Deploy on Monday", 1, None);
         arrive(&mut store, &mine);
         let memory = held(&store, &mine).unwrap();
         let text = Patch { content: Some("Deploy on Tuesday".into()), ..Patch::default() };
         store.update(named(&memory), &text, &Actor::default()).unwrap();
-        let mut news = Shadow { seq: 2, ..mine.clone() };
+        let mut news = BaseVersion { seq: 2, ..mine.clone() };
         news.row.rev = 2;
         let State::Live(document) = &mut news.row.state else { panic!("it is live") };
         document.tags.insert("release".to_owned().try_into().unwrap());
@@ -332,16 +332,16 @@ mod tests {
     #[test]
     fn what_may_not_be_seen_any_more_leaves_no_word_and_can_come_back() {
         let mut store = InMemory::new();
-        let theirs = shadow("The cache lives on birch", 1, Some(by_bob(Permission::Read)));
+        let theirs = base_version("The cache lives on birch", 1, Some(by_bob(Permission::Read)));
         arrive(&mut store, &theirs);
         let short_id = held(&store, &theirs).unwrap().short_id;
         let gone = store.write(|change| take(change, theirs.row.memory, Arrival::Gone { seq: 2 })).unwrap();
         assert!(gone && held(&store, &theirs).is_none());
         assert_eq!(store.one::<u8>("SELECT purged FROM memories"), row::GONE);
         assert_eq!(store.one::<String>("SELECT content FROM memories"), "");
-        arrive(&mut store, &Shadow { seq: 3, ..theirs.clone() });
+        arrive(&mut store, &BaseVersion { seq: 3, ..theirs.clone() });
         assert_eq!(held(&store, &theirs).unwrap().short_id, short_id, "under the ID it had");
-        let mut purged = Shadow { seq: 4, ..theirs.clone() };
+        let mut purged = BaseVersion { seq: 4, ..theirs.clone() };
         purged.row.state = State::Purged;
         assert!(arrive(&mut store, &purged) && held(&store, &theirs).is_none());
         assert_eq!(store.one::<u8>("SELECT purged FROM memories"), row::PURGED);
@@ -350,11 +350,11 @@ mod tests {
     #[test]
     fn a_trail_that_cannot_be_read_is_begun_anew() {
         let mut store = InMemory::new();
-        let mine = shadow("Deploy on Monday", 1, None);
+        let mine = base_version("Deploy on Monday", 1, None);
         arrive(&mut store, &mine);
-        store.run("UPDATE trails SET trail = '{'");
+        store.run("UPDATE sync_states SET sync_state = '{'");
         let held = store.write(|change| Held::of(change, mine.row.memory)).unwrap().unwrap();
-        assert!(held.local.shadow().is_none() && held.known.memory.content == "Deploy on Monday");
+        assert!(held.local.base_version().is_none() && held.known.memory.content == "Deploy on Monday");
         assert!(store.write(|change| Held::of(change, MemoryUuid::from_key("nobody"))).unwrap().is_none());
     }
 }

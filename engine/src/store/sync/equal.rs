@@ -10,7 +10,7 @@ use crate::store::change::write;
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, Run as _, sql};
 use crate::store::rows::memory as row;
-use crate::sync::Shadow;
+use crate::sync::BaseVersion;
 
 /// The memories that may be merged. Memories that the user keeps local are never merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,9 +23,9 @@ pub(super) enum Among {
 
 /// If a local memory that was never sent equals one of the user's memories on the server, it gets that memory's UUID. A
 /// memory with secrets keeps its UUID, because they are encrypted for it.
-pub(super) fn adopt(change: &Change<'_>, shadow: &Shadow, among: Among) -> Result<bool, StoreError> {
-    let (Some(document), true) = (shadow.row.state.live(), shadow.is_own()) else { return Ok(false) };
-    let id = shadow.row.memory;
+pub(super) fn adopt(change: &Change<'_>, base_version: &BaseVersion, among: Among) -> Result<bool, StoreError> {
+    let (Some(document), true) = (base_version.row.state.live(), base_version.is_own()) else { return Ok(false) };
+    let id = base_version.row.memory;
     // A file is recognised by its path when it is applied.
     if document.details.file.is_some() || row::remains(change.tx, id)?.is_some() {
         return Ok(false);
@@ -33,7 +33,7 @@ pub(super) fn adopt(change: &Change<'_>, shadow: &Shadow, among: Among) -> Resul
     let sql = sql!(
         "SELECT id FROM memories WHERE signature = ?1 AND content = ?3 AND scope = ?4 AND deleted IS NULL
              AND shared_by IS NULL AND conflict_of IS NULL AND file IS NULL
-             AND id NOT IN (SELECT memory FROM trails)
+             AND id NOT IN (SELECT memory FROM sync_states)
              AND id NOT IN (SELECT memory FROM private WHERE why IS NOT 'undecided')
              AND (?5 OR id IN (SELECT memory FROM private))
              AND id NOT IN (SELECT memory FROM secrets) AND ",

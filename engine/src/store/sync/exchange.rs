@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use rusqlite::params;
 
 use super::arrival::{Held, answer_one, save, settle_paths, take};
-use super::marks::{Position, note_mark, position};
-use super::meanings::believe;
-use super::offers;
+use super::checkpoints::{Position, note_checkpoint, position};
+use super::embeddings::believe;
+use super::invitations;
 use crate::domain::MemoryUuid;
 use crate::screen::{KnownValues, dropped};
 use crate::store::base::store::Store;
@@ -80,7 +80,7 @@ impl Store {
                 purged |= answer_one(change, answer)?;
                 processed.execute([answer.memory])?;
             }
-            note_mark(change, pushed.mark)?;
+            note_checkpoint(change, pushed.checkpoint)?;
             Ok(purged)
         })?;
         self.after_news(purged)
@@ -130,13 +130,13 @@ impl Store {
             let mut purged = false;
             for news in &page.news {
                 purged |= take(change, news.memory, news.arrival.clone())?;
-                believe(change, news.memory, &news.arrival, page.meanings.get(&news.memory))?;
+                believe(change, news.memory, &news.arrival, page.embeddings.get(&news.memory))?;
             }
             settle_paths(change, page.news.iter().map(|news| news.memory))?;
             change.tx.execute("UPDATE server SET cursor = ?1", [page.next])?;
-            note_mark(change, page.mark)?;
-            if let Some(open) = &page.offers {
-                offers::keep(change, open)?;
+            note_checkpoint(change, page.checkpoint)?;
+            if let Some(open) = &page.invitations {
+                invitations::keep(change, open)?;
             }
             Ok(purged)
         })?;
@@ -145,13 +145,13 @@ impl Store {
 
     /// True if a page without changes has a new checkpoint or other invitations.
     fn has_news_beside(&self, page: &Page) -> Result<bool, StoreError> {
-        let marks = self.marks()?;
-        if page.mark.is_some_and(|mark| marks.first() != Some(&mark)) {
+        let checkpoints = self.checkpoints()?;
+        if page.checkpoint.is_some_and(|checkpoint| checkpoints.first() != Some(&checkpoint)) {
             return Ok(true);
         }
-        let Some(mut offers) = page.offers.clone() else { return Ok(false) };
-        offers.sort_unstable();
-        Ok(self.offers()? != offers)
+        let Some(mut invitations) = page.invitations.clone() else { return Ok(false) };
+        invitations.sort_unstable();
+        Ok(self.invitations()? != invitations)
     }
 
     pub(in crate::store) fn after_news(&mut self, purged: bool) -> Result<(), StoreError> {
@@ -170,41 +170,51 @@ mod tests {
     use super::*;
     use crate::domain::{MemoryRef, Permission};
     use crate::store::files::folders::{FileStamp, Folder, SeenFile};
-    use crate::store::open::in_memory::{InMemory, shadow};
+    use crate::store::open::in_memory::{InMemory, base_version};
     use crate::store::sync::anew::Whole;
     use crate::store::sync::server::Upload;
-    use crate::sync::{Answer, Arrival, Invitation, Mark, News, Refusal, Shadow};
+    use crate::sync::{Answer, Arrival, BaseVersion, Checkpoint, Invitation, News, Refusal};
 
     /// A store that belongs to a server, at epoch 1 and cursor 0.
     fn joined() -> InMemory {
         let mut store = InMemory::new();
         store.join("https://t.example", "ada", Upload::All).unwrap();
-        let whole =
-            Whole { epoch: 1, restored_seq: 0, mark: None, head: 0, rows: Vec::new(), meanings: BTreeMap::new() };
+        let whole = Whole {
+            epoch: 1,
+            restored_seq: 0,
+            checkpoint: None,
+            head: 0,
+            rows: Vec::new(),
+            embeddings: BTreeMap::new(),
+        };
         store.begin_anew(&whole).unwrap();
         store
     }
 
     fn answer(op: &Op, refused: Option<Refusal>) -> Pushed {
         let crate::sync::Action::Create(document) = &op.action else { panic!("it is new") };
-        let mut taken = shadow("x", 1, None);
+        let mut taken = base_version("x", 1, None);
         taken.row.memory = op.memory;
         taken.row.state = crate::sync::State::Live(document.clone());
         let row = if refused.is_none() { Some(taken) } else { None };
-        Pushed { answers: vec![Answer { op_id: op.op_id, memory: op.memory, refused, row, copy: None }], mark: None }
+        Pushed {
+            answers: vec![Answer { op_id: op.op_id, memory: op.memory, refused, row, copy: None }],
+            checkpoint: None,
+        }
     }
 
-    fn page(news: &[&Shadow], next: u64) -> Page {
-        let news = news
-            .iter()
-            .map(|shadow| News { memory: shadow.row.memory, arrival: Arrival::Row(Box::new((*shadow).clone())) });
+    fn page(news: &[&BaseVersion], next: u64) -> Page {
+        let news = news.iter().map(|base_version| News {
+            memory: base_version.row.memory,
+            arrival: Arrival::Row(Box::new((*base_version).clone())),
+        });
         Page {
             news: news.collect(),
             next,
             more: false,
-            mark: None,
-            offers: Some(Vec::new()),
-            meanings: BTreeMap::new(),
+            checkpoint: None,
+            invitations: Some(Vec::new()),
+            embeddings: BTreeMap::new(),
             keeps_secrets: false,
         }
     }
@@ -265,7 +275,7 @@ mod tests {
     #[test]
     fn a_page_is_taken_once_and_in_its_order() {
         let mut store = joined();
-        let (one, two) = (shadow("one", 1, None), shadow("two", 2, None));
+        let (one, two) = (base_version("one", 1, None), base_version("two", 2, None));
         store.arrived(1, 1, &page(&[&two], 2)).unwrap();
         assert_eq!(
             store.one::<u32>("SELECT count(*) FROM memories"),
@@ -283,7 +293,7 @@ mod tests {
     #[test]
     fn what_a_note_told_of_is_no_part_of_it_any_more_once_the_server_sends_the_memory() {
         let mut store = joined();
-        let sent = shadow("one", 1, None);
+        let sent = base_version("one", 1, None);
         let named = MemoryRef::Id(sent.row.memory);
         let name = "notes".to_owned();
         let folder = Folder { name, is_writable: false, is_told: false, ..Folder::memories("/notes".into()) };
@@ -301,16 +311,16 @@ mod tests {
     #[test]
     fn marks_and_offers_come_with_a_page_that_has_no_news_and_one_without_any_writes_nothing() {
         let mut store = joined();
-        let mark = Mark { seq: 1, stamp: 7 };
+        let checkpoint = Checkpoint { seq: 1, stamp: 7 };
         let tag = "ci".to_owned().try_into().unwrap();
-        let offer = Invitation { owner: "bob".into(), tag, permission: Permission::Read };
-        let news = Page { mark: Some(mark), offers: Some(vec![offer.clone()]), ..page(&[], 1) };
+        let invitation = Invitation { owner: "bob".into(), tag, permission: Permission::Read };
+        let news = Page { checkpoint: Some(checkpoint), invitations: Some(vec![invitation.clone()]), ..page(&[], 1) };
         store.arrived(1, 0, &news).unwrap();
-        assert_eq!((store.marks().unwrap(), store.offers().unwrap()), (vec![mark], vec![offer]));
+        assert_eq!((store.checkpoints().unwrap(), store.invitations().unwrap()), (vec![checkpoint], vec![invitation]));
         let before = store.connection.total_changes();
         store.arrived(1, 1, &news).unwrap();
         assert_eq!(store.connection.total_changes(), before, "nothing new");
-        store.arrived(1, 1, &Page { mark: Some(mark), ..page(&[], 1) }).unwrap();
-        assert!(store.offers().unwrap().is_empty(), "an offer that was answered is no longer open");
+        store.arrived(1, 1, &Page { checkpoint: Some(checkpoint), ..page(&[], 1) }).unwrap();
+        assert!(store.invitations().unwrap().is_empty(), "an offer that was answered is no longer open");
     }
 }

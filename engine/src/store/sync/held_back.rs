@@ -76,7 +76,7 @@ fn equal_there(change: &Change<'_>, memory: &Memory) -> Result<Option<Known>, St
     if memory.deleted.is_some() || memory.file.is_some() || memory.conflict_of.is_some() {
         return Ok(None);
     }
-    const KNOWN: &str = "id IN (SELECT memory FROM trails)";
+    const KNOWN: &str = "id IN (SELECT memory FROM sync_states)";
     let sql = sql!(
         "SELECT signature FROM memories WHERE id = ?1 AND id NOT IN (SELECT memory FROM secrets) AND NOT ",
         KNOWN,
@@ -133,8 +133,8 @@ impl Store {
     pub fn bring_back_untold(&mut self, folder: &str) -> Result<usize, StoreError> {
         self.write(|change| {
             let sql = "SELECT id FROM memories JOIN private ON private.memory = id AND why = 'file'
-                       JOIN trails ON trails.memory = id
-                       WHERE file >= ?1 AND file < ?2 AND whole = 1 AND purged = 0 AND deleted IS NOT NULL
+                       JOIN sync_states ON sync_states.memory = id
+                       WHERE file >= ?1 AND file < ?2 AND is_file = 1 AND purged = 0 AND deleted IS NOT NULL
                            AND shared_by IS NULL AND id NOT IN (SELECT memory FROM files)";
             let within = params![format!("/{folder}/"), format!("/{folder}0")];
             let ids: Vec<MemoryUuid> = change.tx.all(sql, within, |row| row.get(0))?;
@@ -159,8 +159,8 @@ mod tests {
     use super::*;
     use crate::domain::MemoryRef;
     use crate::store::base::config::Actor;
-    use crate::store::open::in_memory::{InMemory, shadow};
-    use crate::sync::{Answer, Row, Shadow, State};
+    use crate::store::open::in_memory::{InMemory, base_version};
+    use crate::sync::{Answer, BaseVersion, Row, State};
 
     /// A file is sent, its folder is removed, and then the answer arrives.
     fn let_go_while_told() -> (InMemory, MemoryUuid) {
@@ -170,9 +170,9 @@ mod tests {
         let document =
             store.write(|change| Ok(Held::of(change, id)?.unwrap().local.state.document().cloned())).unwrap();
         store.forget_folder("memories", &Actor::default()).unwrap();
-        let sent = shadow("x", 1, None);
+        let sent = base_version("x", 1, None);
         let row = Row { memory: id, state: State::Live(document.unwrap()), ..sent.row };
-        let row = Some(Shadow { row, ..sent });
+        let row = Some(BaseVersion { row, ..sent });
         let answer = Answer { op_id: op.op_id, memory: id, refused: None, row, copy: None };
         store.write(|change| answer_one(change, &answer)).unwrap();
         (store, id)

@@ -2,11 +2,11 @@
 
 pub(crate) mod anew;
 pub(crate) mod arrival;
+pub(crate) mod checkpoints;
+mod embeddings;
 mod equal;
 pub(crate) mod exchange;
 mod held_back;
-pub(crate) mod marks;
-mod meanings;
-pub(crate) mod offers;
+pub(crate) mod invitations;
 pub(crate) mod secrets;
 pub(crate) mod server;

@@ -25,7 +25,7 @@ impl Store {
     pub fn untold_secrets(&self, after: Option<(MemoryUuid, &str)>) -> Result<Vec<SentSecret>, StoreError> {
         let sql = "SELECT memory, name, kind, sealed FROM secrets JOIN memories ON memories.id = secrets.memory
                        WHERE told = 0 AND sealed IS NOT NULL AND purged = 0 AND shared_by IS NULL
-                       AND memory IN (SELECT memory FROM trails) AND memory NOT IN (SELECT memory FROM private)
+                       AND memory IN (SELECT memory FROM sync_states) AND memory NOT IN (SELECT memory FROM private)
                        AND (?1 IS NULL OR (memory, name) > (?1, ?2)) ORDER BY memory, name LIMIT ?3";
         let (memory, name) = after.unzip();
         let rows = self.all(sql, params![memory, name, MOST_SECRETS], |row| {
@@ -83,10 +83,10 @@ mod tests {
     use super::*;
     use crate::domain::Memory;
     use crate::screen::places;
-    use crate::store::open::in_memory::{InMemory, shadow};
+    use crate::store::open::in_memory::{InMemory, base_version};
     use crate::store::sync::anew::Whole;
     use crate::store::sync::server::Upload;
-    use crate::sync::{Document, KeptSecret, Shadow, State};
+    use crate::sync::{BaseVersion, Document, KeptSecret, State};
 
     fn name_in(memory: &Memory) -> String {
         places(&memory.content)[0].1.name.as_ref().unwrap().to_string()
@@ -103,13 +103,21 @@ mod tests {
     fn joined() -> (InMemory, Memory) {
         let mut store = InMemory::new();
         let known = store.said("the staging password is hunter2!X9");
-        let own =
-            Shadow { row: crate::sync::Row { memory: known.id, ..shadow("x", 1, None).row }, ..shadow("x", 1, None) };
+        let own = BaseVersion {
+            row: crate::sync::Row { memory: known.id, ..base_version("x", 1, None).row },
+            ..base_version("x", 1, None)
+        };
         let document = Document::of(&known).unwrap();
-        let own = Shadow { row: crate::sync::Row { state: State::Live(document), ..own.row }, ..own };
+        let own = BaseVersion { row: crate::sync::Row { state: State::Live(document), ..own.row }, ..own };
         store.join("https://t.example", "ada", Upload::All).unwrap();
-        let whole =
-            Whole { epoch: 1, restored_seq: 0, mark: None, head: 1, rows: vec![own], meanings: BTreeMap::new() };
+        let whole = Whole {
+            epoch: 1,
+            restored_seq: 0,
+            checkpoint: None,
+            head: 1,
+            rows: vec![own],
+            embeddings: BTreeMap::new(),
+        };
         store.begin_anew(&whole).unwrap();
         store.said("the vpn password is Tr0ub4dor&3xy");
         (store, known)

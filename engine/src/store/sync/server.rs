@@ -145,7 +145,7 @@ impl Store {
                 Upload::Known => Some("undecided"),
             };
             let sql = "INSERT OR IGNORE INTO private (memory, why)
-                       SELECT id, ?1 FROM memories WHERE purged = 0 AND (file IS NULL OR whole = 1)";
+                       SELECT id, ?1 FROM memories WHERE purged = 0 AND (file IS NULL OR is_file = 1)";
             change.tx.execute(sql, [why])?;
             change.tx.execute("DELETE FROM outbox", [])?;
             Ok(())
@@ -165,9 +165,9 @@ impl Store {
                 purge(change, &memory, row::GONE, &Actor::default())?;
             }
             change.tx.execute_batch(
-                "DELETE FROM trails; DELETE FROM private WHERE why IS NOT 'file'; DELETE FROM outbox; DELETE FROM server; DELETE FROM marks;
-                 DELETE FROM offers; UPDATE secrets SET told = 0;
-                 INSERT INTO outbox (memory) SELECT id FROM memories WHERE purged = 0 AND (file IS NULL OR whole = 1)
+                "DELETE FROM sync_states; DELETE FROM private WHERE why IS NOT 'file'; DELETE FROM outbox; DELETE FROM server; DELETE FROM checkpoints;
+                 DELETE FROM invitations; UPDATE secrets SET told = 0;
+                 INSERT INTO outbox (memory) SELECT id FROM memories WHERE purged = 0 AND (file IS NULL OR is_file = 1)
                      AND id NOT IN (SELECT memory FROM private) ORDER BY short_id;",
             )?;
             Ok(())
@@ -263,7 +263,7 @@ mod tests {
 
     use super::*;
     use crate::domain::Permission;
-    use crate::store::open::in_memory::{InMemory, by_bob, shadow};
+    use crate::store::open::in_memory::{InMemory, base_version, by_bob};
     use crate::store::sync::anew::Whole;
 
     const URL: &str = "https://t.example";
@@ -272,8 +272,8 @@ mod tests {
         let mut store = InMemory::new();
         store.said("mine");
         store.join(URL, "ada", Upload::All).unwrap();
-        let rows = vec![shadow("theirs", 1, Some(by_bob(Permission::Read))), shadow("also mine", 2, None)];
-        let whole = Whole { epoch: 1, restored_seq: 0, mark: None, head: 2, rows, meanings: BTreeMap::new() };
+        let rows = vec![base_version("theirs", 1, Some(by_bob(Permission::Read))), base_version("also mine", 2, None)];
+        let whole = Whole { epoch: 1, restored_seq: 0, checkpoint: None, head: 2, rows, embeddings: BTreeMap::new() };
         store.begin_anew(&whole).unwrap();
         store
     }
@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(store.one::<String>(left), "also mine,mine");
         assert_eq!(store.one::<u32>("SELECT count(*) FROM memories WHERE content = 'theirs'"), 0);
         assert_eq!(store.one::<u32>("SELECT count(*) FROM outbox"), 2, "another server is told of all");
-        assert_eq!(store.one::<u32>("SELECT count(*) FROM trails"), 0);
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM sync_states"), 0);
         store.join("https://u.example", "ada", Upload::Nothing).unwrap();
         assert!(store.ops(9).unwrap().is_empty());
         assert_eq!(store.sync_status().unwrap().private, 2);

@@ -17,7 +17,7 @@ use crate::store::open::in_memory::config_at;
 use crate::store::read::secrets::SecretRef;
 
 fn config(home: &Home, secrets: SecretRules) -> StoreConfig {
-    StoreConfig { meaning: false, secrets, ..config_at(home) }
+    StoreConfig { embedding: false, secrets, ..config_at(home) }
 }
 
 fn opened(home: &Home) -> Store {

@@ -7,7 +7,7 @@ CREATE TABLE meta (
 INSERT INTO meta (key, value) VALUES ('store_id', randomblob(16)), ('rev', 0), ('short_id', 0);
 
 CREATE TABLE memories (
-    short_id             INTEGER PRIMARY KEY,
+    short_id           INTEGER PRIMARY KEY,
     id                 BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
     content            TEXT NOT NULL,
     summary            TEXT NOT NULL,
@@ -32,22 +32,22 @@ CREATE TABLE memories (
     rev                INTEGER NOT NULL,  -- the store's change counter at the row's last change
     deleted            INTEGER,
     purged             INTEGER NOT NULL DEFAULT 0,
-    superseded_by      INTEGER,           -- short_id of the successor
-    -- What the words cost that say whose a memory is, where they are apart from its lines.
+    superseded_by      INTEGER,           -- the short ID of the successor
+    -- The tokens of the attribution (owner, author and file), if it is not part of the memory's lines.
     attribution_tokens INTEGER NOT NULL DEFAULT 0,
-    shared_by          TEXT,              -- the owner of a memory of another user, by the name on the team server
-    share_permission   TEXT,              -- what the owner allows
-    conflict_of        BLOB,              -- the memory of which it is the other text
-    edited_by          TEXT,              -- who wrote a text that its owner did not write
-    vouched            TEXT,              -- user, model or foreign: the owner's own word on its trust
+    shared_by          TEXT,              -- the owner, if another user shares the memory; the name on the team server
+    share_permission   TEXT,              -- the owner's permission: read or write
+    conflict_of        BLOB,              -- the original, if this memory is a conflict copy
+    edited_by          TEXT,              -- the author of the text, if not the owner
+    owner_trust            TEXT,              -- the trust that the owner set: user, model or foreign
     file               TEXT,              -- the path: /memories/user/preferences.md
     heading            TEXT,              -- the heading above a section
-    whole              INTEGER NOT NULL DEFAULT 0,
-    metadata           TEXT,              -- a JSON object that a client keeps beside it
-    -- In millionths, where the hundredths in `importance` are not exact.
-    importance_beyond  INTEGER CHECK (importance_beyond BETWEEN 0 AND 1000000),
-    -- Derived from the above when it is written.
-    standing           INTEGER NOT NULL,
+    is_file              INTEGER NOT NULL DEFAULT 0,
+    metadata           TEXT,              -- a JSON object that a client stores with the memory
+    -- The exact importance, if the hundredths in `importance` are rounded.
+    importance_millionths  INTEGER CHECK (importance_millionths BETWEEN 0 AND 1000000),
+    -- Derived from the columns above at each write.
+    is_instruction           INTEGER NOT NULL,
     length             INTEGER NOT NULL,
     signature          INTEGER NOT NULL,
     detail_tokens      INTEGER NOT NULL,
@@ -56,25 +56,25 @@ CREATE TABLE memories (
     json_index_tokens  INTEGER NOT NULL,
     forward            BLOB NOT NULL,     -- forward blob; empty for a deleted row
     passages           BLOB NOT NULL,     -- (bytes, tokens) pairs, little-endian u32
-    meaning            BLOB NOT NULL DEFAULT x''  -- vectors; empty while it waits for them, and for a deleted row
+    embedding            BLOB NOT NULL DEFAULT x''  -- vectors; empty if they are not computed yet, and for a deleted row
 ) STRICT;
 
 CREATE UNIQUE INDEX memories_rev ON memories (rev);
 CREATE INDEX memories_signature ON memories (signature);
 CREATE INDEX memories_session ON memories (session, created, short_id) WHERE session IS NOT NULL;
--- What a session may be told at its start. It also shows what was replaced by a memory that is expired or forgotten.
-CREATE INDEX memories_brief ON memories (scope, importance) WHERE (standing = 1 OR category = 'decisions') AND deleted IS NULL;
+-- For the session summary. It also needs memories whose successor has expired or was deleted.
+CREATE INDEX memories_brief ON memories (scope, importance) WHERE (is_instruction = 1 OR category = 'decisions') AND deleted IS NULL;
 CREATE INDEX memories_shared ON memories (shared_by) WHERE shared_by IS NOT NULL AND deleted IS NULL;
 CREATE INDEX memories_conflict ON memories (conflict_of) WHERE conflict_of IS NOT NULL AND deleted IS NULL;
 CREATE INDEX memories_file ON memories (file) WHERE file IS NOT NULL;
-CREATE INDEX memories_whole ON memories (rev) WHERE whole = 1;
--- Nobody finds a file as a whole, so nobody looks for its vectors.
-CREATE INDEX memories_waiting ON memories (rev) WHERE meaning = x'' AND deleted IS NULL AND whole = 0;
--- No vectors may outlive their text, whoever changes it.
-CREATE TRIGGER memories_meant AFTER UPDATE OF content, deleted ON memories
-    WHEN NEW.meaning <> x'' AND NEW.meaning = OLD.meaning AND (NEW.content <> OLD.content OR NEW.deleted IS NOT NULL)
+CREATE INDEX memories_whole ON memories (rev) WHERE is_file = 1;
+-- Recall does not return the memory of a file, so this memory needs no embedding.
+CREATE INDEX memories_waiting ON memories (rev) WHERE embedding = x'' AND deleted IS NULL AND is_file = 0;
+-- An embedding is deleted when its text changes, whichever program changes the text.
+CREATE TRIGGER memories_embedding AFTER UPDATE OF content, deleted ON memories
+    WHEN NEW.embedding <> x'' AND NEW.embedding = OLD.embedding AND (NEW.content <> OLD.content OR NEW.deleted IS NOT NULL)
 BEGIN
-    UPDATE memories SET meaning = x'' WHERE short_id = NEW.short_id;
+    UPDATE memories SET embedding = x'' WHERE short_id = NEW.short_id;
 END;
 CREATE INDEX memories_expires ON memories (expires) WHERE expires IS NOT NULL AND deleted IS NULL;
 
@@ -88,7 +88,7 @@ CREATE TABLE links (
 
 CREATE INDEX links_target ON links (target);
 
--- Provenance: one row per change, never deleted; a purge empties `before`.
+-- Provenance: one row per change, which is never deleted. A permanent deletion empties `before`.
 CREATE TABLE history (
     rev     INTEGER PRIMARY KEY,
     op_id   BLOB NOT NULL,
@@ -99,55 +99,55 @@ CREATE TABLE history (
     session TEXT,
     client  TEXT,
     reason  TEXT,
-    before  TEXT                          -- JSON of the memory as it was
+    before  TEXT                          -- the memory before the change, as JSON
 ) STRICT;
 
 CREATE INDEX history_memory ON history (memory, rev);
 
--- What models were given unasked, how far a session has been learned from, and what judges cost.
-CREATE TABLE receipts (
+-- What automatic recall delivered to models; how far automatic learning has read a session; and the tokens of extractors.
+CREATE TABLE deliveries (
     n       INTEGER PRIMARY KEY,
     session TEXT NOT NULL,
     at      INTEGER NOT NULL,
-    receipt TEXT NOT NULL             -- JSON
+    delivery TEXT NOT NULL             -- JSON
 ) STRICT;
 
-CREATE INDEX receipts_session ON receipts (session, n);
-CREATE INDEX receipts_at ON receipts (at);
+CREATE INDEX deliveries_session ON deliveries (session, n);
+CREATE INDEX deliveries_at ON deliveries (at);
 
 CREATE TABLE learning (
     session TEXT PRIMARY KEY,
-    turns   INTEGER NOT NULL,         -- turns of the person that were learned from
-    cursor  TEXT,                     -- the last of them
+    turns   INTEGER NOT NULL,         -- the number of processed turns of the person
+    cursor  TEXT,                     -- the last processed turn
     updated INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE spending (
     day           TEXT NOT NULL,      -- UTC
-    judge         TEXT NOT NULL,
+    extractor         TEXT NOT NULL,
     calls         INTEGER NOT NULL DEFAULT 0,
     failures      INTEGER NOT NULL DEFAULT 0,
     input_tokens  INTEGER NOT NULL DEFAULT 0,
     output_tokens INTEGER NOT NULL DEFAULT 0,
     learned       INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (day, judge)
+    PRIMARY KEY (day, extractor)
 ) STRICT, WITHOUT ROWID;
 
--- Beside a memory: the row of the server, the change that was sent, the news that waits. JSON.
-CREATE TABLE trails (
+-- For each synced memory: the base version, the sent change and the waiting changes, as JSON.
+CREATE TABLE sync_states (
     memory BLOB PRIMARY KEY,
-    trail  TEXT NOT NULL
+    sync_state  TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Memories that stay on this machine: no server is told of them.
+-- Memories that stay on this machine and are not synced.
 CREATE TABLE private (
     memory BLOB PRIMARY KEY,
-    -- 'file' where a file cannot be told of, or its folder is not; NULL where the person said so.
+    -- 'file' if a file cannot be synced, or its folder is not synced; NULL if the user decided it.
     why    TEXT
 ) STRICT, WITHOUT ROWID;
 
--- Memories that may differ from what the server holds, in the order of their last change. What is to be sent is
--- found by comparing, so that nothing said here can contradict the memory itself.
+-- Memories that may differ from the server's rows, in the order of their last change. The change to send is computed
+-- by comparing the memory with its base version, so this table cannot contradict the memory.
 CREATE TABLE outbox (
     n        INTEGER PRIMARY KEY,
     memory   BLOB NOT NULL UNIQUE,
@@ -162,58 +162,58 @@ CREATE TABLE server (
     user     TEXT NOT NULL,
     epoch    INTEGER NOT NULL,
     cursor   INTEGER NOT NULL,
-    is_whole INTEGER NOT NULL,        -- 0 until a snapshot was taken, and when the server says to begin anew
-    reached  INTEGER,                 -- when it last answered
-    problem  TEXT                     -- why it did not, since
+    is_whole INTEGER NOT NULL,        -- 0 until a snapshot was downloaded, and when the server requests a new beginning
+    reached  INTEGER,                 -- when the server last answered
+    problem  TEXT                     -- why the server has not answered since then
 ) STRICT;
 
--- Directories of this machine that are known to be of a project, by what the person did: never told to a server.
-CREATE TABLE places (
+-- Directories of this machine whose project the user confirmed. They are never synced.
+CREATE TABLE trusted_directories (
     path    TEXT NOT NULL,
     project TEXT NOT NULL,
-    how     TEXT NOT NULL,            -- 'told': the person said so; 'made': a memory of the project was made there
+    how     TEXT NOT NULL,            -- 'told': the user confirmed it; 'made': the user stored a memory of the project there
     since   INTEGER NOT NULL,
     PRIMARY KEY (path, project)
 ) STRICT, WITHOUT ROWID;
 
--- Marks of the server's history that this machine was given: what tells a database that went back from the one it knows.
-CREATE TABLE marks (
+-- Checkpoints of the server's history. They show whether the server's database was restored from a backup.
+CREATE TABLE checkpoints (
     seq   INTEGER PRIMARY KEY,
     stamp INTEGER NOT NULL
 ) STRICT;
 
--- What other users want to share by a tag, and the person did not answer.
-CREATE TABLE offers (
+-- Tags that other users share, and that the user has not accepted or declined yet.
+CREATE TABLE invitations (
     owner      TEXT NOT NULL,
     tag        TEXT NOT NULL,
     permission TEXT NOT NULL,
     PRIMARY KEY (owner, tag)
 ) STRICT, WITHOUT ROWID;
 
--- Questions that nothing answered strongly: never told to a server.
-CREATE TABLE asked_in_vain (
+-- Questions for which recall found no relevant memory. They are never synced.
+CREATE TABLE unanswered_questions (
     n     INTEGER PRIMARY KEY,
     at    INTEGER NOT NULL,
-    scope TEXT NOT NULL,               -- the project it was asked in
-    words TEXT NOT NULL,               -- JSON: those of its words that memories held when it was asked
-    text  TEXT                         -- the question itself, where the person wants it kept
+    scope TEXT NOT NULL,               -- the project in which the question was asked
+    words TEXT NOT NULL,               -- JSON: the words of the question that memories contained
+    text  TEXT                         -- the question itself, if the user wants Tessera to keep it
 ) STRICT;
 
--- Credentials that were taken out of texts, by the name that the text has in their place.
+-- Secrets that were redacted in texts. The text contains their name in place of the value.
 CREATE TABLE secrets (
     memory BLOB NOT NULL CHECK (length(memory) = 16),
     name   TEXT NOT NULL,
-    kind   TEXT NOT NULL,                -- in words: password, GitHub token
-    mark   BLOB NOT NULL,                -- equal for equal values under one key; without the key it says nothing
-    sealed BLOB,                         -- encrypted for this memory; NULL where it is kept elsewhere
-    place  TEXT NOT NULL DEFAULT 'here', -- where it is kept: here, vault
+    kind   TEXT NOT NULL,                -- such as password or GitHub token
+    mark   BLOB NOT NULL,                -- a keyed fingerprint: equal for equal values under one key
+    sealed BLOB,                         -- encrypted for this memory; NULL if the value is stored elsewhere
+    place  TEXT NOT NULL DEFAULT 'here', -- where the value is stored: here, vault
     made   INTEGER NOT NULL,
-    told   INTEGER NOT NULL DEFAULT 0,   -- 1 once the team server has it too
+    told   INTEGER NOT NULL DEFAULT 0,   -- 1 if the team server also has the value
     PRIMARY KEY (memory, name)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX secrets_marked ON secrets (mark);
 CREATE INDEX secrets_named ON secrets (name);
--- Who asked for which, and what else was done with them. Never a value.
+-- The uses of secrets. It never contains a value.
 CREATE TABLE secret_uses (
     n       INTEGER PRIMARY KEY,
     at      INTEGER NOT NULL,
@@ -224,69 +224,68 @@ CREATE TABLE secret_uses (
     session TEXT,
     client  TEXT
 ) STRICT;
--- What was removed for good, and where it went from when. Never a text.
+-- Permanently deleted memories, and when they were removed from which place. It never contains a text.
 CREATE TABLE purges (
     memory BLOB NOT NULL CHECK (length(memory) = 16),
     place  TEXT NOT NULL,                -- row, pages, copies, files, or a file of the home
-    at     INTEGER NOT NULL,             -- when it was removed from memory
-    done   INTEGER,                      -- when it was gone from this place too; NULL while it is not
-    how    TEXT NOT NULL,                -- in words
+    at     INTEGER NOT NULL,             -- when the user deleted the memory
+    done   INTEGER,                      -- when the memory was removed from this place; NULL if it was not yet
+    how    TEXT NOT NULL,                -- a description
     PRIMARY KEY (memory, place)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX purges_left ON purges (place) WHERE done IS NULL;
 
--- Files that recall knows. A file is a memory (`whole` = 1), which travels and keeps its history; its parts, observations and
--- groups of paragraphs, are memories too: they are found, and no server is told of them.
--- Directories on this machine whose texts are known.
+-- Watched folders of this machine. A file is a memory (`is_file` = 1), which is synced and has a history. Its sections
+-- (observations and groups of paragraphs) are memories too: recall returns them, and they are not synced.
 CREATE TABLE folders (
     name     TEXT PRIMARY KEY,
     dir      TEXT NOT NULL,
     scope    TEXT NOT NULL,
-    trust    TEXT NOT NULL,              -- how far what somebody writes there by hand is believed
+    trust    TEXT NOT NULL,              -- the trust of texts that people write by hand
     writable INTEGER NOT NULL,
-    told     INTEGER NOT NULL,           -- 1 where a team server is told of its files
-    device   INTEGER,                    -- what the directory was when it was last read
+    told     INTEGER NOT NULL,           -- 1 if its files are synced
+    device   INTEGER,                    -- the identity of the directory when it was last read
     inode    INTEGER,
-    away     TEXT                        -- why it could not be read last time
+    away     TEXT                        -- why the directory could not be read last time
 ) STRICT, WITHOUT ROWID;
 
--- What a directory in a folder looked like when its files were last compared.
+-- The state of each directory in a folder when its files were last compared.
 CREATE TABLE directories (
     folder TEXT NOT NULL,
-    path   TEXT NOT NULL,                -- in the folder; empty for itself
+    path   TEXT NOT NULL,                -- the path in the folder; empty for the folder itself
     digest INTEGER NOT NULL,
     PRIMARY KEY (folder, path)
 ) STRICT, WITHOUT ROWID;
 
--- A file as it was last read, and what it says of itself.
+-- A file at its last reading, with the fields of its front matter.
 CREATE TABLE files (
-    memory    BLOB PRIMARY KEY CHECK (length(memory) = 16),  -- what stands for it
+    memory    BLOB PRIMARY KEY CHECK (length(memory) = 16),  -- the memory of the file
     path      TEXT NOT NULL UNIQUE,
-    seen      INTEGER NOT NULL,          -- the rev of its memory that is on disk
+    seen      INTEGER NOT NULL,          -- the rev of its memory whose text is on disk
     size      INTEGER NOT NULL,
     modified  INTEGER NOT NULL,          -- nanoseconds since 1970
     inode     INTEGER NOT NULL,
-    hash      INTEGER NOT NULL,          -- of its bytes
-    kept      INTEGER NOT NULL,          -- 1 where the memory holds the text as it is on disk
+    hash      INTEGER NOT NULL,          -- the hash of its bytes
+    kept      INTEGER NOT NULL,          -- 1 if the memory contains the complete text of the file
     title     TEXT NOT NULL,
     kind      TEXT NOT NULL,
     permalink TEXT NOT NULL,
     tags      TEXT NOT NULL,             -- JSON
     fields    TEXT NOT NULL,             -- JSON: the rest of its front matter
-    problem   TEXT                       -- why its front matter cannot be read
+    problem   TEXT                       -- why the front matter cannot be read
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX files_permalink ON files (permalink);
 CREATE INDEX files_hash ON files (hash);
 
--- Files whose memory was changed, and is not known to be on disk as it is: so that not all have to be compared with theirs.
+-- Files whose memory may differ from the file on disk. Without this table, all files would have to be compared.
 CREATE TABLE changed_files (
     memory BLOB PRIMARY KEY CHECK (length(memory) = 16)
 ) STRICT, WITHOUT ROWID;
-CREATE TRIGGER memories_file_made AFTER INSERT ON memories WHEN NEW.whole = 1
+CREATE TRIGGER memories_file_made AFTER INSERT ON memories WHEN NEW.is_file = 1
 BEGIN
     INSERT OR IGNORE INTO changed_files VALUES (NEW.id);
 END;
-CREATE TRIGGER memories_file_changed AFTER UPDATE OF rev ON memories WHEN NEW.whole = 1 OR OLD.whole = 1
+CREATE TRIGGER memories_file_changed AFTER UPDATE OF rev ON memories WHEN NEW.is_file = 1 OR OLD.is_file = 1
 BEGIN
     INSERT OR IGNORE INTO changed_files VALUES (NEW.id);
 END;
@@ -300,30 +299,30 @@ BEGIN
     DELETE FROM changed_files WHERE memory = NEW.memory
         AND NEW.seen = (SELECT rev FROM memories WHERE id = NEW.memory);
 END;
--- A file that is not known on disk any more, and lives. Rows that REPLACE removes come by no trigger: what takes a path must
--- delete the row that has it.
+-- A file whose record was deleted although its memory exists. REPLACE does not run this trigger, so code that takes over a
+-- path must delete the row that has it.
 CREATE TRIGGER files_unseen AFTER DELETE ON files
-WHEN EXISTS (SELECT 1 FROM memories WHERE id = OLD.memory AND whole = 1 AND deleted IS NULL AND purged = 0)
+WHEN EXISTS (SELECT 1 FROM memories WHERE id = OLD.memory AND is_file = 1 AND deleted IS NULL AND purged = 0)
 BEGIN
     INSERT OR IGNORE INTO changed_files VALUES (OLD.memory);
 END;
 
--- Where the parts of a file stand in it.
+-- The positions of the sections in their file.
 CREATE TABLE parts (
     memory     BLOB PRIMARY KEY CHECK (length(memory) = 16),
-    file       BLOB NOT NULL,            -- what stands for the file
-    n          INTEGER NOT NULL,         -- its place among them
+    file       BLOB NOT NULL,            -- the memory of the file
+    n          INTEGER NOT NULL,         -- the position among the sections
     kind       TEXT NOT NULL,            -- observation, text
-    category   TEXT,                     -- as it is written
+    category   TEXT,                     -- as written in the file
     context    TEXT,
-    begins     INTEGER NOT NULL,         -- of its text, in bytes of the file
+    begins     INTEGER NOT NULL,         -- the byte range of its text in the file
     ends       INTEGER NOT NULL,
     first_line INTEGER NOT NULL,
     last_line  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX parts_file ON parts (file, n);
 
--- Names under which a file is meant: its title, aliases, permalink and path, as they are compared loosely.
+-- The names of a file: its title, aliases, permalink and path, in normalised spelling.
 CREATE TABLE names (
     key    TEXT NOT NULL,
     memory BLOB NOT NULL,
@@ -331,13 +330,13 @@ CREATE TABLE names (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX names_memory ON names (memory);
 
--- What files say of others. The target is found when its file appears, and stays when that is renamed.
+-- Relations from one file to another. The target is set when its file appears, and stays when that file is renamed.
 CREATE TABLE relations (
-    source  BLOB NOT NULL,               -- what stands for the file that says it
+    source  BLOB NOT NULL,               -- the memory of the file that contains the relation
     type    TEXT NOT NULL,
-    name    TEXT NOT NULL,               -- the other, as it is written
-    key     TEXT NOT NULL,               -- the same as it is compared loosely
-    target  BLOB,                        -- what stands for the other; NULL while there is none
+    name    TEXT NOT NULL,               -- the name of the other file, as written
+    key     TEXT NOT NULL,               -- the name in normalised spelling
+    target  BLOB,                        -- the memory of the other file; NULL if there is none yet
     context TEXT,
     line    INTEGER NOT NULL,
     PRIMARY KEY (source, type, key)
@@ -345,50 +344,50 @@ CREATE TABLE relations (
 CREATE INDEX relations_key ON relations (key);
 CREATE INDEX relations_target ON relations (target) WHERE target IS NOT NULL;
 
--- What is about to be written to a file, and by whom: so that it is known as theirs even where the program ended there.
+-- Writes to files that are about to happen, with their author. After a crash, Tessera still knows who wrote the file.
 CREATE TABLE intents (
     path    TEXT PRIMARY KEY,
     hash    INTEGER NOT NULL,
     origin  TEXT NOT NULL,
     session TEXT,
     client  TEXT,
-    memory  BLOB NOT NULL                -- what is to stand for the file
+    memory  BLOB NOT NULL                -- the memory of the file
 ) STRICT, WITHOUT ROWID;
 
--- What came over from other systems, a row an import, so that it can be seen and undone as one.
+-- Imports from other systems, so that users can list them and undo one completely.
 CREATE TABLE imports (
     n       INTEGER PRIMARY KEY,
-    system  TEXT NOT NULL,               -- v, w, basic-memory, lines
-    source  TEXT NOT NULL,               -- where it was read: a path, an address
+    system  TEXT NOT NULL,               -- claude-memory-mcp, memory-mcp, basic-memory, lines
+    source  TEXT NOT NULL,               -- the source: a path or an address
     whose   TEXT NOT NULL,               -- own, foreign
     started INTEGER NOT NULL,
-    ended   INTEGER,                     -- NULL where it was cut short: the same import, run again, goes on
+    ended   INTEGER,                     -- NULL if the import was interrupted; the next run of the same import continues it
     undone  INTEGER
 ) STRICT;
 
--- What an import did, memory by memory.
+-- What an import did with each memory.
 CREATE TABLE imported (
     import INTEGER NOT NULL,
     memory BLOB NOT NULL CHECK (length(memory) = 16),
     did    TEXT NOT NULL,                -- stored, changed, deleted, restored, vouched; undone
-    was    TEXT,                         -- of what is undone: what it did
-    rev    INTEGER NOT NULL,             -- of the memory right after: what was changed since is seen by it
+    was    TEXT,                         -- the original value of `did`, if the import was undone
+    rev    INTEGER NOT NULL,             -- the rev of the memory after the import; a higher one shows a later change
     PRIMARY KEY (import, memory)
 ) STRICT, WITHOUT ROWID;
 
--- Which memory a row of an older system is here, by the id that its key there gives: read again, it is known again.
-CREATE TABLE came_over (
+-- The memory of each imported row, by the row's key in the other system. So a second import recognises the row.
+CREATE TABLE imported_rows (
     key    BLOB NOT NULL PRIMARY KEY CHECK (length(key) = 16),
     memory BLOB NOT NULL CHECK (length(memory) = 16),
-    import INTEGER NOT NULL,             -- the first that read it
-    said   INTEGER NOT NULL,             -- a digest of what the row said when it was last taken
-    held   INTEGER NOT NULL              -- a digest of the memory right after: with another one it was changed here
+    import INTEGER NOT NULL,             -- the first import that read the row
+    said   INTEGER NOT NULL,             -- a digest of the row when it was last imported
+    held   INTEGER NOT NULL              -- a digest of the memory after that; another digest shows a change here
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX came_over_by_memory ON came_over (memory);
+CREATE INDEX imported_rows_by_memory ON imported_rows (memory);
 
--- What stood in came_over of a row before an import noted something else, so that undoing it leaves that.
-CREATE TABLE came_before (
+-- The values of `imported_rows` before an import changed them, so that undoing the import restores them.
+CREATE TABLE imported_rows_before (
     import INTEGER NOT NULL,
     key    BLOB NOT NULL CHECK (length(key) = 16),
     said   INTEGER NOT NULL,

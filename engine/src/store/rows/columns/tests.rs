@@ -64,7 +64,7 @@ prop_compose! {
         (session, cwd, client) in (option::of(".*"), option::of(".*"), option::of(".*")),
         (sensitive, rev, deleted) in (any::<bool>(), 0..=i64::MAX.cast_unsigned(), option::of(time())),
         (by, may_write, edited_by) in (option::of("[a-z]{1,9}"), any::<bool>(), option::of("[a-z]{1,9}")),
-        (conflict_of, vouched) in (option::of(id()), option::of(trust())),
+        (conflict_of, owner_trust) in (option::of(id()), option::of(trust())),
         file in option::of(("[a-z]{1,9}", option::of(".*"), any::<bool>())),
     ) -> Memory {
         let permission = if may_write { Permission::Write } else { Permission::Read };
@@ -73,7 +73,7 @@ prop_compose! {
             InFile { path: FilePath::new("memories", &name).unwrap(), heading, is_whole }
         });
         Memory {
-            created, updated, last_accessed, access_count, expires, origin, trust, vouched, session, cwd, client,
+            created, updated, last_accessed, access_count, expires, origin, trust, owner_trust, session, cwd, client,
             sensitive, rev, deleted, share, edited_by, conflict_of, file, ..memory
         }
     }
@@ -93,10 +93,10 @@ prop_compose! {
 
 prop_compose! {
     fn analyses()(
-        is_standing in any::<bool>(), length in any::<u16>(), signature in any::<i64>(), forward in vec(any::<u8>(), 0..20),
-        meaning in vec(any::<u8>(), 0..20),
+        is_instruction in any::<bool>(), length in any::<u16>(), signature in any::<i64>(), forward in vec(any::<u8>(), 0..20),
+        embedding in vec(any::<u8>(), 0..20),
     ) -> Analysed {
-        Analysed { is_standing, length, signature, forward, meaning }
+        Analysed { is_instruction, length, signature, forward, embedding }
     }
 }
 
@@ -128,7 +128,7 @@ proptest! {
             let (remains, mark) = remains(connection, memory.id).unwrap().unwrap();
             prop_assert_eq!((&remains.memory, mark), (&memory, 0));
             prop_assert_eq!((remains.costs.as_ref(), remains.length), (Some(costs), analysed.length));
-            prop_assert_eq!((remains.is_standing, &remains.forward), (analysed.is_standing, &analysed.forward));
+            prop_assert_eq!((remains.is_instruction, &remains.forward), (analysed.is_instruction, &analysed.forward));
             prop_assert_eq!(remains.signature.cast_signed(), analysed.signature);
             prop_assert_eq!(find_known(connection, known).unwrap(), Some(remains));
             let row = packed(connection, memory.short_id).unwrap();

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use tessera_desk::meaning::work_off;
+use tessera_desk::embedding::work_off;
 use tessera_engine::store::Usage;
 
 use super::Context;
@@ -18,7 +18,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// have no embedding.
 pub(super) fn make_waiting(context: &Context, patience: Option<Duration>) -> anyhow::Result<u64> {
     let mut store = context.open(Usage::Write)?;
-    let waiting = store.meanings()?.waiting;
+    let waiting = store.embeddings()?.waiting;
     if waiting == 0 || !store.has_embedding() {
         return Ok(0);
     }
@@ -30,7 +30,7 @@ pub(super) fn make_waiting(context: &Context, patience: Option<Duration>) -> any
         is_watched || patience.is_none_or(|patience| started.elapsed() < patience)
     })?;
     bar.finish_and_clear();
-    Ok(store.meanings()?.waiting)
+    Ok(store.embeddings()?.waiting)
 }
 
 /// Computes missing embeddings after the answer of a command. If computing embeddings fails, the command itself still

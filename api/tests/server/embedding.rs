@@ -13,24 +13,24 @@ use tessera_api::{Limits, SemanticSearch, Settings, metrics_text};
 use tessera_engine::Patch;
 use tessera_engine::Store;
 use tessera_engine::domain::{Draft, FixedClock, MemoryRef, MemoryUuid, RecallRequest, Timestamp};
-use tessera_engine::meaning::{Encoder, Meaning, passages_of};
+use tessera_engine::embedding::{Embedding, Encoder, passages_of};
 use tessera_engine::pack::JsonRows;
 use tessera_engine::score::Weights;
 use tessera_engine::store::{Actor, SecretRules, StoreConfig, Upload, Usage, Whole};
-use tessera_engine::sync::{Page, Push, SentMeaning, SentOp, Snapshot};
+use tessera_engine::sync::{Page, Push, SentEmbedding, SentOp, Snapshot};
 
 use crate::recall::send;
 use crate::site::{Site, with_site_of};
 use crate::sync::create;
 
-fn settings(meaning: SemanticSearch) -> Settings {
+fn settings(embedding: SemanticSearch) -> Settings {
     let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
     let clock = Arc::new(FixedClock("2026-11-20T12:00:00Z".parse::<Timestamp>().unwrap()));
-    Settings { meaning, limits, clock, count_uses_every: Duration::from_hours(1), ..Settings::default() }
+    Settings { embedding, limits, clock, count_uses_every: Duration::from_hours(1), ..Settings::default() }
 }
 
 fn nothing() -> Whole {
-    Whole { epoch: 1, restored_seq: u64::MAX, head: 0, mark: None, rows: vec![], meanings: BTreeMap::new() }
+    Whole { epoch: 1, restored_seq: u64::MAX, head: 0, checkpoint: None, rows: vec![], embeddings: BTreeMap::new() }
 }
 
 /// A machine of ada's that begins with this.
@@ -41,7 +41,7 @@ fn machine(home: &Path, whole: &Whole) -> Store {
         clock,
         weights: Weights::default(),
         usage: Usage::Serve,
-        meaning: true,
+        embedding: true,
         secrets: SecretRules::default(),
     };
     let mut store = Store::open(config).unwrap();
@@ -50,15 +50,15 @@ fn machine(home: &Path, whole: &Whole) -> Store {
     store
 }
 
-fn meaning_of(text: &str) -> Vec<u8> {
-    Meaning::of(&Encoder::shared().passages(&passages_of(text))).into_bytes()
+fn embedding_of(text: &str) -> Vec<u8> {
+    Embedding::of(&Encoder::shared().passages(&passages_of(text))).into_bytes()
 }
 
 /// IDs of a machine's rows that wait.
 fn waiting(home: &Path) -> Vec<u32> {
     let database = rusqlite::Connection::open(home.join("tessera.db")).unwrap();
     let mut statement =
-        database.prepare("SELECT short_id FROM memories WHERE meaning = x'' AND deleted IS NULL").unwrap();
+        database.prepare("SELECT short_id FROM memories WHERE embedding = x'' AND deleted IS NULL").unwrap();
     statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
 }
 
@@ -68,9 +68,9 @@ async fn snapshot(site: &Site, key: &str) -> Snapshot {
 
 /// Texts on the server with their vectors and the key that they came under.
 async fn kept(site: &Site) -> BTreeMap<String, (Vec<u8>, Option<String>)> {
-    let sql = "SELECT content, meaning, meant_by FROM memories WHERE state = 'live'";
+    let sql = "SELECT content, embedding, embedding_key FROM memories WHERE state = 'live'";
     let rows = sqlx::query(sql).fetch_all(&site.admin().await).await.unwrap();
-    rows.iter().map(|row| (row.get("content"), (row.get("meaning"), row.get("meant_by")))).collect()
+    rows.iter().map(|row| (row.get("content"), (row.get("embedding"), row.get("embedding_key")))).collect()
 }
 
 async fn until(mut is_so: impl AsyncFnMut() -> bool) {
@@ -99,16 +99,16 @@ fn vectors_travel_and_a_new_machine_need_not_make_them() {
         while store.embed_some().unwrap() {}
         send(&site, &key, &mut store).await;
         assert_eq!(store.ops(9).unwrap(), []);
-        for (text, (meaning, by)) in kept(&site).await {
-            assert_eq!((meaning, by), (meaning_of(&text), Some(id_of(&key))), "{text}");
+        for (text, (embedding, by)) in kept(&site).await {
+            assert_eq!((embedding, by), (embedding_of(&text), Some(id_of(&key))), "{text}");
         }
-        let Snapshot { epoch, restored_seq, head, mark, rows, meanings, .. } = snapshot(&site, &key).await;
-        let mut other = machine(&two, &Whole { epoch, restored_seq, head, mark, rows, meanings });
+        let Snapshot { epoch, restored_seq, head, checkpoint, rows, embeddings, .. } = snapshot(&site, &key).await;
+        let mut other = machine(&two, &Whole { epoch, restored_seq, head, checkpoint, rows, embeddings });
         assert!(waiting(&two).is_empty() && other.ops(9).unwrap().is_empty());
         // A change of tags leaves the vector and whose word it is; another text waits, and news say so.
         let path = format!("/api/memories/{}", made[0]);
         Site::ok(site.put(&key, &path, "*", &json!({ "tags": "yard" })).await).await;
-        assert_eq!(kept(&site).await[texts[0]], (meaning_of(texts[0]), Some(id_of(&key))));
+        assert_eq!(kept(&site).await[texts[0]], (embedding_of(texts[0]), Some(id_of(&key))));
         let patch = Patch { content: Some("Ferries leave at dusk".into()), ..Patch::default() };
         store.update(MemoryRef::Id(made[1]), &patch, &Actor::default()).unwrap();
         send(&site, &key, &mut store).await;
@@ -137,14 +137,15 @@ fn what_an_older_machine_sends_waits_and_what_cannot_be_a_vector_blocks_nothing(
         let key = site.user("ada").await;
         let text = "The lock is closed at night";
         let [mut odd, mut other] = [create(text), create(text)];
-        odd["meaning"] = json!({ "no": "vector" });
-        other["meaning"] = serde_json::to_value(SentMeaning::of(&meaning_of(&"It floods. ".repeat(200)))).unwrap();
+        odd["embedding"] = json!({ "no": "vector" });
+        other["embedding"] =
+            serde_json::to_value(SentEmbedding::of(&embedding_of(&"It floods. ".repeat(200)))).unwrap();
         let body = json!({ "epoch": 1, "ops": [create(text), odd, other] });
         let answer = Site::ok(site.post(&key, "/v1/sync/push", &body).await).await;
         assert!(answer["answers"].as_array().unwrap().iter().all(|one| one["refused"].is_null()), "{answer}");
         // Sent again with a vector it is the same op, and nothing is made of it.
         let mut again = body["ops"][0].clone();
-        again["meaning"] = serde_json::to_value(SentMeaning::of(&meaning_of(text))).unwrap();
+        again["embedding"] = serde_json::to_value(SentEmbedding::of(&embedding_of(text))).unwrap();
         let answer = Site::ok(site.post(&key, "/v1/sync/push", &json!({ "epoch": 1, "ops": [again] })).await).await;
         assert_eq!(answer["answers"][0]["refused"], Value::Null, "{answer}");
         let stats = Site::ok(site.get(&key, "/api/stats").await).await;
@@ -164,20 +165,20 @@ fn nobody_else_goes_by_what_a_machine_sent_until_it_was_made_here() {
         let share = json!({ "shared_with": "bob", "permission": "write" });
         Site::ok(site.post(&ada, &format!("/api/memories/{memory}/share"), &share).await).await;
         let (mine, theirs) = (snapshot(&site, &ada).await, snapshot(&site, &bob).await);
-        assert_eq!((mine.rows.len(), mine.meanings.len(), theirs.rows.len(), theirs.meanings.len()), (1, 1, 1, 0));
+        assert_eq!((mine.rows.len(), mine.embeddings.len(), theirs.rows.len(), theirs.embeddings.len()), (1, 1, 1, 0));
         // Another server of the team makes it, and bob's index hears of it though nothing changed.
         let other = site.replica_of(settings(SemanticSearch::On)).await;
-        let unchecked = "SELECT count(*) FROM memories WHERE meant_by IS NOT NULL";
+        let unchecked = "SELECT count(*) FROM memories WHERE embedding_key IS NOT NULL";
         let pool = site.admin().await;
         until(async || sqlx::query_scalar::<_, i64>(unchecked).fetch_one(&pool).await.unwrap() == 0).await;
-        assert_eq!(snapshot(&site, &bob).await.meanings.len(), 1);
+        assert_eq!(snapshot(&site, &bob).await.embeddings.len(), 1);
         drop(other);
         // A text that bob wrote is not taken with bob's vector: ada goes by the server's.
         let row = &snapshot(&site, &bob).await.rows[0].row;
         let edit = json!({ "content": "The crane is gone", "tags_added": [], "tags_removed": [], "details": null });
         let op = json!({ "op_id": MemoryUuid::from_key("edit"), "memory": memory, "base_rev": row.rev,
             "at": "2026-11-20T12:00:00Z", "action": { "edit": edit },
-            "meaning": SentMeaning::of(&meaning_of("The crane is gone")) });
+            "embedding": SentEmbedding::of(&embedding_of("The crane is gone")) });
         let answer = Site::ok(site.post(&bob, "/v1/sync/push", &json!({ "epoch": 1, "ops": [op] })).await).await;
         assert_eq!(answer["answers"][0]["refused"], Value::Null, "{answer}");
         until(async || kept(&site).await.contains_key("The crane is gone")).await;
@@ -186,14 +187,14 @@ fn nobody_else_goes_by_what_a_machine_sent_until_it_was_made_here() {
             .execute(&pool)
             .await
             .unwrap();
-        assert!(snapshot(&site, &ada).await.meanings.is_empty(), "it is of another text");
+        assert!(snapshot(&site, &ada).await.embeddings.is_empty(), "it is of another text");
     });
 }
 
 /// Sends texts with what another text means; gives their ids.
 async fn send_wrong(site: &Site, key: &str, texts: &[&str]) -> Vec<MemoryUuid> {
-    let wrong = SentMeaning::of(&meaning_of("Whales sing in winter"));
-    let op = |text: &&str| SentOp { meaning: wrong.clone(), ..serde_json::from_value(create(text)).unwrap() };
+    let wrong = SentEmbedding::of(&embedding_of("Whales sing in winter"));
+    let op = |text: &&str| SentOp { embedding: wrong.clone(), ..serde_json::from_value(create(text)).unwrap() };
     let ops: Vec<SentOp> = texts.iter().map(op).collect();
     let ids = ops.iter().map(|sent| sent.op.memory).collect();
     let push = serde_json::to_value(Push { epoch: 1, ops }).unwrap();
@@ -219,7 +220,7 @@ fn a_machine_whose_vectors_are_wrong_is_not_believed_any_more() {
         let pool = site.admin().await;
         let keys = async || sqlx::query_scalar::<_, String>(distrusted).fetch_all(&pool).await.unwrap();
         until(async || keys().await == [id_of(&ada)]).await;
-        let is_right = async || kept(&site).await.iter().all(|(text, (meaning, _))| *meaning == meaning_of(text));
+        let is_right = async || kept(&site).await.iter().all(|(text, (embedding, _))| *embedding == embedding_of(text));
         until(is_right).await;
         let by: Vec<Option<String>> = kept(&site).await.into_values().filter_map(|(_, by)| by.map(Some)).collect();
         assert!(by.iter().all(|by| *by == Some(id_of(&other))), "{by:?}");
@@ -237,7 +238,9 @@ fn a_machine_whose_vectors_are_wrong_is_not_believed_any_more() {
         send(&site, &other, &mut store).await;
         assert_eq!(keys().await.len(), 1);
         let metrics = metrics_text();
-        for name in ["tessera_keys_distrusted_total", "tessera_meanings_made_total", "tessera_meanings_refused_total"] {
+        for name in
+            ["tessera_keys_distrusted_total", "tessera_embeddings_made_total", "tessera_embeddings_refused_total"]
+        {
             assert!(metrics.contains(name), "{metrics}");
         }
     });
@@ -291,15 +294,15 @@ fn another_encoders_vectors_are_not_gone_by_and_only_older_ones_are_made_again()
         }
         let pool = site.admin().await;
         for (text, version) in texts.iter().zip([0_u8, 200]) {
-            let mut meaning = meaning_of(text);
-            meaning[0] = version;
-            let sql = "UPDATE memories SET meaning = $1, meant_rev = content_rev WHERE content = $2";
-            sqlx::query(sql).bind(meaning).bind(text).execute(&pool).await.unwrap();
+            let mut embedding = embedding_of(text);
+            embedding[0] = version;
+            let sql = "UPDATE memories SET embedding = $1, embedding_rev = content_rev WHERE content = $2";
+            sqlx::query(sql).bind(embedding).bind(text).execute(&pool).await.unwrap();
         }
-        assert!(snapshot(&site, &key).await.meanings.is_empty());
+        assert!(snapshot(&site, &key).await.embeddings.is_empty());
         assert_eq!(Site::ok(site.get(&key, "/api/stats").await).await["awaiting_embedding"], 1);
         let other = site.replica_of(settings(SemanticSearch::On)).await;
-        until(async || kept(&site).await[texts[0]].0 == meaning_of(texts[0])).await;
+        until(async || kept(&site).await[texts[0]].0 == embedding_of(texts[0])).await;
         until(async || Site::ok(other.get(&key, "/api/stats").await).await["awaiting_embedding"] == 0).await;
         assert_eq!(kept(&site).await[texts[1]].0[0], 200, "a newer server's");
     });

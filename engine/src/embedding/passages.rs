@@ -4,7 +4,7 @@
 //! A short text is one passage. A long text is cut into passages between lines and sentences, at the same positions as
 //! a reply can cut it. Fenced code in a long text gets no embedding, so only its words can be found.
 
-use tessera_encoder::{Encoder, Meaning};
+use tessera_encoder::{Embedding, Encoder};
 
 use crate::text::pieces;
 
@@ -26,14 +26,14 @@ const BYTES_AT_ONCE: usize = 1024;
 
 /// The embeddings of texts. `pause` is called every few tens of milliseconds. If it returns
 /// `false`, the computation stops, and the result ends before the first unfinished text.
-pub fn meanings(encoder: &Encoder, texts: &[&str], pause: impl FnMut() -> bool) -> Vec<Meaning> {
+pub fn embeddings(encoder: &Encoder, texts: &[&str], pause: impl FnMut() -> bool) -> Vec<Embedding> {
     let texts: Vec<(&str, &str)> = texts.iter().map(|text| ("", *text)).collect();
     embeddings_about(encoder, &texts, pause)
 }
 
 /// The embeddings of texts with headings. Each passage is read together with its heading. The heading does not change
 /// how the text is cut.
-pub fn embeddings_about(encoder: &Encoder, texts: &[(&str, &str)], mut pause: impl FnMut() -> bool) -> Vec<Meaning> {
+pub fn embeddings_about(encoder: &Encoder, texts: &[(&str, &str)], mut pause: impl FnMut() -> bool) -> Vec<Embedding> {
     let below = |about: &str, passage: &'_ str| match about {
         "" => passage.to_owned(),
         about => format!("{about}: {passage}"),
@@ -55,14 +55,14 @@ pub fn embeddings_about(encoder: &Encoder, texts: &[(&str, &str)], mut pause: im
         vectors.extend(encoder.passages(batch));
         rest = later;
     }
-    let mut meanings = Vec::with_capacity(texts.len());
+    let mut embeddings = Vec::with_capacity(texts.len());
     let mut start = 0;
     for passages in &cut {
         let Some(of_text) = vectors.get(start..start + passages.len()) else { break };
-        meanings.push(Meaning::of(of_text));
+        embeddings.push(Embedding::of(of_text));
         start += passages.len();
     }
-    meanings
+    embeddings
 }
 
 /// Cuts a text into passages, in order. Returns no passages for a text without words or in an unsupported script (see
@@ -270,15 +270,15 @@ mod tests {
         let texts: Vec<String> = (0..40).map(|n| format!("Berth {n}")).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let encoder = Encoder::shared();
-        assert_eq!(meanings(encoder, &texts, || false).len(), AT_ONCE);
-        let all = meanings(encoder, &texts, || true);
+        assert_eq!(embeddings(encoder, &texts, || false).len(), AT_ONCE);
+        let all = embeddings(encoder, &texts, || true);
         assert_eq!(all.len(), 40);
         assert_eq!(
             all[7],
-            Meaning::of(&encoder.passages(&[texts[7]])),
+            Embedding::of(&encoder.passages(&[texts[7]])),
             "the embedding of a text does not depend on the other texts of the batch"
         );
-        assert_eq!(meanings(encoder, &["", "x"], || true).len(), 2, "what says nothing means nothing");
+        assert_eq!(embeddings(encoder, &["", "x"], || true).len(), 2, "what says nothing means nothing");
     }
 
     proptest! {

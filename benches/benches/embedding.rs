@@ -2,7 +2,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
-use tessera_engine::meaning::{DIMENSIONS, Encoder, Passages};
+use tessera_engine::embedding::{DIMENSIONS, Encoder, Passages};
 
 /// A question of twelve words, as hooks ask it.
 const QUESTION: &str = "which database does the billing service use for its invoices now?";

@@ -17,21 +17,21 @@ const BLOCKS: u32 = 2;
 
 /// The stamp of one value of a user's change counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Mark {
+pub struct Checkpoint {
     /// The user's change counter.
     pub seq: u64,
     /// A random number.
     pub stamp: i64,
 }
 
-impl Mark {
+impl Checkpoint {
     /// The request header with a machine's marks: `seq:stamp`, separated by commas.
-    pub const HEADER: &str = "tessera-marks";
+    pub const HEADER: &str = "tessera-checkpoints";
 
     /// Formats marks for the header.
-    pub fn header(marks: &[Self]) -> String {
+    pub fn header(checkpoints: &[Self]) -> String {
         let mut text = String::new();
-        for Self { seq, stamp } in marks {
+        for Self { seq, stamp } in checkpoints {
             let comma = if text.is_empty() { "" } else { "," };
             let _ = write!(text, "{comma}{seq}:{stamp}");
         }
@@ -40,30 +40,31 @@ impl Mark {
 
     /// Parses the header; invalid marks are skipped.
     pub fn listed(header: &str) -> Vec<Self> {
-        let mark = |item: &str| {
+        let checkpoint = |item: &str| {
             let (seq, stamp) = item.trim().split_once(':')?;
             Some(Self { seq: seq.parse().ok()?, stamp: stamp.parse().ok()? })
         };
-        header.split(',').filter_map(mark).collect()
+        header.split(',').filter_map(checkpoint).collect()
     }
 
     /// Returns the checkpoints to keep, newest first: all new ones, and fewer of the older ones. If the two histories
     /// differ only since recently, the common position is more precise.
-    pub fn thinned(mut marks: Vec<Self>) -> Vec<Self> {
-        marks.sort_unstable();
-        marks.dedup();
-        let (head, newest) = (marks.last().map_or(0, |mark| mark.seq), marks.len().saturating_sub(NEWEST));
+    pub fn thinned(mut checkpoints: Vec<Self>) -> Vec<Self> {
+        checkpoints.sort_unstable();
+        checkpoints.dedup();
+        let (head, newest) =
+            (checkpoints.last().map_or(0, |checkpoint| checkpoint.seq), checkpoints.len().saturating_sub(NEWEST));
         let (mut place, mut last) = (0, None);
         // The oldest of a block stays the oldest of the larger block to which it belongs later.
-        marks.retain(|mark| {
-            let age = (head - mark.seq).checked_ilog2().unwrap_or(0);
-            let block = Some((age, mark.seq >> age.saturating_sub(BLOCKS)));
+        checkpoints.retain(|checkpoint| {
+            let age = (head - checkpoint.seq).checked_ilog2().unwrap_or(0);
+            let block = Some((age, checkpoint.seq >> age.saturating_sub(BLOCKS)));
             let is_first = std::mem::replace(&mut last, block) != block;
             place += 1;
             place > newest || is_first
         });
-        marks.reverse();
-        marks
+        checkpoints.reverse();
+        checkpoints
     }
 }
 
@@ -71,35 +72,41 @@ impl Mark {
 mod tests {
     use super::*;
 
-    fn mark(seq: u64) -> Mark {
-        Mark { seq, stamp: i64::MIN + i64::try_from(seq).unwrap() }
+    fn checkpoint(seq: u64) -> Checkpoint {
+        Checkpoint { seq, stamp: i64::MIN + i64::try_from(seq).unwrap() }
     }
 
     #[test]
     fn marks_pass_through_the_header_and_nonsense_does_not() {
-        let marks = [mark(0), mark(7), Mark { seq: u64::MAX, stamp: -1 }];
-        assert_eq!(Mark::listed(&Mark::header(&marks)), marks);
-        assert_eq!(Mark::listed("1:2, 3:4 ,5,:6,x:1,7:,-1:1"), [Mark { seq: 1, stamp: 2 }, Mark { seq: 3, stamp: 4 }]);
-        assert_eq!(Mark::listed(""), []);
+        let checkpoints = [checkpoint(0), checkpoint(7), Checkpoint { seq: u64::MAX, stamp: -1 }];
+        assert_eq!(Checkpoint::listed(&Checkpoint::header(&checkpoints)), checkpoints);
+        assert_eq!(
+            Checkpoint::listed("1:2, 3:4 ,5,:6,x:1,7:,-1:1"),
+            [Checkpoint { seq: 1, stamp: 2 }, Checkpoint { seq: 3, stamp: 4 }]
+        );
+        assert_eq!(Checkpoint::listed(""), []);
     }
 
     #[test]
     fn the_newest_marks_are_kept_and_some_of_every_age() {
-        let kept = Mark::thinned((0..1_000_000).map(mark).collect());
+        let kept = Checkpoint::thinned((0..1_000_000).map(checkpoint).collect());
         assert!(kept.len() < 120, "{}", kept.len());
-        assert!(kept.iter().take(NEWEST).map(|mark| mark.seq).eq((999_968..1_000_000).rev()));
+        assert!(kept.iter().take(NEWEST).map(|checkpoint| checkpoint.seq).eq((999_968..1_000_000).rev()));
         for age in [64, 1_000, 30_000, 500_000] {
-            assert!(kept.iter().any(|mark| (age / 2..=age * 2).contains(&(999_999 - mark.seq))), "{age}");
+            assert!(kept.iter().any(|checkpoint| (age / 2..=age * 2).contains(&(999_999 - checkpoint.seq))), "{age}");
         }
         // Even if thinned after each change, marks of every age remain.
-        let mut marks = Vec::new();
+        let mut checkpoints = Vec::new();
         for seq in 0..20_000 {
-            marks.push(mark(seq));
-            marks = Mark::thinned(marks);
+            checkpoints.push(checkpoint(seq));
+            checkpoints = Checkpoint::thinned(checkpoints);
         }
-        assert!(marks.len() < 120);
+        assert!(checkpoints.len() < 120);
         for age in [64, 1_000, 10_000] {
-            assert!(marks.iter().any(|mark| (age / 2..=age * 2).contains(&(19_999 - mark.seq))), "{age}: {marks:?}");
+            assert!(
+                checkpoints.iter().any(|checkpoint| (age / 2..=age * 2).contains(&(19_999 - checkpoint.seq))),
+                "{age}: {checkpoints:?}"
+            );
         }
     }
 }

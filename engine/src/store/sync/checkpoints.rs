@@ -6,7 +6,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, Run as _};
-use crate::sync::Mark;
+use crate::sync::Checkpoint;
 
 /// The position of a machine in the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,25 +25,25 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
-    pub fn marks(&self) -> Result<Vec<Mark>, StoreError> {
-        marks(&self.connection).map_err(|error| self.failed(error))
+    pub fn checkpoints(&self) -> Result<Vec<Checkpoint>, StoreError> {
+        checkpoints(&self.connection).map_err(|error| self.failed(error))
     }
 }
 
-fn marks(connection: &Connection) -> rusqlite::Result<Vec<Mark>> {
-    connection.all("SELECT seq, stamp FROM marks ORDER BY seq DESC", [], |row| {
-        Ok(Mark { seq: row.get(0)?, stamp: row.get(1)? })
+fn checkpoints(connection: &Connection) -> rusqlite::Result<Vec<Checkpoint>> {
+    connection.all("SELECT seq, stamp FROM checkpoints ORDER BY seq DESC", [], |row| {
+        Ok(Checkpoint { seq: row.get(0)?, stamp: row.get(1)? })
     })
 }
 
 /// Stores a mark, and deletes older ones that are no longer useful.
-pub(crate) fn note_mark(change: &Change<'_>, mark: Option<Mark>) -> Result<(), StoreError> {
-    let Some(mark) = mark else { return Ok(()) };
-    change.tx.run("INSERT OR REPLACE INTO marks VALUES (?1, ?2)", params![mark.seq, mark.stamp])?;
-    let all = marks(change.tx)?;
-    let kept = Mark::thinned(all.clone());
-    for old in all.iter().filter(|mark| !kept.contains(mark)) {
-        change.tx.run("DELETE FROM marks WHERE seq = ?1", [old.seq])?;
+pub(crate) fn note_checkpoint(change: &Change<'_>, checkpoint: Option<Checkpoint>) -> Result<(), StoreError> {
+    let Some(checkpoint) = checkpoint else { return Ok(()) };
+    change.tx.run("INSERT OR REPLACE INTO checkpoints VALUES (?1, ?2)", params![checkpoint.seq, checkpoint.stamp])?;
+    let all = checkpoints(change.tx)?;
+    let kept = Checkpoint::thinned(all.clone());
+    for old in all.iter().filter(|checkpoint| !kept.contains(checkpoint)) {
+        change.tx.run("DELETE FROM checkpoints WHERE seq = ?1", [old.seq])?;
     }
     Ok(())
 }

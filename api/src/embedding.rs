@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use tessera_engine::meaning::{Encoder, Meaning, meanings};
+use tessera_engine::embedding::{Embedding, Encoder, embeddings};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -26,7 +26,7 @@ const NICE: i32 = 19;
 
 /// Computes missing embeddings while the server runs.
 pub(crate) async fn make(app: App) {
-    if app.meaning != SemanticSearch::On {
+    if app.embedding != SemanticSearch::On {
         return app.db.active().close();
     }
     let mut work = Work { db: app.db, rest: VecDeque::new(), later: HashMap::new(), waiting: HashMap::new() };
@@ -111,16 +111,16 @@ impl Work {
         let waiting = self.db.waiting(user).await?;
         self.waiting.insert(user.clone(), waiting);
         self.waiting.retain(|_, waiting| *waiting > 0);
-        metrics::gauge!("tessera_meanings_waiting").set(self.waiting.values().sum::<u64>() as f64);
+        metrics::gauge!("tessera_embeddings_waiting").set(self.waiting.values().sum::<u64>() as f64);
         Ok(())
     }
 }
 
 /// Records the result of a batch in the metrics.
 fn note(user: &UserId, kept: Kept) {
-    metrics::counter!("tessera_meanings_made_total").increment(kept.made);
-    metrics::counter!("tessera_meanings_checked_total").increment(kept.checked);
-    metrics::counter!("tessera_meanings_differing_total").increment(kept.differing);
+    metrics::counter!("tessera_embeddings_made_total").increment(kept.made);
+    metrics::counter!("tessera_embeddings_checked_total").increment(kept.checked);
+    metrics::counter!("tessera_embeddings_differing_total").increment(kept.differing);
     metrics::counter!("tessera_keys_distrusted_total").increment(kept.distrusted);
     if kept.differing > 0 {
         let (rows, keys) = (kept.differing, kept.distrusted);
@@ -140,7 +140,7 @@ async fn made_or_none(user: &UserId, rows: Vec<PendingEmbedding>) -> Result<Vec<
             Ok(made) => all.extend(made),
             Err(error) => {
                 tracing::error!(%error, user = user.as_str(), "the encoder cannot read a text");
-                all.push((row, Meaning::of(&[]).into_bytes()));
+                all.push((row, Embedding::of(&[]).into_bytes()));
             }
         }
     }
@@ -156,11 +156,11 @@ async fn made(rows: Vec<PendingEmbedding>) -> Result<Vec<(PendingEmbedding, Vec<
         let _ = rustix::process::setpriority_process(None, NICE);
         let texts: Vec<&str> = rows.iter().map(|row| row.content.as_str()).collect();
         let made: Vec<Vec<u8>> =
-            meanings(Encoder::shared(), &texts, || true).into_iter().map(Meaning::into_bytes).collect();
+            embeddings(Encoder::shared(), &texts, || true).into_iter().map(Embedding::into_bytes).collect();
         // Nobody receives the result if the server is stopping.
         let _ = tell.send(rows.into_iter().zip(made).collect());
     };
     let failed = |problem: &dyn std::fmt::Display| DbError::Row(format!("computing embeddings failed: {problem}"));
-    std::thread::Builder::new().name("meaning".into()).spawn(work).map_err(|error| failed(&error))?;
+    std::thread::Builder::new().name("embedding".into()).spawn(work).map_err(|error| failed(&error))?;
     told.await.map_err(|error| failed(&error))
 }

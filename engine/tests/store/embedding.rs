@@ -3,8 +3,8 @@
 use rusqlite::Connection;
 use tessera_engine::Store;
 use tessera_engine::domain::{Draft, Patch, RecallRequest, Scope};
-use tessera_engine::meaning::{ENCODER_VERSION, Encoder, Meaning, passages_of};
-use tessera_engine::store::{Actor, Erase, ImportAs, Meanings, SimilarityKind, StoreConfig, Verdict};
+use tessera_engine::embedding::{ENCODER_VERSION, Embedding, Encoder, passages_of};
+use tessera_engine::store::{Actor, EmbeddingCounts, Erase, ImportAs, SimilarityKind, StoreConfig, Verdict};
 
 use crate::support::{Home, named, store};
 
@@ -15,15 +15,17 @@ fn database(home: &Home) -> Connection {
 }
 
 fn kept(home: &Home, short_id: u32) -> Vec<u8> {
-    database(home).query_row("SELECT meaning FROM memories WHERE short_id = ?1", [short_id], |row| row.get(0)).unwrap()
+    database(home)
+        .query_row("SELECT embedding FROM memories WHERE short_id = ?1", [short_id], |row| row.get(0))
+        .unwrap()
 }
 
 fn vectors_of(text: &str) -> Vec<u8> {
-    Meaning::of(&Encoder::shared().passages(&passages_of(text))).into_bytes()
+    Embedding::of(&Encoder::shared().passages(&passages_of(text))).into_bytes()
 }
 
 fn counts(store: &Store) -> (u64, u64, u64) {
-    let Meanings { made, waiting, later } = store.meanings().unwrap();
+    let EmbeddingCounts { made, waiting, later } = store.embeddings().unwrap();
     (made, waiting, later)
 }
 
@@ -98,8 +100,8 @@ fn an_older_encoders_vectors_are_made_anew_and_a_newer_ones_are_left() {
     let before: Vec<Vec<u8>> = (1..=4).map(|short_id| kept(&home, short_id)).collect();
     let as_of = |version: u8, short_ids: &str| {
         let sql = format!(
-            "UPDATE memories SET meaning = CAST(x'{version:02X}' || substr(meaning, 2) AS BLOB) WHERE short_id IN ({short_ids});
-             DELETE FROM meta WHERE key LIKE 'meaning%'"
+            "UPDATE memories SET embedding = CAST(x'{version:02X}' || substr(embedding, 2) AS BLOB) WHERE short_id IN ({short_ids});
+             DELETE FROM meta WHERE key LIKE 'embedding%'"
         );
         database(&home).execute_batch(&sql).unwrap();
     };
@@ -115,7 +117,7 @@ fn an_older_encoders_vectors_are_made_anew_and_a_newer_ones_are_left() {
     as_of(ENCODER_VERSION - 1, "4");
     database(&home)
         .execute_batch(
-            "INSERT INTO meta VALUES ('meaning', 1), ('meaning_left', 0);
+            "INSERT INTO meta VALUES ('embedding', 1), ('embedding_left', 0);
              UPDATE meta SET value = value + 1 WHERE key = 'rev';
              UPDATE memories SET rev = (SELECT value FROM meta WHERE key = 'rev') WHERE short_id = 4",
         )
@@ -170,7 +172,7 @@ fn of_what_is_removed_for_good_no_vector_is_left() {
 fn switched_off_it_answers_by_words_alone_whatever_vectors_are_there() {
     let questions = ["where does the cache live?", "proxy", "when do we meet in the morning?", "tabs or spaces?"];
     let (home, mut opened) = filled(&TEXTS);
-    let off = || Store::open(StoreConfig { meaning: false, ..home.config(NOW) }).unwrap();
+    let off = || Store::open(StoreConfig { embedding: false, ..home.config(NOW) }).unwrap();
     let before = bodies(&mut off(), &questions);
     while opened.embed_some().unwrap() {}
     assert_eq!(bodies(&mut off(), &questions), before);
@@ -187,29 +189,29 @@ fn switched_off_it_answers_by_words_alone_whatever_vectors_are_there() {
     assert_eq!(counts(&on), (5, 0, 0));
 }
 
-fn meaning_check(home: &Home, repair: bool) -> (Verdict, String) {
+fn embedding_check(home: &Home, repair: bool) -> (Verdict, String) {
     let health = Store::examine(home.config(NOW), repair).unwrap();
-    let check = health.checks.into_iter().find(|check| check.name == "meaning").unwrap();
+    let check = health.checks.into_iter().find(|check| check.name == "embedding").unwrap();
     (check.verdict, check.detail)
 }
 
 #[test]
 fn the_doctor_finds_damaged_vectors_and_has_them_made_anew() {
     let (home, mut opened) = filled(&TEXTS);
-    assert_eq!(meaning_check(&home, false).0, Verdict::Ok, "to wait is no illness");
+    assert_eq!(embedding_check(&home, false).0, Verdict::Ok, "to wait is no illness");
     while opened.embed_some().unwrap() {}
     let before = kept(&home, 1);
-    let damage = "UPDATE memories SET meaning = CASE short_id
-        WHEN 1 THEN CAST(substr(meaning, 1, 100) || x'7F' || substr(meaning, 102) AS BLOB)
-        WHEN 2 THEN CAST(substr(meaning, 1, 200) AS BLOB) ELSE meaning END";
+    let damage = "UPDATE memories SET embedding = CASE short_id
+        WHEN 1 THEN CAST(substr(embedding, 1, 100) || x'7F' || substr(embedding, 102) AS BLOB)
+        WHEN 2 THEN CAST(substr(embedding, 1, 200) AS BLOB) ELSE embedding END";
     database(&home).execute_batch(damage).unwrap();
-    let (verdict, detail) = meaning_check(&home, false);
+    let (verdict, detail) = embedding_check(&home, false);
     assert!(verdict == Verdict::Bad && detail.starts_with("2 memories"), "{detail}");
-    assert_eq!(meaning_check(&home, true).0, Verdict::Mended);
+    assert_eq!(embedding_check(&home, true).0, Verdict::Mended);
     let mut opened = home.open(NOW);
     assert_eq!(counts(&opened), (2, 2, 0));
     while opened.embed_some().unwrap() {}
-    assert_eq!((kept(&home, 1), meaning_check(&home, false).0), (before, Verdict::Ok));
+    assert_eq!((kept(&home, 1), embedding_check(&home, false).0), (before, Verdict::Ok));
 }
 
 #[test]
@@ -226,7 +228,7 @@ fn what_came_out_of_an_export_or_a_wreck_waits() {
     let copy = opened.backup(None).unwrap();
     let copied: Vec<u8> = Connection::open(copy)
         .unwrap()
-        .query_row("SELECT meaning FROM memories WHERE short_id = 1", [], |row| row.get(0))
+        .query_row("SELECT embedding FROM memories WHERE short_id = 1", [], |row| row.get(0))
         .unwrap();
     assert_eq!(copied, kept(&home, 1), "a copy is whole");
 }

@@ -11,7 +11,7 @@ use rusqlite::params;
 
 use super::store::Store;
 use crate::domain::ShortId;
-use crate::meaning::{ENCODER_VERSION, Encoder, Meaning, Vector, embeddings_about, passages_of};
+use crate::embedding::{ENCODER_VERSION, Embedding, Encoder, Vector, embeddings_about, passages_of};
 use crate::recall::is_semantic_query;
 use crate::store::file::error::StoreError;
 use crate::store::file::private;
@@ -22,13 +22,13 @@ const STEP: usize = 64;
 const PASSAGES: usize = 32;
 
 /// The encoder version for which the rows up to [`LEFT`] were checked.
-const FOR: &str = "meaning";
+const FOR: &str = "embedding";
 /// The rev up to which rows may have embeddings of an older encoder; 0 if no row has such an embedding.
-const LEFT: &str = "meaning_left";
+const LEFT: &str = "embedding_left";
 
 /// The state of a store's embeddings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Meanings {
+pub struct EmbeddingCounts {
     /// Live memories with an embedding.
     pub made: u64,
     /// Live memories without an embedding, which only words find so far.
@@ -70,12 +70,12 @@ fn note_left(connection: &rusqlite::Connection, left: u64) -> rusqlite::Result<(
 impl Store {
     /// True if semantic search is on.
     pub fn has_embedding(&self) -> bool {
-        self.meaning
+        self.embedding
     }
 
     /// The embedding of a question; `None` if semantic search is off or there is no question. The last one is cached.
     pub(in crate::store) fn meant(&mut self, question: &str) -> Option<Vector> {
-        if !self.meaning || !is_semantic_query(question, &self.weights) {
+        if !self.embedding || !is_semantic_query(question, &self.weights) {
             return None;
         }
         match &self.encoded.question {
@@ -90,12 +90,12 @@ impl Store {
 
     /// The embedding of the first passage of a text, for comparisons before its row is written. A text with one passage
     /// is not encoded twice.
-    pub(in crate::store) fn meant_by(&mut self, content: &str) -> Option<Vector> {
+    pub(in crate::store) fn embedding_key(&mut self, content: &str) -> Option<Vector> {
         let passages = passages_of(content);
-        let first = passages.first().filter(|_| self.meaning)?;
+        let first = passages.first().filter(|_| self.embedding)?;
         let vector = Encoder::shared().passages(&[first]).pop()?;
         if passages.len() == 1 {
-            self.encoded.row = Some((content.to_owned(), Meaning::of(std::slice::from_ref(&vector)).into_bytes()));
+            self.encoded.row = Some((content.to_owned(), Embedding::of(std::slice::from_ref(&vector)).into_bytes()));
         }
         Some(vector)
     }
@@ -104,12 +104,14 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
-    pub fn meanings(&self) -> Result<Meanings, StoreError> {
+    pub fn embeddings(&self) -> Result<EmbeddingCounts, StoreError> {
         // The first byte is the version of the encoder.
-        let sql = "SELECT count(*) FILTER (WHERE meaning >= ?1 AND meaning < ?2), count(*) FILTER (WHERE meaning < ?1),
-                       count(*) FILTER (WHERE meaning >= ?2) FROM memories WHERE deleted IS NULL AND whole = 0";
-        let read =
-            |row: &rusqlite::Row<'_>| Ok(Meanings { made: row.get(0)?, waiting: row.get(1)?, later: row.get(2)? });
+        let sql =
+            "SELECT count(*) FILTER (WHERE embedding >= ?1 AND embedding < ?2), count(*) FILTER (WHERE embedding < ?1),
+                       count(*) FILTER (WHERE embedding >= ?2) FROM memories WHERE deleted IS NULL AND is_file = 0";
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(EmbeddingCounts { made: row.get(0)?, waiting: row.get(1)?, later: row.get(2)? })
+        };
         self.connection
             .query_row(sql, [[ENCODER_VERSION], [ENCODER_VERSION + 1]], read)
             .map_err(|error| self.failed(error))
@@ -120,10 +122,10 @@ impl Store {
     /// # Errors
     /// Returns an error if the lock file cannot be created.
     pub fn embedding_turn(&self) -> Result<Option<EmbeddingTurn>, StoreError> {
-        if !self.meaning {
+        if !self.embedding {
             return Ok(None);
         }
-        let path = self.home.meaning_lock();
+        let path = self.home.embedding_lock();
         let lock = private::try_lock(&path).map_err(|source| StoreError::file(&path, source))?;
         Ok(lock.map(|lock| EmbeddingTurn { _lock: lock }))
     }
@@ -154,16 +156,16 @@ impl Store {
     }
 
     fn embed(&mut self, most: usize, pause: impl FnMut() -> bool) -> Result<u64, StoreError> {
-        if !self.meaning {
+        if !self.embedding {
             return Ok(0);
         }
         let (waiting, next) = self.some_waiting(most).map_err(|error| self.failed(error))?;
         let contents: Vec<(&str, &str)> = waiting.iter().map(|row| (&*row.about, &*row.content)).collect();
         let made = match self.encoded.row.take() {
-            Some((content, meaning)) if contents == [("", content.as_str())] => vec![meaning],
+            Some((content, embedding)) if contents == [("", content.as_str())] => vec![embedding],
             _ => {
-                let meanings = embeddings_about(Encoder::shared(), &contents, pause);
-                meanings.into_iter().map(Meaning::into_bytes).collect()
+                let embeddings = embeddings_about(Encoder::shared(), &contents, pause);
+                embeddings.into_iter().map(Embedding::into_bytes).collect()
             }
         };
         let is_all = made.len() == waiting.len();
@@ -171,13 +173,13 @@ impl Store {
             return Ok(0);
         }
         self.write(|change| {
-            for (row, meaning) in waiting.iter().zip(&made) {
+            for (row, embedding) in waiting.iter().zip(&made) {
                 // The row gets a new rev, so that all readers see the embedding. It is neither synced nor recorded in
                 // the history.
                 let sql =
-                    "UPDATE memories SET meaning = ?2, rev = ?3 WHERE short_id = ?1 AND rev = ?4 AND deleted IS NULL";
+                    "UPDATE memories SET embedding = ?2, rev = ?3 WHERE short_id = ?1 AND rev = ?4 AND deleted IS NULL";
                 let rev = change.next_rev()?;
-                change.tx.run(sql, params![row.short_id, meaning, rev, row.rev])?;
+                change.tx.run(sql, params![row.short_id, embedding, rev, row.rev])?;
             }
             if let Some(left) = next.filter(|_| is_all) {
                 note_left(change.tx, left)?;
@@ -194,7 +196,7 @@ impl Store {
     /// encoder. Also returns the rev up to which there may be more of the latter.
     fn some_waiting(&self, most: usize) -> rusqlite::Result<(Vec<Waiting>, Option<u64>)> {
         let fresh = format!(
-            "SELECT short_id, rev, content, {ABOUT} FROM memories WHERE meaning = x'' AND deleted IS NULL AND whole = 0
+            "SELECT short_id, rev, content, {ABOUT} FROM memories WHERE embedding = x'' AND deleted IS NULL AND is_file = 0
                      ORDER BY rev DESC LIMIT ?1"
         );
         let (rows, _) = self.taken(&fresh, params![most as u64], most)?;
@@ -203,7 +205,7 @@ impl Store {
             return Ok((rows, None));
         }
         let outdated = format!(
-            "SELECT short_id, rev, content, {ABOUT} FROM memories WHERE rev <= ?2 AND meaning < ?3 AND deleted IS NULL AND whole = 0
+            "SELECT short_id, rev, content, {ABOUT} FROM memories WHERE rev <= ?2 AND embedding < ?3 AND deleted IS NULL AND is_file = 0
                         ORDER BY rev DESC LIMIT ?1"
         );
         let (rows, is_more) = self.taken(&outdated, params![most as u64, left, [ENCODER_VERSION]], most)?;
@@ -242,10 +244,10 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if the store cannot be read or written.
-    pub(crate) fn give_up_meanings(&mut self, damaged: &[ShortId]) -> Result<(), StoreError> {
+    pub(crate) fn give_up_embeddings(&mut self, damaged: &[ShortId]) -> Result<(), StoreError> {
         self.write(|change| {
             for short_id in damaged {
-                let sql = "UPDATE memories SET meaning = x'', rev = ?2 WHERE short_id = ?1 AND deleted IS NULL";
+                let sql = "UPDATE memories SET embedding = x'', rev = ?2 WHERE short_id = ?1 AND deleted IS NULL";
                 change.tx.run(sql, params![short_id, change.next_rev()?])?;
             }
             Ok(())
@@ -253,14 +255,14 @@ impl Store {
     }
 
     /// Live memories with invalid embeddings.
-    pub(crate) fn damaged_meanings(&self) -> rusqlite::Result<Vec<ShortId>> {
-        let sql = "SELECT short_id, content, meaning FROM memories WHERE deleted IS NULL AND meaning <> x''";
+    pub(crate) fn damaged_embeddings(&self) -> rusqlite::Result<Vec<ShortId>> {
+        let sql = "SELECT short_id, content, embedding FROM memories WHERE deleted IS NULL AND embedding <> x''";
         let mut statement = self.connection.prepare(sql)?;
         let mut rows = statement.query([])?;
         let mut damaged = Vec::new();
         while let Some(row) = rows.next()? {
-            let (content, meaning) = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_blob()?);
-            if !Meaning::is_whole(meaning, passages_of(content).len()) {
+            let (content, embedding) = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_blob()?);
+            if !Embedding::is_whole(embedding, passages_of(content).len()) {
                 damaged.push(row.get(0)?);
             }
         }

@@ -13,8 +13,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
-    pub fn offers(&self) -> Result<Vec<Invitation>, StoreError> {
-        let sql = "SELECT owner, tag, permission FROM offers ORDER BY owner, tag";
+    pub fn invitations(&self) -> Result<Vec<Invitation>, StoreError> {
+        let sql = "SELECT owner, tag, permission FROM invitations ORDER BY owner, tag";
         self.all(sql, [], |row| {
             let mut from = Reader::new(row);
             Ok(Invitation { owner: from.take()?, tag: from.take()?, permission: from.take()? })
@@ -23,21 +23,22 @@ impl Store {
 }
 
 /// Stores exactly the offers that the server reports as open.
-pub(crate) fn keep(change: &Change<'_>, offers: &[Invitation]) -> Result<(), StoreError> {
-    let known: i64 = change.tx.query_row("SELECT count(*) FROM offers", [], |row| row.get(0))?;
-    if offers.is_empty() && known == 0 {
+pub(crate) fn keep(change: &Change<'_>, invitations: &[Invitation]) -> Result<(), StoreError> {
+    let known: i64 = change.tx.query_row("SELECT count(*) FROM invitations", [], |row| row.get(0))?;
+    if invitations.is_empty() && known == 0 {
         return Ok(());
     }
     let mut statement = change.tx.prepare_cached(
-        "INSERT INTO offers (owner, tag, permission) VALUES (?1, ?2, ?3)
+        "INSERT INTO invitations (owner, tag, permission) VALUES (?1, ?2, ?3)
          ON CONFLICT (owner, tag) DO UPDATE SET permission = excluded.permission",
     )?;
-    for offer in offers {
-        statement.execute(params![offer.owner, offer.tag.as_str(), offer.permission.as_str()])?;
+    for invitation in invitations {
+        statement.execute(params![invitation.owner, invitation.tag.as_str(), invitation.permission.as_str()])?;
     }
-    let open: Vec<String> = offers.iter().map(|offer| format!("{} {}", offer.owner, offer.tag)).collect();
+    let open: Vec<String> =
+        invitations.iter().map(|invitation| format!("{} {}", invitation.owner, invitation.tag)).collect();
     let open = serde_json::to_string(&open).unwrap_or_default();
-    let sql = "DELETE FROM offers WHERE owner || ' ' || tag NOT IN (SELECT value FROM json_each(?1))";
+    let sql = "DELETE FROM invitations WHERE owner || ' ' || tag NOT IN (SELECT value FROM json_each(?1))";
     change.tx.execute(sql, [open])?;
     Ok(())
 }

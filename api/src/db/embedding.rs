@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use sqlx::Row as _;
 use tessera_engine::domain::MemoryUuid;
-use tessera_engine::meaning::{ENCODER_VERSION, Meaning};
-use tessera_engine::sync::SentMeaning;
+use tessera_engine::embedding::{ENCODER_VERSION, Embedding};
+use tessera_engine::sync::SentEmbedding;
 use uuid::Uuid;
 
 use super::verbs::{Ask as _, args};
@@ -18,7 +18,7 @@ use super::{AuditedAction, Db, DbError, UserId, UserTx, unless_overtaken};
 /// has no embedding, or only an embedding of an earlier text. An embedding of a newer server is kept.
 macro_rules! made_by {
     () => {
-        "(CASE WHEN meant_rev = content_rev THEN substring(meaning FROM 1 FOR 1) ELSE ''::bytea END)"
+        "(CASE WHEN embedding_rev = content_rev THEN substring(embedding FROM 1 FOR 1) ELSE ''::bytea END)"
     };
 }
 
@@ -32,7 +32,7 @@ macro_rules! believed {
             $memories,
             ".content_rev AND (",
             $memories,
-            ".meant_by IS NULL OR ",
+            ".embedding_key IS NULL OR ",
             $memories,
             ".owner = (SELECT uid())) THEN ",
             $memories,
@@ -48,7 +48,7 @@ const SAMPLE: u32 = 16;
 /// An embedding that a machine sent with a change.
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
-    pub(crate) meaning: SentMeaning,
+    pub(crate) embedding: SentEmbedding,
     /// The machine's key.
     pub(crate) key: String,
 }
@@ -91,26 +91,26 @@ impl Db {
     pub(crate) async fn to_make(&self, user: &UserId, most: i64) -> Result<Vec<PendingEmbedding>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = concat!(
-            "SELECT id, content_rev, content, sent, meant_by, turn = 0 AND meant_by IS NULL AS dropped FROM (
-                 (SELECT 0 AS turn, id, content_rev, content, updated, meant_by,
-                      CASE WHEN meant_rev = content_rev THEN meaning ELSE ''::bytea END AS sent
-                  FROM memories WHERE owner = $1 AND state = 'live' AND meant_check LIMIT $3)
+            "SELECT id, content_rev, content, sent, embedding_key, turn = 0 AND embedding_key IS NULL AS dropped FROM (
+                 (SELECT 0 AS turn, id, content_rev, content, updated, embedding_key,
+                      CASE WHEN embedding_rev = content_rev THEN embedding ELSE ''::bytea END AS sent
+                  FROM memories WHERE owner = $1 AND state = 'live' AND embedding_check LIMIT $3)
                  UNION ALL
                  (SELECT 1, id, content_rev, content, updated, NULL, ''::bytea
-                  FROM memories WHERE owner = $1 AND state = 'live' AND NOT meant_check AND ",
+                  FROM memories WHERE owner = $1 AND state = 'live' AND NOT embedding_check AND ",
             made_by!(),
             " < $2 ORDER BY updated DESC LIMIT $3)) these ORDER BY turn, updated DESC LIMIT $3"
         );
         let rows = tx.all(sql, args![user.as_str(), [ENCODER_VERSION].as_slice(), most]).await?;
         let unmade = |row: &sqlx::postgres::PgRow| {
-            let (sent, key): (Vec<u8>, Option<String>) = (row.try_get("sent")?, row.try_get("meant_by")?);
+            let (sent, key): (Vec<u8>, Option<String>) = (row.try_get("sent")?, row.try_get("embedding_key")?);
             Ok(PendingEmbedding {
                 id: row.try_get("id")?,
                 content_rev: row.try_get("content_rev")?,
                 content: row.try_get("content")?,
                 was_dropped: row.try_get("dropped")?,
                 // Embeddings of another encoder cannot be compared.
-                sent: key.filter(|_| Meaning::is_current(&sent)).map(|key| (sent, key)),
+                sent: key.filter(|_| Embedding::is_current(&sent)).map(|key| (sent, key)),
             })
         };
         rows.iter().map(unmade).collect()
@@ -120,8 +120,8 @@ impl Db {
     pub(crate) async fn check_shared(&self, user: &UserId) -> Result<u64, DbError> {
         unless_overtaken(|| async {
             let mut tx = self.of(user).await?;
-            let sql = "UPDATE memories SET meant_check = true
-             WHERE owner = $1 AND meant_by IS NOT NULL AND NOT meant_check AND state = 'live'
+            let sql = "UPDATE memories SET embedding_check = true
+             WHERE owner = $1 AND embedding_key IS NOT NULL AND NOT embedding_check AND state = 'live'
                  AND (EXISTS (SELECT FROM memory_shares WHERE owner = $1)
                       OR EXISTS (SELECT FROM tag_shares WHERE owner = $1 AND status = 'accepted'))
                  AND (EXISTS (SELECT FROM memory_shares s WHERE s.owner = $1 AND s.memory = memories.id)
@@ -159,10 +159,10 @@ impl Db {
         }
         let mut kept = Kept::default();
         let mut wrong = BTreeSet::new();
-        for (row, meaning) in made {
-            let sql = "UPDATE memories SET meaning = $4, meant_rev = content_rev, meant_by = NULL, meant_check = false
+        for (row, embedding) in made {
+            let sql = "UPDATE memories SET embedding = $4, embedding_rev = content_rev, embedding_key = NULL, embedding_check = false
                  WHERE owner = $1 AND id = $2 AND content_rev = $3 AND state = 'live'";
-            let done = tx.run(sql, args![user.as_str(), row.id, row.content_rev, meaning]).await?;
+            let done = tx.run(sql, args![user.as_str(), row.id, row.content_rev, embedding]).await?;
             match &row.sent {
                 _ if done.rows_affected() == 0 => {}
                 None => {
@@ -172,7 +172,9 @@ impl Db {
                     }
                 }
                 // If the encoder cannot read a text, that says nothing about the machine.
-                Some((sent, _)) if sent == meaning || Meaning::vectors(meaning).next().is_none() => kept.checked += 1,
+                Some((sent, _)) if sent == embedding || Embedding::vectors(embedding).next().is_none() => {
+                    kept.checked += 1
+                }
                 Some((_, key)) => {
                     kept.differing += 1;
                     wrong.insert(key);
@@ -201,8 +203,8 @@ impl UserTx {
     async fn distrust(&mut self, key: &str) -> Result<bool, DbError> {
         let sql = "UPDATE api_keys SET distrusted = now() WHERE user_id = $1 AND key_id = $2 AND distrusted IS NULL";
         let is_new = self.tx.run(sql, args![self.user.as_str(), key]).await?.rows_affected();
-        let sql = "UPDATE memories SET meaning = '', meant_by = NULL, meant_check = true
-             WHERE owner = $1 AND meant_by = $2 RETURNING id";
+        let sql = "UPDATE memories SET embedding = '', embedding_key = NULL, embedding_check = true
+             WHERE owner = $1 AND embedding_key = $2 RETURNING id";
         let dropped: Vec<Uuid> = self.tx.values(sql, args![self.user.as_str(), key]).await?;
         dropped.into_iter().for_each(|id| self.tell_again(id));
         if is_new > 0 {
