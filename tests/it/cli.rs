@@ -165,7 +165,7 @@ fn bad_input_names_the_field_and_the_fix_and_changes_nothing() {
         (vec!["recall", "x", "--since", "soon"], 2, "2026-03-02"),
         (vec!["get", "99"], 1, "no memory #99"),
         (vec!["get", "../../etc/passwd"], 2, "not a valid ID"),
-        (vec!["restore", "1"], 1, "not deleted"),
+        (vec!["restore", "1"], 1, "neither deleted nor expired"),
         (vec!["forget", "1", "99"], 1, "no memory #99"),
         (vec!["update", "1"], 1, "nothing to change"),
         (vec!["frobnicate"], 2, "unrecognized"),

@@ -344,7 +344,7 @@ fn what_is_left_out_fails_a_look_too_and_a_project_that_is_not_taken_is_told() {
     for args in [["--dry-run"], ["--yes"]] {
         assert_eq!(scoped(&args).code, Some(1), "{args:?}");
     }
-    assert!(world.run(&["import", "claude-memory-mcp", "--help"]).stdout.contains("exit code"));
+    assert!(world.run(&["import", "claude-memory-mcp", "--help"]).stdout.contains("exits with code 1"));
 }
 
 #[test]

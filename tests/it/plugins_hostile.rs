@@ -21,7 +21,7 @@ fn modules() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("grow", handle(grow), "it panicked"),
         ("panic", handle("(unreachable)"), "it panicked"),
         ("deep", module(deep), "too deep"),
-        ("outside", handle("(i64.const -1)"), "more than 1048576"),
+        ("outside", handle("(i64.const -1)"), "the maximum is 1048576"),
         ("beyond", handle(&format!("(i64.const {})", (0xffff_0000_u64 << 32) | 16)), "outside the memory"),
         ("rubbish", module(&answers(b"{{{{ \x07")), "is invalid"),
         ("bytes", module(&answers(b"\xff\xfe\x00")), "not UTF-8"),

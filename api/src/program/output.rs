@@ -152,6 +152,6 @@ mod tests {
             assert_eq!(code_of(&error), code, "{error}");
         }
         let twice = anyhow::Error::msg("cause").context("it failed: cause").context("nothing was done");
-        assert_eq!(words(&twice), "the import failed: the file is damaged: cause", "each cause is said once");
+        assert_eq!(words(&twice), "nothing was done: it failed: cause", "each cause is printed once");
     }
 }
