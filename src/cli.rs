@@ -149,7 +149,7 @@ pub(crate) enum Command {
         #[arg(long, requires = "file")]
         with_key: bool,
     },
-    /// Replace the store by a backup; keep the current one as a copy
+    /// Replace the store with a backup; keep the current store as a copy
     RestoreBackup {
         /// The backup; keys in FILE.key are added to the store's keys
         file: PathBuf,
@@ -262,7 +262,7 @@ pub(crate) enum Command {
     },
     /// Show, confirm or forget the project of this directory
     Project {
-        /// The action; left out, the project is shown.
+        /// The action; without one, the project is shown.
         #[command(subcommand)]
         task: Option<ProjectTask>,
     },
@@ -342,10 +342,10 @@ pub(crate) struct Remember {
     /// When the text became true [default: now]
     #[arg(long, value_name = "TIME")]
     pub(crate) created: Option<Timestamp>,
-    /// When to hide it: a date, a period such as 30d, or never
+    /// When to hide the memory: a date, a period such as 30d, or never
     #[arg(long, value_name = "TIME")]
     pub(crate) expires: Option<Expiry>,
-    /// Why it is stored or where it comes from; kept in the history
+    /// Why the memory is stored, or its source; kept in the history
     #[arg(long)]
     pub(crate) reason: Option<String>,
     /// The memory that this one replaces
@@ -371,7 +371,8 @@ pub(crate) struct Recall {
     pub(crate) max_tokens: u32,
     /// Maximum number of memories, 1 to 200
     ///
-    /// The limit includes full results and summaries. For a reply with many short rows, the default is 60.
+    /// The limit includes full results and summaries. For a reply with many short rows, the default maximum is 60
+    /// instead of 20.
     #[arg(long, default_value_t = RecallRequest::DEFAULT_LIMIT, value_name = "N")]
     pub(crate) limit: u32,
     /// The filter.
@@ -388,7 +389,7 @@ pub(crate) struct Recall {
     /// dual, all (also summaries of full results) or details
     #[arg(long, default_value = "dual")]
     pub(crate) packing: Packing,
-    /// Return many short rows in order of time: on, off or auto
+    /// Return many short rows in chronological order: on, off or auto
     #[arg(long, default_value = "auto")]
     pub(crate) breadth: Breadth,
     /// Additional search words with a lower weight
@@ -464,7 +465,7 @@ pub(crate) struct Update {
     /// New scope
     #[arg(long)]
     pub(crate) scope: Option<Scope>,
-    /// When to hide it: a date, a period such as 30d, or never
+    /// When to hide the memory: a date, a period such as 30d, or never
     #[arg(long, value_name = "TIME")]
     pub(crate) expires: Option<Expiry>,
     /// New metadata: a JSON object; {} removes it

@@ -39,9 +39,9 @@ pub(crate) use unknown::{problem, unknown};
 
 /// A setting: an environment variable, or a key of `config.toml` in the store's directory.
 pub(crate) struct Setting {
-    /// Its variable, and aliases of it.
+    /// The environment variable of the setting, and its aliases.
     pub(crate) names: &'static [&'static str],
-    /// The setting's key in `config.toml`; `None` for settings that are only variables.
+    /// The setting's key in `config.toml`; `None` for settings that can only be set as variables.
     pub(crate) key: Option<&'static str>,
     /// Its description.
     pub(crate) help: &'static str,
@@ -65,7 +65,7 @@ settings! {
     NO_COLOR = "NO_COLOR":
         "turns colours off if set to any value";
     KEEP_QUESTIONS("recall.keep_questions") = "TESSERA_RECALL_KEEP_QUESTIONS":
-        "store the full text of unanswered questions, instead of only the words known from memories: on or off (default)";
+        "store the full text of unanswered questions, instead of only the words that memories contain: on or off (default)";
     MEMORY_FILES("memory_files") = "TESSERA_MEMORY_FILES":
         "offer the file-based memory tool to MCP clients: on or off (default)";
     FILES_OVERWRITE("files.overwrite") = "TESSERA_FILES_OVERWRITE":
@@ -74,17 +74,17 @@ settings! {
         "maximum file size for the memory tool (default 8388608); text above 32 KiB is not synced, above 1 MiB not \
         found by recall";
     FILES_MAX_TOKENS("files.max_tokens") = "TESSERA_FILES_MAX_TOKENS":
-        "maximum reply of the memory tool, in tokens (default 8000)";
+        "maximum length of a reply of the memory tool, in tokens (default 8000)";
     FILES_TOPIC("files.topic") = "TESSERA_FILES_TOPIC":
-        "a sentence about the topic of the memory tool's files, for the instructions to clients";
+        "a sentence about the topic of the memory tool's files; clients receive it in the instructions";
     RECALL("hooks.recall") = "TESSERA_HOOKS_RECALL" "CLAUDE_PLUGIN_OPTION_RECALL":
         "automatic recall for prompts and new sessions: on (default) or off";
     RECALL_TOKENS("hooks.recall_tokens") = "TESSERA_HOOKS_RECALL_TOKENS" "CLAUDE_PLUGIN_OPTION_RECALL_TOKENS":
-        "maximum tokens of memories for a prompt (default 800)";
+        "maximum number of tokens of the memories for a prompt (default 800)";
     SESSION_TOKENS("hooks.session_tokens") = "TESSERA_HOOKS_SESSION_TOKENS":
         "maximum tokens of the session summary (default 300)";
     COMPACT_TOKENS("hooks.compact_tokens") = "TESSERA_HOOKS_COMPACT_TOKENS":
-        "maximum tokens of memories after a compaction (default 800)";
+        "maximum number of tokens of the memories after a compaction (default 800)";
     AUTO_APPROVE("hooks.auto_approve") = "TESSERA_HOOKS_AUTO_APPROVE" "CLAUDE_PLUGIN_OPTION_AUTO_APPROVE":
         "let safe Tessera tools run without a permission prompt: on (default) or off";
     NO_APPROVAL = "DISABLE_CLAUDE_MEMORY_AUTO_APPROVE":
@@ -217,7 +217,7 @@ fn named_home(flag: Option<PathBuf>) -> Option<PathBuf> {
     })
 }
 
-/// A store that an earlier version kept at the path of an older variable, if that is not the store in use.
+/// Finds a store that an earlier version created at the path in an older variable, if it is not the store in use.
 pub(crate) fn earlier_store(home: &Home) -> Option<String> {
     let store = store_of_older_variable().filter(|store| *store != home.database())?;
     let store = store.display();
@@ -244,7 +244,7 @@ pub(crate) fn clock() -> Result<Arc<dyn Clock>, SetupError> {
     }
 }
 
-/// Adds two settings to the caller: the tokenizer of budgets, and whether unanswered questions are recorded in full.
+/// Sets two values of the caller: the tokenizer for budgets, and whether unanswered questions are recorded in full.
 pub(crate) fn asking(
     caller: Caller,
     profile: Option<TokenProfile>,
@@ -289,7 +289,7 @@ fn number(text: &str) -> Result<u64, String> {
     text.replace('_', "").parse().map_err(|_| "is not a whole number".to_owned())
 }
 
-/// The surroundings of hooks and the worker.
+/// What hooks and the worker need from their environment.
 pub(crate) fn surroundings(home_flag: Option<PathBuf>) -> Result<Surroundings, SetupError> {
     let home = home(home_flag)?;
     let file = ConfigFile::read(&home)?;
@@ -311,7 +311,7 @@ pub(crate) fn surroundings(home_flag: Option<PathBuf>) -> Result<Surroundings, S
     })
 }
 
-/// Parses the address as Ollama does: adds a missing port, and replaces 0.0.0.0 by 127.0.0.1.
+/// Parses the address as Ollama does: adds a missing port, and replaces 0.0.0.0 with 127.0.0.1.
 fn address_of_ollama(text: &str) -> String {
     let address = text.trim().trim_end_matches('/');
     if address.contains("://") {
@@ -356,7 +356,7 @@ pub(crate) fn user_home() -> Option<PathBuf> {
     etcetera::home_dir().ok()
 }
 
-/// The project that a directory claims to be.
+/// The project to which a directory claims to belong.
 pub(crate) fn claim(dir: &Path) -> Claim {
     claim_of(dir, user_home().as_deref())
 }

@@ -18,7 +18,7 @@ pub(crate) struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// Reads the file; a missing file is empty.
+    /// Reads the file; a file that does not exist counts as empty.
     pub(crate) fn read(home: &Home) -> Result<Self, SetupError> {
         let path = home.config();
         let wrong = |problem: String| SetupError { setting: "config.toml", problem };
@@ -61,7 +61,7 @@ impl ConfigFile {
         })
     }
 
-    /// Unknown keys: mistyped, or of another version.
+    /// Unknown keys: mistyped, or from another version.
     pub(crate) fn unknown(&self) -> Vec<String> {
         let mut found = Vec::new();
         for (name, item) in self.document.iter() {

@@ -20,7 +20,7 @@ use tessera_setup::SetupError as ClientError;
 
 use crate::output;
 
-/// The exit codes for `tessera --help`.
+/// The explanation of exit codes in `tessera --help`.
 pub(crate) const CODES: &str = "Exit codes: 0 success; 1 user error, such as an unknown ID or a server that does \
     not answer; 2 wrong usage; 3 configuration error, such as a broken config.toml or a damaged store; 70 internal \
     error. `tessera hook` always exits with 0.";

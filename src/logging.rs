@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use crate::{config, output};
 
-/// Sends the log to stderr without credentials. `-v`, `DEBUG_MODE` or `TESSERA_LOG` enable it.
+/// Writes the log to stderr, with credentials redacted. `-v`, `DEBUG_MODE` or `TESSERA_LOG` enable it.
 pub(crate) fn init(verbose: u8) {
     let filter = config::LOG.text().unwrap_or_else(|| {
         match verbose.max(if config::DEBUG_MODE.is_on() { 2 } else { 0 }) {

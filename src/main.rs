@@ -1,7 +1,7 @@
 //! The `tessera` command: parse, dispatch, exit code.
 //!
-//! `config`, `config_file`, `exit` and `output` depend on each other. An invalid setting leads to an error with an exit
-//! code, and the output of errors needs the setting for colours.
+//! `config`, `config_file`, `exit` and `output` depend on each other. An invalid setting causes an error with an exit
+//! code, and printing an error needs the setting for colours.
 
 mod cli;
 mod commands;

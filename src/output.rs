@@ -22,7 +22,7 @@ pub(crate) fn line(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A share in per cent with one decimal.
+/// Formats a share as a percentage with one decimal place.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}", share * 100.0)
 }
@@ -39,7 +39,7 @@ pub(crate) fn note(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", dropped(text));
 }
 
-/// Writes log events to stderr, each in one piece. Libraries log their input, so credentials are redacted.
+/// Writes each log event to stderr with a single write. Libraries log their input, so credentials are redacted.
 pub(crate) struct Log;
 
 impl Write for Log {
@@ -102,7 +102,7 @@ pub(crate) fn columns() -> Option<u16> {
     terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0).filter(|width| *width > 0)
 }
 
-/// Words in lines of limited width, each with an indent. A longer word gets its own line.
+/// Wraps words into indented lines of limited width. A word that is longer than a line gets its own line.
 pub(crate) fn wrapped(text: &str, indent: &str, columns: u16) -> String {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

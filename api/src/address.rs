@@ -1,5 +1,5 @@
-//! The address that a request comes from. Anybody can send a header, so the server reads it only from trusted proxies,
-//! and each proxy only confirms the previous hop.
+//! The address that a request comes from. Anybody can send such a header, so the server reads it only from trusted
+//! proxies. A proxy only reports the address that connected to it.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
@@ -36,13 +36,14 @@ impl Proxy {
     }
 }
 
-/// The source of a request: its connection, or behind a trusted proxy the nearest hop that is not a proxy.
+/// The client's address: the address of the connection or, behind trusted proxies, the nearest address that is not a
+/// trusted proxy.
 pub(crate) fn of(request: &Request, proxies: &[Proxy]) -> Option<IpAddr> {
     let ConnectInfo(peer) = request.extensions().get::<ConnectInfo<SocketAddr>>()?;
     Some(nearest(peer.ip().to_canonical(), request.headers(), proxies))
 }
 
-/// Returns the same address for a request without its body.
+/// Does the same for the head of a request without its body.
 pub(crate) fn of_parts(parts: &Parts, proxies: &[Proxy]) -> Option<IpAddr> {
     let ConnectInfo(peer) = parts.extensions.get::<ConnectInfo<SocketAddr>>()?;
     Some(nearest(peer.ip().to_canonical(), &parts.headers, proxies))

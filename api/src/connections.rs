@@ -22,7 +22,7 @@ use crate::limits::Limits;
 const OTHER_FILES: usize = 64;
 
 /// How long a connection must be idle before it may be closed to make room. After this time without a request, the last
-/// answer has been sent completely.
+/// answer has certainly been sent.
 const AT_REST: Duration = Duration::from_secs(1);
 
 /// Admits and counts connections.
@@ -30,7 +30,7 @@ pub(crate) struct Door {
     most: usize,
     most_of_address: usize,
     write_timeout: Duration,
-    /// The trusted proxies. Many people share them, so the limit per address does not apply to them.
+    /// The trusted proxies. Many people share a trusted proxy, so the limit per address does not apply to it.
     proxies: Option<Arc<[Proxy]>>,
     held: Arc<Mutex<Held>>,
 }
@@ -72,7 +72,7 @@ impl ConnectionState {
         Busy(Arc::clone(self))
     }
 
-    /// Resolves when another connection has taken its place.
+    /// Resolves when this connection must make room for another one.
     pub(crate) async fn given_up(&self) {
         self.given_up.notified().await;
     }
@@ -85,7 +85,7 @@ impl ConnectionState {
     }
 }
 
-/// A running request of a connection.
+/// A request in progress on a connection.
 pub(crate) struct Busy(Arc<ConnectionState>);
 
 impl Drop for Busy {
@@ -101,8 +101,9 @@ impl Held {
         self.by_address.get(&address).map_or(0, Vec::len)
     }
 
-    /// Closes the connection that was idle for longest, of the address with the most connections. Closes no connection
-    /// if the new connection's address would have as many connections as that address. Returns true if it closed one.
+    /// Among the connections of the address that has the most, closes the one that was idle for the longest time.
+    /// Closes nothing unless that address has more connections than the new connection's address would have. Returns
+    /// true if it closed one.
     fn make_room(&mut self, wanted_by: IpAddr) -> bool {
         let own = self.count(wanted_by) + 1;
         let mut others: Vec<_> = self.by_address.iter().filter(|(_, seats)| seats.len() > own).collect();
@@ -171,7 +172,7 @@ impl Door {
         if most < limits.connections {
             tracing::info!(
                 connections = most,
-                "the system's limit of open files allows fewer connections than `--connections`"
+                "the system's limit on open files allows fewer connections than `--connections`"
             );
         }
         Self {
@@ -217,7 +218,7 @@ impl Door {
     }
 }
 
-/// An admitted connection. It ends if its client stops reading.
+/// An admitted connection. The connection is closed if its client stops reading.
 pub(crate) struct Connection {
     stream: Pin<Box<TimeoutStream<TcpStream>>>,
     held: OpenConnection,
@@ -288,7 +289,7 @@ mod tests {
         let from = |address: &str| door.admit(address.parse().unwrap());
         let rest = |one: &OpenConnection| one.seat.doing().since = Instant::now().checked_sub(2 * AT_REST).unwrap();
         let mut held: Vec<_> = (0..8).map(|n| from(&format!("192.0.2.{}", n / 4)).unwrap()).collect();
-        assert!(from("192.0.2.9").is_none(), "no connection is closed while all of them may still receive an answer");
+        assert!(from("192.0.2.9").is_none(), "no connection is closed if every connection may still receive an answer");
         held.iter().skip(1).for_each(rest);
         let busy = held[5].seat.busy();
         rest(&held[5]);

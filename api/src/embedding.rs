@@ -1,5 +1,5 @@
 //! Computes embeddings in the background: one batch at a time, on a thread of the lowest priority, active users first.
-//! Finished batches stay after an interruption; the next round finds the rest.
+//! After an interruption, finished batches are kept, and the next round finds the remaining rows.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -128,8 +128,8 @@ fn note(user: &UserId, kept: Kept) {
     }
 }
 
-/// Computes embeddings. If the encoder panics, it tries each text alone; a text that panics gets no embedding and is
-/// found by its words.
+/// Computes embeddings. If the encoder panics, each text is tried alone. A text that causes a panic gets no embedding,
+/// so only its words can be found.
 async fn made_or_none(user: &UserId, rows: Vec<PendingEmbedding>) -> Result<Vec<(PendingEmbedding, Vec<u8>)>, DbError> {
     if let Ok(made) = made(rows.clone()).await {
         return Ok(made);

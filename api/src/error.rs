@@ -56,7 +56,7 @@ impl Problem {
         &self.detail
     }
 
-    /// A temporary error, which ends without any action by the caller.
+    /// A temporary error that goes away without an action of the caller.
     pub(crate) fn unavailable(code: &'static str, detail: &'static str) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, code, detail)
     }

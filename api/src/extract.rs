@@ -145,7 +145,7 @@ pub(crate) struct Named {
     pub(crate) short_id: Option<u32>,
 }
 
-/// The distinct words that two texts share.
+/// The number of distinct words that both texts contain.
 fn common_words(one: &str, other: &str) -> usize {
     let words = |text: &str| text.to_lowercase().split_whitespace().map(str::to_owned).collect::<HashSet<_>>();
     words(one).intersection(&words(other)).count()
@@ -173,8 +173,8 @@ impl App {
         }
     }
 
-    /// Rejects an edit by short ID if the new text resembles another user's memory with the same short ID more than the
-    /// caller's. The other memory is shared with the caller, and has the same short ID for its owner.
+    /// Rejects an edit by short ID if its text resembles another user's memory with this ID more than it resembles the
+    /// caller's memory. The other memory is shared with the caller, and has the same short ID for its owner.
     pub(crate) async fn means_own(&self, caller: &Caller, text: &str, own: &Stored, said: &str) -> Result<(), Problem> {
         let Some(short_id) = number(text) else { return Ok(()) };
         let alike = |stored: &Stored| {

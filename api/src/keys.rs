@@ -1,7 +1,7 @@
 //! API keys: `tsr_<id>_<secret>_<checksum>`. The ID is looked up, only a hash of the secret is stored, and the checksum
 //! detects typos without the database.
 //!
-//! Also remembers which machines asked recently, so that a repeated request is not recorded again.
+//! Also remembers the recorded position of each machine, so that a repeated request is not recorded again.
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
@@ -23,7 +23,7 @@ const SHORT: usize = 16;
 /// The scopes of keys.
 pub const SCOPES: [&str; 3] = ["read", "write", "share"];
 
-/// A key as its user has it. Only [`Key::reveal`] prints it.
+/// A key as its user has it. Only [`Key::reveal`] returns the complete key.
 pub struct Key {
     id: String,
     secret: String,
@@ -47,8 +47,7 @@ impl Key {
         Ok(Self { id, secret: URL_SAFE_NO_PAD.encode(secret).replace('_', ".") })
     }
 
-    /// Parses a key, with its checksum. Any other text is a key of the older API, which is known by its hash if it was
-    /// imported.
+    /// Parses a key, with its checksum. Any other text is a key of the older API, which the server finds by its hash.
     pub fn parse(text: &str) -> Option<Self> {
         if !is_ours(text) {
             return Self::older(text);
@@ -61,8 +60,8 @@ impl Key {
         is_whole.then_some(key)
     }
 
-    /// A key of the older API: a secret of any length, without an ID. `None` for an empty text, for one that no HTTP
-    /// header can carry, and for one that looks like ours.
+    /// A key of the older API: a secret of any length, without an ID. Returns `None` if the text is empty, cannot be in
+    /// an HTTP header, or looks like a key of Tessera.
     pub fn older(text: &str) -> Option<Self> {
         let is_key = !text.is_empty()
             && text.len() <= 1_000

@@ -20,7 +20,7 @@ use crate::error::{Problem, Retry};
 use crate::keys::presented;
 use crate::reply_body::ReplyBody;
 
-/// The maximum size of a body in bytes, and of an import.
+/// The maximum size in bytes of a request's body, and of an import's body.
 pub(crate) const MOST_BYTES: usize = 4 * 1024 * 1024;
 pub(crate) const MOST_IMPORT_BYTES: usize = 16 * 1024 * 1024;
 
@@ -43,11 +43,12 @@ pub struct Limits {
     pub body_bytes: usize,
     /// The maximum bytes of bodies in transfer per key; further ones wait.
     pub key_body_bytes: usize,
-    /// The maximum duration of a request, with waiting.
+    /// The maximum duration of a request, including its wait.
     pub timeout: Duration,
-    /// The maximum pause within a body.
+    /// The maximum time between two parts of a body.
     pub body_pause: Duration,
-    /// The maximum time for a request's head, from the end of the previous request; so also the maximum idle time.
+    /// The maximum time until a request's head is complete, from the end of the previous request. It is also the
+    /// maximum idle time.
     pub header_timeout: Duration,
     /// The maximum time without progress while a client reads an answer.
     pub write_timeout: Duration,
@@ -55,7 +56,7 @@ pub struct Limits {
     pub connections: usize,
     /// The maximum number of simultaneous connections per address, except for proxies.
     pub address_connections: usize,
-    /// True if a proxy is in front of the server. Then the limit per address does not apply to unknown proxies.
+    /// True if a proxy is in front of the server. If the proxies are not known, the limit per address does not apply.
     pub behind_proxy: bool,
     /// Trusted proxies for the source address of a request.
     pub proxies: Vec<Proxy>,
@@ -171,7 +172,7 @@ fn body_kib(request: &Request) -> usize {
     bytes.div_ceil(1024)
 }
 
-/// Permits for a number of KiB; all permits if there are fewer.
+/// Acquires permits for a number of KiB, or all permits if the number is larger.
 async fn kib_of(store: &Arc<Semaphore>, kib: usize, all: usize) -> Option<OwnedSemaphorePermit> {
     let kib = u32::try_from(kib.min(all / 1024)).unwrap_or(u32::MAX);
     Arc::clone(store).acquire_many_owned(kib).await.ok()
@@ -194,7 +195,7 @@ impl Gate {
         &self.limits
     }
 
-    /// Forgets callers whose allowance is full again.
+    /// Removes the state of callers whose limits are unused again.
     pub(crate) fn prune(&self) {
         self.by_address.retain_recent();
         self.by_key.retain_recent();
@@ -203,8 +204,8 @@ impl Gate {
         metrics::gauge!("tessera_limited_callers").set((self.by_address.len() + self.by_key.len()) as f64);
     }
 
-    /// Counts a request against its address first, so that invented keys are limited, then against its key. The key is
-    /// parsed, but not verified yet.
+    /// Counts a request first against its address and then against its key, so requests with invented keys are limited
+    /// too. The key is parsed, but not verified yet.
     fn count(&self, request: &Request) -> Result<Caller, Retry> {
         let address = address::of(request, &self.limits.proxies);
         if let Some(address) = address {
@@ -269,7 +270,8 @@ pub(crate) async fn admitted(State(gate): State<Arc<Gate>>, request: Request, ne
     gate.answer(request, next).await
 }
 
-/// The method name for metrics. All unknown methods have one name, so clients cannot create many time series.
+/// The method name for metrics. All unknown methods are reported under one name, so clients cannot create many time
+/// series.
 pub(crate) fn method_name(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

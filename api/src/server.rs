@@ -24,8 +24,8 @@ use crate::{embedding, layers, listener, routes};
 
 /// How often the limits forget inactive callers.
 const PRUNE: Duration = Duration::from_secs(5);
-/// The default interval for re-indexing rows of an earlier version. It repeats, because another replica may still write
-/// such rows.
+/// The default interval for re-indexing rows that an earlier version wrote. Re-indexing is repeated, because a replica
+/// with an earlier version may still write rows.
 const REANALYSE: Duration = Duration::from_hours(1);
 /// The pause after a database error during re-indexing.
 const REANALYSE_AGAIN: Duration = Duration::from_mins(1);
@@ -40,8 +40,8 @@ const RESTART: Duration = Duration::from_secs(5);
 /// The default interval of writing access counts.
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// How a server uses embeddings. It always stores embeddings from machines, and sends them to the user's other
-/// machines.
+/// How a server uses embeddings. In every mode, the server stores the embeddings that a user's machines send, and sends
+/// them to the user's other machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SemanticSearch {
     /// Recall uses words only, and no embeddings are computed.
@@ -55,11 +55,12 @@ pub enum SemanticSearch {
 /// How a server behaves.
 #[derive(Clone)]
 pub struct Settings {
-    /// The maximum bytes of all users' indexes.
+    /// The maximum total size of all indexes, in bytes.
     pub index_bytes: usize,
     /// The interval at which access counts are written.
     pub count_uses_every: Duration,
-    /// How often rows of an earlier version are re-indexed, beginning at the start; `None` for never.
+    /// The interval for re-indexing rows that an earlier version wrote. The first run is at the start of the server;
+    /// `None` for never.
     pub reanalyse_every: Option<Duration>,
     /// How the server uses embeddings.
     pub embedding: SemanticSearch,
@@ -285,7 +286,7 @@ async fn keep_vault(app: App) {
     tokio::join!(vault.keep_token(), reaping);
 }
 
-/// Cleans up at intervals, if no other replica did.
+/// Deletes obsolete rows at intervals, unless another replica has done so.
 async fn clean(app: App) {
     let Some(every) = app.clean_every else { return };
     loop {
@@ -305,7 +306,7 @@ async fn clean(app: App) {
     }
 }
 
-/// Re-indexes rows of an earlier version, one user after another; requests have priority.
+/// Re-indexes rows that an earlier version wrote, one user after another; requests have priority.
 async fn reanalyse(app: App) {
     let Some(every) = app.reanalyse_every else { return };
     loop {
@@ -327,7 +328,7 @@ async fn reanalyse(app: App) {
     }
 }
 
-/// Looks for such rows, unless a replica of the same version did so recently.
+/// Looks for such rows, unless a replica of the same version has looked recently.
 async fn reanalyse_if_due(db: &Db, every: Duration) -> Result<usize, DbError> {
     if !db.is_due(Chore::Reanalysis, &derived_form(), every).await? {
         return Ok(0);

@@ -1,10 +1,10 @@
-//! Semantic search: the cost of a question, of passages in the background, and of a scan over all passages.
+//! Measures semantic search: encoding a question, encoding passages in the background, and scanning all passages.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use tessera_engine::embedding::{DIMENSIONS, Encoder, Passages};
 
-/// A question of twelve words, as hooks ask it.
+/// A question of twelve words, like those of hooks.
 const QUESTION: &str = "which database does the billing service use for its invoices now?";
 /// About thirty word pieces.
 const NOTE: &str = "We moved the invoices of the billing service to PostgreSQL 16 in March, because the old cluster \

@@ -1,8 +1,8 @@
-//! Measures a folder of notes: the time of its first scan, and of recall over its files,
-//! compared with the same rows as plain memories.
+//! Measures a folder of notes: the time of the first scan, and recall over its files compared with recall over plain
+//! memories.
 //!
-//! Measures whole processes without semantic search, one command after another. Criterion has no ratio of medians, so
-//! this benchmark prints its own table.
+//! Measures whole processes without semantic search, one command after another. Criterion does not compute the ratio of
+//! two medians, so this benchmark prints its own table.
 
 #![expect(clippy::print_stdout, reason = "printing the table is the purpose of a benchmark")]
 
@@ -20,7 +20,7 @@ use tessera_engine::store::Usage;
 /// Notes of about two kilobytes each, in a hundred directories.
 const FILES: usize = 10_000;
 const DIRECTORIES: usize = 100;
-/// How often the folder is added to an empty store.
+/// The number of times that the folder is added to an empty store.
 const FIRST: usize = 5;
 /// Rounds of recall; each round queries each store once.
 const ROUNDS: usize = 120;

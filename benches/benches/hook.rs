@@ -1,8 +1,8 @@
-//! Measures the hook for a prompt from its start to its end, next to `/bin/true` and a program that only opens SQLite.
-//! Also measures the memory of four sessions.
+//! Measures the hook for a prompt, from its start to its exit, next to `/bin/true` and a program that only opens
+//! SQLite. Also measures the memory of four sessions.
 //!
-//! Criterion has no percentiles of whole processes, so this benchmark prints its own table: wall time p50 and p95, and
-//! mean processor time from `getrusage`.
+//! Criterion does not compute percentiles of whole processes, so this benchmark prints its own table: wall time p50 and
+//! p95, and mean processor time from `getrusage`.
 
 #![expect(clippy::print_stdout, reason = "printing the table is the purpose of a benchmark")]
 
@@ -17,7 +17,8 @@ use tessera_benches::{Corpus, Filled, sizes};
 
 /// Rounds per size; each round runs each program once.
 const ROUNDS: usize = 400;
-/// Prompts per turn. After each turn, stores the recorded prompts in tables, as the learning worker does.
+/// Prompts per turn. After each turn, the benchmark moves the recorded prompts into tables, as the learning worker
+/// does.
 const TURN: usize = 10;
 
 fn processor_micros() -> i64 {
@@ -137,7 +138,8 @@ impl Session {
         Self { child }
     }
 
-    /// Returns the resident size and the proportional size in KiB. The second one divides shared pages among processes.
+    /// Returns the resident size and the proportional size in KiB. The proportional size divides each shared page among
+    /// the processes that share it.
     fn memory(&self) -> (u64, u64) {
         let text = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.child.id())).unwrap_or_default();
         let field = |name: &str| {
@@ -163,7 +165,7 @@ fn memory(dir: &Path) {
         queries.iter().map(|query| Session::start(&dir.join("tessera"), &filled.home(), query)).collect();
     let (resident, shared): (Vec<u64>, Vec<u64>) = sessions.iter().map(Session::memory).unzip();
     let sum = |of: &[u64]| of.iter().sum::<u64>() as f64 / 1024.0;
-    println!("memory of four sessions with 10,000 memories, after one recall each");
+    println!("RAM of four sessions with 10,000 memories, after one recall each");
     println!(
         "  resident {:.1} MiB in all, shared pages counted each time; {:.1} MiB counted once",
         sum(&resident),

@@ -45,7 +45,7 @@ fn number(name: &str, default: usize) -> usize {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
-/// A server that ends with the benchmark.
+/// A server process that is killed when the benchmark ends.
 struct Server {
     child: Child,
     address: String,

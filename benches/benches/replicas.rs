@@ -1,5 +1,5 @@
-//! Measures two servers on one database with 32 clients: the throughput next to one server, stale reads, and requests
-//! while one server is killed.
+//! Measures two servers on one database with 32 clients: the throughput compared with one server, stale reads, and
+//! requests while one server is killed.
 //!
 //! Needs `cargo build --release --locked -p tessera-api` first, and PostgreSQL. `TESSERA_REPLICAS_EACH` is the number
 //! of memories of each of 16 users. PostgreSQL, servers and clients share the machine.
@@ -75,7 +75,7 @@ struct Load {
     client: Client,
 }
 
-/// The JSON of a successful answer; none if the server is gone or rejects.
+/// The JSON of a successful answer; `None` if the server cannot be reached or rejects the request.
 async fn answered(request: RequestBuilder) -> Option<Value> {
     let answer = request.send().await.ok()?;
     if answer.status().is_success() { answer.json().await.ok() } else { None }
@@ -99,7 +99,7 @@ async fn all<F: Future<Output = ()> + Send + 'static>(clients: usize, run: impl 
     }
 }
 
-/// Each client sends four recalls per write, and changes the server with each request.
+/// Each client sends four recalls per write, and uses the other server for each next request.
 async fn mixed(load: &Arc<Load>, name: &str, urls: &[String]) {
     let (recalls, writes) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
     let started = Instant::now();

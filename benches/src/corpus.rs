@@ -16,7 +16,7 @@ pub struct Note {
     pub accesses: u32,
 }
 
-/// A source of notes and queries; the same seed gives the same ones.
+/// A generator of notes and queries; the same seed gives the same notes and queries.
 #[derive(Debug)]
 pub struct Corpus {
     random: Rng,
@@ -43,7 +43,7 @@ impl Corpus {
         Self { random: Rng::with_seed(seed), cumulative: (1..=VOCABULARY).map(weigh).collect() }
     }
 
-    /// The made-up word of a rank: pronounceable and unique.
+    /// Returns an invented word for a rank: it can be pronounced, and no other rank has it.
     fn word(rank: usize) -> String {
         const CONSONANTS: &[u8] = b"bcdfghjklmnprstvz";
         const VOWELS: &[u8] = b"aeiou";

@@ -62,7 +62,7 @@ impl Filled {
         self.store.rank(&RecallRequest::new(query)).expect("a ranking").total()
     }
 
-    /// Ranks and fills a reply to a question, and returns the tokens of the reply.
+    /// Ranks the memories for a question, builds the reply, and returns its number of tokens.
     pub fn recall(&mut self, query: &str) -> u32 {
         self.store.recall(&RecallRequest::new(query)).expect("a reply").tokens_used
     }

@@ -65,7 +65,7 @@ impl Project {
 }
 
 impl Caller {
-    /// A caller without session and project, who counts o200k_base tokens.
+    /// A caller without a session and a project, whose budgets are counted with o200k_base.
     pub fn new(origin: Origin) -> Self {
         Self {
             origin,
@@ -105,8 +105,8 @@ impl Caller {
         self.scope().filter(|_| !is_personal).unwrap_or_default()
     }
 
-    /// Returns the caller's directory if the memory has the caller's project, because this is evidence for the project
-    /// of the directory.
+    /// Returns the caller's directory if the memory belongs to the caller's project. The store keeps this directory as
+    /// evidence for the project.
     pub(crate) fn dir_for(&self, scope: &Scope) -> Option<String> {
         let own = self.project.as_ref().filter(|project| project.scope == *scope)?;
         Some(own.dir.to_string_lossy().into_owned())

@@ -22,7 +22,7 @@ const MOST_WHOLE: usize = 16 * 1024;
 /// A memory file of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteFile {
-    /// Its name in its directory, such as `MEMORY.md`.
+    /// The name of the file in its directory, such as `MEMORY.md`.
     pub name: String,
     /// Its text.
     pub text: String,
@@ -95,7 +95,7 @@ struct Reader<'a> {
     files: &'a BTreeSet<&'a str>,
     headings: Vec<(HeadingLevel, String)>,
     open: Option<HeadingLevel>,
-    /// The nesting depth in an item or paragraph.
+    /// How many items and paragraphs are open at this position.
     depth: usize,
     start: usize,
     /// The end of the last note.

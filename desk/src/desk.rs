@@ -29,7 +29,7 @@ pub trait UseCase {
     /// Its effect on memories.
     const EFFECT: Effect;
 
-    /// What the plugin chain may inspect and change before the action; `None` if it skips the chain.
+    /// What plugins may inspect and change before the action; `None` if no plugins are called.
     fn asked(&mut self) -> Option<Asked<'_>> {
         None
     }
@@ -46,7 +46,7 @@ pub trait UseCase {
     /// Returns an error if the request cannot be carried out, or the store fails.
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Self::Outcome, StoreError>;
 
-    /// Runs the use case and scans the watched folders before it; an implementation may scan during the run.
+    /// Scans the watched folders and then runs the use case; an implementation may scan while it runs.
     ///
     /// # Errors
     /// As [`UseCase::run`]. Folders that cannot be scanned keep their state.
@@ -80,7 +80,8 @@ impl<'a> Desk<'a> {
         Self { store, caller, has_changed: false, has_spooled: false, looks: None }
     }
 
-    /// Sets how long the first use case scans watched folders. `None` if a thread already watches them.
+    /// Sets how long the first use case may wait for a scan of the watched folders. `None` if a thread already watches
+    /// them.
     #[must_use]
     pub fn looking(self, looks: Option<ChangeWait>) -> Self {
         Self { looks, ..self }

@@ -1,12 +1,12 @@
-//! Computes embeddings when nobody waits for an answer.
+//! Computes embeddings in the background, or after the answer.
 
 use std::time::{Duration, Instant};
 
 use tessera_engine::Store;
 use tessera_engine::store::StoreError;
 
-/// How long a command waits at its end for the embeddings of the memories that it wrote. A short note needs a hundredth
-/// of this time.
+/// The maximum time that a command spends on the embeddings of the memories that it wrote. A short note needs a
+/// hundredth of this time.
 const AFTER_WRITE: Duration = Duration::from_secs(3);
 /// The niceness of a background thread.
 #[cfg(target_os = "linux")]

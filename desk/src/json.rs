@@ -1,9 +1,9 @@
-//! JSON as clients write it: a text that was cut within a character contains half of a surrogate pair.
+//! Repairs JSON from clients. If a client cuts a text within a character, the JSON contains half of a surrogate pair.
 
 use std::borrow::Cow;
 
-/// The same JSON with a replacement character for each half of a surrogate pair (`\ud83d` without `\ude00`), which
-/// parsers reject. JavaScript writes it when a text is cut there.
+/// Replaces each half of a surrogate pair (`\ud83d` without `\ude00`) by a replacement character, because parsers
+/// reject it. JavaScript writes such a half if a text was cut between the two halves.
 pub fn whole_characters(text: &str) -> Cow<'_, str> {
     let mut made = String::new();
     let (mut kept, mut at) = (0, 0);
@@ -29,7 +29,7 @@ pub fn whole_characters(text: &str) -> Cow<'_, str> {
     Cow::Owned(made)
 }
 
-/// The code unit of `\u1234` at a position.
+/// Returns the code unit of an escape sequence such as `\u1234` at a position.
 fn unit(text: &str, at: usize) -> Option<u16> {
     let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
     digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?

@@ -1,8 +1,8 @@
-//! Everything that front ends share: the way from a command, tool call or hook to the store.
+//! The code that all front ends share: from a command, a tool call or a hook to the store.
 //!
 //! - [`Desk`]: the entrance. A front end parses, [performs](Desk::perform) a use case, and renders the result.
 //! - [`Caller`]: who asks, and the defaults that depend on it.
-//! - [`chain`]: links before and after a use case: Tessera's own, and plugins.
+//! - [`chain`]: the steps before and after a use case: Tessera's own, and plugins.
 //! - [`project`]: the project of a directory, and whether it is trusted.
 //! - [`queue`]: sessions to learn from. - [`screen`]: removes credentials from texts before automatic learning reads
 //!   them.
@@ -10,7 +10,7 @@
 //! - [`folders`]: watched folders, and the memory tool.
 //! - [`older`]: readers for other systems.
 //! - [`embedding`]: computes embeddings when nobody waits.
-//! - [`views`]: JSON shapes of several front ends.
+//! - [`views`]: the JSON that several front ends share.
 //! - `team`, `sync`, `shared`, `vault` (feature `team`): use cases of the team server, its client, a store for many
 //!   calls, the vault.
 //!

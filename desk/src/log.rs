@@ -27,7 +27,7 @@ pub fn line(home: &Home, at: Timestamp, text: &str) {
     append(&home.hooks_log(), &home.hooks_log_old(), at, text);
 }
 
-/// Appends a line to a log; a log that is too long is moved to `old` before.
+/// Appends a line to a log. A log that is too long is first renamed to `old`.
 pub(crate) fn append(path: &Path, old: &Path, at: Timestamp, text: &str) {
     if path.metadata().is_ok_and(|metadata| metadata.len() > MOST_BYTES) {
         let _ = fs::rename(path, old);

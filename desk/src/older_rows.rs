@@ -120,7 +120,7 @@ fn time(given: Option<jiff::Timestamp>, what: &str, remarks: &mut Vec<String>) -
     Some(kept)
 }
 
-/// A value that fits its field; others are reported.
+/// Parses a value for its field. If the value is not valid, it is reported and omitted.
 fn fitting<T: FromStr>(text: Option<&str>, field: &str, remarks: &mut Vec<String>) -> Option<T>
 where
     T::Err: std::fmt::Display,
@@ -148,7 +148,7 @@ fn remark_rounded(name: &str, value: &Value, remarks: &mut Vec<String>) {
     }
 }
 
-/// The metadata; none if they are not valid, which is reported.
+/// Returns the metadata. If it is not valid, reports this and returns `None`.
 fn metadata(kept: Map<String, Value>, remarks: &mut Vec<String>) -> Option<Metadata> {
     kept.iter().for_each(|(name, value)| remark_rounded(name, value, remarks));
     match Metadata::try_from(Value::Object(kept)) {

@@ -12,18 +12,18 @@ use tessera_tables::names;
 
 use crate::files;
 
-/// A file at the top of a project with its name: `project = "name"`.
+/// A file at the top of a project that contains the project's name: `project = "name"`.
 pub const NAME_FILE: &str = ".tessera.toml";
 
-/// The project that a directory claims, and where the claim is written. All these values may come from a clone of a
-/// foreign repository.
+/// The project that a directory claims, and where the claim is written. All these values may come from somebody else,
+/// because the directory may be a clone of their repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     /// The project.
     pub scope: Scope,
     /// The source of the name.
     pub by: DetectedBy,
-    /// The directory with the name: the requested one, or a parent.
+    /// The directory that contains the name: the requested directory, or one of its parents.
     pub root: PathBuf,
     /// The directory to trust: `root`, or the repository's main directory if `root` is a worktree that the repository
     /// knows.
@@ -47,7 +47,7 @@ impl Claim {
         Self { scope: Scope::Global, by: DetectedBy::Path, root: dir.to_path_buf(), place: dir.to_path_buf() }
     }
 
-    /// True if the directory's own path is the project, because no other directory can claim it.
+    /// True if the path of the directory identifies the project, because no other directory can claim such a project.
     pub fn is_its_own(&self) -> bool {
         let own = || self.by == DetectedBy::Path && same(Path::new(self.scope.as_str()), &self.place);
         self.scope == Scope::Global || own()

@@ -42,7 +42,7 @@ pub struct Job {
     pub not_before: Option<Timestamp>,
 }
 
-/// The lock of the only learning worker.
+/// The lock that lets only one worker learn at a time.
 #[derive(Debug)]
 pub struct WorkerTurn(#[expect(dead_code, reason = "the lock is released when the file is closed")] File);
 

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use tessera_engine::screen::{findings, is_clean};
 
-/// The beginning of a private key, which may continue after the end of a cut text.
+/// The beginning of a private key. If the text was cut, the end of the key may be missing.
 const BEGUN: &str = "-----BEGIN";
 
-/// The lines of a text without credentials or parts of them.
+/// Returns the lines of a text that contain no credential and no part of a credential.
 pub fn screened(text: &str) -> String {
     let found = findings(text);
     let (mut kept, mut at) = (Vec::new(), 0);

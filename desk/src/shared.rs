@@ -1,4 +1,4 @@
-//! A store that many calls share: a lock protects it, they use it in turn, and their work runs on other threads.
+//! A store that many calls share. A lock lets one call at a time use it, and the calls run on other threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -29,7 +29,7 @@ pub struct SharedStore {
     watch: Arc<OnceLock<Watch>>,
 }
 
-/// The current store: another process may have replaced the database.
+/// Returns the store. If another process has replaced the database, opens it again first.
 fn following(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
     let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
     if let Err(error) = store.follow() {
@@ -126,7 +126,8 @@ impl SharedStore {
         }
     }
 
-    /// Opens a second connection if there are watched folders; otherwise nothing scans folders.
+    /// If there are watched folders, opens a second connection. Otherwise returns this store, because no scan can delay
+    /// a call.
     pub async fn beside_files(&self) -> Self {
         let never = CancellationToken::new();
         match self.run(&never, |store| store.knows_files()).await {
@@ -171,7 +172,7 @@ impl SharedStore {
         }
     }
 
-    /// Finishes the work that should not wait for the next start.
+    /// Finishes work before the process ends, so that the next start is fast.
     pub async fn close(&self) {
         let never = CancellationToken::new();
         let folded = self.run(&never, Store::fold_accesses).await;

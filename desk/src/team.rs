@@ -37,7 +37,7 @@ pub struct Team {
 pub struct Done<T> {
     /// The outcome.
     pub outcome: T,
-    /// Why the outcome was not sent. The next successful exchange sends it.
+    /// Why the outcome was not sent. The next successful exchange sends the outcome.
     pub not_sent: Option<SyncError>,
     /// Why the server's changes are missing, if the work continued without them.
     pub not_heard: Option<SyncError>,
@@ -83,7 +83,7 @@ impl Team {
     /// Performs a use case of the server. All of them pass here.
     ///
     /// # Errors
-    /// Those of the use case.
+    /// Returns the errors of the use case.
     pub async fn perform<V: TeamUseCase>(&self, verb: V) -> Result<V::Outcome, SyncError> {
         // A variable may name another server than the joined one.
         if let Some(joined) = self.on(|store| store.server()).await?
@@ -325,7 +325,7 @@ impl TeamUseCase for Share {
 /// Hides a memory of another user, or shows it again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HideShared {
-    /// The memory. A hidden memory is not stored on this machine, so its UUID is necessary.
+    /// The memory. A hidden memory is not stored on this machine and has no ID here, so its UUID is necessary.
     pub memory: MemoryRef,
     /// False to show it again.
     pub is_muted: bool,
@@ -403,7 +403,7 @@ pub struct Given {
     /// The server's list.
     #[serde(flatten)]
     pub shares: Shares,
-    /// The IDs of the memories, in the same order; none for one that is not on this machine yet.
+    /// The ID of each memory in the server's list; `None` for a memory that this machine does not have yet.
     #[serde(skip)]
     #[serde(rename = "ids")]
     pub short_ids: Vec<Option<ShortId>>,

@@ -55,7 +55,7 @@ impl Safe {
         Config::read(value)?.map(|config| Vault::new(config).map(Self)).transpose()
     }
 
-    /// Sends all changes to the vault. Returns the number of values that only the vault has now.
+    /// Sends all changes to the vault. Returns the number of values that were moved to the vault.
     ///
     /// # Errors
     /// Returns an error if the vault does not answer, or rejects a change. Values that were not sent stay encrypted in

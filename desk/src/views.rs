@@ -28,7 +28,7 @@ pub struct StoredView<'a> {
     tokens: u32,
     scope: &'a str,
     existed: bool,
-    /// Fields that an existing memory did not adopt; absent if none.
+    /// Fields whose new values were ignored because the memory already existed; absent if there are none.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     kept: &'a [&'static str],
     /// Similar memories; absent if none.

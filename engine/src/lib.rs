@@ -1,4 +1,4 @@
-//! Tessera's engine: everything between a query and a reply within a budget, and the embedded store.
+//! Tessera's engine: the store, and everything between a query and a reply that fits into the budget.
 //!
 //! All modules except [`store`] are pure: they do no I/O. Modules in the order of their dependencies (none points
 //! backwards):

@@ -18,7 +18,7 @@ use tessera_engine::sync::{Checkpoint, Page, Push, Pushed, Snapshot as Whole};
 use tessera_engine::text::{O200k, TokenCounter};
 
 /// How many inputs a target tries.
-#[expect(clippy::disallowed_methods, reason = "a test has no settings of its own")]
+#[expect(clippy::disallowed_methods, reason = "a test cannot use the settings of the program")]
 fn tries(usual: usize) -> usize {
     std::env::var("TESSERA_FUZZ").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }

@@ -6,8 +6,8 @@ use crate::reply::Reply;
 use crate::surroundings::Surroundings;
 use crate::wire::Payload;
 
-/// The server prefixes of our tools in clients: after `tessera setup`, as a plugin, and under the names of the older
-/// system, which users still have in their settings.
+/// The prefixes of Tessera's tools in clients: after `tessera setup`, as a plugin, and under the older names that users
+/// may still have in their settings.
 pub const SERVERS: [&str; 4] = [
     "mcp__tessera__",
     "mcp__plugin_tessera_tessera__",
@@ -15,7 +15,7 @@ pub const SERVERS: [&str; 4] = [
     "mcp__plugin_claude-memory_claude_memory__",
 ];
 
-/// Tools that read, add, or make changes that `memory_history` can undo. None deletes or shares.
+/// Tools that only read or add memories, or whose changes `memory_history` can undo. None deletes or shares.
 pub const SAFE_TOOLS: [&str; 8] = [
     "memory_recall",
     "memory_store",

@@ -11,7 +11,7 @@ use unicode_segmentation::UnicodeSegmentation;
 /// The query of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// No query; the reason is recorded with the delivery.
+    /// The prompt has no query. The reason is recorded with the event.
     Skip(&'static str),
     /// A query.
     Ask {
@@ -22,7 +22,7 @@ pub(crate) enum Reading {
     },
 }
 
-/// Maximum bytes of a prompt. Of a longer prompt, the beginning and the end are read.
+/// Maximum bytes of a prompt. If a prompt is longer, only its beginning and its end are read.
 const MOST_BYTES: usize = 48 * 1024;
 /// Maximum characters of a query: from the beginning of the prose, and from its end.
 const QUERY_CHARACTERS: (usize, usize) = (1_200, 600);
@@ -55,7 +55,7 @@ static PASTED: LazyLock<Regex> = LazyLock::new(|| {
 static TELLING: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)error|exception|fail|panic|fatal|cannot|refused|denied|timed? ?out|[A-Z]{2,}-\d+"));
 
-/// Words of agreement, greeting and steering. A prompt with only these words needs no recall.
+/// Words that express agreement, greet, or direct the agent. A prompt with only these words needs no recall.
 const SMALL_TALK: &str = "ok okay okey thx thanks thank ty great good nice perfect yes yeah yep yup no nope sure continue go \
      going ahead please looks look lgtm cool proceed next again retry try done right correct awesome hello hi hey bye morning \
      afternoon evening cheers keep carry on it do that this works work working well amazing excellent wonderful love nvm never \
@@ -67,12 +67,12 @@ const SMALL_TALK: &str = "ok okay okey thx thanks thank ty great good nice perfe
      danke gut weiter ja nein bitte gracias bien vale sigue si merci oui non continuez grazie obrigado spasibo спасибо да нет \
      谢谢 好的 继续 可以 ありがとう はい 続けて 감사합니다 네";
 
-/// Words of requests that occur in any prompt, and say nothing about its subject.
+/// Words such as "write" or "show", which occur in any request and say nothing about its subject.
 const REQUESTS: &str = "write add make create give tell say show explain want need use using look find get let try check see \
      know think help please implement fix change update put handle happen wrong";
 
 fn pattern(source: &str) -> Regex {
-    Regex::new(source).expect("the patterns are constants, compiled in a test")
+    Regex::new(source).expect("the patterns are constants, and a test compiles them")
 }
 
 impl Reading {
@@ -113,12 +113,12 @@ impl Reading {
     }
 }
 
-/// The text that a person wrote, without code, pasted output and additions of the client.
+/// The text that a person wrote, without code, pasted output, or text that the client added.
 pub fn own_words(text: &str) -> String {
     parts(&unwrapped(text)).0
 }
 
-/// A prompt without additions of the client.
+/// Returns the prompt without the text that the client added.
 pub(crate) fn unwrapped(text: &str) -> String {
     WRAPPED.replace_all(text, " ").into_owned()
 }

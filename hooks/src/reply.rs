@@ -1,6 +1,7 @@
 //! The reply that a client reads on stdout.
 //!
-//! Also: the directory, caller and event of a session, and the errors of a hook, which clients never see.
+//! This module also determines the directory, the caller and the event of a session, and defines the errors of a hook,
+//! which clients never see.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -91,7 +92,7 @@ pub enum HookError {
     /// stdin cannot be read.
     #[error("stdin cannot be read: {0}")]
     Stdin(#[from] std::io::Error),
-    /// stdin is not the input of a hook.
+    /// The text on stdin is not valid input for a hook.
     #[error(transparent)]
     Payload(#[from] PayloadError),
     /// The store cannot be used.

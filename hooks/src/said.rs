@@ -10,7 +10,7 @@ use regex_lite::Regex;
 use super::prompt::{own_words, unwrapped};
 
 fn pattern(source: &str) -> Regex {
-    Regex::new(source).expect("the pattern is a constant, compiled in a test")
+    Regex::new(source).expect("the pattern is a constant, and a test compiles it")
 }
 
 /// A line that begins a mail, a document or a list.
@@ -27,7 +27,7 @@ static LEADS_IN: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Words for a text, followed by a colon and that text: `here is the vendor text: …`.
+/// A word that announces a text, then a colon, and then the text: `here is the vendor text: …`.
 static NAMES_TEXT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:text|mail|e-mail|email|message|messages|issue|ticket|log|logs|output|error|readme|document|doc|docs|page|article|post|comment|review|transcript|quote|says|said|wrote|writes|reads|following|below|this|customer|vendor|support|asks|asked|tells|told|wants|summari[sz]e|translate|reply|answer|explain|nachricht|schreibt|schrieb|sagt|texte|écrit|dit|texto|mensaje|dice|escribió)\b[^:]{0,40}:\s*\S",
@@ -38,8 +38,8 @@ static NAMES_TEXT: LazyLock<Regex> = LazyLock::new(|| {
 static ADDRESSED: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)^\W*(?:please\s+)?(?:remember|note|keep in mind|my \w+|our \w+)[^:]{0,20}:"));
 
-/// Signs that the whole prompt is another person's text: its ending, a sender's location, or a page's words about a
-/// comment.
+/// Signs that another person wrote the whole prompt: how it ends, a line about the sender's phone, or a web page's line
+/// about a comment.
 static ANOTHERS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?im)^\s*(?:best|(?:best |kind |warm )?regards|cheers|thanks|thank you|many thanks|sincerely|yours|mfg|viele grüße|mit freundlichen grüßen|cordialement|saludos)[,.!]?[ \t]*\r?\n\s*(?-i:[A-Z])|\bsent from my (?:iphone|ipad|phone|android)|\bsent by \S+@|\bi am writing to (?:complain|ask|inform|request|apply|tell)|\bautomated (?:message|mail|e-?mail|reply|notification)|\bdo not reply\b|\b\d+ (?:minute|hour|day|week|month|year)s? ago\b.*[|·]|\bcommented \d+ (?:minute|hour|day|week|month)s? ago|[-–—] (?-i:The [A-Z]\w+(?: [A-Z]\w+)? Team)\b",
@@ -71,16 +71,17 @@ static HEADS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"^.{1,40}\d{1,2}:\d{2}(?:\s*[AP]M)?\s*$|^[A-Z][\w.-]*(?: [A-Z][\w.-]*)?,\s*$|^[A-Z][a-z]{5,}\s*$")
 });
 
-/// A line with a word for a text, without a full stop at its end. The lines below such a line are the text that it
-/// names.
+/// A line that contains a word such as "ticket" or "mail", and does not end like a sentence. The lines below it are the
+/// text that it announces.
 static ABOVE_TEXT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:ticket|mail|e-mail|email|message|issue|log|error|warning|comment|review|response|reply|slack|jira|thread|feedback|transcript|article|post|readme|output|below)\b.*[^.!?:,;]$",
     )
 });
 
-/// The end of a sentence, or a pronoun such as "I" or "you". If a line of a longer prompt has neither of them, it is a
-/// heading, a field, a signature or a line of a program. In this case, the prompt is pasted text.
+/// The end of a sentence, or a pronoun such as "I" or "you". If a line of a longer prompt neither ends like a sentence
+/// nor contains a pronoun, it is a heading, a field, a signature or a line of code. If a longer prompt contains such a
+/// line, the prompt is pasted text.
 static IS_SENTENCE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)[.!?…。！？][)\]»”’]*$|^(?:and|but|or|so|because|then|also|und|aber|oder|et|mais|y|pero|thanks|thank you|thx|danke|merci|gracias)\b|\b(?:i|i'm|i've|i'd|me|my|mine|we|we're|we've|us|our|ours|you|your|please|let's|lets|ich|mir|mein\w*|wir|uns\w*|du|dein\w*|bitte|je|moi|nous|notre|vous|yo|mi|nosotros|nuestr\w+)\b|[我你您我们私僕俺あなた]",
@@ -105,7 +106,8 @@ static QUOTES: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// A command or an address. A memory with one is injected automatically only after the user has accepted it.
+/// A command or an address. If a memory contains a command or an address, it is injected automatically only after the
+/// user has accepted it.
 static RUNS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)://|\bwww\.\w|\b(?:curl|wget|bash|sh|zsh|sudo|eval|chmod|rm|scp|ssh|nc|powershell|iex|invoke-\w+|pip3? install|npm (?:i|install)|npx|docker run|git clone)\s+[-\w/.~$]|[|&;]\s*(?:sh|bash|zsh|python3?|node)\b|`[^`\n]+`|\$\(|\b[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}/\S|\b\d+(?:\.\d+){3}\b|\b\w[\w-]*\s+(?:install|exec|apply|destroy)\s+\S|\b(?:python3?|node|perl|ruby|uvx?|pipx|make|just|kubectl|terraform|helm|git|cargo|npm|pnpm|yarn|brew|apt|apt-get|psql)\s+[-\w./]*[-./]\w|\b(?:python3?|node|perl|ruby|uvx|pipx|kubectl|terraform|helm)\s+\w+|\b(?:make|just|npm|pnpm|yarn|cargo|git)\s+(?:run\s+)?[a-z]+[-_:][\w-]+",

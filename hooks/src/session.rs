@@ -24,7 +24,7 @@ use crate::{recall, stop};
 const EVENT: &str = "SessionStart";
 /// Maximum characters of a project's name in a notice.
 const LONGEST_NAME: usize = 80;
-/// Maximum characters of a problem in a notice.
+/// The maximum number of characters of a problem in a notice.
 const LONGEST_PROBLEM: usize = 400;
 /// Maximum characters of a path in a notice.
 const LONGEST_PATH: usize = 200;
@@ -76,7 +76,7 @@ pub(crate) fn settings_are_wrong(problem: &str) -> Reply {
     Reply::notice(&format!("Tessera: recall is off in this session, because a setting is invalid: {problem}"))
 }
 
-/// A notice about unknown settings, once per list of them.
+/// A notice about unknown settings. The same list of settings is shown only once.
 fn of_settings(surroundings: &Surroundings) -> Option<String> {
     let unknown = surroundings.unknown_settings.join(", ");
     if unknown.is_empty() || !recall::is_first(&surroundings.home, &format!("settings {unknown}")) {
@@ -86,7 +86,7 @@ fn of_settings(surroundings: &Surroundings) -> Option<String> {
     Some(format!("Tessera: unknown setting {unknown}; `tessera settings` lists all"))
 }
 
-/// A notice, once, about a directory that claims to be a project with memories but is not confirmed.
+/// A notice that a directory names a project with memories, but is not confirmed. It is shown only once.
 fn of_project(notice: &Notice, claim: &Claim, surroundings: &Surroundings) -> Option<String> {
     let place = claim.real_place();
     let mark = format!("{} {}", claim.scope, place.display());
@@ -101,8 +101,8 @@ fn of_project(notice: &Notice, claim: &Claim, surroundings: &Surroundings) -> Op
     ))
 }
 
-/// A notice, once per system, that data of another memory system is on this machine and was never imported. Before the
-/// notice, a small database is checked for content.
+/// A notice that this machine has data of another memory system that was never imported. It is shown once per system.
+/// Before the notice, a small database is checked for content.
 fn of_older(surroundings: &Surroundings, mut imported_rows: impl FnMut(System, PathBuf) -> bool) -> Option<String> {
     let is_new = |(system, path): &(System, PathBuf)| {
         let mark = format!("older {}", path.display());
@@ -153,7 +153,7 @@ fn of_plugins(surroundings: &Surroundings) -> Option<String> {
     Some(format!("Tessera: plugin {} {}", first.name, installed::switched_off(&first.name)))
 }
 
-/// Starts the worker if there are jobs, or if the session left data in spools. The hook itself takes no write lock.
+/// Starts the worker if there are jobs, or if the session left records in files. The hook itself takes no write lock.
 pub(crate) fn on_end(_: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
     if !surroundings.home.holds_store() {
         return Ok(None);

@@ -9,7 +9,7 @@ use crate::reply::{HookError, Reply, claim, dir_of};
 use crate::surroundings::{ExtractorChoice, Surroundings};
 use crate::wire::Payload;
 
-/// Maximum bytes of the assistant's last words in a job.
+/// The maximum size in bytes of the assistant's last message in a job.
 const MOST_ANSWER_BYTES: usize = 8 * 1024;
 
 /// Leaves the turn to the worker.
@@ -39,7 +39,8 @@ pub(crate) fn on_stop(payload: &Payload, surroundings: &Surroundings) -> Result<
     Ok(None)
 }
 
-/// Starts the worker unless one is running. The worker outlives the client, and does not share its input and output.
+/// Starts the worker unless one is running. The worker continues to run after the client has ended, and does not use
+/// the client's input and output.
 pub(crate) fn wake_worker(surroundings: &Surroundings) -> Result<(), HookError> {
     if WorkerTurn::is_taken(&surroundings.home) {
         return Ok(());

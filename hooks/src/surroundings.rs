@@ -1,6 +1,6 @@
 //! The surroundings of a hook. All values from the environment are passed in.
 //!
-//! Also defines the setting for the extractor. The extractors belong to the worker.
+//! This module also defines the setting that selects the extractor. The extractors belong to the worker.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -14,7 +14,8 @@ use tessera_engine::score::Weights;
 use tessera_engine::store::{Home, SecretRules, Store, StoreConfig, StoreError, Usage};
 use tessera_tables::names;
 
-/// Maximum text that Claude Code shows a model directly, minus a margin. A client writes longer texts to a file.
+/// The maximum number of characters that Claude Code passes directly to a model, minus a margin. A client writes longer
+/// texts to a file.
 pub const MOST_CHARACTERS: usize = 9_500;
 
 /// The user's settings.

@@ -26,7 +26,7 @@ pub enum PayloadError {
     Json {
         /// The line of the error, from 1.
         line: usize,
-        /// The column of the error, from 1.
+        /// The column of the error, counted from 1.
         column: usize,
     },
     /// JSON, but not an object.
@@ -48,7 +48,7 @@ impl Payload {
         }
     }
 
-    /// The first of these fields that is a text. Blocks of text are joined.
+    /// Returns the text in the first of these fields that contains a text. Blocks of text are joined.
     pub fn text(&self, names: &[&str]) -> Option<String> {
         names.iter().find_map(|name| text_of(self.fields.get(*name)?))
     }

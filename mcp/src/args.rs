@@ -45,7 +45,7 @@ impl Args {
         self.remark.as_deref()
     }
 
-    /// The first given argument of `names`, under the name that the caller used.
+    /// Returns the first of the arguments in `names` that was given, with the name that the caller used.
     fn value(&self, names: &'static [&'static str]) -> Option<(&'static str, &Value)> {
         let is_known = |name: &&str| self.known.as_ref().is_none_or(|known| known.has(name));
         debug_assert!(names.iter().all(is_known), "{names:?} contains an argument that the tool does not declare");
@@ -63,12 +63,12 @@ impl Args {
         renamed(error, self.name(names))
     }
 
-    /// Returns all arguments as given. Empty texts stay, because they are valid contents of a file.
+    /// Returns all arguments as given. Empty texts are kept, because a file may be empty.
     pub(crate) fn as_given(&self) -> Value {
         Value::Object(self.given.clone())
     }
 
-    /// An error of the store, under the name of the argument if it contains an ID of another system.
+    /// Adds the name of the argument to an error of the store about an ID from another system.
     pub(crate) fn of_older(&self, error: ToolError) -> ToolError {
         let ToolError::Store(StoreError::NotFound(_) | StoreError::NotCameOver(_)) = &error else { return error };
         let texts = self.given.iter().flat_map(|(field, value)| {
@@ -252,7 +252,7 @@ impl Args {
         self.only()
     }
 
-    /// Returns the one memory that is required, or a file by its path.
+    /// Returns the memory that the call must name. A file can be named by its path.
     pub(crate) fn required_name(&self) -> Result<Named, DomainError> {
         self.only()?.ok_or_else(|| DomainError::invalid("id", "is missing", "use an ID such as 42"))
     }
@@ -266,7 +266,7 @@ impl Args {
         }
     }
 
-    /// Rejects arguments that have no meaning together with, or without, another one.
+    /// Rejects arguments that make no sense together with another one, or without another one.
     pub(crate) fn refuse(
         &self,
         names: &[&'static [&'static str]],

@@ -19,7 +19,7 @@ pub(crate) enum ToolError {
     /// Arguments that the tool cannot use.
     #[error(transparent)]
     NotHeeded(#[from] ArgumentError),
-    /// An ID of another system, under which nothing was imported.
+    /// No memory was imported under this ID from another system.
     #[error("{field}: {source}")]
     Older {
         /// The argument with the ID.

@@ -91,7 +91,7 @@ async fn with_key(State(key): State<HttpKey>, headers: HeaderMap, request: Reque
     (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], words).into_response()
 }
 
-/// The length of the key in random bytes.
+/// The number of random bytes in the key.
 const BYTES: usize = 32;
 
 /// The key, which a client sends as `Authorization: Bearer KEY`.
@@ -108,8 +108,9 @@ impl std::fmt::Debug for HttpKey {
 }
 
 impl HttpKey {
-    /// The key of a store's directory. The first call creates the key. If other users of the machine could read the
-    /// file, the key is replaced. Otherwise it stays the same, so that clients need to be configured only once.
+    /// Returns the key that is stored in the store's directory. The first call creates the key. If other users of the
+    /// machine could read the file, the key is replaced. Otherwise it stays the same, so that clients need to be
+    /// configured only once.
     ///
     /// # Errors
     /// Returns an error if the file can neither be read nor created.

@@ -4,14 +4,14 @@
 use serde_json::Value;
 use tessera_engine::screen::dropped;
 
-/// Arguments of older clients that have no effect: the tools, the name, and the reason.
+/// Arguments of older clients that have no effect. Each entry contains the tools, the name, and the reason.
 const WITHOUT_EFFECT: &[(&[&str], &str, &str)] = &[
     (NOTE_TOOLS, "workspace", "there are no workspaces"),
     (NOTE_TOOLS, "project_id", "folders are identified by name"),
     (&["search_notes"], "search_type", "keyword search and semantic search are always combined"),
     (&["search_notes"], "search_all_projects", "all folders are searched unless project is set"),
     (&["read_note"], "include_frontmatter", "a note is always returned as written"),
-    (&["read_note"], "page", "use line to continue in a long note"),
+    (&["read_note"], "page", "use the argument `line` to continue in a long note"),
     (&["read_note"], "page_size", "max_tokens limits it"),
     (&["recent_activity"], "depth", "each row is one note; related notes are not listed"),
     (&["search_notes", "recent_activity"], "entity_types", "each row is one note, with its matching section"),

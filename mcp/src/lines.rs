@@ -16,7 +16,7 @@ const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 const INVALID_PARAMS: i32 = -32602;
 
-/// A client that is connected by two streams of lines.
+/// A client that is connected through two streams, with one message per line.
 pub(crate) struct Lines<R, W> {
     read: BufReader<R>,
     /// The part of a line read so far. It is kept because `receive` may be cancelled in the middle of a line.

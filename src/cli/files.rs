@@ -23,8 +23,8 @@ pub(crate) enum FilesTask {
     Scan,
     /// List files that nobody has read or changed for a long time
     ///
-    /// A read is one through recall, `get` or the memory tool. Tessera does not notice when an editor or another
-    /// machine reads a file. The oldest files come first.
+    /// Only access through recall, `get` or the memory tool counts as a read. Tessera does not notice when an editor or
+    /// another machine reads a file. The oldest files come first.
     Unread {
         /// The number of days without a read or a change
         #[arg(long, value_name = "N")]

@@ -21,7 +21,7 @@ pub(crate) struct ImportArguments {
     /// Undo an import, by its number in `tessera import list`
     ///
     /// Imported memories are deleted and can be restored. Memories that the import changed get their earlier text back.
-    /// A memory that somebody has changed since keeps that change.
+    /// If somebody changed a memory after the import, the memory keeps this change.
     #[arg(long, value_name = "N", conflicts_with = "file")]
     pub(crate) undo: Option<u32>,
     /// With --undo: show the changes without making them
@@ -77,7 +77,7 @@ pub(crate) enum ImportKind {
 /// The arguments for importing from another memory system.
 #[derive(Debug, Args)]
 pub(crate) struct OlderArguments {
-    /// The data [default: where that system keeps it]
+    /// The path of the data [default: where that system stores it]
     pub(crate) path: Option<PathBuf>,
     /// The trust level.
     #[command(flatten)]

@@ -29,11 +29,11 @@ pub(crate) enum PluginTask {
     Log {
         /// Only this plugin
         name: Option<Name>,
-        /// The number of most recent lines
+        /// How many lines to show, beginning with the most recent one
         #[arg(long, default_value_t = 50)]
         limit: usize,
     },
-    /// Write the starting files of a new plugin into ./NAME
+    /// Create the files of a new plugin in ./NAME
     New {
         /// The name
         name: Name,
@@ -57,13 +57,13 @@ pub(crate) enum Language {
 /// The arguments of `tessera plugin add`.
 #[derive(Debug, Args)]
 pub(crate) struct AddPlugin {
-    /// A WASM file, or the manifest of a program (TOML)
+    /// A WASM file, or the TOML manifest of a program
     #[arg(required_unless_present = "name")]
     pub(crate) file: Option<PathBuf>,
     /// The program and its arguments; give this option last
     #[arg(long, num_args = 1.., allow_hyphen_values = true, value_name = "PROGRAM")]
     pub(crate) command: Vec<String>,
-    /// The name of a program without a manifest
+    /// The name to give a program that has no manifest
     #[arg(long, requires = "command", conflicts_with = "file")]
     pub(crate) name: Option<Name>,
     /// Events: store, recall, update or forget, with .before or .after

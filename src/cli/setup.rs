@@ -11,7 +11,7 @@ pub(crate) struct Setup {
     /// claude-code, claude-desktop, cursor, codex, gemini or vscode
     #[arg(value_enum)]
     pub(crate) client: SetupClient,
-    /// Only for the project in this directory, in committable files
+    /// Set up only the project in this directory, in shared files
     #[arg(long)]
     pub(crate) project: bool,
     /// Also offer the memory tool, to all clients of this store
@@ -45,7 +45,7 @@ pub(crate) enum SetupClient {
 /// The actions of `tessera project`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProjectTask {
-    /// Confirm that a directory belongs to the project that it names
+    /// Confirm that a directory belongs to the project that it claims
     ///
     /// Then automatic recall in this directory uses the project's memories.
     Trust {

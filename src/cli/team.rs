@@ -13,8 +13,8 @@ pub(crate) enum SyncTask {
         url: Option<String>,
         /// Which existing memories to upload: all or nothing
         ///
-        /// Without this option, Tessera asks. After a second join to the same server, `all` also uploads what you had
-        /// kept on this machine.
+        /// Without this option, Tessera asks. If you join the same server again, `all` also uploads the memories that
+        /// stayed on this machine.
         #[arg(long)]
         upload: Option<UploadChoice>,
     },
@@ -37,7 +37,7 @@ pub(crate) enum SyncTask {
 pub(crate) enum UploadChoice {
     /// All memories.
     All,
-    /// None; they stay on this machine.
+    /// Uploads no memories; all of them stay on this machine.
     Nothing,
 }
 
@@ -88,7 +88,7 @@ pub(crate) enum SecretTask {
     },
     /// Print the value of a secret; the request is recorded
     Show {
-        /// A secret's name or its beginning (s7k4q), or a memory (42)
+        /// The name of a secret or its first letters, or the ID of a memory
         #[arg(value_name = "NAME|ID")]
         which: SecretRef,
     },
@@ -103,18 +103,18 @@ pub(crate) enum SecretTask {
         /// Only secrets whose names begin with this text
         name: Option<String>,
     },
-    /// Find credentials stored before detection existed
+    /// Find credentials that were stored in clear text
     ///
-    /// It searches memories, their history, logs, indexed files and backups.
+    /// The command searches memories, their history, logs, indexed files and backups.
     Scan {
         /// Redact credentials; in your own memories, encrypt them as secrets
         #[arg(long)]
         fix: bool,
     },
-    /// Show where the encryption key is, and what it protects against
+    /// Show where the encryption key is, and what this place protects against
     Key,
     /// Encrypt all secrets with a new key
     ///
-    /// An interrupted run continues the next time. Backups made before need the old key.
+    /// An interrupted run continues the next time. Earlier backups need the old key.
     RotateKey,
 }

@@ -22,7 +22,7 @@ const MOST_BYTES: u64 = 1 << 20;
 const MOST_FILES: usize = 1_000;
 /// The index file of Claude Code's auto-memory, which lists the note files.
 const INDEX: &str = "MEMORY.md";
-/// The notice that notes of unknown authors are unverified.
+/// The notice that notes by unknown authors are unverified.
 const FOREIGN: &str = "they are unverified: recall returns them when you ask, and never adds them to prompts \
     automatically. If they are your own, pass --mine, now or later";
 
@@ -82,7 +82,7 @@ fn read(path: &Path) -> anyhow::Result<Vec<NoteFile>> {
     Ok(std::iter::once(first).chain(listed).collect())
 }
 
-/// The Markdown files of a directory, by name. Symbolic links are not followed, because they may lead anywhere.
+/// The Markdown files of a directory, sorted by name. Symbolic links are not followed, because they may lead anywhere.
 fn markdown(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dir).with_context(|| dir.display().to_string())? {

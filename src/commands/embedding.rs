@@ -10,7 +10,7 @@ use super::Context;
 use crate::output;
 
 /// The time limit for embeddings if stderr is not a terminal; it suffices for a few thousand short notes. A running
-/// `tessera mcp`, the worker of the hooks or `doctor --repair` does the rest.
+/// `tessera mcp`, the worker of the hooks, or `doctor --repair` computes the remaining embeddings.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Computes missing embeddings. On a terminal, a progress bar is shown, and the user can interrupt the work without
@@ -33,8 +33,8 @@ pub(super) fn make_waiting(context: &Context, patience: Option<Duration>) -> any
     Ok(store.embeddings()?.waiting)
 }
 
-/// Computes missing embeddings after the answer of a command. If computing embeddings fails, the command itself still
-/// succeeds.
+/// Computes missing embeddings after a command has printed its result. If computing embeddings fails, the command
+/// itself still succeeds.
 pub(super) fn make_waiting_after(context: &Context) {
     match make_waiting(context, Some(PATIENCE)) {
         Ok(0) => {}

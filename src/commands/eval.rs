@@ -84,7 +84,8 @@ fn prompts(context: &Context, file: &Path, vectors: &Vectors) -> anyhow::Result<
     output::line(&format!("precision {} %", output::percent(total.precision())))
 }
 
-/// Evaluates recall on a file of questions and, if `usage.toml` exists, on the recorded memory uses in it.
+/// Evaluates recall on a file of questions. If `usage.toml` exists, also evaluates it after replaying the uses in this
+/// file.
 fn queries(context: &Context, file: &Path, options: &EvalOptions) -> anyhow::Result<()> {
     let fixture = Fixture::read(file)?;
     let whole = fixture.evaluate(&options.config(Weights::default()))?;
@@ -116,7 +117,7 @@ fn queries(context: &Context, file: &Path, options: &EvalOptions) -> anyhow::Res
     Ok(())
 }
 
-/// Runs the configured evaluation; with `--ablate`, again without each signal.
+/// Runs the configured evaluation. With `--ablate`, repeats it for each signal, with this signal switched off.
 fn report(
     context: &Context,
     options: &EvalOptions,

@@ -54,7 +54,7 @@ pub(super) fn table(recall: &Recall, searched: u32, position: &[String]) -> Stri
     head + breadth + FLOOR + &output::table(&header, rows) + &places
 }
 
-/// For each memory of the reply that belongs to a file: one line with the file and the position.
+/// Returns one line for each memory in the reply that comes from a file, with the memory's position.
 pub(super) fn position(desk: &mut Desk<'_>, recall: &Recall) -> anyhow::Result<Vec<String>> {
     let details = recall.details.iter().map(|detail| &detail.memory);
     let memories: Vec<&Memory> = details.chain(recall.index.iter().map(|entry| &entry.memory)).collect();
@@ -65,7 +65,7 @@ pub(super) fn position(desk: &mut Desk<'_>, recall: &Recall) -> anyhow::Result<V
     Ok(memories.iter().zip(found).filter_map(line).collect())
 }
 
-/// A number with three decimals and without the leading zero, so that all columns fit on a terminal.
+/// Formats a number with three decimal places and no leading zero, so that all columns fit on a terminal.
 fn decimals(number: f64) -> String {
     let number = format!("{number:.3}");
     number.strip_prefix('0').map(str::to_owned).unwrap_or(number)

@@ -226,8 +226,8 @@ const LOOK: Duration = Duration::from_millis(400);
 /// How often progress is reported without a terminal.
 const TELL: Duration = Duration::from_secs(15);
 
-/// Runs a sync. Meanwhile, stderr shows the number of remaining changes and of stored memories. The numbers come from
-/// the store, which a sync updates page by page.
+/// Runs a sync. During the sync, stderr shows how many changes remain and how many memories are stored. The numbers
+/// come from the store, which a sync updates page by page.
 pub(super) fn watched<T>(context: &Context, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     let (done, is_done) = mpsc::channel::<()>();
     std::thread::scope(|scope| {

@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Parses the arguments of `tessera hook`; `--home` may be anywhere. Returns `None` for other commands.
+    /// Parses the arguments of `tessera hook`; `--home` may be at any position. Returns `None` for other commands.
     pub(crate) fn of(arguments: impl Iterator<Item = OsString>) -> Option<Self> {
         let mut words = arguments.skip(1);
         let (mut known, mut is_hook) = (Self::default(), false);
@@ -84,7 +84,8 @@ fn told(event: Option<String>, problem: String) -> Option<String> {
     told.recv_timeout(Duration::from_secs(1)).ok().flatten()
 }
 
-/// Handles an event, and reports on stderr what was asked and returned, without any text of a prompt or a memory.
+/// Handles an event, and reports on stderr the event's name and the size of the reply, but no text of a prompt or a
+/// memory.
 fn aloud(event: Option<String>, surroundings: &Surroundings) -> Option<String> {
     let mut read = Vec::new();
     let reply =

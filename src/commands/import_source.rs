@@ -71,12 +71,12 @@ pub(super) fn run(context: &Context, system: System, args: &OlderArguments) -> a
     Ok(code(&taken.done))
 }
 
-/// Exit code 1 if a row is skipped, in a preview and in an import, so that scripts notice it.
+/// The exit code is 1 if a row is skipped, during previews as well as imports, so that scripts can detect it.
 fn code(preview: &Preview) -> ExitCode {
     if preview.skipped.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }
 
-/// A path for display; text like a credential in it is redacted.
+/// Formats a path for display, and redacts text that looks like a credential.
 fn named(path: &Path) -> String {
     output::shown(&dropped(&path.display().to_string()))
 }
@@ -294,7 +294,7 @@ pub(super) fn told_offer(found: &Found) -> String {
     format!("{rows} memories of {} in {path}: run `tessera import {system} {path}`", system.title())
 }
 
-/// True if the data was imported. If the store cannot be read, returns false, because offering an import twice is
+/// True if the data was imported. If the store cannot be read, returns false, because offering the same import again is
 /// harmless.
 fn imported_rows(context: &Context, found: &Found) -> bool {
     let asked = HasImported { system: found.system, path: found.path.clone() };

@@ -6,7 +6,7 @@ use tessera_engine::store::Usage;
 use super::{Context, sync};
 use crate::config;
 
-/// Learns from every waiting session, and ends.
+/// Learns from every session that waits, and then exits.
 pub(super) fn run(context: &Context) -> anyhow::Result<()> {
     let learned = tessera_learn::drain(&config::surroundings(context.home.clone())?);
     if learned > 0 {

@@ -17,7 +17,7 @@ use super::{Access, Context, embedding, files, import_source};
 use crate::output::Style;
 use crate::{config, output};
 
-/// The output of `tessera stats`: statistics of the store, of files, and of data that was not imported yet.
+/// The output of `tessera stats`: statistics about the store, files, and data that has not been imported yet.
 #[derive(Serialize)]
 struct All {
     #[serde(flatten)]
@@ -129,7 +129,7 @@ pub(super) fn doctor(context: &Context, repair: bool, yes: bool) -> anyhow::Resu
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Replaces the store by a backup. If the encryption keys of the restored secrets are missing, exits with code 1.
+/// Replaces the store with a backup. If the encryption keys of the restored secrets are missing, exits with code 1.
 pub(super) fn restore_backup(context: &Context, file: &Path, yes: bool) -> anyhow::Result<ExitCode> {
     let mut problem = None;
     let agreed = |replacing: Replacing| {
@@ -171,7 +171,7 @@ pub(super) fn restore_backup(context: &Context, file: &Path, yes: bool) -> anyho
     Ok(if restored.missing_keys.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// True if the user agrees that a damaged store is replaced.
+/// True if the user agrees to replace the damaged store.
 fn may_salvage(context: &Context, damage: &str, yes: bool) -> anyhow::Result<bool> {
     let home = config::home(context.home.clone())?;
     let backup = home.newest_backup().map_or_else(
@@ -190,7 +190,7 @@ fn may_salvage(context: &Context, damage: &str, yes: bool) -> anyhow::Result<boo
     )
 }
 
-/// Computes the missing embeddings, and updates the row about embeddings.
+/// Computes the missing embeddings, and updates their row in the report.
 fn make_embeddings(context: &Context, health: &mut Health) -> anyhow::Result<()> {
     let store = context.open(Usage::Write)?;
     if !store.has_embedding() || store.embeddings()?.waiting == 0 {

@@ -82,7 +82,7 @@ impl Context {
         self.open(Usage::Write)
     }
 
-    /// Runs work on the store. In direct mode, syncs with the team server before and after it.
+    /// Runs work on the store. In direct mode, syncs with the team server before and after the work.
     fn at_desk<T>(&self, access: Access, work: impl FnOnce(&mut Desk<'_>) -> anyhow::Result<T>) -> anyhow::Result<T> {
         self.at_desk_as(&caller(), access, work)
     }
@@ -125,7 +125,7 @@ impl Context {
         self.at_desk(access, |desk| Ok(desk.perform(asked)?))
     }
 
-    /// Performs one use case that concerns only this machine.
+    /// Performs a use case that concerns only this machine.
     fn perform_here<V: UseCase>(&self, access: Access, asked: V) -> anyhow::Result<V::Outcome> {
         self.at_local_desk(access, |desk| Ok(desk.perform(asked)?))
     }
@@ -194,8 +194,8 @@ impl Context {
         Ok(Team::new(SharedStore::new(self.open(usage)?), remote, used.mode))
     }
 
-    /// `doctor` and `files scan` fail if the home directory does not exist, so a mistyped path creates nothing. A
-    /// directory created by `setup` can be checked without a store.
+    /// `doctor` and `files scan` fail if the home directory does not exist, so a mistyped path creates nothing. `setup`
+    /// creates a directory without a store, and such a directory can be checked as well.
     fn refuse_missing_home(&self) -> anyhow::Result<()> {
         if config::home(self.home.clone())?.dir().is_dir() { Ok(()) } else { self.refuse_missing() }
     }
@@ -213,7 +213,7 @@ impl Context {
     }
 }
 
-/// The user of the command line, in the project of the working directory.
+/// Returns the caller of the command line: the user, in the project of the working directory.
 fn caller() -> Caller {
     let dir = std::env::current_dir().ok();
     let project = dir.and_then(|dir| Project::of(&dir, config::user_home().as_deref()));
@@ -221,7 +221,7 @@ fn caller() -> Caller {
     Caller { project, client: Some("tessera".into()), plugins, ..Caller::new(Origin::User) }
 }
 
-/// Reports unknown or invalid settings, except for commands that talk to programs or list the problems anyway.
+/// Reports unknown or invalid settings, except in commands that programs run or that list these problems themselves.
 fn report_settings(context: &Context, command: &Command) {
     let is_silent = matches!(
         command,
@@ -384,7 +384,7 @@ fn agreed(yes: bool, question: &str) -> anyhow::Result<bool> {
     agreed_or(yes, question, "no terminal to confirm on; check the change above and pass --yes")
 }
 
-/// Like `agreed`, but with an error message of the caller if there is no terminal to ask at.
+/// Like `agreed`, but fails with the caller's error message if there is no terminal.
 fn agreed_or(yes: bool, question: &str, nobody: &str) -> anyhow::Result<bool> {
     if yes {
         return Ok(true);

@@ -1,4 +1,4 @@
-//! `project`: the project that a directory claims to be, and whether the user confirmed it.
+//! `project`: the project that a directory claims to belong to, and whether the user confirmed it.
 
 use std::path::{Path, PathBuf};
 

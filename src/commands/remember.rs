@@ -105,8 +105,8 @@ fn is_whole_file(desk: &mut Desk<'_>, which: &Which) -> anyhow::Result<bool> {
     Ok(memory.first().is_some_and(Memory::is_whole_file))
 }
 
-/// Permanently deletes the stored copies of deleted files that no memory belongs to. Returns the paths of these files,
-/// and the remaining arguments.
+/// Permanently deletes the stored copies of deleted files that have no memory. Returns the paths of the deleted copies,
+/// and the other arguments.
 fn without_copies(desk: &mut Desk<'_>, named: Vec<Named>) -> anyhow::Result<(Vec<FilePath>, Vec<Named>)> {
     let (mut copies, mut rest) = (Vec::new(), Vec::new());
     for named in named {

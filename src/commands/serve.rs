@@ -15,7 +15,7 @@ const MISSING: &str = "tessera-server is neither beside this program nor on PATH
     and install it with `cargo install --locked --path api` in a checkout of Tessera, or use the container in \
     deploy/";
 
-/// The options that stood before or between the server's arguments.
+/// The user's options before or among the server's arguments.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Told {
     /// `--json`.
@@ -24,8 +24,8 @@ pub(super) struct Told {
     pub(super) verbose: u8,
 }
 
-/// Replaces this process by `tessera-server` with all arguments. Where a process cannot replace itself, starts the
-/// server, waits for its end, and exits with its code.
+/// Replaces this process with `tessera-server`, and passes all arguments on. On systems where a process cannot replace
+/// itself, starts the server, waits until it exits, and exits with the same code.
 pub(super) fn run(told: Told, arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
     let here = std::env::current_exe().unwrap_or_default();
     // A bare name is searched on PATH.

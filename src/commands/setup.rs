@@ -53,7 +53,7 @@ pub(super) fn run(context: &Context, args: &Setup) -> anyhow::Result<()> {
     report(context, &plan, made)
 }
 
-/// Removes all changes; with `purge` also the store.
+/// Reverts all changes of `setup`; with `purge`, also deletes the store.
 pub(super) fn uninstall(context: &Context, purge: bool, dry_run: bool, yes: bool) -> anyhow::Result<()> {
     let home = config::home(context.home.clone())?;
     let plan = uninstall_plan(&home)?;

@@ -105,7 +105,7 @@ pub(super) fn history(context: &Context, id: Named) -> anyhow::Result<()> {
     output::text(&output::table(&["rev", "change", "at", "by", "why", "before"], rows.collect()))
 }
 
-/// Adds or removes a link. Each argument is an ID, a UUID, or any name of a file.
+/// Adds or removes a link. Each argument is an ID, a UUID, or a name of a note file.
 pub(super) fn run(context: &Context, id: String, kind: &LinkKind, to: String, remove: bool) -> anyhow::Result<()> {
     let (memory, to) = context.at_desk(Access::Change, |desk| {
         let (id, to) = (desk.perform(FindMemory { name: id })?, desk.perform(FindMemory { name: to })?);

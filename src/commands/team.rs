@@ -12,7 +12,7 @@ use crate::cli::{Keep, Offered, Share};
 use crate::exit::UserError;
 use crate::output;
 
-/// Maximum number of listed memories of others.
+/// The maximum number of listed memories that teammates share.
 const SHOWN: u32 = 200;
 
 /// Shares a memory or a tag with a teammate, or stops sharing it.
@@ -79,8 +79,8 @@ pub(super) fn answer(context: &Context, offered: &Offered, is_accepted: bool) ->
     let changed = runtime()?.block_on(team.perform(answer))?;
     let Offered { owner, tag } = offered;
     let text = match (changed, is_accepted) {
-        (true, true) => format!("you now see everything that {owner} tags {tag}"),
-        (true, false) => format!("declined: you do not see what {owner} tags {tag}"),
+        (true, true) => format!("you now see all memories that {owner} tags with {tag}"),
+        (true, false) => format!("declined: you do not see the memories that {owner} tags with {tag}"),
         (false, _) => format!("{owner} has no open invitation for {tag}, or you have already given this answer"),
     };
     context.print(&json!({ "done": text, "changed": changed }), || text)

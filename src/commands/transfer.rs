@@ -94,8 +94,8 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
     Ok(if report.rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Recognises rows of another system, and names the command that imports them. As JSON lines, they would be rejected or
-/// imported with lower trust.
+/// Recognises rows of another system, and names the command that imports them. If rows of another system were imported
+/// as JSON lines, they would be rejected or get a lower trust.
 fn refuse_older(file: &Path, first: &[u8]) -> Result<(), UserError> {
     let is_stdin = file == Path::new("-");
     let system = if is_stdin { of_line(first) } else { belongs_to(file, first) };
@@ -108,7 +108,7 @@ fn refuse_older(file: &Path, first: &[u8]) -> Result<(), UserError> {
     )))
 }
 
-/// The program that created an SQLite database, by a table or column name that only this program uses.
+/// Finds out which program created an SQLite database, by a table or column that only this program uses.
 fn program_of(first: &[u8]) -> Option<&'static str> {
     const PROGRAMS: [(&[u8], &str); 5] = [
         (b"sdk_sessions", "claude-mem"),
@@ -124,7 +124,7 @@ fn program_of(first: &[u8]) -> Option<&'static str> {
 /// Rejects a file that is not JSON lines, and names its format.
 fn refuse_other(file: &Path, first: &[u8]) -> Result<(), UserError> {
     const SQLITE: &[u8] = b"SQLite format 3\0";
-    /// The bytes at the beginning of a text file that contain no NUL.
+    /// A text file contains no NUL in this number of bytes at its beginning.
     const BEGINNING: usize = 16;
     /// The position of the application ID in an SQLite database.
     const APPLICATION: std::ops::Range<usize> = 68..72;

@@ -29,8 +29,8 @@ pub(crate) fn places(home_flag: Option<&Path>) -> Result<Places, SetupError> {
     })
 }
 
-/// The path by which this program was called, if it leads here. The target of a link may be another file after an
-/// update.
+/// The path by which this program was called, if it is a path of this executable. The target of a link may be another
+/// file after an update.
 fn program_as_called() -> std::io::Result<PathBuf> {
     let here = std::env::current_exe()?;
     let called = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();
@@ -45,7 +45,7 @@ fn program_as_called() -> std::io::Result<PathBuf> {
     Ok(found.unwrap_or(here))
 }
 
-/// The executable of the client that runs this hook; `None` if the system does not show it.
+/// The executable of the client that runs this hook; `None` if the system does not reveal it.
 pub(super) fn running_claude() -> Option<PathBuf> {
     let pid: u32 = variable("CLAUDE_PID")?.to_str()?.parse().ok()?;
     std::fs::read_link(format!("/proc/{pid}/exe")).ok().filter(|program| program.is_file())

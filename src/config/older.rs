@@ -6,7 +6,7 @@ use tessera_desk::older::Places;
 
 use super::{user_home, variable};
 
-/// The data directory of claude-memory-mcp; Tessera reads the same variable.
+/// The variable with the data directory of claude-memory-mcp, which Tessera also reads.
 const DIRECTORY: &str = "MEMORY_HOME";
 /// The database variables of claude-memory-mcp and memory-mcp.
 const DATABASES: [&str; 2] = ["MEMORY_DB", "MEMORY_DB_PATH"];

@@ -1,5 +1,5 @@
-//! Settings of the team server: its address, the key, and the mode. The environment variables of claude-memory-mcp work
-//! as they did there.
+//! Settings of the team server: its address, the key, and the mode. The environment variables of claude-memory-mcp have
+//! the same effect in Tessera.
 
 use std::path::PathBuf;
 use std::time::Duration;

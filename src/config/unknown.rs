@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::{SETTINGS, check, home};
 use crate::config_file::ConfigFile;
 
-/// Unknown names: keys of the file, and variables that begin like ours.
+/// Unknown names: keys of the file, and variables with a prefix of Tessera.
 pub(crate) fn unknown(file: &ConfigFile) -> Vec<String> {
     const GROUPS: [&str; 7] = ["HOOKS", "RECALL", "LEARN", "SYNC", "FILES", "SECRETS", "PLUGINS"];
     let is_ours = |name: &str| {

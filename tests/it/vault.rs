@@ -14,7 +14,7 @@ use crate::support::{Client, Ran, Running, World};
 const READY: Duration = Duration::from_secs(10);
 
 /// The program, where `.ci/openbao` puts it or where a variable says.
-#[expect(clippy::disallowed_methods, reason = "a test has no settings of its own")]
+#[expect(clippy::disallowed_methods, reason = "a test cannot use the settings of the program")]
 fn program() -> Option<PathBuf> {
     if let Some(path) = std::env::var_os("TESSERA_OPENBAO") {
         return Some(path.into());

@@ -4,25 +4,25 @@
 /// coordinator: docs/SCALING.md, "Ten million memories". All programs and 16 clients ran on one shared computer with
 /// two cores, so the times are processor times.
 mod measured {
-    /// The bytes of a memory with its indexes, without embeddings.
+    /// The size in bytes of a memory with its indexes, without its embedding.
     pub(super) const MEMORY: f64 = 798.0;
     /// Its feed row with its indexes.
     pub(super) const FEED: f64 = 269.0;
-    /// The embedding of a one-passage text: `SentEmbedding`, and docs/SCALING.md, "Storage growth".
+    /// The size in bytes of the embedding of a one-passage text: see docs/SCALING.md, "Storage growth".
     pub(super) const VECTORS: f64 = 389.0;
-    /// A memory in an index with embeddings: `tessera_index_bytes`, 10,000 notes of 16 words (docs/SCALING.md,
-    /// "Semantic search").
+    /// The bytes of RAM that a memory takes in an index with embeddings: `tessera_index_bytes`, 10,000 notes of 16
+    /// words (docs/SCALING.md, "Semantic search").
     pub(super) const INDEXED: f64 = 470.0;
-    /// The bytes of a user (92) with two keys (349 each); every machine stores them.
+    /// The size in bytes of a user (92) with two keys (349 each), which every database machine stores.
     pub(super) const KEYS: f64 = 790.0;
 
-    /// Milliseconds of processor time for one request: of the server, of the data machine, of the coordinator.
+    /// The processor time of one request in milliseconds, on the server, the data machine and the coordinator.
     pub(super) struct Cost {
         pub(super) server: f64,
         pub(super) machine: f64,
         pub(super) coordinator: f64,
     }
-    /// A machine asks for changes, and there are none.
+    /// A poll: a machine asks for changes, and there are none.
     pub(super) const POLL: Cost = Cost { server: 0.62, machine: 2.57, coordinator: 3.15 };
     /// The processor time of a question that the server answers from an index in RAM.
     pub(super) const RECALL: Cost = Cost { server: 1.18, machine: 2.91, coordinator: 2.25 };
@@ -66,7 +66,7 @@ mod assumed {
 use assumed as a;
 use measured as m;
 
-/// The needs of this number of users in their busiest hour.
+/// The resources that this number of users needs in the busiest hour.
 struct Need {
     users: f64,
     rows: f64,
@@ -135,7 +135,7 @@ impl Need {
     }
 
     /// The first bottleneck with one server, one machine and one coordinator. If several resources are exhausted,
-    /// returns one that more machines cannot extend.
+    /// returns a resource that more machines do not extend.
     fn bottleneck(&self) -> &'static str {
         if self.everywhere_gb > a::EVERYWHERE_GB * a::FULL {
             return "every machine stores all users and keys: distribute this table by key ID";

@@ -14,7 +14,7 @@ const CATEGORY: &str = r#"[^\s",\x00-\x1f\x7f-\x9f]([^",\x00-\x1f\x7f-\x9f]{0,62
 /// A tag follows the rules of a category, and does not start with `#`.
 const TAG: &str = r#"[^\s#",\x00-\x1f\x7f-\x9f]([^",\x00-\x1f\x7f-\x9f]{0,62}[^\s",\x00-\x1f\x7f-\x9f])?"#;
 const KIND: &str = "(fact|entity|relationship|self)";
-/// A date, or an RFC 3339 time, in the years 1 to 9999 except for their last two days.
+/// A date, or an RFC 3339 time, in the years 1 to 9999, except for the last two days of 9999.
 const TIME: &str = concat!(
     "(?!9999-12-3|0000)[0-9]{4}-((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)",
     r"([Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9]))?"
@@ -224,8 +224,8 @@ fn parameter<'a>(contract: &'a mut Value, path: &str, method: &str, name: &str) 
     all.iter_mut().filter_map(Value::as_object_mut).find(|one| one.get("name").is_some_and(|known| known == name))
 }
 
-/// The contract as clients read it. Also returns listed names that the contract does not contain; a test checks that
-/// there are none.
+/// The contract as clients read it. Also returns names of this file that the contract does not contain; a test checks
+/// that there are none.
 pub(crate) fn exact(contract: &OpenApi) -> (Value, Vec<String>) {
     let mut contract = serde_json::to_value(contract).unwrap_or_default();
     let mut missing = Vec::new();

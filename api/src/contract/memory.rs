@@ -14,7 +14,7 @@ pub(crate) struct NewMemory {
     /// The text, verbatim.
     #[schema(min_length = 1, max_length = 32768)]
     content: String,
-    /// Its UUID; generated if missing. A number is another system's ID and is ignored.
+    /// Its UUID; generated if missing. If it is a number, it is the ID of another system, and is ignored.
     id: Option<MemoryName>,
     /// Its UUID, as answers give it.
     #[schema(format = Uuid)]
@@ -43,7 +43,7 @@ pub(crate) struct NewMemory {
     scope: Option<String>,
     /// The session it comes from.
     session: Option<String>,
-    /// When it became true, as RFC 3339 [default: now].
+    /// The time at which the statement became true, as RFC 3339 [default: now].
     created: Option<String>,
     /// The time at which the memory expires, as RFC 3339 [default: never].
     expires: Option<String>,
@@ -122,7 +122,7 @@ impl NewMemory {
         self.local_id.as_ref()
     }
 
-    /// The draft to store. A program of the user sends REST requests, so the origin is `agent`.
+    /// The draft to store. REST requests come from a program that acts for the user, so the origin is `agent`.
     pub(crate) fn draft(&self) -> Result<Draft, DomainError> {
         let time = |field, text: &Option<String>| text.as_deref().map(|text| parsed(field, text)).transpose();
         Ok(Draft {
@@ -145,7 +145,7 @@ impl NewMemory {
     }
 }
 
-/// Fields to change; missing fields stay.
+/// Fields to change; other fields keep their values.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct MemoryPatch {
     /// The new text.
@@ -168,7 +168,7 @@ pub(crate) struct MemoryPatch {
     importance: Option<f64>,
     /// The new scope.
     scope: Option<String>,
-    /// New metadata, which replace the old ones; an empty object removes them.
+    /// The new metadata, which replaces the existing metadata; an empty object removes it.
     #[schema(value_type = Option<Object>)]
     #[serde(default, deserialize_with = "Metadata::read")]
     metadata: Option<Metadata>,
@@ -200,7 +200,7 @@ impl MemoryPatch {
         self.content.as_deref()
     }
 
-    /// True if the whole text shall be hidden, but the request does not contain it.
+    /// True if the whole text must be hidden, but the request does not contain the text.
     pub(crate) fn hides_unseen_text(&self) -> bool {
         self.force_sensitive && self.content.is_none()
     }

@@ -25,8 +25,8 @@ pub(crate) struct ListQuery {
     /// Memories of a page.
     #[param(minimum = 1, maximum = 10000)]
     pub(crate) limit: Option<u32>,
-    /// Memories to skip. The number of memories to skip. With an offset, a page with long texts may be shorter, and
-    /// `next_offset` returns the rest. Without an offset, the answer is complete.
+    /// Memories to skip. The number of memories to skip. With an offset, a page may be shorter if its texts are long.
+    /// The next page begins at `next_offset`. Without an offset, the answer is complete.
     #[param(minimum = 0, maximum = 1_000_000_000)]
     pub(crate) offset: Option<u32>,
     /// importance (default) or recency.
@@ -43,8 +43,8 @@ pub(crate) struct PageQuery {
     /// Memories of a page.
     #[param(minimum = 1, maximum = 10000)]
     pub(crate) limit: Option<u32>,
-    /// Memories to skip. The number of memories to skip. With an offset, a page with long texts may be shorter, and
-    /// `next_offset` returns the rest. Without an offset, the answer is complete.
+    /// Memories to skip. The number of memories to skip. With an offset, a page may be shorter if its texts are long.
+    /// The next page begins at `next_offset`. Without an offset, the answer is complete.
     #[param(minimum = 0, maximum = 1_000_000_000)]
     pub(crate) offset: Option<u32>,
 }
@@ -53,8 +53,8 @@ pub(crate) struct PageQuery {
 #[derive(Debug, Clone, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct SinceQuery {
-    /// RFC 3339, or the server_time of the previous answer: returns later changes, including deletions. Without it,
-    /// returns everything that is not deleted. A `+` that arrived as a space is accepted.
+    /// RFC 3339, or the server_time of the previous answer: returns later changes, including deletions. Without
+    /// `since`, returns everything that is not deleted. A `+` that arrived as a space is accepted.
     pub(crate) since: Option<String>,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct ChangesQuery {
     pub(crate) limit: Option<u32>,
 }
 
-/// The generation of the database that a machine knows, and its position in the snapshot.
+/// The epoch of the database that a machine knows, and the machine's position in the snapshot.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct SnapshotQuery {

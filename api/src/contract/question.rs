@@ -20,14 +20,14 @@ pub(crate) struct Question {
     /// Further words, with a lower weight.
     #[schema(max_length = 100_000)]
     expanded_query: Option<String>,
-    /// Maximum tokens of the whole answer, 1 to 100000. With it, the answer has full results and summaries; without it,
-    /// rows of the older API.
+    /// Maximum tokens of the whole answer, 1 to 100000. With `max_tokens`, the answer has full results and summaries;
+    /// without it, the rows have the format of the older API.
     #[schema(minimum = 1, maximum = 100_000)]
     max_tokens: Option<u32>,
     /// The tokenizer: o200k, claude or claude:FACTOR.
     token_profile: Option<String>,
-    /// Number of memories, 1 to 200. The maximum is 10000 without `max_tokens`. A question then returns at most the
-    /// best 200 memories; an empty question lists all memories.
+    /// Number of memories, 1 to 200. The maximum is 10000 without `max_tokens`. Without `max_tokens`, a question
+    /// returns at most the best 200 memories; an empty question lists all memories.
     #[schema(minimum = 1, maximum = 10000)]
     limit: Option<u32>,
     /// hybrid (default), relevance, importance or recency. Without `max_tokens`, the default is importance, and any
@@ -39,8 +39,8 @@ pub(crate) struct Question {
     /// short (default), or full: full results also contain summary, times, access count and metadata. Only with
     /// max_tokens.
     rows: Option<String>,
-    /// on, off or auto: whether to return many short rows in order of time. With `auto`, the wording of the question
-    /// decides whether many memories are needed. Only with max_tokens.
+    /// on, off or auto: whether to return many short rows in chronological order. With `auto`, the wording of the
+    /// question decides whether many memories are needed. Only with max_tokens.
     breadth: Option<String>,
     /// Only of these categories.
     category: Option<Words>,
@@ -133,7 +133,7 @@ impl Question {
         }
     }
 
-    /// The fields of rows in an answer with a budget.
+    /// The fields of a row in an answer that has a budget.
     pub(crate) fn rows(&self) -> Result<JsonRows, DomainError> {
         match some(self.rows.as_ref()).as_deref() {
             None | Some("short") => Ok(JsonRows::default()),
@@ -182,7 +182,7 @@ impl Question {
     }
 }
 
-/// An answer with a budget, as the engine renders it.
+/// An answer that has a budget, as the engine renders it.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "the engine renders the reply; this type only describes it")]
 pub(crate) struct Budgeted {
@@ -192,7 +192,7 @@ pub(crate) struct Budgeted {
     total_count: u32,
     /// If nothing matches: the number of memories that share a word with the question.
     near: Option<u32>,
-    /// True if the question asks for many memories: rows are short and in order of time.
+    /// True if the question asks for many memories. Its rows are short and in chronological order.
     breadth: Option<bool>,
     /// True if there are more matches.
     has_more: bool,
@@ -218,7 +218,7 @@ pub(crate) struct DetailRow {
     id: u32,
     /// The text; not on an excerpt.
     content: Option<String>,
-    /// The best passages of a long text, instead of `content`. A row with an excerpt has no other fields than score,
+    /// The best passages of a long text, instead of `content`. A row with an excerpt has no fields other than score,
     /// id, created, shared_by and edited_by.
     excerpt: Option<Vec<String>>,
     /// Its category.
@@ -235,7 +235,7 @@ pub(crate) struct DetailRow {
     created: String,
     /// How often the memory was delivered in full; only with `rows: "full"`.
     access_count: Option<u32>,
-    /// When it became true; only if full rows are requested.
+    /// The time at which the statement became true; only with `rows: "full"`.
     #[schema(format = DateTime)]
     created_at: Option<String>,
     /// The time at which the memory expires; only with `rows: "full"`.
@@ -279,7 +279,7 @@ pub(crate) struct IndexRow {
     edited_by: Option<String>,
 }
 
-/// An answer with a budget if max_tokens is set, otherwise rows of the older API.
+/// An answer that has a budget if `max_tokens` is set; otherwise rows in the format of the older API.
 #[derive(ToSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "as above")]

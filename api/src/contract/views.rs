@@ -24,7 +24,7 @@ impl From<Link> for LinkView {
     }
 }
 
-/// A link of a memory, in the answer about this memory.
+/// A link from the memory of this answer to another memory.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct LinkedView {
     /// As above.
@@ -82,7 +82,7 @@ pub(crate) struct MemoryView {
     expires: Option<String>,
     /// Its revision, for If-Match.
     rev: u64,
-    /// The memory of which it is a conflict copy.
+    /// The original, if this memory is a conflict copy.
     conflict_of: Option<String>,
     /// Its file, if it has one: `/memories/user/preferences.md`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -197,7 +197,7 @@ pub(crate) struct StoredView {
 pub(crate) struct ImportedRow {
     /// The position of the row in the request, from 0.
     pub(crate) row: usize,
-    /// Its short ID for the caller, if it was stored or already exists.
+    /// The memory's short ID for the caller, if the row was stored or existed before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) id: Option<u32>,
     /// Its UUID, likewise.

@@ -14,7 +14,7 @@ use crate::keys::{Key, SCOPES};
 pub struct NewKey {
     /// In words.
     pub label: String,
-    /// What the key may do: some of [`SCOPES`].
+    /// What the key allows: a subset of [`SCOPES`].
     pub scopes: Vec<String>,
     /// Days until the key expires; never if missing.
     pub days: Option<u32>,

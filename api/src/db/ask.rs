@@ -1,4 +1,5 @@
-//! Changes through REST. Changes through REST are processed like changes of the sync, but may have conditions.
+//! Changes through REST. Changes through REST are processed like sync changes. In addition, a request can require a
+//! certain revision.
 
 use sha2::{Digest, Sha256};
 use sqlx::Row as _;
@@ -62,8 +63,8 @@ impl Idempotency {
 /// The result.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
-    /// This request, or an earlier attempt of it, applied the change. Contains the present memory, unless it was
-    /// deleted permanently.
+    /// This request, or an earlier attempt of it, applied the change. Contains the memory's current state, unless it
+    /// was deleted permanently.
     Done(Option<Box<Stored>>),
     /// The memory is at another rev.
     Moved(Option<Box<Stored>>),
@@ -172,7 +173,8 @@ pub(crate) struct Listed {
     pub(crate) deleted: bool,
 }
 
-/// Maximum bytes of texts that the server reads at once for an export. It reads the next page by itself.
+/// Maximum bytes of texts that the server reads at once for an export. An export reads the next page without another
+/// request.
 const MOST_EXPORT_BYTES: i64 = 256 * 1024;
 /// Rows of a page of changes.
 const MOST_CHANGED: i64 = 1_000;
@@ -182,7 +184,7 @@ const MOST_CHANGED: i64 = 1_000;
 pub(crate) struct ChangedAfter {
     /// The time of a change.
     pub(crate) time: Timestamp,
-    /// The last known memory of that time.
+    /// The last memory with this time that the client has received.
     pub(crate) memory: Option<MemoryUuid>,
 }
 
@@ -223,7 +225,7 @@ impl Db {
         with_total(&rows)
     }
 
-    /// The user's own live memories after a UUID, in the order of UUIDs, because an export reads page by page.
+    /// Returns a page of the user's own memories after a UUID, in the order of UUIDs, without deleted ones.
     pub(crate) async fn own_after(&self, user: &UserId, after: Option<MemoryUuid>) -> Result<Vec<Stored>, DbError> {
         self.of(user).await?.own_after(after).await
     }
@@ -369,7 +371,7 @@ impl Db {
     }
 }
 
-/// The memories from rows that also contain the total count.
+/// Reads memories from rows of which each also contains the total count.
 pub(super) fn with_total(rows: &[sqlx::postgres::PgRow]) -> Result<(Vec<Stored>, u64), DbError> {
     let total: i64 = rows.first().map_or(Ok(0), |row| row.try_get("total"))?;
     Ok((rows.iter().map(numbered).collect::<Result<_, _>>()?, u64::try_from(total).unwrap_or(0)))

@@ -93,7 +93,7 @@ impl Worker {
         Ok(found)
     }
 
-    /// Everybody waits for this look-up, so a silent server must not block it.
+    /// All waiting requests need this look-up, so a database that does not answer must not block it.
     async fn in_time<T>(&self, what: impl Future<Output = Result<T, DbError>>) -> Result<T, DbError> {
         tokio::time::timeout(self.patience, what).await.unwrap_or(Err(DbError::Sql(sqlx::Error::PoolTimedOut)))
     }

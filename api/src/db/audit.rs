@@ -1,4 +1,4 @@
-//! The audit: written in the transaction of the action, and never changed.
+//! The audit log. An entry is written in the transaction of its action, and is never changed.
 
 use serde::Serialize;
 use sqlx::Row as _;
@@ -34,7 +34,7 @@ pub(crate) enum AuditedAction {
 }
 }
 
-/// The caller's API key and network address. Work on the server's host has neither.
+/// The caller's API key and network address. An action on the server's host has neither a key nor an address.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct By {
     pub(crate) key: Option<String>,
@@ -101,7 +101,7 @@ impl Db {
         tx.commit().await
     }
 
-    /// The actions in a user's account since a time (in PostgreSQL's format; default: all), in order.
+    /// Returns the actions in a user's account in order, since a time in PostgreSQL's format or since the beginning.
     ///
     /// # Errors
     /// Returns an error if the database cannot be read, or the time is not valid.

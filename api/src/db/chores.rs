@@ -7,7 +7,7 @@ use super::{Db, DbError};
 /// Background work that replicas share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Chore {
-    /// Re-indexing rows of an earlier version.
+    /// Re-indexes rows that an earlier version analysed.
     Reanalysis,
     /// Removing secrets that belong to no row from the vault.
     Vault,
@@ -23,8 +23,7 @@ impl Chore {
 }
 
 impl Db {
-    /// True for the one replica that must do the work now, because no replica of this version did it for the given
-    /// time.
+    /// True for exactly one replica, if no replica of this version has done the work within the given time.
     pub(crate) async fn is_due(&self, chore: Chore, form: &str, every: Duration) -> Result<bool, DbError> {
         // A replica that sleeps for the same time may wake a moment early.
         let every = every.mul_f64(0.9);

@@ -1,5 +1,5 @@
-//! Deletes change records that no machine repeats, feed entries about deleted memories that every machine has read, and
-//! checkpoints that every machine has passed.
+//! Deletes change records that no machine will send again, feed entries about deleted memories that every machine has
+//! read, and checkpoints that every machine has passed.
 //!
 //! If a machine returns later, the database does not know its newest checkpoint. The machine then compares all
 //! memories, as after a restore (docs/decisions/0008-restores-and-authors.md). Tombstones of the user's own memories
@@ -18,8 +18,8 @@ const OP_DAYS: i32 = 30;
 const SILENT_DAYS: i32 = 90;
 /// Days after which a machine is forgotten.
 const MACHINE_DAYS: i32 = 365;
-/// The number of checkpoints that are kept although every machine has passed them. They identify a machine whose
-/// database was restored.
+/// The number of checkpoints that are kept although every machine has passed them. These checkpoints identify a machine
+/// that was restored from a backup.
 const MARKS: i64 = 1_000;
 /// Rows of one transaction.
 const BATCH: i64 = 1_000;
@@ -54,7 +54,7 @@ impl Cleaned {
 }
 
 impl Db {
-    /// True for the one replica that must clean up now, because no replica has done so for the given time.
+    /// True for exactly one replica, if no replica has cleaned up within the given time.
     pub(crate) async fn is_to_clean(&self, every: Duration) -> Result<bool, DbError> {
         let sql = "UPDATE server_meta SET cleaned = now() WHERE cleaned < now() - make_interval(secs => $1)";
         Ok(sqlx::query(sql).bind(every.as_secs_f64()).execute(&self.pool).await?.rows_affected() > 0)
@@ -132,8 +132,8 @@ impl UserTx {
     }
 
     /// Deletes feed entries about memories that the user no longer sees, and the checkpoints of machines that may not
-    /// have read them. A transaction has a checkpoint only at its last number, so the deletion ends at a checkpoint
-    /// before the slowest machine's position.
+    /// have read them. Only the last feed number of a transaction has a checkpoint. So the deletion ends at the last
+    /// checkpoint before the position of the slowest machine.
     async fn forget_gone(&mut self) -> Result<(u64, u64), DbError> {
         let passed = self.passed().await?;
         let sql = "SELECT max(seq) FROM checkpoints WHERE user_id = $1 AND seq < $2";

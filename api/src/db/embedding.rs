@@ -1,7 +1,7 @@
 //! Embeddings in rows: which are missing, which come from a machine and are unchecked, and which machines are
 //! distrusted.
 //!
-//! An embedding from a machine is used only for its own user until the server has computed the same.
+//! An embedding from a machine is used only for its own user until the server has computed the same embedding.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use super::verbs::{Ask as _, args};
 use super::{AuditedAction, Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// The encoder version of a row's embedding, as the index of pending rows stores it. The version is empty if the row
-/// has no embedding, or only an embedding of an earlier text. An embedding of a newer server is kept.
+/// has no embedding, or only an embedding of an earlier text. If a newer server computed an embedding, it is kept.
 macro_rules! made_by {
     () => {
         "(CASE WHEN embedding_rev = content_rev THEN substring(embedding FROM 1 FOR 1) ELSE ''::bytea END)"
@@ -28,7 +28,7 @@ macro_rules! believed {
         concat!(
             "CASE WHEN ",
             $memories,
-            ".meant_rev = ",
+            ".embedding_rev = ",
             $memories,
             ".content_rev AND (",
             $memories,
@@ -36,7 +36,7 @@ macro_rules! believed {
             $memories,
             ".owner = (SELECT uid())) THEN ",
             $memories,
-            ".meaning ELSE ''::bytea END AS meaning"
+            ".embedding ELSE ''::bytea END AS embedding"
         )
     };
 }
@@ -173,7 +173,7 @@ impl Db {
                 }
                 // If the encoder cannot read a text, that says nothing about the machine.
                 Some((sent, _)) if sent == embedding || Embedding::vectors(embedding).next().is_none() => {
-                    kept.checked += 1
+                    kept.checked += 1;
                 }
                 Some((_, key)) => {
                     kept.differing += 1;

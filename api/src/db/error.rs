@@ -26,7 +26,7 @@ pub enum DbError {
     /// The export of a removed user cannot be written. The user's rows stay.
     #[error("cannot write the export: {0}")]
     Export(#[from] std::io::Error),
-    /// The database role could see too much.
+    /// The database role has too many rights.
     #[error("the database is not safe to use: {0}")]
     Unsafe(String),
     /// A name or ID that is not valid.

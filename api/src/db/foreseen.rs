@@ -72,7 +72,7 @@ pub(super) async fn outcome_on(
 }
 
 impl Db {
-    /// Computes the outcome of one change. For a new memory there is no look-up, because its UUID almost never exists.
+    /// Computes the outcome of one change. A new memory is not looked up, because its UUID is almost never in use.
     pub(super) async fn foresee(&self, caller: &Caller, op: &Screened<Op>) -> Result<UnlockedOutcome, DbError> {
         let base = match op.action {
             Action::Create(_) => None,

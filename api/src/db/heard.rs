@@ -1,4 +1,4 @@
-//! Which machines have read which part of the feed, and so know about a permanent deletion.
+//! Records how far each machine has read the feed. This shows which machines have received a permanent deletion.
 
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
@@ -9,11 +9,12 @@ use super::memories::uuid;
 use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, unless_overtaken};
 
-/// The maximum number of machines per user, because a machine names itself.
+/// The maximum number of machines per user. Machines choose their names, so there could be any number.
 const MOST_MACHINES: i64 = 200;
 
 impl Db {
-    /// Records that a machine requests changes after a number. It has therefore received all earlier changes.
+    /// Records that a machine has requested the changes after a feed position. Such a machine has received all changes
+    /// up to this position.
     pub(crate) async fn asked_after(&self, caller: &Caller, machine: &str, after: u64) -> Result<(), DbError> {
         unless_overtaken(|| async {
             let mut tx = self.by(caller).await?;

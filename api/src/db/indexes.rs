@@ -1,5 +1,4 @@
-//! Indexes that are created after the migrations, beside running servers: `CREATE INDEX CONCURRENTLY` does not block
-//! writes.
+//! Indexes that are created after the migrations, while servers run: `CREATE INDEX CONCURRENTLY` does not block writes.
 
 use std::time::Duration;
 

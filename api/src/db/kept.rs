@@ -1,5 +1,5 @@
 //! Recall indexes that servers stored in the database. A server that loads a stored index processes only the changes
-//! since then. They are a cache, and a permanent deletion removes them.
+//! since then. Stored indexes are a cache. A permanent deletion of a memory removes the indexes that may contain it.
 
 use sqlx::Row as _;
 use tessera_engine::sync::Checkpoint;
@@ -28,7 +28,7 @@ pub(crate) struct KeptIndex {
 }
 
 impl UserTx {
-    /// The user's stored index, if it has the present version.
+    /// Returns the user's stored index, if the current version of the program wrote it.
     pub(crate) async fn kept_index(&mut self, by_embedding: bool) -> Result<Option<KeptIndex>, DbError> {
         let sql = "SELECT epoch, seq, stamp, used, beside, snapshot FROM index_cache
                    WHERE user_id = $1 AND form = $2 AND by_embedding = $3";

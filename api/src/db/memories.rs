@@ -1,4 +1,4 @@
-//! Memory rows of the database, in the types with which the sync decides.
+//! Reads and writes memory rows, in the types that the rules of the sync use.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -19,8 +19,8 @@ use super::embedding::Sent;
 use super::verbs::{Ask as _, args};
 use super::{DbError, UserTx};
 
-/// The columns of a memory except owner, UUID and time: each with its name and the written value. The columns of the
-/// second list are derived, and are read only when a memory changes.
+/// The columns of a memory except owner, UUID and time: each with its name and the written value. The columns in the
+/// second list of the macro are derived. They are read only when a memory changes.
 macro_rules! codec {
     (said: $($said:literal => $said_bind:expr;)* derived: $($derived:literal => $derived_bind:expr;)*) => {
         /// The columns for [`stored`].
@@ -135,8 +135,8 @@ static INSERT: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Replaces a row; parameters are bound in the same order. An unchanged embedding keeps the API key of the machine that
-/// sent it.
+/// Replaces a row. Its parameters have the same order as those of the insert. An unchanged embedding keeps the API key
+/// of the machine that sent it.
 static REPLACE: LazyLock<String> = LazyLock::new(|| {
     let set: Vec<String> = (3..).zip(WRITTEN).map(|(n, column)| format!("{} = ${n}", column.name)).collect();
     let embedding = WRITTEN.iter().position(|column| column.name == "embedding").map_or(0, |at| at + 3);
@@ -170,7 +170,7 @@ pub(super) fn counts(costs: &LineCosts) -> Vec<i32> {
     costs.kept().map(|count| i32::try_from(count).unwrap_or(i32::MAX)).to_vec()
 }
 
-/// The stored token counts of the memory's reply lines, if they are valid for this reader.
+/// The stored token counts of the memory's reply lines, if they are valid for the view of this reader.
 pub(crate) fn costs(row: &PgRow, memory: &Memory) -> Result<Option<LineCosts>, DbError> {
     let kept: Vec<i32> = row.try_get("costs")?;
     let kept: Vec<u32> = kept.into_iter().map(|count| u32::try_from(count).unwrap_or(0)).collect();
@@ -185,7 +185,7 @@ pub(crate) struct Stored {
     pub(crate) rights: Rights,
     /// When a field last changed, by the server's clock.
     pub(crate) updated: Timestamp,
-    /// The stored summary. The token counts of the reply lines are valid for this summary.
+    /// The stored summary. The stored token counts of the reply lines belong to this summary.
     pub(crate) summary: String,
     /// The memory's short ID for the transaction's user, if the query read it.
     pub(crate) short_id: Option<u32>,
@@ -352,7 +352,7 @@ impl UserTx {
         Ok(self.meant(id).await?.map(seen))
     }
 
-    /// The memory that a UUID means for the user: their own, otherwise the visible one that arrived first.
+    /// The memory that a UUID means for the user: their own memory, otherwise the visible memory that arrived first.
     async fn meant(&mut self, id: MemoryUuid) -> Result<Option<Stored>, DbError> {
         let sql = concat!(
             "SELECT feed.short_id, ",
@@ -386,7 +386,7 @@ impl UserTx {
         }
     }
 
-    /// A memory of an owner that the user may change, locked until the transaction ends.
+    /// Reads a memory of the given owner that the user may change, and locks its row until the transaction ends.
     pub(super) async fn locked(&mut self, owner: &str, id: MemoryUuid) -> Result<Option<Stored>, DbError> {
         self.derived_by(owner, id, concat!(with_derived!(), " FOR NO KEY UPDATE")).await
     }

@@ -25,7 +25,7 @@ pub struct Migrated {
     pub found: u64,
     /// Rows that were redacted.
     pub migrated: u64,
-    /// Secrets that were encrypted again with the present key.
+    /// The number of secrets that were encrypted again with the current key.
     pub resealed: u64,
     /// Where to continue; missing at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ impl Migrator<'_> {
 }
 
 impl Db {
-    /// Scans the next rows of a user after a UUID, and redacts secrets unless it only counts.
+    /// Scans the next rows of a user after a UUID, and redacts the secrets unless `only_count` is true.
     pub(crate) async fn migrate_secrets(
         &self,
         by: Migrator<'_>,
@@ -148,8 +148,8 @@ impl Db {
         Ok(written.await?)
     }
 
-    /// Deletes the digests of changes: a digest of a text that is known except for a secret would reveal the secret to
-    /// brute force.
+    /// Deletes the digests of changes. Anybody who knows a text except for its secret could find the secret by brute
+    /// force.
     async fn empty_digests(&self, by: Migrator<'_>) -> Result<(), DbError> {
         let mut tx = by.begin(self).await?;
         let sql = "UPDATE applied_ops SET hash = '' WHERE user_id = $1 AND hash <> ''";
@@ -157,7 +157,7 @@ impl Db {
         tx.commit().await
     }
 
-    /// Encrypts secrets with the present key that an earlier key encrypted. Returns their number.
+    /// Decrypts secrets of earlier keys, and encrypts them with the current key. Returns their number.
     async fn reseal(&self, by: Migrator<'_>, secrets: &Secrets) -> Result<u64, DbError> {
         let (user, Some(current)) = (by.user(), secrets.key_id()) else { return Ok(0) };
         let mut tx = by.begin(self).await?;

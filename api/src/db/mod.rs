@@ -338,7 +338,7 @@ impl Db {
         is_ready
     }
 
-    /// A transaction of the table owner about one user.
+    /// Begins a transaction of the table owner for the data of one user.
     async fn begin(&self, user: &UserId) -> Result<Transaction<'static, Postgres>, DbError> {
         let mut tx = self.pool.begin().await?;
         if self.is_spread {
@@ -392,8 +392,8 @@ impl Db {
         }
     }
 
-    /// A writing transaction of the caller, with the data for the audit. The application name shows other transactions
-    /// that this one writes (`unfinished_since` in the schema).
+    /// A writing transaction of the caller, with the data for the audit. By the application name, other transactions
+    /// see that this one writes (`unfinished_since` in the schema).
     pub(crate) async fn by(&self, caller: &Caller) -> Result<UserTx, DbError> {
         let tx = if self.is_spread {
             self.of(&caller.user).await?
@@ -437,7 +437,7 @@ impl DerefMut for UserTx {
 }
 
 impl UserTx {
-    /// True if the rows of several users are on different machines, and therefore not visible at one moment.
+    /// True if different machines store the rows of several users. Then no query sees all of them at one moment.
     pub(crate) fn is_spread(&self) -> bool {
         self.is_spread
     }

@@ -30,8 +30,8 @@ pub(crate) struct Browsed {
 }
 
 impl Db {
-    /// The memory with a short ID. `None` if the user does not have the short ID, or if its UUID means another memory
-    /// for this user.
+    /// The memory with a short ID. `None` if the user does not have the short ID, or if the memory's UUID refers to
+    /// another memory for this user.
     pub(crate) async fn of_short_id(&self, user: &UserId, short_id: i64) -> Result<Option<MemoryUuid>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = "SELECT memory FROM feed WHERE user_id = $1 AND short_id = $2 AND short_id =
@@ -175,7 +175,8 @@ fn uses(rows: &[PgRow]) -> Result<Vec<Use>, DbError> {
 }
 
 impl Db {
-    /// Adds deliveries to the access counts: IDs, how often each, and the time. Returns the new counts.
+    /// Increases the access counts. The arguments are the IDs, the number of deliveries of each memory, and the time.
+    /// Returns the new counts.
     pub(crate) async fn count_uses(
         &self,
         user: &UserId,
@@ -197,7 +198,7 @@ impl Db {
 }
 
 impl UserTx {
-    /// The uses after a time, in microseconds.
+    /// Returns the access counts of memories that were delivered after a time, in microseconds since 1970.
     pub(crate) async fn used_since(&mut self, time: i64) -> Result<Vec<Use>, DbError> {
         let sql = "SELECT short_id, uses, used FROM feed WHERE user_id = $1 AND used > $2";
         let rows = self.tx.all(sql, args![self.user.as_str(), time]).await?;

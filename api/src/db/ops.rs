@@ -14,7 +14,7 @@ use super::sync::{ATTEMPTS, base_version};
 use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, UserTx, unless_overtaken};
 
-/// The present state of a memory that a change is about.
+/// The current state of the memory that a change concerns.
 #[derive(Debug)]
 pub(super) enum Current {
     /// The memory, locked if the user may change it.
@@ -42,11 +42,11 @@ impl Current {
 pub(super) struct Begun {
     /// The digest of a change that was processed before, and its rejection, if any.
     pub(super) known: Option<(Vec<u8>, Option<String>)>,
-    /// The owners of the memories with this UUID that the user knows; the user comes first.
+    /// The owners of the memories with this UUID in the user's feed; the user comes first.
     owners: Vec<String>,
-    /// The user's short ID of the first owner's memory.
+    /// The user's short ID for the memory of the first owner.
     short_id: Option<u32>,
-    /// True for a key whose embeddings are not used.
+    /// True for a key whose embeddings the server ignores.
     pub(super) is_distrusted: bool,
 }
 
@@ -65,15 +65,15 @@ pub(super) enum Step {
 #[derive(Debug)]
 pub(super) struct Written {
     stored: Box<Stored>,
-    /// The memory's previous tags, and whether it was not deleted; `None` for a new row.
+    /// The memory's tags before the change, and whether it was live; `None` for a new row.
     was: Option<(Vec<String>, bool)>,
-    /// The conflict copy, and whether it was stored now.
+    /// The conflict copy, and whether this change stored it.
     copy: Option<(MemoryUuid, bool)>,
     /// True for a new row that only its owner can see.
     is_own_alone: bool,
 }
 
-/// The user was authenticated before the removal; the next request is rejected.
+/// The user was removed after the authentication of this request, so the next request is rejected.
 fn of_removed_user(error: sqlx::Error) -> DbError {
     match error {
         sqlx::Error::Database(error) if error.is_foreign_key_violation() => {
@@ -118,7 +118,7 @@ impl Db {
 }
 
 impl UserTx {
-    /// Registers a change and locks the shares of the memory's owner. Without a change, it only locks.
+    /// Registers a change and locks the shares of the memory's owner. If no change is passed, the function only locks.
     pub(super) async fn begin_op(
         &mut self,
         op: Option<(MemoryUuid, &[u8])>,
@@ -257,8 +257,8 @@ impl UserTx {
         Ok(())
     }
 
-    /// Applies the change of a request at most once, and returns the rejection of this attempt or of the first one.
-    /// `None` as [`UserTx::carry_out`].
+    /// Applies the change of a request at most once. If the change is rejected, or was rejected in an earlier attempt,
+    /// returns the rejection. Returns `None` in the same case as [`UserTx::carry_out`].
     pub(super) async fn apply(
         &mut self,
         op: &Screened<Op>,
@@ -284,7 +284,8 @@ impl UserTx {
         Ok(seq.map(|seq| base_version(found, u64::try_from(seq).unwrap_or(0))))
     }
 
-    /// Applies a change to the present state, without notifying anybody. `None` as [`UserTx::carry_out`].
+    /// Applies a change to the present state, without notifying anybody. Returns `None` in the same case as
+    /// [`UserTx::carry_out`].
     pub(super) async fn decide(
         &mut self,
         op: &Screened<Op>,
@@ -335,8 +336,8 @@ impl UserTx {
         Ok(Some(Step::Written(Box::new(Written { stored: Box::new(stored), was, copy, is_own_alone }))))
     }
 
-    /// The machine's embedding and API key, if the row belongs to the user and has exactly the embedded text. Anything
-    /// else is dropped.
+    /// The machine's embedding and API key, if the user owns the row and the row contains exactly the embedded text.
+    /// Anything else is dropped.
     fn with_embedding<'a>(
         &self,
         op: &Op,
@@ -361,7 +362,7 @@ impl UserTx {
         Ok(())
     }
 
-    /// Prevents changes of an owner's shares until the transaction ends. Otherwise somebody could see a memory through
+    /// Prevents changes to an owner's shares until the transaction ends. Otherwise somebody could see a memory through
     /// a new share without being notified of the change.
     pub(super) async fn hold_shares(&mut self, owner: &str) -> Result<(), DbError> {
         let sql = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))";

@@ -46,8 +46,8 @@ pub(super) async fn may_migrate(conn: &mut PgConnection) -> Result<(), DbError> 
 }
 
 /// Returns connection options for a new role that owns the database and is not a superuser. The address must name a
-/// superuser and a database of the older system. That system's image has no other role. Its password is derived from
-/// the superuser's, so every replica knows it. `None` for any other database.
+/// superuser and a database of the older system. The older system's container image has no other role. Its password is
+/// derived from the superuser's, so every replica knows it. `None` for any other database.
 ///
 /// # Errors
 /// Returns an error if the role cannot be created or used.
@@ -150,7 +150,7 @@ async fn tables(conn: &mut PgConnection) -> Result<Vec<String>, DbError> {
     Ok(found.into_iter().map(|table| format!("ALTER TABLE {table} OWNER TO {ROLE}")).collect())
 }
 
-/// Rejects a role for requests that has additional rights, and a row policy that shows all rows.
+/// Returns an error if the role for requests has additional rights, or if a row policy shows all rows.
 pub(super) async fn may_do_no_more(conn: &mut PgConnection) -> Result<(), DbError> {
     let more: Vec<String> = sqlx::query_scalar(
         "SELECT 'tessera_app is an administrator' FROM pg_roles WHERE rolname = 'tessera_app'

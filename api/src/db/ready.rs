@@ -17,8 +17,9 @@ const TRY: Duration = Duration::from_secs(5);
 const TOLD_EVERY: Duration = Duration::from_secs(5);
 
 impl Db {
-    /// Repeats [`Db::connect`] until the database answers or the time is over. `tell` receives the reason every few
-    /// seconds. Does not wait if the database rejects the connection. Uses its own role in the older system's database.
+    /// Repeats [`Db::connect`] until the database answers or the time is used up. Every few seconds, `tell` receives
+    /// the reason for the wait. Does not wait if the database rejects the connection. Uses its own role in the older
+    /// system's database.
     ///
     /// # Errors
     /// Returns an error if the address is not valid, the database rejects the connection, or does not answer in time.
@@ -58,8 +59,7 @@ async fn answers(options: &PgConnectOptions) -> Result<(), sqlx::Error> {
     connected.map_err(no_answer)??.close().await
 }
 
-/// True for errors that end by themselves while a database starts: connection refused, unknown host name, too many
-/// connections.
+/// True for temporary errors while a database starts: connection refused, unknown host name, too many connections.
 fn is_passing(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) => true,

@@ -1,6 +1,7 @@
 //! Removes a user: all their rows, and their name in other users' accounts. The audit stays.
 //!
-//! Works account by account. After an interruption, run it again; accounts without the name are skipped.
+//! Works account by account. After an interruption, run the removal again; it skips accounts that no longer contain the
+//! user's name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +50,7 @@ const BY_OTHERS: [(&str, &str); 6] = [
 /// The name that replaces a removed user. It is not a valid user name.
 const GONE: &str = "(removed)";
 
-/// Where the memories of a removed user are exported first.
+/// Where the memories of a user are exported before the user is removed.
 pub trait ExportTo: Sync {
     /// Begins the export, or begins it again after a failed attempt.
     ///
@@ -70,7 +71,7 @@ pub trait ExportTo: Sync {
     fn end(&self) -> std::io::Result<()>;
 }
 
-/// The number of rows by table. Rows of other users are counted under separate names.
+/// The number of rows by table. Rows in other users' accounts are counted separately.
 pub type Counts = BTreeMap<String, u64>;
 
 fn add(counts: &mut Counts, table: &str, rows: u64) {
@@ -84,8 +85,8 @@ fn of_others(table: &str) -> String {
 }
 
 impl Db {
-    /// The number of rows that name a user, by table: own rows, rows of others, and old tables. The audit is not
-    /// included. Empty after a removal.
+    /// The number of rows that contain the user's name, by table: in the user's account, in other accounts, and in old
+    /// tables. The audit is not included. Empty after a removal.
     ///
     /// # Errors
     /// Returns an error if the database cannot be read.
@@ -109,7 +110,8 @@ impl Db {
         Ok(counts)
     }
 
-    /// All users, and everybody with whom the user shares something: their accounts may contain the name.
+    /// All other users, including those with whom the user shares something, because their accounts may contain the
+    /// user's name.
     async fn other_users(&self, user: &UserId) -> Result<BTreeSet<UserId>, DbError> {
         let mut tx = self.on_host(user).await?;
         let sql =
@@ -242,7 +244,7 @@ impl UserTx {
         Ok(export.end()?)
     }
 
-    /// The existing tables among [`OWN`].
+    /// The tables in [`OWN`] that exist.
     async fn own_tables(&mut self) -> Result<Vec<(&'static str, &'static str)>, DbError> {
         let sql = "SELECT name FROM unnest($1::text[]) name WHERE to_regclass(name) IS NOT NULL";
         let there: Vec<String> = self.tx.values(sql, args![OWN.map(|(table, _)| table).as_slice()]).await?;

@@ -17,7 +17,7 @@ pub(crate) struct Kept {
     /// The memory that contained it.
     pub(crate) memory: MemoryUuid,
     pub(crate) name: String,
-    /// Encrypted; missing if it is in a vault.
+    /// The encrypted value; missing if a vault stores the value.
     pub(crate) sealed: Option<Vec<u8>>,
 }
 
@@ -51,7 +51,7 @@ impl Db {
         Ok(sqlx::query_scalar("SELECT secret_salt FROM server_meta").fetch_one(&self.pool).await?)
     }
 
-    /// Records the key that encrypts from now on, and returns the recorded ID. Rejects a key if the database recorded a
+    /// Records the key that encrypts new values, and returns the recorded ID. Rejects a key if the database recorded a
     /// newer key that is not among the previous keys.
     pub(crate) async fn agree_on_key(&self, at_hand: &str, before: &[String]) -> Result<Result<(), String>, DbError> {
         let mut tx = self.pool.begin().await?;
@@ -67,9 +67,9 @@ impl Db {
     }
 
     /// Returns a memory with its secrets, and with the secrets of other memories that its text names. A conflict copy
-    /// names the secrets of its original. If another user wrote the text, only the memory's own secrets are returned,
-    /// so an editor gains nothing by writing a name. `None` if the memory belongs to another user, is unknown or was
-    /// deleted permanently. All three cases take the same time.
+    /// names the secrets of its original. If another user wrote the text, only the memory's own secrets are returned.
+    /// So an editor cannot reveal secrets by writing their names. `None` if the memory belongs to another user, is
+    /// unknown or was deleted permanently. All three cases take the same time.
     pub(crate) async fn own_secrets(
         &self,
         caller: &Caller,
@@ -172,7 +172,7 @@ impl Db {
         .await
     }
 
-    /// A value in the vault that has no row for some time. It is locked until it is deleted or released.
+    /// A value in the vault that has had no row for some time. It is locked until it is deleted or released.
     pub(crate) async fn orphan(&self, owner: &UserId) -> Result<Option<Orphan>, DbError> {
         let mut tx = self.of(owner).await?;
         // The row stays locked while the vault answers.

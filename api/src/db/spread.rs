@@ -31,8 +31,8 @@ pub(super) async fn is_spread(on: impl PgExecutor<'_>) -> Result<bool, DbError> 
     Ok(sqlx::query_scalar(sql).fetch_one(on).await?)
 }
 
-/// Connection options: Citus forwards the user's name to every machine, and one connection per machine lets a
-/// transaction see its own writes.
+/// Connection options for Citus: one forwards the user's name to every machine, and one lets a transaction see its own
+/// writes.
 pub(super) fn options(options: PgConnectOptions) -> PgConnectOptions {
     options.options([("citus.propagate_set_commands", "local"), ("citus.max_adaptive_executor_pool_size", "1")])
 }
@@ -119,7 +119,7 @@ async fn spread_table(connection: &mut PgConnection, name: &str, key: Option<&st
     Ok(tx.commit().await?)
 }
 
-/// Rejects a database with an undistributed table, or a machine that rejects requests.
+/// Returns an error if a table is not distributed, or if a machine rejects requests.
 pub(super) async fn check(tx: &mut Transaction<'static, Postgres>) -> Result<(), DbError> {
     let sql = "SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
          WHERE n.nspname = 'public' AND c.relkind = 'r' AND c.relname <> '_sqlx_migrations'
@@ -194,7 +194,7 @@ impl UserTx {
         Ok(())
     }
 
-    /// Other users in the feed, by skipping from one name to the next.
+    /// The other owners in the feed. The query jumps from one name to the next.
     async fn sharers(&mut self) -> Result<Vec<String>, DbError> {
         let sql = "WITH RECURSIVE names AS (
                  (SELECT owner FROM feed WHERE user_id = $1 ORDER BY owner LIMIT 1)
@@ -206,7 +206,7 @@ impl UserTx {
     }
 }
 
-/// The join conditions in statements for [`UserTx::fed`], each with the alias of the table `memories`.
+/// The join conditions that statements for [`UserTx::fed`] may contain, each with its alias of the table `memories`.
 const JOINS: [(&str, &str); 3] = [
     ("m.owner = feed.owner", "m"),
     ("memories.owner = feed.owner", "memories"),

@@ -1,4 +1,5 @@
-//! Re-indexes rows whose derived data an earlier version of the analyzer or of the reply lines computed. Code that reads such a row recomputes the data. This module stores the result in the background.
+//! Re-indexes rows that an earlier version of the analyzer or an earlier form of the reply lines derived. Code that
+//! reads such a row recomputes the data. This module stores the result in the background.
 
 use std::time::Duration;
 
@@ -35,7 +36,7 @@ pub(crate) fn derived_form() -> String {
     format!("{} {CURRENT_HEAD:?}", LineCosts::FORM)
 }
 
-/// True for data of an earlier version. Data of a newer server stays.
+/// True if an earlier version computed the data. Data of a newer server stays.
 fn is_older(known: &Known) -> bool {
     match Freshness::of(&known.forward) {
         Freshness::Older => true,

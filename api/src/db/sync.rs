@@ -145,12 +145,12 @@ impl Position {
     }
 }
 
-/// Which users to notify of which memories of which owner.
+/// The notifications to write: for each, the user, the owner and the changed memory.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     those: Vec<String>,
     owners: Vec<String>,
-    /// The changed memory. `None` only increases the user's counter.
+    /// The changed memory. `None` if only the user's counter must increase.
     memories: Vec<Option<Uuid>>,
 }
 
@@ -164,7 +164,7 @@ impl Told {
         }
     }
 
-    /// Moves a user's counter for a change that belongs to no memory.
+    /// Increases a user's counter for a change that concerns no memory.
     fn add_change(&mut self, who: &str) {
         self.those.push(who.to_owned());
         self.owners.push(String::new());
@@ -207,7 +207,7 @@ impl UserTx {
         })
     }
 
-    /// The first checkpoint from a number on: that of the number's transaction.
+    /// Returns the first checkpoint at or after a number, which belongs to the same transaction.
     async fn checkpoint_from(&mut self, seq: u64) -> Result<Option<Checkpoint>, DbError> {
         let sql = "SELECT seq, stamp FROM checkpoints WHERE user_id = $1 AND seq >= $2 ORDER BY seq LIMIT 1";
         let found = self.tx.maybe(sql, args![self.user.as_str(), i64::try_from(seq).unwrap_or(i64::MAX)]).await?;
@@ -239,8 +239,8 @@ impl UserTx {
         self.told.add(those, &owner, memory);
     }
 
-    /// Writes the notifications. A transaction updates the counters last, and in the order of user names, so that
-    /// transactions cannot block each other.
+    /// Writes the notifications. A transaction updates the counters last and in the order of user names, so that
+    /// transactions cannot deadlock.
     pub(super) async fn tell(&mut self) -> Result<(), DbError> {
         if !self.told.is_empty() {
             let Told { those, owners, memories } = std::mem::take(&mut self.told);

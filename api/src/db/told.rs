@@ -1,6 +1,6 @@
 //! Returns the entries of a user's feed with their memories. If several owners use a UUID, the user's own memory is
-//! taken, otherwise the first visible one. One statement if all rows are on one machine; otherwise the feed first, then
-//! the memories by key.
+//! taken, otherwise the first visible one. If one machine stores all rows, uses one statement. Otherwise reads the feed
+//! first, and then the memories by key.
 
 use std::collections::{BTreeMap, HashSet};
 use std::pin::pin;

@@ -71,7 +71,7 @@ pub(crate) struct Serve {
     /// Its key, as PEM.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Address for metrics, /health and /ready [default: none]. Plain HTTP without a key; other addresses than loopback
+    /// Address for metrics, /health and /ready [default: none]. Plain HTTP without a key; addresses other than loopback
     /// need --behind-proxy
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<SocketAddr>,
@@ -87,7 +87,7 @@ pub(crate) struct Serve {
     /// Maximum sustained requests per second per address
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) address_rate: u64,
-    /// Maximum simultaneous connections; fewer if too few files may be open
+    /// Maximum simultaneous connections; fewer if the system's limit is lower
     #[arg(long, value_name = "N", default_value_t = 4096)]
     pub(crate) connections: usize,
     /// Maximum simultaneous connections per address, except for proxies
@@ -113,7 +113,7 @@ pub(crate) enum Task {
     Openapi,
     /// Announce a database restore, so that clients upload missing changes
     Restored,
-    /// Redact secrets in old rows, and encrypt all with the present key
+    /// Redact secrets in old rows, and encrypt all with the current key
     MigrateSecrets {
         /// Only of this user.
         #[arg(long)]

@@ -31,7 +31,7 @@ settings! {
     OLDER_KEY = "API_KEY":
         "one key of the older API, for the user `default`";
     SECRET_KEY = "TESSERA_SECRET_KEY" "MEMORY_ENCRYPTION_KEY":
-        "key that encrypts secrets: 64 hexadecimal digits or a passphrase; the second variable name is the older one";
+        "key that encrypts secrets: 64 hexadecimal digits or a passphrase; the second variable has an older name";
     SECRET_KEY_BEFORE = "TESSERA_SECRET_KEY_BEFORE":
         "previous keys, comma-separated; used only for decryption";
     SECRETS_MODE = "TESSERA_SECRETS_MODE":
@@ -39,7 +39,7 @@ settings! {
         is set, otherwise refuse]";
     VAULT = "VAULT_ADDR" "VAULT_TOKEN" "VAULT_TOKEN_FILE" "VAULT_ROLE" "VAULT_NAMESPACE" "VAULT_MOUNT"
          "VAULT_PREFIX" "VAULT_K8S_MOUNT" "VAULT_K8S_TOKEN_PATH" "VAULT_CACERT":
-        "address and credentials of a Vault or OpenBao for secrets";
+        "address and credentials of a Vault or OpenBao server for secrets";
     MEANING = "TESSERA_RECALL_SEMANTIC":
         "semantic search: on or off [default: on]";
     LOG = "TESSERA_LOG":
@@ -93,7 +93,7 @@ pub(crate) fn older_keys() -> Result<Vec<(String, String)>, SetupError> {
     Ok(keys)
 }
 
-/// The handling of secrets. If both variables contain a key, the older variable's key only decrypts.
+/// The handling of secrets. If both variables contain a key, the key in the older variable is used only for decryption.
 pub(crate) fn secrets() -> Result<SecretRules, SetupError> {
     let mut keys = SECRET_KEY.names.iter().filter_map(|name| variable(name));
     let key = keys.next().map(secret_text);
@@ -127,7 +127,7 @@ pub(crate) fn clock() -> Result<Arc<dyn Clock>, SetupError> {
     }
 }
 
-/// The setting of semantic search.
+/// The setting for semantic search.
 pub(crate) fn embedding() -> Result<SemanticSearch, SetupError> {
     match MEANING.text().as_deref().map(str::trim) {
         None | Some("on" | "true" | "1") => Ok(SemanticSearch::On),

@@ -332,7 +332,7 @@ async fn migrate_secrets(
         return output::json(&all);
     }
     if all.migrated > 0 {
-        output::note("PostgreSQL keeps the old texts in its files until they are rewritten; see docs/SCALING.md");
+        output::note("PostgreSQL's files contain the old texts until the tables are rewritten; see docs/SCALING.md");
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ pub(super) struct Slot {
     pub(super) refreshing: Turn<()>,
     /// Limits the simultaneous questions of this user.
     pub(super) turns: Arc<Semaphore>,
-    /// The index. Only the holder of `refreshing` replaces it.
+    /// The index. Only the task that holds `refreshing` replaces the index.
     pub(super) index: RwLock<UserIndex>,
     /// The version of this user's cached rows.
     pub(super) shelf: RowVersion,
@@ -39,7 +39,7 @@ impl Slot {
         self.index.read().unwrap_or_else(PoisonError::into_inner).is_loaded()
     }
 
-    /// Ranks memories for a question; must run on a thread that may work for a while.
+    /// Ranks memories for a question. Call this on a thread that may block.
     pub(super) fn rank(&self, request: &RecallRequest, now: Timestamp, weights: &Weights) -> Ranking {
         let meant = meant(request, weights);
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
@@ -52,12 +52,12 @@ pub(super) struct Cache {
     most_bytes: usize,
     turns_of_user: usize,
     held: Arc<Mutex<Held>>,
-    /// KiB that index builds may use together. A build that needs more than all permits takes all of them, so it runs
-    /// alone.
+    /// How many KiB all index builds may use at the same time. A build that needs more than all permits takes all of
+    /// them, so it runs alone.
     building: Arc<Semaphore>,
 }
 
-/// The bytes of RAM reserved for one index build. Other indexes were removed to make room for it.
+/// The bytes of RAM reserved for one index build. If necessary, other indexes were removed to make room for this build.
 pub(super) struct Room {
     bytes: usize,
     held: Arc<Mutex<Held>>,
@@ -79,7 +79,7 @@ struct Held {
 }
 
 impl Held {
-    /// Removes the least recently used indexes until everything fits; keeps `kept` of them.
+    /// Removes the least recently used indexes until the others fit, but always keeps `kept` indexes.
     fn shrink(&mut self, most_bytes: usize, kept: usize) {
         while self.bytes + self.building > most_bytes && self.by_user.len() > kept {
             let Some((_, (_, counted))) = self.by_user.pop_lru() else { break };
@@ -107,7 +107,7 @@ impl Cache {
             tracing::warn!(
                 bytes,
                 most_bytes = self.most_bytes,
-                "an index is larger than --index-mb; it is built while no other index is built"
+                "an index is larger than --index-mb; the server builds such an index alone"
             );
         }
         let kib = u32::try_from((bytes / 1024).clamp(1, most_kib)).unwrap_or(u32::MAX);

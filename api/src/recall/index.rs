@@ -1,4 +1,4 @@
-//! One user's index: a snapshot in memory, and the rows that changed since, as on a machine.
+//! One user's index: a snapshot in RAM, and the rows that have changed since, as in a local store.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -39,7 +39,7 @@ pub(super) struct UserIndex {
     tail: Tail,
     tail_bytes: usize,
     mask: Mask,
-    /// IDs of conversation turns, because a change of one changes the context of others.
+    /// The IDs of conversation turns. A change of one turn also changes the context of its neighbours.
     captured: HashSet<u32>,
     /// For each superseding memory, the memories that it supersedes.
     replaced: HashMap<u32, Vec<Key>>,

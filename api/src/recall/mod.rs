@@ -1,5 +1,5 @@
-//! Recall on the server: the engine's recall over an index per user in memory. The server builds an index from stored
-//! terms at the user's first question, and refreshes it from the user's feed. Any replica may have one.
+//! Recall on the server: the engine ranks with one index in RAM per user. The server builds an index from stored terms
+//! at the user's first question, and refreshes it from the user's feed. Any replica may have one.
 //!
 //! `index` and `news` import each other, because an index receives changes, and the changes depend on the index.
 
@@ -43,10 +43,10 @@ pub(crate) struct Recaller {
     cache: Cache,
     texts: Arc<Texts>,
     clock: Arc<dyn Clock>,
-    /// If semantic search has no weight, indexes contain no embeddings.
+    /// If semantic search is off, indexes contain no embeddings.
     weights: Arc<Weights>,
-    /// Limits the simultaneous questions to a little more than the processors, because each also waits for the
-    /// database. A waiting question holds no connection.
+    /// The limit of simultaneous questions is higher than the number of processors, because each question also waits
+    /// for the database. A waiting question holds no connection.
     turns: Arc<Semaphore>,
     /// Indexes that are being kept.
     keeping: Arc<Semaphore>,
@@ -60,11 +60,11 @@ impl std::fmt::Debug for Recaller {
     }
 }
 
-/// The cache of texts gets this part of the total size: one divided by this number.
+/// The divisor for the cache of texts, which gets this fraction of the total size.
 const TEXTS: usize = 4;
 
-/// The permits to process a question: one of all users' permits, and one of the user's own. Both permits last as long
-/// as the work, even after the caller has left.
+/// The two permits to process a question: one of the server's, and one of the user's. Both permits last as long as the
+/// work, even after the caller has left.
 type Turn = Arc<[Option<OwnedSemaphorePermit>; 2]>;
 
 /// Runs work on a thread that serves no requests.
@@ -89,13 +89,13 @@ impl Slot {
     }
 }
 
-/// A memory for display. The token counts of its lines are unknown if they are not stored.
+/// A memory for display. The token counts of the memory's lines; `None` if they are not stored.
 struct Found {
     stored: Stored,
     memory: Memory,
     costs: Option<LineCosts>,
     signature: u64,
-    /// The embeddings of its passages; empty if semantic search is off or they are missing.
+    /// The embeddings of the memory's passages; empty if semantic search is off or no embeddings exist.
     embedding: Vec<u8>,
 }
 
@@ -116,7 +116,7 @@ struct Asked {
     ranking: Ranking,
     page: Vec<Ranked>,
     rows: Vec<Arc<Row>>,
-    /// The IDs of the other rows, and the version for caching them.
+    /// The IDs of the rows that must be read, and the version for caching them.
     others: Vec<u32>,
     label: Label,
 }
@@ -294,8 +294,8 @@ impl Recaller {
         Ok(page.into_iter().filter_map(stored).collect())
     }
 
-    /// Answers with one JSON payload that is within a budget. Access counts change without a feed entry, so rows that
-    /// contain them are read again.
+    /// Answers with one JSON payload that is within a budget. Access counts change without a feed entry, so rows with
+    /// access counts are always read from the database.
     pub(crate) async fn recall(
         &self,
         db: &Db,

@@ -76,7 +76,7 @@ fn looked_at<T>(index: &RwLock<UserIndex>, look: impl FnOnce(&UserIndex) -> T) -
 }
 
 impl News {
-    /// Reads the changes for an index that nobody else changes meanwhile.
+    /// Reads the changes for an index, which no other task may change meanwhile.
     pub(super) async fn read(index: &RwLock<UserIndex>, tx: &mut UserTx) -> Result<Self, DbError> {
         let known = looked_at(index, UserIndex::known);
         let position = tx.history(&known).await?;
@@ -105,8 +105,8 @@ impl News {
         Ok(Self::Some(changed, cursor, checkpoint))
     }
 
-    /// Pending rows that now have an embedding. A stored embedding is not a change, so the feed does not contain it.
-    /// The index checks for new embeddings every two seconds.
+    /// Pending rows that now have an embedding. Storing an embedding creates no feed entry. The index checks for new
+    /// embeddings every two seconds.
     async fn meant(index: &RwLock<UserIndex>, tx: &mut UserTx) -> Result<Self, DbError> {
         let waiting = looked_at(index, UserIndex::take_a_look);
         if waiting.is_empty() {
@@ -177,7 +177,7 @@ impl News {
         self
     }
 
-    /// Adds the changes to the index; call it on a thread that may be busy for a while. Returns re-indexed rows.
+    /// Adds the changes to the index. Call this on a thread that may block. Returns re-indexed rows.
     pub(super) fn put(self, index: &RwLock<UserIndex>, user: &UserId) -> Result<Vec<Remade>, DbError> {
         let (mut rows, place, whole) = match self {
             Self::None | Self::TooMuch(_) => return Ok(Vec::new()),

@@ -98,7 +98,7 @@ pub(super) fn done(reply: Reply) -> Result<Option<Box<Stored>>, Problem> {
         Reply::Refused(refusal) => Err(refusal.into()),
         Reply::Moved(None) => Err(Problem::not_found()),
         Reply::Moved(Some(stored)) => {
-            let detail = "the memory was changed in the meantime; read `current`, and send its revision";
+            let detail = "the memory was changed in the meantime; send the change again with the revision of `current`";
             let problem = Problem::new(StatusCode::PRECONDITION_FAILED, "changed", detail);
             Err(problem.with("current", json!(MemoryView::of(&stored))))
         }
@@ -398,7 +398,7 @@ pub(super) async fn since(
     sent(Changed::new(app.db, caller.user, since)).await
 }
 
-/// Earlier servers added this suffix to times; machines may still send such times.
+/// Earlier servers added a suffix to times, and machines may still send such times.
 const AFTER: &str = "[_after=";
 
 fn place(text: &str) -> Result<ChangedAfter, Problem> {

@@ -1,4 +1,4 @@
-//! The HTTP handlers. They contain little logic, and each checks the scope that it requires.
+//! The HTTP handlers. The handlers contain little logic, and each checks that the key has the necessary scope.
 
 mod creation;
 mod links;

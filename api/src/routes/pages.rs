@@ -196,7 +196,8 @@ pub(super) struct Changed {
     user: UserId,
     after: ChangedAfter,
     with_gone: bool,
-    /// The time of the first page. The next request returns changes since then again.
+    /// The time of the first page. The time at which the first page was read. The next request returns all changes
+    /// after this time.
     at: Option<Timestamp>,
     is_end: bool,
 }

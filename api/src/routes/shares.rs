@@ -47,7 +47,7 @@ fn permission(text: Option<&str>) -> Result<Permission, DomainError> {
     text.filter(|text| !text.is_empty()).map_or(Ok(Permission::Read), str::parse)
 }
 
-/// A tag to share. It must not contain a credential, because it is stored unchanged.
+/// A tag to share. The tag must not contain a credential, because it is stored unchanged.
 fn clean_tag(text: String) -> Result<Tag, Problem> {
     if !is_clean(&text) {
         let detail = "tag: contains a credential; share another tag";
@@ -104,7 +104,8 @@ pub(super) async fn share_tag(
     Ok(Json(json!({ "shared_tag": tag, "with": grantee.as_str(), "permission": permission })))
 }
 
-/// Stops sharing a tag. Proxies that drop the body of a DELETE can use `POST /api/memories/unshare-tag`.
+/// Stops sharing a tag. Behind a proxy that drops the body of a DELETE, clients can use `POST
+/// /api/memories/unshare-tag`.
 #[utoipa::path(delete, path = "/api/memories/share-tag", request_body = UnshareTag,
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn unshare_tag(

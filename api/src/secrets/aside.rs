@@ -22,7 +22,7 @@ use crate::error::Problem;
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// The number of letters of a name, after the `s`.
 const NAME_LETTERS: usize = 5;
-/// The kind of secret for a complete text.
+/// The kind of a secret that is a complete text.
 const WHOLE: &str = "text";
 
 /// Why a text with a credential cannot be stored.
@@ -43,10 +43,10 @@ pub(crate) enum CannotKeepSecret {
         /// Its kind.
         kind: String,
     },
-    /// The server discards secrets, so nothing of the text would remain.
+    /// The whole text is a secret and the server discards secrets, so nothing would remain.
     #[error("the whole text is secret, and this server discards secrets, so nothing would be stored")]
     Nothing,
-    /// The system returned no random numbers, so the value cannot be encrypted.
+    /// The system could not provide random numbers, so the value cannot be encrypted.
     #[error("contains a credential ({kind}) that cannot be encrypted now; try again")]
     NotSealed {
         /// Its kind.
@@ -67,7 +67,7 @@ pub(crate) struct SetAside {
     kept: &'static str,
 }
 
-/// Stores the secrets in one user's texts of one memory.
+/// Stores the secrets in the texts that a user sends for a memory.
 pub(crate) struct Aside<'a> {
     secrets: &'a Secrets,
     owner: &'a str,
@@ -75,7 +75,7 @@ pub(crate) struct Aside<'a> {
     taken: Vec<Taken>,
 }
 
-/// The requested change without credentials, with the found secrets.
+/// The requested change with redacted credentials, and the secrets that were found.
 pub(crate) struct Looked {
     pub(crate) action: Screened<Action>,
     pub(crate) taken: Vec<Taken>,
@@ -178,8 +178,8 @@ impl Keeper for Aside<'_> {
     }
 }
 
-/// A request as JSON, without texts that contain one of these values or any credential. The server stores the redacted
-/// request, to recognise a retry. The stored request must not help anyone to guess a value.
+/// Returns a request as JSON. Texts that contain a found value or any credential are replaced by empty texts. The
+/// server stores the redacted request, to recognise a retry. The stored request must not help anyone to guess a value.
 pub(crate) fn unhinted(body: &[u8], taken: &[Taken]) -> Vec<u8> {
     if taken.is_empty() {
         return body.to_vec();
@@ -327,7 +327,7 @@ async fn reap_of(db: &Db, vault: &Vault, user: &UserId) -> Result<u64, VaultedEr
     Ok(reaped)
 }
 
-/// Removes one value; with the last one, removes the path and all versions.
+/// Removes one value. If it is the last value at its path, removes the path with all versions.
 async fn without(vault: &Vault, path: &SecretPath, name: &str) -> Result<(), VaultError> {
     let Some(found) = vault.read(path).await? else { return Ok(()) };
     if found.data.names().all(|known| known == name) {

@@ -120,7 +120,7 @@ pub(crate) struct Taken {
 }
 
 impl Secrets {
-    /// A server without a place for secrets, which rejects texts with credentials.
+    /// A server that does not store secrets, and rejects texts with credentials.
     pub fn refusing() -> Self {
         Self { mode: SecretMode::Refuse, keys: None, vault: None, given: Vec::new() }
     }

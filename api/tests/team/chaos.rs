@@ -145,7 +145,7 @@ impl Team {
 fn kills_crashes_and_a_bad_network_lose_double_and_leak_nothing() {
     let seed = fastrand::u64(..);
     let Some(mut team) = Team::start(seed) else { return };
-    #[expect(clippy::disallowed_methods, reason = "a test has no settings of its own")]
+    #[expect(clippy::disallowed_methods, reason = "a test cannot use the settings of the program")]
     let seconds = std::env::var("TESSERA_CHAOS_SECONDS").map_or(SECONDS, |text| text.parse().unwrap());
     let started = Instant::now();
     while started.elapsed() < Duration::from_secs(seconds) {

@@ -20,7 +20,7 @@ const MARK: &str = "zanzibar-lighthouse-7281";
 
 #[test]
 fn generated_requests_break_nothing_and_see_nothing_of_another_user() {
-    #[expect(clippy::disallowed_methods, reason = "a test has no settings of its own")]
+    #[expect(clippy::disallowed_methods, reason = "a test cannot use the settings of the program")]
     let Some(program) = std::env::var_os("TESSERA_SCHEMATHESIS") else {
         eprintln!("left out: TESSERA_SCHEMATHESIS does not name the program; `bash .ci/contract` installs it");
         return;

@@ -9,7 +9,7 @@ use tessera_engine::score::Weights;
 
 use crate::{EvalConfig, EvalError, Fixture, Leg, QuestionFile, Ranker, Unit, Vectors, evaluate_locomo};
 
-/// The budget of a question over short notes, and of one over conversations.
+/// The budget for a question about short notes, and the budget for a question about conversations.
 const NOTES_BUDGET: u32 = 400;
 const CONVERSATION_BUDGET: u32 = 1000;
 
@@ -28,7 +28,7 @@ enum Numbers {
     Textbook,
 }
 
-/// A measure on a set, for every ranker.
+/// One measure on one question set, with the value of each ranker.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
     /// The set.

@@ -91,8 +91,8 @@ impl Fixture {
         Ok(Self { corpus, queries: file.query })
     }
 
-    /// Returns a temporary store with the corpus, whose clock shows the time of the questions. The memories have no
-    /// embeddings.
+    /// Returns a temporary store with the corpus. The store's clock shows the time of the questions. The memories have
+    /// no embeddings.
     ///
     /// # Errors
     /// Returns an error if a line is rejected, or the store fails.

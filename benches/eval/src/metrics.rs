@@ -1,4 +1,4 @@
-//! Shares of evidence, averaged over questions.
+//! Measures which share of the expected evidence a reply contains, as the mean over all questions.
 //!
 //! Also measures the detector of credentials on labelled texts: texts whose credentials were found completely, and
 //! false alarms.
@@ -38,7 +38,7 @@ pub struct Asked {
 pub struct Report {
     /// Questions asked.
     pub questions: u32,
-    /// By budget: the share of the evidence in full results.
+    /// For each budget, the share of the evidence that the reply contains as full results.
     pub recall_at_tokens: BTreeMap<u32, f64>,
     /// For each budget, the share of the evidence in full results, excerpts and summaries.
     pub surfaced_at_tokens: BTreeMap<u32, f64>,

@@ -1,5 +1,5 @@
 //! Notes, natural questions and prompts in one JSON file. Each set has its own store, and all questions have the same
-//! token budget. Every question gets a verdict for people to read.
+//! token budget. For each question, a readable verdict about its reply.
 
 mod tally;
 
@@ -19,7 +19,7 @@ pub use tally::{PromptTally, QuestionReport, Verdict, Verdicts};
 use crate::ranker::{Asker, Ranker};
 use crate::{EvalConfig, EvalError, Scratch, read};
 
-/// The time of all questions, and the hour at which every note was written.
+/// The time at which all questions are asked, and the hour of the day at which every note was written.
 const ASKED_AT: &str = "2026-11-21T12:00:00Z";
 const WRITTEN_AT: &str = "T10:00:00Z";
 /// The number of characters that identify a note in the text that a hook adds to a prompt.
@@ -83,7 +83,7 @@ pub struct Answered {
     pub verdict: Verdict,
     /// The notes in the reply, full results first.
     pub shown: Vec<String>,
-    /// 1/rank of the first answering note; 0 if there is none.
+    /// 1/rank of the first note that answers the question; 0 if there is none.
     pub rr: f64,
     /// The share of the answering notes that the reply contains; `None` for unanswerable questions.
     pub share: Option<f64>,

@@ -23,7 +23,7 @@ pub enum Ranker {
 }
 
 impl Ranker {
-    /// The weights for a ranker's store. For other rankers than Tessera, the packing keeps their order.
+    /// The weights for a ranker's store. For rankers other than Tessera, the packing keeps the order of the ranker.
     pub fn weights(self, weights: &Weights) -> Weights {
         match self {
             Self::Tessera => weights.clone(),
@@ -46,7 +46,7 @@ impl<'a> Asker<'a> {
         Ok(Self { store, words, ranker })
     }
 
-    /// The answering memories, best first, as many as requested.
+    /// Returns the best memories for a question, as many as requested.
     pub(crate) fn order(&mut self, request: &RecallRequest) -> Result<Vec<ShortId>, EvalError> {
         let most = request.limit as usize;
         Ok(match (&self.words, self.ranker) {

@@ -51,10 +51,10 @@ pub struct ReplayReport {
     pub most_tokens: u32,
     /// The maximum characters for one prompt.
     pub most_characters: u32,
-    /// Prompts that received irrelevant notes: the number of the prompt, from 1, and the notes.
+    /// Prompts that received irrelevant notes: their numbers, counted from 1, with these notes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub beside_the_point: BTreeMap<u32, Vec<String>>,
-    /// Prompts that received none of their relevant notes: the numbers, from 1.
+    /// The numbers of the prompts, counted from 1, that received none of their relevant notes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<u32>,
 }

@@ -31,7 +31,7 @@ struct Question {
     gold: Vec<String>,
 }
 
-/// The mean reciprocal rank of the expected note in each run. The runs differ in the signals of use (frequency,
+/// The mean reciprocal rank of the expected note in each run. The runs use different usage signals (frequency,
 /// recency).
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct UsageReport {
@@ -51,7 +51,8 @@ impl UsageTrace {
             .map_err(|error| EvalError::Format { path: path.to_path_buf(), problem: error.to_string() })
     }
 
-    /// Asks the questions with and without each signal of use, after replaying the uses and on a store without uses.
+    /// Asks the questions twice, on a store with the recorded uses and on a store without them. Each time, it switches
+    /// each usage signal on and off.
     ///
     /// # Errors
     /// Returns an error if the corpus cannot be loaded, or lacks a note of the record.

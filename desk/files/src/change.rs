@@ -1,4 +1,4 @@
-//! Writes and moves files: each change is one step of the file system, and durable before it is reported.
+//! Writes and moves files. Each change is one operation of the file system, and is durable before it is reported.
 
 use std::io::{self, Write};
 
@@ -29,7 +29,7 @@ impl Tree {
         self.write_under(path, text, expected, &lock)
     }
 
-    /// The same while the folder is locked.
+    /// Writes a file for a caller that has locked the folder.
     pub fn write_under(
         &self,
         path: &RelativePath,
@@ -43,7 +43,7 @@ impl Tree {
         self.write_unchecked(path, text, expected, lock)
     }
 
-    /// Restores a file if nothing has its name now. Names that are invalid for new files are allowed.
+    /// Restores a file, unless its name is in use again. Names that are invalid for new files are allowed.
     pub fn put_back(&self, path: &RelativePath, text: &[u8]) -> Result<Stamp, FileError> {
         let lock = self.lock()?;
         self.write_unchecked(path, text, Expected::Absent, &lock)
@@ -108,7 +108,7 @@ impl Tree {
         self.rename_under(from, to, &lock)
     }
 
-    /// The same while the folder is locked.
+    /// Writes a file for a caller that has locked the folder.
     pub fn rename_under(&self, from: &RelativePath, to: &RelativePath, lock: &Lock) -> Result<(), FileError> {
         to.check_writable()?;
         let (source, _) = self.movable(from, to)?;
@@ -136,9 +136,9 @@ impl Tree {
         target.place.sync().and_then(|()| source.place.sync()).map_err(|error| system(to, &error))
     }
 
-    /// Changes the spelling of a path that some file systems consider equal: other case, other accents. Parent
-    /// directories whose spelling differs are renamed too. Returns false if the names differ in more than their
-    /// spelling, or if both paths exist.
+    /// Changes only the spelling of a path, such as its case or accents, if a file system treats both spellings as
+    /// equal. Parent directories whose spelling differs are renamed too. Returns false if the names differ in more than
+    /// their spelling, or if both paths exist.
     pub fn respell(&self, from: &RelativePath, to: &RelativePath) -> Result<bool, FileError> {
         if !from.is_twin_of(to) {
             return Ok(false);
@@ -294,7 +294,7 @@ fn write_unfinished(place: &Place, text: &[u8], mode: u32) -> io::Result<(String
     }
 }
 
-/// True if both names mean the same file, because the file system ignores the difference between them.
+/// True if both names refer to the same file, because the file system ignores the difference.
 fn is_one_file(one: &Reached, other: &Reached) -> bool {
     let (Some(first), Some(second)) = (one.facts, other.facts) else { return false };
     one.name != other.name

@@ -14,7 +14,7 @@ pub enum Command {
     View {
         /// The path to show.
         path: String,
-        /// The first and the last line, from 1; -1 is the end.
+        /// The first and the last line, counted from 1; -1 means the last line of the file.
         view_range: Option<(i64, i64)>,
     },
     /// Makes a file.
@@ -57,7 +57,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Parses a command. Numbers may be text; unneeded arguments are ignored.
+    /// Parses a command. A number may be given as a text, and unneeded arguments are ignored.
     pub fn from_json(value: &Value) -> Result<Self, FileError> {
         let command = text(value, "command")?;
         Ok(match command.as_str() {
@@ -104,7 +104,7 @@ impl Command {
         }
     }
 
-    /// The paths as spelled; for a rename, the old one first.
+    /// The paths as the caller spelled them. For a rename, the old path comes first.
     pub fn paths(&self) -> Vec<&str> {
         match self {
             Self::View { path, .. }
@@ -143,7 +143,7 @@ fn whole(value: &Value) -> Option<i64> {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the condition before accepts only whole numbers below 2^53")]
+#[expect(clippy::cast_possible_truncation, reason = "the preceding condition accepts only whole numbers below 2^53")]
 fn whole_of(number: f64) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     (number.fract() == 0.0 && number.abs() < EXACT).then_some(number as i64)

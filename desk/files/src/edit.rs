@@ -53,7 +53,7 @@ pub(crate) fn replaced(text: &str, path: &RelativePath, old: &str, new: &str) ->
     Ok((edited, snippet))
 }
 
-/// Inserts a text after a line; 0 is the top. The text ends in a newline after the command.
+/// Inserts a text after a line; 0 is the top. After the command, the inserted text always ends in a newline.
 pub(crate) fn inserted(text: &str, line: i64, insert: &str) -> Result<String, FileError> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let refused = FileError::InsertLine { line, lines: lines.len() };

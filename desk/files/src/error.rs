@@ -35,7 +35,7 @@ pub enum FileError {
         /// As spelled.
         path: String,
     },
-    /// The path leaves the folder, or is written as if it did.
+    /// The path leads out of the folder, or contains a disguised `..` that other programs could read so.
     #[error("Path {path} would escape /{folder} directory")]
     Escape {
         /// The folder's name.
@@ -62,7 +62,7 @@ pub enum FileError {
         why: &'static str,
     },
     /// The directory contains a name that is not UTF-8, so Tessera could not restore it after a deletion.
-    #[error("Error: {path} holds {name}, a name that is not UTF-8; rename it first")]
+    #[error("Error: {path} contains the file {name}, whose name is not UTF-8; rename this file first")]
     OddName {
         /// The directory, as spelled.
         path: String,
@@ -127,8 +127,8 @@ pub enum FileError {
         /// As spelled.
         path: String,
     },
-    /// `create` and `rename`: a name exists that differs only in case or in the form of accents.
-    #[error("Error: File {path} already exists, spelled {existing}")]
+    /// `create` and `rename`: another name differs only in its case or in how its accents are encoded.
+    #[error("Error: File {path} already exists as {existing}")]
     Twin {
         /// As spelled.
         path: String,
@@ -204,7 +204,7 @@ pub enum FileError {
         /// As spelled.
         path: String,
     },
-    /// Another process held the folder for too long.
+    /// Another process kept the folder locked for too long.
     #[error("Error: The folder /{folder} is locked by another process; nothing was done. Try again")]
     Busy {
         /// The folder's name.

@@ -9,7 +9,7 @@ use crate::path::{OWN_PREFIX, are_twins, folded};
 use crate::place::{Kind, Place, is_running};
 use crate::remove::clear;
 
-/// A file that was not finished after an hour is no longer being written.
+/// A temporary file that is older than an hour is no longer being written.
 const HOUR: i64 = 3_600_000_000_000;
 /// The suffix of a file that is being written.
 pub(crate) const UNFINISHED: &str = ".tmp";

@@ -9,18 +9,18 @@ use crate::reply::{Entries, Inner, Reply};
 use crate::tree::{Tree, system};
 
 /// The maximum number of names to read after the first requested entry; further entries are only counted. The same
-/// maximum applies to the names that are read for the sizes of deeper directories. Beyond it, a directory has the size
-/// of an empty directory.
+/// maximum applies to the names that are read for the sizes of deeper directories. If there are more names, the listing
+/// shows the directory with the size of an empty directory.
 const MOST_LOOKS: usize = 20_000;
 /// The maximum number of entries to skip before the first one shown.
 const MOST_PASSED: usize = 1_000_000;
 /// The displayed size of a directory itself.
 const OWN_SIZE: &str = "4K";
-/// Entries, and entries of subdirectories.
+/// The number of directory levels in a listing: the entries, and the entries of subdirectories.
 const LEVELS: usize = 2;
 
 /// Lists a directory, or a range of its entries, so that clients can page through it. Omits entries that disappear or
-/// cannot be read meanwhile.
+/// become unreadable during the listing.
 pub(crate) fn listed(
     tree: &Tree,
     place: &Place,

@@ -1,7 +1,7 @@
 //! A path as a caller spelled it, and its components below the folder. Invalid paths are rejected before any lookup.
 //!
 //! Also detects names that some file systems consider equal: macOS and Windows ignore case, and some ignore the form of
-//! accents. A folder with both names could not be copied there.
+//! accents. A folder that contains both names could not be copied to a file system that treats them as equal.
 
 use tessera_markdown::names::why_refused;
 use unicode_normalization::UnicodeNormalization;
@@ -14,7 +14,7 @@ const MOST_BYTES: usize = 1024;
 const MOST_NAME_BYTES: usize = 255;
 /// The maximum number of nested directories.
 pub(crate) const MOST_DEPTH: usize = 64;
-/// How often a spelling is decoded before it counts as an attack.
+/// The maximum number of times that a path is decoded before it counts as an attack.
 const MOST_ENCODINGS: usize = 8;
 /// The maximum number of characters of a rejected path in an error.
 const ECHO_CHARS: usize = 200;
@@ -113,8 +113,8 @@ impl RelativePath {
         self.relative.is_empty()
     }
 
-    /// Rejects a path at which other programs would run or obey the file. The file that an export writes next to its
-    /// notes is allowed.
+    /// Rejects a path if other programs would execute a file with this name, or read it as settings. The file that an
+    /// export writes next to its notes is allowed.
     pub(crate) fn check_writable(&self) -> Result<(), FileError> {
         let is_own = self.names().next_back().is_some_and(|name| OWN_FILES.contains(&name));
         match why_refused(&self.relative) {
@@ -147,12 +147,12 @@ impl RelativePath {
         Self { spelled: format!("{}/{below}", self.prefix()), folder: self.folder.clone(), relative }
     }
 
-    /// The beginning of all rows of a listing of this directory.
+    /// The path at the beginning of every row when this directory is listed.
     pub(crate) fn prefix(&self) -> String {
         if self.spelled.contains("/..") { self.full() } else { self.spelled.trim_end_matches('/').to_owned() }
     }
 
-    /// Whether the other path is a spelling that some file system considers equal.
+    /// Whether some file system treats the other path as equal to this one.
     pub(crate) fn is_twin_of(&self, other: &Self) -> bool {
         let is_same = |(one, other): (&str, &str)| one == other || are_twins(one, other);
         self.relative() != other.relative()
@@ -199,7 +199,7 @@ fn refuse_disguises(beneath: &str, spelled: &str, folder: &str) -> Result<(), Fi
     Ok(())
 }
 
-/// The percent-decoded bytes, repeated until nothing changes; none if that takes too long.
+/// Percent-decodes the bytes until they no longer change; `None` if there are too many passes.
 fn decoded(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut now = bytes.to_vec();
     for _ in 0..MOST_ENCODINGS {
@@ -286,7 +286,7 @@ fn is_unseen(letter: char) -> bool {
         || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
 
-/// Whether Windows treats it as a device, whatever follows the first dot.
+/// Whether Windows treats the name as a device, even if a dot and other characters follow.
 fn is_device(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or(name).trim_end_matches(' ').to_uppercase();
     if matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$") {

@@ -24,8 +24,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Files that are read may have the size of the largest written file with line numbers. `create` does not overwrite
-    /// files.
+    /// A file may be read if it is not larger than the largest file that a command may write, with line numbers.
+    /// `create` does not overwrite files.
     pub const USUAL: Self = Self { most_bytes: 8 << 20, most_read: 64 << 20, overwrite: false };
 }
 

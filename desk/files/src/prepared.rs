@@ -19,7 +19,7 @@ pub enum Change {
         text: String,
         /// Its previous state, if it existed.
         before: Option<Seen>,
-        /// Its previous text, if it was a text.
+        /// The previous content, if it was a text.
         before_text: Option<String>,
     },
     /// It is taken away.
@@ -59,11 +59,11 @@ pub struct Prepared {
 pub struct Done {
     /// The reply.
     pub reply: Reply,
-    /// Each written file, as if it had been read.
+    /// Each written file, with the same data as after reading the file.
     pub written: Vec<(RelativePath, ReadFile)>,
 }
 
-/// The single step of the file system that the command performs.
+/// The single operation of the file system that the command performs.
 #[derive(Debug)]
 pub(crate) enum Step {
     None,
@@ -97,7 +97,7 @@ impl Prepared {
     }
 
     /// Executes the command in one durable step, or rejects it if files changed. A caller that holds the lock uses
-    /// [`Prepared::commit_under`], because this function would wait for itself.
+    /// [`Prepared::commit_under`], because this function would wait for the caller's own lock.
     pub fn commit(self, tree: &Tree) -> Result<Done, FileError> {
         if matches!(self.step, Step::None) {
             return Ok(Done { reply: self.reply, written: Vec::new() });

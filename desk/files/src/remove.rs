@@ -56,7 +56,7 @@ impl Tree {
     }
 }
 
-/// A name that no path can express, in a directory or below it, down to a given depth.
+/// Finds a name that no path can contain, in a directory and its subdirectories down to a given depth.
 fn odd_name(here: &Place, depth: usize) -> io::Result<Option<String>> {
     let mut directories = Vec::new();
     let odd = here.each_name(&mut |name, kind| {

@@ -26,7 +26,7 @@ pub(crate) struct Inner {
 /// The entries with a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entries {
-    /// The number of the first entry, from 1. The row before it is the directory's own.
+    /// The number of the first entry, from 1. The row before the first entry is the row of the directory itself.
     pub(crate) first: usize,
     /// Entries after the requested range.
     pub(crate) after: usize,
@@ -39,7 +39,7 @@ pub(crate) struct Entries {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
     Sentence,
-    /// Lines of a file. Contains the numbers of the first row and of the last requested line.
+    /// Lines of a file. The values are the line number of the first row, and the number of the last requested line.
     Lines(usize, usize),
     /// The content of a directory.
     Entries(Entries),
@@ -51,7 +51,7 @@ impl Reply {
         Self { header, rows: Vec::new(), kind: Kind::Sentence, most_named: 0 }
     }
 
-    /// Creates a reply with lines of a file, of which the first one has this number.
+    /// Creates a reply with lines of a file. `first` is the number of the first line.
     pub(crate) fn lines(header: String, rows: Vec<String>, first: usize) -> Self {
         let last = first + rows.len().saturating_sub(1);
         Self { header, rows, kind: Kind::Lines(first, last), most_named: 0 }

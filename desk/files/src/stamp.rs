@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::FileError;
 use crate::path::RelativePath;
 
-/// The metadata of a file. Different stamps mean different states. Equal stamps mean the same state, except for writers
-/// that are faster than the system's clock or set it back.
+/// The metadata of a file. Different stamps mean different states. Equal stamps mean the same state, unless a program
+/// changes the file twice within one tick of the clock or sets its time back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Stamp {
     /// Bytes.
@@ -41,7 +41,7 @@ pub struct Identity {
 pub struct ReadFile {
     /// All of it.
     pub bytes: Vec<u8>,
-    /// The file's metadata, which did not change during the reading.
+    /// The file's metadata, which was the same before and after reading.
     pub stamp: Stamp,
 }
 

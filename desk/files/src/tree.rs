@@ -27,7 +27,7 @@ pub struct Tree {
     name: String,
 }
 
-/// While it exists, no other command writes in the folder. Editors ignore it.
+/// While this lock is held, no other command writes to the folder. Editors ignore it.
 #[derive(Debug)]
 pub struct Lock {
     /// None if the file system has no locks.

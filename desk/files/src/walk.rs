@@ -19,16 +19,17 @@ pub struct WalkOptions {
     /// The maximum number of files; beyond it, the walk is incomplete.
     pub most_files: usize,
     /// The extensions of text files, without a dot and in lowercase: `md`. If the list is empty, every extension is
-    /// allowed that is not known as binary.
+    /// allowed, except those of binary files.
     pub endings: Vec<String>,
-    /// A seed for the digests. A caller with other rules uses another seed, so all directories count as changed.
+    /// A seed for the digests. If a caller changes its rules, it uses another seed, so all directories count as
+    /// changed.
     pub seed: u64,
 }
 
 /// Why a file is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unfit {
-    /// Its name belongs to a picture, an archive or a program.
+    /// The extension of the file is typical of a picture, an archive or a program.
     Name,
     /// It is too large.
     TooLarge,
@@ -69,7 +70,7 @@ pub enum Entry<'a> {
         /// Beneath the folder.
         path: &'a str,
     },
-    /// A file that is not text or too large. Hidden and temporary files are not reported.
+    /// A file that is skipped, because it is not a text or is too large. Hidden and temporary files are not reported.
     Unfit {
         /// Beneath the folder.
         path: &'a str,
@@ -89,7 +90,7 @@ pub struct Walked {
     pub unreadable: usize,
     /// The number of skipped links, devices, and binary or too large files.
     pub left_out: usize,
-    /// Whether the walk is complete. Otherwise, a missing file is not deleted.
+    /// Whether the walk is complete. If the walk is incomplete, a missing file does not count as deleted.
     pub is_complete: bool,
 }
 
@@ -311,7 +312,7 @@ fn is_passing(name: &str) -> bool {
     }
 }
 
-/// Whether a file with this name may be a text that the options ask for.
+/// Whether the options include text files with this name.
 fn is_wanted(name: &str, options: &WalkOptions) -> bool {
     const NO_TEXTS: [&str; 38] = [
         "7z", "a", "avi", "bin", "bmp", "bz2", "class", "db", "dll", "docx", "dylib", "exe", "flac", "gif", "gz",

@@ -1,5 +1,5 @@
-//! Reads claude-memory-mcp by ViktorBarzin: its SQLite file with changes that were not sent yet, and rows of its
-//! server.
+//! Reads data of claude-memory-mcp by ViktorBarzin: its SQLite file, including changes that were not sent yet, and
+//! exported rows of its server.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +40,7 @@ pub(crate) fn is_row(row: &Map<String, Value>) -> bool {
 struct Waiting {
     /// New memories, by local row ID.
     stores: BTreeMap<i64, (String, Fields)>,
-    /// Changes by the local ID or the server ID of a row.
+    /// Queued changes of existing rows, by the local ID or the server ID.
     updates: BTreeMap<(bool, i64), Fields>,
     /// Server IDs of memories to delete.
     deletes: BTreeSet<i64>,
@@ -48,7 +48,7 @@ struct Waiting {
     unread: Vec<(String, String)>,
 }
 
-/// Reports the rows of its database, then the waiting changes without a row.
+/// Reports the rows of the database, and then queued changes that match no row.
 pub(crate) fn tell_database(copy: &Copy, place: &str, tell: &mut RowSink<'_>) -> Result<(), rusqlite::Error> {
     let mut waiting = waiting(copy)?;
     let columns = copy.columns("memories")?;
@@ -85,7 +85,7 @@ pub(crate) fn tell_database(copy: &Copy, place: &str, tell: &mut RowSink<'_>) ->
     }
     for (is_server, id) in waiting.updates.into_keys() {
         let of = if is_server { "the server's row" } else { "row" };
-        let problem = format!("the change of {of} refers to {id}, which the database does not contain");
+        let problem = format!("a queued change of {of} refers to {id}, which the database does not contain");
         tell.told(Told::Skipped(skipped("what waits", problem)))?;
     }
     for id in waiting.deletes {
@@ -134,7 +134,7 @@ enum Numbers {
     Here,
     /// The server's.
     OfServer,
-    /// The row with this ID no longer exists, so the ID belongs to neither of them.
+    /// No row has this ID any more, so the ID is neither a local ID nor a server ID.
     Waiting { id: i64 },
 }
 

@@ -1,8 +1,8 @@
 //! Copies another program's database with its side files, and reads the copy. Nothing is created, changed or locked
 //! beside the original.
 //!
-//! Also manages temporary directories, which only their owner can read. They are deleted at the end of the process. The
-//! next process deletes those of killed processes.
+//! Also manages temporary directories, which only their owner can read. They are deleted at the end of the process. If
+//! a process was killed, the next process deletes its temporary directories.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -150,7 +150,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Creates a directory, and deletes those of killed processes.
+    /// Creates a directory, and deletes the directories of killed processes.
     ///
     /// # Errors
     /// Returns an error if it cannot be created.

@@ -9,7 +9,7 @@ pub struct Draft {
     /// The permanent key of the row in the other system. Two rows with the same key are the same row, whatever their
     /// text.
     pub key: String,
-    /// Other keys that it has or may get.
+    /// Other keys under which the same row may have been imported, or may be imported later.
     pub also: Vec<String>,
     /// The key by which a queued deletion refers to the row, because the deletion contains no other data. It does not
     /// identify rows.
@@ -18,7 +18,7 @@ pub struct Draft {
     pub name: String,
     /// The text.
     pub content: String,
-    /// The category in that system's words; derived if missing.
+    /// The category in the words of the other system. If it is missing, Tessera derives it.
     pub category: Option<String>,
     /// fact, entity, relationship or self; derived if missing.
     pub kind: Option<String>,
@@ -50,7 +50,7 @@ pub struct Draft {
     pub shared_by: Option<String>,
     /// The session in which it was stored.
     pub session: Option<String>,
-    /// Its metadata, and fields without another place.
+    /// The row's metadata, and fields for which there is no other place.
     pub metadata: Option<Map<String, Value>>,
     /// Values that could not be kept unchanged.
     pub remarks: Vec<String>,

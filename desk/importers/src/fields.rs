@@ -36,7 +36,7 @@ impl Fields {
         Self(object)
     }
 
-    /// The same, with other fields replaced.
+    /// Returns these fields, replaced by the fields of the same name in `others`.
     pub(crate) fn with(mut self, others: &Self) -> Self {
         let said = others.0.iter().filter(|(_, value)| !value.is_null());
         self.0.extend(said.map(|(name, value)| (name.clone(), value.clone())));

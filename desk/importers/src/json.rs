@@ -15,7 +15,7 @@ const MOST_BYTES: u64 = 64 << 20;
 const HEAD_BYTES: u64 = 64 << 10;
 /// The maximum number of invalid lines before the first row, and in total.
 const MOST_UNREAD: (usize, usize) = (1000, 100_000);
-/// The possible keys of the list of rows in an object.
+/// The names under which an object may contain its list of rows.
 const LISTS: [&str; 3] = ["memories", "results", "items"];
 
 /// One row, or the reason why it is invalid.

@@ -16,7 +16,7 @@ use crate::vault;
 /// Databases up to this size are examined before they are offered automatically.
 const SHORT_LOOK: u64 = 256 << 10;
 
-/// Paths from the environment. The caller that reads the environment fills them in.
+/// Paths from the environment. The caller fills in the paths from the environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
     /// The user's home directory.
@@ -107,7 +107,7 @@ impl Places {
             || looked_at(system, path, &self.home).is_ok_and(|found| found.is_some_and(|one| one.rows > 0))
     }
 
-    /// Places with rows. Unreadable ones are reported with the reason.
+    /// Places with rows. Places that cannot be read are reported with the reason.
     pub fn found(&self) -> (Vec<Found>, Vec<OlderError>) {
         let (mut found, mut unread) = (Vec::new(), self.barred());
         for (system, path) in self.there() {
@@ -123,7 +123,7 @@ impl Places {
     /// The path of a system's data.
     ///
     /// # Errors
-    /// Returns an error if there are none.
+    /// Returns an error if there is no data in the usual places.
     pub fn usual(&self, system: System) -> Result<PathBuf, OlderError> {
         let mut unread = Vec::new();
         for (guessed, path) in self.there() {

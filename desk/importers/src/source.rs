@@ -41,7 +41,7 @@ pub(crate) struct RowSink<'a> {
 const MOST_ROWS: u32 = 1_000_000;
 
 impl RowSink<'_> {
-    /// Reports one item. An error of the receiver stops the reader.
+    /// Reports one item. If the receiver returns an error, the reader stops.
     pub(crate) fn told(&mut self, told: Told) -> Result<(), rusqlite::Error> {
         self.left = self.left.checked_sub(1).ok_or(rusqlite::Error::StatementChangedRows(MOST_ROWS as usize))?;
         if (self.see)(told).is_break() {
@@ -60,7 +60,7 @@ impl Source {
     /// Returns an error if nothing is there, it has another format, is damaged, or cannot be read.
     pub fn open(system: System, path: &Path, home: &Path) -> Result<Self, OlderError> {
         let what = match system {
-            System::ClaudeMemoryMcp | System::MemoryMcp => "database, or a JSON file of its rows",
+            System::ClaudeMemoryMcp | System::MemoryMcp => "database, or a JSON file with its exported rows",
             System::BasicMemory => "folder of notes, or the directory with config.json",
         };
         match path.metadata() {
@@ -87,7 +87,7 @@ impl Source {
         &self.path
     }
 
-    /// True if a row that is missing in the source was deleted there. An export may be a part only.
+    /// True if the source is complete, so that a missing row was deleted. An export may be a part only.
     pub fn is_whole(&self) -> bool {
         !matches!(self.held, Held::Rows(_))
     }
@@ -148,10 +148,12 @@ pub(crate) fn system_of_row(row: &Map<String, Value>) -> Option<System> {
 fn of_rows(system: System, path: &Path) -> Result<Held, OlderError> {
     let foreign = |problem: String| OlderError::Foreign { path: path.to_owned(), problem };
     if path.is_dir() {
-        return Err(foreign("is a directory; pass the database in it, or a JSON file of its rows".into()));
+        return Err(foreign(
+            "is a directory; pass the database file in the directory, or a JSON file with exported rows".into(),
+        ));
     }
     if !path.is_file() {
-        return Err(foreign("is a pipe or a device; save its rows to a file first".into()));
+        return Err(foreign("is a pipe or a device; save its data to a file first".into()));
     }
     if !is_database(path)? {
         let rows = json::rows(path)?;

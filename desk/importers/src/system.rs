@@ -58,7 +58,7 @@ pub(crate) fn of_place(path: &Path) -> String {
     format!("{:016x}", xxh3_64(path.as_os_str().as_encoded_bytes()))
 }
 
-/// Numbers repeated keys, because different texts may have the same key and each text needs its own.
+/// Adds a number to repeated keys. Different texts may have the same key, but each text needs its own.
 #[derive(Debug, Default)]
 pub(crate) struct Times(BTreeMap<String, u32>);
 
@@ -70,7 +70,7 @@ impl Times {
         if *time > 1 { format!("{key}#{time}") } else { key }
     }
 
-    /// Numbers a key only if it was derived from a part of a text; any other key stays unchanged.
+    /// Adds a number to a key only if the key was derived from a part of a text.
     pub(crate) fn next_in_part(&mut self, key: String) -> String {
         if key.contains(&format!(":text:{IN_PART}")) { self.next(key) } else { key }
     }

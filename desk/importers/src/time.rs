@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 
-/// Numbers below this limit are seconds, and other numbers are milliseconds. The limit means the year 5138 in seconds,
-/// and 1973 in milliseconds.
+/// Numbers below this limit are seconds, and other numbers are milliseconds. As seconds, the limit is in the year 5138;
+/// as milliseconds, it is in 1973.
 const FIRST_MILLIS: f64 = 1e11;
 
 /// A time as text: with an offset, without one (then UTC), or a date.
@@ -18,7 +18,7 @@ pub(crate) fn of_text(text: &str) -> Option<Timestamp> {
         .or_else(|| text.parse::<Date>().ok().and_then(|date| utc(date.at(0, 0, 0, 0))))
 }
 
-/// A time as a number since 1970: milliseconds, or seconds if it is too small.
+/// Parses a number as milliseconds since 1970, or as seconds if it is below the limit.
 pub(crate) fn of_number(number: f64) -> Option<Timestamp> {
     let millis = if number.abs() < FIRST_MILLIS { number * 1000.0 } else { number };
     if !millis.is_finite() || millis.abs() > 2.5e14 {

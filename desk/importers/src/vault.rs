@@ -1,4 +1,4 @@
-//! basic-memory: folders of Markdown. Its database is only a cache of the files, so it is not read.
+//! basic-memory: folders of Markdown. basic-memory's database is only a cache of the files, so it is not read.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,7 +35,7 @@ pub(crate) struct Vault {
 struct File {
     /// The folder's name, then the path in it.
     path: String,
-    /// The same across all folders, to separate equal names.
+    /// A path that is unique across all folders, because two folders may contain files of the same name.
     place: String,
     text: String,
     note: Note,
@@ -56,7 +56,7 @@ pub(crate) fn projects(dir: &Path, home: &Path) -> Option<Vec<PathBuf>> {
     Some(projects.values().filter_map(path).collect())
 }
 
-/// True if a folder, or a folder in its settings, contains a note.
+/// True if a folder in basic-memory's settings contains a note.
 pub(crate) fn holds_note(dir: &Path, home: &Path) -> bool {
     let mut left: Vec<(PathBuf, usize)> = projects(dir, home).into_iter().flatten().map(|folder| (folder, 0)).collect();
     while let Some((dir, depth)) = left.pop() {
@@ -268,7 +268,8 @@ impl File {
         drafts
     }
 
-    /// The text of a section after its note's title, because alone it would not name its subject.
+    /// Returns the text of a section with the title of its note before it. Otherwise the section might not name its
+    /// subject.
     fn content(&self, part: &Part, text: &str) -> String {
         let title = self.note.title.trim();
         match part.kind {

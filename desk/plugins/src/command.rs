@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::MOST_OUTPUT;
 use crate::failure::{Failure, PluginError};
 
-/// The search path of plugin programs. Nothing else of the environment is passed on.
+/// The search path of plugin programs. Plugin programs receive no other variables of Tessera's environment.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin";
 /// Tells Tessera's own commands that a plugin runs them, so that they call no plugins.
 pub const INSIDE: &str = "TESSERA_IN_PLUGIN";
@@ -56,8 +56,9 @@ struct Group {
     guard: Option<Child>,
 }
 
-/// The leader of a new process group, which kills the group when its stdin closes. The children are killed even if this
-/// process crashes. `None` without a shell. Then a crash of this process leaves the program running.
+/// Starts a process that leads a new process group, and kills the group when its stdin closes. The children are killed
+/// even if this process crashes. `None` without a shell. `None` if there is no shell. Then the program continues to run
+/// if this process crashes.
 fn guard() -> Option<Child> {
     if cfg!(not(unix)) {
         return None;
@@ -163,7 +164,8 @@ fn first_line(mut from: impl Read) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// Finds a program: a name with a path separator is resolved against `dir`; any other is searched on the path.
+/// Finds a program. A name with a path separator is relative to `dir`; any other name is searched in the directories of
+/// PATH.
 ///
 /// # Errors
 /// Returns an error if it does not exist.

@@ -66,7 +66,7 @@ names! {
 pub enum Event {
     /// A memory is stored.
     Store = "store",
-    /// A question of a user or a model, or automatic recall.
+    /// A question from a user or a model, or automatic recall.
     Recall = "recall",
     /// A change of memories.
     Update = "update",
@@ -82,12 +82,12 @@ names! {
 pub enum When {
     /// Before the action, while it can be changed or rejected.
     Before = "before",
-    /// After the action is durable, or the memories were delivered.
+    /// After the action: its changes are durable, or its memories were delivered.
     After = "after",
 }
 }
 
-/// An event at which a plugin is called, written `store.before`.
+/// An event at which a plugin is called. For example, `store.before` is the event before storing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Wants {
@@ -170,7 +170,7 @@ pub struct Manifest {
     /// True if it may reject requests.
     #[serde(default)]
     pub refuse: bool,
-    /// True if it is called for prompts, which wait at most 5 ms for it.
+    /// True if the plugin is also called for prompts. A prompt waits at most 5 ms for the plugin.
     #[serde(default)]
     pub fast: bool,
     /// True if it may read the time.
@@ -218,7 +218,7 @@ impl Manifest {
         self.events.contains(&Wants { event, when })
     }
 
-    /// Its rights, as lines for the user's decision.
+    /// The rights that the plugin requests, one line each, for the user's decision.
     pub fn permissions(&self) -> Vec<String> {
         let listed = |when: When| {
             let of: Vec<&str> =
@@ -231,7 +231,7 @@ impl Manifest {
             listed(When::After).map(|events| format!("read results after {events}")),
             (!fields.is_empty()).then(|| format!("change {}", fields.join(", "))),
             self.refuse.then(|| "reject requests, with a reason that is shown to you".to_owned()),
-            self.fast.then(|| "run before memories are added to a prompt, for at most 5 ms".to_owned()),
+            self.fast.then(|| "run for at most 5 ms before memories are added to a prompt".to_owned()),
             self.clock.then(|| "read the time".to_owned()),
         ];
         lines.into_iter().flatten().collect()

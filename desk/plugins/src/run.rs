@@ -23,7 +23,8 @@ pub struct Ran {
 }
 
 /// Calls a plugin with a message. `time` is what the plugin's clock shows, in microseconds since 1970, if a clock is
-/// granted. A program works in `dir`. Nobody waits longer than `limits`, whether for files, preparation or the call.
+/// granted. A program works in `dir`. The caller waits no longer than the time in `limits`, including the time for
+/// files and preparation.
 pub fn run(plugin: &Plugin, message: &[u8], time: i64, dir: &Path, limits: Limits) -> Ran {
     let started = Instant::now();
     let (plugin, message, dir) = (plugin.clone(), message.to_vec(), dir.to_path_buf());

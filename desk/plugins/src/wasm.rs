@@ -17,15 +17,15 @@ use crate::failure::{Failure, PluginError};
 use crate::manifest::Manifest;
 use crate::{ABI, MOST_OUTPUT};
 
-/// The section of a module with its manifest.
+/// The name of the section that contains the manifest of a module.
 pub const SECTION: &str = "tessera.plugin";
 /// Steps between two checks of the time: about half a millisecond.
 const SLICE: u64 = 200_000;
-/// Translating a function consumes no steps, because running out of steps there would end the call. The file size
-/// limits the translation.
+/// Translating a function consumes no steps, because a module that runs out of steps during the translation could not
+/// continue. The size of the file limits the work of the translation.
 const COSTS: CustomFuelCosts =
     CustomFuelCosts { bytes_copied_per_fuel: 64, fuel_per_bytes_translated: 0, fuel_per_bytes_validated: 0 };
-/// The maximum depth of nested calls, and the maximum bytes of their values.
+/// The maximum depth of nested calls, and the maximum size of their values in bytes.
 const MOST_DEPTH: usize = 1_000;
 const MOST_STACK: usize = 1024 * 1024;
 
@@ -34,7 +34,7 @@ const MOST_STACK: usize = 1024 * 1024;
 pub struct Limits {
     /// How long it may take.
     pub time: Duration,
-    /// The maximum steps of a WASM plugin; programs are limited by time only.
+    /// The maximum number of steps of a WASM plugin. For programs, only the time is limited.
     pub fuel: u64,
     /// The maximum memory of a WASM plugin, in bytes.
     pub memory: usize,
@@ -63,7 +63,7 @@ struct Call {
     used: u64,
 }
 
-/// Calls a module; returns the bytes of its answer, and the used steps.
+/// Calls a module, and returns the bytes of its answer and the number of its steps.
 pub(crate) fn call(bytes: &[u8], message: &[u8], clock: Option<i64>, given: Limits) -> (Result<Vec<u8>, Failure>, u64) {
     let started = Instant::now();
     let engine = engine(CompilationMode::Lazy);
@@ -209,8 +209,8 @@ fn stopped(error: &Error) -> Failure {
     Failure::Stopped(why)
 }
 
-/// The manifest of a module, after it was completely validated and translated and its imports were checked. `None`
-/// without a manifest.
+/// Validates and translates a module completely, checks its imports, and returns its manifest. `None` without a
+/// manifest.
 ///
 /// # Errors
 /// Returns an error if the bytes are not a valid module, an import is unknown, or the manifest is invalid.

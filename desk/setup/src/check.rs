@@ -18,7 +18,7 @@ use crate::client::{Client, Level, Places, hooks_file};
 use crate::entry::{SERVER, is_our_hook};
 use crate::{json as settings, plan};
 
-/// The maximum time for an answer of a server or hook.
+/// The maximum time for an answer from a server or a hook.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// One finding.
@@ -55,7 +55,8 @@ fn levels(project: Option<&Path>) -> impl Iterator<Item = Level> {
     std::iter::once(Level::User).chain(project.map(|dir| Level::Project(dir.to_owned())))
 }
 
-/// True if the program that a client's settings name exists. Project settings name it without a directory.
+/// True if the program in a client's settings exists. Project settings contain the program's name without its
+/// directory.
 fn is_installed(program: &Path, places: &Places) -> bool {
     if program.components().count() > 1 {
         return program.is_file();

@@ -58,7 +58,8 @@ pub struct Places {
     pub search: Option<OsString>,
 }
 
-/// Our tools under every server name in a client's settings: ours, and the older system's.
+/// Matches Tessera's tools under every server name that a client's settings may use: Tessera's name, and the name of
+/// claude-memory-mcp.
 const OUR_TOOLS: &str = "mcp__(tessera|claude_memory|plugin_claude-memory_claude_memory)__.*";
 
 /// The hook events with the tools they apply to, and the client's time limit in seconds.
@@ -77,7 +78,8 @@ impl Client {
     /// The edits that connect this client.
     ///
     /// # Errors
-    /// Returns an error if a file cannot be read, or has another format; then nothing changes.
+    /// Returns an error if a file cannot be read, or does not have the expected format. In this case no file is
+    /// changed.
     pub fn plan(self, level: &Level, places: &Places) -> Result<Plan, SetupError> {
         let run = run_of(level, places);
         let mut plan = Plan::default();
@@ -180,7 +182,7 @@ fn hook_group(run: &Run, matcher: Option<&str>, timeout: u32) -> Value {
     }
 }
 
-/// Returns the command with which a client at this level starts Tessera.
+/// Returns the command that the settings of this level contain for Tessera.
 fn run_of(level: &Level, places: &Places) -> Run {
     let text = |path: &PathBuf| path.to_string_lossy().into_owned();
     match level {

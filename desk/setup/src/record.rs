@@ -24,7 +24,7 @@ struct Changed {
     client: String,
     /// The copy of the file before our first change; none if it did not exist.
     original: Option<String>,
-    /// The hash of the file that Tessera wrote last. If the file still has it, the original file is restored.
+    /// The hash of the file that Tessera wrote last. If the file still has this hash, the original file is restored.
     written: String,
     /// Directories that we created for this file, innermost first.
     #[serde(default)]
@@ -60,7 +60,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), SetupError> {
     written.map_err(|source| SetupError::Unwritable { path: path.to_path_buf(), source })
 }
 
-/// Applies a plan. Keeps the original of every file in `home`, and records each change before it, so that an
+/// Applies a plan. Stores the original of every file in `home`. Each change is recorded before it is made, so that an
 /// interrupted run can be reverted.
 ///
 /// # Errors

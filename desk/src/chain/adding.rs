@@ -44,7 +44,7 @@ impl Proposal {
         let changing = |_| PluginError::File { path: path.to_path_buf(), problem: "is being changed".to_owned() };
         let bytes = file.read().map_err(changing)?;
         if !bytes.starts_with(WASM) {
-            let fix = "add a program with `tessera plugin add plugin.toml --command`, and test it by its name";
+            let fix = "is not a WASM module; add a program with `tessera plugin add plugin.toml --command`, and test it with `tessera plugin test NAME`";
             return Err(PluginError::of("module", format!("is not a WASM file; {fix}")));
         }
         let manifest = match wasm::examine(&bytes)? {

@@ -218,7 +218,9 @@ fn changed(home: &Home, change: impl FnOnce(&mut Registry) -> Option<Name>) -> i
     let (path, counted, turn) = (home.plugin_registry(), home.plugin_counts(), home.plugin_lock());
     let _lock = lock(&turn).map_err(at(&turn))?;
     let unreadable = || {
-        io::Error::other("cannot be read; perhaps a newer program wrote it; move it away, and add the plugins again")
+        io::Error::other(
+            "cannot be read; perhaps a newer version of Tessera wrote it; move the file away, and add the plugins again",
+        )
     };
     let mut registry = match read_small(&path) {
         Ok(text) => Registry::read(text.as_bytes()).ok_or_else(unreadable).map_err(at(&path))?,
@@ -269,7 +271,7 @@ pub fn off(home: &Home) -> Vec<Off> {
     off.map(|(plugin, counted)| Off { name: plugin.manifest.name.clone(), failures: counted.failures }).collect()
 }
 
-/// The lines of the log, oldest first; optionally of one plugin.
+/// The lines of the log, oldest first; if `of` is given, only those of one plugin.
 pub fn log_lines(home: &Home, of: Option<&Name>) -> Vec<String> {
     let files = [home.plugin_log_old(), home.plugin_log()];
     let lines = files.iter().filter_map(|path| fs::read(path).ok()).flat_map(|bytes| {

@@ -1,14 +1,14 @@
-//! The plugin chain: inspects memories before and after they are stored, recalled, changed or deleted. Tessera's own
-//! links (the screen, the hints about similar memories) and plugins share one trait, [`Link`].
+//! The plugin chain: inspects memories before and after they are stored, recalled, changed or deleted. Plugins and
+//! Tessera's own steps (the redaction, and the hints about similar memories) implement the trait [`Link`].
 //!
 //! - [`Seen`]: the data that a link of the chain sees. The request contains placeholders, never credentials.
 //! - `plugin`: the step of the chain that calls an added plugin.
 //! - [`adding`]: Tessera's own steps of the chain, and adding a plugin.
 //! - [`installed`]: added plugins, their failures, their log.
-//! - [`spool`]: events that plugins have not received yet, so that nobody waits for them.
+//! - [`spool`]: a queue of events for plugins, so that callers need not wait for plugins.
 //!
-//! An action continues whatever a plugin does: a failure is a log line and a count. A text that a plugin changes is
-//! redacted and composed like any other text. Imported lines skip plugins.
+//! A plugin that fails never stops an action: its failure is logged and counted. If a plugin changes a text, the new
+//! text is redacted and its derived data is computed. Imported lines skip plugins.
 
 pub mod adding;
 pub mod installed;
@@ -57,7 +57,7 @@ pub struct Done<'a> {
     pub entry: &'a Entry,
     /// The memories as they are now, without permanently deleted ones.
     pub memories: &'a [Memory],
-    /// Memories similar to the stored one, if they were searched.
+    /// Memories similar to the stored one; empty if Tessera did not search for them.
     pub near: &'a [Near],
 }
 
@@ -75,7 +75,8 @@ pub(crate) struct Begun {
 }
 
 impl Chain {
-    /// Returns the plugins of a store. `None` if there are none, which only requires a look at a small file.
+    /// Returns the plugins of a store. Returns `None` if the store has no plugins. To find this out, it only checks one
+    /// small file.
     pub(crate) fn of(store: &Store, caller: &Caller) -> Option<Self> {
         if caller.plugins.are_off {
             return None;
@@ -132,7 +133,7 @@ pub fn make_ready(home: &Home) {
     let _ = thread::Builder::new().name("screen".into()).spawn(make);
 }
 
-/// Existing memories that are nearly the same, or differ about the same subject.
+/// Existing memories that say nearly the same, or that say something different about the same subject.
 pub(crate) fn hints(store: &mut Store, memory: &Memory) -> Result<Vec<Near>, StoreError> {
     let (near, entry) = (store.near(memory)?, Entry::of_store(memory, store.now()));
     let done = Done { store, entry: &entry, memories: std::slice::from_ref(memory), near: &near };

@@ -154,7 +154,7 @@ enum Bound {
     Free,
     /// Plugins may not change the text, because all of it is secret.
     Secret,
-    /// Everything, because the file defines it.
+    /// Plugins may change nothing, because the text of a file determines all fields.
     InFile,
 }
 
@@ -334,8 +334,8 @@ impl Mask {
         }
     }
 
-    /// Replaces credentials by placeholders in every text of a value, because a credential of one field may occur in
-    /// another.
+    /// Replaces credentials with placeholders in every text of a value, because a credential in one field may also be
+    /// in another.
     fn put_over(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -347,8 +347,8 @@ impl Mask {
         }
     }
 
-    /// The text with its credentials put back. Returns `None` if the detector would not recognise a credential in the
-    /// changed text, because it would be stored in clear text.
+    /// The text with its credentials put back. Returns `None` if the detector would no longer recognise a credential in
+    /// the changed text. Otherwise the credential would be stored in clear text.
     fn taken_off(&self, text: &str) -> Option<String> {
         let (mut whole, mut put_back, mut rest) = (String::new(), Vec::new(), text);
         let first = |text: &str| {

@@ -25,7 +25,7 @@ use crate::log;
 
 /// Maximum waiting events.
 pub const MOST_WAITING: usize = 1_000;
-/// The maximum time for which a command starts calls of plugins. A running call may finish later.
+/// The time during which a command may start calls of plugins. A running call may finish later.
 const BRIEFLY: Duration = Duration::from_secs(2);
 /// The maximum number of memories per event.
 const MOST_TOLD: usize = 100;
@@ -91,7 +91,7 @@ impl Entry {
     }
 }
 
-/// Adds an event. If it cannot be written, plugins miss it, but the action is unaffected.
+/// Adds an event. If the event cannot be written, plugins do not receive it, but the action succeeds.
 pub(super) fn submit(home: &Home, entry: &Entry) {
     let written = serde_json::to_vec(entry).map_err(io::Error::from).and_then(|bytes| {
         let dir = home.plugin_spool();

@@ -23,7 +23,7 @@ const MOST_CHARS: usize = 64;
 pub struct AddFolder {
     /// The directory.
     pub dir: PathBuf,
-    /// Its name in paths [default: the directory's name].
+    /// The folder's name in paths [default: the directory's name].
     pub name: Option<String>,
     /// The scope of its files' memories.
     pub scope: Scope,
@@ -59,7 +59,7 @@ impl UseCase for AddFolder {
             let is_other = known.name == name && known.dir != dir;
             if is_other {
                 return Err(wrong(
-                    format!("is not the directory of the folder {name}"),
+                    format!("the name {name} belongs to the folder of another directory"),
                     "use another name with --name",
                 ));
             }

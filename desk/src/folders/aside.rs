@@ -1,5 +1,6 @@
-//! Copies of deleted files that no memory contains completely, for restoring them. A new copy of a file replaces the
-//! older copy for the same path and memory. A copy disappears when the file is restored or deleted permanently.
+//! Copies of deleted files that no memory contains completely, so that these files can be restored. A new copy of a
+//! file replaces the older copy for the same path and memory. A copy disappears when the file is restored or deleted
+//! permanently.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -24,7 +25,7 @@ fn name_of(path: &FilePath) -> String {
     format!("{:032x}", xxh3_128(path.as_str().as_bytes()))
 }
 
-/// The path of a copy for a memory's file; without a memory, pass `None`.
+/// The path of the copy of a file. Pass the text of the file's memory, or `None` if it has none.
 fn place(store: &Store, path: &FilePath, content: Option<&str>) -> PathBuf {
     let of_text = content.map(|content| format!("-{:016x}", xxh3_64(content.as_bytes()))).unwrap_or_default();
     store.home().deleted_files().join(name_of(path) + &of_text)
@@ -46,7 +47,7 @@ struct Head {
 /// Copies a file, unless its memory contains all of it.
 ///
 /// # Errors
-/// Returns an error if the file cannot be copied. The caller must not delete such a file.
+/// Returns an error if the file cannot be copied. If copying fails, the caller must not delete the file.
 pub(super) fn keep(store: &mut Store, tree: &Tree, path: &FilePath, inside: &RelativePath) -> Result<(), StoreError> {
     let memory = store.file_memory(path)?.map(|id| store.get(MemoryRef::Id(id))).transpose()?.flatten();
     let (id, content) = memory.map(|memory| (memory.id, memory.content)).unzip();
@@ -84,7 +85,7 @@ pub(super) fn keep(store: &mut Store, tree: &Tree, path: &FilePath, inside: &Rel
     Ok(())
 }
 
-/// The bytes of a file with placeholders for its secrets, which are encrypted for the file's memory.
+/// Returns the bytes of a file with placeholders for its secrets, and encrypts these secrets for the file's memory.
 fn without_values(
     store: &mut Store,
     path: &FilePath,
@@ -143,7 +144,7 @@ pub(super) fn kept_below(store: &Store, directory: &FilePath) -> Vec<FilePath> {
     paths
 }
 
-/// The head of a copy, without reading the file behind it.
+/// Reads only the head of a copy, and not the file's content after it.
 fn head_of(copy: &Path) -> Option<Head> {
     let mut line = Vec::new();
     BufReader::new(std::fs::File::open(copy).ok()?).read_until(b'\n', &mut line).ok()?;

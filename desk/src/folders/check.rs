@@ -27,7 +27,7 @@ pub struct FilesChecked {
     pub files: usize,
     /// Their parts.
     pub parts: usize,
-    /// Differences by path; some of them.
+    /// The paths of files that differ, with the difference; only the first ones.
     pub wrong: Vec<(FilePath, &'static str)>,
     /// All that do not agree.
     pub wrong_count: usize,
@@ -142,7 +142,7 @@ pub struct CredentialInFile {
     pub path: String,
     /// The line, from 1.
     pub line: usize,
-    /// The kinds of credentials, with their numbers.
+    /// The kinds of credentials in the line, and how many there are of each kind.
     pub kinds: BTreeMap<String, u64>,
 }
 

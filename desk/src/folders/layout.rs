@@ -1,6 +1,5 @@
-//! Writes changes of file memories to the files: from sync, restores and settled conflicts. Never
-//! overwrites a file that somebody else has changed: both changes are merged if they do not
-//! touch, otherwise both texts are kept.
+//! Writes changes of file memories to the files: from sync, restores and settled conflicts. A file that somebody else
+//! has changed is never overwritten. If the two changes do not overlap, they are merged; otherwise both texts are kept.
 
 use tessera_engine::Store;
 use tessera_engine::domain::{Content, Memory, MemoryRef, Origin, content_of_file, file_of_content};
@@ -74,7 +73,7 @@ fn waiting(laid_out: Result<bool, StoreError>) -> Result<bool, StoreError> {
 }
 
 impl Place {
-    /// With `makes_room`, a renamed file first leaves its old path, with all edits.
+    /// With `makes_room`, a file that must be renamed moves first, together with its edits.
     fn lay_out(&self, store: &mut Store, pending: &Pending, makes_room: bool) -> Result<bool, StoreError> {
         let there = self.read()?;
         let memory = &pending.memory;
@@ -118,8 +117,8 @@ impl Place {
         }
     }
 
-    /// Overwrites the old text from an earlier watch of the folder if the server stored this text, because the history
-    /// contains it. A text that the server never received is an edit of the user.
+    /// If the file still has an old text from an earlier watch that the server has stored, this text is overwritten,
+    /// because the history contains it. A text that the server never received is an edit of the user.
     fn write_over_older(
         &self,
         store: &mut Store,

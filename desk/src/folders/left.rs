@@ -16,9 +16,10 @@ use super::read::{MOST_BYTES, seen};
 
 /// The maximum number of listed files per reason.
 const MOST_NAMED: usize = 3;
-/// The shown characters of a name that looks like a credential: enough to find it, too few to use it.
+/// How many characters of a name that looks like a credential are shown: enough to find the file, but too few to use
+/// the credential.
 const SHOWN: usize = 4;
-/// The longest shown ending of such a name.
+/// The maximum length of a file extension that is shown after such a name.
 const MOST_OF_ENDING: usize = 4;
 
 names! {
@@ -32,15 +33,16 @@ pub enum Because {
     NoText = "not text: not UTF-8, or contains NUL",
     /// It is too large to index.
     TooLarge = "larger than 1 MiB",
-    /// It cannot be read. Below `/memories`, it may also be a hard link.
+    /// It cannot be read. In `/memories`, a file with several hard links is skipped for this reason too.
     Unreadable = "unreadable, or a hard link",
-    /// It was indexed before and cannot be read now. Below `/memories`, it may also be a hard link.
+    /// It was indexed before and cannot be read now. In `/memories`, a file with several hard links is skipped for this
+    /// reason too.
     AsBefore = "recall still returns the earlier text, because the file is now unreadable or a hard link",
     /// Its path is too long.
     PathTooLong = "path is too long",
     /// It was not read yet.
     NotYet = "not read yet",
-    /// It is a link or a device, which is never followed.
+    /// The entry is a link or a device. Tessera does not follow links or open devices.
     NoFile = "a symbolic link or a device",
     /// The name is not UTF-8, so no path can contain it.
     OddName = "name is not UTF-8; rename the file",
@@ -49,7 +51,7 @@ pub enum Because {
 }
 }
 
-/// Files of a folder that are skipped for one reason.
+/// The files of a folder that are skipped for the same reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// The reason.
@@ -68,7 +70,7 @@ pub fn left_out(store: &Store, folder: &Folder) -> Result<Vec<LeftOut>, StoreErr
     Ok(found(store, folder)?.1)
 }
 
-/// Marks directories for comparison that contain a file that should be indexed but is not.
+/// If a directory contains a file that should be indexed but is not, marks the directory for comparison.
 ///
 /// # Errors
 /// Returns an error if the store cannot be read or written.
@@ -290,8 +292,8 @@ const LEAST_OF_TOKEN: usize = 20;
 /// The minimum length if the name begins with an ordinary word.
 const LEAST_WITH_WORD: usize = 31;
 
-/// True if a name in the path, or a part of one, looks like a credential by itself. Note names consist of words, so
-/// `key-value-stores-are-…` is not one although some keys begin that way.
+/// True if a name in the path, or a part of one, looks like a credential by itself. Names of notes consist of words. So
+/// `key-value-stores-are-…` is not a credential, although some keys begin like this.
 pub(super) fn holds_token(path: &str) -> bool {
     let is_token = |name: &str| {
         let mut found = findings(name).into_iter().filter(|finding| finding.span.start == 0);

@@ -1,4 +1,4 @@
-//! A writable path in a folder: reads, writes, and deletes a file if it is unchanged.
+//! A path in a writable folder. Its file can be read, written, and deleted if it is unchanged.
 
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, MemoryUuid};
@@ -47,7 +47,7 @@ impl Place {
         failed(&self.path, error)
     }
 
-    /// The present file; `None` if there is none.
+    /// Reads the file on disk; `None` if there is no file.
     pub(super) fn read(&self) -> Result<Option<ReadFile>, StoreError> {
         match self.tree.read(&self.inside, MOST_BYTES) {
             Ok(read) => Ok(Some(read)),

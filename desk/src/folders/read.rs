@@ -82,8 +82,8 @@ pub(super) fn failed(path: &FilePath, error: &FileError) -> StoreError {
     refused(path, &error.to_string())
 }
 
-/// The present text of a file without credentials; `None` if it cannot be read. Needed for files that are stored only
-/// in part.
+/// The present text of a file without credentials; `None` if it cannot be read. Needed for files whose memory does not
+/// contain the complete text.
 pub(crate) fn text_now(store: &Store, path: &FilePath) -> Result<Option<String>, StoreError> {
     let Some(folder) = store.folders()?.into_iter().find(|folder| folder.name == path.folder()) else {
         return Ok(None);

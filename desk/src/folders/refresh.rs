@@ -23,7 +23,8 @@ const PATIENCE: Duration = Duration::from_millis(1_500);
 /// The digest of a directory that must be compared again. The directory stays in the index, so that its memories are
 /// removed when the directory is removed.
 const TO_BE_COMPARED: u64 = 0;
-/// A file counts as renamed and edited if it shares at least one in this number of words with the old text.
+/// A changed file counts as renamed if it shares at least this fraction of its words with the old text: one divided by
+/// this number.
 const LIKE: usize = 3;
 /// The time limit for a caller who wants an answer now; later scans find the remaining changes.
 const AT_MOST: Duration = Duration::from_millis(700);
@@ -60,7 +61,7 @@ pub fn refresh(store: &mut Store) -> Result<Refreshed, StoreError> {
     refresh_patiently(store, PATIENCE)
 }
 
-/// Updates the index, and waits so long for another process's scan.
+/// Updates the index. If another process scans, waits at most the given time.
 ///
 /// # Errors
 /// As [`refresh`].
@@ -120,7 +121,7 @@ fn unmade(store: &Store, error: &FileError) -> StoreError {
     StoreError::File { path: store.home().memories(), source: std::io::Error::other(error.to_string()) }
 }
 
-/// The same for a caller that holds the lock.
+/// Updates the index for a caller that holds the lock.
 pub(super) fn refresh_held(store: &mut Store) -> Result<Refreshed, StoreError> {
     held_until(store, None)
 }

@@ -19,8 +19,8 @@ use crate::desk::{Effect, UseCase};
 /// Restores a deleted file, or an earlier text.
 ///
 /// # Errors
-/// Returns an error if there is nothing to restore, not all of it is stored, something else has its path, or its folder is read-only.
-/// Nothing is written then.
+/// Returns an error if there is nothing to restore, the text is not stored completely, another file has the path, or
+/// the folder is read-only. Nothing is written then.
 pub fn restore_file(
     store: &mut Store,
     caller: &Caller,
@@ -154,7 +154,7 @@ fn put_back(store: &Store, path: &FilePath) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Permanently deletes the copies of files at this path or below it that no memory belongs to.
+/// Permanently deletes the copies of files without a memory, at this path and below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DropCopies {
     /// Its earlier path.
@@ -176,7 +176,7 @@ impl UseCase for DropCopies {
     }
 }
 
-/// True if only this file cannot be restored.
+/// True if the error concerns only this file, so that other files can still be restored.
 fn is_of_one(error: &StoreError) -> bool {
     matches!(
         error,

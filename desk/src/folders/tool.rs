@@ -18,11 +18,12 @@ use super::refresh::refresh_held;
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 
-/// Possible numbers of directories to name at the end of a listing; the first number that leaves room is used.
+/// How many directories the end of a listing may name. The first number that leaves enough room for the entries is
+/// used.
 const NAMED: [usize; 4] = [8, 3, 1, 0];
-/// The bytes of the longest token of o200k_base.
+/// The length in bytes of the longest token of o200k_base.
 const LONGEST_TOKEN: usize = 128;
-/// At most one in this number of tokens is for the last line of a listing.
+/// The last line of a listing may use one token in this number of tokens.
 const ENDS_IN: u32 = 3;
 
 /// The settings of the memory tool.
@@ -300,7 +301,7 @@ fn file_path(path: &RelativePath) -> Result<FilePath, StoreError> {
     Ok(FilePath::new(path.folder(), path.relative())?)
 }
 
-/// The beginning of a text within a number of tokens.
+/// Returns the beginning of a text that fits into a number of tokens.
 fn clipped(text: &str, most: u32) -> String {
     if text.len() <= most as usize * LONGEST_TOKEN && O200k.count(text) <= most {
         return text.to_owned();
@@ -309,8 +310,8 @@ fn clipped(text: &str, most: u32) -> String {
     with_mark(most_that_fits(text.len(), |bytes| O200k.count(&with_mark(bytes)) <= most))
 }
 
-/// Returns the largest fitting number below `too_much`, or 0. The search begins with small numbers, so its cost depends
-/// on the result and not on the total.
+/// Returns the largest number below `too_much` that fits, or 0. The search begins with small numbers, so its cost
+/// depends on the result and not on the total.
 fn most_that_fits(too_much: usize, is_fit: impl Fn(usize) -> bool) -> usize {
     let (mut fits, mut too_much) = (0, too_much);
     let mut next = 64;

@@ -34,7 +34,7 @@ pub struct Unread {
 pub struct UnreadFile {
     /// Its path.
     pub path: FilePath,
-    /// When it, or a part of it, was last used; never, as far as this machine knows.
+    /// When the file or a section of it was last used; `None` if this machine knows of no use.
     pub last_read: Option<Timestamp>,
     /// When it was last added, edited, renamed or restored.
     pub changed: Timestamp,
@@ -71,8 +71,8 @@ fn unread_for(store: &Store, days: u32) -> Result<Vec<FileUse>, StoreError> {
     Ok(uses)
 }
 
-/// Deletes unused files so that they can be restored. Keeps files that were used or changed since the listing, and
-/// files in read-only folders.
+/// Deletes unused files. The user can restore them. Keeps files that were used or changed since the listing, and files
+/// in read-only folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClearUnread {
     /// The days.
@@ -168,7 +168,8 @@ impl FolderSnapshot {
         self.differs() && self.take(store)
     }
 
-    /// Runs a query beside the check, and again if something changed. Folders that cannot be checked keep their state.
+    /// Runs a query while another thread checks the folders. If something has changed, runs the query again. Folders
+    /// that cannot be checked keep their state.
     ///
     /// # Errors
     /// As the query.

@@ -1,5 +1,5 @@
-//! The watched directories: the store's own directory, and each directory of the folders separately. So hidden
-//! directories and `node_modules` need no watch.
+//! The watched directories: the store's own directory, and each scanned directory of the folders, each with its own
+//! watch. So hidden directories and `node_modules` need no watch.
 //!
 //! Also contains the thread that watches folders in a long-lived process. The thread soon notices edits, and changes of
 //! other processes. The thread starts after the first call of the process, or when the process is idle.
@@ -161,7 +161,7 @@ fn note(home: &Path, heard: &Heard, event: notify::Result<Event>) -> bool {
     true
 }
 
-/// True for a file system that does not report changes of other machines.
+/// True for a network file system or another one that does not report changes made by other machines.
 #[cfg(target_os = "linux")]
 fn is_far(dir: &Path) -> bool {
     // NFS, three SMB variants, Ceph, AFS, Coda, 9p, FUSE, VirtualBox.
@@ -187,7 +187,7 @@ fn is_far(_: &Path) -> bool {
 
 /// How long a new process stays idle before it starts watching.
 const FIRST: Duration = Duration::from_secs(1);
-/// After so much time without events, a writer counts as finished; the second limit ends the wait.
+/// After this time without events, the changes count as finished. The second limit is the maximum wait.
 const QUIET: Duration = Duration::from_millis(60);
 const LONGEST: Duration = Duration::from_millis(500);
 /// The interval of checks if there are no notifications, or if some may be lost.
@@ -212,7 +212,8 @@ pub(super) struct Heard {
     is_watching: AtomicBool,
 }
 
-/// Tells the thread that the process was used. It ends with the last of these.
+/// A handle to the thread that watches folders. Each call of the process wakes the thread. The thread ends when the
+/// last handle is dropped.
 #[derive(Debug)]
 pub(crate) struct Watch {
     heard: Arc<Heard>,
@@ -334,7 +335,7 @@ where
         if is_watched { ANYWAY } else { POLL }
     }
 
-    /// The pause before the next check. It is short after a change, and grows if checks change
+    /// The pause before the next check. The pause is short after a change. It becomes longer if the checks find
     /// nothing, for example because a file remains unreadable.
     fn next_pause(&mut self, has_moved: bool, is_watched: bool) -> Duration {
         let most = if is_watched { ANYWAY } else { POLL };

@@ -1,4 +1,4 @@
-//! Changes whole files; the change is made in the file.
+//! Changes or deletes the memory of a whole file, by changing the file on disk.
 
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, Memory, MemoryRef, Patch};
@@ -15,17 +15,14 @@ use crate::caller::Caller;
 /// Replaces the text of a file.
 ///
 /// # Errors
-/// Returns an error if its folder is read-only, or the file is not stored completely.
+/// Returns an error if the folder is read-only, or the memory does not contain the complete text of the file.
 pub fn update_file(store: &mut Store, caller: &Caller, file: &Memory, patch: &Patch) -> Result<Stored, StoreError> {
     let _held = held_to_write(store)?;
     refresh_held(store)?;
     let path = path_of(file)?;
     Place::writable(store, path)?;
     if store.file_at(path)?.is_some_and(|row| !row.is_kept) {
-        return Err(refused(
-            path,
-            "is too large or contains a credential, so its old text would be lost; edit the file",
-        ));
+        return Err(refused(path, "is not stored completely, so its old text would be lost; edit the file on disk"));
     }
     let stored = store.update(MemoryRef::Id(file.id), patch, &caller.actor(None))?;
     lay_out(store)?;
@@ -79,13 +76,13 @@ pub(super) fn forget_held(
     Ok(forgotten)
 }
 
-/// True if the memory belongs to the file that has its path now.
+/// True if the file that is now at the path belongs to the memory.
 fn is_here(store: &Store, file: &Memory) -> Result<bool, StoreError> {
     Ok(store.file_at(path_of(file)?)?.is_some_and(|row| row.id == file.id))
 }
 
-/// Deletes a file that is not stored completely. The code that writes pending changes leaves it, because nobody else
-/// has its text.
+/// Deletes a file whose memory does not contain the complete text. The code that writes pending changes does not delete
+/// such a file, because no memory has its text.
 fn remove_what_is_not_kept(store: &Store, path: &FilePath) -> Result<(), StoreError> {
     let Some(row) = store.file_at(path)?.filter(|row| !row.is_kept) else { return Ok(()) };
     let place = Place::writable(store, path)?;

@@ -2,7 +2,7 @@
 //!
 //! - [`Remote`]: the server's routes, with errors classified by what to do.
 //! - `round`: one exchange: snapshot if necessary, push, pull. The engine decides what each answer means for the store.
-//! - `worker`: exchanges in the background, one process at a time, less often while the server is down.
+//! - `worker`: syncs in the background. Only one process syncs at a time, and less often while the server is down.
 
 mod remote;
 mod round;
@@ -23,7 +23,7 @@ use crate::shared::SharedStore;
 /// How a server is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// The store answers, and syncs in the background.
+    /// The local store answers calls, and is synced in the background.
     #[default]
     Hybrid,
     /// Each call syncs before and after its work.
@@ -73,7 +73,7 @@ pub async fn exchange_or_join(store: Store, remote: Remote) -> Result<Exchanged,
     Worker::new(SharedStore::new(store), Arc::new(remote), SyncProblem::default()).round().await
 }
 
-/// The lock of the only process that syncs a store.
+/// The lock that lets only one process sync a store.
 #[derive(Debug)]
 pub(crate) struct Turn(#[expect(dead_code, reason = "the lock is released when the file is closed")] File);
 

@@ -29,7 +29,7 @@ pub enum RemoteError {
     /// No usable answer; the same request may be repeated.
     #[error("the server cannot be reached: {0}")]
     Unreachable(String),
-    /// A proxy or a firewall answered or cut the connection, but another request may succeed.
+    /// A proxy or a firewall sent the answer or closed the connection, but another request may succeed.
     #[error("the request was interrupted: {0}")]
     Blocked(String),
     /// The server cannot answer now.
@@ -44,7 +44,7 @@ pub enum RemoteError {
     /// The key lacks a scope, or the memory belongs to another user.
     #[error("the server does not allow this request: {0}")]
     Forbidden(String),
-    /// The machine's state belongs to another database.
+    /// The machine's sync state belongs to a database that the server no longer uses.
     #[error("the server's database was restored; running a full sync")]
     MustRefetch,
     /// The server failed on this request. Another request may succeed.
@@ -62,7 +62,7 @@ pub enum RemoteError {
     /// The server will never accept this request.
     #[error("the server rejects the request: {0}")]
     Refused(String),
-    /// The quota is used up. Changes that need no room are still accepted.
+    /// The quota is used up. Changes that need no additional storage are still accepted.
     #[error("your quota on the server is used up: {0}")]
     Full(String),
 }
@@ -162,7 +162,7 @@ pub struct Remote {
     key: String,
     /// The name of this machine, so that the server can report which machines are up to date.
     machine: OnceLock<String>,
-    /// False if an environment variable chose the address, because a directory can set variables.
+    /// False if an environment variable contains the address, because a project directory can set variables.
     is_chosen: bool,
 }
 
@@ -185,7 +185,7 @@ impl Remote {
         }
         if !base.username().is_empty() || base.password().is_some() {
             return Err(wrong(
-                &"contains a user name or a password, which Tessera would have to store; set only a key",
+                &"contains a user name or a password, which Tessera would have to store; use a key only",
             ));
         }
         // A key must not cross a network in clear text.
@@ -212,8 +212,8 @@ impl Remote {
         Ok(Self { client, base, key: key.into(), machine: OnceLock::new(), is_chosen: true })
     }
 
-    /// Marks the server as configured by an environment variable. A directory can set variables, so a store with
-    /// memories joins it only after `tessera sync join`.
+    /// Marks the server as configured by an environment variable. A project directory can set variables. So a store
+    /// with memories joins such a server only after `tessera sync join`.
     #[must_use]
     pub fn named_by_environment(self) -> Self {
         Self { is_chosen: false, ..self }
@@ -345,7 +345,7 @@ impl Remote {
         self.answer(self.request(Method::GET, &format!("v1/sync/purged/{memory}"))?).await
     }
 
-    /// A memory with its secrets, as far as the server has them. The server records the request.
+    /// Returns a memory with those of its secrets that the server has. The server records the request.
     ///
     /// # Errors
     /// Returns an error if the server cannot be reached or does not know the memory, or the key lacks the permission.

@@ -18,12 +18,12 @@ const PAGE: u32 = 100;
 const MOST_STEPS: usize = 10_000;
 /// The number of failing changes after which the exchange stops sending, because the server itself is at fault.
 const MOST_FAILING: usize = 8;
-/// The maximum number of timeouts per exchange; each takes twenty seconds. After each timeout, the batch has a quarter
-/// of its size, so four timeouts find one bad change among a hundred.
+/// The maximum number of timeouts per exchange; each takes twenty seconds. After each timeout, the batch is reduced to
+/// a quarter. So four timeouts find one bad change among a hundred.
 const MOST_TIMEOUTS: usize = 5;
-/// The divisor of a batch after a timeout.
+/// After a timeout, the size of the batch is divided by this number.
 const QUARTER: usize = 4;
-/// The maximum number of attempts in one exchange if the server requests a new beginning.
+/// The maximum number of attempts in one exchange if the server requests a complete download.
 const MOST_REFETCHES: usize = 3;
 
 /// The result of a sync.
@@ -42,7 +42,7 @@ pub struct Exchanged {
 /// Exchanges everything with the server, for a program with its own store.
 ///
 /// # Errors
-/// Returns an error if the server or the store fails. Changes that were exchanged before the error stay.
+/// Returns an error if the server or the store fails. Changes that were exchanged before the error stay exchanged.
 pub async fn exchange(store: Store, remote: &Remote) -> Result<Exchanged, SyncError> {
     run(&SharedStore::new(store), remote).await
 }

@@ -21,7 +21,7 @@ const FRESH: Duration = Duration::from_secs(5);
 const PATIENT: Duration = Duration::from_secs(30);
 /// The delay between a call and the check for unsent changes, because calls come in groups.
 const SOON: Duration = Duration::from_millis(300);
-/// The interval of checks whether another process released its turn.
+/// How often the process checks whether another process has released the lock.
 const TURN: Duration = Duration::from_secs(5);
 /// The longest pause while a server is down, and while it rejects the key.
 const LONGEST: Duration = Duration::from_mins(5);
@@ -37,7 +37,7 @@ pub struct Worker {
     every: Duration,
 }
 
-/// The server's last error, also before the store joined, when no row can record it.
+/// The last error of the sync. Before the store has joined a server, no row can record it.
 #[derive(Debug, Clone, Default)]
 pub struct SyncProblem(Arc<Mutex<Option<String>>>);
 
@@ -127,8 +127,8 @@ impl Worker {
         }
     }
 
-    /// Syncs once. A store that has not joined a server joins this one. Existing memories are synced only if the server
-    /// has the same text, because the user has not decided about the others.
+    /// Syncs once. A store that has not joined a server joins this one. Of the existing memories, only those are synced
+    /// that the server has with the same text. The user has not decided about the others.
     pub async fn round(&self) -> Result<round::Exchanged, SyncError> {
         let result = self.round_or_join().await;
         self.trouble.note(&result);

@@ -142,7 +142,7 @@ pub struct Prompted {
 pub enum Question {
     /// None, with the reason.
     None(String),
-    /// A query, with additional words of a lower weight.
+    /// A query, and further words that count less.
     Of {
         /// The query.
         query: String,
@@ -245,7 +245,7 @@ fn given_in(store: &Store, session: &str) -> Result<BTreeSet<ShortId>, StoreErro
     if session.is_empty() { Ok(BTreeSet::new()) } else { store.given_in(session) }
 }
 
-/// The memories removed by a compaction, as far as they may be shown here.
+/// Of the memories that a compaction removed, returns those that may be shown in this project.
 fn lost(store: &Store, delivery: &Delivery) -> Result<Vec<ShortId>, StoreError> {
     if delivery.session.is_empty() {
         return Ok(Vec::new());

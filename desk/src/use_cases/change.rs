@@ -19,7 +19,7 @@ const AT_ONCE: usize = 500;
 pub enum Which {
     /// Named ones.
     Named(Vec<MemoryRef>),
-    /// All foreign memories that the user has not confirmed.
+    /// All memories from other sources that the user has not confirmed.
     Imported,
 }
 
@@ -39,7 +39,7 @@ pub struct Update {
 pub struct Updated {
     /// The number of memories.
     pub count: usize,
-    /// The changed memory, if it was only one.
+    /// The changed memory, if exactly one was changed.
     pub only: Option<Stored>,
 }
 
@@ -133,7 +133,7 @@ pub struct Forget {
 pub struct Gone {
     /// The memories.
     pub forgotten: Vec<Forgotten>,
-    /// Where words of permanently deleted memories may remain; empty for other deletions.
+    /// The copies and files that may still contain words of permanently deleted memories; empty for other deletions.
     pub left: Traces,
     /// Parts that were removed from files, and how to restore them.
     pub taken_out: BTreeMap<MemoryUuid, RemovedSection>,
@@ -144,7 +144,8 @@ pub struct Gone {
 pub struct RemovedSection {
     /// The file.
     pub path: FilePath,
-    /// The change that removed it; `None` if the file is not stored completely, so that the removal cannot be undone.
+    /// The file's change that removed the section. `None` if the store does not have the file's complete text, so that
+    /// the change cannot be undone.
     pub rev: Option<u64>,
 }
 
@@ -184,7 +185,7 @@ impl UseCase for Forget {
     }
 }
 
-/// Memories by the place of their text.
+/// Memories, grouped by where their text is stored.
 struct Sorted {
     plain: Vec<MemoryRef>,
     parts: Vec<Memory>,
@@ -210,7 +211,8 @@ impl Sorted {
     }
 }
 
-/// Removes the lines of parts from their files. Parts that are already removed are only erased from earlier versions.
+/// Removes the lines of parts from their files. If a section is no longer in its file, a permanent deletion only
+/// removes it from earlier versions.
 fn forget_in_files(
     store: &mut Store,
     caller: &Caller,
@@ -269,7 +271,7 @@ impl UseCase for Restore {
     }
 }
 
-/// A part is restored with its file. If the file exists, the user must decide where in it the part's lines belong.
+/// Restoring a section restores its file. If the file exists, the user must decide where in it the part's lines belong.
 fn restore_part(
     store: &mut Store,
     caller: &Caller,

@@ -39,7 +39,7 @@ pub struct Answer {
     pub reply: Reply,
     /// The request as performed.
     pub request: RecallRequest,
-    /// Other scopes with matches, if the requested scopes have none: the most matches first.
+    /// If the requested scopes have no matches: other scopes with matches, beginning with the most matches.
     pub near: Vec<(Scope, u32)>,
     /// The number of searched memories, if an explanation was requested.
     pub searched: Option<u32>,
@@ -135,7 +135,7 @@ fn as_asked_by(caller: &Caller, request: RecallRequest) -> RecallRequest {
     RecallRequest { profile: caller.profile, scope, query, expanded_query, ..request }
 }
 
-/// Full texts by name, within the budget.
+/// Returns the full texts of named memories, within the budget.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fetch {
     /// The memories.

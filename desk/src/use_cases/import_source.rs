@@ -44,7 +44,7 @@ pub struct Preview {
     pub remarks: Vec<(String, String)>,
     /// Credentials removed from new texts.
     pub aside: u64,
-    /// Existing rows that are not known under all their keys. Importing them only adds the keys.
+    /// Imported rows of which the store does not know all keys yet. Importing them only adds the keys.
     pub unknown: u64,
     /// Memories of an earlier import that no longer exist in the source; they are kept.
     pub gone_there: u64,
@@ -286,7 +286,7 @@ impl<'a> Seeing<'a> {
         Ok(Ok(()))
     }
 
-    /// True for a row that was already visited under one of its keys. The first one counts.
+    /// True if an earlier row had the same key as this row. The first one counts.
     fn is_again(&mut self, row: &Coming) -> bool {
         let said = row.row.said();
         let before = row.row.ids.iter().find_map(|id| self.seen.get(id)).copied();

@@ -29,7 +29,7 @@ pub struct Remember {
     pub entities: Vec<String>,
     /// Its scope; if absent, the caller's project, or global for preferences and people.
     pub scope: Option<Scope>,
-    /// The time at which the memory became true; the current time if absent.
+    /// The time at which the statement became true; the current time if absent.
     pub created: Option<Timestamp>,
     /// When it expires; never, if absent.
     pub expires: Option<Timestamp>,
@@ -43,11 +43,12 @@ pub struct Remember {
     pub supersedes: Option<MemoryRef>,
     /// The trust that the owner sets; if absent, the trust of the memory's origin applies.
     pub owner_trust: Option<Trust>,
-    /// The description of a text that is secret as a whole; see [`described`].
+    /// If the complete text is a secret, its description; see [`described`].
     pub sensitive: Option<String>,
 }
 
-/// The description of a text that is secret as a whole. Without a given one, it contains only the category.
+/// Returns the description of a complete text that is a secret. If the caller gives no description, the result contains
+/// only the category.
 pub fn described(said: Option<String>, category: Option<&Category>) -> String {
     let said = said.map(|said| said.trim().to_owned()).filter(|said| !said.is_empty());
     said.unwrap_or_else(|| match category {

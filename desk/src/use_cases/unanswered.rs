@@ -25,7 +25,7 @@ pub struct ListUnanswered {
 /// A topic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnansweredTopic {
-    /// Its most frequent question, if questions are stored; otherwise its known words.
+    /// The most frequent question of the topic, or the known words if questions are not stored.
     pub topic: String,
     /// How often it was asked.
     pub times: u32,
@@ -48,7 +48,7 @@ pub struct UnansweredTopics {
     pub topics: Vec<UnansweredTopic>,
     /// All questions without a clear answer.
     pub asked: usize,
-    /// Those of which only the fact is known, because no word of them was known here.
+    /// The number of questions of which no word was recorded, because no memory contains any of their words.
     pub unnamed: usize,
     /// The number of topics that a memory now answers.
     pub answered: usize,

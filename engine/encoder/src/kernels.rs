@@ -1,17 +1,17 @@
 //! The inner loops of the encoder for each kind of processor, and the choice between them.
 //!
 //! All loops multiply small integers and add exactly, so their results are identical bit by bit. The code between these
-//! loops is generic Rust in `net`, which the compiler builds separately for each instruction set. Besides the snapshot
-//! map, this is the only module with `unsafe`: loads of whole arrays into registers, and calls of code for a detected
+//! loops is generic Rust in `net`, which the compiler builds separately for each instruction set. Only this module and
+//! the map of the snapshot use `unsafe`. This module loads arrays into registers, and calls code for a detected
 //! processor.
 
 use super::vector::DIMENSIONS;
 
 /// Rows of a block of weights.
 pub(super) const BLOCK: usize = 16;
-/// The weights of two neighbouring columns for each row of a block.
+/// For each row of a block, the weights of two neighbouring columns.
 pub(super) type Pair = [u8; 2 * BLOCK];
-/// The sum for each row of two blocks.
+/// For each row of two blocks, the sum of the products.
 pub(super) type Sums = [i32; 2 * BLOCK];
 /// Maximum inputs multiplied at once.
 pub(super) const WIDEST: usize = 8;
@@ -75,8 +75,8 @@ pub(super) trait Kernels {
     /// The number of inputs that are multiplied at once, at most [`WIDEST`].
     const TILE: usize;
 
-    /// For `T` inputs, computes the sum of the products with the weights of each row of two blocks. An input contains
-    /// the values of two columns, with 13 bits and a sign each.
+    /// For each of `T` inputs and each row of two blocks, computes the sum of the products of inputs and weights. An
+    /// input contains the values of two columns. Each value has 13 bits and a sign.
     fn products<const T: usize>(blocks: [&[Pair]; 2], inputs: &[[i32; T]], sums: &mut [Sums]);
 
     /// Multiplies one vector with many vectors, and returns one number for each.
@@ -164,7 +164,10 @@ impl Kernels for Plain {
 
 #[cfg(target_arch = "x86_64")]
 #[cfg_attr(not(test), expect(clippy::wildcard_imports, reason = "instructions"))]
-#[expect(unsafe_code, reason = "each load reads a whole array; processor-specific code runs only on that processor")]
+#[expect(
+    unsafe_code,
+    reason = "each load reads a whole array; code for a CPU feature runs only if the CPU has this feature"
+)]
 mod x86 {
     use std::arch::x86_64::*;
 
@@ -350,9 +353,9 @@ mod x86 {
             }
         }
 
-        /// The instruction multiplies unsigned by signed numbers. The instruction needs numbers without a sign.
-        /// Flipping the highest bit of each value adds 128. The added 128 times the sum of the other vector is
-        /// subtracted afterwards.
+        /// The instruction multiplies unsigned by signed numbers. The instruction needs unsigned numbers. Flipping the
+        /// highest bit of each value adds 128. Because 128 was added to each value, 128 times the sum of the other
+        /// vector is subtracted afterwards.
         #[inline(always)]
         fn dots(query: &Query, vectors: &[Values], dots: &mut [i32]) {
             #[inline]

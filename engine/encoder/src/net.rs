@@ -1,7 +1,7 @@
 //! The network all-MiniLM-L6-v2: from rows of word pieces, it computes one vector per text.
 //!
-//! Matrices contain 8-bit integers, inputs are rounded to 13 bits and a sign, and sums are exact. So the vector of a
-//! text does not depend on the other texts in the batch or on the processor.
+//! Weights are 8-bit integers, inputs are rounded to integers of 13 bits and a sign, and sums are exact. So the vector
+//! of a text does not depend on the other texts in the batch or on the processor.
 
 use super::kernels::{BLOCK, Job, Kernels, Pair, Sums, WIDEST};
 use super::steps::{Attention, HEAD, add, gelu, norm, rounded, scaled};
@@ -57,9 +57,9 @@ impl Encode<'_> {
 /// The state between layers: one row per word piece of all texts.
 struct State<K> {
     rows: Vec<f32>,
-    /// The results of the steps with the most numbers per word piece.
+    /// The results of the wide steps.
     wide: Vec<f32>,
-    /// The results of the steps with fewer numbers per word piece.
+    /// The results of the narrow steps.
     narrow: Vec<f32>,
     inputs: Inputs,
     attention: Attention,
@@ -107,7 +107,7 @@ struct Inputs {
     tiles: Vec<usize>,
     /// The rounded inputs, with two columns of a row in each number.
     values: Vec<i32>,
-    /// For each row, the value of the integer 1.
+    /// The scale of each row: what one unit of its integers is worth.
     worth: Vec<f32>,
     row: Vec<i32>,
 }

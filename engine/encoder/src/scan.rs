@@ -1,4 +1,4 @@
-//! The similarity of a vector to many others: of all exactly, or, if there are very many, first by signs.
+//! The similarity of one vector to many. If there are very many, only the signs of most of them are compared.
 
 use super::kernels::{Job, Kernel, Kernels, run};
 use super::vector::{DIMENSIONS, Vector};
@@ -57,7 +57,7 @@ struct Compare<'a> {
 impl Job for Compare<'_> {
     type Output = ();
 
-    /// Sums are below 2^24, where an f32 is exact. All machines round a square root and a division equally.
+    /// Sums are below 2^24, where an f32 is exact. Square roots and divisions have identical results on all machines.
     #[inline(always)]
     fn run<K: Kernels>(self) {
         let (query, own) = (self.to.query(), (self.to.squares() as f32).sqrt());
@@ -102,7 +102,7 @@ impl Job for Differ<'_> {
     #[inline(always)]
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "the number of different bits is at most the number of dimensions"
+        reason = "the number of differing bits is at most the number of dimensions"
     )]
     fn run<K: Kernels>(self) {
         let words = |signs: &[u8; SIGN_BYTES]| {

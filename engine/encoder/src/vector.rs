@@ -59,7 +59,7 @@ impl Vector {
         near
     }
 
-    /// A stored vector (see [`Embedding::vectors`]); `None` for bytes of another length.
+    /// Reads a stored vector (see [`Embedding::vectors`]). Returns `None` if the length is not that of a vector.
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let (squares, values) = bytes.split_first_chunk::<4>()?;
         let values = <&[u8; DIMENSIONS]>::try_from(values).ok()?.map(u8::cast_signed);
@@ -164,9 +164,6 @@ mod tests {
         bytes[0] += 1;
         assert!(!Embedding::is_current(&bytes) && Embedding::vectors(&bytes).count() == 0, "of another encoder");
         assert!(!Embedding::is_current(&[]) && Embedding::vectors(&[]).count() == 0, "waits");
-        assert!(
-            Embedding::is_current(&Embedding::of(&[]).into_bytes()),
-            "a text without passages does not wait for an embedding"
-        );
+        assert!(Embedding::is_current(&Embedding::of(&[]).into_bytes()), "a text without passages needs no embedding");
     }
 }

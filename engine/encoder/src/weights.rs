@@ -2,9 +2,9 @@
 
 use super::kernels::{BLOCK, Pair};
 
-/// How many numbers one step of the network passes to the next, per word piece.
+/// The number of values per word piece between two layers.
 pub(super) const WIDTH: usize = 384;
-/// How many numbers a layer has in its middle, per word piece.
+/// The number of values per word piece in the middle of a layer.
 pub(super) const INNER: usize = 1536;
 /// Layers of the network.
 pub(super) const LAYERS: usize = 6;

@@ -23,8 +23,9 @@ impl Embedding {
         }
     }
 
-    /// Checks bytes from elsewhere: `None` unless this encoder could have made them for this number of passages. The
-    /// version, the number of vectors and the sums of squares must be right, so that no similarity exceeds 1.
+    /// Checks embeddings from another program. Returns `None` if they are not valid for this encoder and this number of
+    /// passages. The version, the number of vectors and the sums of squares must be right, so that no similarity
+    /// exceeds 1.
     pub fn read(bytes: &[u8], passages: usize) -> Option<Self> {
         (Self::made(bytes) == Made::Here && Self::is_whole(bytes, passages)).then(|| Self::of_bytes(bytes))
     }
@@ -60,6 +61,6 @@ mod tests {
         }
         assert!(Embedding::is_whole(&Embedding::of(&[]).into_bytes(), 0));
         assert_eq!((Embedding::made(&[]), Embedding::made(&[255, 1])), (Made::Waits, Made::Later));
-        assert!(Embedding::is_whole(&[255, 1], 9), "this version cannot check embeddings of a newer version");
+        assert!(Embedding::is_whole(&[255, 1], 9), "this version cannot check embeddings from a newer version");
     }
 }

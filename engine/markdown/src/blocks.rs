@@ -1,4 +1,4 @@
-//! The blocks of a body from `pulldown-cmark`, flat and in order: possible parts, and code.
+//! Splits the body of a note with `pulldown-cmark` into a list of blocks: blocks that can become sections, and code.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub(crate) enum Kind {
     Prose,
     /// A list item; the range is its own text, after its marker and before its sub-items.
     Item(Range<usize>),
-    /// Code: cut at lines, and not analysed.
+    /// A code block. It is split only at line ends, and is not searched for links or tags.
     Code,
     /// A table: cut at lines.
     Table,
@@ -80,11 +80,11 @@ pub(crate) fn of(text: &str, base: usize) -> Blocks {
 struct Open {
     /// The start of its marker.
     start: usize,
-    /// Where the item's own text starts; `None` if it was read or another block came first.
+    /// Where the item's own text starts; `None` after this text was recorded, or if another block comes first.
     own: Option<usize>,
 }
 
-/// Text in an item that is not a paragraph.
+/// Text that is directly in an item, without a paragraph.
 struct Line {
     start: usize,
     end: usize,
@@ -293,7 +293,7 @@ fn is_block(tag: &Tag<'_>) -> bool {
     )
 }
 
-/// A range without surrounding white space. Spaces before its first line stay if they make it code.
+/// A range without surrounding white space. Spaces before the first line are kept if they may mark code.
 pub(crate) fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
     let inside = text.get(span.clone()).unwrap_or_default();
     let end = span.start + inside.trim_end().len();
@@ -302,7 +302,7 @@ pub(crate) fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
     (span.start + blank).min(end)..end
 }
 
-/// True if an HTML block consists only of comments. An unclosed comment does not hide its text.
+/// True if an HTML block consists only of comments. Text after an unclosed comment stays a part of the note.
 fn is_comment(html: &str) -> bool {
     let mut rest = html.trim();
     while let Some((_, after)) = rest.strip_prefix("<!--").and_then(|inside| inside.split_once("-->")) {

@@ -1,14 +1,15 @@
-//! `%%comments%%` of Obsidian, which no Markdown parser knows. They are found and overwritten before parsing.
+//! Finds Obsidian's comments (`%%comment%%`), which no Markdown parser supports. Comments are found and overwritten
+//! before the text is parsed.
 //!
-//! Also finds the line of a byte. Lines end only with `\n`, as everywhere in file views.
+//! Also finds the line of a byte. Only `\n` ends a line, as in all file views.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 const MARK: &str = "%%";
 
-/// Finds the comments of a text outside of code. A comment at the beginning of a line may span several lines; any other
-/// ends in its line.
+/// Finds the comments of a text. Comments in code are ignored. A comment at the beginning of a line may have several
+/// lines; any other comment must end in the same line.
 pub(crate) fn find(text: &str, base: usize, code: &[Range<usize>]) -> Vec<Range<usize>> {
     let is_code = |at: usize| {
         let next = code.partition_point(|range| range.end <= at);
@@ -31,7 +32,7 @@ pub(crate) fn find(text: &str, base: usize, code: &[Range<usize>]) -> Vec<Range<
     found
 }
 
-/// Overwrites comments with the same number of bytes. It writes spaces if the comment fills its lines, and otherwise a
+/// Overwrites comments with the same number of bytes. It writes spaces. If text follows in the same line, it writes a
 /// letter, so that the line does not become code.
 pub(crate) fn painted<'a>(text: &'a str, comments: &[Range<usize>]) -> Cow<'a, str> {
     if comments.is_empty() {
@@ -57,7 +58,7 @@ pub(crate) fn painted<'a>(text: &'a str, comments: &[Range<usize>]) -> Cow<'a, s
     Cow::Owned(out)
 }
 
-/// True for each comment that is followed by text in its line, not counting other comments.
+/// For each comment, true if other text than comments follows in its line.
 fn followed(text: &str, comments: &[Range<usize>]) -> Vec<bool> {
     let mut follows = vec![false; comments.len()];
     let mut next: Option<(usize, bool)> = None;

@@ -129,7 +129,8 @@ impl Distinct {
     }
 }
 
-/// Removes and returns the times of creation and change. Values that are not valid times stay in the fields.
+/// Removes and returns the time of creation and the time of the last change. Values that are not valid times stay in
+/// the fields.
 pub(crate) fn take_times(fields: &mut BTreeMap<String, Value>) -> (Option<Timestamp>, Option<Timestamp>) {
     let mut take = |keys: &[&str]| {
         let (key, time) = keys.iter().find_map(|key| Some((*key, time(fields.get(*key)?.as_str()?)?)))?;

@@ -85,7 +85,7 @@ pub(crate) fn links(text: &str, span: Range<usize>, hidden: &[Range<usize>]) -> 
         .collect()
 }
 
-/// Parses the text between the brackets; nothing if it names no note.
+/// Parses the text in the brackets. Returns `None` if it does not name a note.
 pub(crate) fn target(inner: &str) -> Option<Target> {
     let mut inner = inner.trim();
     while let Some(within) = inner.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")) {

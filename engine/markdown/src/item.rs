@@ -205,7 +205,7 @@ fn observation(text: &str, span: Range<usize>, category: &str, hidden: &[Range<u
     }
 }
 
-/// The ranges of a sorted list that touch a range.
+/// Returns the ranges of a sorted list that overlap a range.
 pub(crate) fn within<'a>(ranges: &'a [Range<usize>], span: &Range<usize>) -> &'a [Range<usize>] {
     let from = ranges.partition_point(|range| range.end <= span.start);
     let to = ranges.partition_point(|range| range.start < span.end);

@@ -1,6 +1,6 @@
-//! Names of files that other programs run or follow. A text under such a name could start a program or instruct an
-//! agent, so Tessera never writes there. This is the only rule for the memory tool, indexed folders, sync, restoring,
-//! imports and exports, on machines and on the server.
+//! Names of files that other programs run or follow. A file with such a name could start a program or instruct an
+//! agent, so Tessera never writes it. The same rule applies to the memory tool, indexed folders, sync, restoring,
+//! imports and exports, on all machines and on the server.
 
 use tessera_tables::{section, words};
 use unicode_normalization::UnicodeNormalization;
@@ -8,7 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 const NAMES: &str = include_str!("names.txt");
 
 /// Names of files that turn their directory into a bare Git repository. The `config` of a bare repository can name
-/// programs that `git status` runs. Git searches for them in all parent directories.
+/// programs that `git status` runs. Git searches all parent directories for such a repository.
 const REPOSITORY: &[&str] = words!(section(NAMES, "repository"));
 
 /// Files without a leading dot that a shell, an agent or a desktop reads automatically.
@@ -19,8 +19,8 @@ const FOLLOWED: &[&str] = words!(section(NAMES, "endings"));
 
 /// Returns the reason why writing to this path is not allowed; `None` if it is allowed.
 ///
-/// Names are compared as in the most lenient file system. It ignores case, invisible characters, everything after a
-/// colon, and dots and spaces at the end.
+/// Names are compared as the most lenient file system does, so that another spelling cannot avoid the rule. The
+/// comparison ignores case, invisible characters, everything after a colon, and dots and spaces at the end.
 pub fn why_refused(relative: &str) -> Option<&'static str> {
     let mut names = relative.split('/').filter(|name| !name.is_empty()).map(folded).peekable();
     while let Some(name) = names.next() {
@@ -32,9 +32,7 @@ pub fn why_refused(relative: &str) -> Option<&'static str> {
         // Windows also has this short name for `.git`.
         let is_short = name.strip_prefix("git~").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
         if is_short || REPOSITORY.contains(&name.as_str()) {
-            return Some(
-                "a part of the path belongs to a Git repository, and Git can run programs named in such files",
-            );
+            return Some("a component has a name that Git uses, and Git can run programs named in such files");
         }
         let is_followed = FOLLOWED.iter().any(|ending| name.ends_with(ending));
         if names.peek().is_none() && (is_followed || OBEYED.contains(&name.as_str())) {

@@ -28,7 +28,7 @@ pub struct Note {
     pub title: String,
     /// Its type in snake case, by default `note`.
     pub kind: String,
-    /// True if the note itself has a type.
+    /// True if the note states its type.
     pub is_kind_said: bool,
     /// Its permalink, if given.
     pub permalink: Option<String>,
@@ -48,7 +48,7 @@ pub struct Note {
     pub parts: Vec<Part>,
     /// Its relations, in order; within one part, each (type, project, name) appears once.
     pub relations: Vec<Relation>,
-    /// The error in the front matter; its lines then belong to the body.
+    /// The error in the front matter. Its lines are then treated as a part of the body.
     pub problem: Option<String>,
 }
 
@@ -85,7 +85,7 @@ pub struct Part {
     pub context: Option<String>,
     /// The headings above it, outermost first.
     pub headings: Arc<[String]>,
-    /// The whole item (without sub-items) or group.
+    /// The complete item without sub-items, or the complete group.
     pub block: Range<usize>,
     /// Its text, verbatim: for an observation, everything after the category.
     pub text: Range<usize>,

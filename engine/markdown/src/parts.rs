@@ -151,7 +151,7 @@ fn cut_up(text: &str, base: usize) -> (std::borrow::Cow<'_, str>, Vec<Range<usiz
 struct Reader<'a> {
     /// The text with overwritten comments, which is analysed.
     text: &'a str,
-    /// The original text, which has the right character boundaries inside comments.
+    /// The original text, because overwriting comments changes the boundaries of characters in them.
     original: &'a str,
     lines: Lines,
     bound: usize,

@@ -11,7 +11,7 @@ use crate::permalink::without_ending;
 /// A note that a name may mean.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// Its ID: any text, compared without case.
+    /// The note's ID: any text, compared without regard to case.
     pub id: String,
     /// Its permalink, with or without the folder's name.
     pub permalink: Option<String>,
@@ -26,7 +26,7 @@ pub struct Candidate {
 /// A name with its context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked<'a> {
-    /// The name: of a [`crate::Target`], or from a person or model. Surrounding brackets are removed.
+    /// The name to resolve, from a [`crate::Target`], a person or a model. Surrounding brackets are removed.
     pub name: &'a str,
     /// The required folder.
     pub project: Option<&'a str>,
@@ -155,7 +155,8 @@ impl Names {
     }
 }
 
-/// The spellings of a name that a step searches. A path is first relative to the folder of the note that contains it.
+/// The spellings of a name that one step compares. A path is first resolved relative to the folder of the note that
+/// contains the path.
 fn spellings(step: Step, name: &str, from: Option<&str>) -> Vec<String> {
     match step {
         Step::Id => vec![name.to_lowercase()],
@@ -215,7 +216,7 @@ fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
 
-/// A path relative to a folder; nothing if it leaves all folders.
+/// Returns the path relative to a folder; `None` if it leads above the top folder.
 fn joined(folder: &str, name: &str) -> Option<String> {
     if name.starts_with('/') {
         return None;

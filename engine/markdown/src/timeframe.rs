@@ -16,10 +16,10 @@ pub enum TimeframeError {
     OutOfRange,
 }
 
-/// Parses the start of a period, calculated from `now` in a time zone, in which days begin.
+/// Returns the start of a period before `now`. Days begin at midnight in the given time zone.
 ///
 /// # Errors
-/// Returns an error if the text is not a period, or is outside of the calendar.
+/// Returns an error if the text is not a period, or if its start is outside the range of the calendar.
 pub fn parse(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, TimeframeError> {
     let text = text.trim();
     let here = now.to_zoned(zone.clone());

@@ -127,7 +127,8 @@ fn reaches(pattern: &[String], name: &[String]) -> bool {
     )
 }
 
-/// Matches with one wildcard for any number of elements, and backtracks only to the last wildcard.
+/// Matches a pattern with wildcards, each of which stands for any number of elements. It only goes back to the last
+/// wildcard.
 fn wild<T>(pattern: &[T], given: &[T], is_any: impl Fn(&T) -> bool, fits: impl Fn(&T, &T) -> bool) -> bool {
     let (mut at, mut here) = (0, 0);
     let mut back: Option<(usize, usize)> = None;

@@ -19,7 +19,7 @@ use crate::parse;
 
 /// The invisible separator between two paragraphs that are separate parts.
 const PARTED: &str = "<!-- part -->";
-/// A paragraph after a tested text, to check that the text has ended.
+/// A paragraph that follows the tested text, to check that the text does not absorb it.
 const AFTER: &str = "after";
 const NAMED: [&str; 6] = ["title", "type", "permalink", "tags", "aliases", "alias"];
 
@@ -161,7 +161,7 @@ fn front_matter(note: &Written) -> String {
     out
 }
 
-/// True if a title is a valid heading without a link, tag or mark of Markdown in it.
+/// True if a title can be a heading without changes, because it contains no link, tag or other Markdown.
 fn is_plain_heading(title: &str) -> bool {
     let is_plain =
         |letter: char| letter.is_alphanumeric() || matches!(letter, ' ' | ',' | '.' | ':' | '-' | '(' | ')' | '\'');

@@ -1,4 +1,5 @@
-//! Reads JSON lines with a `text`, and writes the found ranges of each in characters: `[[start, end, kind], …]`.
+//! Reads JSON lines with a field `text`. For each, writes the ranges of the credentials, in characters: `[[start, end,
+//! kind], …]`.
 
 use std::io::{self, BufRead as _, Write as _};
 

@@ -32,11 +32,11 @@ mod stated;
 mod value;
 
 names! {
-/// The meaning of a mark. The variant's text is the name of its section in `marks.txt`.
+/// The meaning of a mark. Each variant has the name of its section in `marks.txt`.
 enum Mark {
     /// A part of a name.
     Noun,
-    /// A noun of a language whose words do not occur in programs.
+    /// A noun that does not occur in program code, because its language is not used there.
     Foreign,
     LogIn,
     Address,
@@ -86,7 +86,7 @@ impl Mark {
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
     const fn fill(into: &mut [(&'static str, Self)]) -> usize {
         const MARKS: &str = include_str!("context/marks.txt");
-        assert!(count_sections(MARKS) == Self::ALL.len(), "each section of marks.txt needs the name of a kind of mark");
+        assert!(count_sections(MARKS) == Self::ALL.len(), "each section of marks.txt must have the name of a `Mark`");
         let (mut count, mut kind) = (0, 0);
         while kind < Self::ALL.len() {
             let list = section(MARKS, Self::ALL[kind].as_str());
@@ -153,13 +153,14 @@ pub(crate) fn findings(text: &str) -> Vec<Finding> {
     search.found
 }
 
-/// The credentials that sentences state.
+/// Finds credentials in sentences.
 pub(crate) fn stated(text: &str) -> Vec<Finding> {
     stated::findings(text)
 }
 
-/// The maximum number of marks without a credential, and the bytes of text that allow one more. No ordinary text names
-/// credentials more often. For a text that only repeats such names, the cost stays proportional to its length.
+/// The maximum number of marks that lead to no credential, and how many bytes of text allow one more. No ordinary text
+/// contains more words for credentials. If a text only repeats such words, the limit keeps the cost proportional to its
+/// length.
 const LOOKS_AT_FIRST: usize = 400;
 const BYTES_A_LOOK: usize = 32;
 

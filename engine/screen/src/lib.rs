@@ -1,9 +1,10 @@
 //! Finds credentials in texts, with their positions and kinds.
 //!
 //! There are three families of rules. `formats` knows the formats of providers' tokens. `context` recognises what
-//! people and programs write around a password. Its module `stated` recognises sentences of twenty-five languages that
-//! state a secret. If no rule can distinguish a text from an ordinary word, a hash or an identifier, the text is not
-//! redacted. It is pure: no clock, no storage, no network. The time is linear in the length of the text.
+//! people and programs write around a password. The module `stated` in it recognises sentences in twenty-five languages
+//! that contain a secret. If no rule can distinguish a text from an ordinary word, a hash or an identifier, the text is
+//! not redacted. The detector is pure: it uses no clock, no storage and no network. The time is linear in the length of
+//! the text.
 
 mod context;
 mod formats;
@@ -15,8 +16,8 @@ const LISTS: &str = include_str!("lists.txt");
 
 pub use place::{Finding, Kind, Name, Place, places};
 
-/// The credentials of a text, in order, on character boundaries, without overlaps and empty ranges. Names of removed
-/// secrets do not count.
+/// Returns the credentials of a text, in order. Ranges begin and end at characters, never overlap, and are never empty.
+/// Placeholders of redacted secrets are not credentials.
 pub fn findings(text: &str) -> Vec<Finding> {
     let mut found = found_once(text);
     // Removing a credential changes the surroundings of others, so the text is checked again until nothing more is
@@ -37,7 +38,7 @@ pub fn findings(text: &str) -> Vec<Finding> {
 
 const MOST_LOOKS: usize = 4;
 
-/// The credentials that appear only after the given findings are removed from the text.
+/// Returns the credentials that the detector only finds after the given findings were replaced.
 fn found_beside(text: &str, found: &[Finding]) -> Vec<Finding> {
     let mut screened = String::with_capacity(text.len());
     // For each remaining part, its start in both texts.

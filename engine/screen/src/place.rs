@@ -67,7 +67,7 @@ pub fn places(text: &str) -> Vec<(Range<usize>, Place)> {
     found
 }
 
-/// Parses a placeholder after its opening bracket and word, and returns its remaining length.
+/// Parses a placeholder after its opening bracket and its first word, and returns the length of the rest.
 fn place_at(rest: &str) -> Option<(usize, Place)> {
     // Limited, so that a text without an end mark is not searched completely each time.
     let head = rest.as_bytes().iter().take(NAME.end + MOST_KIND + 4).position(|byte| *byte == b']')?;
@@ -117,8 +117,8 @@ impl Finding {
     }
 }
 
-/// The findings in order, with overlapping ones merged: the longest determines the kind, of equally long ones the
-/// first.
+/// Sorts the findings, and merges those that overlap. The longest one determines the kind, or the first of equally long
+/// ones.
 pub(crate) fn merged(mut found: Vec<Finding>) -> Vec<Finding> {
     found.retain(|finding| !finding.span.is_empty());
     found.sort_by_key(|finding| (finding.span.start, std::cmp::Reverse(finding.span.len())));

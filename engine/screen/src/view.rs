@@ -76,7 +76,7 @@ const LEAST_PIECES: (usize, usize) = (8, 4);
 /// Maximum lines of one token.
 const MOST_LINES: usize = 6;
 
-/// Returns the line breaks inside a provider's token. The text is a complete token only without the line break.
+/// Returns the line breaks inside a provider's token. Without the line break, the text is a complete token.
 fn broken(written: &str) -> Vec<Range<usize>> {
     let mut breaks: Vec<Range<usize>> = Vec::new();
     for (at, _) in written.match_indices('\n') {
@@ -110,7 +110,7 @@ fn broken(written: &str) -> Vec<Range<usize>> {
     breaks
 }
 
-/// True if a token ends at the end of the joined lines, and no complete token ends at the line break.
+/// True if the joined lines end in a token, and the text before the line break is not a complete token.
 fn goes_on(joined: &str, known: usize) -> bool {
     let (before, after) = joined.split_at(known);
     let is_signature = after.starts_with('.');
@@ -119,7 +119,7 @@ fn goes_on(joined: &str, known: usize) -> bool {
     is_enough && (is_signature || !ends_at(before, known)) && ends_at(joined, joined.len())
 }
 
-/// The token characters at the end of a text, without a name and `=` before them.
+/// Returns the token characters at the end of a text. If they contain `=`, returns only those after it.
 fn last_run(text: &str) -> &str {
     let length = text.bytes().rev().take_while(|byte| is_of_token(Some(byte))).count();
     let run = text.get(text.len() - length..).unwrap_or_default();
@@ -196,7 +196,7 @@ fn is_unseen(character: char) -> bool {
         | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// True for other forms of letters and digits: full-width, mathematical or circled; and for special spaces.
+/// True for full-width, mathematical or circled letters and digits, and for special spaces.
 fn is_wide(character: char) -> bool {
     matches!(character,
         '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{2460}'..='\u{24ff}' | '\u{3000}'

@@ -1,8 +1,8 @@
 //! Keys in a separate file that only the owner can read: one per line, the encryption key first.
 //!
 //! A separate file protects against a person who gets the database without the key: in a backup, a copied or
-//! synchronised file, or a disk image. It does not protect against a program of the same user, or a person who reads
-//! the whole home directory.
+//! synchronised file, or a disk image. A separate file does not protect against a program that runs as the same user,
+//! or against a person who reads the whole home directory.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};

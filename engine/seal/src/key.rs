@@ -19,7 +19,7 @@ const LEAST_SALT: usize = 8;
 /// Fills bytes with random ones.
 ///
 /// # Errors
-/// Returns an error if the system has no random bytes.
+/// Returns an error if the system cannot provide random bytes.
 pub fn random(bytes: &mut [u8]) -> Result<(), KeyError> {
     SystemRandom::new().fill(bytes).map_err(|_| KeyError::NoRandom)
 }
@@ -48,7 +48,7 @@ impl fmt::Debug for Key {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// The system has no random numbers.
+    /// The system cannot provide random numbers.
     #[error("the system returned no random numbers")]
     NoRandom,
     /// The given key is empty.
@@ -66,18 +66,18 @@ impl Key {
     /// A new key.
     ///
     /// # Errors
-    /// Returns an error if the system has no random numbers.
+    /// Returns an error if the system cannot provide random numbers.
     pub fn generate() -> Result<Self, KeyError> {
         let mut bytes = Zeroizing::new([0; KEY_BYTES]);
         SystemRandom::new().fill(bytes.as_mut()).map_err(|_| KeyError::NoRandom)?;
         Ok(Self(bytes))
     }
 
-    /// The user's key: 64 hexadecimal digits are its bytes. Any text that is not a key is a passphrase, from which
-    /// Argon2id derives a key with the store's salt of at least 8 bytes.
+    /// Creates the key from the user's text: 64 hexadecimal digits are decoded into the bytes of the key. Any text that
+    /// is not a key is a passphrase, from which Argon2id derives a key with the store's salt of at least 8 bytes.
     ///
     /// # Errors
-    /// Returns an error if it is empty.
+    /// Returns an error if the text is empty.
     pub fn given(text: &str, salt: &[u8]) -> Result<Self, KeyError> {
         let text = text.trim();
         if text.is_empty() {

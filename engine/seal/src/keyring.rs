@@ -2,9 +2,9 @@
 //! of macOS, or the credential manager of Windows. Crates implement the protocols; this module defines the stored form
 //! and the time limit.
 //!
-//! The keyring is locked with the session, so it also protects against a person who gets the whole home directory. The
-//! keyring does not protect against a program of the same user while the session is open. Tessera never asks for the
-//! keyring's password. A locked keyring stays locked.
+//! A locked session also locks the keyring. So it also protects against a person who gets the whole home directory.
+//! While the session is open, the keyring does not protect against programs that run as the same user. Tessera never
+//! asks for the keyring's password. A locked keyring stays locked.
 
 #[cfg(any(target_os = "macos", windows))]
 #[path = "keyring/native.rs"]
@@ -53,7 +53,7 @@ pub enum KeyringError {
         /// The system's message.
         why: String,
     },
-    /// The answer does not come from a keyring.
+    /// The answer is not a valid answer of a keyring.
     #[error("the keyring's answer is not valid")]
     BadAnswer,
     /// The entry contains something other than a key.
@@ -72,7 +72,7 @@ pub struct Keyring {
 }
 
 impl Keyring {
-    /// The keyring of the session with these variables; `None` immediately if the session has none (on Linux: no bus).
+    /// Returns the keyring of the session that these variables describe; `None` if there is none (on Linux: no bus).
     pub fn of_session(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         Place::of_session(variable).map(|place| Self { place })
     }

@@ -1,8 +1,8 @@
 //! An encrypted value: one version byte, four bytes for the key number, twelve for the nonce, the value, and sixteen
 //! for the tag.
 //!
-//! Also decrypts ciphertexts of the older system: nonce, value and tag, not bound to a memory. The key is hexadecimal
-//! digits or the SHA-256 of a passphrase. They are read, and never written.
+//! Also decrypts ciphertexts of claude-memory-mcp: nonce, value and tag, not bound to a memory. Their key is written in
+//! hexadecimal digits, or is the SHA-256 of a passphrase. Ciphertexts in the older format are only read, never written.
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::digest::{SHA256, digest};
@@ -17,7 +17,8 @@ const HEADER: usize = 5;
 /// A value in clear text, wiped when dropped.
 pub type Value = Zeroizing<String>;
 
-/// The place to which a value is bound. It is decrypted only for exactly this place.
+/// The place to which a value is bound. The value can only be decrypted for the user, the memory and the name for which
+/// it was encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound<'a> {
     /// The user to whom the value is bound, or the store if there are no users.
@@ -44,7 +45,7 @@ impl Bound<'_> {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SealError {
-    /// It cannot be encrypted, or the system has no random numbers.
+    /// The value could not be encrypted, or the system cannot provide random numbers.
     #[error("the system returned no random numbers, so the secret cannot be encrypted")]
     NotSealed,
     /// A newer program encrypted it.
@@ -58,7 +59,7 @@ pub enum SealError {
         /// The available key.
         at_hand: KeyId,
     },
-    /// The value was changed, truncated, or belongs to another memory.
+    /// The value was changed or truncated, or it belongs to another memory.
     #[error("the stored value is damaged, or belongs to another memory")]
     Damaged,
 }
@@ -105,7 +106,7 @@ pub fn open(keys: &Keys, bound: Bound<'_>, sealed: &[u8]) -> Result<Value, SealE
 /// The key of an encrypted value.
 ///
 /// # Errors
-/// Returns an error if a newer program made it, or it is not an encrypted value.
+/// Returns an error if a newer version of Tessera encrypted the value, or if the bytes are not an encrypted value.
 pub fn key_of(sealed: &[u8]) -> Result<KeyId, SealError> {
     match sealed {
         [VERSION, a, b, c, d, ..] => Ok(KeyId([*a, *b, *c, *d])),

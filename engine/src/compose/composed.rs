@@ -62,7 +62,7 @@ impl Composed {
         self.signature
     }
 
-    /// The forward blob, without the words of neighbours; empty for a deleted memory.
+    /// The stored terms, without the words of neighbouring turns; empty for a deleted memory.
     pub fn forward(&self) -> &[u8] {
         &self.forward
     }
@@ -129,7 +129,8 @@ impl Composed {
     }
 }
 
-/// A stored memory. If no field changes that the derived data depends on, it is reused.
+/// A stored memory. A stored memory with its derived data. The data is reused if the fields from which it is derived
+/// have not changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Known {
     /// The memory.
@@ -144,7 +145,7 @@ pub struct Known {
     pub forward: Vec<u8>,
     /// The embedding; empty if unknown.
     pub embedding: Vec<u8>,
-    /// The token counts of the memory's lines; `None` if they were counted for an earlier form of the lines.
+    /// The token counts of the memory's lines; `None` if an earlier version of the lines was counted.
     pub costs: Option<LineCosts>,
 }
 
@@ -225,8 +226,8 @@ fn compose_of(terms: Terms, mut memory: Memory, known: Option<&Known>, counter: 
     .beside(known)
 }
 
-/// Composes the memory of a whole file. Recall and replies do not use the memory of a file, because its sections are
-/// memories of their own.
+/// Composes the memory of a whole file. Recall and replies skip the memory of a whole file, because each section of the
+/// file is a separate memory.
 fn whole_file(memory: Memory) -> Composed {
     let summary = memory.file.as_ref().map(|file| file.path.to_string()).unwrap_or_default();
     let sensitive = !places(&memory.content).is_empty();

@@ -35,8 +35,8 @@ pub(super) fn new(draft: &Draft, now: Timestamp) -> Result<Memory, DomainError> 
     })
 }
 
-/// A memory with changed fields. Values that were derived from the old text are derived again; values that somebody set
-/// stay.
+/// A memory with changed fields. Values that were derived from the old text are derived again. Values that a user set
+/// are kept.
 pub(super) fn patched(before: &Memory, patch: &Patch) -> Result<Memory, DomainError> {
     patch.check()?;
     let mut memory = before.clone();
@@ -73,7 +73,7 @@ fn set<T: Clone>(field: &mut T, value: Option<&T>) {
     }
 }
 
-/// Derives from the new text again what was derived from the old text.
+/// Derives entities and importance again if they were derived from the old text.
 fn follow(memory: &mut Memory, before: &Memory, are_entities_given: bool) {
     if !are_entities_given && before.entities == enrich::entities(&before.content) {
         memory.entities = enrich::entities(&memory.content);

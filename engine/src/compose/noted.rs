@@ -204,8 +204,8 @@ pub fn noted(memory: &Memory, title: &str, links: &[LinkedNote]) -> String {
     })
 }
 
-/// Writes a link as a relation. It contains the name of the other note, and the UUID, by which an import recognises the
-/// link.
+/// Writes a link as a relation. The relation contains the name of the other note and the UUID of its memory. An import
+/// recognises the link by this UUID.
 fn relation(link: &LinkedNote) -> Relation {
     let kind = link.kind.as_str().to_owned();
     let Some((name, title)) = &link.note else {

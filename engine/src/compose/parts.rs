@@ -13,15 +13,15 @@ use crate::domain::{
 use crate::screen::Screened;
 use crate::text::TokenCounter;
 
-/// Minimum share of common words for a changed text in the same place.
+/// The minimum share of common words if a changed text is at the same place in the file.
 const LIKE_IN_PLACE: f64 = 0.25;
-/// Minimum share of common words for a changed text in another place.
+/// The minimum share of common words if a changed text is at another place in the file.
 const LIKE_ANYWHERE: f64 = 0.6;
 /// Maximum number of compared pairs of texts. In a long file of which almost everything changed, each new text is
 /// compared only with the old texts near it.
 const MOST_PAIRS: usize = 20_000;
 
-/// The memory for a part of a file. The data of an exported memory belongs only to the first part.
+/// The memory for a part of a file. If a file was exported from a memory, its first section gets the memory's data.
 pub fn part_draft(filed: &Filed, note: &Note, part: &Part, text: &str, told: Option<&Told>) -> Draft {
     let draft = drafted(filed, note, part, text);
     let Some(told) = told else { return draft };
@@ -85,7 +85,7 @@ fn draft_of(filed: &Filed, content: String) -> Draft {
     }
 }
 
-/// Returns the valid tags, because a file may contain any text as a tag.
+/// Returns only the valid tags of a file, because a file may contain any text as a tag.
 fn tags_of<'a>(said: impl Iterator<Item = &'a String>) -> Vec<Tag> {
     let mut seen = BTreeSet::new();
     let tags = said.filter_map(|tag| tag.parse::<Tag>().ok()).filter(|tag| seen.insert(tag.clone()));
@@ -171,9 +171,9 @@ impl<'a> PartText<'a> {
     }
 }
 
-/// Matches each new part with an old one. First, equal texts match. Second, similar sections between two matched ones
-/// match. So do the only new and the only old section there. Third, very similar sections match anywhere. No old part
-/// is used twice.
+/// Matches each new part with an old one. First, equal texts match. Second step: between two matched sections, similar
+/// sections are matched. If only one new and one old section are between two matched ones, they are matched too. Third,
+/// very similar sections match anywhere. No old part is used twice.
 pub fn known_again(before: &[PartText<'_>], now: &[PartText<'_>]) -> Vec<Option<usize>> {
     let mut found = same_texts(before, now);
     let mut taken: Vec<bool> = vec![false; before.len()];

@@ -56,7 +56,7 @@ impl Decided {
         &self.secrets
     }
 
-    /// The derived data as its owner would see it under ID 1; nothing for a permanently deleted memory.
+    /// The derived data for the owner's view with ID 1; `None` for a permanently deleted memory.
     pub fn composed(&self) -> Option<&Composed> {
         self.composed.as_ref()
     }

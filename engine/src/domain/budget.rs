@@ -68,7 +68,7 @@ impl TokenProfile {
     }
 
     /// The cost of a reply that states its own cost. `tokens` returns the cost of a reply that states a given number.
-    /// The result is the number that equals its own cost.
+    /// Returns the number of tokens of a reply that contains this same number.
     pub fn stated(self, tokens: impl Fn(u32) -> u32) -> u32 {
         // A number with more digits costs more, so the value only grows, and the loop ends after one or two steps.
         let mut used = 0;

@@ -24,7 +24,7 @@ impl MemoryUuid {
         Self(Uuid::new_v7(uuid::Timestamp::from_unix(NoContext, micros / 1_000_000, nanos)))
     }
 
-    /// Derives a UUID from another system's key, so that importing twice stores once.
+    /// Derives a UUID from the key in another system, so that a second import does not store a duplicate.
     pub fn from_key(key: &str) -> Self {
         Self(Uuid::new_v5(&KEY_NAMESPACE, key.as_bytes()))
     }

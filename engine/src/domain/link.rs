@@ -51,10 +51,10 @@ impl LinkKind {
         !matches!(self, Self::Other(_))
     }
 
-    /// A stored type, whose text was screened before.
+    /// Parses a stored type, whose text was already checked for credentials.
     ///
     /// # Errors
-    /// Returns an error if it is not valid.
+    /// Returns an error if the type is not valid.
     pub fn kept(text: &str) -> Result<Self, DomainError> {
         let words: Vec<String> = text
             .split(|letter: char| letter.is_whitespace() || matches!(letter, '_' | '-'))

@@ -107,13 +107,13 @@ pub struct Memory {
     pub entities: Vec<String>,
     /// Its scope.
     pub scope: Scope,
-    /// When it became true or was said.
+    /// The time at which the statement became true or was made.
     pub created: Timestamp,
     /// When a field was last changed.
     pub updated: Timestamp,
-    /// When it was last returned in full.
+    /// The time at which the memory was last returned in full.
     pub last_accessed: Option<Timestamp>,
-    /// How often it was returned in full.
+    /// The number of times that the memory was returned in full.
     pub access_count: u32,
     /// The time from which the memory is hidden. If absent, the memory never expires. Only a request sets this.
     #[serde(default, rename = "expires_at")]
@@ -169,7 +169,8 @@ impl Memory {
         self.share.is_none() && self.file.as_ref().is_some_and(|file| !file.is_whole)
     }
 
-    /// A memory with only a text. All other fields have their defaults. A permanent deletion leaves such a memory.
+    /// A memory with only a text. All other fields have their defaults. After a permanent deletion, such a memory
+    /// remains.
     pub fn blank(id: MemoryUuid, content: String, created: Timestamp) -> Self {
         Self {
             id,
@@ -211,7 +212,7 @@ impl Memory {
         self.expires.is_some_and(|end| end <= now)
     }
 
-    /// The reason why it is returned only on request, and what the owner can do about it. Returns `None` for the user's
+    /// Explains why the memory is returned only on request, and what the owner can do. Returns `None` for the user's
     /// own memories.
     pub fn why_never_injected(&self) -> Option<String> {
         let short_id = self.short_id.get();
@@ -264,7 +265,7 @@ pub struct Draft {
     pub entities: Vec<String>,
     /// Its scope.
     pub scope: Scope,
-    /// When it became true; now, if absent.
+    /// The time at which the statement became true; the current time if absent.
     pub created: Option<Timestamp>,
     /// When it expires; never, if absent.
     pub expires: Option<Timestamp>,
@@ -284,7 +285,7 @@ pub struct Draft {
     pub metadata: Option<Metadata>,
     /// Links from it.
     pub links: Vec<Link>,
-    /// Its source, in words for its history.
+    /// The source of the memory, as a text for its history.
     pub reason: Option<String>,
     /// The description of a text that is entirely secret.
     pub sensitive: Option<String>,
@@ -344,7 +345,7 @@ pub struct Patch {
     pub metadata: Option<Metadata>,
     /// The trust that the owner sets.
     pub owner_trust: Option<Trust>,
-    /// The description of a new text that is secret as a whole.
+    /// If the whole new text is a secret: the description that replaces it.
     pub sensitive: Option<String>,
 }
 

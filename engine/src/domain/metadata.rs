@@ -40,7 +40,8 @@ impl Metadata {
         self.0.is_empty()
     }
 
-    /// Visits each text: the names of fields, and text values with the name of the nearest field.
+    /// Visits each text: the names of fields, and the text values, together with the name of the field that contains
+    /// them.
     pub(crate) fn each_text(&self, see: &mut dyn FnMut(Option<&str>, &str)) {
         each_in_fields(&self.0, None, see);
     }
@@ -73,7 +74,8 @@ fn exact(text: &str) -> serde_json::Result<Value> {
     }
 }
 
-/// Names of fields that do not describe their value. Another field or the name of the object describes it.
+/// Names of fields that do not describe their value. A neighbouring field or the name of the object describes the
+/// value.
 const VALUES: [&str; 4] = ["value", "val", "content", "data"];
 const NAMES: [&str; 3] = ["name", "key", "label"];
 

@@ -1,4 +1,4 @@
-//! The types of the engine. They depend neither on text analysis nor on SQL, JSON-RPC or HTTP.
+//! The types of the engine. The types do not depend on text analysis, SQL, JSON-RPC or HTTP.
 
 mod budget;
 mod error;

@@ -92,7 +92,7 @@ pub enum Trust {
     /// The user said it.
     #[default]
     User = "user",
-    /// A model said it in the user's session.
+    /// A model wrote the text in the user's session.
     Model = "model",
     /// The text comes from other people, so the memory is never injected automatically.
     Foreign = "foreign",

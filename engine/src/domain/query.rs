@@ -49,7 +49,7 @@ by_name! { Packing, "packing", "use dual, details or all" }
 /// Whether the reply has many short rows in order of time, instead of the best memories in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Breadth {
-    /// If the question asks for many memories.
+    /// If the question asks for many memories, the reply has many short rows.
     #[default]
     Auto,
     /// Always.
@@ -81,7 +81,7 @@ pub enum Purpose {
     Unasked,
 }
 
-/// Conditions for matches. Items of one list are alternatives; different lists are combined.
+/// Conditions for matches. A memory must match one item of each list that is not empty.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filters {
     /// Any of these categories.
@@ -160,7 +160,7 @@ impl Cursor {
         [self.next, self.then].into_iter().chain(self.passed.iter().copied())
     }
 
-    /// The cursor that needs the most tokens if no ID is higher than this one.
+    /// Returns the longest cursor in tokens that contains no ID above the given one.
     pub(crate) fn dearest(highest: u32) -> Self {
         Self { next: highest, then: highest, passed: vec![highest; Self::MAX_PASSED], check: 100 }
     }
@@ -183,7 +183,7 @@ pub struct RecallRequest {
     pub is_limited: bool,
     /// Conditions for matches.
     pub filters: Filters,
-    /// The current project. Its memories and global ones rank first.
+    /// The current project. The project whose memories, together with global ones, rank first.
     pub scope: Option<Scope>,
     /// The order.
     pub sort: Sort,
@@ -193,7 +193,7 @@ pub struct RecallRequest {
     pub breadth: Breadth,
     /// Where to continue.
     pub cursor: Option<Cursor>,
-    /// Return the score parts and the omitted matches.
+    /// Whether the reply also contains the parts of scores and the omitted matches.
     pub explain: bool,
     /// If nothing matches: show all low-confidence matches, not only the best.
     pub weak: bool,
@@ -233,7 +233,7 @@ impl RecallRequest {
     /// whether it is lower than requested.
     ///
     /// # Errors
-    /// Returns an error if it is 0.
+    /// Returns an error if the limit is 0.
     pub fn bounded_limit(limit: u32) -> Result<(u32, bool), DomainError> {
         Self::checked_limit(limit.min(MAX_LIMIT)).map(|bounded| (bounded, bounded < limit))
     }

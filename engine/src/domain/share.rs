@@ -12,7 +12,8 @@ names! {
 pub enum Permission {
     /// Read it.
     Read = "read",
-    /// Read the memory, and change its text and details, but not its tags, and not delete it.
+    /// The other user can read the memory, and can change its text and details. The other user cannot change its tags
+    /// or delete it.
     Write = "write",
 }
 }

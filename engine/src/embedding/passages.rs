@@ -1,14 +1,14 @@
-//! The passages of a text that get one embedding each: short enough for one subject, and for the encoder to read
-//! completely.
+//! A text is split into passages, each of which has an embedding. A passage has one subject, and the encoder can read
+//! it completely.
 //!
-//! A short text is one passage. A long text is cut into passages between lines and sentences, at the same positions as
-//! a reply can cut it. Fenced code in a long text gets no embedding, so only its words can be found.
+//! A short text is one passage. A long text is cut between lines and sentences, where a reply could also cut it. Fenced
+//! code in a long text gets no embedding, so only its words can be found.
 
 use tessera_encoder::{Embedding, Encoder};
 
 use crate::text::pieces;
 
-/// The approximate number of word pieces up to which a text is one passage.
+/// A text of at most about this number of word pieces is a single passage.
 const SHORT: usize = 100;
 /// The approximate maximum number of word pieces in a passage. The encoder can read more.
 const LONG: usize = 80;
@@ -17,7 +17,8 @@ const SLIGHT: usize = 24;
 /// If a passage has fewer word pieces, it may be only a heading. A shorter passage continues after the next heading,
 /// because it may be only a heading itself.
 const BRIEF: usize = 10;
-/// Maximum passages of one text. Beyond this, passages become longer, and the encoder reads only their beginnings.
+/// Maximum passages of one text. If a text needs more passages, they become longer, and the encoder reads only the
+/// beginning of each.
 const MOST: usize = 64;
 /// The maximum number of passages that are encoded together, and the maximum number of their bytes. Larger numbers
 /// would need more memory without being faster.
@@ -124,8 +125,8 @@ fn is_heading(line: &str) -> bool {
     words.len() < line.len() && words.starts_with(' ')
 }
 
-/// True for a text that the encoder supports. The encoder was trained on English, and knows only single characters of
-/// other scripts than Latin. All texts in such a script would seem similar.
+/// True for a text that the encoder supports. The encoder was trained on English. Of scripts other than Latin, it only
+/// knows single characters. All texts in such a script would seem similar.
 pub fn is_understood(text: &str) -> bool {
     let letters = || text.chars().filter(|character| character.is_alphabetic());
     let latin = letters().filter(|letter| *letter < '\u{250}').count();
@@ -276,7 +277,7 @@ mod tests {
         assert_eq!(
             all[7],
             Embedding::of(&encoder.passages(&[texts[7]])),
-            "the embedding of a text does not depend on the other texts of the batch"
+            "the embedding of a text does not depend on the other texts in the batch"
         );
         assert_eq!(embeddings(encoder, &["", "x"], || true).len(), 2, "what says nothing means nothing");
     }

@@ -92,7 +92,7 @@ fn is_for_a_reason(text: &str, at: usize) -> bool {
     places.any(|place| after(text, place, " because").is_some_and(|end| is_boundary(text, end)))
 }
 
-/// The category of a text whose author named none.
+/// Derives the category of a text, if its author did not set one.
 pub fn category(text: &str) -> Category {
     let slug = if is_decision(text) {
         Category::DECISIONS
@@ -106,8 +106,8 @@ pub fn category(text: &str) -> Category {
     slug.parse().unwrap_or_default()
 }
 
-/// The type of a text whose author named none: `self` for a statement about the speaker, `relationship` for a relation
-/// of two or more named things, `entity` for the nature of one thing.
+/// Derives the type of a text, if its author did not set one: `self` for a statement about the speaker, `relationship`
+/// for a relation of named things, `entity` for what a thing is.
 pub fn kind(text: &str, entities: &[String]) -> MemoryType {
     if words(text).any(|(at, _)| is_about_self(text, at)) {
         MemoryType::Person

@@ -1,7 +1,8 @@
 //! Moves through a text by characters and words, for the patterns in this module.
 //!
-//! These functions replace regular expressions of the crate `regex` with the same meaning; the tests in
-//! `engine/tests/enrich` compare them. Compiling the expressions took longer than everything else in storing a memory.
+//! These functions replace equivalent regular expressions of the crate `regex`. The tests in `engine/tests/enrich`
+//! check that both find the same. Compiling the regular expressions took longer than all other steps of storing a
+//! memory.
 
 use crate::text::is_word;
 
@@ -41,7 +42,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Returns the end of the words if the text contains them at this position, in any case.
+/// If the text contains these words at this position, in any case of letters, returns the position after them.
 pub(super) fn after(text: &str, at: usize, words: &str) -> Option<usize> {
     // No character has fewer bytes than the ASCII letter of which it is a form.
     let head = text.as_bytes().get(at..at + words.len())?;
@@ -63,7 +64,7 @@ pub(super) fn after(text: &str, at: usize, words: &str) -> Option<usize> {
     Some(at + found.offset())
 }
 
-/// The ASCII letter in lower case, also for its other forms: ſ is an s and the Kelvin sign is a k.
+/// The ASCII letter in lowercase. ſ becomes s, and the Kelvin sign becomes k.
 fn in_lower_case(character: char) -> char {
     match character {
         'ſ' => 's',

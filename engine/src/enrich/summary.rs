@@ -97,7 +97,7 @@ fn speaker_end(text: &str) -> Option<usize> {
     tail(text, end).starts_with(": ").then_some(end + 2)
 }
 
-/// The words of a text. A code span is one word, together with directly following characters.
+/// The words of a text. A code span counts as one word, including the characters that follow it without a space.
 fn units(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text.trim_start();
     std::iter::from_fn(move || {

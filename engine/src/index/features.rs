@@ -7,7 +7,7 @@ use crate::domain::Timestamp;
 pub struct Flags(pub u8);
 
 impl Flags {
-    /// It states a lasting preference or rule.
+    /// The memory states a lasting preference or rule.
     pub const INSTRUCTION: Self = Self(1);
     /// It has trust `foreign`.
     pub const FOREIGN: Self = Self(2);

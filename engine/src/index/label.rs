@@ -28,7 +28,7 @@ const MARK: char = '\u{1}';
 const MOST_BYTES: usize = 255;
 
 impl Label<'_> {
-    /// The term of the label in an index, limited to the maximum length of a term.
+    /// The label's term in an index. If it is too long, it is cut like any other term.
     pub fn term(&self) -> String {
         let mut term = self.whole();
         if term.len() > MOST_BYTES {

@@ -1,4 +1,4 @@
-//! The embeddings of a snapshot's passages, in an order for sequential reading.
+//! The embeddings of a snapshot's passages, in the order in which they are read.
 //!
 //! ```text
 //! values     DIMENSIONS bytes per passage, row by row
@@ -20,7 +20,7 @@ pub(super) const SIGNED: usize = if cfg!(test) { 400 } else { 100_000 };
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PassageTable<'a> {
     pub(super) passages: Passages<'a>,
-    /// Empty if the signs are computed from the values.
+    /// The stored signs of the embeddings; empty for a small snapshot, in which they are computed from the embeddings.
     pub(super) signs: &'a [u8],
     ends: &'a [[u8; 4]],
 }

@@ -104,7 +104,7 @@ impl<'a> PostingsReader<'a> {
         Some(Self { bytes, left, own, doc: 0 })
     }
 
-    /// The number of rows that contain the term themselves.
+    /// The number of rows that contain the term outside of their context.
     pub(super) fn own(&self) -> u32 {
         self.own
     }

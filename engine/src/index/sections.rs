@@ -10,7 +10,7 @@ use crate::text::ANALYZER_VERSION;
 
 /// An unreadable blob: from another version, or damaged. It is rebuilt from the row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the stored terms of the memory are damaged, or another version wrote them")]
+#[error("the stored terms of the memory are damaged, or a different version of Tessera wrote them")]
 pub struct BadBlob;
 
 /// The current layout.

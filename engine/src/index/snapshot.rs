@@ -30,13 +30,13 @@ const MAGIC: &[u8; 8] = b"TESSNAP\x01";
 const FORMAT: u32 = 3 | (ENCODER_VERSION as u32) << 16;
 const HEADER: usize = 128;
 const FEATURES: usize = 28;
-/// The position of the last use and the use count in a row's features.
+/// Where the features of a row contain the time of the last use, and the access count.
 const USED: std::ops::Range<usize> = 8..12;
 const ACCESS_COUNT: usize = 18;
-/// Sections that are read together begin at a multiple of this.
+/// Sections that are read together begin at a multiple of this number of bytes.
 const ALIGNED: usize = 64;
 
-/// The store of a snapshot, and the store's change counter at that time.
+/// Identifies the store of a snapshot, and its change counter when the snapshot was built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// The store's UUID.
@@ -65,7 +65,7 @@ pub enum SnapshotError {
     OtherStore,
 }
 
-/// A readable snapshot over bytes of the caller: a memory-mapped file, or memory.
+/// A snapshot whose bytes belong to the caller: a memory-mapped file, or a buffer.
 #[derive(Debug)]
 pub struct Snapshot<B> {
     bytes: B,
@@ -121,7 +121,7 @@ impl<B: AsRef<[u8]>> Snapshot<B> {
         Ok(Self { identity, rows, total_length, scopes: names, sections, bytes })
     }
 
-    /// The snapshot's store and the change counter at that time.
+    /// Returns the store of the snapshot, and its change counter when the snapshot was built.
     pub fn identity(&self) -> Identity {
         self.identity
     }

@@ -1,4 +1,4 @@
-//! The tail: rows that changed since the snapshot was built. They mask the rows that they replace.
+//! The tail: rows that changed since the snapshot was built. Rows of the tail hide the older rows of the snapshot.
 
 use std::collections::HashMap;
 
@@ -83,8 +83,8 @@ impl Tail {
         self.rows.is_empty()
     }
 
-    /// The number of all added rows, including replaced ones. The number of rows that were ever added. It shows how
-    /// much memory a rebuild would save.
+    /// The number of all added rows, including replaced ones. The number of rows that were ever added. The number of
+    /// all added rows shows how much memory a rebuild would save.
     pub fn pushed(&self) -> usize {
         self.rows.len()
     }
@@ -112,7 +112,8 @@ impl Tail {
         self.rows.iter().enumerate().filter(is_current).map(|(_, row)| row)
     }
 
-    /// The current rows that contain each of `terms` (sorted, unique), in the order of their addition.
+    /// For each term in `terms` (sorted and unique), returns the current rows that contain it, in the order in which
+    /// they were added.
     pub(super) fn postings(&self, terms: &[&[u8]]) -> Vec<Vec<Posting>> {
         let keep = |list: &Vec<Posting>| list.iter().filter(|p| self.is_current(p.doc)).copied().collect();
         if let Some(inverted) = &self.inverted {

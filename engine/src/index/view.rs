@@ -125,7 +125,7 @@ impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
         self.mask.total_length as f64 / f64::from(self.mask.rows)
     }
 
-    /// The rows that contain each of `terms`, which must be sorted and unique.
+    /// For each term in `terms` (sorted and unique), returns the rows that contain it.
     pub fn postings(&self, terms: &[&[u8]]) -> Vec<TermPostings> {
         let tail = self.tail.postings(terms);
         let lists = terms.iter().zip(tail).map(|(term, tail)| {
@@ -180,8 +180,8 @@ impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
         }
     }
 
-    /// False if there are more scopes than a snapshot can number (65,535). If the snapshot contains too many scopes,
-    /// [`IndexView::scope_test`] misses some rows.
+    /// Returns false if the snapshot already has the maximum number of scopes (65,535). If the snapshot contains too
+    /// many scopes, [`IndexView::scope_test`] misses some rows.
     pub fn knows_every_scope(&self) -> bool {
         self.snapshot.is_none_or(|snapshot| snapshot.scopes().len() < usize::from(u16::MAX))
     }

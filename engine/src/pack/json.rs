@@ -55,11 +55,12 @@ const INDEX: &str = "],\"index\":[\n";
 const INDEX_TOKENS: u32 = 4;
 const CLOSE: &str = "]}\n";
 const CLOSE_TOKENS: u32 = 1;
-/// Tokens of `,{"score":0.83,` and the line end, for any two decimals. A first row has no comma: one token less.
+/// The tokens of `,{"score":0.83,` and the line end. All scores with two decimals have the same number of tokens. The
+/// first row has no comma, so it costs one token less.
 const ROW_TOKENS: u32 = 8;
-/// Tokens of `,{"id":}` and the line end, without the number. A first row has no comma: one token less.
+/// Tokens of `,{"id":}` and the line end, without the number. The first row has no comma, so it costs one token less.
 const BARE_TOKENS: u32 = 5;
-/// The tokens of `"parts":{…},"`. Each part has three decimals, so the number is always the same.
+/// The tokens of `"parts":{…},"`. Each part is printed with three decimals, so the number of tokens is always the same.
 const PARTS_TOKENS: u32 = 63;
 /// Tokens of `"redirected_from":` and `,"`, without the number.
 const REDIRECTED_TOKENS: u32 = 5;
@@ -69,7 +70,7 @@ const EXCERPT_TOKENS: u32 = 4;
 /// The text after the passages of an excerpt.
 const EXCERPT_END: &str = "],\n";
 const EXCERPT_END_TOKENS: u32 = 1;
-/// Tokens of `"created":"2026-11-20","id":}` and the line end, for any day, without the number.
+/// The tokens of `"created":"2026-11-20","id":}` and the line end, without the ID. They are the same for every day.
 const CREATED_TOKENS: u32 = 13;
 /// Tokens of `"created":"2026-11-20",` and the line end, before a summary in a broad reply.
 const DAY_TOKENS: u32 = 10;
@@ -79,8 +80,8 @@ const LIMIT_TOKENS: u32 = 4;
 const BROAD_TOKENS: u32 = 5;
 
 impl JsonFrame {
-    /// Creates a frame with the query. Its tokens are counted now; the tokens of memories were counted when they were
-    /// stored.
+    /// Creates a frame with the query. The tokens of the query are counted now. Those of memories were counted when the
+    /// memories were stored.
     pub fn new(total: u32, budget: TokenBudget, profile: TokenProfile, query: &str, rows: JsonRows) -> Self {
         let shown = super::neutral(query);
         let query = format!("{}\n", serde_json::Value::from(shown.as_ref()));
@@ -201,8 +202,8 @@ impl JsonFrame {
         self.row(ranked, row.costs.json_detail) + self.beside_tokens(&row.memory)
     }
 
-    /// The additional line of a row with all details. The line is short, so its tokens are counted only when it is
-    /// requested.
+    /// The additional line of a row that contains all details. The line is short, so its tokens are counted only when
+    /// it is requested.
     fn beside(&self, memory: &Memory) -> String {
         if self.rows.full { json_beside(memory) } else { String::new() }
     }

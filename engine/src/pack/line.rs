@@ -9,7 +9,8 @@ use super::passage::{CUT_TOKENS, Passage, cut};
 use crate::domain::{Importance, Memory, MemoryType, Metadata, Permission, ShortId, Tag, Timestamp};
 use crate::text::{TokenCounter, number_tokens};
 
-/// The tokens of each form in which a memory can be shown, in o200k_base. Rules calculate the tokens of numbers.
+/// The tokens of each form in which a memory can be shown, in o200k_base. The tokens of numbers are calculated from
+/// their digits.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LineCosts {
     /// The tokens of the attribution in an excerpt: owner, author and file.
@@ -27,8 +28,8 @@ pub struct LineCosts {
 }
 
 impl LineCosts {
-    /// The version of the lines. Increase this version if you change a line or [`neutral`]. Then stored counts of other
-    /// versions are computed again before use.
+    /// The version of the lines. Increase this version if you change a line or [`neutral`]. Then stored counts from
+    /// other versions are computed again before they are used.
     pub const FORM: u32 = 4;
 
     /// Texts with fewer tokens are shown in full or not at all, except as short lines of a broad reply.
@@ -39,8 +40,8 @@ impl LineCosts {
         self.detail >= Self::LONG_TOKENS && !self.passages.is_empty()
     }
 
-    /// True if token counts of an earlier version are still correct for this memory. `detail` is the token count of its
-    /// full text.
+    /// True if token counts from an earlier version are still correct for this memory. `detail` is the token count of
+    /// its full text.
     pub fn hold(form: u32, detail: u32, memory: &Memory) -> bool {
         let is_plain = || {
             let texts = [memory.content.as_str(), &memory.summary, memory.category.as_str()].into_iter();
@@ -72,7 +73,7 @@ impl LineCosts {
         Some(costs)
     }
 
-    /// Adapts the costs of a memory to another ID.
+    /// Corrects the costs of a memory if its ID changes.
     pub(crate) fn renumber(&mut self, from: ShortId, to: ShortId) {
         let (from, to) = (number_tokens(from.get()), number_tokens(to.get()));
         for cost in [&mut self.json_detail, &mut self.json_index] {
@@ -95,8 +96,8 @@ impl LineCosts {
     }
 }
 
-/// The owner and the author of a memory, if they are other users, and its file: ` (from mara, edited by jon)`, ` (in
-/// /memories/user/preferences.md, Editors)`, or nothing.
+/// Returns the attribution: the owner and the author, if they are not the reader, and the file: ` (from mara, edited by
+/// jon)`, ` (in /memories/user/preferences.md, Editors)`, or nothing.
 pub fn attribution(memory: &Memory) -> String {
     let owner = memory.share.as_ref().map(|share| format!("from {}", neutral_line(&share.by)));
     let author = memory.edited_by.as_ref().map(|name| format!("edited by {}", neutral_line(name)));

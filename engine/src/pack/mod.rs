@@ -1,8 +1,8 @@
 //! Packing: chooses which ranked memories fit into a reply, in full or as one line, and renders it.
 //!
 //! No tokenizer runs here. The tokens of every line are counted at write time. Each line ends with a newline, and the
-//! next begins with a character that is neither a space nor `/`. So no o200k_base token crosses two lines, and counts
-//! can be added exactly.
+//! next begins with a character that is neither a space nor `/`. So no o200k_base token spans two lines, and counts can
+//! be added exactly.
 
 mod broad;
 mod json;

@@ -7,16 +7,17 @@ use tessera_tables::words;
 
 use crate::text::{fold, is_invisible, joins};
 
-/// Names of tags that a model or a client could accept as its own. The character after a tag's name must not be a
-/// letter or digit.
+/// Names of special tags that a model or a client might accept, such as `<system>`. The character after a tag's name
+/// must not be a letter or digit.
 const MARKS: &[&str] = words!(include_str!("marks.txt"));
-/// How many characters after a `<` are checked. They are enough for the longest tag with some white space.
+/// How many characters after a `<` are checked. This number of characters is enough for the longest tag, even with some
+/// additional white space.
 const LOOKED_AT: usize = 48;
 /// The replacement of `<` at the beginning of a special tag.
 const DEFUSED: char = '‹';
 
-/// Removes invisible and control characters, and replaces the opening character of imitated tags (`<system>` becomes
-/// `‹system>`), with any spacing and in any form of Latin letters. All line breaks become `\n`; tabs stay.
+/// Removes invisible and control characters. Also replaces the opening character of imitated tags (`<system>` becomes
+/// `‹system>`), even if they contain spaces or other forms of Latin letters. All line breaks become `\n`; tabs stay.
 pub fn neutral(text: &str) -> Cow<'_, str> {
     let shown = if text.chars().any(|c| is_hidden(c) || is_odd_break(c)) {
         Cow::Owned(without_hidden(&text.replace("\r\n", "\n")))

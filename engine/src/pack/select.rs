@@ -3,7 +3,7 @@
 use crate::domain::{Packing, TokenCount};
 use crate::score::Weights;
 
-/// The token costs of a reply's parts around the rows.
+/// The token costs of everything in a reply except the rows.
 pub trait Frame {
     /// Tokens of the empty reply, with the closing line about further matches.
     fn envelope(&self) -> u32;
@@ -63,7 +63,7 @@ impl Shown {
 pub struct Bounds {
     /// The budget of the reply.
     pub budget: TokenCount,
-    /// Maximum for one item, in full or as an excerpt.
+    /// The maximum number of tokens of one item, in full or as an excerpt.
     pub most: u32,
     /// How the budget is used.
     pub packing: Packing,
@@ -89,10 +89,10 @@ const LEAST_EXCERPT: u32 = 30;
 /// same order.
 ///
 /// `excerpt` returns the tokens of the best passage that fits into a limit. If all items fit, all are shown in full.
-/// Otherwise, items above the limit are cut or shown in a shorter form. Full results may use the budget without the
-/// share of the summaries. They are tried in the order of their score divided by the charge for their length. The index
-/// gets the rest in rank order. If some of the budget remains, summaries become full results, and the remaining matches
-/// are listed by ID.
+/// Otherwise, items above the limit are cut or shown in a shorter form. Full results may use the whole budget except
+/// the share of the summaries. Items are tried in the order of their score divided by a charge for their length. The
+/// remaining budget is used for summaries, in the order of rank. If some of the budget remains, summaries become full
+/// results, and the remaining matches are listed by ID.
 pub fn select(
     items: &[Item],
     bounds: Bounds,
@@ -154,7 +154,7 @@ struct Filler<'a> {
     shown: Vec<Shown>,
     room: u32,
     used: u32,
-    /// Maximum for one item, in full or as an excerpt.
+    /// The maximum number of tokens of one item, in full or as an excerpt.
     most: u32,
 }
 

@@ -33,17 +33,18 @@ pub struct TextFrame {
     pub is_limited: bool,
     /// The highest ID of the matches.
     pub(super) highest: u32,
-    /// Lines below the header with spelling corrections.
+    /// The lines below the header that state spelling corrections.
     pub(super) read_as: String,
 }
 
-/// Tokens of a reply without matches, not including its number: one value for exact counts, and one for estimates of
-/// Claude's counts.
+/// The tokens of a reply without matches, without the number in it. The first value is the exact count, and the second
+/// one is for the estimate of Claude's tokens.
 const NOTHING_TOKENS: [u32; 2] = [7, 9];
 /// The part of the header about the limit of a page.
 const LIMIT: &str = ", limit 200";
 const LIMIT_TOKENS: u32 = 4;
-/// Tokens of the header without its two numbers, for exact counts and for estimates of Claude's token counts.
+/// The tokens of the header without its two numbers. The first value is the exact count, and the second one is for the
+/// estimate of Claude's tokens.
 const HEADER_TOKENS: [u32; 2] = [18, 20];
 pub(super) const FOOTER: &str = "</memories>\n";
 pub(super) const FOOTER_TOKENS: u32 = 4;
@@ -54,7 +55,7 @@ const DATE_TOKENS: u32 = 7;
 /// Tokens of ` (excerpt)` and the line end.
 const EXCERPT_TOKENS: u32 = 3;
 
-/// Spelling corrections may use at most one in this number of tokens of the budget.
+/// Spelling corrections may use a part of the budget: one divided by this number.
 pub(super) const MOST_FOR_READINGS: u32 = 6;
 
 impl TextFrame {
@@ -144,8 +145,8 @@ impl TextFrame {
         (format!("{}{rows}{FOOTER}", self.header(used)), used)
     }
 
-    /// Renders a reply without matches. `lines` follow, with this number of tokens. Returns the body and its tokens in
-    /// the unit of the profile.
+    /// Renders a reply without matches. The given lines follow; `tokens` is their number of tokens. Returns the body
+    /// and its tokens in the unit of the profile.
     pub fn nothing(&self, lines: &str, tokens: u32) -> (String, u32) {
         let [exact, estimate] = NOTHING_TOKENS;
         let words = tokens + if self.profile.is_exact() { exact } else { estimate };
@@ -211,11 +212,11 @@ pub struct Ranked {
     pub score: f64,
     /// The score parts, which add up to the score.
     pub parts: ScoreParts,
-    /// The share of the query's information that it contains, 0 to 1.
+    /// The share of the query's information that the memory contains, 0 to 1.
     pub share: f64,
     /// The superseded memory that matched.
     pub redirected_from: Option<ShortId>,
-    /// True if it is below the relevance threshold, and shown only because no match is above.
+    /// True if the memory is below the relevance threshold. It is shown only because no match reaches the threshold.
     pub is_weak: bool,
 }
 

@@ -22,7 +22,7 @@ const FOOTER: &str = "</memories>\n";
 const FOOTER_TOKENS: u32 = 4;
 /// Tokens of `~ #`, without the number and the summary.
 const ROW_TOKENS: u32 = 2;
-/// Tokens of the line with the number of other low-confidence matches, without the number.
+/// The tokens of the line about other low-confidence matches, without the number in it.
 const NEAR_TOKENS: u32 = 8;
 
 /// The low-confidence matches that fit, and the number of the others.
@@ -40,7 +40,7 @@ impl TextFrame {
         ROW_TOKENS + number_tokens(short_id.get()) + body
     }
 
-    /// The tokens of a reply with this number of low-confidence rows, not counting the rows.
+    /// The tokens of a reply with this number of low-confidence rows, without the rows themselves.
     pub fn weak_envelope(&self, shown: u32, near: u32) -> u32 {
         weak_header_tokens(self.profile, shown, self.budget.get())
             + self.read_as_tokens()

@@ -1,4 +1,4 @@
-//! The filters on labels: category, type, tags, entities, scope, and the user who shares.
+//! The filters on labels: category, type, tags, entities, scope, and the user who shared the memory.
 
 use crate::domain::RecallRequest;
 use crate::index::{DocId, IndexView, Label, Posting, TermPostings};

@@ -278,7 +278,7 @@ impl AnyFrame {
         }
     }
 
-    /// Returns the tokens around an excerpt, and the form of its passages.
+    /// Returns the tokens of an excerpt without its passages, and whether the passages are text or JSON.
     fn excerpt(&self, ranked: &Ranked, row: &Row) -> (u32, Lines) {
         match self {
             Self::Text(_) => (TextFrame::excerpt(row.memory.short_id, row.costs.attribution), Lines::Text),
@@ -349,7 +349,7 @@ impl AnyFrame {
         std::iter::once(how).chain(others).collect()
     }
 
-    /// The tokens around an ID that replaces a row. In text, such IDs need a line; in JSON, they need no further
+    /// The additional tokens of an ID that replaces a row. In text, such IDs need a line; in JSON, they need no further
     /// tokens.
     pub(super) fn around_bare(&self) -> u32 {
         match self {

@@ -28,7 +28,7 @@ impl RecallRequest {
         if self.is_broad() { subject_of(&self.query) } else { Cow::Borrowed(&self.query) }
     }
 
-    /// The same request for memories created at or after a time.
+    /// Returns a request for the memories that were created at or after a time.
     pub(super) fn since(&self, time: Option<Timestamp>) -> Self {
         let filters = Filters { since: self.filters.since.max(time), ..self.filters.clone() };
         Self { filters, ..self.clone() }
@@ -43,7 +43,8 @@ impl RecallRequest {
 const LISTS: &str = include_str!("breadth.txt");
 
 /// Forms of questions about many memories. A word matches itself, `a|b` matches either, `~4` matches at most four
-/// words, `^` the beginning of a sentence or a request, `$` the end of the question; `!a|b` must not follow.
+/// words, `^` matches the beginning of a sentence or a request, `$` matches the end of the question. After `!a|b`,
+/// neither word may follow.
 const FORMS: &[&str] = words!(section(LISTS, "forms"));
 
 /// Phrases that only express the request. They have the same notation as the forms of broad questions.
@@ -104,7 +105,7 @@ fn subject_of(query: &str) -> Cow<'_, str> {
     if subject.is_empty() { Cow::Borrowed(query) } else { Cow::Owned(subject) }
 }
 
-/// Where the words contain a form of a broad question.
+/// Returns where the words match a form of broad questions.
 fn form_of(words: &[Word<'_>]) -> Option<std::ops::Range<usize>> {
     FORMS.iter().find_map(|form| {
         let parts: Vec<&str> = form.split(' ').collect();

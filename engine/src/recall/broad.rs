@@ -82,7 +82,7 @@ impl<'a> Broad<'a> {
         Ok(self.reply(found, filled, repeated))
     }
 
-    /// Shows the first row as an ID if nothing more fits, because it would not fit on any other page either.
+    /// If nothing more fits, shows only the ID of the first row, because the row would not fit on another page either.
     fn name(&self, first: &Row, filled: &mut Filled, room: u32) -> Result<(), DomainError> {
         let tokens = self.bare(first);
         if tokens + self.heading(filled.heading) <= room {

@@ -6,7 +6,7 @@ use crate::embedding::{Embedding, Vector, passages_of};
 use crate::pack::{Passage, Row, passage_json_line, passage_line};
 use crate::text::{TokenKind, tokenize};
 
-/// A run of passages and its tokens, without the parts around it.
+/// A run of passages and its tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Excerpt {
     pub lines: String,
@@ -34,7 +34,7 @@ impl Lines {
         }
     }
 
-    /// Adds the tokens of one comma, because JSON needs one comma less than passages.
+    /// Adds the tokens of one comma: each passage was charged with a comma, but the last one has none in JSON.
     fn room(self, room: u32) -> u32 {
         match self {
             Self::Text => room,
@@ -65,15 +65,16 @@ pub(super) struct About<'a> {
 
 /// The weight of a term in a passage if another passage of the excerpt contains the term too.
 const SAID_AGAIN: f64 = 0.1;
-/// The maximum number of terms, and of passages with embeddings. A piece has one bit for each.
+/// The maximum number of terms and of embedded passages that are considered. A piece has one bit for each.
 const MOST_TERMS: usize = 64;
 const MOST_MEANT: usize = 64;
-/// The range of similarity. At its start, a passage begins to count; at its end, it counts as much as all words of the
-/// question.
+/// The range of similarity. At the first similarity, a passage begins to count. At the second one, it counts as much as
+/// all words of the question.
 const NEAR: Range<f64> = 0.2..0.7;
 
-/// The best run of neighbouring passages that fits into `room`, by its terms and by the similarity of its passages.
-/// Among equal ones, the shortest, then the earliest. `None` if no relevant passage fits.
+/// The best run of neighbouring passages that fits into `room`, by its terms and by the similarity of its passages. Of
+/// equally good runs, the shortest is chosen, and of equally short ones the earliest. `None` if no relevant passage
+/// fits.
 pub(super) fn best_excerpt(row: &Row, about: About<'_>, lines: Lines, room: u32) -> Option<Excerpt> {
     let texts = texts_of(row);
     let terms = about.terms.get(..about.terms.len().min(MOST_TERMS)).unwrap_or_default();
@@ -131,7 +132,7 @@ fn meant_in(row: &Row, meant: &Vector) -> Vec<(Range<usize>, f64)> {
     passages.into_iter().zip(vectors).map(near).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// Converts a similarity to a number from 0 to 1 that is comparable with the share of the question's words.
+/// Converts a similarity to a number from 0 to 1, on the scale of the share of the question's words.
 fn share_of(near: f64) -> f64 {
     ((near - NEAR.start) / (NEAR.end - NEAR.start)).clamp(0.0, 1.0)
 }

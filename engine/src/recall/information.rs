@@ -6,8 +6,8 @@ use crate::score::{DateHints, Weights, idf};
 
 use super::query::{DATE, QueryTerm, QueryTerms, Relation};
 
-/// The information of each word of a query: the rarer the word, the more. The more information a word has, the more
-/// likely a row with this word is relevant.
+/// The information of each word of a query. A rare word has more information than a common one. The more information a
+/// word has, the more likely a row with this word is relevant.
 #[derive(Debug)]
 pub(super) struct Information {
     rows: u32,
@@ -17,7 +17,7 @@ pub(super) struct Information {
     /// The information of the whole query. If a user or a model requested the recall, the words of the expanded query
     /// do not count.
     total: f64,
-    /// The information of the query without unknown words that have little information. Such words belong to the
+    /// The information of the query, without the unknown words that have little information. Such words belong to the
     /// request, not to the subject.
     subject: f64,
     /// Words that at least one row contains.
@@ -99,8 +99,8 @@ impl Information {
         self.set(term.concepts, tells);
     }
 
-    /// The information of a word that no row contains. It is normal for an ordinary word, and lower for a word with
-    /// little information.
+    /// The information of a word that no row contains. An ordinary unknown word has the normal information, and a word
+    /// with little information has less.
     fn unknown(&self, term: &QueryTerm, query: &QueryTerms, weights: &Weights) -> f64 {
         let word = if term.is_name { weights.unknown_names } else { weights.unknown };
         let kind = match term.concepts {
@@ -143,7 +143,7 @@ impl Information {
         self.subject
     }
 
-    /// Converts a share of the query's information to a share of the information without unknown words.
+    /// Converts a share of the query's total information to a share of the total without unknown words.
     pub(super) fn share_of_subject(&self, share: f64) -> f64 {
         if self.subject <= 0.0 { share } else { (share * self.total / self.subject).min(1.0) }
     }
@@ -186,8 +186,8 @@ impl Information {
         (held.whole | held.near) & self.content != 0
     }
 
-    /// True if the date has so much of the query's information that it is relevant alone. In this case, every row of
-    /// that date is a candidate.
+    /// True if the date has so much of the query's information that a row which only matches the date is relevant. In
+    /// this case, every row of that date is a candidate.
     pub(super) fn is_about_a_date(&self, weights: &Weights) -> bool {
         self.sum(DATE) > 0.0 && self.sum(DATE) >= weights.floor * self.total
     }

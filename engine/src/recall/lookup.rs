@@ -1,6 +1,6 @@
 //! Finds the rows for the terms of a query, with spelling correction of unknown words.
 //!
-//! Also returns the words of a question that memories contain. These words can be recorded without the question.
+//! Also returns those words of a question that occur in memories. These words can be recorded without the question.
 //!
 //! Also combines semantic search with word search, and decides whether the memories contain an answer.
 
@@ -87,7 +87,7 @@ impl Terms {
 /// If a word occurs in this number of rows, no similar words are needed to find it.
 const COMMON: u32 = 10;
 
-/// The words of a query that many rows contain, in any form.
+/// The words of a query that many rows contain, in one of their forms.
 fn common_words(terms: &[QueryTerm], lists: &[TermPostings]) -> u64 {
     let common = terms.iter().zip(lists).filter(|(_, list)| list.own >= COMMON);
     common.fold(0, |all, (term, _)| all | term.concepts)
@@ -226,7 +226,7 @@ pub fn known_words<B: AsRef<[u8]>>(view: &IndexView<'_, B>, question: &str) -> V
     known.take(MOST).map(|(word, _)| word.clone()).collect()
 }
 
-/// The displayed words of a chunk, each with its term.
+/// The words of a piece of the question, as they are displayed, each with its term.
 fn words_of(chunk: &str) -> Vec<(String, String)> {
     let lexicon = Lexicon::of_questions();
     let tells = |token: &Token| {

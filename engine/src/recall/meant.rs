@@ -4,8 +4,8 @@ use crate::domain::RecallRequest;
 use crate::embedding::{Encoder, Vector, is_understood};
 use crate::score::Weights;
 
-/// The embedding of a request's question; `None` if only words rank. Computing it takes
-/// milliseconds of processor time, so this must not run on a thread for which others wait.
+/// The embedding of the question; `None` if only words are compared. Computing it takes milliseconds of processor time.
+/// Do not do this on a thread for which other work waits.
 pub fn meant(request: &RecallRequest, weights: &Weights) -> Option<Vector> {
     let subject = request.subject();
     is_semantic_query(&subject, weights).then(|| Encoder::shared().question(&subject))

@@ -3,8 +3,8 @@
 //! Recall has two steps, so it needs no access to the storage: [`rank`] needs only an index, and [`answer`] needs only
 //! the rows of one page. All entry points and all stores use these steps.
 //!
-//! The files of each group use each other: `rank`, `scorer` and `paging`; and `answer` and `broad`, which renders the
-//! same reply in another layout.
+//! The files of each group use each other: `rank`, `scorer` and `paging` are one group, and `answer` and `broad` are
+//! the other. `broad` renders the same reply in another layout.
 
 mod allowed;
 mod answer;

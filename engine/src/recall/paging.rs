@@ -16,7 +16,7 @@ impl Ranking {
             return Err(DomainError::invalid("cursor", "belongs to another query", fix));
         }
         if self.is_led_astray {
-            let fix = "the memories that the cursor points to no longer exist; omit it and start again";
+            let fix = "the cursor points to memories that no longer exist; omit `cursor` to start again";
             return Err(DomainError::invalid("cursor", "leads nowhere", fix));
         }
         let page = self.left(request).take(self.rows(request));
@@ -37,7 +37,7 @@ impl Ranking {
             .filter(move |(rank, found): &(u32, _)| *rank as usize >= start || passed.contains(&found.short_id))
     }
 
-    /// The cursor after a page that showed only the ranks in `shown`.
+    /// Returns the cursor after a page that showed the matches with the ranks in `shown`.
     pub(super) fn cursor_after(&self, request: &RecallRequest, shown: &[u32]) -> Option<Cursor> {
         let Left { passed, mut next, .. } = self.left_apart(request, shown);
         let [next, then] = [next.next(), next.next()].map(Option::unwrap_or_default);
@@ -71,7 +71,7 @@ impl Ranking {
 struct Left<N> {
     /// The matches that rank before the next page but were omitted.
     passed: Vec<u32>,
-    /// The matches after the last shown one, as many as the ranking keeps.
+    /// The matches after the last shown one that the ranking still contains.
     next: N,
     /// The number of these.
     beyond: u32,

@@ -52,8 +52,8 @@ pub struct QueryTerms {
 
 /// Maximum number of words of a query. A pasted log has thousands of words, but they repeat.
 const MAX_TOKENS: usize = 2_000;
-/// A longer query is reduced to this number of different words at its beginning and at its end, because the question
-/// stands before or after pasted text.
+/// Of a longer query, only this number of different words at each end is used, because the question is usually before
+/// or after pasted text.
 const MAX_AT_EACH_END: usize = 128;
 /// A query with more words is not expanded with other forms.
 const MAX_EXPANDED: usize = 48;

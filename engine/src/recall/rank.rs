@@ -34,7 +34,7 @@ pub struct Ranking {
     pub(super) weak: Vec<Match>,
     /// The best matches below the threshold, for a request with `explain`.
     below: Vec<Match>,
-    /// The searched terms in byte order, each with its value for the choice of an excerpt.
+    /// The searched terms in byte order, each with its weight for the choice of an excerpt.
     terms: Vec<(String, f64)>,
     /// True if semantic similarity was used.
     has_embedding: bool,
@@ -58,14 +58,14 @@ pub(super) struct Match {
     pub(super) score: f64,
     pub(super) evidence: f64,
     pub(super) parts: ScoreParts,
-    /// The share of the query's information that it contains.
+    /// The share of the query's information that the match contains.
     pub(super) share: f64,
     /// Its semantic similarity, 0 to 1.
     pub(super) near: f64,
     /// True if neither the words nor the similarity alone make the row a match. Such a row is kept only if the best
     /// match is not much better.
     pub(super) is_doubtful: bool,
-    /// Similarity and words combined, for automatic recall.
+    /// The value that combines similarity and words, for automatic recall.
     pub(super) pointed: f64,
     pub(super) redirected_from: Option<u32>,
 }
@@ -75,7 +75,7 @@ pub(super) struct Match {
 const MAX_WEAK: usize = 3;
 const MAX_EXPLAINED: usize = 10;
 
-/// A row with a larger share of the query's information contains all its words.
+/// A row that has a larger share of the query's information than this contains all words of the query.
 const WHOLE_SHARE: f64 = 0.999;
 /// If the order is not by relevance, a match must have at least this share of the best match's evidence.
 const RELEVANT_SHARE: f64 = 0.5;
@@ -163,7 +163,7 @@ pub fn rank<B: AsRef<[u8]>>(
     ranking
 }
 
-/// Rows by how they compare with the relevance threshold. Superseded memories are in separate lists.
+/// The found rows, by how they compare with the relevance threshold. Superseded memories are in separate lists.
 #[derive(Default)]
 struct Found {
     matches: Rows,
@@ -219,7 +219,7 @@ impl Ranking {
         Self { matches, total, terms, start, is_led_astray, ..Self::default() }
     }
 
-    /// The same for a reply of many short rows.
+    /// Marks the ranking as one for a reply of many short rows.
     #[must_use]
     pub fn broad(self) -> Self {
         Self { is_broad: true, ..self }
@@ -269,7 +269,7 @@ impl Ranking {
         matches.sort_unstable_by(order);
     }
 
-    /// Keeps the matches below the threshold that are shown: if there are no others, or for an explanation.
+    /// Keeps the matches below the threshold that are shown, because no match is above it or because of an explanation.
     fn add_weak(
         &mut self,
         request: &RecallRequest,
@@ -316,7 +316,7 @@ impl Ranking {
         Cow::Owned(Weights { charge_power, index_share, ..weights.clone() })
     }
 
-    /// The searched terms in byte order, each with its value for the choice of an excerpt.
+    /// The searched terms in byte order, each with its weight for the choice of an excerpt.
     pub(super) fn terms(&self) -> &[(String, f64)] {
         &self.terms
     }
@@ -357,7 +357,7 @@ impl Match {
     }
 }
 
-/// Visits every row of the lists once, in ascending order, with its terms in list order.
+/// Visits every row of the lists once, in ascending order, with the positions of the lists that contain it.
 fn merge(lists: &[&[Posting]], mut visit: impl FnMut(u32, &[(usize, FieldTf)])) {
     let mut heads: Vec<(usize, &[Posting])> =
         lists.iter().copied().enumerate().filter(|(_, list)| !list.is_empty()).collect();

@@ -35,11 +35,12 @@ pub(super) enum Relevance {
     Weak,
     /// The row is far below the threshold, but contains an informative word.
     Near,
-    /// Below, with words of little information.
+    /// The row is below the threshold, and contains only words of little information.
     Below,
 }
 
-/// True for a single letter, which is a part of an identifier, and for hiragana alone, which is grammar.
+/// True for terms without a meaning of their own: a single letter is a part of an identifier, and hiragana alone is
+/// grammar.
 fn tells_nothing(term: &str) -> bool {
     let is_letter = term.len() == 1 && term.bytes().all(|b| b.is_ascii_alphabetic());
     is_letter || term.chars().all(|c| matches!(c, '\u{3040}'..='\u{309f}'))
@@ -51,7 +52,7 @@ struct Gain {
     name: f64,
     concepts: u64,
     relation: Relation,
-    /// The number of words that a hit counts for in automatic recall. An identifier or a name counts more.
+    /// As how many words a hit counts in automatic recall. An identifier or a name counts more.
     telling: f64,
 }
 
@@ -247,9 +248,9 @@ impl<'a> Scorer<'a> {
         self.embedding.is_none() || gate.is_open(query, &self.information, self.rarest(), self.weights)
     }
 
-    /// In automatic recall, a row must contain as much information as a number of rare words. The required information
-    /// grows with the query up to a limit, because a row needs to match only one subject of a long prompt. If the
-    /// similarity is known, words and similarity are judged together.
+    /// In automatic recall, a row must contain as much information as a certain number of rare words. The required
+    /// information grows with the query up to a limit, because a row needs to match only one subject of a long prompt.
+    /// If the similarity is known, words and similarity are judged together.
     fn is_to_the_point(&self, told: f64, pointed: Option<f64>) -> bool {
         if let Some(pointed) = pointed {
             let without = if told < self.weights.unasked_word { self.weights.unasked_without_word } else { 0.0 };

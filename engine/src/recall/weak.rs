@@ -15,8 +15,8 @@ pub(super) struct Weak {
 impl Weak {
     /// Takes low-confidence matches in rank order while they fit.
     ///
-    /// `cost` is the cost of one row. `envelope` is the cost of the other parts of the reply, for a number of shown
-    /// rows and a number of low-confidence matches.
+    /// `cost` is the cost of one row. `envelope` returns the cost of the reply without its rows, for the number of
+    /// shown rows and of low-confidence matches.
     pub(super) fn fit(
         found: Vec<(Ranked, Row)>,
         near: u32,

@@ -27,13 +27,13 @@ pub struct Bm25 {
     norms: Vec<f64>,
 }
 
-/// For texts with fewer words, the norm is read from a table.
+/// For shorter texts, the norm is read from a table.
 const SHORT: u16 = 256;
 /// The frequencies of context words are stored in 25ths.
 const CONTEXT_UNIT: f64 = 25.0;
 
 impl Bm25 {
-    /// Prepares for rows whose texts have `mean_length` words on average.
+    /// Creates the calculator for an index whose texts have `mean_length` words on average.
     pub fn new(weights: &Weights, mean_length: f64) -> Self {
         let norm = |length: u16| 1.0 - weights.b + weights.b * f64::from(length) / mean_length;
         Self {
@@ -75,7 +75,7 @@ impl Bm25 {
     }
 }
 
-/// The parts of a score. Their sum is the score, 0 to 1.
+/// The parts of a score. The sum of all parts is the score, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ScoreParts {

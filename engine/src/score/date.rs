@@ -53,7 +53,7 @@ static RELATIVE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 fn compiled(source: &str) -> Regex {
-    Regex::new(source).expect("the patterns are constants, compiled in a test")
+    Regex::new(source).expect("the patterns are constants, and a test compiles them")
 }
 
 /// True if a sentence begins after this text.
@@ -217,7 +217,7 @@ fn month_number(name: &str) -> Option<i8> {
     i8::try_from(at + 1).ok()
 }
 
-/// Returns the dates to which a phrase refers if the current day is given. The parts of the phrase: `[today or
+/// Returns the dates to which a phrase refers if the current day is given. The optional parts of the phrase: `[today or
 /// yesterday, this or last, its unit, in a season, number, units ago]`.
 fn relative(phrase: &[Option<String>; 6], today: Date) -> Option<Hint> {
     match phrase.each_ref().map(Option::as_deref) {
@@ -258,7 +258,7 @@ fn span_of(unit: &str, is_current: bool, today: Date) -> Option<Hint> {
     Some(Hint::Span(first, last))
 }
 
-/// The latest season of this name that has begun, in whole months of the northern hemisphere.
+/// The latest season of this name that has begun. Seasons are those of the northern hemisphere, in whole months.
 fn season_of(season: &str, today: Date) -> Option<Hint> {
     let month = match season {
         "spring" => 3,
@@ -272,7 +272,7 @@ fn season_of(season: &str, today: Date) -> Option<Hint> {
     Some(Hint::Span(first, last))
 }
 
-/// About a number of days, weeks or months ago.
+/// The days around a number of days, weeks or months ago.
 fn ago(number: &str, unit: &str, today: Date) -> Option<Hint> {
     let words = ["one", "two", "three", "four", "five", "six"];
     let number: i64 = match number {

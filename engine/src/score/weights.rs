@@ -73,8 +73,8 @@ pub struct Weights {
     pub gate_unknown_name: f64,
     /// The minimum of this sum.
     pub gate: f64,
-    /// The answerability check requires so much more for each e-fold of rows above a hundred, because one of many rows
-    /// is similar by chance.
+    /// The answerability check requires this much more each time the number of rows grows by a factor of e above a
+    /// hundred. Among many rows, one is similar by chance.
     pub gate_rows: f64,
     /// Replaces `half_score` if similarity counts.
     pub half_score_embedding: f64,
@@ -89,12 +89,12 @@ pub struct Weights {
     pub unasked_held_most: f64,
     /// The minimum of this sum.
     pub unasked_gate: f64,
-    /// Automatic recall requires so much more of a memory that contains less than one word of the prompt, because two
-    /// texts in the same foreign language are similar.
+    /// Automatic recall requires this much more if a memory contains no word of the prompt. Two texts in the same
+    /// foreign language are similar without a common word.
     pub unasked_without_word: f64,
     /// In automatic recall, a memory contains a word if it has at least this share of a rare word's information.
     pub unasked_word: f64,
-    /// The minimum sum, as a share of the best match's sum.
+    /// The minimum value in automatic recall, as a share of the best match's value.
     pub unasked_gate_near_best: f64,
     /// Added to the score of a memory that states a lasting preference or rule.
     pub instruction: f64,
@@ -120,8 +120,8 @@ pub struct Weights {
     pub weak_floor: f64,
     /// Minimum share of the best match's evidence for a low-confidence match.
     pub weak_near_best: f64,
-    /// Automatic recall: the lower and the upper limit of the required information, in words that only one memory
-    /// contains.
+    /// Automatic recall: the lower and the upper limit of the required information. The unit is a word that only one
+    /// memory contains.
     pub unasked_words: [f64; 2],
     /// Automatic recall: the required share of the query's information, within the limits of `unasked_words`.
     pub unasked_share: f64,
@@ -131,7 +131,7 @@ pub struct Weights {
     pub unasked_names: f64,
     /// In automatic recall: the minimum share of the best match's evidence.
     pub unasked_near_best: f64,
-    /// The maximum number of tokens of a text whose length costs nothing in the ranking.
+    /// A text of at most this number of tokens is not charged for its length in the ranking.
     pub charge_from_tokens: f64,
     /// How strongly a longer text is charged: its score is divided by (tokens / charge_from_tokens) to this power.
     pub charge_power: f64,
@@ -264,7 +264,7 @@ impl Weights {
         }
     }
 
-    /// The default weights without one signal at a time, and BM25 alone, to measure each signal.
+    /// The default weights, each time with another signal switched off, and BM25 alone.
     pub fn ablations() -> Vec<(&'static str, Self)> {
         let all = Self::default;
         vec![

@@ -12,7 +12,7 @@ pub fn dropped(text: &str) -> Cow<'_, str> {
     without(text, false)
 }
 
-/// The same with an unchanged number of lines, because a credential may span several.
+/// Also keeps the number of lines, even if a credential spans several lines.
 pub fn dropped_in_lines(text: &str) -> Cow<'_, str> {
     without(text, true)
 }

@@ -7,8 +7,7 @@ pub(super) const SLUG: &str = "secret-";
 /// The rest of the placeholder in a tag if the value was not stored.
 pub(super) const SLUG_DROPPED: &str = "dropped";
 
-/// The credentials of a text, in order. Placeholders of credentials that were already removed do not count, also in
-/// tags.
+/// The credentials of a text, in order. Placeholders of redacted credentials are not findings, not even in tags.
 pub fn findings(text: &str) -> Vec<Finding> {
     if is_plain_name(text) {
         return Vec::new();
@@ -23,12 +22,12 @@ pub fn is_clean(text: &str) -> bool {
     findings(text).is_empty()
 }
 
-/// Maximum letters of a part of a plain name. The maximum length of a word in a name. A token that consists only of
-/// letters is longer.
+/// The maximum number of letters in one part of a plain name. The maximum length of a word in a name. A token that
+/// consists only of letters is longer than this.
 const LONGEST_PIECE: usize = 12;
 
-/// A UUID, or a name made of short parts, like those of sessions, tools and projects. It contains no credential. Hooks
-/// check only short names at every prompt, so this fast test avoids loading the detector.
+/// True for a UUID, and for a name of short parts, as sessions, tools and projects have. It contains no credential.
+/// Hooks check only short names at every prompt, so this fast test avoids loading the detector.
 fn is_plain_name(text: &str) -> bool {
     let is_piece = |piece: &str| piece.len() <= LONGEST_PIECE && piece.bytes().all(|byte| byte.is_ascii_alphabetic());
     text.split(['/', '.', '_', '-']).all(is_piece) || uuid::Uuid::try_parse(text).is_ok_and(|_| text.len() == 36)

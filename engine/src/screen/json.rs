@@ -1,4 +1,4 @@
-//! Texts in JSON of unknown structure, from older programs or other sources.
+//! Visits the texts in JSON of unknown structure, which older programs or other sources wrote.
 
 use serde_json::Value;
 

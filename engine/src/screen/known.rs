@@ -1,5 +1,5 @@
-//! Values that are known to be credentials. A credential is found once by the words around it. Then all other
-//! occurrences of the same value are found too.
+//! Values that are known to be credentials. A credential is first recognised at one place, by the words around it. Then
+//! all other occurrences of the same value are found too.
 //!
 //! Also finds passwords in keywords, names and tags, if the memory's text says that they are passwords.
 
@@ -9,10 +9,10 @@ use super::found::{findings, is_clean};
 use super::screened::again;
 use super::texts::Texts;
 
-/// Minimum letters of a value that is searched everywhere.
+/// The minimum length of a value that is searched for everywhere.
 const LEAST: usize = 8;
 
-/// Minimum letters of a word that counts as a part of a value.
+/// The minimum length of a word that counts as a part of a value.
 const PIECE: usize = 16;
 
 /// Values known to be credentials, with their kinds. They are never shown.
@@ -26,7 +26,8 @@ impl std::fmt::Debug for KnownValues {
 }
 
 impl KnownValues {
-    /// Adds a value. A value that may be an ordinary word is not searched without surrounding words.
+    /// Adds a value. A value that may be an ordinary word is not added, so it is recognised only with the words around
+    /// it.
     pub fn note(&mut self, kind: &str, value: &str) {
         if Self::takes(value) {
             self.0.entry(value.to_owned()).or_insert_with(|| kind.to_owned());
@@ -76,7 +77,7 @@ impl KnownValues {
         longer.filter(|(value, _)| value.to_ascii_lowercase().contains(&word)).map(|(_, kind)| kind.as_str()).next()
     }
 
-    /// A text without known values and other credentials; `None` if there are none.
+    /// Returns the text without known values and other credentials; `None` if it contains none of them.
     pub fn taken_out_of(&self, text: &str) -> Option<String> {
         let mut said = super::dropped(text).into_owned();
         for (value, kind) in self.0.iter().filter(|(value, _)| text.contains(value.as_str())) {
@@ -93,7 +94,7 @@ impl KnownValues {
     }
 }
 
-/// Words that are credentials according to the text beside them, with their kinds.
+/// Returns the words that are credentials according to the text of the memory, each with its kind.
 pub(super) fn called(value: &impl Texts) -> Vec<(String, &'static str)> {
     let Some((text, words)) = value.words_beside() else { return Vec::new() };
     let mut suspects = words.into_iter().filter(|word| is_like_a_password(word) && !text.contains(word)).peekable();
@@ -105,12 +106,12 @@ pub(super) fn called(value: &impl Texts) -> Vec<(String, &'static str)> {
     suspects.filter(|word| is_clean(word)).filter_map(|word| Some((word.to_owned(), kind_of(word)?))).collect()
 }
 
-/// Maximum words of a clause that may name a password.
+/// The maximum number of words in a clause that may label a password.
 const CALLING: usize = 12;
-/// Verbs. A clause with a verb is a sentence about passwords, and does not name one.
+/// Verbs. A clause with a verb is a sentence about passwords, and not a label.
 const VERBS: [&str; 14] =
     ["is", "are", "was", "were", "be", "been", "has", "have", "had", "no", "not", "never", "without", "must"];
-/// Words between the name of a password and its purpose.
+/// Words that may follow a label and introduce the purpose of the password.
 const OF: [&str; 6] = ["for", "of", "to", "on", "at", "in"];
 
 /// The first and the last clause of a text. Each clause may say that a word outside the text is a password.
@@ -126,7 +127,7 @@ fn clauses(text: &str) -> Vec<&str> {
     ends.into_iter().filter(is_name).collect()
 }
 
-/// The kind that a clause gives a word: `staging db password`, or `db password for staging`.
+/// The kind that a clause such as `staging db password` or `db password for staging` says a word has.
 fn kind_by(clause: &str, word: &str) -> Option<&'static str> {
     let words: Vec<&str> = clause.split_whitespace().collect();
     let called = |count: usize| {
@@ -139,10 +140,10 @@ fn kind_by(clause: &str, word: &str) -> Option<&'static str> {
     is_end.then_some(kind)
 }
 
-/// The minimum length in bytes of a word that such a clause makes a password.
+/// The minimum length in bytes of a word that a clause can label as a password.
 const LEAST_PASSWORD: usize = 8;
 
-/// True for a word that is not a name: letters mixed with digits, or with symbols inside.
+/// True for a word that looks like a password and not like a name: it mixes letters with digits, or contains symbols.
 pub(super) fn is_like_a_password(word: &str) -> bool {
     let is_mixed = |piece: &str| {
         let has = |is: fn(&u8) -> bool| piece.bytes().any(|byte| is(&byte));

@@ -1,4 +1,4 @@
-//! Texts that were already screened, so that a text that many memories share is not screened for each.
+//! A cache of screened texts, so that a text that many memories share is screened only once.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ use super::screened::{LEAST_REPEATED, is_apart};
 /// Maximum bytes of a recorded text. Longer ones rarely repeat.
 const LONGEST: usize = 128;
 
-/// Texts without credentials, and the credentials of the complete text to which these parts belong.
+/// Texts without credentials, and the credentials of the complete text. Its parts are screened with these.
 #[derive(Default)]
 pub struct Looked<'a> {
     whole: Option<&'a str>,
@@ -31,9 +31,10 @@ impl std::fmt::Debug for Looked<'_> {
 /// The findings in a text, in order, with all repetitions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Also finds repetitions of values that can be recognised without context, for parts of the text.
+    /// The findings with all repetitions of values that can be recognised without context; used for parts of a text.
     pub known: Vec<Finding>,
-    /// Also finds repetitions of all values, even those that may be ordinary words, for the complete text.
+    /// The findings with all repetitions of all values, even of those that may be ordinary words; used for a complete
+    /// text.
     pub repeated: Vec<Finding>,
 }
 
@@ -70,7 +71,7 @@ impl<'a> Looked<'a> {
         is_clean
     }
 
-    /// A text without credentials; `None` if there are none.
+    /// Returns the text without its credentials; `None` if the text contains none.
     pub fn taken_out_of(&self, text: &str) -> Option<String> {
         if self.is_clean(text) { None } else { self.known.taken_out_of(text) }
     }

@@ -21,7 +21,7 @@ pub struct Secret {
     pub name: Name,
     /// Its kind, in words.
     pub kind: String,
-    /// A keyed hash, which is equal for equal values under one key.
+    /// A keyed hash. Equal values have equal hashes under the same key.
     pub mark: Vec<u8>,
     /// The value, encrypted for its memory.
     pub sealed: Vec<u8>,
@@ -29,13 +29,14 @@ pub struct Secret {
 
 /// Stores the secrets that are removed from texts.
 pub trait Keeper {
-    /// The error of a secret that cannot be stored.
+    /// The error type of a keeper that cannot store a secret.
     type Error;
 
     /// Stores a value for a memory; `None` if it is discarded.
     ///
     /// # Errors
-    /// Returns an error if it cannot be stored, or if texts with credentials are rejected. Then nothing is stored.
+    /// Returns an error if the value cannot be stored, or if the settings reject texts with credentials. Then nothing
+    /// is stored.
     fn keep(&mut self, memory: MemoryUuid, kind: &str, value: &str) -> Result<Option<Secret>, Self::Error>;
 }
 
@@ -80,7 +81,7 @@ impl<T> Screened<T> {
 }
 
 impl Screened<Action> {
-    /// Converts it to an action that creates or changes a memory.
+    /// Converts the value to an action that creates or changes a memory.
     pub fn of<T: Into<Action>>(said: Screened<T>) -> Self {
         Self { value: said.value.into(), secrets: said.secrets }
     }
@@ -102,7 +103,7 @@ impl<T> Deref for Screened<T> {
 /// Screens all texts of a draft, a patch or a document for a memory.
 ///
 /// # Errors
-/// Returns an error if the keeper refuses.
+/// Returns an error if the keeper rejects a text or cannot store a credential.
 pub fn screened<T: Texts, K: Keeper>(value: T, memory: MemoryUuid, keeper: &mut K) -> Result<Screened<T>, K::Error> {
     screened_for(value, memory, keeper, &KnownValues::default())
 }
@@ -110,7 +111,7 @@ pub fn screened<T: Texts, K: Keeper>(value: T, memory: MemoryUuid, keeper: &mut 
 /// Screens a part of an already screened text. All findings of the whole text are also removed from its parts.
 ///
 /// # Errors
-/// Returns an error if the keeper refuses.
+/// Returns an error if the keeper rejects a text or cannot store a credential.
 pub fn screened_beside<T: Texts, K: Keeper>(
     value: T,
     memory: MemoryUuid,
@@ -123,7 +124,7 @@ pub fn screened_beside<T: Texts, K: Keeper>(
 /// Screens a value with known credentials, which are found without surrounding words.
 ///
 /// # Errors
-/// Returns an error if the keeper refuses.
+/// Returns an error if the keeper rejects a text or cannot store a credential.
 pub fn screened_for<T: Texts, K: Keeper>(
     value: T,
     memory: MemoryUuid,

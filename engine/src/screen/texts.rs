@@ -32,7 +32,7 @@ pub trait Texts {
     }
 }
 
-/// Texts of which only the kind is known.
+/// A list of texts, each with its kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Words(pub Vec<(Part, String)>);
 

@@ -4,7 +4,7 @@ use super::document::{Document, Edit, says_the_same};
 use super::merge::merged_file;
 use crate::domain::Content;
 
-/// Merges both versions with their common base. True if both changed the text.
+/// Merges both versions, based on their common base. True if both changed the text.
 pub(super) fn merged(mine: &Document, base: Option<&Document>, theirs: &Document) -> (Document, bool) {
     let edit = Edit::since(base, mine);
     let is_theirs_new = base.is_none_or(|base| base.content != theirs.content);

@@ -9,13 +9,14 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-/// The number of newest checkpoints that are all stored. Of older checkpoints, only a few are stored for each doubling
-/// of their age.
+/// The newest checkpoints, of which all are stored. Of older checkpoints, only a few are stored: each time the age
+/// doubles, there are only this many.
 const NEWEST: usize = 32;
-/// The binary logarithm of the number of stored checkpoints for each doubling of their age. One mark per block is kept.
+/// For checkpoints whose age is between a power of two and the next one, the binary logarithm of the number of stored
+/// checkpoints. One mark per block is kept.
 const BLOCKS: u32 = 2;
 
-/// The stamp of one value of a user's change counter.
+/// A checkpoint: a value of a user's change counter, with a random stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// The user's change counter.
@@ -48,7 +49,7 @@ impl Checkpoint {
     }
 
     /// Returns the checkpoints to keep, newest first: all new ones, and fewer of the older ones. If the two histories
-    /// differ only since recently, the common position is more precise.
+    /// were equal until recently, the common position is more precise.
     pub fn thinned(mut checkpoints: Vec<Self>) -> Vec<Self> {
         checkpoints.sort_unstable();
         checkpoints.dedup();

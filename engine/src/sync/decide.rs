@@ -108,7 +108,7 @@ fn put_together(document: &Document, edit: &Edit, content: &Content) -> Option<C
     merged_file(document.details.file.as_ref()?, edit.base.as_ref()?, &document.content, content)
 }
 
-/// An edit of a deleted row restores it with the edit, without a conflict with the deleted text.
+/// An edit of a deleted row restores and edits the row. The deleted text causes no conflict.
 fn revived(row: &Row, document: &Document, edit: &Edit, op: &Op) -> Decision {
     let (mut next, details_at) = with_details(row, document, edit, op);
     let mut edited_by = row.edited_by.clone();

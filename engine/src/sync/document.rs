@@ -28,7 +28,7 @@ pub struct Document {
     pub details: Details,
 }
 
-/// Fields of which the later change wins.
+/// Fields for which the later change wins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Details {
     /// The category.
@@ -68,7 +68,7 @@ pub struct Details {
 }
 
 impl Details {
-    /// These details with each field that differs between `base` and `mine`.
+    /// Returns these details with the values of `mine` in each field in which `mine` differs from `base`.
     #[must_use]
     pub(super) fn with_changes(&self, base: &Self, mine: &Self) -> Self {
         fn merged<T: Clone + PartialEq>(theirs: &T, base: &T, mine: &T) -> T {
@@ -137,7 +137,8 @@ impl Document {
         self.details.check()
     }
 
-    /// If the sender omits the path or the metadata, adds the known ones, because an absent field must not remove them.
+    /// If the sender omits the path or the metadata, this function adds the known ones. An absent field must not remove
+    /// them.
     pub(super) fn beside_what_of(mut self, known: Option<&Self>) -> Self {
         if self.details.file.is_none() {
             self.details.file = known.and_then(|known| known.details.file.clone());
@@ -212,7 +213,7 @@ impl State {
     }
 }
 
-/// The difference of two states of a document.
+/// The difference between two states of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
     /// The new text.

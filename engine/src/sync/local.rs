@@ -66,11 +66,11 @@ pub struct SyncState {
     base_version: Option<BaseVersion>,
     sent: Option<Sent>,
     arrived: Option<Arrival>,
-    /// True if the server had it and lost it.
+    /// True if the server had the memory and lost it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     lost: bool,
-    /// The `rev` of the server's row for which this machine sent the path of the file. An older server does not store
-    /// paths, so a path is sent only once.
+    /// The `rev` of the server's row at the time when this machine last sent the path of the file. An older server does
+    /// not store paths, so a path is sent only once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path_told: Option<u64>,
     /// The last unsent edit of a file that was removed. It may still be on disk.
@@ -100,7 +100,7 @@ pub struct Settled {
     /// False if the memory must be removed from this machine.
     pub stays: bool,
     /// Texts that the change would overwrite. The same transaction stores them as new memories of this user. If a
-    /// memory with its UUID exists, the text was already stored.
+    /// memory with the text's UUID exists, the text was already stored.
     pub kept: Vec<(MemoryUuid, Document)>,
 }
 
@@ -155,14 +155,14 @@ impl Local {
         self.sync_state.base_version.as_ref()
     }
 
-    /// The author of the local text, if the text equals the server's and another user than the owner wrote it.
+    /// The author of the local text, if it equals the server's text and the owner did not write it.
     pub fn edited_by(&self) -> Option<&str> {
         let row = &self.sync_state.base_version.as_ref()?.row;
         let (ours, theirs) = (self.state.document()?, row.state.document()?);
         row.edited_by.as_deref().filter(|_| ours.content == theirs.content)
     }
 
-    /// Replaces the details by those of an equal memory on the server, which another machine created. Tags and links
+    /// Replaces the details with those of an equal memory on the server, which another machine created. Tags and links
     /// are merged as usual.
     pub fn agree_with(&mut self, base_version: &BaseVersion) {
         if let (State::Live(mine), Some(theirs)) = (&mut self.state, base_version.row.state.live()) {
@@ -175,7 +175,7 @@ impl Local {
         self.sync_state.sent.is_none() && self.difference().is_none()
     }
 
-    /// Returns the change to send next: the change without an answer, or a new one with `op_id`.
+    /// Returns the change to send next: the one that is still unanswered, or a new one with `op_id`.
     pub fn op(&mut self, op_id: MemoryUuid, at: Timestamp) -> Option<Op> {
         if let Some(sent) = &self.sync_state.sent {
             return Some(sent.op.clone());
@@ -375,7 +375,7 @@ impl Local {
         ours.map(|document| (fresh(), kept(document))).into_iter().collect()
     }
 
-    /// Merges the local state with the server's, from their common base.
+    /// Merges the local state with the server's state, based on their common base.
     fn settle(&mut self, base: Option<&State>, arrival: Arrival, fresh: &mut impl FnMut() -> MemoryUuid) -> Settled {
         let base_version = match arrival {
             Arrival::Gone { .. } => return Settled::gone(self.text_to_keep(base, fresh)),
@@ -472,7 +472,7 @@ impl Local {
     }
 }
 
-/// Returns a state in which a missing path or missing metadata has the known value. Only the owner can set the path and
+/// If the path or the metadata is missing, returns the state with the known values. Only the owner can set the path and
 /// the metadata of a shared memory.
 fn beside_what_of(state: State, known: &State, is_own: bool) -> State {
     let beside = |document: Document| {

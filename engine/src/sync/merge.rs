@@ -25,8 +25,8 @@ impl Hunk<'_> {
 }
 
 /// The text with both changes, if they do not overlap. In a note, each observation, paragraph and heading is a unit. In
-/// any other text, there must be another line between changed lines. If both versions add text in one place, the result
-/// contains both. `None` if the texts cannot be merged.
+/// any other text, there must be an unchanged line between the changes of both sides. If both versions add text in one
+/// place, the result contains both. `None` if the texts cannot be merged.
 pub fn merged_file(path: &FilePath, base: &Content, one: &Content, other: &Content) -> Option<Content> {
     let [base, one, other] = [base, one, other].map(|content| file_of_content(content.as_str()));
     let merged = merged_text(path.is_markdown(), base, one, other)?;

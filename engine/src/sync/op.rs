@@ -7,7 +7,7 @@ use crate::domain::{Content, DomainError, MemoryUuid, Timestamp};
 
 /// One change for the server.
 ///
-/// The op ID makes retries safe: a sent change never has other content under the same ID.
+/// The op ID makes retries safe, because the content of a sent change never changes under the same ID.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Op {
     /// The ID of the change.
@@ -16,7 +16,7 @@ pub struct Op {
     pub memory: MemoryUuid,
     /// The server's `rev` on which the change is based; 0 for none.
     pub base_rev: u64,
-    /// The machine's time of the change. The machine's time only decides which details win.
+    /// The time of the change, by the clock of the machine. The machine's time only decides which details win.
     pub at: Timestamp,
     /// The action.
     pub action: Action,
@@ -33,7 +33,7 @@ pub enum Action {
     Create(Document),
     /// Changes fields, and restores a deleted memory.
     Edit(Edit),
-    /// Deletes it, unless somebody has changed it since.
+    /// Deletes the memory, unless somebody has changed it after the base revision.
     Delete,
     /// Deletes the memory permanently, even if it changed meanwhile.
     Purge,
@@ -120,14 +120,15 @@ pub enum Rights {
 /// The decision about a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// The row gets a new version. If both texts are kept, the other one becomes a memory of its author.
+    /// The row gets a new version. If both texts are kept, the text that is not in the row becomes a memory of its
+    /// author.
     Write {
         /// The row.
         row: Box<Row>,
         /// The copy.
         copy: Option<Box<Row>>,
     },
-    /// Nothing changes: the state is already reached, or another change wins.
+    /// Nothing changes, because the row already has the requested state, or because another change wins.
     Keep,
     /// It is not allowed.
     Refuse(Refusal),
@@ -137,7 +138,7 @@ pub enum Decision {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
-    /// There is no such memory, as far as the author may know.
+    /// There is no such memory, or the author may not see it.
     Unknown,
     /// The UUID of the new memory belongs to another memory.
     IdTaken,

@@ -87,7 +87,7 @@ pub enum Missing {
 /// A secret in a text, with its value.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownSecret {
-    /// Its name; none if it was discarded.
+    /// The name of the secret; `None` if the secret was discarded.
     pub name: Option<String>,
     /// Its kind, in words.
     pub kind: String,
@@ -158,7 +158,7 @@ pub struct PurgeReport {
     pub memory: MemoryUuid,
     /// `purged`, `here` or `unknown`.
     pub state: String,
-    /// The time since when the memory has this state, in RFC 3339, if known.
+    /// The time at which the memory got this state, in RFC 3339, if known.
     pub at: Option<String>,
     /// The user's own machines.
     pub machines: Vec<KeyMachine>,

@@ -18,7 +18,7 @@ pub const MOST_ROWS: u32 = 500;
 /// `POST /v1/sync/push`: changes in order, each applied separately.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Push {
-    /// The epoch of the machine's revs.
+    /// The epoch of the server to which the revs belong.
     pub epoch: u64,
     /// At most [`MOST_OPS`].
     pub ops: Vec<SentOp>,
@@ -85,10 +85,10 @@ pub struct Page {
     pub next: u64,
     /// True if there are more.
     pub more: bool,
-    /// The checkpoint at `next`, or at a later change of the same transaction.
+    /// The checkpoint for `next`, or for a later number of the same transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<Checkpoint>,
-    /// Unanswered offers of other users. `None` if nothing changed.
+    /// Invitations from other users that are not answered yet. `None` if nothing changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invitations: Option<Vec<Invitation>>,
     /// The embeddings of the rows, if the server has them.
@@ -114,8 +114,8 @@ impl Page {
     }
 }
 
-/// An offer of another user to share everything with a tag, now and in future. The memories arrive after the user
-/// accepts the invitation to share.
+/// An invitation from another user to share all memories with a tag, now and in the future. The memories arrive after
+/// the user accepts the invitation to share.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Invitation {
     /// The owner.
@@ -127,7 +127,7 @@ pub struct Invitation {
 }
 
 /// `GET /v1/sync/snapshot?epoch=…&after=…` returns all memories that a user may see, in order of UUIDs, and the newest
-/// position of the feed. The first page's head is the cursor to continue from.
+/// position of the feed. After the last page, the machine continues with the changes after the first page's head.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// The server's epoch.

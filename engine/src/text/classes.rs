@@ -1,10 +1,9 @@
 //! Unicode properties of characters, from a table in the program's read-only pages, without start-up cost.
 //!
 //! `engine/tests/counter/generate.rs` creates `classes.bin` from the tables of the crate `regex`, so that the
-//! properties equal its `\w`, `\d`, `\s` and `\p{…}`. It has two stages: the number of the block for each 256 code
-//! points, then the blocks with one byte per character. Equal blocks are stored once. The low
-//! three bits of a byte are the class; the higher bits mark title case (8), decimal digit (16)
-//! and word character (32).
+//! properties equal its `\w`, `\d`, `\s` and `\p{…}`. The table has two levels: for each 256 code points the number of
+//! a block, and then the blocks with one byte per character. Equal blocks are stored once. The low three bits of a byte
+//! are the class; the higher bits mark title case (8), decimal digit (16) and word character (32).
 
 static TABLE: &[u8] = include_bytes!("classes.bin");
 

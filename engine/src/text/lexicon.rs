@@ -55,7 +55,7 @@ impl Lexicon {
         lexicon
     }
 
-    /// Adds a row that is found by each of its words, or only by the word in `only`.
+    /// Adds a row that can be looked up by each of its words, or only by the word in `only`.
     fn add(&mut self, kinship: WordRelation, words: &str, only: Option<&str>) {
         let row: Vec<String> = words.split(',').map(term_of).filter(|term| !term.is_empty()).collect();
         let keys = only.map_or_else(|| row.clone(), |word| vec![term_of(word)]);

@@ -2,7 +2,7 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The sentences of a text with their positions; together they are the text.
+/// The sentences of a text with their positions. Joined, they are the text.
 pub fn sentences(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let one = is_one(text).then_some((0, text));
     let several = one.is_none().then(|| text.split_sentence_bound_indices());

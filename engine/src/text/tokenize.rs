@@ -18,7 +18,7 @@ pub enum TokenKind {
     Word,
     /// A function word.
     Stop,
-    /// Another form of the next word (`2` of `v2`), which does not count towards the length.
+    /// Another form of the following word (`2` for `v2`), which does not count in the length of the text.
     Part,
     /// A whole identifier, path, version or address of several words.
     Compound,
@@ -207,7 +207,7 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Separators at the edges belong to the sentence. `c++`, `c#` and `.net` keep these characters.
+/// Separators at the edges are punctuation, and are removed. `c++`, `c#` and `.net` keep these characters.
 fn trim_joints(run: &str) -> &str {
     let is_joint = |c| class(c) == Class::Joint;
     let start = run.trim_start_matches(is_joint);

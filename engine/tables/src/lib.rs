@@ -1,5 +1,5 @@
-//! Parses tables in text files at compile time. The compiler stores them in the program, so nothing is parsed at the
-//! start.
+//! Parses tables in text files at compile time. The compiler stores them in the program, so nothing is parsed when the
+//! program starts.
 //!
 //! A list separates its entries by commas and line ends. An entry in single quotes keeps its spaces and commas. A line
 //! that begins with `# ` is a comment. `[name]` begins a section. In a section, `key: value` is a field, and indented
@@ -234,7 +234,7 @@ const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\r')
 }
 
-/// The end of a text without trailing white space.
+/// Returns where the text ends without its trailing white space.
 const fn trimmed(bytes: &[u8], start: usize, end: usize) -> usize {
     let mut end = end;
     while end > start && is_space(bytes[end - 1]) {

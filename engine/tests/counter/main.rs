@@ -115,7 +115,7 @@ fn long_runs_count_alike() {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test has no settings of its own")]
+#[expect(clippy::disallowed_methods, reason = "a test cannot use the settings of the program")]
 fn setting(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }

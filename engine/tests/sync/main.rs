@@ -24,7 +24,7 @@ const FLAWED: u64 = 2_000;
 
 #[test]
 fn machines_converge_and_lose_nothing_in_any_order_of_events() {
-    #[expect(clippy::disallowed_methods, reason = "a test has no settings of its own")]
+    #[expect(clippy::disallowed_methods, reason = "a test cannot use the settings of the program")]
     let schedules = std::env::var("TESSERA_SYNC_SCHEDULES").map_or(SCHEDULES, |count| count.parse().unwrap());
     for seed in 0..schedules {
         if let Err(broken) = World::run(seed, None) {

@@ -91,7 +91,7 @@ pub struct Config {
     pub certificate: Option<PathBuf>,
     /// Time limit of a connection.
     pub connect: Duration,
-    /// Time limit of an operation, with its attempts and a necessary login.
+    /// The time limit of an operation, including its retries and a login if necessary.
     pub whole: Duration,
 }
 
@@ -115,7 +115,8 @@ impl Config {
     /// is never read.
     ///
     /// # Errors
-    /// Returns an error if there is no authentication, or a name is not valid in a path.
+    /// Returns an error if no authentication is configured, or if a name contains characters that a path must not
+    /// contain.
     pub fn read(value: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, VaultError> {
         let value = |name: &str| value(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
         let Some(address) = value("VAULT_ADDR") else { return Ok(None) };

@@ -1,6 +1,6 @@
-//! The errors of a vault, classified by the necessary action.
+//! The errors of a vault, grouped by what the caller must do.
 //!
-//! Also defines the vault's messages, with only the fields that Tessera uses.
+//! This module also defines the vault's messages. They contain only the fields that Tessera uses.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub enum VaultError {
     /// There is an address but no authentication.
     #[error("no vault token; set VAULT_TOKEN, VAULT_TOKEN_FILE or, in a cluster, VAULT_ROLE")]
     NoAuth,
-    /// An unusable file with a token, or with the token of a service account.
+    /// The file with the token, or the file with the token of the service account, cannot be used.
     #[error("cannot read a token from {path}: {problem}", path = path.display())]
     TokenFile {
         /// The file.
@@ -93,7 +93,7 @@ pub enum VaultError {
         /// The expected version.
         expected: u64,
     },
-    /// The mount has no key-value engine of version 2.
+    /// No key-value engine of version 2 is mounted at this path.
     #[error("no KV version 2 engine is mounted at {mount}; enable one, or set VAULT_MOUNT and VAULT_NAMESPACE")]
     NoEngine {
         /// The mount.
@@ -104,7 +104,7 @@ pub enum VaultError {
     Refused {
         /// The HTTP status.
         status: u16,
-        /// The vault's message, unless it could repeat a secret.
+        /// The vault's message; empty if the message might repeat a secret.
         words: String,
     },
     /// The value or the answer is too large.
@@ -142,7 +142,7 @@ pub enum VaultError {
 
 impl VaultError {
     /// True if the same request will fail until somebody changes something; false if waiting may help. A sealed vault
-    /// is temporary, because it does not report when it is unsealed.
+    /// is a temporary error, because the vault does not report when somebody unseals it.
     pub fn is_permanent(&self) -> bool {
         !(self.passes() || matches!(self, Self::Sealed))
     }
@@ -235,7 +235,8 @@ pub(crate) struct LookedUp {
 }
 
 impl LookedUp {
-    /// Its remaining lifetime; `None` if unlimited. In its last second it reports 0, like an unlimited token.
+    /// Its remaining lifetime; `None` if unlimited. In the last second of its lifetime, a token reports 0, like an
+    /// unlimited token.
     pub(crate) fn lives(&self) -> Option<Duration> {
         (self.ttl > 0 || self.expire_time.is_some()).then(|| Duration::from_secs(self.ttl))
     }

@@ -1,4 +1,4 @@
-//! The data at a path: texts by name, wiped from memory when they are dropped.
+//! The data at a path, by field name. The texts are wiped from memory when they are dropped.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -40,7 +40,7 @@ impl Fields {
         self.0.is_empty()
     }
 
-    /// The maximum size in bytes as JSON, in which one byte may need six.
+    /// The maximum size in bytes as JSON. Escaping may turn one byte into six.
     pub(crate) fn most_bytes(&self) -> usize {
         self.0.iter().map(|(name, text)| 6 * (name.len() + text.len()) + 6).sum()
     }

@@ -2,8 +2,8 @@
 //!
 //! [`Vault`] reads, writes with check-and-set, deletes and lists. The client logs in, and renews or replaces its token
 //! in time. Its error messages explain how to fix the problem, and contain neither a token nor a secret. A
-//! [`PathTemplate`] determines the path of a memory's secrets. This crate does not read the environment, knows no
-//! memories, and does not decide what is secret.
+//! [`PathTemplate`] determines the path of a memory's secrets. This crate does not read the environment, does not
+//! depend on memories, and does not decide what is secret.
 //!
 //! ```no_run
 //! use tessera_vault::{Config, Vault, VaultError};

@@ -23,7 +23,7 @@ const MOST_OF_AN_ANSWER: usize = 4 << 20;
 const MORE_ATTEMPTS: usize = 3;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 
-/// The longest delay between two attempts that a vault may request.
+/// The longest delay before a retry that the client accepts from a vault.
 const MOST_WAIT: Duration = Duration::from_secs(2);
 
 /// Maximum length of a vault's message.
@@ -54,14 +54,14 @@ impl Ask {
         Self { of_the_root: true, ..self }
     }
 
-    /// Requests the state of the vault in such a way that no state counts as an error.
+    /// Requests the state of the vault with parameters that give every state a success status.
     pub(crate) fn health() -> Self {
         Self::new(Method::GET, &["sys/health"])
             .query("standbyok=true&perfstandbyok=true&sealedcode=200&uninitcode=200&drsecondarycode=200")
             .of_the_root()
     }
 
-    /// Adds a body, of which no copy stays in memory after sending.
+    /// Adds a body. No copy of it stays in memory after it was sent.
     pub(crate) fn body(self, body: &impl Serialize, most_bytes: usize) -> Result<Self, VaultError> {
         // A growing vector would leave copies in memory.
         let mut bytes = Zeroizing::new(Vec::with_capacity(most_bytes));
@@ -73,7 +73,7 @@ impl Ask {
 /// An answer.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
-    /// The number of attempts. After more than one attempt, the results of the earlier attempts are unknown.
+    /// The number of attempts. If there was more than one attempt, the results of the earlier ones are unknown.
     pub(crate) attempts: usize,
     pub(crate) after: Option<Duration>,
     pub(crate) body: Zeroizing<Vec<u8>>,
@@ -85,7 +85,7 @@ impl Answer {
         serde_json::from_slice(&self.body).map_err(|_| VaultError::BadAnswer { problem: "it has another shape" })
     }
 
-    /// True if a vault sent the answer, because a vault's error contains a list of messages.
+    /// True if a vault sent the answer, and not a proxy. A vault's error contains a list of messages.
     pub(crate) fn is_of_a_vault(&self) -> bool {
         serde_json::from_slice::<Problem>(&self.body).is_ok()
     }
@@ -97,7 +97,7 @@ impl Answer {
         words.chars().filter(|character| !character.is_control()).take(MOST_OF_WORDS).collect()
     }
 
-    /// Errors that any request may have.
+    /// Errors that every kind of request may cause.
     fn trouble(&self) -> Option<VaultError> {
         Some(match self.status.as_u16() {
             // 412 means that this node has not seen an earlier write yet.

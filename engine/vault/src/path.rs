@@ -1,4 +1,4 @@
-//! Paths of secrets in a vault. A user name or an ID can never lead out of its part of the path.
+//! Paths of secrets in a vault. A user name or an ID cannot leave its own part of the path.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ impl SecretPath {
         checked("a path", text).map(|()| Self(text.to_owned()))
     }
 
-    /// The path of a name from [`Vault::list`](crate::Vault::list).
+    /// Returns the path of a name that [`Vault::list`](crate::Vault::list) returned.
     ///
     /// # Errors
     /// Returns an error if the name is not a valid part.
@@ -109,7 +109,7 @@ fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'@')
 }
 
-/// A user or an ID as one part of a path, with our own escapes, because `%2e%2e` means `..` in a URL.
+/// Encodes a user or an ID as one part of a path. It uses its own escapes, because `%2e%2e` means `..` in a URL.
 fn plain(name: &'static str, text: &str) -> Result<String, VaultError> {
     if text.is_empty() {
         return Err(VaultError::Path { name, problem: "it is empty" });

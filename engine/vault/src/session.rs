@@ -16,11 +16,11 @@ use crate::link::{Answer, Ask, Link};
 /// How long a token of unknown lifetime is used before its lifetime is looked up. A command usually ends before.
 const LOOK_AFTER: Duration = Duration::from_secs(1);
 
-/// If the vault knows the token, and the token is younger than this, a denied request does not lead to a new token. The
-/// new token would be denied too.
+/// If the vault knows the token and denies a request, the token is replaced only if it is older than this. The new
+/// token would be denied too.
 const YOUNG: Duration = Duration::from_mins(1);
 
-/// The delay before a failed renewal is repeated.
+/// The delay after a failed renewal, before the next attempt.
 const RENEW_AGAIN: Duration = Duration::from_secs(5);
 
 /// How long the background renewal sleeps if nothing is due, and after a failure.
@@ -55,7 +55,8 @@ pub(crate) struct Token {
     number: u64,
     got: Instant,
     ends: Option<Instant>,
-    /// Its original lifetime. If a renewal grants less than half of the first lifetime, renewals will soon end.
+    /// Its original lifetime. If a renewal grants less than half of the first lifetime, the token soon cannot be
+    /// renewed any more.
     first: Duration,
     next: Option<(Instant, Due)>,
 }
@@ -269,7 +270,8 @@ impl Session {
     }
 }
 
-/// A vault that does not know a token says so; otherwise it reports a missing policy.
+/// If a vault denies the look-up of a token, its message shows whether the token is unknown or only a policy is
+/// missing.
 fn is_of_policy(answer: &Answer) -> bool {
     let words = answer.words();
     words.contains("1 error occurred") && !words.contains("invalid token")

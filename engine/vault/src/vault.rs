@@ -66,7 +66,8 @@ impl Vault {
         Ok(data.map(|data| Versioned { version, data }))
     }
 
-    /// Writes data if the path has this version, and returns the new version; 0 means that there was never any data.
+    /// Writes data if the current version at the path is the given one, and returns the new version. The given version
+    /// is 0 if there was never any data.
     ///
     /// # Errors
     /// Returns [`VaultError::Conflict`] if the data has another version.
@@ -121,7 +122,7 @@ impl Vault {
     }
 
     /// The names in a folder; those of subfolders end with `/`. Data whose versions were all deleted is not listed. The
-    /// list includes data that claude-memory-mcp deleted, because the versions of the data remain.
+    /// list also contains data that claude-memory-mcp deleted, because its deletion keeps the versions of the data.
     pub async fn list(&self, folder: &SecretPath) -> Result<Vec<String>, VaultError> {
         let ask = self.inner.of("metadata", folder, Method::GET).query("list=true");
         let answer = self.in_time(self.inner.ask(&ask, "list", "metadata", folder)).await?;
@@ -198,10 +199,9 @@ impl fmt::Debug for Vault {
 
 /// The result of a write.
 enum Written {
-    /// It succeeded with this version.
+    /// The write succeeded with this version.
     At(u64),
-    /// The path has another version. Without certainty, an earlier attempt of the same write may have created that
-    /// version.
+    /// The path has another version. If there were several attempts, an earlier one may have created that version.
     Elsewhere { is_sure: bool },
 }
 

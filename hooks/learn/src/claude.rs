@@ -1,5 +1,5 @@
-//! Extracts memories with Claude Haiku, through the installed client. The client runs without hooks, tools, servers and
-//! a session.
+//! Extracts memories with Claude Haiku, through the installed client. The client runs without hooks, tools or servers,
+//! and does not save the session.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -86,7 +86,7 @@ async fn run(program: &Path, window: &Window<'_>, dir: &Path) -> Result<Vec<u8>,
     Ok(output.stdout)
 }
 
-/// The possible paths of the client: the running one, then the search path, then the directory of its installer.
+/// Where the client may be: the running program, then the search path, then the directory of its installer.
 pub(crate) fn programs(
     running: Option<&Path>,
     search_path: Option<&std::ffi::OsStr>,

@@ -102,7 +102,7 @@ impl ExtractedKind {
     }
 }
 
-/// Maximum number of memories from one window.
+/// The maximum number of memories from one request to the extractor.
 pub(crate) const MOST_LESSONS: usize = 5;
 /// The maximum number of characters of a memory, from one turn and from a deep extraction.
 const LONGEST: usize = 300;
@@ -215,7 +215,7 @@ pub(crate) fn object_in(answer: &str) -> Option<Value> {
     serde_json::from_str(answer.get(start..=end)?).ok()
 }
 
-/// Runs a future to its end. Only here does the worker need a runtime.
+/// Runs a future to its end. This is the only function of the worker that needs a runtime.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, ExtractorError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     Ok(runtime.map_err(|error| ExtractorError::Unreachable(error.to_string()))?.block_on(future))

@@ -32,7 +32,7 @@ impl Extractor {
         self != Self::Heuristic
     }
 
-    /// Extracts the memories of a window.
+    /// Extracts memories from one turn or from several turns.
     pub(crate) fn ask(self, window: &Window<'_>, means: &Means) -> Result<Verdict, ExtractorError> {
         match self {
             Self::Heuristic => {

@@ -20,7 +20,7 @@ const FEWEST_WORDS: usize = 2;
 macro_rules! pattern {
     ($name:ident, $($source:expr),+) => {
         static $name: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new(concat!($($source),+)).expect("the patterns are constants, compiled in a test"));
+            LazyLock::new(|| Regex::new(concat!($($source),+)).expect("the patterns are constants, and a test compiles them"));
     };
 }
 
@@ -82,8 +82,8 @@ pattern!(
     r"(?i)\b(?:instead of|rather than|no longer(?: (?:use|like|want|prefer))?|(?:switch(?:ed)?|mov(?:ed|ing)|migrat(?:ed|ing)) (?:away )?from|replac(?:ed|es|ing)|dropped|over|and not|, not)\s+(?P<old>[\w@#/.+-]+(?: [\w@#/.+-]+)?)"
 );
 
-/// True for a remark of a person about themselves that concerns only a few days. It expires. Rules, wishes, decisions
-/// and statements about the work do not expire.
+/// True for a statement of a person about themselves that matters only for a few days. It expires. Rules, wishes,
+/// decisions and statements about the work do not expire.
 pub(crate) fn is_passing(lesson: &ExtractedMemory) -> bool {
     pattern!(ABOUT_ME, r"(?i)^(?:user|i|i'm|i’m|i am|i'll|i’ll|i have|i've|i’ve|my)\b");
     pattern!(

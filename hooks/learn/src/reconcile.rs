@@ -30,7 +30,7 @@ const MOST_COMPARED: u32 = 8;
 /// The importance of a short-lived remark. Such a memory expires after this number of days.
 const PASSING_IMPORTANCE: Importance = Importance::from_percent(20);
 const PASSING_DAYS: i64 = 30;
-/// Minimum share of common words for two texts to say the same.
+/// Two texts say the same if they share at least this part of their words.
 const SAME: f64 = 0.6;
 /// Words of a statement that do not belong to its subject.
 const FRAME: &str = "user prefer preferred use using like want always never now instead actually decided switched moved \
@@ -87,7 +87,7 @@ pub(crate) fn reconcile(
     Ok(if stored.existed { Outcome::Known } else { Outcome::Stored })
 }
 
-/// Returns the caller with which the worker stores memories of a session.
+/// Returns the caller that the worker uses to store memories of a session.
 fn caller(job: &Job) -> Caller {
     let project = job.cwd.as_ref().map(|dir| Project { scope: job.scope.clone(), dir: dir.clone() });
     let (session, client) = (Some(job.session.clone()), Some("claude-code".into()));
@@ -107,7 +107,7 @@ fn scope_of(lesson: &ExtractedMemory, project: &Scope) -> Scope {
     if is_personal { Scope::Global } else { project.clone() }
 }
 
-/// Memories that may say the same, or that the extracted memory may change.
+/// Existing memories that may say the same as the extracted memory, or that it may replace.
 pub(crate) fn near(store: &mut Store, lesson: &ExtractedMemory, scope: &Scope) -> Result<Vec<Memory>, StoreError> {
     let query = format!("{} {}", lesson.content, lesson.replaces.as_deref().unwrap_or(""));
     let mut near = similar(store, &query, scope)?;
@@ -197,7 +197,7 @@ fn subject(text: &str) -> BTreeSet<String> {
     words(text).into_iter().filter(|word| !frame.contains(word)).collect()
 }
 
-/// Deletes what was learned from the previous turn. Such a person does not mean earlier turns.
+/// Deletes what was learned from the previous turn. "Forget that" does not refer to earlier turns.
 pub(crate) fn take_back(store: &mut Store, job: &Job, before: Option<&Turn>) -> Result<usize, StoreError> {
     let Some(before) = before else { return Ok(0) };
     let mut learned = Vec::new();

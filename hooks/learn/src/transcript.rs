@@ -32,7 +32,7 @@ pub(crate) struct Turn {
 const MOST_BYTES: u64 = 8 * 1024 * 1024;
 /// Maximum bytes of one line. A longer line is tool output.
 const LONGEST_LINE: u64 = 1024 * 1024;
-/// Maximum kept characters of a statement, and of an answer.
+/// The maximum number of characters that are kept of a statement, and of an answer.
 const MOST_SAID: usize = 4_000;
 const MOST_ANSWERED: usize = 2_000;
 
@@ -139,11 +139,11 @@ fn is_from_person(source: Option<&Value>) -> bool {
     )
 }
 
-/// The person's own words in a row; `None` for a tool result, a command, or an empty row.
+/// The person's own words in a line of the transcript; `None` for a tool result, a command, or an empty line.
 fn said(content: &Value) -> Option<String> {
     static NOT_SAID: LazyLock<Regex> = LazyLock::new(|| {
         let source = r"^\s*(?:<command-|<local-command-|<bash-|<task-notification|\[Request interrupted|Caveat: The messages below)";
-        Regex::new(source).expect("the pattern is a constant, compiled in a test")
+        Regex::new(source).expect("the pattern is a constant, and a test compiles it")
     });
     if let Value::Array(blocks) = content {
         let is_result = |block: &Value| block.get("type").and_then(Value::as_str) == Some("tool_result");

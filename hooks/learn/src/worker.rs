@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const MOST_ATTEMPTS: u32 = 5;
 /// How long to wait for all missing transcripts together. A client may create the transcript after its hook.
 const CREATED_WITHIN: Duration = Duration::from_secs(1);
-/// The number of turns that a deep extraction reads, and after which the next one takes place.
+/// A deep extraction reads this number of turns, and takes place after each such number of turns.
 const DEEP: usize = 5;
 /// The tokens that a client adds to the text for the extractor.
 const AROUND: u64 = 1_000;
@@ -308,7 +308,7 @@ impl<'a> Extractors<'a> {
                 Ok(Err(error)) => self.give_up(*extractor, &error.to_string()),
                 Err(error) => {
                     // A model whose cost cannot be recorded is not used.
-                    self.give_up(*extractor, &format!("its token usage cannot be recorded: {error}"));
+                    self.give_up(*extractor, &format!("the token usage of this model cannot be recorded: {error}"));
                     return Err(error);
                 }
             }

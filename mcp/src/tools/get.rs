@@ -18,7 +18,7 @@ pub(super) const TOOL: Entry = Entry {
         json!({
             "ids": { "type": "array", "items": { "type": "string" }, "description": "IDs such as 42" },
             "max_tokens": { "type": "integer", "default": 1000 },
-            "cursor": { "type": "string", "description": "The cursor of the previous reply, to get its next part; pass the same ids" },
+            "cursor": { "type": "string", "description": "The cursor of the previous reply returns the next part; pass the same ids" },
             "format": { "type": "string", "enum": ["text", "json"] }
         })
     },

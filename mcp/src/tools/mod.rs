@@ -90,9 +90,10 @@ pub(crate) enum Call {
     Changing(fn(&mut Desk<'_>, &Args) -> Reply),
     /// Performs a use case with the user's rules for files.
     Files(fn(&mut Desk<'_>, &Args, FileRules) -> Reply),
-    /// Performs a use case with the state of sync.
+    /// Performs a use case that also needs the state of the sync.
     Status(fn(&mut Desk<'_>, &Args, &TeamStatus) -> Reply),
-    /// Performs a use case here. If something is missing, a second function gets it from another place.
+    /// Performs a use case here. If a value is missing on this machine, a second function gets it from the server or
+    /// the vault.
     Fetching(fn(&mut Desk<'_>, &Args) -> Reply, for<'a> fn(&'a Args, Elsewhere<'a>, Caller) -> Replying<'a>),
     /// Performs a use case of the team server.
     Team(for<'a> fn(&'a Args, &'a Team) -> Replying<'a>),
@@ -117,7 +118,7 @@ pub(crate) type Replying<'a> = Pin<Box<dyn Future<Output = Reply> + Send + 'a>>;
 pub(crate) struct TeamStatus {
     /// True if a team server is configured.
     pub(crate) in_team: bool,
-    /// Why it is not used, or its last error.
+    /// Why the server is not used, or the last error of the server.
     pub(crate) trouble: Option<String>,
 }
 
@@ -128,7 +129,7 @@ static NOTE_DEFINITIONS: LazyLock<Vec<Tool>> = LazyLock::new(|| NOTES.iter().map
 /// The optional tools that are offered.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offered {
-    /// Team tools: there is a team server.
+    /// True if there is a team server, so that the team tools are listed.
     pub(crate) in_team: bool,
     /// True if the user enabled the memory tool.
     pub(crate) keeps_files: bool,
@@ -179,7 +180,7 @@ const ROWS: &[&str] = &["rows"];
 const FORMAT: &[&str] = &["format", "output_format"];
 const MAX_TOKENS: &[&str] = &["max_tokens", "token_budget"];
 
-/// A request with the budget of the call.
+/// Creates a request with the call's budget.
 fn budgeted(args: &Args, query: String) -> Result<RecallRequest, DomainError> {
     let budget = args.whole(MAX_TOKENS)?.map_or(Ok(TokenBudget::DEFAULT), TokenBudget::try_from);
     let budget = budget.map_err(|error| args.named(error, MAX_TOKENS))?;
@@ -199,7 +200,7 @@ fn meant(desk: &mut Desk<'_>, args: &Args) -> Result<MemoryRef, ToolError> {
     found.into_iter().next().ok_or_else(|| DomainError::invalid("id", "is missing", "use an ID such as 42").into())
 }
 
-/// True if the rows of a JSON reply contain all fields of memories that are returned in full.
+/// True if the JSON rows of full results contain all fields.
 fn has_full_rows(args: &Args) -> Result<bool, DomainError> {
     if !args.knows(ROWS) {
         return Ok(false);

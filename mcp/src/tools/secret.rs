@@ -20,7 +20,7 @@ pub(super) const TOOL: Entry = Entry {
     effect: Effect::Reads,
     properties: || {
         json!({
-            "id": { "type": "string", "description": "The secret's name such as s7k4q, or a memory such as 42" }
+            "id": { "type": "string", "description": "The name of a secret such as s7k4q2, or the ID of a memory such as 42" }
         })
     },
     aliases: &[WHICH],
@@ -32,11 +32,17 @@ pub(super) const TOOL: Entry = Entry {
 
 fn which(args: &Args) -> Result<SecretRef, DomainError> {
     let which: Option<SecretRef> = args.parsed(WHICH)?;
-    let missing = || DomainError::invalid("id", "is missing", "use a name such as s7k4q, or a memory such as 42");
+    let missing = || {
+        DomainError::invalid(
+            "id",
+            "is missing",
+            "use the name of a secret such as s7k4q2, or the ID of a memory such as 42",
+        )
+    };
     which.ok_or_else(missing)
 }
 
-/// Gets a value that this machine does not have from the server or the vault.
+/// Gets a value from the server or the vault, if this machine does not have it.
 fn fetch<'a>(args: &'a Args, from: Elsewhere<'a>, caller: Caller) -> Replying<'a> {
     Box::pin(async move {
         let which = which(args)?;
@@ -52,7 +58,7 @@ fn fetch<'a>(args: &'a Args, from: Elsewhere<'a>, caller: Caller) -> Replying<'a
     })
 }
 
-/// Returns the value if one secret is requested, and the text with its values if a memory is requested.
+/// Returns the value of a secret. For a memory, returns its text with the values of its secrets.
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let which = which(args)?;
     let is_name = matches!(which, SecretRef::Name(_));

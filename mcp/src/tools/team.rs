@@ -165,7 +165,7 @@ fn mute<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
         Ok(if shows {
             format!("{memory} is shown again")
         } else {
-            format!("hidden; memory_mute with id {memory} and unmute shows it again")
+            format!("hidden; to show it again, call memory_mute with id {memory} and unmute true")
         })
     })
 }
@@ -177,8 +177,8 @@ fn answer_invitation<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
         let is_accepted = !args.flag(&["decline"])?;
         let changed = team.perform(AnswerInvitation { owner: owner.clone(), tag: tag.clone(), is_accepted }).await?;
         Ok(match (changed, is_accepted) {
-            (true, true) => format!("You now see everything that {owner} tags {tag}"),
-            (true, false) => format!("Declined: you do not see what {owner} tags {tag}"),
+            (true, true) => format!("You now see all memories that {owner} tags with {tag}"),
+            (true, false) => format!("Declined: you do not see the memories that {owner} tags with {tag}"),
             (false, _) => format!("{owner} has no open invitation for {tag}, or you have already given this answer"),
         })
     })
@@ -223,7 +223,7 @@ fn my_shares<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
     })
 }
 
-/// One line of a list, neutralised.
+/// A line of a list, without special tags and hidden characters.
 fn line(text: &str) -> String {
     let text: Vec<String> = neutral(text).split_whitespace().map(str::to_owned).collect();
     format!("{}\n", text.join(" "))

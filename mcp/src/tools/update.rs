@@ -33,7 +33,7 @@ pub(super) const TOOL: Entry = Entry {
             "metadata": { "type": "object", "description": "A JSON object stored with the memory; {} removes it" },
             "reason": { "type": "string" },
             "format": { "type": "string", "enum": ["text", "json"] },
-            "force_sensitive": { "type": "boolean", "description": "The new content is secret as a whole: encrypt it" },
+            "force_sensitive": { "type": "boolean", "description": "Encrypt the whole new content, because all of it is secret" },
             "summary": { "type": "string", "description": "Only with force_sensitive: a description of the secret text" }
         })
     },

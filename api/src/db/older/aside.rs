@@ -22,7 +22,7 @@ const TABLES: [&str; 8] = [
 /// mistake, changes none of our tables.
 const GONE: &str = "taken over";
 
-/// Tables next to the old ones: the result for each row, the new names of users, and the progress.
+/// The migration's own tables: the result for each row, the new names of users, and the progress.
 const NOTES: &str = "CREATE TABLE older.taken (
         id      bigint PRIMARY KEY,
         owner   text,

@@ -11,7 +11,7 @@
 //! The schema `older` also records the result of each row. A row is written and recorded in one transaction, under a
 //! UUID derived from its ID, so the migration can continue.
 //!
-//! This file, `names` and `shares` import each other, because they add to the report of the migration.
+//! This file, `names` and `shares` import each other, because all of them write to the report of the migration.
 
 mod aside;
 mod forget;
@@ -31,7 +31,7 @@ pub(super) use aside::{is_aside, is_older, put_aside};
 use names::Names;
 use shares::Rules;
 
-/// The lock under which tables are moved or rows are migrated, but never both.
+/// The lock that keeps the moving of tables and the migration of rows apart.
 const LOCK: i64 = 0x7e55_e7a0_6f6c_6465;
 
 /// The maximum number of rows that the report lists.
@@ -54,7 +54,7 @@ pub struct TakenOver {
     pub links: u64,
     /// Users with a new name: the old name, and the new one.
     pub renamed: Vec<(String, String)>,
-    /// Names that received shares but do not exist.
+    /// Users who received shares in the older system, but do not exist.
     pub unknown: Vec<String>,
     /// Differences, in words.
     pub remarks: Vec<String>,

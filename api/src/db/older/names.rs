@@ -1,4 +1,4 @@
-//! The users of the older system, where any text was a name.
+//! Converts the user names of the older system, which accepted any text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,7 +88,7 @@ pub(super) async fn has_column(db: &Db, table: &str, column: &str) -> Result<boo
 }
 
 /// Returns an unused user name: the old name if it is valid, otherwise its valid characters and a part of its digest.
-/// The digest keeps it apart from another user with exactly this name, for example in a list of keys.
+/// The digest distinguishes this name from an existing user with the same valid characters.
 fn free(older: &str, names: &BTreeMap<String, UserId>) -> Result<UserId, DbError> {
     let is_taken = |name: &UserId| names.values().any(|known| known == name);
     if let Some(name) = older.parse().ok().filter(|name| !is_taken(name)) {

@@ -2,7 +2,7 @@
 //! valid at once.
 //!
 //! Tags of the older system are case-sensitive; Tessera's tags are not. If two old tags of a user differ only in case,
-//! a share of one would also show the other. Then the memories are shared one by one.
+//! a share of one would also show the other. If two old tags differ only in case, the memories are shared one by one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -108,7 +108,7 @@ async fn grants(db: &Db, names: &Names, table: &str, what: &str, with: &str) -> 
     rows.iter().map(grant).collect()
 }
 
-/// For each owner, the old spellings of tags that are equal in Tessera.
+/// For each owner and tag, the old spellings that Tessera treats as the same tag.
 async fn spellings(db: &Db) -> Result<BTreeMap<(String, String), BTreeSet<String>>, DbError> {
     let mut found: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     if !has_column(db, "tag_shares", "shared_with").await? {
@@ -130,7 +130,7 @@ async fn spellings(db: &Db) -> Result<BTreeMap<(String, String), BTreeSet<String
 }
 
 impl Db {
-    /// Stores shares by tag as accepted, because the older system had no invitations.
+    /// Stores shares of tags with the status "accepted", because the older system had no invitations.
     pub(super) async fn keep_rules(&self, rules: &Rules, taken: &mut TakenOver) -> Result<(), DbError> {
         for (owner, tag, grant) in &rules.tags {
             let mut tx = self.begin(owner).await?;

@@ -24,7 +24,7 @@ struct Coming<'a> {
 }
 
 impl Db {
-    /// Migrates the remaining rows, from the smallest ID on.
+    /// Migrates the rows that are not migrated yet, in the order of their old IDs.
     pub(super) async fn take_rows(
         &self,
         secrets: &Secrets,
@@ -123,7 +123,7 @@ impl UserTx {
         Ok(())
     }
 
-    /// Writes a memory with its shares, and gives it its old ID for everybody who sees it. Returns the number of shares
+    /// Writes a memory with its shares. All users who can see the memory keep its old ID. Returns the number of shares
     /// that were written for this memory.
     async fn take(&mut self, one: &Coming<'_>, is_first: bool) -> Result<u64, DbError> {
         let (owner, number) = (one.owner.as_str().to_owned(), one.older.id);

@@ -31,7 +31,7 @@ pub struct Verdicts {
     pub answerable: u32,
     /// Answerable questions whose first full result answers the question.
     pub top: u32,
-    /// Answerable questions whose answering note is elsewhere in the reply.
+    /// Answerable questions for which a note with the answer is in the reply, but not first.
     pub shown: u32,
     /// Answerable questions whose replies contain only notes that do not answer them.
     pub wrong: u32,
@@ -95,7 +95,7 @@ pub struct PromptTally {
     pub missed: u32,
     /// Prompts with a memory, although no note is relevant.
     pub noise: u32,
-    /// Prompts without a memory, and no note is relevant.
+    /// Prompts that correctly received no memory, because no note is relevant.
     pub quiet: u32,
     /// Notes given.
     pub notes_given: usize,
@@ -104,8 +104,8 @@ pub struct PromptTally {
 }
 
 impl PromptTally {
-    /// Counts a prompt. The arguments are: whether a relevant note exists, whether the hook added text, and the numbers
-    /// of added and of relevant added notes.
+    /// Counts a prompt. The arguments are: whether a relevant note exists, whether the hook added text, how many notes
+    /// it added, and how many of these are relevant.
     pub(super) fn note(&mut self, bears: bool, said: bool, given: usize, right: usize) {
         let of = match (bears, said) {
             _ if right > 0 => &mut self.given_right,

@@ -34,7 +34,7 @@ pub(crate) struct Facts {
     pub(crate) stamp: Stamp,
     pub(crate) links: u64,
     pub(crate) device: u64,
-    /// The permissions; 0 if the system has none in this form.
+    /// The Unix permission bits; 0 on other systems.
     pub(crate) mode: u32,
 }
 
@@ -63,7 +63,7 @@ pub(crate) enum Target {
     File,
     /// To a directory below the root.
     Directory,
-    /// To nothing, or to something that is never opened.
+    /// The link points to a missing target, or to something that is never opened.
     Nothing,
     /// Out of the root.
     Outside,

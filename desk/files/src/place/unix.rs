@@ -89,8 +89,9 @@ impl Place {
         }
     }
 
-    /// Moves a file on file systems without that system call: adds a hard link with the new name, then removes the old
-    /// name. A directory cannot have two names, so it is renamed; a non-empty directory is never replaced.
+    /// On file systems without the necessary system call, moves a file by adding a hard link with the new name and then
+    /// removing the old name. A directory cannot have two names, so it is renamed; a non-empty directory is never
+    /// replaced.
     fn move_new_by_link(&self, from: &str, there: &Self, to: &str) -> io::Result<()> {
         if self.facts(from)?.kind == Kind::Directory {
             if there.facts(to).is_ok() {
@@ -107,9 +108,8 @@ impl Place {
         Ok(rustix::fs::renameat(&self.0, from, &there.0, to)?)
     }
 
-    /// Calls `each` for every name except `.` and `..`, in no order, with its kind if known. Returns
-    /// the names that are not Unicode, in readable form as far as possible, because no path can
-    /// express them.
+    /// Calls `each` for every name except `.` and `..`, in no particular order, with the kind if known. Returns the
+    /// names that are not Unicode, in readable form as far as possible, because no path can express them.
     pub(crate) fn each_name(&self, each: &mut dyn FnMut(&str, Option<Kind>)) -> io::Result<Vec<String>> {
         let mut odd = Vec::new();
         // Uses its own handle, because the read position belongs to the handle.

@@ -102,7 +102,7 @@ impl Place {
         Ok(odd)
     }
 
-    /// Windows makes names durable itself.
+    /// On Windows, the system itself makes changed directory entries durable.
     #[expect(
         clippy::unnecessary_wraps,
         clippy::unused_self,

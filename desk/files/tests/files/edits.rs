@@ -75,10 +75,10 @@ fn spec_2_25_names_of_any_script_work_and_twins_are_told_of() {
     let room = Room::new();
     room.create("/memories/\u{e9} 用户.md", "one").unwrap();
     let said = room.create("/memories/e\u{301} 用户.md", "two").unwrap_err();
-    assert!(said.contains("already exists, spelled \u{e9} 用户.md"), "{said}");
+    assert!(said.contains("already exists as \u{e9} 用户.md"), "{said}");
     assert!(room.create("/memories/\u{c9} 用户.MD", "two").unwrap_err().contains("already exists"));
     room.create("/memories/User/a.md", "a").unwrap();
-    assert!(room.create("/memories/user/b.md", "b").unwrap_err().contains("already exists, spelled User"));
+    assert!(room.create("/memories/user/b.md", "b").unwrap_err().contains("already exists as User"));
     assert!(room.rename("/memories/User/a.md", "/memories/USER/a.md").unwrap_err().contains("already exists"));
     assert!(room.rename("/memories/User/a.md", "/memories/\u{c9} 用户.md").unwrap_err().contains("already exists"));
     assert_eq!(room.text("\u{e9} 用户.md"), "one");

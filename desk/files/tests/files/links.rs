@@ -141,7 +141,10 @@ fn a_directory_with_a_name_that_no_path_can_say_stays() {
         return;
     }
     let said = room.delete("/memories/d").unwrap_err();
-    assert_eq!(said, "Error: /memories/d holds deep/caf\u{fffd}.md, a name that is not UTF-8; rename it first");
+    assert_eq!(
+        said,
+        "Error: /memories/d contains the file deep/caf\u{fffd}.md, whose name is not UTF-8; rename this file first"
+    );
     assert!(odd.exists() && room.at("d/deep/a.md").exists());
     fs::remove_file(odd).unwrap();
     room.delete("/memories/d").unwrap();

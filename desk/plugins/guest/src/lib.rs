@@ -193,8 +193,7 @@ mod memory {
     }
 }
 
-/// Exports a module from a manifest in the directory of the source file and from a function from [`Message`] to
-/// [`Reply`].
+/// Exports a plugin module. The arguments are a manifest file and a function from [`Message`] to [`Reply`].
 #[macro_export]
 macro_rules! export {
     ($manifest:literal, $handle:path) => {

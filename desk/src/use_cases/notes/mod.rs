@@ -30,7 +30,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// The first page with this number of rows.
+    /// The first page, with this number of rows per page.
     pub const fn first(page_size: u32) -> Self {
         Self { page: 1, page_size, after: None }
     }

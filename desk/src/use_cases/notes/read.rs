@@ -80,7 +80,7 @@ impl UseCase for ReadNote {
     }
 }
 
-/// The lines as rows of limited length that begin with a mark; and the line number of each row.
+/// Splits lines into rows of limited length, which begin with a mark. Also returns the line number of each row.
 fn rows_of(lines: &[&str], from: u32) -> (Vec<Row>, Vec<usize>) {
     let (mut rows, mut numbers) = (Vec::new(), Vec::new());
     for (at, line) in lines.iter().enumerate().skip(from.max(1) as usize - 1) {
@@ -125,7 +125,7 @@ fn said_by_one(store: &mut Store, caller: &Caller, asked: &str, project: Option<
     let near: Vec<String> =
         Part::first(NAMED).of(&found).iter().map(|found| neutral_line(found.note.file.path.as_str())).collect();
     let problem = if near.is_empty() {
-        "is not a note, and no note contains it".to_owned()
+        "is not a note, and no note contains this text".to_owned()
     } else {
         format!("is not a note; similar notes: {}", near.join(", "))
     };

@@ -20,7 +20,7 @@ use crate::desk::{Effect, UseCase};
 pub struct RecentActivity {
     /// The folder or scope; all, if absent.
     pub project: Option<String>,
-    /// The period, as `7d` or `today`; any time, if absent.
+    /// The period, for example `7d` or `today`; all times if absent.
     pub timeframe: Option<String>,
     /// Any of these types.
     pub types: Vec<String>,
@@ -63,7 +63,7 @@ pub(super) fn first_words(store: &Store, note: &NoteRow) -> Result<String, Store
     Ok(store.get(MemoryRef::Id(part.id))?.map_or_else(String::new, |memory| said(&memory.content)))
 }
 
-/// The folders of a project: one by name, or all of a scope; all if none is named.
+/// Returns the folder with this name, or the folders of this project; all folders without a name.
 pub(super) fn folders(store: &Store, project: Option<&str>) -> Result<Vec<Folder>, StoreError> {
     let mut folders = store.folders()?;
     let Some(project) = project.map(|project| project.trim().trim_matches('/')).filter(|name| !name.is_empty()) else {
@@ -89,8 +89,7 @@ pub(super) fn folders(store: &Store, project: Option<&str>) -> Result<Vec<Folder
         } else {
             format!("the folders are {}", known.join(", "))
         };
-        let problem =
-            format!("does not name a folder of notes or a project with such a folder: {}", neutral_line(&known));
+        let problem = format!("is neither a folder of notes nor a project that has one: {}", neutral_line(&known));
         return Err(DomainError::invalid(
             "project",
             problem,

@@ -32,7 +32,7 @@ pub struct Within {
 pub struct NotesReply {
     /// The exact reply.
     pub body: String,
-    /// Its tokens in the caller's unit.
+    /// The number of tokens, counted with the caller's tokenizer.
     pub tokens_used: u32,
     /// The number of rows in it.
     pub shown: usize,
@@ -49,7 +49,7 @@ pub(super) struct Row {
     pub(super) json: Value,
 }
 
-/// Rows and the parts around them.
+/// The rows of a reply, and the lines before and after them.
 pub(super) struct Reply<F> {
     /// Lines above the rows, in text form.
     pub(super) opening: String,

@@ -146,8 +146,8 @@ pub(super) fn found(store: &mut Store, caller: &Caller, wanted: &Wanted) -> Resu
     Ok(found)
 }
 
-/// Recalls files: each with its best section and the score of this section. Low-confidence matches count only if there
-/// are no others.
+/// Searches for files. Returns each file with its best section and the score of this section. Low-confidence matches
+/// count only if there are no others.
 fn by_words(
     store: &mut Store,
     caller: &Caller,

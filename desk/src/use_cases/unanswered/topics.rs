@@ -9,11 +9,11 @@ use tessera_engine::text::{TokenKind, fold, tokenize};
 
 /// The maximum number of forms that are compared, most recent first.
 const MOST_WAYS: usize = 500;
-/// Minimum similarity of two questions about one topic. Of 30 questions in two forms each, this limit joins 26. It also
-/// joins one of 1,740 pairs of different questions. Of 28,948 pairs of fixture questions with different answers, it
-/// joins 24.
+/// Minimum similarity of two questions about one topic. In a test with 30 questions in two forms each, this limit
+/// recognises 26 pairs. In the same test, it wrongly recognises one of 1,740 pairs of different questions. Of 28,948
+/// pairs of test questions with different answers, it wrongly recognises 24.
 const SAME_TOPIC: f64 = 0.55;
-/// The share of common words from which two questions have one topic.
+/// If two questions share this part of their words, they have one topic.
 const SAME_WORDS: f64 = 0.5;
 
 /// One form of a question.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// Longer keys are written after a `?`, because YAML does not search further for a colon.
+/// Longer keys are written after a `?`, because YAML parsers search only so far for the colon.
 const LONGEST_KEY: usize = 300;
 
 /// Writes a key and its value as a line.

@@ -124,7 +124,7 @@ fn after_sign(text: &str, at: usize) -> usize {
     if block > blanks && letters::byte(text, block) == b'\n' && is_indented { next } else { blanks }
 }
 
-/// The position after the marks of a bold value: `**x**`.
+/// The position after the asterisks or underscores before a bold value: `**x**`.
 pub(super) fn after_marks(text: &str, at: usize) -> usize {
     let line = letters::rest(text, at, 200).lines().next().unwrap_or_default();
     let is_bold = ["**", "__"].iter().any(|mark| line.strip_prefix(mark).is_some_and(|inside| inside.contains(mark)));
@@ -151,7 +151,7 @@ fn after_wrapping(text: &str, at: usize) -> usize {
     if (opened || length <= 2) && value::is_quote(text, next) { next } else { at }
 }
 
-/// A value without the marks of bold text after it.
+/// A value without the asterisks or underscores after it.
 pub(super) fn unmarked(text: &str, at: usize, value: Value) -> Value {
     let mark = letters::head(text, at, 2);
     let is_marked = (mark == "**" || mark == "__")
@@ -354,7 +354,7 @@ fn is_token(inside: &str, bond: Bond) -> bool {
     is_plain && judge::is_drawn(inside)
 }
 
-/// True for a text with a symbol among letters that has several digits or does not consist of words.
+/// True for a text with a symbol and letters that has several digits, or that does not consist of words.
 fn is_strong(inside: &str) -> bool {
     let shape = Shape::of(inside);
     let is_signed = shape.spaces == 0 && shape.length >= 8 && shape.symbols > 0 && shape.letters() > 3;
@@ -384,7 +384,8 @@ fn is_paired(text: &str, noun: &Noun, inside: &str) -> bool {
     })
 }
 
-/// True for a setting whose value is a signing key. Such a value is used literally, so even plain words are a secret.
+/// True for a setting whose value is a signing key. The program uses the value directly as a key, so even plain words
+/// are a secret.
 fn is_signing(text: &str, noun: &Noun) -> bool {
     let name = text.get(noun.span.clone()).unwrap_or_default();
     let is_set = letters::byte(text, noun.span.end) == b'=';

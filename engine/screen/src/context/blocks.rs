@@ -1,6 +1,6 @@
 //! Private keys in blocks: PEM, OpenPGP, PuTTY; complete, truncated, indented, or on one line with `\n`.
 //!
-//! Also lines in formats with credentials: `.pgpass`, password files, password hashes.
+//! Also recognises lines of formats such as `.pgpass`, password files and password hashes.
 
 use std::ops::Range;
 
@@ -123,7 +123,7 @@ pub(super) fn putty(text: &str, start: usize) -> Option<Range<usize>> {
 
 /// The body of a private key without its header and footer, around a position.
 pub(super) fn body(text: &str, mark: usize) -> Option<Range<usize>> {
-    /// The number of characters before a key's version, which encode the key's length.
+    /// The number of characters before a key's version. They encode the key's length.
     const LENGTH: usize = 6;
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
     let start = letters::back_while(text, mark, LENGTH, is_part);

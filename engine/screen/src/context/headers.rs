@@ -83,7 +83,7 @@ pub(super) fn cookies(text: &str, end: usize) -> Vec<Value> {
     found
 }
 
-/// True if base64 contains a name and a password with a colon between.
+/// True if the base64 text contains a name and a password, separated by a colon.
 pub(super) fn is_pair(encoded: &str) -> bool {
     if encoded.len() < 8 || encoded.len() > 4096 {
         return false;

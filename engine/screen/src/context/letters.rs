@@ -1,10 +1,10 @@
-//! Whether letters look like a word of some language, or random.
+//! Decides whether letters look like a word of some language, or are random.
 //!
-//! Also contains small functions that move over the bytes of a text.
+//! Also contains small functions that scan the bytes of a text.
 
-/// How much information a letter has after another letter, in bits (at most nine). A row is the first letter, a column
-/// the second: `a` to `z`, then the edge of a word. It is counted over the distinct words of this project's documents,
-/// sources and fixtures, each weighted by one plus the logarithm of its frequency.
+/// How surprising a letter is after another letter, in bits (at most nine). A row is the first letter, a column the
+/// second: `a` to `z`, then the edge of a word. The table was counted over the distinct words of this project's
+/// documents, sources and fixtures. Each word has the weight of one plus the logarithm of its frequency.
 const COSTS: [&[u8; 27]; 27] = [
     b"954486594963539593436778595",
     b"366626994793793994574999693",
@@ -89,14 +89,14 @@ pub(super) fn byte(text: &str, at: usize) -> u8 {
     text.as_bytes().get(at).copied().unwrap_or_default()
 }
 
-/// The start of a run of bytes that ends at a position, limited in length, on a character boundary.
+/// The start of the run of bytes that ends at a position. The run has a maximum length, and begins at a character.
 pub(super) fn back_while(text: &str, end: usize, most: usize, holds: impl Fn(u8) -> bool) -> usize {
     let bytes = text.as_bytes().get(end.saturating_sub(most)..end).unwrap_or_default();
     let start = end - bytes.iter().rev().take_while(|byte| holds(**byte)).count();
     ceiling(text, start)
 }
 
-/// The end of a run of bytes that begins at a position, limited in length, on a character boundary.
+/// The end of the run of bytes that begins at a position. The run has a maximum length, and ends after a character.
 pub(super) fn on_while(text: &str, start: usize, most: usize, holds: impl Fn(u8) -> bool) -> usize {
     let bytes = text.as_bytes().get(start..).unwrap_or_default();
     let end = start + bytes.iter().take(most).take_while(|byte| holds(**byte)).count();

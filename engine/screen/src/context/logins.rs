@@ -55,7 +55,7 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     password(text, start + quote.map_or(gap, |(place, _)| place))
 }
 
-/// The password that begins here, recognised only by its look.
+/// The password that begins here, recognised only by its form.
 pub(super) fn password(text: &str, at: usize) -> Option<Value> {
     let value = if value::is_quote(text, at) { value::quoted(text, at)? } else { value::bare(text, at, false)? };
     let inside = text.get(value.span.clone())?;

@@ -1,4 +1,4 @@
-//! Random names that belong to a password: the first half of a key pair.
+//! Random user names that belong to a password, such as the ID of a key pair.
 //!
 //! User names such as `app`, `bob` and `svc-reports` consist of ordinary words. Such names are not redacted, because
 //! they are useful to readers. A random name was issued with the password and is useless without it.

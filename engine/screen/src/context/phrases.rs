@@ -90,7 +90,7 @@ fn is_code(word: &str) -> bool {
     digits >= 2 && !is_date && (is_grouped && word.len() >= 8 || groups.len() == 1 && digits + letters >= 8)
 }
 
-/// The digits after `PIN`, or after the code of a door.
+/// The digits after `PIN`, or after a word for another code, such as that of a door.
 pub(super) fn pin(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
     let marked = text.get(start..end)?;
     let is_whole = !letters::byte(text, start.wrapping_sub(1)).is_ascii_alphanumeric()
@@ -140,10 +140,10 @@ fn is_of_lock(rest: &str) -> bool {
 }
 
 const MOST_WORDS: usize = 8;
-/// Words that make a number a count.
+/// Words that show that a number is a count.
 const COUNTED: [&str; 10] =
     ["bytes", "lines", "characters", "digits", "times", "ms", "seconds", "minutes", "days", "entries"];
-/// Words directly before a number that make it a code.
+/// Words directly before a number that show that it is a code.
 const PIN_BINDERS: [&str; 22] = [
     "is", "code", "ist", "lautet", "=", "es", "est", "to", "auf", "-", "now", "jetzt", "number", "è", "é", "are", "be",
     "reads", "–", "—", "->", "was",

@@ -213,8 +213,8 @@ fn is_said(text: &str, noun: &Noun, value: &Value, bond: Bond) -> bool {
     assign::is_credential(text, noun, value, bond)
 }
 
-/// Finds a credential after a noun in a writing system without spaces: first particles, then usually text in another
-/// script.
+/// Finds a credential after a noun in a writing system without spaces. Particles follow the noun, and then the value,
+/// usually in another script.
 pub(super) fn foreign_value(text: &str, noun: &Noun) -> Option<Value> {
     const PARTICLES: &str = "是为為就：:=＝ \tはがをのに，,—–-→⇒>改成设設置定到了已的如下现在現는은이가";
     const WORDS: [&str; 5] = ["это", "является", "для", "от", "к"];

@@ -129,7 +129,8 @@ fn is_before(first: u8, second: u8) -> bool {
     is_after(second, first)
 }
 
-/// Marks sequences of equal steps between characters that are `by` positions apart.
+/// Sets a flag for each character of a sequence such as `abc` or `123`. It compares characters that are `by` positions
+/// apart.
 fn mark_rows(plain: &[u8], by: usize, is_next: fn(u8, u8) -> bool, is_ordered: &mut [bool]) {
     let mut row = 0;
     for (at, (first, second)) in plain.iter().zip(plain.iter().skip(by)).enumerate() {
@@ -172,7 +173,7 @@ fn says_so(value: &str) -> bool {
     })
 }
 
-/// A value in lower case, with digits and symbols changed back to letters.
+/// Converts a value to lowercase, and replaces digits and symbols by the letters for which they stand.
 fn unleet(value: &str) -> String {
     let letter = |byte: u8| match byte {
         b'$' | b'5' => Some('s'),

@@ -46,7 +46,7 @@ impl Sort {
     }
 }
 
-/// The secrets that the sentences of a text state.
+/// Finds secrets in the sentences of a text.
 pub(super) fn findings(text: &str) -> Vec<Finding> {
     let taken: Vec<Range<usize>> = places(text).into_iter().map(|(span, _)| span).collect();
     let mut found = Vec::new();
@@ -74,7 +74,7 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
     found
 }
 
-/// The number of lines after the name of a network in which words for a key mean the network's key.
+/// If a network is named, words for a key mean the network's key in this number of lines.
 const NETWORK_LINES: usize = 3;
 
 /// The values of one noun.

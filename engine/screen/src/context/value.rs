@@ -127,7 +127,7 @@ fn ends(character: char, after: &str, is_query: bool) -> bool {
     }
 }
 
-/// The length of the characters of a writing system without spaces inside a mixed value: `龙虎豹9!x`, `x9龙虎y`, `x9!龙虎豹`.
+/// The length of a run of Chinese, Japanese or Korean characters inside a mixed value: `龙虎豹9!x`, `x9龙虎y`, `x9!龙虎豹`.
 fn letters_inside(rest: &str, place: usize) -> Option<usize> {
     // Characters of words that continue the sentence after a value.
     const GO_ON: &str = "是为為就请不别了的吧哦啊谢用登在和并但也可即它跟与或及到这那里中上下内后前时";

@@ -1,4 +1,4 @@
-//! The alphabets of tokens; a pattern names each by a letter.
+//! The alphabets of tokens. In a pattern, a letter stands for each.
 
 /// An alphabet, as one bit of [`CLASSES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ const fn of(digits: bool, lower: Option<u8>, upper: Option<u8>, more: &'static [
 const Z: Option<u8> = Some(b'z');
 const UPPER_Z: Option<u8> = Some(b'Z');
 
-/// The letters of a pattern and their sets. An alphabet contains the letters up to this one.
+/// The letters of a pattern and their sets. An alphabet contains the letters from the first letter to the given one.
 const ALPHABETS: [(u8, Alphabet); 19] = [
     (b'd', of(true, None, None, b"")),
     (b'h', of(true, Some(b'f'), None, b"")),

@@ -2,7 +2,7 @@
 
 use super::alphabet::counted;
 
-/// Texts that mark an example. A random token rarely contains them.
+/// Texts that mark an example. A random token rarely contains such a text.
 const EXAMPLES: [&[u8]; 14] = [
     b"...",
     b"***",
@@ -20,8 +20,8 @@ const EXAMPLES: [&[u8]; 14] = [
     b"yourtoken",
 ];
 
-/// Parts of keys that vendors publish in their documentation or in every copy of a program:
-/// those of Stripe, jwt.io, the Azure Storage and Cosmos DB emulators, and YouTube.
+/// Parts of public keys that vendors print in documentation or ship in every copy of a program: those of Stripe,
+/// jwt.io, the Azure Storage and Cosmos DB emulators, and YouTube.
 const PUBLISHED: [&[u8]; 6] = [
     b"4eC39HqLyjWDarjtT1zdp7dc",
     b"BQokikJOvBiI2HlWgH4olfQ2",
@@ -31,7 +31,7 @@ const PUBLISHED: [&[u8]; 6] = [
     b"SyAO_FJ2SlqU8Q4STEHLGCilw",
 ];
 
-/// For each letter, the letters that often follow it in words and names. They were counted in the texts of this
+/// For each letter, the letters that often follow it in words and names. The pairs were counted in the texts of this
 /// project.
 const FOLLOWERS: [&[u8]; 26] = [
     b"bcdgiklmnprstuy",

@@ -8,7 +8,7 @@ use super::providers::Provider;
 use super::{look, nouns};
 use crate::place::{Finding, Kind};
 
-/// The maximum number of bytes that are searched for a name that is joined to its value.
+/// If a name is joined to its value, this number of bytes is searched for the name.
 const LONGEST_NAME: usize = 96;
 /// Maximum bytes between the word and the value: quotes, symbols and white space.
 const WIDEST_GAP: usize = 100;
@@ -68,7 +68,7 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
     found
 }
 
-/// Returns the end of a run of characters that values consist of, and whether the run may contain a value.
+/// Returns the end of a run of characters that may occur in values, and whether the run may contain a value.
 fn run(bytes: &[u8], start: usize) -> (usize, bool) {
     let (mut digits, mut letters) = (0_usize, 0_usize);
     let mut end = start;

@@ -17,7 +17,7 @@ pub(super) enum Noun {
     Key,
     Token,
     Secret,
-    /// The public half of an ID and a secret. Alone, it gives no access.
+    /// An ID that belongs to a secret, and is public. Alone, it gives no access.
     ClientId,
 }
 
@@ -183,7 +183,7 @@ pub(super) fn provider_in(words: &[u8]) -> Provider {
     best
 }
 
-/// True if a part of a name has letters that are not all between digits.
+/// True if a part of a name can be a word, because it has neighbouring letters.
 fn is_name(part: &[u8]) -> bool {
     part.len() > 1 && part.len() <= LONGEST_WORD && part.windows(2).any(|pair| pair.iter().all(u8::is_ascii_alphabetic))
 }

@@ -1,9 +1,9 @@
 //! The format of a token, as a pattern in a table: `glsa_{w32}_{H8}`.
 //!
 //! Letters match themselves. `{w32}` matches 32 bytes of the alphabet `w` (see [`super::alphabet`]), `{w20-40}` 20 to
-//! 40, `{w20+}` 20 or more. The literal at the beginning is the anchor, for which a text is searched. If a token begins
-//! before its anchor, `^` marks the anchor: `{h32}^-us{d1-2}`. Text before `<` is required, but not part of the token:
-//! `AccountKey=<{b60+}`. A run matches as much as possible, without backtracking.
+//! 40, `{w20+}` 20 or more. A pattern begins with its anchor, a literal that the search looks for first. If a token
+//! begins before its anchor, `^` marks the anchor: `{h32}^-us{d1-2}`. Text before `<` is required, but not part of the
+//! token: `AccountKey=<{b60+}`. A run matches as much as possible, without backtracking.
 
 use std::ops::Range;
 
@@ -97,7 +97,7 @@ impl Pattern {
     }
 }
 
-/// The steps of a part of a pattern, up to its end or to an invalid step.
+/// Returns the steps of one part of a pattern, until its end or an invalid step.
 struct Steps(&'static str);
 
 impl Iterator for Steps {
@@ -167,7 +167,7 @@ fn run_of(text: &str) -> Option<Step> {
 
 #[cfg(test)]
 impl Pattern {
-    /// True if it can be parsed completely.
+    /// True if the pattern can be parsed completely.
     pub(super) fn is_sound(&self) -> bool {
         let is_read = |text| {
             let mut steps = Steps(text);

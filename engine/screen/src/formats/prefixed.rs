@@ -1,7 +1,7 @@
 //! Tokens of the formats in [`ROWS`]: one search finds all anchors, then the pattern is checked at each.
 //!
-//! The table contains the formats of providers' tokens: a pattern (see [`super::pattern`]) and the kind. They come from
-//! the providers' documentation and from tokens.
+//! The table contains the formats of providers' tokens: a pattern (see [`super::pattern`]) and the kind. The formats
+//! come from the providers' documentation, and from tokens that we saw.
 //!
 //! Some tokens end with a checksum: the CRC-32 of their random part, in six base62 digits.
 
@@ -21,7 +21,7 @@ const CHECKED: [&str; 11] = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "npm_", "vc
 
 /// Maximum length of a short anchor.
 const SHORT: usize = 3;
-/// The number of bytes of an anchor that are searched: enough to be rare, and few for a fast construction.
+/// How many bytes of an anchor are searched: enough to be rare, and few enough that the automaton is built quickly.
 const SEARCHED: usize = 8;
 
 /// One search for the beginnings of all anchors. Its patterns have the same order as the rows.

@@ -1,4 +1,4 @@
-//! Providers. If such a name is before a random text, the text may be a token of this provider.
+//! Providers. If such a name precedes a random text, the text may be a token of this provider.
 
 use tessera_tables::{section, words};
 
@@ -14,7 +14,7 @@ pub(super) enum Provider {
     Telling,
 }
 
-/// The provider with a name in lower case.
+/// Returns the provider with a name, which must be in lowercase.
 pub(super) fn named(name: &[u8]) -> Provider {
     let (place, bit) = mark(name);
     if MARKS.get(place).is_none_or(|marks| marks & bit == 0) {
@@ -28,7 +28,7 @@ pub(super) fn named(name: &[u8]) -> Provider {
     }
 }
 
-/// One bit per name, which shows quickly that most words are not names of providers.
+/// A table with one bit per name of a provider. It quickly rejects most words.
 static MARKS: [u64; PLACES] = marks();
 const PLACES: usize = 256;
 

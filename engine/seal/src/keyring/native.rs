@@ -11,7 +11,7 @@ use windows_native_keyring_store::Store;
 
 use super::{KeyringError, SERVICE};
 
-/// The user's keyring. The system has only one, so it needs no address.
+/// The user's keyring. The system has only one keyring per user, so it needs no address.
 #[derive(Debug, Clone)]
 pub(super) struct Place;
 

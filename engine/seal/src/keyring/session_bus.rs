@@ -1,7 +1,7 @@
 //! Linux and similar systems: the secret service on the session bus.
 //!
-//! This module uses the crate `secret_service`, and not the store of the crate `keyring` for the bus. The store of
-//! `keyring` asks the user for a password whenever the keyring is locked, and a hook would do so at every prompt.
+//! This module uses the crate `secret_service` instead of the session-bus store in the crate `keyring`. That store asks
+//! the user for a password whenever the keyring is locked. With hooks, this would happen at every prompt.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -87,7 +87,7 @@ pub(super) fn attributes(account: &str) -> HashMap<&str, &str> {
     HashMap::from([("service", SERVICE), ("account", account)])
 }
 
-/// True for a socket. An address of another kind could start a program or connect to another machine.
+/// True for a socket. A bus address of another kind could start a program or connect to another machine.
 fn is_socket(address: &Address) -> bool {
     match address.transport() {
         Transport::Unix(socket) => match socket.path() {

@@ -47,7 +47,7 @@ impl SecretMode {
         [("encrypt", Self::Encrypt), ("drop", Self::Drop), ("refuse", Self::Refuse), ("vault", Self::Vault)];
 }
 
-/// A place for keys other than a file: the system's keyring.
+/// A place for keys that is not a file: the system's keyring.
 pub trait Keyring: Send + Sync {
     /// The keys of an account; `None` if there are none, or no keyring responds.
     ///
@@ -81,8 +81,8 @@ pub struct KeyringError {
 pub struct SecretRules {
     /// The handling of credentials.
     pub mode: SecretMode,
-    /// The keys from the user: 64 hexadecimal digits each, or a passphrase. The first encrypts; the others only
-    /// decrypt. If empty, keys are in the keyring or in a file of the home directory.
+    /// The keys from the user: 64 hexadecimal digits each, or a passphrase. The first key encrypts; the others are only
+    /// used for decryption. If empty, keys are in the keyring or in a file of the home directory.
     pub given: Vec<Zeroizing<String>>,
     /// The system's keyring, if the program may use it.
     pub keyring: Option<Arc<dyn Keyring>>,

@@ -36,8 +36,8 @@ struct Turn {
     doc: ForwardDoc,
 }
 
-/// Returns the turns around a memory in the order of the conversation, twice the reach of the context, and the memory's
-/// position.
+/// Returns the turns around a memory in the order of the conversation, and the memory's position among them. It returns
+/// twice as many turns as the context needs.
 fn around(change: &Change<'_>, session: &str, memory: &Memory) -> Result<(Vec<Turn>, usize), StoreError> {
     let reach = 2 * CONTEXT_REACH + 1;
     let side = |sql: &str| -> rusqlite::Result<Vec<(u32, Vec<u8>)>> {

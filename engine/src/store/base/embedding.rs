@@ -1,9 +1,9 @@
 //! Computes embeddings for rows without them. This happens after the commit, and after the caller has its answer.
 //!
-//! A row waits if it has no embedding, or one of an older encoder. Embeddings are computed outside of a transaction,
-//! and stored only if the row has not changed since. So no data is lost if a process ends in the middle. A process that
-//! computes many embeddings holds a lock. A process that computes only the embeddings of its own writes does not wait
-//! for this lock.
+//! A row waits if it has no embedding, or if an older encoder computed its embedding. Embeddings are computed outside
+//! of a transaction, and stored only if the row has not changed since. So no data is lost if a process ends in the
+//! middle. A process that computes many embeddings holds a lock. A process that computes only the embeddings of its own
+//! writes does not wait for this lock.
 
 use std::fs::File;
 
@@ -21,9 +21,9 @@ use crate::store::rows::codec::{Ask as _, Run as _};
 const STEP: usize = 64;
 const PASSAGES: usize = 32;
 
-/// The encoder version for which the rows up to [`LEFT`] were checked.
+/// The key in `meta` for the encoder version to which the progress in [`LEFT`] belongs.
 const FOR: &str = "embedding";
-/// The rev up to which rows may have embeddings of an older encoder; 0 if no row has such an embedding.
+/// The rev up to which rows may have embeddings from an older encoder; 0 if there is no such row.
 const LEFT: &str = "embedding_left";
 
 /// The state of a store's embeddings.
@@ -33,7 +33,7 @@ pub struct EmbeddingCounts {
     pub made: u64,
     /// Live memories without an embedding, which only words find so far.
     pub waiting: u64,
-    /// Live memories with an embedding of a newer encoder, which are found here only by their words.
+    /// Memories with an embedding from a newer encoder. This version finds them only by their words.
     pub later: u64,
 }
 
@@ -51,13 +51,13 @@ struct Waiting {
     about: String,
 }
 
-/// The headings of a section: the title of its file and the heading above it. Short observations need it, because they
-/// do not name their subject.
+/// The headings of a section: the title of its file and the heading above it. Short observations need the headings,
+/// because they often do not contain their subject.
 const ABOUT: &str =
     "coalesce((SELECT substr(files.title, 1, 80) || iif(heading IS NULL, '', ', ' || heading) FROM parts
                          JOIN files ON files.memory = parts.file WHERE parts.memory = memories.id), '')";
 
-/// Records in a new store that no row has embeddings of an older encoder.
+/// Marks a new store as one without embeddings from an older encoder.
 pub(crate) fn note_new(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
     note_left(connection, 0)
 }
@@ -147,7 +147,7 @@ impl Store {
         self.embed(STEP, pause)
     }
 
-    /// Computes the embedding of a single row: the last written row that waits, or another row.
+    /// Computes one embedding: for the last written row if it waits, otherwise for another row.
     ///
     /// # Errors
     /// Returns the same errors as [`Store::embed_some`].
@@ -192,8 +192,8 @@ impl Store {
         Ok(made.len() as u64)
     }
 
-    /// Returns some waiting rows, newest first. Rows without an embedding come before rows with one of an older
-    /// encoder. Also returns the rev up to which there may be more of the latter.
+    /// Returns some waiting rows, newest first. Rows without an embedding come before rows with an embedding from an
+    /// older encoder. Also returns the rev up to which there may be more rows of the second kind.
     fn some_waiting(&self, most: usize) -> rusqlite::Result<(Vec<Waiting>, Option<u64>)> {
         let fresh = format!(
             "SELECT short_id, rev, content, {ABOUT} FROM memories WHERE embedding = x'' AND deleted IS NULL AND is_file = 0
@@ -230,7 +230,7 @@ impl Store {
         Ok((taken, is_more))
     }
 
-    /// The rev up to which rows may have embeddings of an older encoder, as recorded in the store or seen in the index.
+    /// The rev up to which rows may have embeddings from an older encoder, according to the store and the index.
     fn left_to_encode(&self) -> rusqlite::Result<u64> {
         let sql = "SELECT (SELECT value FROM meta WHERE key = 'rev'), (SELECT value FROM meta WHERE key = ?1),
                        (SELECT value FROM meta WHERE key = ?2)";

@@ -1,4 +1,4 @@
-//! The store's index: updated before each read, and rebuilt when the tail is long.
+//! The store's index. It is updated before each read, and rebuilt when many rows have changed.
 
 use crate::store::file::error::StoreError;
 use crate::store::file::{marker, snapshot};

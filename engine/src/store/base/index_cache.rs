@@ -15,7 +15,7 @@ use crate::store::rows::columns::MEMORY;
 use crate::store::rows::index::{IndexColumns, index_row, read_index_row};
 use crate::store::rows::memory as row;
 
-/// A rebuild needs more changed rows than this, or than a twentieth of the snapshot's rows if that is more.
+/// The snapshot is rebuilt when more rows have changed than this, and more than a twentieth of its rows.
 const REBUILD_AT_ROWS: usize = 1000;
 
 pub(crate) struct IndexCache {
@@ -28,7 +28,7 @@ pub(crate) struct IndexCache {
     generation: u64,
     /// The highest rev of a row that an older program wrote.
     stale_to: u64,
-    /// The highest rev of a row with embeddings of an older encoder.
+    /// The highest rev of a row whose embedding an older encoder computed.
     outdated_to: u64,
 }
 
@@ -99,12 +99,12 @@ impl IndexCache {
         self.tail.len() as u64
     }
 
-    /// The highest rev of a row of an older program; 0 if there is none.
+    /// The highest rev of a row that an older program wrote; 0 if there is none.
     pub(crate) fn stale_to(&self) -> u64 {
         self.stale_to
     }
 
-    /// The highest rev of a row with embeddings of an older encoder; 0 if there is none.
+    /// The highest rev of a row whose embedding an older encoder computed; 0 if there is none.
     pub(crate) fn outdated_to(&self) -> u64 {
         self.outdated_to
     }
@@ -164,7 +164,7 @@ fn readable(connection: &Connection, mut index_row: IndexRow) -> rusqlite::Resul
     Ok(index_row)
 }
 
-/// The bytes of a snapshot of the present content.
+/// Builds a snapshot of the store's current content, and returns its bytes.
 pub(crate) fn snapshot_bytes(connection: &Connection) -> rusqlite::Result<Vec<u8>> {
     let tx = connection.unchecked_transaction()?;
     let rev: u64 = tx.query_row("SELECT value FROM meta WHERE key = 'rev'", [], |row| row.get(0))?;

@@ -11,7 +11,7 @@ use crate::screen::{KnownValues, Secret, places};
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
-/// The key in `meta` with the number of the present encryption key, if known.
+/// The key in `meta` for the ID of the current encryption key.
 const SEALING: &str = "secret_key";
 
 /// Writes the secrets of a memory. Existing ones stay.
@@ -80,8 +80,9 @@ pub(crate) fn adopt(change: &Change<'_>, memory: &Memory) -> Result<(), StoreErr
     Ok(())
 }
 
-/// A secret that was encrypted before this transaction, encrypted with the present key. Otherwise, during a key
-/// rotation, another process with only the old key could write a value that no key decrypts later.
+/// Returns a secret that is encrypted with the current key. If another key encrypted it before this transaction, it is
+/// encrypted again. Otherwise, during a key rotation, another process with only the old key could write a value that no
+/// key decrypts later.
 fn sealed_now(change: &Change<'_>, memory: MemoryUuid, secret: &Secret) -> Result<(Vec<u8>, Vec<u8>), StoreError> {
     let name = secret.name.as_str();
     let failed = |source| StoreError::Sealed { name: name.to_owned(), source };
@@ -127,7 +128,7 @@ pub(crate) fn note(
     Ok(())
 }
 
-/// The value of `place` for a secret that was deleted here and that a vault may still contain.
+/// The value in the column `place` of a secret that was deleted here, but that a vault may still contain.
 pub(crate) const LEAVING: &str = "leaving";
 
 /// Deletes one or all secrets of a memory. If a vault may contain the secrets, their names stay until the vault has

@@ -1,4 +1,4 @@
-//! The foundation of the modules above: the open store, its index, and the transaction of a change.
+//! The foundation of the other modules of the store: the open store, its index, and its transactions.
 
 pub(crate) mod config;
 pub(crate) mod context;

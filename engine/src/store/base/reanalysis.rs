@@ -19,7 +19,8 @@ use crate::text::O200k;
 /// Rows per transaction.
 const STEP: usize = 200;
 
-/// The beginning of the blobs that this version writes. The progress in [`LEFT`] is valid only for it.
+/// The key in `meta` for the beginning of the blobs that this version writes. The progress in [`LEFT`] is valid only
+/// for blobs with this beginning.
 const FOR: &str = "analysis";
 /// The rev up to which rows may be from an older program; 0 if there are none.
 const LEFT: &str = "analysis_left";
@@ -31,7 +32,7 @@ static REDERIVE: LazyLock<String> = LazyLock::new(|| {
     format!("{} AND rev = ?{} AND deleted IS NULL", codec::update(&groups), groups.concat().len() + 2)
 });
 
-/// Records that a new store contains no row of an older version.
+/// Marks a new store as one without rows from an older version.
 pub(crate) fn note_new(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
     let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2), (?3, 0)";
     connection.execute(sql, params![FOR, CURRENT_HEAD, LEFT]).map(drop)

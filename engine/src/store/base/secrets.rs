@@ -17,7 +17,7 @@ use crate::store::file::home::Home;
 use crate::store::file::private;
 use crate::store::rows::codec::Ask as _;
 
-/// The letters of a secret's name, without letters that look alike.
+/// The characters of a secret's name, without letters that are easily confused.
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// The number of random letters in the name of a secret, after the `s`. With a thousand secrets, two share a name with
 /// a probability of 1 in 67.
@@ -29,7 +29,7 @@ pub(crate) struct Secrets {
     file: PathBuf,
     lock: PathBuf,
     keys: Mutex<Option<Held>>,
-    /// True if the keyring was asked before this transaction.
+    /// True if the keyring was queried before this transaction.
     is_asked: AtomicBool,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Secrets {
 pub(crate) struct Held {
     pub(crate) keys: Arc<Keys>,
     pub(crate) place: KeyPlace,
-    /// The keyring's reason, if it may have keys but did not return them.
+    /// The reason why the keyring did not return keys that it may have.
     missing: Option<String>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Held {
 enum Found {
     /// These keys.
     Keys(Held),
-    /// No keys are available now, for the keyring's reason.
+    /// No keys are available now. Contains the reason of the keyring.
     Locked(String),
     /// There are none.
     None,
@@ -181,8 +181,8 @@ impl Secrets {
         self.keys(connection)
     }
 
-    /// The keys from the settings; otherwise those of the keyring, followed by those of the file. While the keyring did
-    /// not respond, new keys were stored in the file.
+    /// The keys from the settings; otherwise those of the keyring, followed by those of the file. If the keyring did
+    /// not respond at that time, new keys were stored in the file.
     fn found(&self, whose: &str) -> Result<Found, StoreError> {
         let given = self.rules.given.iter().map(|text| Key::given(text, whose.as_bytes()));
         let given = given.collect::<Result<Vec<_>, _>>().map_err(no_key)?;
@@ -322,12 +322,12 @@ impl Secrets {
         open(&held.keys, Bound { user: &user, memory: &memory, name }, sealed).map_err(failed)
     }
 
-    /// Stores the credentials in new texts of the user.
+    /// Returns a keeper for the credentials in new texts of the user.
     pub(crate) fn keeper<'a>(&'a self, connection: &'a Connection) -> Aside<'a> {
         Aside { secrets: self, connection, mode: self.rules.mode }
     }
 
-    /// Stores the credentials in texts that are already in the store. It rejects no text.
+    /// Returns a keeper for the credentials in texts that are already in the store. It rejects no text.
     pub(crate) fn keeper_of_old<'a>(&'a self, connection: &'a Connection, is_own: bool) -> Aside<'a> {
         let mode = if is_own && self.rules.mode != SecretMode::Drop { SecretMode::Encrypt } else { SecretMode::Drop };
         Aside { secrets: self, connection, mode }
@@ -338,7 +338,7 @@ impl Secrets {
         Counter { aside: self.keeper(connection), unnamed: Vec::new(), was_asked: false }
     }
 
-    /// Stores the credentials in texts of the user that arrive from the server. Texts from the server cannot be
+    /// Returns a keeper for the credentials in the user's texts from the server. Texts from the server cannot be
     /// rejected. So credentials that must not be stored are discarded.
     pub(crate) fn arriving<'a>(&'a self, connection: &'a Connection) -> Aside<'a> {
         let mode = if self.rules.mode == SecretMode::Refuse { SecretMode::Drop } else { self.rules.mode };

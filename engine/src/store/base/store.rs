@@ -20,7 +20,7 @@ use crate::store::rows::codec::Ask;
 /// An open store.
 pub struct Store {
     pub(in crate::store) connection: Connection,
-    /// The identity of the open database file; `None` if the system does not show it, or there is no file.
+    /// The identity of the open database file; `None` if the system cannot provide it, or there is no file.
     pub(in crate::store) file: Option<FileId>,
     /// The function that opens the store again after its file was replaced.
     pub(in crate::store) open: fn(StoreConfig) -> Result<Self, StoreError>,
@@ -33,7 +33,7 @@ pub struct Store {
     pub(in crate::store) embedding: bool,
     pub(in crate::store) encoded: Encoded,
     pub(in crate::store) secrets: Secrets,
-    /// True after the process wrote the marker of the store (the number of memories).
+    /// True after the process wrote the marker file, which contains the number of memories.
     pub(in crate::store) is_marked: bool,
 }
 
@@ -70,7 +70,7 @@ impl Store {
         Ok(())
     }
 
-    /// The configuration with another usage.
+    /// Returns the configuration for a different usage.
     pub(in crate::store) fn config(&self, usage: Usage) -> StoreConfig {
         let (home, clock, weights) = (self.home.clone(), Arc::clone(&self.clock), self.weights.clone());
         StoreConfig { home, clock, weights, usage, embedding: self.embedding, secrets: self.secrets.rules() }

@@ -29,7 +29,7 @@ pub(crate) struct Change<'a> {
     short_id: Counter,
 }
 
-/// A counter of the store. It is read at its first use in a transaction, and written at the end.
+/// A counter of the store. The counter is read when a transaction first uses it, and written at the end.
 struct Counter {
     key: &'static str,
     last: Cell<Option<u64>>,
@@ -137,7 +137,7 @@ impl Store {
 }
 
 impl<'a> Change<'a> {
-    /// The context of a transaction that the caller began and will settle.
+    /// The context of a transaction that the caller began. The caller must call `settle` at its end.
     pub(crate) fn of(tx: &'a Transaction<'a>, now: Timestamp, secrets: &'a Secrets) -> Self {
         let counter = |key| Counter { key, last: Cell::new(None) };
         Self { tx, now, secrets, rev: counter("rev"), short_id: counter("short_id") }
@@ -212,7 +212,7 @@ mod tests {
             tries += 1;
             if tries < ATTEMPTS { Err(StoreError::Busy { path: "t".into() }) } else { Ok(change.next_rev()?) }
         });
-        assert_eq!((done.unwrap(), tries), (1, ATTEMPTS), "attempts that fail use up no revision");
+        assert_eq!((done.unwrap(), tries), (1, ATTEMPTS), "failed attempts do not consume a revision");
         let mut tries = 0;
         let busy = store.write(|_| -> Result<(), StoreError> {
             tries += 1;

@@ -12,7 +12,7 @@ use crate::store::rows::codec::Ask as _;
 
 impl Store {
     /// Stores embeddings from `known` for rows that have none. Returns the number of rows that received an embedding.
-    /// Embeddings of another encoder are ignored.
+    /// Embeddings from another encoder are ignored.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read or written.
@@ -61,8 +61,9 @@ impl Store {
         Ok(())
     }
 
-    /// The memories most similar to a text, with the similarity (above 0, up to 1), most similar first, newer first if
-    /// equal. This order uses only embeddings: no words, no threshold and no prior.
+    /// Returns the memories most similar to a text, with their similarity (above 0, up to 1). The most similar comes
+    /// first, and of equally similar ones the newer. This order uses only embeddings: no words, no threshold and no
+    /// prior.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

@@ -29,7 +29,7 @@ impl Store {
     }
 }
 
-/// A time in the form for file names.
+/// Formats a time for the name of a file.
 pub(super) fn stamp(time: Timestamp) -> String {
     time.to_string().replace(':', "-")
 }

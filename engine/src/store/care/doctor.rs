@@ -201,7 +201,7 @@ impl Store {
         Ok(())
     }
 
-    /// Finds invalid embeddings. With `repair`, they are removed and computed again.
+    /// Finds invalid embeddings. With `repair`, such embeddings are removed and computed again.
     fn check_embeddings(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
         let damaged = self.damaged_embeddings().map_err(|error| self.failed(error))?;
         if repair {
@@ -217,7 +217,7 @@ impl Store {
         Ok(())
     }
 
-    /// The check of embeddings after the missing ones were computed.
+    /// The result of the check of embeddings, after the missing ones were computed.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -281,7 +281,7 @@ impl Store {
         Ok(())
     }
 
-    /// Remaining words of permanently deleted memories.
+    /// Checks whether words of permanently deleted memories remain.
     fn check_traces(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
         if repair && let Err(error) = self.go_on_removing() {
             tracing::debug!(error = %error, "a permanent deletion could not be completed");

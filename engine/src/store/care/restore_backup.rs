@@ -31,11 +31,11 @@ pub struct Replacing {
     pub memories: u64,
     /// Memories in the store.
     pub now: u64,
-    /// True if the backup is of another store, for example from another machine.
+    /// True if the backup was made from a different store, for example on another machine.
     pub is_of_another_store: bool,
 }
 
-/// The result of a restored backup.
+/// The result of restoring a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Restored {
     /// Memories in the store now.
@@ -62,8 +62,8 @@ impl Store {
         Ok(true)
     }
 
-    /// Replaces the content of the store by a backup, if `agreed` returns true. The next sync compares everything with
-    /// the server.
+    /// Replaces the content of the store with that of a backup, if `agreed` returns true. The next sync compares
+    /// everything with the server.
     ///
     /// # Errors
     /// Returns an error if the file is not a backup or is damaged, or the store cannot be written. Then the store is unchanged.
@@ -238,8 +238,8 @@ fn present(config: &StoreConfig) -> Result<Option<Store>, StoreError> {
     }
 }
 
-/// Replaces a damaged or missing database by a new one with the backup's content. Returns the directory of the previous
-/// files.
+/// Replaces a damaged or missing database with a new one, which has the backup's content. Returns the directory of the
+/// previous files.
 fn put_for_damaged(backup: Store, config: &StoreConfig) -> Result<Option<PathBuf>, StoreError> {
     let replacement = Replacement::begin(&config.home)?;
     let wreck = DamagedStore::open(&config.home)?;

@@ -16,7 +16,7 @@ use crate::store::file::error::StoreError;
 use crate::store::logs::traces;
 use crate::store::rows::codec::Run as _;
 
-/// The key in `meta` with the number of the new key during a rotation.
+/// The key in `meta` for the ID of the new key during a rotation.
 const ROTATING: &str = "rotating";
 /// Values per transaction.
 const AT_ONCE: usize = 200;

@@ -57,8 +57,8 @@ impl fmt::Display for Salvage {
 const MOST_UNREADABLE: u32 = 10_000;
 /// Memories per transaction.
 const BATCH: usize = 500;
-/// The entries of `meta` that a salvage copies: those about the store itself, without its counters. The others concern
-/// rows of this program.
+/// The entries of `meta` that a salvage copies: those about the store itself, without its counters. The other entries
+/// describe the rows of the old file.
 const OF_THE_STORE: &str = "key = 'store_id' AND typeof(value) = 'blob' AND length(value) = 16
      OR key IN ('secret_key', 'rotating', 'leaving', 'unscrubbed') OR key LIKE 'folded:%'";
 
@@ -100,7 +100,7 @@ struct Found {
 }
 
 impl DamagedStore {
-    /// Opens a damaged database and locks it against writers; `None` if it is not a database any more.
+    /// Opens a damaged database and locks it against writers; `None` if there is no file.
     pub(super) fn open(home: &Home) -> Result<Option<Self>, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         if !home.database().exists() {

@@ -1,5 +1,6 @@
-//! Copies of the store of any schema version: credentials in them are counted and removed. If a copy contains a
-//! credential of the user's own memory, the store keeps it as a secret, and the copy gets the secret's name.
+//! Scans copies of the store, whatever their schema version. Credentials in them are counted and removed. If a copy
+//! contains a credential of the user's own memory, the credential becomes a secret in the store. In the copy, the
+//! secret's name replaces it.
 //!
 //! Also scans texts that belong to no memory, in tables and files. Credentials in them are counted and removed
 //! permanently.

@@ -23,11 +23,11 @@ use crate::{compose, enrich};
 /// The number of credentials by kind.
 pub(crate) type Kinds = BTreeMap<String, u64>;
 
-/// The replacement in the sync state for a text that the server has with a credential. The placeholder differs from the
-/// local text, so the server gets an update.
+/// Replaces a text with a credential in the sync state, because the server has this text. The placeholder differs from
+/// the local text, so the server gets an update.
 const HELD: &str = "(a text with a credential)";
 
-/// The credentials in the texts of a value.
+/// Counts the credentials in all texts of a value.
 pub(crate) fn kinds_in(value: &impl Texts, known: &KnownValues) -> Kinds {
     let mut kinds = Kinds::new();
     value.each_text(&mut |_, text| count(&mut kinds, text, known));
@@ -50,8 +50,8 @@ pub(crate) fn count(kinds: &mut Kinds, text: &str, known: &KnownValues) {
     }
 }
 
-/// The stored form of columns that parsing may change. For example, the parsed scope has no password, but the row has
-/// one.
+/// The values of columns exactly as stored, because parsing may change them. For example, parsing removes a password
+/// from a scope.
 pub(crate) fn raw(connection: &Connection, id: MemoryUuid) -> rusqlite::Result<Words> {
     let sql = "SELECT scope, origin, category FROM memories WHERE id = ?1
                UNION ALL SELECT value, NULL, NULL FROM json_each((SELECT tags FROM memories WHERE id = ?1))";
@@ -135,7 +135,7 @@ fn sync_state(change: &Change<'_>, id: MemoryUuid, is_own: bool, values: &KnownV
     Ok(true)
 }
 
-/// JSON about a memory without credentials; `None` if there are none.
+/// Returns JSON about a memory without its credentials; `None` if it contains none.
 pub(crate) fn json(
     change: &Change<'_>,
     id: MemoryUuid,
@@ -152,7 +152,8 @@ pub(crate) fn json(
     Ok(Some(value))
 }
 
-/// Cleans the previous version and the reason in the history entry `rev`. True if there was a credential.
+/// Removes credentials from the previous version and the reason in the history entry `rev`. True if there was a
+/// credential.
 pub(crate) fn history(change: &Change<'_>, rev: u64, values: &KnownValues) -> Result<bool, StoreError> {
     let sql = "SELECT memory, before FROM history WHERE rev = ?1";
     let found = change.tx.one(sql, [rev], |row| Ok((row.get(0)?, row.get::<_, Option<String>>(1)?)));

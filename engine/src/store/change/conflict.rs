@@ -59,7 +59,7 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 
-    /// Resolves a conflict, named by its copy, or by its memory if that has only one copy. Returns the resulting
+    /// Resolves a conflict. It is named by its copy, or by its memory if there is only one copy. Returns the resulting
     /// memory. The history keeps both texts of the conflict.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ fn resolve(
         Resolution::Text(text) => Some(text.clone()),
     };
     if content.is_some() && known.memory.share.as_ref().is_some_and(|share| share.permission == Permission::Read) {
-        let problem = "belongs to another user and is read-only; keep both memories, or keep only its own text";
+        let problem = "belongs to another user and is read-only; keep both memories, or only the other user's text";
         return Err(StoreError::Conflict { memory: MemoryRef::ShortId(known.memory.short_id), problem });
     }
     let patch = Patch { content, ..Patch::default() };

@@ -1,4 +1,4 @@
-//! Deletes memories, with or without the possibility to restore them.
+//! Deletes memories, either permanently or so that they can be restored.
 
 use rusqlite::params;
 
@@ -42,7 +42,7 @@ impl Store {
     /// Deletes memories: all of them, or none if one does not exist.
     ///
     /// # Errors
-    /// Returns an error if one does not exist, or the store cannot be written.
+    /// Returns an error if a memory does not exist, or the store cannot be written.
     pub fn forget(
         &mut self,
         references: &[MemoryRef],
@@ -118,7 +118,7 @@ pub(crate) fn delete(change: &Change<'_>, before: &Known, actor: &Actor) -> Resu
     history::record(change, composed.memory(), Operation::Delete, actor, None)
 }
 
-/// Deletes a memory permanently. An empty row remains, with the reason of the deletion.
+/// Deletes a memory permanently. An empty row with the reason remains.
 pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Actor) -> Result<(), StoreError> {
     let composed = compose::purged(before, change.now).placed(before.short_id, change.next_rev()?);
     let memory = composed.memory();

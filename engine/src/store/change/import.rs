@@ -20,7 +20,7 @@ use crate::store::rows::codec::Ask as _;
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
-/// Lines per transaction. A crash loses at most this many, and the next run stores them.
+/// Lines per transaction. A crash loses at most this number of lines, and the next run imports them.
 const BATCH: usize = 500;
 
 /// The result of an import.
@@ -32,11 +32,11 @@ pub struct Imported {
     pub skipped: u64,
     /// The number of existing foreign memories that became the user's own.
     pub owner_trust: u64,
-    /// Lines in an import of own memories that name another author. They stay `foreign`.
+    /// Lines that name another author, although the user imports their own memories. They stay `foreign`.
     pub theirs: u64,
-    /// Lines whose memory exists with another text. The text in the store is kept.
+    /// Lines whose memory exists with a different text. The text in the store is kept.
     pub differing: Vec<u64>,
-    /// Memories that were permanently deleted here and stay so.
+    /// Memories that were permanently deleted in this store, and were therefore not imported.
     pub purged: u64,
     /// Credentials removed from the imported texts.
     pub aside: u64,
@@ -45,7 +45,7 @@ pub struct Imported {
 }
 
 impl Imported {
-    /// Records why a line was rejected, without credentials.
+    /// Records why a line was rejected, with credentials redacted.
     fn reject(&mut self, line: u64, problem: &str) {
         self.rejected.push((line, dropped(problem).into_owned()));
     }
@@ -75,7 +75,7 @@ impl Store {
         self.import_from(&mut ImportRun::new("lines", "-", whose), input, progress)
     }
 
-    /// The same with the source, for the list of imports.
+    /// Imports lines and records their source, so that the list of imports contains it.
     ///
     /// # Errors
     /// Returns the same errors as [`Store::import`].
@@ -228,11 +228,12 @@ fn read_batch(
 
 enum Outcome {
     Stored(MemoryUuid, u64),
-    /// It exists. The memory exists. Contains its UUID if this import stored it before an interruption.
+    /// It exists. The memory exists. Contains the memory's UUID if this import had stored the memory before it was
+    /// interrupted.
     Skipped(Option<MemoryUuid>),
-    /// A memory with this UUID has another text.
+    /// A memory with this UUID has a different text.
     Differs,
-    /// The memory with its UUID was permanently deleted.
+    /// The memory with the line's UUID was permanently deleted.
     Purged,
     Vouched,
     /// The line names another author, so the import does not raise the memory's trust.
@@ -290,7 +291,7 @@ enum Incoming {
 struct New {
     draft: Draft,
     composed: Composed,
-    /// True if the line has a UUID or a key. Lines without a UUID and a key are recognised by their text.
+    /// True if the line has a UUID or a key. Lines that have neither a UUID nor a key are recognised by their text.
     has_name: bool,
     is_theirs: bool,
 }
@@ -344,8 +345,8 @@ fn said_before(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory
     Ok(change.tx.maybe(sql, wanted, |row| row.get(0))?)
 }
 
-/// Restores a memory that an undone import deleted. An import of own memories makes a foreign memory the user's own.
-/// Otherwise the memory is not changed, and a different text is reported.
+/// Restores a memory that an undone import deleted. If the user imports their own memories, an existing foreign memory
+/// becomes their own. Otherwise the memory is not changed, and a different text is reported.
 fn known(
     change: &Change<'_>,
     id: MemoryUuid,

@@ -21,7 +21,7 @@ pub enum ImportAs {
     Own,
 }
 
-/// Maximum bytes of a line. A longer line is never in memory completely.
+/// Maximum bytes of a line. A line that is longer is never loaded completely.
 const MAX_LINE_BYTES: usize = 1024 * 1024;
 
 /// A line of an import. Only `content` is required; unknown fields are ignored. A line cannot claim trust, but it can
@@ -52,7 +52,7 @@ pub(crate) struct Line {
     last_accessed: Option<Timestamp>,
     #[serde(default)]
     access_count: u32,
-    /// Its older name `expires` contained a computed value and is ignored.
+    /// In older exports, `expires` contained a computed value; it is ignored.
     expires_at: Option<Timestamp>,
     origin: Option<Origin>,
     /// The owner, if the memory belonged to another user.
@@ -76,7 +76,7 @@ pub(crate) struct LineLink {
     pub(crate) to: String,
 }
 
-/// The importance in lines of another system has that system's scale.
+/// The importance in a line may use the scale of the system that wrote the line.
 fn on_either_scale<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Importance>, D::Error> {
     let given = Option::<f64>::deserialize(from)?;
     given.map(Importance::on_either_scale).transpose().map_err(D::Error::custom)
@@ -91,7 +91,7 @@ fn says_foreign<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
 pub(crate) enum Reading {
     /// The end.
     End,
-    /// A line of this many bytes in the buffer.
+    /// The buffer contains a line of this length in bytes.
     Line(u64),
     /// The line has this number of bytes, more than the maximum.
     TooLong(u64),
@@ -129,7 +129,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Line>, String> {
 
 /// The message for a line that is too long.
 pub(crate) fn too_long(bytes: u64) -> String {
-    format!("is {bytes} bytes long; give at most {MAX_LINE_BYTES}")
+    format!("is {bytes} bytes long; use at most {MAX_LINE_BYTES} bytes")
 }
 
 /// The first invalid field, and the reason.

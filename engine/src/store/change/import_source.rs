@@ -96,8 +96,8 @@ impl Store {
         Ok(over)
     }
 
-    /// Applies a deletion in the other system of which only the key is known. Returns `None` if the row was never
-    /// imported.
+    /// Applies a deletion in the other system. Only the key of the deleted row is known. Returns `None` if the row was
+    /// never imported.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -266,7 +266,7 @@ fn taken(
     }
 }
 
-/// Updates a memory from its row. A row of another author can only encrypt the user's own memory.
+/// Updates a memory from its row. If another author wrote a row, it can only encrypt the user's own memory.
 fn changed(change: &Change<'_>, n: u32, of: &OlderRow, known: &Known, whose: ImportAs) -> Result<u64, StoreError> {
     let (actor, is_bared) = (ImportRun::actor(of.draft.client.clone()), is_bared(of, &known.memory));
     let is_strange = of.is_strange_to(&known.memory, whose);
@@ -283,7 +283,7 @@ fn changed(change: &Change<'_>, n: u32, of: &OlderRow, known: &Known, whose: Imp
     Ok(stored.aside.len() as u64)
 }
 
-/// A deleted memory whose secret text is encrypted, because it can be restored.
+/// Encrypts the text of a deleted memory if its row became secret, because the memory can be restored.
 fn covered(change: &Change<'_>, of: &OlderRow, known: Known) -> Result<Known, StoreError> {
     if !is_bared(of, &known.memory) {
         return Ok(known);
@@ -331,8 +331,8 @@ fn note_before(change: &Change<'_>, n: u32, memory: MemoryUuid) -> Result<(), St
     Ok(())
 }
 
-/// Records the keys of a row. If the key `gone_as` belongs to another row, it is moved to this row, because a deletion
-/// means the last row with this key.
+/// Records the keys of a row. If the key `gone_as` belongs to another row, this row takes it over, because a deletion
+/// refers to the last row with this key.
 fn note_names(
     change: &Change<'_>,
     n: u32,
@@ -389,7 +389,7 @@ fn patch(of: &OlderRow, memory: &Memory, whose: ImportAs) -> Patch {
     }
 }
 
-/// Deletes the copy beside a memory that now has the same text, unless somebody changed it.
+/// When a memory has the same text as its separate copy, deletes the copy, unless somebody changed it.
 fn drop_beside(change: &Change<'_>, n: u32, of: &OlderRow) -> Result<(), StoreError> {
     let Some(beside) = row::find_known(change.tx, MemoryRef::Id(beside_of(of)))? else { return Ok(()) };
     let is_live = beside.memory.deleted.is_none() && beside.memory.share.is_none();

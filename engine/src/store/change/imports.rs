@@ -131,7 +131,7 @@ pub(crate) fn note(change: &Change<'_>, n: u32, memory: &Memory, did: Did) -> Re
     Ok(())
 }
 
-/// A change of a memory after another change, except links from an import.
+/// Finds changes of a memory after a given change, except for links that an import added.
 const SINCE: &str = "SELECT 1 FROM history WHERE memory = ?1 AND rev > ?2 AND NOT (op = 'link' AND origin = 'import')";
 /// Finds changes by people, and not by imports or their undoing.
 const BY_SOMEBODY: &str = "SELECT 1 FROM history WHERE memory = ?1 AND rev > ?2 AND origin <> 'import'
@@ -196,7 +196,7 @@ impl Store {
         lock.map(|lock| ImportTurn { _lock: lock }).ok_or(StoreError::Importing)
     }
 
-    /// Continues an interrupted import as the same one, so that its links are made and it ends.
+    /// Continues an interrupted import under the same number, so that its links are created and it is completed.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

@@ -157,7 +157,7 @@ pub(crate) fn elect_around(change: &Change<'_>, memory: &Memory) -> Result<(), S
     Ok(())
 }
 
-/// Makes the newest memory that may replace `old` its successor. Live ones come first. A deleted successor has no
+/// Sets the successor of `old`: the newest memory that may replace it. Live ones come first. A deleted successor has no
 /// effect until it is restored.
 fn elect(change: &Change<'_>, old: &Memory) -> Result<(), StoreError> {
     let sql = "SELECT short_id FROM links JOIN memories ON id = source

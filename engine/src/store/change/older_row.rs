@@ -62,7 +62,8 @@ pub enum RowStatus {
     Deleted,
     /// The row was deleted in the other system, but its memory has changed, so the memory is kept.
     Kept,
-    /// Restored, because the undone import or the deletion there was reverted.
+    /// The memory was restored, because its undone import was repeated, or because the row was restored in the other
+    /// system.
     Back,
     /// The user deleted the memory, and the import does not restore it.
     Forgotten,
@@ -123,7 +124,8 @@ impl OlderRow {
         (whose == ImportAs::Foreign || is_shared) && memory.trust != Trust::Foreign
     }
 
-    /// A digest of its content. Credentials are not part of the digest; the time of the row's change replaces them.
+    /// A digest of its content. The digest does not contain credentials. If there are any, it contains the time of the
+    /// row's last change instead.
     pub fn said(&self) -> u64 {
         *self.said.get_or_init(|| self.digest())
     }
@@ -266,7 +268,7 @@ pub(crate) fn beside_of(of: &OlderRow) -> MemoryUuid {
     MemoryUuid::from_key(&format!("{}@{:016x}", of.id(), of.said()))
 }
 
-/// Another author wrote the row of the user's own memory. Its text is stored once as a separate memory.
+/// Another author wrote the row, but its memory belongs to the user. Its text is stored once as a separate memory.
 fn strange(connection: &Connection, of: &OlderRow, memory: &Memory) -> rusqlite::Result<RowStatus> {
     let id = beside_of(of);
     let is_new = !row::is_there(connection, id)? || was_undone(connection, id)?;

@@ -101,7 +101,8 @@ pub(crate) fn note_made(change: &Change<'_>, draft: &Draft) -> Result<(), StoreE
     note(change, cwd, &draft.scope, "made")
 }
 
-/// Removes the evidence of a memory for the project of its directory, unless another memory gives the same evidence.
+/// Removes the record that a memory's directory belongs to its project, unless another memory of this project was
+/// stored there.
 pub(crate) fn forget_made(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
     let Some(cwd) = &memory.cwd else { return Ok(()) };
     let sql = "DELETE FROM trusted_directories WHERE how = 'made' AND path = ?1 AND project = ?2

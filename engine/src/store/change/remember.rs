@@ -102,8 +102,8 @@ pub(crate) fn insert(change: &Change<'_>, draft: &Draft, composed: &Composed) ->
     })
 }
 
-/// If a text is stored again, the existing memory counts as used. The existing memory gets the later expiry of both.
-/// The existing memory also gets new links, and the metadata if it has none.
+/// If a text is stored again, the existing memory counts as used. The existing memory gets the later of the two expiry
+/// times. The existing memory also gets new links, and the metadata if it has none.
 fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) -> Result<Stored, StoreError> {
     access_log::touch(change, known.short_id, change.now)?;
     let expires = known.expires.and_then(|known| draft.expires.map(|asked| asked.max(known)));
@@ -131,7 +131,8 @@ fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) 
     Ok(Stored { memory, tokens: costs.map_or(0, |costs| costs.detail), existed: true, kept, aside })
 }
 
-/// The fields of a draft that differ from the existing memory with the same text. They are not changed, but reported.
+/// The fields of a draft that differ from the existing memory with the same text. The existing memory keeps these
+/// fields, and the differences are reported.
 fn kept_as_before(memory: &Memory, draft: &Draft) -> Vec<&'static str> {
     let differs = |field: &'static str, differs: bool| differs.then_some(field);
     let lacks = |given: &[String], has: &[String]| given.iter().any(|word| !has.contains(word));
@@ -148,8 +149,8 @@ fn kept_as_before(memory: &Memory, draft: &Draft) -> Vec<&'static str> {
     fields.into_iter().flatten().collect()
 }
 
-/// The user's own, present memory with the same text and scope. Superseded, expired and foreign memories and conflict
-/// copies are ignored. Captured turns and imports are always stored separately.
+/// The user's own memory with the same text and scope, if it is not deleted, expired or superseded. Superseded, expired
+/// and foreign memories and conflict copies are ignored. Captured turns and imports are always stored separately.
 fn same_text(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory>, StoreError> {
     let memory = composed.memory();
     let is_said = matches!(memory.origin, Origin::User | Origin::Agent | Origin::AutoLearn);

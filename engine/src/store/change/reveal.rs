@@ -39,7 +39,7 @@ pub struct RevealedSecret {
     pub value: Result<Value, UnavailableBecause>,
 }
 
-/// A requested secret, before the store has checked whether it has the value.
+/// A requested secret. The store has not checked yet whether it has the value.
 struct Wanted {
     name: String,
     kind: String,
@@ -47,12 +47,12 @@ struct Wanted {
 }
 
 impl Store {
-    /// Shows the value of a secret, or of all secrets of a memory. The request is recorded first. If that fails, no
-    /// value is shown.
+    /// Shows the value of a secret, or of all secrets of a memory. The request is recorded first. If the request cannot
+    /// be recorded, no value is shown.
     ///
     /// # Errors
-    /// Returns an error if there is no such secret, it belongs to another user (with the same message), its key is not available, or the
-    /// store cannot be written.
+    /// Returns an error if there is no such secret, its key is not available, or the store cannot be written. If the
+    /// secret belongs to another user, the message is the same as if it did not exist.
     pub fn reveal(&mut self, which: &SecretRef, actor: &Actor) -> Result<Revealed, StoreError> {
         let (memory, wanted) = match which {
             SecretRef::Name(name) => self.named(name)?,
@@ -116,8 +116,8 @@ impl Store {
         Ok(gone)
     }
 
-    /// The secrets of the user's own memories whose names begin like this. If a secret has exactly this name, returns
-    /// only this secret.
+    /// Returns the secrets of the user's own memories whose secret names begin with this text. If a secret has exactly
+    /// this name, returns only this secret.
     fn kept(&self, beginning: &str) -> Result<Vec<SecretRow>, StoreError> {
         let sql = sql!(
             "SELECT ",
@@ -147,7 +147,7 @@ impl Store {
         Ok((memory.ok_or_else(unknown)?, vec![wanted]))
     }
 
-    /// A secret without a value on this machine, whose name is in one of the user's own texts.
+    /// A secret without a value on this machine. Its name is in one of the user's own memories.
     fn named_in_a_text(&self, name: &str) -> rusqlite::Result<Option<(MemoryUuid, Wanted)>> {
         let sql = "SELECT id, content FROM memories WHERE purged = 0 AND shared_by IS NULL
                    AND instr(content, '[secret ' || ?1) > 0 ORDER BY deleted IS NOT NULL, short_id DESC LIMIT 1";
@@ -161,7 +161,8 @@ impl Store {
         Ok(place.map(|wanted| (memory, wanted)))
     }
 
-    /// All secrets of the user's own memory: those removed from it, and those that its text names.
+    /// All secrets of one of the user's own memories: those that belong to the memory, and those whose names are in its
+    /// text.
     fn of_memory(&self, reference: MemoryRef) -> Result<(Memory, Vec<Wanted>), StoreError> {
         let unknown = || StoreError::NoSecret { asked: SecretRef::Memory(reference).to_string() };
         let memory = row::find(&self.connection, reference).map_err(|error| self.failed(error))?;
@@ -211,7 +212,7 @@ impl Store {
     }
 }
 
-/// Rejects an ambiguous name: a beginning of several names, or one name with different values in several memories.
+/// Rejects an ambiguous name. Several names may begin with it, or it may have different values in several memories.
 fn only_one(asked: &str, rows: &[SecretRow]) -> Result<(), StoreError> {
     let is_one =
         rows.windows(2).all(|pair| matches!(pair, [one, other] if one.name == other.name && one.mark == other.mark));
@@ -222,7 +223,7 @@ fn only_one(asked: &str, rows: &[SecretRow]) -> Result<(), StoreError> {
     Err(StoreError::ManySecrets { asked: asked.to_owned(), found })
 }
 
-/// A text with the values of its secrets.
+/// Returns a text in which the values replace the names of its secrets.
 fn filled(content: &str, secrets: &[RevealedSecret]) -> Value {
     put_back(content, |name| {
         let named = secrets.iter().find(|secret| secret.name == name)?;
@@ -230,7 +231,7 @@ fn filled(content: &str, secrets: &[RevealedSecret]) -> Value {
     })
 }
 
-/// A text with the known values of its secrets.
+/// Returns a text in which the known values replace the names of its secrets.
 pub fn put_back<'v>(content: &str, value_of: impl Fn(&str) -> Option<&'v str>) -> Value {
     let mut text = Value::new(String::with_capacity(content.len()));
     let mut at = 0;

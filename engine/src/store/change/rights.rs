@@ -22,7 +22,8 @@ pub(crate) fn refuse_part(memory: &Memory, problem: &str) -> Result<(), StoreErr
     }
 }
 
-/// A file determines the fields of its memory. Only the text and the trust of such a memory can be changed.
+/// A file determines the fields of its memory. If a memory comes from a file, only its text and its trust can be
+/// changed.
 pub(crate) fn refuse_fields(memory: &Memory, patch: &Patch) -> Result<(), StoreError> {
     // Another user's file is an ordinary memory here.
     let Some(file) = memory.file.as_ref().filter(|_| memory.share.is_none()) else { return Ok(()) };
@@ -37,7 +38,7 @@ pub(crate) fn refuse_fields(memory: &Memory, patch: &Patch) -> Result<(), StoreE
         return refused("contains this section; change it there");
     }
     if patch.owner_trust.is_some() && file.is_whole {
-        return refused("has a separate trust for each section; set the trust of the sections");
+        return refused("has sections with their own trust; set the trust of the sections");
     }
     Ok(())
 }

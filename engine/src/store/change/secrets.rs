@@ -7,12 +7,12 @@ use crate::store::base::kept;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 
-/// Writes the secrets of a memory in the transaction of its row.
+/// Writes the secrets of a memory in the same transaction as its row.
 pub(crate) fn write(change: &Change<'_>, composed: &Composed) -> Result<(), StoreError> {
     write_all(change, composed.memory().id, composed.secrets())
 }
 
-/// Writes secrets that were removed from a text before it is written.
+/// Writes the secrets of a text before the text itself is written.
 pub(crate) fn write_all(change: &Change<'_>, memory: MemoryUuid, secrets: &[Secret]) -> Result<(), StoreError> {
     kept::write_all(change, memory, secrets)
 }

@@ -1,4 +1,4 @@
-//! Undoes an import: stored memories are deleted, changed ones get their earlier text, and confirmed ones become
+//! Undoes an import: deletes the added memories, restores the earlier text of changed ones, and makes confirmed ones
 //! foreign again. Later changes by people stay.
 
 use rusqlite::{Connection, OptionalExtension, params};
@@ -126,7 +126,7 @@ impl Undone {
     }
 }
 
-/// The effects of an import that were not undone, latest first, so that a link is removed before its target.
+/// The effects of an import that have not been undone yet, latest first, so that a link is removed before its target.
 fn touched(connection: &Connection, n: u32) -> rusqlite::Result<Vec<Touched>> {
     let sql = "SELECT memory, did, rev FROM imported WHERE import = ?1 AND did <> 'undone' ORDER BY rev DESC";
     let mut statement = connection.prepare_cached(sql)?;
@@ -182,7 +182,7 @@ fn undo(change: &Change<'_>, n: u32, touched: &Touched) -> Result<UndoEffect, St
     Ok(fate)
 }
 
-/// Restores the digests of rows from before an import, unless a later import changed them.
+/// Restores the digests that rows had before an import, unless a later import changed them.
 const AS_NOTED_BEFORE: &str = "
     UPDATE imported_rows AS c SET said = b.said, held = b.held FROM imported_rows_before b
     WHERE b.import = ?1 AND b.key = c.key

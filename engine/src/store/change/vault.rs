@@ -1,5 +1,5 @@
-//! Moves values to a vault. A value is first encrypted in the transaction of its text, and is deleted here when the
-//! vault has stored it. If the vault is down, the move is delayed and nothing is lost.
+//! Moves values to a vault. A value is first stored here, encrypted, in the transaction of its text. It is deleted here
+//! when the vault has stored it. If the vault is down, the move is delayed and nothing is lost.
 
 use rusqlite::params;
 use tessera_seal::Value;
@@ -24,7 +24,7 @@ pub struct ForVault {
     pub values: Vec<(String, Value)>,
     /// Names of values to delete.
     pub leaving: Vec<String>,
-    /// True if the vault should store nothing of this memory.
+    /// True if all secrets of this memory must be deleted from the vault.
     pub is_over: bool,
 }
 
@@ -50,8 +50,8 @@ impl Store {
         self.secrets.rules().mode == SecretMode::Vault
     }
 
-    /// The changes for a vault, per memory. It is recorded before sending that the vault may have a value, so that a
-    /// deletion here also deletes it there. Values that cannot be decrypted are not moved.
+    /// The changes for a vault, per memory. Before a value is sent, the store records that the vault may have it. So a
+    /// deletion in the store also deletes it in the vault. Values that cannot be decrypted are not moved.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read or written.
@@ -95,7 +95,8 @@ impl Store {
     /// Records that the vault has stored the changes. From now on, only the vault has the values.
     ///
     /// # Errors
-    /// Returns an error if the store cannot be written. Then the vault gets the changes again.
+    /// Returns an error if the store cannot be written. In case of an error, the vault receives the same changes again
+    /// later.
     pub fn vault_has(&mut self, news: &ForVault) -> Result<u64, StoreError> {
         let actor = Actor { client: Some("vault".into()), ..Actor::default() };
         self.write(|change| {

@@ -1,6 +1,6 @@
 //! Writes the rows of memories whose derived data was computed.
 //!
-//! Also replaces the UUID of a memory by the server's, and adds changed memories to the outbox for the team server.
+//! Also replaces the UUID of a memory with the server's, and adds changed memories to the outbox for the team server.
 
 use std::sync::LazyLock;
 
@@ -21,11 +21,11 @@ use crate::store::rows::columns::{Analysed, AnalysisColumns, CostColumns, Fields
 pub struct Stored {
     /// Its present state.
     pub memory: Memory,
-    /// The number of o200k_base tokens of the memory in full.
+    /// The number of o200k_base tokens of the full text.
     pub tokens: u32,
     /// True if the same text already existed. If the text already existed, the memory was kept and counted as used.
     pub existed: bool,
-    /// Fields of the request that the existing memory did not get.
+    /// Fields of the request that were ignored, because a memory with the same text existed.
     pub kept: Vec<&'static str>,
     /// The names of secrets that this write removed from the text.
     pub aside: Vec<Place>,
@@ -72,7 +72,7 @@ static INSERT: LazyLock<String> =
 /// Updates all columns, because the text changed.
 static UPDATE: LazyLock<String> =
     LazyLock::new(|| codec::update(&[Fields::NAMES, AnalysisColumns::NAMES, CostColumns::NAMES]));
-/// Updates the columns of the analysis, which a deleted row does not have. The token counts stay.
+/// Updates the columns of the analysis as well, because a deleted row has none. The token counts stay.
 static UPDATE_ANALYSIS: LazyLock<String> = LazyLock::new(|| codec::update(&[Fields::NAMES, AnalysisColumns::NAMES]));
 /// Updates fields only, no data derived from the text.
 static UPDATE_FIELDS: LazyLock<String> = LazyLock::new(|| codec::update(&[Fields::NAMES]));
@@ -100,8 +100,8 @@ pub(crate) fn write_row(change: &Change<'_>, composed: &Composed, written: Writt
     context::refresh_around(change, memory)
 }
 
-/// Gives a memory an unused UUID, and changes all references to it here. References in the tables of files are changed
-/// in the module `files`.
+/// Gives a memory an unused UUID, and changes all references to it here. The module `files` changes the references in
+/// the tables about files.
 pub(crate) fn rename(change: &Change<'_>, before: MemoryUuid, now: MemoryUuid) -> Result<(), StoreError> {
     for sql in [
         "UPDATE memories SET id = ?2 WHERE id = ?1",

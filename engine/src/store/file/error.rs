@@ -16,7 +16,7 @@ pub enum StoreError {
     /// There is no such memory here.
     #[error("no memory {0}")]
     NotFound(MemoryRef),
-    /// No memory was imported under this ID of another system.
+    /// No imported memory has this ID from another system.
     #[error("{0} is an ID from another system, and no imported memory has it; run `tessera import memory-mcp`")]
     NotCameOver(String),
     /// The operation does not fit the state of the memory.
@@ -74,8 +74,8 @@ pub enum StoreError {
         /// The file with that number.
         marker: PathBuf,
     },
-    /// Keys are needed in a transaction, but a keyring may only be asked outside of it. The write operation asks the
-    /// keyring and starts again.
+    /// A transaction needs keys, but a keyring can only be queried outside of a transaction. The write operation
+    /// queries the keyring and repeats the transaction.
     #[error("{}: the keys are not available; try again", path.display())]
     KeysWanted {
         /// The file.
@@ -183,7 +183,7 @@ pub enum StoreError {
     ManySecrets {
         /// The requested name.
         asked: String,
-        /// Their names, and their memories.
+        /// The names of the secrets, with their memories.
         found: Vec<String>,
     },
     /// A text names a secret whose value is not on this machine.
@@ -270,7 +270,7 @@ impl StoreError {
 }
 
 impl From<rusqlite::Error> for StoreError {
-    /// Converts an error in a transaction, which later adds the path of the database.
+    /// Converts an error inside a transaction. The path of the database is added later.
     fn from(source: rusqlite::Error) -> Self {
         Self::Sqlite { path: "the store".into(), source }
     }

@@ -33,7 +33,8 @@ const OURS: [&str; 20] = [
     HOOKS_LOG,
     HOOKS_LOG_OLD,
 ];
-/// Beginnings of our names: files with a suffix, spools in processing, and unfinished files.
+/// The beginnings of Tessera's file names: files with a suffix, spool files that are being processed, and unfinished
+/// files.
 const OURS_WITH_SUFFIX: [&str; 9] =
     [DATABASE, SNAPSHOT, ACCESS_LOG, RECEIPTS, QUESTIONS, SET_ASIDE, SECRET_KEY, DELETED_FILES, private::SCRATCH];
 
@@ -146,7 +147,7 @@ impl Home {
         self.file(BACKUPS)
     }
 
-    /// The directory for the damaged files that were replaced at a given time.
+    /// The directory for damaged database files. Its name contains the time at which they were replaced.
     pub fn set_aside(&self, stamp: &str) -> PathBuf {
         self.file(&format!("{SET_ASIDE}{stamp}"))
     }
@@ -169,8 +170,8 @@ impl Home {
         dir == Some(&self.backups()) || dir.is_some_and(is_aside) && is_named(path, |name| name == DATABASE)
     }
 
-    /// Files that may contain texts beside the database and its copies: queued turns, logs, copies of settings, and the
-    /// user's own files such as an export. Key files and the user's settings are not included.
+    /// Files that may contain texts, without the database and its copies: queued turns, logs, copies of settings, and
+    /// the user's own files such as an export. Key files and the user's settings are not included.
     pub fn small_files(&self) -> Vec<PathBuf> {
         let copies = self.copies();
         let is_small = |path: &PathBuf| copies.binary_search(path).is_err() && !is_beside_database(path);
@@ -220,7 +221,7 @@ impl Home {
         self.file(HOOKS_LOG)
     }
 
-    /// The previous file of [`Home::hooks_log`].
+    /// The older part of the log [`Home::hooks_log`].
     pub fn hooks_log_old(&self) -> PathBuf {
         self.file(HOOKS_LOG_OLD)
     }
@@ -260,7 +261,7 @@ impl Home {
         self.file(MEMORIES)
     }
 
-    /// The directory of deleted files that no memory contains completely.
+    /// The directory with copies of deleted files whose complete text is in no memory.
     pub fn deleted_files(&self) -> PathBuf {
         self.file(DELETED_FILES)
     }
@@ -275,7 +276,7 @@ impl Home {
         self.file(CONFIG)
     }
 
-    /// All of Tessera's files, recognised by name, without files of others.
+    /// All of Tessera's own files, recognised by their names.
     pub fn ours(&self) -> Vec<PathBuf> {
         let is_ours =
             |name: &str| OURS.contains(&name) || OURS_WITH_SUFFIX.iter().any(|prefix| name.starts_with(prefix));
@@ -284,8 +285,8 @@ impl Home {
         ours
     }
 
-    /// The files of the store that other users of the machine can read: the directory, and files with words of
-    /// memories.
+    /// The files of the store that other users of the machine can read: the home directory, and files that contain text
+    /// from memories.
     pub fn open_to_others(&self) -> Vec<PathBuf> {
         let files = [self.0.clone(), self.database(), self.write_ahead_log(), self.shared_memory(), self.snapshot()];
         files
@@ -351,7 +352,7 @@ fn walk(dir: &Path) -> (Vec<PathBuf>, bool) {
     (files, is_whole)
 }
 
-/// True for two names of one file.
+/// True if both names refer to the same file.
 fn is_same_file(one: &Path, other: &Path) -> bool {
     FileId::of(one).is_some_and(|one| FileId::of(other) == Some(one))
 }

@@ -44,7 +44,7 @@ impl Home {
         made.filter(|(_, path)| path.extension().is_some_and(|ending| ending == "db")).max().map(|(_, path)| path)
     }
 
-    /// The lock for imports. Several imports may hold it at the same time, but undoing an import needs it alone.
+    /// The lock for imports. Several imports may hold this lock at the same time, but undoing an import needs it alone.
     pub fn import_lock(&self) -> PathBuf {
         self.dir().join(IMPORT_LOCK)
     }
@@ -94,7 +94,7 @@ impl Home {
         self.plugins().join("data").join(name)
     }
 
-    /// True for the code of plugins, and records without any word of a memory.
+    /// True for the code of plugins, and for records of plugins that never contain text from memories.
     pub(super) fn is_of_plugins(&self, path: &Path) -> bool {
         let is_log = [self.plugin_log(), self.plugin_log_old()].iter().any(|log| log == path);
         path.parent() == Some(&self.plugins()) && !is_log

@@ -1,4 +1,4 @@
-//! The identity of a file. It shows whether another file has replaced it under the same path.
+//! The identity of a file. The identity shows whether a different file has the path now.
 
 use std::path::Path;
 

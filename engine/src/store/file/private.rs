@@ -82,7 +82,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_dir(dir)
 }
 
-/// Syncs the names in a directory to disk, which a renamed file needs.
+/// Syncs a directory to disk, so that a renamed file keeps its new name after a power failure.
 ///
 /// # Errors
 /// Returns an error if the disk fails.
@@ -94,7 +94,8 @@ pub fn sync_dir(dir: &Path) -> io::Result<()> {
 /// Maximum number of tried names.
 const MOST_NAMES: u32 = 10_000;
 
-/// The first unused path. `named` gets an empty text, then `-1`, `-2` and so on.
+/// The first unused path. Returns the first unused path. `named` is called with an empty text, then with `-1`, `-2` and
+/// so on.
 pub(crate) fn free_name(named: impl Fn(&str) -> PathBuf) -> Option<PathBuf> {
     let endings = (1..MOST_NAMES).map(|count| format!("-{count}"));
     std::iter::once(String::new()).chain(endings).map(|again| named(&again)).find(|path| !path.exists())

@@ -13,10 +13,10 @@ use super::identity::FileId;
 use super::private;
 use super::scratch::Scratch;
 
-/// The file in the directory that contains the destination of the previous files.
+/// The file in the replacement directory that names the directory for the previous files.
 const ASIDE: &str = "aside";
-/// The files of an SQLite database, as suffixes of its name. The database itself is moved first, because without it no
-/// program uses the other files.
+/// The files of an SQLite database, as suffixes of its name. The database itself is moved first, because no program
+/// uses the other files without it.
 const PARTS: [&str; 4] = ["", "-wal", "-shm", "-journal"];
 
 /// The directory in which a new database is built. The directory is removed when this value is dropped, unless the
@@ -28,7 +28,7 @@ pub(crate) struct Replacement {
 }
 
 impl Replacement {
-    /// Begins a replacement. Until it ends, no other process creates, migrates or replaces the store.
+    /// Begins a replacement. Until the replacement ends, no other process creates, migrates or replaces the store.
     pub(crate) fn begin(home: &Home) -> Result<Self, StoreError> {
         let lock = lock(home)?;
         finish_locked(home)?;

@@ -85,7 +85,7 @@ pub struct RelationRow {
 pub struct Pending {
     /// The present memory of the file.
     pub memory: Memory,
-    /// The file as it was last read, if it was.
+    /// The file at its last reading; `None` if it was never read.
     pub on_disk: Option<FileRow>,
 }
 
@@ -142,7 +142,7 @@ impl Store {
         memory_for(&self.connection, path).map_err(|error| self.failed(error))
     }
 
-    /// The metadata of the note whose file has this memory.
+    /// The metadata of a note, by the memory of its file.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

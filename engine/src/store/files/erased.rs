@@ -37,8 +37,8 @@ impl Store {
         Ok(forgotten)
     }
 
-    /// The memories of the files below a deleted directory: those that were deleted together with its last file. Files
-    /// that were deleted earlier are not returned, because they no longer belonged to the directory.
+    /// The memories of the files in a deleted directory that were deleted together with its last file. Files that were
+    /// deleted earlier are not returned, because they no longer belonged to the directory.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -50,7 +50,7 @@ impl Store {
         self.all(&format!("SELECT id FROM ({sql}) WHERE deleted = last"), [from, until], |row| row.get(0))
     }
 
-    /// Returns a memory in the form that changes also return.
+    /// Returns a memory in the same form as operations that change memories.
     ///
     /// # Errors
     /// Returns an error if there is no such memory.

@@ -1,6 +1,6 @@
 //! Indexed folders of this machine.
 //!
-//! Also the states of a file: as read, as indexed, and as it is to be indexed.
+//! Also defines the states of a file: as read, as currently indexed, and as it will be indexed.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub const MEMORIES: &str = "memories";
 /// An indexed directory of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
-    /// Its name, with which the paths of its files begin.
+    /// The name of the folder. The paths of its files begin with this name.
     pub name: String,
     /// The directory.
     pub dir: PathBuf,
@@ -106,7 +106,7 @@ impl Store {
         })
     }
 
-    /// The digest of each directory of a folder at the last comparison of its files.
+    /// For each directory of a folder, the digest of the last comparison.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -189,11 +189,11 @@ pub struct FileStamp {
 
 /// A file that changed within this time may change again without a new time stamp.
 const TICK_NANOS: i64 = 100_000_000;
-/// The same time for file systems that store times with a precision of one or two seconds.
+/// The same limit for file systems that store times in units of one or two seconds.
 const SLOW_TICK_NANOS: i64 = 2_100_000_000;
 const SECOND_NANOS: i64 = 1_000_000_000;
 
-/// True if the next change of a file with this time will certainly give it a different time.
+/// True if the time is so old that any further change of the file will have a different time.
 pub fn is_settled(modified: i64, now: Timestamp) -> bool {
     let tick = if modified % SECOND_NANOS == 0 { SLOW_TICK_NANOS } else { TICK_NANOS };
     // A time in the future counts like one in the past: the clock was changed, or another machine wrote it.
@@ -201,8 +201,8 @@ pub fn is_settled(modified: i64, now: Timestamp) -> bool {
 }
 
 impl FileStamp {
-    /// The recorded time of change. If the next change of a file may not change its time, another time is recorded, so
-    /// that the next scan reads the file.
+    /// The recorded time of change. If a further change may have the same time, a different time is recorded, so that
+    /// the next scan reads the file.
     pub(super) fn noted_time(&self, now: Timestamp) -> i64 {
         if is_settled(self.modified, now) { self.modified } else { self.modified - 1 }
     }

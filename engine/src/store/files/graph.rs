@@ -22,7 +22,7 @@ pub enum Meant {
     Nothing,
 }
 
-/// Whether the nearest of several files may be chosen.
+/// Whether the nearest file may be chosen if several files match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strictness {
     /// Yes, for following a link.

@@ -213,7 +213,7 @@ mod tests {
         assert_ne!(
             found(second).memory.file.as_ref().unwrap().path,
             on_disk.path,
-            "the second file gets another path, as in a conflict"
+            "the second file gets another path, as if both files were in conflict"
         );
     }
 
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(
             store.one::<u32>("SELECT count(*) FROM changed_files"),
             1,
-            "nothing is recorded about a file that was deleted in both places"
+            "a file that was deleted on disk and in the store leaves no entry"
         );
     }
 

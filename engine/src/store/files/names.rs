@@ -71,8 +71,8 @@ pub(super) fn keys(change: &Change<'_>, memory: MemoryUuid) -> Result<Vec<String
     Ok(statement.query_map([memory], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-/// The normalised names of a file, sorted. The names include the path relative to each parent directory, because a file
-/// in that directory may use it.
+/// The normalised names of a file, sorted. The names include the path relative to each parent directory, because files
+/// in that directory may refer to the file by it.
 pub(super) fn keys_of<'a>(path: &FilePath, permalink: &str, said: impl Iterator<Item = &'a String>) -> Vec<String> {
     let inside = path.inside();
     let bare = without_ending(inside);
@@ -128,8 +128,8 @@ pub(super) fn links(change: &Change<'_>, source: MemoryUuid) -> Result<BTreeSet<
     Ok(links)
 }
 
-/// Resolves the relations with this name that have no target. If their target has the same name, the new file may be
-/// nearer. A renamed target stays.
+/// Resolves the relations with this name that have no target. A relation with this name that already has a target is
+/// resolved again, because the new file may be nearer. A renamed target stays.
 fn find_targets(change: &Change<'_>, key: &str) -> Result<(), StoreError> {
     let sql =
         "SELECT source, type, name, path, target FROM relations JOIN files ON files.memory = source WHERE key = ?1
@@ -198,7 +198,7 @@ impl Named {
     }
 }
 
-/// The folder with a name, or the first with a scope.
+/// The folder with this name, or the first folder whose project has this name.
 fn folder_called(connection: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
     let sql = "SELECT name FROM folders WHERE name = ?1 COLLATE NOCASE OR scope = ?1 ORDER BY name <> ?1, name LIMIT 1";
     connection.maybe(sql, [name], |row| row.get(0))
@@ -274,7 +274,7 @@ fn keys_for(name: &str, from: Option<&FilePath>) -> Vec<String> {
     keys
 }
 
-/// Returns the name without a possible extension. The caller tries both.
+/// Returns the name without its extension, if it seems to have one. The caller tries both.
 fn without_ending(name: &str) -> &str {
     let is_ending = |ending: &str| {
         (1..=8).contains(&ending.len())
@@ -287,7 +287,8 @@ fn without_ending(name: &str) -> &str {
     }
 }
 
-/// Returns the path in the folder of a name that is relative to a file; `None` if it leaves the folder.
+/// Resolves a name that is relative to a file, and returns the path in the folder; `None` if the path leaves the
+/// folder.
 fn beside(from: &FilePath, name: &str) -> Option<String> {
     if name.starts_with('/') {
         return None;

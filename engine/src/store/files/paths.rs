@@ -1,5 +1,5 @@
-//! Ensures one memory per path. If two machines created a file at the same path, their memories are merged if they are
-//! equal. Otherwise, one becomes a conflict copy with its own path. All machines that have both memories choose the
+//! Ensures one memory per path. If two machines created a file at the same path, two memories with equal texts are
+//! merged. Otherwise, one becomes a conflict copy with its own path. All machines that have both memories choose the
 //! same one.
 
 use rusqlite::params;

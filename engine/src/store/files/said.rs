@@ -13,14 +13,14 @@ use crate::screen::{Finding, Found, Keeper, Looked, Place, Screened, Secret, Tex
 
 /// The maximum number of bytes of a file that its memory stores.
 const MOST_OF_FILE: usize = MAX_CONTENT_BYTES - 8;
-/// The search for the longest beginning that fits ends with this precision, in bytes.
+/// The search for the longest beginning that fits is precise to this number of bytes.
 const NEARLY: usize = 256;
 /// The marker at the end of an incomplete text, so that it is never mistaken for the whole file.
 const CUT: &str = "\n[the rest of the file is not stored]";
 /// The replacement of each byte of a credential.
 const COVER: char = 'x';
 
-/// Stores no secrets. It is used for files that people write by hand: credentials stay in the file.
+/// Stores no secrets. Used for files that people write by hand, because their credentials stay in the file.
 struct Nobody;
 
 impl Keeper for Nobody {
@@ -38,8 +38,8 @@ pub fn says_all_of_file(content: &str) -> bool {
     !is_cut && places(content).iter().all(|(_, place)| place.name.is_some())
 }
 
-/// A text whose credentials are masked, so that all positions stay the same. A part of the text,
-/// seen alone, does not always show that it contains a credential.
+/// A text whose credentials are masked, so that all positions stay the same. The whole text is searched, because a part
+/// alone does not always show that it contains a credential.
 pub(super) struct Said<'a> {
     text: Cow<'a, str>,
     found: Found,
@@ -69,7 +69,7 @@ impl<'a> Said<'a> {
         &self.text
     }
 
-    /// A part of the text, with a word in place of each masked credential.
+    /// A part of the text in which a word replaces each masked credential.
     pub(super) fn shown(&self, piece: Range<usize>) -> String {
         self.shown_without(&self.found.known, piece)
     }
@@ -91,8 +91,8 @@ impl<'a> Said<'a> {
         screened
     }
 
-    /// The memory of the file. If the text is too long, the longest beginning that fits is used; names of secrets may
-    /// be longer than the credentials.
+    /// The memory of the file. If the text is too long, its longest beginning that fits is used. The names of secrets
+    /// can make a text longer.
     pub(super) fn whole_draft(&self, filed: &Filed, id: MemoryUuid, note: &Note) -> Screened<Draft> {
         let of_beginning = |most: usize| {
             let end = self.text.floor_char_boundary(most);

@@ -38,11 +38,11 @@ struct Step<'a> {
 }
 
 impl Store {
-    /// Records which files are about to be written, and by whom. So their author is known even if the program is killed
-    /// before it reports it.
+    /// Records which files are about to be written, and by whom. So the author is known even if the program is killed
+    /// before it reports the write.
     ///
     /// # Errors
-    /// Returns an error if the store cannot be written. In this case the files must not be written.
+    /// Returns an error if the store cannot be written. If this fails, the files must not be written.
     pub fn intend(&mut self, intents: &[Intent], actor: &Actor) -> Result<(), StoreError> {
         self.write(|change| {
             for intent in intents {
@@ -90,7 +90,7 @@ impl Store {
         self.with_room(|store| store.take(seen, None))
     }
 
-    /// Indexes a file that contains the text of its memory at `rev`, merged with the changes of the file.
+    /// Indexes a file that contains the memory's text at `rev`. The changes of the file are already merged into it.
     ///
     /// # Errors
     /// Returns the same errors as [`Store::take_files`].
@@ -161,7 +161,7 @@ impl Store {
         })
     }
 
-    /// `None` for a file in no folder.
+    /// Returns `None` if the file belongs to no folder.
     fn before(&self, file: &SeenFile, folders: &BTreeMap<String, Folder>) -> rusqlite::Result<Option<Before>> {
         let Some(folder) = folders.get(file.path.folder()).cloned() else { return Ok(None) };
         let connection = &self.connection;

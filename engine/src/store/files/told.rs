@@ -1,6 +1,7 @@
 //! Decides which files are synced, and why others are not.
 //!
-//! Also returns when each file was last read and changed. A read is a delivery of the file or of its sections.
+//! Also returns when each file was last read and changed. A file counts as read when it or one of its sections is
+//! returned.
 
 use std::collections::BTreeMap;
 
@@ -25,14 +26,14 @@ pub struct UnsyncedFiles {
     pub too_large: u64,
     /// Their folder is not synced.
     pub in_untold_folder: u64,
-    /// Other programs run or follow files of this name, so no other machine may write them.
+    /// Other programs execute files with this name or read them as settings, so no other machine may write them.
     pub with_refused_name: u64,
     /// The files came from the server, and this machine has no writable folder for them.
     pub without_folder: u64,
 }
 
-/// A file is synced if its text is stored completely, its folder is synced, and no other program obeys files with this
-/// name. A file that the user keeps local stays local.
+/// A file is synced if its complete text is stored, its folder is synced, and no other program reads files with this
+/// name as settings. A file that the user keeps local stays local.
 pub(super) fn tell_or_keep(change: &Change<'_>, id: MemoryUuid, is_told: bool) -> Result<(), StoreError> {
     let path = "SELECT file FROM memories WHERE id = ?1";
     let path: Option<Option<String>> = change.tx.maybe(path, [id], |row| row.get(0))?;
@@ -68,7 +69,7 @@ pub(super) fn folder_is_told(change: &Change<'_>, folder: &str, is_told: bool) -
 }
 
 impl Store {
-    /// Returns the edit with this hash that was not synced before the file was removed from recall.
+    /// A file may have been removed from recall before its last edit was synced. Returns this edit if it has this hash.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

@@ -83,7 +83,8 @@ fn is_as_read(change: &Change<'_>, before: &Before) -> Result<bool, StoreError> 
 }
 
 /// True if the memory was changed by another program or machine and the file does not contain the change yet. In this
-/// case, the change and the file must be merged first. After a merge, `over` is the rev of the merged memory.
+/// case, the change and the file must be merged first. After a merge, `over` is the rev of the memory that was merged
+/// into the file.
 fn is_news_to_it(change: &Change<'_>, before: &Before, made: &Made, over: Option<u64>) -> Result<bool, StoreError> {
     let Some(whole) = before.whole.as_ref().map(|known| &known.memory).filter(|whole| whole.deleted.is_none()) else {
         return Ok(false);
@@ -99,8 +100,9 @@ fn is_news_to_it(change: &Change<'_>, before: &Before, made: &Made, over: Option
     Ok(known.is_none_or(|(seen, is_kept)| is_kept && u64::try_from(seen).ok() != Some(whole.rev)))
 }
 
-/// A new part under the UUID in its note, or under another if that is taken, because a file never takes over a memory.
-/// Returns `None` if the exported memory exists with the same text, so that the text does not appear twice.
+/// Gives a new section the UUID from its note. If another memory has this UUID, the section gets a new one. Returns
+/// `None` if the memory from which the note was exported exists with the same text, so that the text is not stored
+/// twice.
 fn under_own_id<'a>(change: &Change<'_>, part: &'a Composed) -> Result<Option<Cow<'a, Composed>>, StoreError> {
     let Some((there, mark)) = row::remains(change.tx, part.memory().id)? else { return Ok(Some(Cow::Borrowed(part))) };
     let there = there.memory;
@@ -178,7 +180,8 @@ fn stamp(change: &Change<'_>, path: &FilePath, stamp: &FileStamp) -> Result<(), 
     Ok(())
 }
 
-/// Removes a path from the record of another file. The other file is then written to its own path.
+/// If the record of another file has this path, removes the path from it. The other file is then written to its own
+/// path.
 pub(super) fn free_path(change: &Change<'_>, path: &FilePath, whole: MemoryUuid) -> Result<(), StoreError> {
     let sql = "DELETE FROM files WHERE path = ?1 AND memory <> ?2";
     change.tx.run(sql, params![path.as_str(), whole])?;

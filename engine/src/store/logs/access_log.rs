@@ -46,7 +46,7 @@ fn fold_one(change: &Change<'_>, short_id: ShortId, uses: u32, last: Timestamp) 
 }
 
 impl Store {
-    /// Records uses that happened at another time or place: from a replay, or another machine's log.
+    /// Records uses of memories with their times, for example from a replay or from another machine's log.
     pub fn note_uses(&self, uses: impl IntoIterator<Item = (ShortId, Timestamp)>) {
         append(&self.home, uses);
     }
@@ -115,9 +115,6 @@ mod tests {
             (store.one(&of("access_count")), store.one(&of("last_accessed")))
         };
         assert_eq!(used(&two), (4, Some(store.now().as_micros())));
-        assert!(
-            used(&one).1.is_none_or(|last| last <= store.now().as_micros()),
-            "a time of last use in the future is ignored"
-        );
+        assert!(used(&one).1.is_none_or(|last| last <= store.now().as_micros()), "a last use in the future is ignored");
     }
 }

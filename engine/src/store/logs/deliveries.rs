@@ -35,7 +35,7 @@ pub struct Delivery {
     pub event: String,
     /// The project of the session.
     pub scope: Scope,
-    /// The tokens of the returned text, in the unit of the client's profile; 0 without a text.
+    /// The number of tokens of the returned text, counted as the client's profile specifies; 0 without a text.
     #[serde(default)]
     pub tokens: u32,
     /// Characters of the returned text.
@@ -56,7 +56,7 @@ pub struct Delivery {
     /// Why recall did not search; absent if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
-    /// True if the session's context begins anew with this event, so that earlier memories are no longer in it.
+    /// True if the context of the session begins again with this event. Earlier memories are then no longer in it.
     #[serde(default)]
     pub resets: bool,
     /// The memories.
@@ -94,7 +94,7 @@ pub enum GivenAs {
     Excerpt = "excerpt",
     /// As one line.
     Index = "index",
-    /// The memory was not delivered yet. It is kept until the client compacts the session.
+    /// The memory was not delivered yet. The memory is saved until the client compacts the session.
     Saved = "saved",
 }
 }
@@ -192,7 +192,8 @@ impl Store {
         Ok(given.filter(|given| given.form != GivenAs::Saved).map(|given| given.short_id).collect())
     }
 
-    /// The memories that a session had before a compaction, and the saved ones, newest first.
+    /// The memories that were in a session's context before a compaction, and those that were saved for it, newest
+    /// first.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

@@ -83,13 +83,13 @@ impl FromColumns for Option<Memory> {
     }
 }
 
-/// The rev of a change. A change takes one rev for each row that it adds to the history. The memory gets the last one.
+/// The rev of a change. Each row that a change adds to the history has its own rev. The memory gets the last one.
 pub(crate) fn next_rev(change: &Change<'_>, actor: &Actor) -> Result<u64, StoreError> {
     Ok(actor.altered.iter().try_fold(change.next_rev()?, |_, _| change.next_rev())?)
 }
 
 /// Writes the history of a change. Its last row has the rev of `memory`. Changes by plugins have their own rows. These
-/// rows have no previous version, because the request without the plugins' changes was never stored.
+/// rows contain no previous version, because the request was never stored as it was before the plugins changed it.
 pub(crate) fn record(
     change: &Change<'_>,
     memory: &Memory,
@@ -158,8 +158,8 @@ pub(crate) fn thin_out(change: &Change<'_>, id: MemoryUuid) -> Result<(), StoreE
     Ok(())
 }
 
-/// Redacts the memory's secret values in a reason, because the detector may not recognise them without the words
-/// around.
+/// Redacts the memory's secret values in the reason of a change, because the detector may not recognise them without
+/// context.
 fn without_its_values(change: &Change<'_>, id: MemoryUuid, text: &str) -> Result<String, StoreError> {
     let mut known = KnownValues::default();
     let mut statement =
@@ -177,7 +177,7 @@ fn without_its_values(change: &Change<'_>, id: MemoryUuid, text: &str) -> Result
     Ok(known.taken_out_of(text).unwrap_or_else(|| text.to_owned()))
 }
 
-/// The previous version, without credentials that were stored before detection existed.
+/// The previous version, without credentials that an earlier detector did not find.
 fn looked_through(change: &Change<'_>, before: &Memory) -> Result<Memory, StoreError> {
     let mut keeper = change.secrets.keeper_of_old(change.tx, before.share.is_none());
     let (before, found) = screened(before.clone(), before.id, &mut keeper)?.into_parts();

@@ -16,7 +16,7 @@ const MOST_SESSIONS: u32 = 500;
 pub struct Progress {
     /// The number of processed turns.
     pub turns: u32,
-    /// The client's ID of the last turn.
+    /// The ID of the last processed turn, from the client.
     pub cursor: Option<String>,
 }
 

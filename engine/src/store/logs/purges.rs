@@ -26,7 +26,7 @@ use crate::store::rows::tables::{columns, erase_beside_in_copy};
 
 /// The row of the memory with all related rows.
 pub(crate) const ROW: &str = "row";
-/// Free pages of the database, its log and its snapshot.
+/// The free pages of the database, its write-ahead log, and its snapshot.
 pub(crate) const PAGES: &str = "pages";
 /// Backups, and replaced damaged files.
 pub(crate) const COPIES: &str = "copies";
@@ -73,7 +73,7 @@ pub enum ServerDeletion {
     Done,
 }
 
-/// Records a permanent deletion. If the memory was only withdrawn by its owner, copies stay unchanged.
+/// Records a permanent deletion. If the owner only withdrew the memory, copies stay unchanged.
 pub(crate) fn note(change: &Change<'_>, memory: MemoryUuid, mark: u8) -> Result<(), StoreError> {
     let row = "removed the memory's text, history, links and secrets";
     step(change, memory, ROW, true, row)?;
@@ -203,7 +203,7 @@ impl Removed {
         Self { automaton, patterns: patterns.into_values().collect(), lines }
     }
 
-    /// True if a text contains one of them completely, or most of its lines. A single line is not enough, because it
+    /// True if a text contains a complete deleted text, or most of its lines. A single line is not enough, because it
     /// may belong to many texts.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         let Some(automaton) = &self.automaton else { return false };
@@ -242,7 +242,7 @@ const OF_ITS_STORE: [&str; 4] = ["id", "short_id", "rev", "superseded_by"];
 /// Minimum bytes of a piece that identifies a text.
 const PIECE: usize = 16;
 
-/// A copy's `meta` contains this key until all pages of the copy were rewritten.
+/// The `meta` table of a copy contains this key until all its pages have been rewritten.
 const REWRITING: &str = "rewriting";
 
 /// A copy opened for changes.

@@ -38,7 +38,7 @@ pub struct UnansweredQuestion {
     pub at: Timestamp,
     /// The project in which the question was asked.
     pub scope: Scope,
-    /// Its words that memories contain, in order, at most twelve.
+    /// At most twelve words of the question in order, which also occur in memories.
     pub words: Vec<String>,
     /// The question, if stored; at most 500 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -17,9 +17,9 @@ use crate::store::file::private;
 
 /// A spool of a home directory.
 pub(crate) struct Spool {
-    /// Its file. Parts that are being processed have the same name with a suffix.
+    /// Its file. Spool files that are being processed have the same name with a suffix.
     pub(crate) file: fn(&Home) -> PathBuf,
-    /// A spool file of more bytes is processed at the next write.
+    /// A larger spool file is processed at the next write.
     pub(crate) fold_at: u64,
 }
 
@@ -106,8 +106,8 @@ impl Store {
         if spool.len(&self.home) >= spool.fold_at { self.fold(spool, fold) } else { Ok(()) }
     }
 
-    /// Processes one part in a transaction that also records its name. If the name of a file is recorded, its records
-    /// are in the database, and the file is only deleted.
+    /// Processes one spool file, and records the file's name in the same transaction. If the name of a spool file is
+    /// recorded, its records are already in the database, so the file is deleted.
     fn fold_part(&mut self, part: &Path, fold: Fold) -> Result<(), StoreError> {
         let Ok(records) = fs::read(part) else { return Ok(()) };
         let key = format!("folded:{}", name_of(part));

@@ -20,9 +20,10 @@ use crate::store::rows::codec::{Ask as _, Run as _};
 
 /// How long to wait for readers, which usually finish quickly.
 const WAIT_FOR_READERS: Duration = Duration::from_secs(2);
-/// The key in `meta` while words of a permanently deleted memory may be in the log.
+/// `meta` contains this key while the write-ahead log may contain words of a permanently deleted memory.
 const UNSCRUBBED: &str = "unscrubbed";
-/// The key in `meta` after all pages were rewritten since the last permanent deletion; only the log remains.
+/// `meta` contains this key when all pages were rewritten after a permanent deletion, and only the log must still be
+/// truncated.
 const REWRITTEN: &str = "rewritten";
 /// The report for a file that was deleted as a whole.
 const REMOVED: &str = "deleted: it contained the text and could not be rewritten";
@@ -36,7 +37,7 @@ const NOT_IN_IT: &str = "cannot be opened as a database, but its bytes do not co
 pub struct Traces {
     /// Another process is reading. As soon as the reader ends, the next write truncates the log.
     pub in_log: bool,
-    /// Copies of the store and files of the home directory that still contain them.
+    /// Copies of the store and files of the home directory that still contain words of the deleted memories.
     pub copies: Vec<PathBuf>,
     /// Files that were rewritten without the deleted words.
     pub rewritten: Vec<PathBuf>,
@@ -157,7 +158,7 @@ impl Store {
         self.note_files_that_went()
     }
 
-    /// Marks a place as done after the user deleted their file.
+    /// Marks a place as done if the user has deleted the file there.
     fn note_files_that_went(&mut self) -> Result<(), StoreError> {
         let mut left = self.places_left().map_err(|error| self.failed(error))?;
         left.retain(|place| !self.home.dir().join(place).exists());
@@ -279,7 +280,13 @@ impl Store {
                 for (place, is_done, how) in &outcomes {
                     step(change, *id, place, *is_done, how)?;
                 }
-                step(change, *id, FILES, true, "checked the turns that wait for learning, logs and other small files")?;
+                step(
+                    change,
+                    *id,
+                    FILES,
+                    true,
+                    "checked logs, the turns that wait for learning, and other small files",
+                )?;
             }
             Ok(())
         })

@@ -30,7 +30,7 @@ const ATTEMPTS: u32 = 5;
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) connection: Connection,
-    /// The file of the database; `None` if the operating system does not identify it.
+    /// The identity of the database file; `None` if the operating system cannot provide it.
     pub(crate) file: Option<FileId>,
 }
 
@@ -53,8 +53,8 @@ pub(crate) fn open(home: &Home, usage: Usage) -> Result<Opened, StoreError> {
     Err(StoreError::Busy { path: home.database() })
 }
 
-/// Finishes a replacement whose process was killed. The old database is kept open meanwhile, because the last process
-/// that closes it deletes a log of that name, which may belong to the new database.
+/// Finishes a replacement whose process was killed. The old database stays open during the replacement. When the last
+/// process closes it, SQLite deletes the log with its name, which may belong to the new database.
 fn finish_replacement(home: &Home) -> Result<(), StoreError> {
     if !home.replacement().exists() {
         return Ok(());

@@ -147,7 +147,7 @@ pub(crate) fn named(memory: &Memory) -> MemoryRef {
     MemoryRef::ShortId(memory.short_id)
 }
 
-/// A text as on the server: the user's own memory, or another user's.
+/// For tests: a text as the server stores it, in the user's own memory or in another user's.
 pub(crate) fn base_version(text: &str, seq: u64, share: Option<Share>) -> BaseVersion {
     let document = Document::of(&InMemory::new().said(text)).unwrap();
     let row = Row {

@@ -2,10 +2,10 @@
 //!
 //! SQLite makes a complete copy next to its final path, and the copy is then renamed.
 //!
-//! Also counts lines again whose form has changed.
+//! Also counts the tokens of memories again if the form of their lines has changed.
 //!
 //! Token counts are stored with the rows, so that a recall counts nothing. Stored token counts are valid for one
-//! version of the lines ([`LineCosts::FORM`]). A store with older counts is counted again when it is opened.
+//! version of the reply lines ([`LineCosts::FORM`]). A store with older counts is counted again when it is opened.
 
 use std::fs;
 use std::path::Path;
@@ -80,8 +80,8 @@ pub(crate) fn write(connection: &Connection, database: &Path, target: &Path) -> 
 
 const KEY: &str = "line_form";
 
-/// True if the rows were counted for an older version of the lines. Counts of a newer version are kept. Otherwise the
-/// two versions would always replace each other's counts.
+/// True if the stored token counts belong to an older version of the reply lines. Counts of a newer version are kept.
+/// Otherwise an older and a newer version of Tessera would always replace each other's counts.
 pub(crate) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
     let sql = "SELECT value FROM meta WHERE key = ?1";
     let form: Option<u32> = connection.query_row(sql, [KEY], |row| row.get(0)).optional()?;

@@ -64,7 +64,7 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 
-    /// The spellings that are equal to these names in recall. A name that no memory contains stays unchanged.
+    /// All stored spellings that recall treats as equal to these names. A name that no memory contains stays unchanged.
     fn spellings(&self, names: &[String]) -> rusqlite::Result<Vec<String>> {
         if names.is_empty() {
             return Ok(Vec::new());
@@ -106,7 +106,7 @@ impl Store {
 
 fn conditions(request: &ListRequest, now: Timestamp) -> (String, Vec<Value>) {
     let filters = &request.filters;
-    let mut sql = vec!["purged = 0 AND whole = 0".to_owned()];
+    let mut sql = vec!["purged = 0 AND is_file = 0".to_owned()];
     let mut values: Vec<Value> = Vec::new();
     if request.deleted {
         sql.push("deleted IS NOT NULL".into());

@@ -10,20 +10,20 @@ use crate::store::file::error::StoreError;
 use crate::store::rows::codec::sql;
 use crate::store::rows::memory::HOLDS;
 
-/// Minimum similarity for two notes about one thing. Of 494 notes by several people, 13 pairs have this similarity: all
-/// five pairs with equal content, four of nine pairs in which one note replaces the other, and four other pairs, three
-/// of which are about one subject. With 0.68, six of nine such pairs would have it, but also seven unrelated pairs of
+/// The minimum similarity of two notes about the same subject. Among 494 notes by several people, 13 pairs reach this
+/// similarity. They are all five pairs with equal content, four of nine pairs in which one note replaces the other, and
+/// four other pairs. A minimum of 0.68 would find six of the nine replacements, but also seven unrelated pairs of
 /// Chinese notes.
 const NEAR: f64 = 0.75;
-/// Minimum similarity for equal content, if the words are also equal. Texts with opposite meanings ("above", "below")
-/// have a similarity of up to 0.99.
+/// The minimum similarity of two notes with the same content, if their words are also the same. Texts with opposite
+/// meanings ("above", "below") have a similarity of up to 0.99.
 const SAME: f64 = 0.93;
 /// Maximum number of returned notes.
 const MOST: usize = 3;
 /// Maximum number of candidates.
 const LOOKED_AT: usize = 20;
 
-/// The relation of two similar memories.
+/// The relation between two similar memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SimilarityKind {

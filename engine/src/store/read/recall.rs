@@ -11,7 +11,7 @@ use crate::store::rows::memory as row;
 
 /// The number of parts shown before and after a requested part of a file, if there is room.
 const NEIGHBOURS: usize = 2;
-/// The maximum number of neighbouring sections that are added to a request.
+/// The maximum number of neighbouring sections that are added to a reply.
 const MOST_NEIGHBOURS: usize = 8;
 
 impl Store {
@@ -72,8 +72,8 @@ impl Store {
         Ok(rank(&self.index.view(), request, meant.as_ref(), self.clock.now(), &self.weights))
     }
 
-    /// Other scopes with matches, for a question without matches in the requested scopes: (scope, matches), most
-    /// matches first, at most five.
+    /// If a question has no matches in the requested scopes: at most five other scopes with their numbers of matches,
+    /// most matches first.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -105,7 +105,7 @@ impl Store {
         access_log::append(&self.home, recall.details.iter().map(|detail| (detail.memory.short_id, now)));
     }
 
-    /// A memory by ID or UUID with its links, also a deleted one, but not a permanently deleted one.
+    /// Returns a memory by ID or UUID with its links. Finds deleted memories too, but not permanently deleted ones.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -163,7 +163,7 @@ impl Store {
         Ok(answer(request, &ranking, page, rows, &self.weights, form)?)
     }
 
-    /// The parts of the file that contains a part, in order.
+    /// Returns all sections of the file that contains a given section, in order.
     fn parts_beside(&self, part: MemoryUuid) -> rusqlite::Result<Vec<ShortId>> {
         let sql = "SELECT short_id FROM parts JOIN memories ON memories.id = parts.memory
                    WHERE parts.file = (SELECT file FROM parts WHERE memory = ?1) AND n >= 0 AND deleted IS NULL ORDER BY n";

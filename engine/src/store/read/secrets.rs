@@ -33,7 +33,7 @@ pub struct SecretRow {
     /// True if the team server also has the value.
     #[serde(rename = "on_server")]
     pub is_told: bool,
-    /// A keyed hash, equal for equal values under one key.
+    /// A keyed hash. Equal values have equal hashes under the same key.
     #[serde(skip)]
     pub(crate) mark: Vec<u8>,
 }
@@ -125,10 +125,10 @@ pub(crate) fn secret(row: &SqlRow<'_>) -> rusqlite::Result<SecretRow> {
 }
 
 impl Store {
-    /// The place of the encryption key; `None` if none was needed yet.
+    /// Where the encryption key is stored; `None` if no key has been needed.
     ///
     /// # Errors
-    /// Returns an error if it exists and cannot be read.
+    /// Returns an error if the key exists and cannot be read.
     pub fn secret_key_place(&self) -> Result<Option<KeyPlace>, StoreError> {
         Ok(self.secrets.known_keys(&self.connection)?.map(|held| held.place))
     }

@@ -1,6 +1,6 @@
 //! The session summary: memories that a session should know from its beginning.
 //!
-//! Also memories that the caller names, within a budget, and the present memories of a session.
+//! This module also returns memories that the caller names, within a budget, and lists the memories of a session.
 
 use rusqlite::params;
 
@@ -16,14 +16,14 @@ use crate::store::rows::codec::{Ask as _, sql};
 use crate::store::rows::index::{IndexColumns, index_row};
 use crate::store::rows::memory::HOLDS;
 
-/// Maximum number of candidates, those of the highest importance.
+/// The maximum number of candidates. If there are more, the most important ones are considered.
 const MOST_CONSIDERED: u32 = 300;
-/// The bonus of the session's project, in addition to the prior, which is at most 0.3.
+/// The bonus for memories of the session's project. The prior adds at most 0.3.
 const OWN_PROJECT: f64 = 0.1;
 
-/// The maximum bonus of similarity to the project's recent work.
+/// The maximum bonus for similarity to the recent work in the project.
 const RECENT_WORK: f64 = 0.3;
-/// The maximum number of recently changed rows of a project, and the number of rows among which they are searched.
+/// The maximum number of recently changed rows of a project, and the number of latest changes among which they must be.
 const MOST_RECENT: usize = 8;
 const RECENT_OF_ALL: u32 = 64;
 
@@ -46,7 +46,8 @@ const BRIEF: &str = sql!(
 
 impl Store {
     /// Standing preferences and open decisions of the project and of global scope, within the budget. Importance and
-    /// similarity to the recent work determine the order. `None` if there are none besides excluded ones.
+    /// similarity to the recent work determine the order. Returns `None` if there is no such memory, or if all of them
+    /// are excluded.
     ///
     /// # Errors
     /// Returns an error if the budget is too small for any reply, or the store cannot be read.
@@ -122,7 +123,7 @@ impl Store {
         Ok(Some(answer(request, &ranking, page, rows, &self.weights, Form::Text)?))
     }
 
-    /// True if a memory with this text was deleted after a time.
+    /// True if a memory with this text was deleted at or after a given time.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

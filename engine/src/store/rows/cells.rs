@@ -71,7 +71,7 @@ macro_rules! plain {
 
 plain!(bool, u8, u16, u32, u64, i64, String, Vec<u8>, MemoryUuid, Timestamp, ShortId);
 
-/// Types with a name for each value, parsed from text.
+/// Stores the values of such types as their names, and parses the names when it reads them.
 macro_rules! named {
     ($($type:ty),+) => {$(
         impl FromCell for $type {
@@ -200,7 +200,7 @@ impl ToColumns for Option<Share> {
 }
 
 impl FromColumns for Importance {
-    /// Importance has two columns: the hundredths, which the ranking uses, and the remaining precision.
+    /// Importance has two columns: hundredths, which the ranking uses, and millionths if the hundredths are not exact.
     fn from_columns(from: &mut Reader<'_, '_>) -> rusqlite::Result<Self> {
         Ok(Self::kept(from.cell()?, from.cell()?))
     }

@@ -111,7 +111,8 @@ macro_rules! read_columns {
 }
 pub(crate) use read_columns;
 
-/// Lists the columns of a record for writing, like [`read_columns`]. Adds `NAMES` and `write` to a type of columns.
+/// Lists the columns of a record for writing, like [`read_columns`]. Adds `NAMES` and `write` to a type that describes
+/// columns.
 macro_rules! write_columns {
     ($group:ident of $record:ident {
         $first:literal $(& $more:literal)* => $head:ident,
@@ -230,7 +231,8 @@ pub(crate) trait Ask {
     ) -> Result<T, Self::Error>;
 }
 
-/// Statements that change a database. They return the number of rows.
+/// Statements that change a database. Each of these functions executes a statement that changes rows, and returns their
+/// number.
 pub(crate) trait Run {
     fn run(&self, sql: &str, with: impl Params) -> rusqlite::Result<usize>;
 }

@@ -49,7 +49,7 @@ columns! {
 pub(crate) struct Analysed {
     pub(crate) is_instruction: bool,
     pub(crate) length: u16,
-    /// The bits of the signature, because SQLite has no unsigned integers of this size.
+    /// The bits of the signature as a signed integer. SQLite has no unsigned integers of 64 bits.
     pub(crate) signature: i64,
     pub(crate) forward: Vec<u8>,
     pub(crate) embedding: Vec<u8>,
@@ -68,7 +68,7 @@ impl Analysed {
 }
 
 columns! {
-    /// The analysis, for the index and to recognise repeated texts.
+    /// The columns of the analysis. The index needs them, and they help to recognise repeated texts.
     AnalysisColumns of Analysed {
         "is_instruction" => is_instruction,
         "length" => length,

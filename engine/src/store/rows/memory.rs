@@ -1,4 +1,4 @@
-//! Reads memories from rows by ID or UUID, with their links, or with their token counts.
+//! Finds the row of a memory by ID or UUID. Reads the memory with its links or with its token counts.
 
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 
@@ -29,7 +29,8 @@ pub(crate) fn memory(row: &SqlRow<'_>) -> rusqlite::Result<Memory> {
     read_memory(&mut Reader::new(row))
 }
 
-/// A memory or its remains, and its mark; see [`GONE`].
+/// Returns what the store contains of a memory, even after a permanent deletion, and the value of `purged`; see
+/// [`GONE`].
 pub(crate) fn remains(connection: &Connection, id: MemoryUuid) -> rusqlite::Result<Option<(Known, u8)>> {
     let sql = sql!("SELECT ", KNOWN, ", purged FROM memories WHERE id = ?1");
     let read = |row: &SqlRow<'_>| {
@@ -69,7 +70,7 @@ pub(crate) fn packed(connection: &Connection, short_id: ShortId) -> rusqlite::Re
     connection.maybe(sql, [short_id], read)
 }
 
-/// A memory by ID or UUID, also a deleted one, but not a permanently deleted one.
+/// Returns a memory by ID or UUID. Finds deleted memories too, but not permanently deleted ones.
 pub(crate) fn find(connection: &Connection, reference: MemoryRef) -> rusqlite::Result<Option<Memory>> {
     const BY_SHORT_ID: &str = sql!("SELECT ", MEMORY, " FROM memories WHERE short_id = ?1 AND purged = 0");
     const BY_ID: &str = sql!("SELECT ", MEMORY, " FROM memories WHERE id = ?1 AND purged = 0");

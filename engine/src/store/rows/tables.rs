@@ -28,7 +28,7 @@ pub(crate) enum Salvaged {
     Apart,
     /// Row by row, unchanged.
     Rows,
-    /// The same after the memories, because triggers compare a file with its memory.
+    /// The rows are copied after the memories, because triggers look up the memory of a file.
     AfterMemories,
     /// A salvage does not copy the table, because triggers or the server fill it again.
     Again,
@@ -38,14 +38,15 @@ pub(crate) enum Salvaged {
 #[derive(Clone, Copy)]
 pub(crate) struct Text {
     pub(crate) column: &'static str,
-    /// True for JSON that describes the memory in the column `memory`.
+    /// True for JSON about the memory whose UUID is in the column `memory`.
     pub(crate) is_of_memory: bool,
 }
 
 /// A statement of a permanent deletion.
 pub(crate) struct Erase {
     sql: &'static str,
-    /// Some rows are deleted only in copies. In the store itself, other code first checks the rows that they refer to.
+    /// True if a permanent deletion executes the statement only in copies. In the store itself, other code deletes
+    /// these rows after its own checks.
     in_copies_only: bool,
 }
 

@@ -27,7 +27,7 @@ pub struct Whole {
     pub head: u64,
     /// All rows.
     pub rows: Vec<BaseVersion>,
-    /// Embeddings of their texts, if the server has them.
+    /// The embeddings of the rows, if the server has them.
     pub embeddings: BTreeMap<MemoryUuid, SentEmbedding>,
 }
 
@@ -99,8 +99,8 @@ impl Anew {
 }
 
 impl Store {
-    /// Replaces the local state by the server's content, if the content is one page. Memories that the server does not
-    /// have are kept. The replacement has several transactions. If it is interrupted, it begins again.
+    /// Replaces the local state with the server's content, if the whole content fits on one page. Memories that the
+    /// server does not have are kept. The replacement uses several transactions. If it is interrupted, it begins again.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written. In case of an error, everything is downloaded again.
@@ -121,8 +121,8 @@ impl Store {
 /// Memories per step of [`Anew`].
 const STEP: usize = 100;
 
-/// Applies a row of the server, or the fact that there is none. The row may equal a local memory. True if something was
-/// permanently deleted.
+/// Applies the server's row for a memory, or handles that the server has none. `is_equal` is true if the row has the
+/// same content as a local memory. True if something was permanently deleted.
 fn restore(
     change: &Change<'_>,
     id: MemoryUuid,
@@ -214,7 +214,7 @@ mod tests {
         let mut anew = Anew::default();
         anew.take(&mut store, &whole(vec![first])).unwrap();
         assert_eq!(texts(&store), "Deploy on Monday|The cache lives on birch|first|no more");
-        assert!(!store.server().unwrap().unwrap().is_whole, "an interrupted full download starts again");
+        assert!(!store.server().unwrap().unwrap().is_whole, "an interrupted full download starts from the beginning");
         store.said("said between");
         let last = whole(vec![second]);
         anew.take(&mut store, &last).unwrap();

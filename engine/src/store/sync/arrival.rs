@@ -20,7 +20,7 @@ use crate::store::rows::memory as row;
 use crate::sync::{Answer, Arrival, BaseVersion, Document, Local, Refusal, Settled, State, SyncState};
 use crate::text::O200k;
 
-/// The name of the client in the history of changes that came from the server.
+/// The client's name that the history shows for changes from the server.
 const SYNC: &str = "sync";
 
 /// A memory in the store, for sync.
@@ -75,7 +75,7 @@ pub(crate) fn answer_one(change: &Change<'_>, answer: &Answer) -> Result<bool, S
     Ok(purged)
 }
 
-/// Applies a change of one memory. True if something was permanently deleted.
+/// Applies a change to one memory. True if something was permanently deleted.
 pub(crate) fn take(change: &Change<'_>, id: MemoryUuid, arrival: Arrival) -> Result<bool, StoreError> {
     let arrival = match arrival {
         Arrival::Row(base_version) => Arrival::Row(Box::new(looked_through(change, *base_version)?)),
@@ -109,8 +109,8 @@ pub(crate) fn take(change: &Change<'_>, id: MemoryUuid, arrival: Arrival) -> Res
     Ok(false)
 }
 
-/// If a note was indexed before the memory from which it was exported arrives, the memory of the note is removed. If
-/// the exported memory had been here, the note would not have been indexed.
+/// A note may have been indexed before the memory from which it was exported arrives. In this case the memory of the
+/// note is removed. If the exported memory had arrived first, the note would not have been indexed.
 fn let_go_of_file(change: &Change<'_>, id: MemoryUuid) -> Result<(), StoreError> {
     let Some((known, row::HERE)) = row::remains(change.tx, id)? else { return Ok(()) };
     if !known.memory.is_part_of_file() {
@@ -172,7 +172,7 @@ pub(crate) fn carry_out(
     Ok(purged)
 }
 
-/// Writes the present state of a memory. True if it was permanently deleted.
+/// Writes the present state of a memory. Returns true if the memory was permanently deleted.
 fn stay(
     change: &Change<'_>,
     id: MemoryUuid,
@@ -207,8 +207,8 @@ fn stay(
     Ok(purged)
 }
 
-/// Decides which memory keeps the path of an arrived file, if several memories have the same path. This happens after
-/// all changes of a page, because files that exchange their paths share one until both have arrived.
+/// After a file has arrived, decides which memory keeps its path if several memories have this path. This happens after
+/// all changes of a page. Two files that exchange their paths have the same path until both changes have arrived.
 pub(crate) fn settle_paths(change: &Change<'_>, ids: impl IntoIterator<Item = MemoryUuid>) -> Result<(), StoreError> {
     for id in ids {
         let Some((known, row::HERE)) = row::remains(change.tx, id)? else { continue };

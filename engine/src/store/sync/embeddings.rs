@@ -31,8 +31,8 @@ impl Store {
     }
 }
 
-/// Stores the server's embedding of a text, if the memory still has that text. This is not a change of the memory: it
-/// is neither recorded nor synced.
+/// Stores the server's embedding of a text, if the memory still has that text. Storing an embedding is not a change of
+/// the memory: it is neither recorded nor synced.
 pub(super) fn believe(
     change: &Change<'_>,
     id: MemoryUuid,

@@ -17,12 +17,12 @@ use crate::sync::BaseVersion;
 pub(super) enum Among {
     /// All memories that were never sent.
     UnsentFile,
-    /// Memories that existed before the store joined the server automatically.
+    /// The memories that existed before the store joined a server automatically.
     Undecided,
 }
 
 /// If a local memory that was never sent equals one of the user's memories on the server, it gets that memory's UUID. A
-/// memory with secrets keeps its UUID, because they are encrypted for it.
+/// memory with secrets keeps its UUID, because the secrets are encrypted for this UUID.
 pub(super) fn adopt(change: &Change<'_>, base_version: &BaseVersion, among: Among) -> Result<bool, StoreError> {
     let (Some(document), true) = (base_version.row.state.live(), base_version.is_own()) else { return Ok(false) };
     let id = base_version.row.memory;

@@ -24,7 +24,8 @@ impl Store {
         self.ops_without(&BTreeSet::new(), most)
     }
 
-    /// Like [`Store::ops`], without the changes of some memories. Changes that the server failed to process come last.
+    /// Like [`Store::ops`], but omits changes of the memories in `skipped`. Changes that the server failed to process
+    /// come last.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.
@@ -143,7 +144,7 @@ impl Store {
         self.after_news(purged)
     }
 
-    /// True if a page without changes has a new checkpoint or other invitations.
+    /// True if a page without changes has a new checkpoint, or if its invitations differ from the stored ones.
     fn has_news_beside(&self, page: &Page) -> Result<bool, StoreError> {
         let checkpoints = self.checkpoints()?;
         if page.checkpoint.is_some_and(|checkpoint| checkpoints.first() != Some(&checkpoint)) {

@@ -1,6 +1,6 @@
 //! Sends memories that were kept local when the store joined a server.
 //!
-//! Also handles a folder that is synced again: restores files that were removed meanwhile and that the server has.
+//! If a folder is synced again, also restores the files that were removed here and that the server still has.
 
 use rusqlite::params;
 
@@ -26,8 +26,8 @@ impl Store {
     /// number of sent memories.
     ///
     /// # Errors
-    /// Returns an error if the store cannot be written. In case of an error, the memories that were already released
-    /// are sent.
+    /// Returns an error if the store cannot be written. In case of an error, the memories of the finished batches are
+    /// sent.
     pub fn send_kept(&mut self) -> Result<u64, StoreError> {
         let read = || -> rusqlite::Result<Vec<MemoryUuid>> {
             let mut statement = self.connection.prepare("SELECT memory FROM private WHERE why IS NOT 'file'")?;
@@ -126,7 +126,7 @@ fn fold(change: &Change<'_>, there: &Known, here: &Known) -> Result<(), StoreErr
 
 impl Store {
     /// Restores files of a folder that were removed here without syncing the deletion. They get the server's text. The
-    /// caller has indexed the folder before.
+    /// caller must index the folder before.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.

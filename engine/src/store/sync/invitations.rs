@@ -1,4 +1,4 @@
-//! Offers of other users to share a tag. The memories arrive after the user accepts the invitation.
+//! Invitations from other users to share a tag. The memories arrive after the user accepts the invitation.
 
 use rusqlite::params;
 

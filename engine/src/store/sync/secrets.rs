@@ -99,7 +99,7 @@ mod tests {
         }
     }
 
-    /// A store that joined a server with one of its two memories.
+    /// A store with two memories that joined a server. The server has one of them.
     fn joined() -> (InMemory, Memory) {
         let mut store = InMemory::new();
         let known = store.said("the staging password is hunter2!X9");
@@ -141,7 +141,10 @@ mod tests {
         assert_eq!((uses.len(), uses[0].what.as_str(), uses[0].client.as_deref()), (1, "sent", Some("sync")));
         assert!(store.secrets(Some(known.id)).unwrap()[0].is_told);
         store.leave().unwrap();
-        assert!(!store.secrets(Some(known.id)).unwrap()[0].is_told, "another server does not have the secrets yet");
+        assert!(
+            !store.secrets(Some(known.id)).unwrap()[0].is_told,
+            "a server that the user joins later does not have the secrets"
+        );
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub struct SyncStatus {
     pub shared_with_me: u64,
     /// Memories that are kept on this machine.
     pub private: u64,
-    /// The number of memories about whose upload the user has not decided yet.
+    /// The number of memories for which the user has not decided about the upload yet.
     pub undecided: u64,
 }
 
@@ -115,7 +115,7 @@ impl Store {
         self.connection.query_row(sql, [], read).optional().map_err(|error| self.failed(error))
     }
 
-    /// The name of this store on its server: random and constant.
+    /// The ID of this store on its server. It is derived from random bytes and never changes.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

@@ -1,9 +1,9 @@
 //! Finds the unchanged units of a version by the longest common subsequence.
 
-/// Maximum cells of the table. Texts that differ so much that they need a larger table are not merged.
+/// Maximum cells of the table. Texts that differ so much that the comparison needs a larger table are not merged.
 const MOST_CELLS: usize = 8_000_000;
 
-/// The unchanged units as positions in both; `None` if the texts are too large.
+/// The unchanged units, with their positions in both versions; `None` if the texts are too large.
 pub(super) fn aligned(base: &[&str], side: &[&str]) -> Option<Vec<(usize, usize)>> {
     let head = base.iter().zip(side).take_while(|(old, new)| old == new).count();
     let (old, new) = (base.get(head..)?, side.get(head..)?);

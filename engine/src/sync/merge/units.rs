@@ -45,13 +45,13 @@ impl Cutter<'_> {
 enum State {
     Front,
     Text,
-    /// In a fence that ends with at least this number of these characters.
+    /// The scanner is in a code block, which ends with at least this number of fence characters.
     Fence(char, usize),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A line that is always a unit: an empty line, a heading, a table row, or a line of the front matter.
+    /// A line that is a unit of its own: an empty line, a heading, a table row, or a line of the front matter.
     Alone,
     /// The first line of an item.
     Item,

@@ -1,4 +1,4 @@
-//! Byte pair encoding of one piece: the number of tokens when no two neighbours form a token.
+//! Byte pair encoding of one piece: merges neighbouring parts until no two of them form a token, and counts the rest.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -15,7 +15,7 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Counts like [`super::O200k`], but faster for many texts with the same words.
 #[derive(Debug)]
 pub struct Remembered {
-    /// The bytes of a piece, its length, and its number of tokens in four bits; zero if empty.
+    /// The bytes of a piece and its length, and its number of tokens in the last four bits; zero if unused.
     places: RefCell<Vec<u128>>,
 }
 
@@ -25,7 +25,7 @@ impl Default for Remembered {
     }
 }
 
-/// The tokens of a piece, from the cache or counted and cached.
+/// Returns the number of tokens of a piece. A number that is not in the cache is counted and added to the cache.
 fn tokens(places: &mut [u128], piece: &[u8]) -> u32 {
     let Some(key) = key(piece) else { return merge::tokens(piece) };
     let Some(place) = places.get_mut(place_of(key)) else { return merge::tokens(piece) };

@@ -15,7 +15,7 @@
 
 use crate::text::classes::{Class, class};
 
-/// The pieces of a text in order; together they are the text.
+/// The pieces of a text in order. Joined, they are the text.
 pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -79,7 +79,7 @@ fn upper_word(text: &str) -> Option<usize> {
     (end > 0).then(|| end + contraction(text.get(end..).unwrap_or_default()))
 }
 
-/// The bytes of a contraction at the start of a text: `'s`, `'LL`, and `'ſ`, whose upper case is S.
+/// The length in bytes of a contraction at the start of a text, such as `'s`, `'LL` or `'ſ`.
 fn contraction(text: &str) -> usize {
     let Some(letters) = text.strip_prefix('\'') else { return 0 };
     let mut letters = letters.chars();
@@ -100,8 +100,8 @@ fn symbols(text: &str, first: char) -> Option<usize> {
     (symbols > 0).then(|| end + run(text.get(end..).unwrap_or_default(), usize::MAX, behind))
 }
 
-/// The length of white space: up to its last line end. Without a line end, it is all white space, but without the last
-/// character if something follows, because that character may belong to the next piece.
+/// The length of a piece of white space. It ends after its last line end. If it has no line end, the piece is all of
+/// the white space. If text follows, the last character is omitted, because it may belong to the next piece.
 fn white_space(text: &str) -> usize {
     let (mut end, mut last, mut lines) = (0, 0, 0);
     for character in text.chars() {

@@ -29,7 +29,7 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// The lines of a text. The name of a removed secret ends a line, so that nothing is read beyond it.
+    /// The lines of a text. The placeholder of a redacted secret ends a line, so that no search continues after it.
     pub(super) fn all(text: &'a str, taken: &[Range<usize>]) -> Vec<Self> {
         let mut spans = Vec::new();
         let mut start = 0;

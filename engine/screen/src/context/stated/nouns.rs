@@ -28,7 +28,7 @@ pub(super) struct Stated {
 const SHORT: usize = 5;
 
 impl Stated {
-    /// Its languages, and English, whose words people mix into others.
+    /// The noun's languages, and English, because people mix English words into other languages.
     pub(super) fn spoken(&self) -> impl Iterator<Item = &'static Language> {
         let english = (!self.languages.contains(&0)).then_some(0);
         self.languages.iter().copied().chain(english).filter_map(|at| LANGUAGES.get(at))
@@ -50,7 +50,8 @@ impl Stated {
         others.filter(|other| other.contains(is_joined)).any(|other| clause.contains(other))
     }
 
-    /// True for a word that cannot begin a value. Of words joined by hyphens, the first counts: `on-the-fridge`.
+    /// True for a word that cannot begin a value. If hyphens join words, only the first word is checked:
+    /// `on-the-fridge`.
     pub(super) fn is_other(&self, word: &str) -> bool {
         let word = word.trim_matches(|letter: char| !letter.is_alphanumeric());
         let is_one = |word: &str| {
@@ -80,7 +81,7 @@ struct Entry {
 const COUNT: usize = count();
 const BYTES: usize = 256;
 
-/// All nouns in the order of their first bytes, and the start of each byte. The table is built at compile time.
+/// All nouns in the order of their first bytes, and for each byte the first noun. The table is built at compile time.
 static NOUNS: ([Entry; COUNT], [usize; BYTES + 1]) = nouns();
 
 const fn count() -> usize {

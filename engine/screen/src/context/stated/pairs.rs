@@ -1,6 +1,6 @@
 //! A name and a password together: `login: admin / admin123`, `log in as bob with x`.
 //!
-//! Also tables with a column of secrets, with or without a line below their head.
+//! Also finds secrets in a column of a table, with or without a line below its header.
 
 use std::ops::Range;
 
@@ -90,7 +90,7 @@ fn is_given(word: &str) -> bool {
 /// Maximum rows.
 const MOST_ROWS: usize = 60;
 
-/// The cells below a noun that is the head of a column.
+/// The cells in the column of which the noun is the header.
 pub(super) fn column(lines: &[Line<'_>], number: usize, noun: &Stated) -> Vec<Range<usize>> {
     let Some(head) = lines.get(number) else { return Vec::new() };
     let separator = ['|', '\t', ';'].into_iter().find(|sign| is_cell(head, noun, *sign));
@@ -119,7 +119,7 @@ pub(super) fn column(lines: &[Line<'_>], number: usize, noun: &Stated) -> Vec<Ra
     found
 }
 
-/// True if the noun fills a complete cell of a row with other cells.
+/// True if the noun is a complete cell, and its row has other cells.
 fn is_cell(line: &Line<'_>, noun: &Stated, separator: char) -> bool {
     let text = line.head(line.span.end);
     let is_wide = if separator == '|' { text.trim_start().starts_with('|') } else { text.contains(separator) };

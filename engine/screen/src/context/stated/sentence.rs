@@ -267,7 +267,7 @@ fn blanks(line: &Line<'_>, at: usize) -> usize {
     at + rest.len() - rest.trim_start_matches([' ', '\t', '\u{3000}', '\u{a0}']).len()
 }
 
-/// The position after quotes, brackets and marks that close a noun.
+/// The position after the quotes, brackets and formatting that follow a noun.
 fn closed(line: &Line<'_>, at: usize) -> usize {
     let rest = line.rest(at);
     at + rest.len() - rest.trim_start_matches(['"', '\'', '`', '*', ')', ']', '”', '’', '»', '」', '_']).len()

@@ -6,7 +6,7 @@ use tessera_tables::{count_fields, count_sections, field, names, nth_section, op
 use crate::LISTS;
 
 names! {
-/// The kind of value of a noun. Its text is the name of its field in `languages.txt`.
+/// The kind of value of a noun. Each variant has the name of its field in `languages.txt`.
 pub(super) enum Sort {
     /// A word, or a few.
     Password,
@@ -16,11 +16,12 @@ pub(super) enum Sort {
     Wifi,
     /// Digits.
     Pin,
-    /// The noun means a lock. Digits are its code only if a symbol assigns them or hyphens join them.
+    /// The noun means a lock. Digits after the noun are its code only if a symbol assigns them or hyphens separate
+    /// them.
     Lock,
-    /// Digits anywhere in the sentence, with a verb such as "opens" in place of the noun.
+    /// Digits anywhere in a sentence with a verb such as "opens", which replaces the noun.
     Opens,
-    /// Several groups in a row or below.
+    /// Several recovery codes, in the same line or in the next one.
     Codes,
     /// Twelve words or more.
     Seed,
@@ -60,7 +61,7 @@ const fn languages() -> [Language; count_sections(TABLE)] {
         let known = 2 + is_bare as usize + sorts_of(table);
         assert!(
             count_fields(table) == known,
-            "a language may contain only `binders`, `others`, `bare` and the kinds of nouns"
+            "the section of a language may contain only `binders`, `others`, `bare` and the kinds of nouns"
         );
         all[at] = Language { table, binders: field(table, "binders"), is_bare, others: field(table, "others") };
         at += 1;
