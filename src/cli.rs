@@ -77,7 +77,7 @@ pub(crate) enum Command {
         #[arg(long)]
         reason: Option<String>,
     },
-    /// Show where a permanently deleted memory has been erased
+    /// Show from which places a permanently deleted memory was removed
     Purged {
         /// An ID or a UUID
         id: MemoryRef,
@@ -310,7 +310,7 @@ pub(crate) struct Remember {
     /// The text to remember; - reads stdin
     #[arg(allow_hyphen_values = true, value_parser = no_option)]
     pub(crate) text: String,
-    /// facts, preferences, projects, people, decisions or your own name
+    /// facts, preferences, projects, people, decisions or another name
     #[arg(long)]
     pub(crate) category: Option<Category>,
     /// fact, entity, relationship or self
@@ -386,7 +386,7 @@ pub(crate) struct Recall {
     /// hybrid, relevance, importance or recency
     #[arg(long, default_value = "hybrid")]
     pub(crate) sort: Sort,
-    /// dual, all (also summaries of full results) or details
+    /// How results fill the budget: dual, all or details
     #[arg(long, default_value = "dual")]
     pub(crate) packing: Packing,
     /// Return many short rows in chronological order: on, off or auto

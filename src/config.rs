@@ -80,15 +80,15 @@ settings! {
     RECALL("hooks.recall") = "TESSERA_HOOKS_RECALL" "CLAUDE_PLUGIN_OPTION_RECALL":
         "automatic recall for prompts and new sessions: on (default) or off";
     RECALL_TOKENS("hooks.recall_tokens") = "TESSERA_HOOKS_RECALL_TOKENS" "CLAUDE_PLUGIN_OPTION_RECALL_TOKENS":
-        "maximum number of tokens of the memories for a prompt (default 800)";
+        "maximum number of tokens of memories that are added to a prompt (default 800)";
     SESSION_TOKENS("hooks.session_tokens") = "TESSERA_HOOKS_SESSION_TOKENS":
         "maximum tokens of the session summary (default 300)";
     COMPACT_TOKENS("hooks.compact_tokens") = "TESSERA_HOOKS_COMPACT_TOKENS":
-        "maximum number of tokens of the memories after a compaction (default 800)";
+        "maximum number of tokens of memories that are added after a compaction (default 800)";
     AUTO_APPROVE("hooks.auto_approve") = "TESSERA_HOOKS_AUTO_APPROVE" "CLAUDE_PLUGIN_OPTION_AUTO_APPROVE":
         "let safe Tessera tools run without a permission prompt: on (default) or off";
     NO_APPROVAL = "DISABLE_CLAUDE_MEMORY_AUTO_APPROVE":
-        "older name: 1, true or yes means TESSERA_HOOKS_AUTO_APPROVE=off";
+        "an older variable: 1, true or yes sets TESSERA_HOOKS_AUTO_APPROVE=off";
     DEBUG_HOOKS = "DEBUG_CLAUDE_MEMORY_HOOKS":
         "older variable: 1, true or yes makes hooks log to stderr; `tessera log` always works";
     DEBUG_MODE = "DEBUG_MODE":
@@ -111,7 +111,7 @@ settings! {
     SYNC("sync.mode") = "TESSERA_SYNC":
         "hybrid (default: sync in the background), direct (each call waits for the server) or off";
     SYNC_DISABLE = "MEMORY_SYNC_DISABLE":
-        "older name: 1 means TESSERA_SYNC=direct";
+        "an older variable: 1 sets TESSERA_SYNC=direct";
     INTERVAL("sync.interval") = "TESSERA_SYNC_INTERVAL" "MEMORY_SYNC_INTERVAL":
         "seconds between downloads of changes (default 60); local changes are sent at once";
     SECRETS_MODE("secrets.mode") = "TESSERA_SECRETS_MODE":
@@ -311,7 +311,8 @@ pub(crate) fn surroundings(home_flag: Option<PathBuf>) -> Result<Surroundings, S
     })
 }
 
-/// Parses the address as Ollama does: adds a missing port, and replaces 0.0.0.0 with 127.0.0.1.
+/// Parses an address without a scheme as Ollama does: adds a missing port, and replaces an empty host or 0.0.0.0 with
+/// 127.0.0.1. An address with a scheme stays unchanged.
 fn address_of_ollama(text: &str) -> String {
     let address = text.trim().trim_end_matches('/');
     if address.contains("://") {

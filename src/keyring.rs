@@ -26,7 +26,7 @@ impl Keyring for System {
     }
 }
 
-/// Without a keyring, the encryption keys are in a file.
+/// Returns `None` if there is no keyring. This is not an error: the encryption keys are then in a file.
 fn where_it_is<T>(outcome: Result<T, SystemError>) -> Result<Option<T>, KeyringError> {
     match outcome {
         Ok(value) => Ok(Some(value)),

@@ -110,7 +110,7 @@ CREATE TABLE memories (
     length      int NOT NULL,
     signature   bigint NOT NULL,
     forward     bytea NOT NULL,           -- stored terms without the context field; empty if the memory is deleted
-    costs       int[] NOT NULL,           -- tokens of the full text and the summary, as text and as JSON, for ID 1
+    costs       int[] NOT NULL,           -- tokens of the full text and the summary, as text and as JSON (for ID 1), then the version
     passages    bytea NOT NULL,
     -- The version of the encoder, then one vector for each passage; empty if they are not computed yet.
     embedding     bytea NOT NULL DEFAULT '',
@@ -282,7 +282,7 @@ CREATE TABLE fetched (
 -- The index of each user, as a cache. A server that starts loads the index and reads only the changes since then.
 CREATE TABLE index_cache (
     user_id    text PRIMARY KEY CONSTRAINT kept_indexes_user REFERENCES users,
-    form       int NOT NULL,            -- the format version of the index
+    form       int NOT NULL,            -- the version of the code that built the index
     by_embedding boolean NOT NULL,
     epoch      bigint NOT NULL,
     seq        bigint NOT NULL,         -- the position in the user's feed
@@ -351,7 +351,7 @@ CREATE POLICY own ON applied_ops USING (user_id = (SELECT uid()));
 CREATE POLICY own ON memory_secrets USING (owner = (SELECT uid()));
 CREATE POLICY own ON vault_writes USING (owner = (SELECT uid()));
 CREATE POLICY own ON vault_removals USING (owner = (SELECT uid()));
--- The owner of the tables may list which values must still be written to the vault or deleted from it, but no value and no text.
+-- The owner of the tables may list the vault values that have no row yet or that must be deleted, but no value and no text.
 CREATE POLICY listed ON vault_writes FOR SELECT TO CURRENT_USER USING (true);
 CREATE POLICY listed ON vault_removals FOR SELECT TO CURRENT_USER USING (true);
 CREATE POLICY own ON audit USING (user_id = (SELECT uid()));

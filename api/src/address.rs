@@ -1,5 +1,5 @@
-//! The address that a request comes from. Anybody can send such a header, so the server reads it only from trusted
-//! proxies. A proxy only reports the address that connected to it.
+//! The address that a request comes from. Anybody can send a header with an address (`X-Forwarded-For`), so the server
+//! reads this header only from trusted proxies. A proxy only reports the address that connected to it.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;

@@ -101,9 +101,9 @@ impl Held {
         self.by_address.get(&address).map_or(0, Vec::len)
     }
 
-    /// Among the connections of the address that has the most, closes the one that was idle for the longest time.
-    /// Closes nothing unless that address has more connections than the new connection's address would have. Returns
-    /// true if it closed one.
+    /// Closes a connection of an address that has more connections than the new connection's address would have. Of
+    /// these addresses, takes the one with the most connections among those with an idle connection. Closes its longest
+    /// idle connection. Returns true if it closed one.
     fn make_room(&mut self, wanted_by: IpAddr) -> bool {
         let own = self.count(wanted_by) + 1;
         let mut others: Vec<_> = self.by_address.iter().filter(|(_, seats)| seats.len() > own).collect();

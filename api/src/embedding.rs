@@ -65,7 +65,8 @@ struct Work {
 }
 
 impl Work {
-    /// Returns the next user: a user to try again, an active user, or a user of this round.
+    /// Returns the next user: a user whose last attempt failed, an active user, or a user who is still missing in this
+    /// round.
     fn next(&mut self) -> Option<UserId> {
         let now = Instant::now();
         let due = |later: &HashMap<UserId, Instant>| {

@@ -41,7 +41,7 @@ pub struct Limits {
     pub key_waiting: usize,
     /// The maximum bytes of all bodies in transfer; further ones are rejected.
     pub body_bytes: usize,
-    /// The maximum bytes of bodies in transfer per key; further ones wait.
+    /// The maximum total size of the bodies that one key transfers at the same time; further requests wait.
     pub key_body_bytes: usize,
     /// The maximum duration of a request, including its wait.
     pub timeout: Duration,
@@ -195,7 +195,7 @@ impl Gate {
         &self.limits
     }
 
-    /// Removes the state of callers whose limits are unused again.
+    /// Removes the state of callers who have not used their limits recently.
     pub(crate) fn prune(&self) {
         self.by_address.retain_recent();
         self.by_key.retain_recent();

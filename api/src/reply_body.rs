@@ -1,5 +1,5 @@
-//! The body of an answer. A response keeps the permits of its request and connection until the client has read it, so
-//! unread responses count toward the limits. It is sent in small pieces.
+//! The body of an answer. The body keeps the permits of its request and connection until it is sent completely or
+//! dropped, so unread responses count toward the limits. The body is sent in small pieces.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

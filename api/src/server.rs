@@ -55,7 +55,7 @@ pub enum SemanticSearch {
 /// How a server behaves.
 #[derive(Clone)]
 pub struct Settings {
-    /// The maximum total size of all indexes, in bytes.
+    /// The maximum total size of all indexes and cached texts, in bytes.
     pub index_bytes: usize,
     /// The interval at which access counts are written.
     pub count_uses_every: Duration,

@@ -4,8 +4,8 @@
 //! - [`Caller`]: who asks, and the defaults that depend on it.
 //! - [`chain`]: the steps before and after a use case: Tessera's own, and plugins.
 //! - [`project`]: the project of a directory, and whether it is trusted.
-//! - [`queue`]: sessions to learn from. - [`screen`]: removes credentials from texts before automatic learning reads
-//!   them.
+//! - [`queue`]: sessions to learn from.
+//! - [`screen`]: removes credentials from texts before automatic learning reads them.
 //! - [`files`]: reads small files; [`log`]: writes one line per error.
 //! - [`folders`]: watched folders, and the memory tool.
 //! - [`older`]: readers for other systems.

@@ -1,4 +1,4 @@
-//! Redacts credentials in texts for automatic learning, and in the small files of hooks.
+//! Removes lines with credentials from texts for automatic learning and from the small files of hooks.
 
 use std::path::Path;
 

@@ -87,8 +87,8 @@ impl SharedStore {
         self.wake.get().into_iter().for_each(WakeSignal::wake);
     }
 
-    /// Runs `work` on the store. Returns `None` if the caller cancelled the work before it began. Work that has begun
-    /// finishes.
+    /// Runs `work` on the store. Returns `None` if the caller gives up before the work has finished. Work that has
+    /// begun finishes anyway. Work that has begun finishes.
     pub async fn run<T: Send + 'static>(
         &self,
         cancelled: &CancellationToken,

@@ -108,7 +108,7 @@ impl Team {
 }
 
 /// Performs work on a shared store. In direct mode, syncs first and does not start the work if that fails; syncs again
-/// after the work. `None` if the caller no longer waits.
+/// after work that may have changed something. `None` if the caller no longer waits.
 pub async fn at_desk<T: Send + 'static>(
     store: &SharedStore,
     team: Option<&Team>,
@@ -345,7 +345,7 @@ impl TeamUseCase for HideShared {
     }
 }
 
-/// Accepts or declines another user's offer of a tag.
+/// Accepts or declines another user's invitation to a tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnswerInvitation {
     /// The owner.
@@ -357,7 +357,7 @@ pub struct AnswerInvitation {
 }
 
 impl TeamUseCase for AnswerInvitation {
-    /// False if there is no such offer, or it already has this answer.
+    /// False if there is no such invitation, or it already has this answer.
     type Outcome = bool;
 
     async fn run(self, team: &Team) -> Result<bool, SyncError> {
@@ -367,7 +367,7 @@ impl TeamUseCase for AnswerInvitation {
     }
 }
 
-/// What others share with the user, and their offers.
+/// What others share with the user, and their invitations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SharedWithMe {
     /// Memories, 1 to 200.
@@ -379,7 +379,7 @@ pub struct SharedWithMe {
 pub struct Received {
     /// Memories of others.
     pub memories: Vec<Memory>,
-    /// Unanswered offers.
+    /// Unanswered invitations.
     pub invitations: Vec<Invitation>,
 }
 

@@ -67,7 +67,7 @@ pub fn told_aside(stored: &Stored, key: Option<&KeyPlace>, show: impl Fn(&str) -
             )
         }
         (Some(name), None) => {
-            format!("{place} replaces a redacted value; {} shows it", show(name.as_str()))
+            format!("A redacted value was replaced with {place}; {} shows the value", show(name.as_str()))
         }
     };
     stored.aside.iter().map(told).collect()

@@ -45,7 +45,7 @@ impl Reply {
         Self(json!({ "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
             "permissionDecision": "allow",
-            "permissionDecisionReason": "this tool is safe and uses only the user's own memories",
+            "permissionDecisionReason": "this is a safe tool of the user's own memory store",
         } }))
     }
 

@@ -80,8 +80,8 @@ static ABOVE_TEXT: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The end of a sentence, or a pronoun such as "I" or "you". If a line of a longer prompt neither ends like a sentence
-/// nor contains a pronoun, it is a heading, a field, a signature or a line of code. If a longer prompt contains such a
-/// line, the prompt is pasted text.
+/// nor contains a pronoun, it is a heading, a field, a signature or a line of code. If the first paragraph of a prompt
+/// with several lines contains such a line, the prompt is pasted text.
 static IS_SENTENCE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)[.!?…。！？][)\]»”’]*$|^(?:and|but|or|so|because|then|also|und|aber|oder|et|mais|y|pero|thanks|thank you|thx|danke|merci|gracias)\b|\b(?:i|i'm|i've|i'd|me|my|mine|we|we're|we've|us|our|ours|you|your|please|let's|lets|ich|mir|mein\w*|wir|uns\w*|du|dein\w*|bitte|je|moi|nous|notre|vous|yo|mi|nosotros|nuestr\w+)\b|[我你您我们私僕俺あなた]",
@@ -170,7 +170,7 @@ pub fn own_statements(text: &str) -> String {
     QUOTED.replace_all(&sentences.join("\n"), " ").trim().to_owned()
 }
 
-/// True if the first line shows that the prompt is a mail, a document or a log.
+/// True if the prompt, from its first line on, is another person's text: a mail, a document or a log.
 fn is_anothers(own: &str) -> bool {
     let is_other = |found: Option<regex_lite::Captures<'_>>| {
         let name = found.and_then(|found| found.get(1)).map(|name| name.as_str().to_lowercase());

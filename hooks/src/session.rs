@@ -101,7 +101,7 @@ fn of_project(notice: &Notice, claim: &Claim, surroundings: &Surroundings) -> Op
     ))
 }
 
-/// A notice that this machine has data of another memory system that was never imported. It is shown once per system.
+/// A notice that this machine has data of another memory system that was never imported. It is shown once per path.
 /// Before the notice, a small database is checked for content.
 fn of_older(surroundings: &Surroundings, mut imported_rows: impl FnMut(System, PathBuf) -> bool) -> Option<String> {
     let is_new = |(system, path): &(System, PathBuf)| {

@@ -80,7 +80,7 @@ pub(crate) struct EvalOptions {
     /// Token budgets, comma-separated
     #[arg(long, value_delimiter = ',', default_value = "500,1000,2000,4000")]
     pub(crate) budgets: Vec<u32>,
-    /// dual (details, then an index) or details
+    /// How results fill the budget: dual (full, then summaries) or details
     #[arg(long, default_value = "dual")]
     pub(crate) packing: Packing,
     /// Repeat the evaluation, each time without one ranking signal

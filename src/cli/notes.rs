@@ -17,7 +17,7 @@ pub(crate) enum NoteTask {
         /// Only notes with all of these tags
         #[arg(long = "tag", value_name = "TAG")]
         tags: Vec<Tag>,
-        /// Only notes that changed since then: today, 7d, 2026-11-01
+        /// Only notes changed since a time: today, 7d, 2026-11-01
         #[arg(long, value_name = "WHEN")]
         since: Option<String>,
         /// The bounds.
@@ -84,12 +84,12 @@ pub(crate) struct NoteBounds {
 /// The arguments of `tessera graph`.
 #[derive(Debug, Args)]
 pub(crate) struct GraphArguments {
-    /// An address memory:// (* matches any text), a note's name, or an ID
+    /// A memory:// address (* matches any text), a note's name, or an ID
     pub(crate) url: String,
     /// Number of links to follow, 0 to 5
     #[arg(long, default_value_t = 1)]
     pub(crate) depth: u32,
-    /// Only related notes that changed since then: 7d, today
+    /// Only related notes that changed since a time: 7d, today
     #[arg(long)]
     pub(crate) timeframe: Option<String>,
     /// Maximum number of related notes per note
@@ -129,7 +129,7 @@ pub(crate) struct Filter {
     /// Only with one of these tags, comma-separated
     #[arg(long, alias = "tag", value_delimiter = ',')]
     pub(crate) tags: Vec<Tag>,
-    /// Only with one of these named things, comma-separated
+    /// Only memories that name one of these things, comma-separated
     #[arg(long, value_delimiter = ',')]
     pub(crate) entities: Vec<String>,
     /// Only these projects, comma-separated; `global` is also accepted

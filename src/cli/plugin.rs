@@ -29,7 +29,7 @@ pub(crate) enum PluginTask {
     Log {
         /// Only this plugin
         name: Option<Name>,
-        /// How many lines to show, beginning with the most recent one
+        /// How many of the most recent lines to show
         #[arg(long, default_value_t = 50)]
         limit: usize,
     },

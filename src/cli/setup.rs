@@ -54,7 +54,7 @@ pub(crate) enum ProjectTask {
     },
     /// List the directories of known projects
     List,
-    /// Withdraw the confirmation of a directory
+    /// Stop trusting a directory
     Forget {
         /// The directory [default: this one]
         path: Option<PathBuf>,

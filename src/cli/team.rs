@@ -88,7 +88,7 @@ pub(crate) enum SecretTask {
     },
     /// Print the value of a secret; the request is recorded
     Show {
-        /// The name of a secret or its first letters, or the ID of a memory
+        /// The name of a secret or its beginning, or the ID of a memory
         #[arg(value_name = "NAME|ID")]
         which: SecretRef,
     },
@@ -111,7 +111,7 @@ pub(crate) enum SecretTask {
         #[arg(long)]
         fix: bool,
     },
-    /// Show where the encryption key is, and what this place protects against
+    /// Show where the encryption key is stored, and what it protects against
     Key,
     /// Encrypt all secrets with a new key
     ///

@@ -113,7 +113,7 @@ fn text(path: &Path) -> anyhow::Result<NoteFile> {
     let shown = || path.display().to_string();
     let metadata = fs::metadata(path).with_context(shown)?;
     if !metadata.is_file() || metadata.len() > MOST_BYTES {
-        return Err(UserError(format!("{}: is not a file of at most 1 MiB", path.display())).into());
+        return Err(UserError(format!("{}: is not a file, or is larger than 1 MiB", path.display())).into());
     }
     let text = fs::read_to_string(path).with_context(shown)?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -27,7 +27,7 @@ use crate::{config, output};
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// How long a scan waits for another one.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The default age: files that nobody has read for this number of days are listed.
+/// The default age: files that nobody has read or changed for this number of days are listed.
 const USUAL_DAYS: u32 = 90;
 
 /// Adds, lists and removes folders.
@@ -58,7 +58,7 @@ fn add(context: &Context, args: AddArguments) -> anyhow::Result<()> {
         )?;
     } else {
         output::line(&format!(
-            "{}: recall now finds {} files as /{}/…",
+            "{}: recall now searches {} files, with paths that begin with /{}/…",
             folder.dir.display(),
             folder.files,
             folder.name
@@ -139,7 +139,7 @@ fn unread(context: &Context, days: u32) -> anyhow::Result<()> {
 
 fn tell_unread(files: &[UnreadFile], days: u32) -> anyhow::Result<()> {
     if files.is_empty() {
-        output::note(&format!("all files were used in the last {days} days"));
+        output::note(&format!("every file was read or changed in the last {days} days"));
         return Ok(());
     }
     let row = |file: &UnreadFile| {

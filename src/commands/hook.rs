@@ -101,7 +101,7 @@ fn aloud(event: Option<String>, surroundings: &Surroundings) -> Option<String> {
 /// Describes a reply.
 fn came_of(reply: Option<&str>) -> String {
     let Some(reply) = reply else {
-        return "returned nothing; `tessera log` shows the reason, and hooks.log in the home directory contains errors"
+        return "returned nothing; `tessera log` shows the reason; hooks.log in the home directory lists errors, if any"
             .to_owned();
     };
     let value: Value = serde_json::from_str(reply).unwrap_or_default();

@@ -25,7 +25,7 @@ const NEW: [RowStatus; 2] = [RowStatus::New, RowStatus::NewDeleted];
 /// The notice that existing memories keep their project.
 const SCOPE: &str = "--scope applies to new memories only; existing ones keep their scope";
 
-/// The notice that memories of other users are unverified.
+/// The notice that imported memories are unverified, because the user did not confirm that they are their own.
 const FOREIGN: &str = "they are unverified: recall returns them when you ask, and never adds them to prompts \
     automatically. If they are your own, pass --mine, now or in a later import";
 

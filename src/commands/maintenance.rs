@@ -211,7 +211,7 @@ fn files_check(context: &Context, repair: bool) -> anyhow::Result<Option<Check>>
     }
     let FilesChecked { files, parts, wrong, wrong_count, astray, away, not_kept, left_out } =
         check_files(&mut store, repair)?;
-    let mut told = vec![format!("{files} files, {parts} parts")];
+    let mut told = vec![format!("{files} files, {parts} sections")];
     if not_kept > 0 {
         told.push(format!(
             "{not_kept} files are not stored completely, because they contain a credential (`tessera secret scan`) \

@@ -171,8 +171,8 @@ impl Context {
         outcome
     }
 
-    /// Sends waiting changes to the vault of this machine. If the vault cannot be reached, prints a notice; the changes
-    /// are sent again later.
+    /// Sends waiting changes to the vault of this machine. If this fails, prints a notice; the changes are sent again
+    /// later.
     fn settle_vault(&self, store: Store) {
         let settled = || -> anyhow::Result<()> {
             if !store.has_news_for_vault()? {
@@ -221,7 +221,8 @@ fn caller() -> Caller {
     Caller { project, client: Some("tessera".into()), plugins, ..Caller::new(Origin::User) }
 }
 
-/// Reports unknown or invalid settings, except in commands that programs run or that list these problems themselves.
+/// Reports unknown or invalid settings, except in commands that programs run, that write output for programs, or that
+/// list these problems themselves.
 fn report_settings(context: &Context, command: &Command) {
     let is_silent = matches!(
         command,

@@ -8,7 +8,7 @@ use tessera_eval::{EvalConfig, PromptTally, QuestionFile, QuestionReport, Verdic
 use super::Context;
 use crate::output;
 
-/// Asks all questions of the given files, and prints how well each was answered.
+/// Asks all questions of the given files, and prints how many of them were answered well, by kind and set.
 pub(super) fn run(context: &Context, files: &[PathBuf], budget: u32, config: &EvalConfig) -> anyhow::Result<()> {
     let mut report = QuestionReport::default();
     for file in files {

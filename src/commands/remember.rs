@@ -166,7 +166,7 @@ pub(super) fn forget(
             }
             Some(RemovedSection { path, rev: None }) => {
                 format!(
-                    "to restore it, write its lines into {path} again; Tessera stores no complete earlier text of this file"
+                    "to restore it, write its lines into {path} again; Tessera has no complete copy of an earlier version of this file"
                 )
             }
             None => format!("`tessera restore {}` restores it", one.short_id.get()),

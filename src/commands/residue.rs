@@ -1,5 +1,5 @@
-//! `secret scan` finds credentials in clear text. `purged` shows where a permanently deleted memory may still have
-//! traces.
+//! `secret scan` finds credentials in clear text. `purged` shows where a permanently deleted memory has been erased,
+//! and where not yet.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;

@@ -240,13 +240,13 @@ fn spooled(home: &Home) -> Vec<Row> {
     let mut rows = Vec::new();
     if waiting >= spool::MOST_WAITING {
         let detail = format!(
-            "{waiting} events wait for plugins in {}, and new events are dropped; is another program using the \
+            "{waiting} events are waiting for plugins in {}, and new events are dropped; is another program using the \
             folder, or is it read-only?",
             home.plugin_spool().display()
         );
         rows.push(row(RowVerdict::Bad, detail));
     } else if waiting > 0 {
-        rows.push(row(RowVerdict::Ok, format!("{waiting} events wait for plugins")));
+        rows.push(row(RowVerdict::Ok, format!("{waiting} events are waiting for plugins")));
     }
     let foreign =
         |path: &PathBuf| row(RowVerdict::Ok, format!("{} is not an event, and was not changed", path.display()));

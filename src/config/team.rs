@@ -90,7 +90,8 @@ pub(crate) fn team_key_for(file: &ConfigFile, address: &str) -> Option<String> {
     team_key(file).filter(|_| keep_key_of_file(file, address).is_ok())
 }
 
-/// Sends the key in `config.toml` only to the address in `config.toml`, because a project directory can set variables.
+/// Returns an error if the key in `config.toml` would be sent to another address than the one in `config.toml`. A
+/// project directory can set variables.
 fn keep_key_of_file(file: &ConfigFile, address: &str) -> Result<(), SetupError> {
     let has_variable = KEY.text().is_some_and(|text| !text.trim().is_empty());
     let of_file = file.text(&SERVER).unwrap_or_default();

@@ -267,3 +267,29 @@ fn no_lint_is_allowed_without_a_reason_and_no_test_is_ignored() {
         assert!(!text.contains(concat!("should", "_panic")), "{name}");
     }
 }
+
+/// Clients read the name and the description of skills and commands from the front matter.
+#[test]
+fn skills_and_commands_have_front_matter() {
+    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugin");
+    let mut checked = 0;
+    for kind in ["skills", "commands"] {
+        for entry in fs::read_dir(plugin.join(kind)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.is_dir().then(|| path.file_name().unwrap().to_str().unwrap().to_owned());
+            let path = if path.is_dir() { path.join("SKILL.md") } else { path };
+            let text = fs::read_to_string(&path).unwrap();
+            let front = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
+            let (front, _) = front.unwrap_or_else(|| panic!("{} has no front matter", path.display()));
+            let fields: serde_json::Value = serde_saphyr::from_str(front).unwrap();
+            assert!(
+                fields["description"].as_str().is_some_and(|text| !text.is_empty()),
+                "{}: {fields}",
+                path.display()
+            );
+            assert_eq!(fields["name"].as_str(), name.as_deref(), "{}", path.display());
+            checked += 1;
+        }
+    }
+    assert!(checked >= 3, "{checked}");
+}

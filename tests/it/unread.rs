@@ -151,7 +151,7 @@ fn nothing_is_cleared_unasked_and_what_is_cleared_comes_back() {
     let json: Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(json["cleared"], json!(["/memories/kettle.md", "/memories/lamp.md"]));
     let none = on(&world, "06-10", &["files", "unread", "--days", "300"]);
-    assert!(none.stdout.is_empty() && none.stderr.contains("all files were used"), "{none:?}");
+    assert!(none.stdout.is_empty() && none.stderr.contains("every file was read or changed"), "{none:?}");
 }
 
 #[test]

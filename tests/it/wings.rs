@@ -179,7 +179,7 @@ fn an_arrow_back_and_a_circle_are_noticed_however_they_are_written() {
     }
     for (name, text) in [
         ("change/write", "\nuse super::{links, remember::insert};\n"),
-        ("logs/spool", "\nimpl Store {\n    fn f(&self) { self.fold_receipts_if_due() }\n}\n"),
+        ("logs/spool", "\nimpl Store {\n    fn f(&self) { self.fold_deliveries_if_due() }\n}\n"),
     ] {
         assert!(circles(&with(name, text)).contains(&&name.to_owned()), "{name}: {text}");
     }

@@ -135,10 +135,10 @@ impl Need {
     }
 
     /// The first bottleneck with one server, one machine and one coordinator. If several resources are exhausted,
-    /// returns a resource that more machines do not extend.
+    /// returns one to which more machines add nothing.
     fn bottleneck(&self) -> &'static str {
         if self.everywhere_gb > a::EVERYWHERE_GB * a::FULL {
-            return "every machine stores all users and keys: distribute this table by key ID";
+            return "the table of users and keys, which every machine stores: distribute it by key ID";
         }
         if self.coordinators() > 1.0 {
             return "the coordinator handles every query: let the API servers query the database machines directly";

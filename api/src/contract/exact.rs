@@ -161,7 +161,8 @@ fn parameters() -> Vec<(&'static str, &'static str, &'static str, Value)> {
     ]
 }
 
-/// Request bodies of sync clients. `engine/src/sync/wire.rs` describes new memories and edits.
+/// Request bodies of sync clients. `Document` and `Edit` in `engine/src/sync/document.rs` describe new memories and
+/// edits.
 fn bodies() -> [(&'static str, &'static str, Value); 2] {
     let uuid = text(ANY_UUID);
     let op = json!({
@@ -171,7 +172,7 @@ fn bodies() -> [(&'static str, &'static str, Value); 2] {
             "op_id": uuid, "memory": uuid, "base_rev": unsigned(u64::MAX), "at": text(&whole(TIME)),
             "action": {
                 "type": "string", "enum": ["delete", "purge"],
-                "description": "Machines can also send `create` or `edit` objects; see docs/decisions/0008-restores-and-authors.md",
+                "description": "Machines can also send `create` or `edit` objects: `Document` and `Edit` in engine/src/sync/document.rs",
             },
             "told_again": { "type": "boolean" },
         },

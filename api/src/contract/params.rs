@@ -25,7 +25,7 @@ pub(crate) struct ListQuery {
     /// Memories of a page.
     #[param(minimum = 1, maximum = 10000)]
     pub(crate) limit: Option<u32>,
-    /// Memories to skip. The number of memories to skip. With an offset, a page may be shorter if its texts are long.
+    /// The number of memories to skip. With an offset, a page may be shorter if its texts are long.
     /// The next page begins at `next_offset`. Without an offset, the answer is complete.
     #[param(minimum = 0, maximum = 1_000_000_000)]
     pub(crate) offset: Option<u32>,
@@ -43,7 +43,7 @@ pub(crate) struct PageQuery {
     /// Memories of a page.
     #[param(minimum = 1, maximum = 10000)]
     pub(crate) limit: Option<u32>,
-    /// Memories to skip. The number of memories to skip. With an offset, a page may be shorter if its texts are long.
+    /// The number of memories to skip. With an offset, a page may be shorter if its texts are long.
     /// The next page begins at `next_offset`. Without an offset, the answer is complete.
     #[param(minimum = 0, maximum = 1_000_000_000)]
     pub(crate) offset: Option<u32>,

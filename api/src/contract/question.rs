@@ -218,8 +218,9 @@ pub(crate) struct DetailRow {
     id: u32,
     /// The text; not on an excerpt.
     content: Option<String>,
-    /// The best passages of a long text, instead of `content`. A row with an excerpt has no fields other than score,
-    /// id, created, shared_by and edited_by.
+    /// The best passages of a long text, instead of `content`. Besides `excerpt`, such a row has only score, id,
+    /// created, shared_by and edited_by. With `rows: "full"`, it also has access_count, created_at, expires_at,
+    /// last_accessed, metadata and summary.
     excerpt: Option<Vec<String>>,
     /// Its category.
     category: Option<String>,

@@ -24,7 +24,8 @@ impl From<Link> for LinkView {
     }
 }
 
-/// A link from the memory of this answer to another memory.
+/// A link between the memory of this answer and another memory: to the other memory in `links_out`, from it in
+/// `links_in`.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct LinkedView {
     /// As above.

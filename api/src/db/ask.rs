@@ -1,5 +1,4 @@
-//! Changes through REST. Changes through REST are processed like sync changes. In addition, a request can require a
-//! certain revision.
+//! Changes through REST. They are processed like sync changes. In addition, a request can require a certain revision.
 
 use sha2::{Digest, Sha256};
 use sqlx::Row as _;

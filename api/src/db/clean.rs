@@ -20,7 +20,7 @@ const SILENT_DAYS: i32 = 90;
 const MACHINE_DAYS: i32 = 365;
 /// The number of checkpoints that are kept although every machine has passed them. These checkpoints identify a machine
 /// that was restored from a backup.
-const MARKS: i64 = 1_000;
+const MOST_CHECKPOINTS: i64 = 1_000;
 /// Rows of one transaction.
 const BATCH: i64 = 1_000;
 /// The pause between two transactions, so that requests go first.
@@ -33,7 +33,7 @@ pub struct Cleaned {
     pub ops: u64,
     /// Feed entries about memories that are no longer shared.
     pub gone: u64,
-    /// Marks.
+    /// Checkpoints.
     pub checkpoints: u64,
     /// Machines.
     pub machines: u64,
@@ -159,7 +159,7 @@ impl UserTx {
         let passed = self.passed().await?;
         let sql = "DELETE FROM checkpoints WHERE user_id = $1 AND seq < (
                  SELECT seq FROM checkpoints WHERE user_id = $1 AND seq < $2 ORDER BY seq DESC OFFSET $3 LIMIT 1)";
-        let done = self.tx.run(sql, args![self.user.as_str(), passed, MARKS - 1]).await?;
+        let done = self.tx.run(sql, args![self.user.as_str(), passed, MOST_CHECKPOINTS - 1]).await?;
         Ok(done.rows_affected())
     }
 }

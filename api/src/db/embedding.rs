@@ -171,7 +171,7 @@ impl Db {
                         tx.tell_again(row.id);
                     }
                 }
-                // If the encoder cannot read a text, that says nothing about the machine.
+                // If the encoder cannot process the text of a memory, that says nothing about the machine.
                 Some((sent, _)) if sent == embedding || Embedding::vectors(embedding).next().is_none() => {
                     kept.checked += 1;
                 }

@@ -26,7 +26,8 @@ pub enum DbError {
     /// The export of a removed user cannot be written. The user's rows stay.
     #[error("cannot write the export: {0}")]
     Export(#[from] std::io::Error),
-    /// The database role has too many rights.
+    /// The database is not safe: the role has wrong rights, row-level security is not forced, or Citus does not
+    /// distribute the tables.
     #[error("the database is not safe to use: {0}")]
     Unsafe(String),
     /// A name or ID that is not valid.

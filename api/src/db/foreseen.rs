@@ -72,7 +72,8 @@ pub(super) async fn outcome_on(
 }
 
 impl Db {
-    /// Computes the outcome of one change. A new memory is not looked up, because its UUID is almost never in use.
+    /// Computes the outcome of one change. A new memory is not looked up, because another memory almost never has its
+    /// UUID.
     pub(super) async fn foresee(&self, caller: &Caller, op: &Screened<Op>) -> Result<UnlockedOutcome, DbError> {
         let base = match op.action {
             Action::Create(_) => None,

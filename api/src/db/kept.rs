@@ -13,12 +13,12 @@ const FORM: i32 = 1;
 /// An index of a user.
 #[derive(Debug, Clone)]
 pub(crate) struct KeptIndex {
-    /// True where vectors are in it.
+    /// True if the index contains embeddings.
     pub(crate) by_embedding: bool,
     pub(crate) epoch: u64,
-    /// Up to where in the feed.
+    /// The index contains the feed up to this position.
     pub(crate) seq: u64,
-    /// The mark there.
+    /// The checkpoint at this position.
     pub(crate) checkpoint: Option<Checkpoint>,
     /// The time up to which access counts are included, in microseconds.
     pub(crate) used: i64,
@@ -28,7 +28,8 @@ pub(crate) struct KeptIndex {
 }
 
 impl UserTx {
-    /// Returns the user's stored index, if the current version of the program wrote it.
+    /// Returns the user's stored index, if the same version of the indexing code built it, with or without embeddings
+    /// as requested.
     pub(crate) async fn kept_index(&mut self, by_embedding: bool) -> Result<Option<KeptIndex>, DbError> {
         let sql = "SELECT epoch, seq, stamp, used, beside, snapshot FROM index_cache
                    WHERE user_id = $1 AND form = $2 AND by_embedding = $3";

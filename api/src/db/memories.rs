@@ -20,7 +20,8 @@ use super::verbs::{Ask as _, args};
 use super::{DbError, UserTx};
 
 /// The columns of a memory except owner, UUID and time: each with its name and the written value. The columns in the
-/// second list of the macro are derived. They are read only when a memory changes.
+/// second list of the macro are derived. Changes and re-indexing read all of them; other queries name the derived
+/// columns that they need.
 macro_rules! codec {
     (said: $($said:literal => $said_bind:expr;)* derived: $($derived:literal => $derived_bind:expr;)*) => {
         /// The columns for [`stored`].
@@ -135,8 +136,8 @@ static INSERT: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Replaces a row. Its parameters have the same order as those of the insert. An unchanged embedding keeps the API key
-/// of the machine that sent it.
+/// Replaces a row. Its parameters have the same order as those of the insert. If an embedding does not change, the row
+/// keeps the API key of the machine that sent the embedding.
 static REPLACE: LazyLock<String> = LazyLock::new(|| {
     let set: Vec<String> = (3..).zip(WRITTEN).map(|(n, column)| format!("{} = ${n}", column.name)).collect();
     let embedding = WRITTEN.iter().position(|column| column.name == "embedding").map_or(0, |at| at + 3);

@@ -97,7 +97,7 @@ impl Db {
         Ok(done)
     }
 
-    /// Redacts the next rows of a user for an operator on the server's host.
+    /// Scans the next rows of a user for an operator on the server's host. Redacts them unless `only_count` is true.
     ///
     /// # Errors
     /// Returns an error if the database cannot be read or written, or the vault rejects a secret.
@@ -122,7 +122,8 @@ impl Db {
         rows.iter().map(stored).collect()
     }
 
-    /// Redacts one row. Returns false if the row changed meanwhile, so that it was not redacted.
+    /// Redacts one row. Returns false if the row was not redacted, because it changed or was removed meanwhile, or
+    /// because it cannot be redacted.
     async fn clean(&self, by: Migrator<'_>, secrets: &Secrets, found: &Stored) -> Result<bool, VaultedError> {
         let (user, memory) = (by.user(), found.row.memory);
         let Some(document) = found.row.state.document().cloned() else { return Ok(false) };

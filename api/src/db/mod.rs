@@ -175,8 +175,8 @@ pub struct Db {
     is_spread: bool,
 }
 
-/// A transaction of one user: the only access to rows. Row security filters by the transaction's user. Row security
-/// filters by the transaction's user. Without a user, every query finds nothing.
+/// A transaction of one user: the only access to rows. Row security filters by the transaction's user.
+/// Without a user, every query finds nothing.
 pub(crate) struct UserTx {
     pub(crate) tx: Transaction<'static, Postgres>,
     pub(crate) user: UserId,
@@ -372,8 +372,8 @@ impl Db {
         Ok(self.user_tx(self.pool.begin_with(AssertSqlSafe(begin)).await?, user))
     }
 
-    /// A transaction of an operator in a user's account. The transaction runs as the table owner, to whom row security
-    /// also applies.
+    /// Begins an operator's transaction on the data of one user. The transaction runs as the table owner, to whom row
+    /// security also applies.
     pub(crate) async fn on_host(&self, user: &UserId) -> Result<UserTx, DbError> {
         let tx = self.begin(user).await?;
         Ok(self.user_tx(tx, user))
@@ -392,8 +392,8 @@ impl Db {
         }
     }
 
-    /// A writing transaction of the caller, with the data for the audit. By the application name, other transactions
-    /// see that this one writes (`unfinished_since` in the schema).
+    /// A writing transaction of the caller, with the data for the audit. The transaction has an application name that
+    /// shows other transactions that it writes (`unfinished_since` in the schema).
     pub(crate) async fn by(&self, caller: &Caller) -> Result<UserTx, DbError> {
         let tx = if self.is_spread {
             self.of(&caller.user).await?

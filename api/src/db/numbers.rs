@@ -1,7 +1,7 @@
 //! Queries for older clients: memories by short ID, texts that were sent before, complete lists, and the names of other
 //! users.
 //!
-//! Also access counts: how often and when a memory was last delivered to a user.
+//! Also access counts: how often a memory was delivered to a user, and when it was last delivered.
 
 use std::collections::HashMap;
 

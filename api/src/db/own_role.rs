@@ -46,8 +46,8 @@ pub(super) async fn may_migrate(conn: &mut PgConnection) -> Result<(), DbError> 
 }
 
 /// Returns connection options for a new role that owns the database and is not a superuser. The address must name a
-/// superuser and a database of the older system. The older system's container image has no other role. Its password is
-/// derived from the superuser's, so every replica knows it. `None` for any other database.
+/// superuser and a database of the older system. The older system's container image has only this superuser. The new
+/// role's password is derived from the superuser's password, so every replica knows it. `None` for any other database.
 ///
 /// # Errors
 /// Returns an error if the role cannot be created or used.

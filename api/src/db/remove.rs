@@ -110,8 +110,8 @@ impl Db {
         Ok(counts)
     }
 
-    /// All other users, including those with whom the user shares something, because their accounts may contain the
-    /// user's name.
+    /// All other users, and everybody with whom the user shares something, even if no such user exists. Their accounts
+    /// may contain the user's name.
     async fn other_users(&self, user: &UserId) -> Result<BTreeSet<UserId>, DbError> {
         let mut tx = self.on_host(user).await?;
         let sql =

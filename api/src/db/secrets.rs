@@ -51,8 +51,8 @@ impl Db {
         Ok(sqlx::query_scalar("SELECT secret_salt FROM server_meta").fetch_one(&self.pool).await?)
     }
 
-    /// Records the key that encrypts new values, and returns the recorded ID. Rejects a key if the database recorded a
-    /// newer key that is not among the previous keys.
+    /// Records the key that encrypts new values. Rejects the key, and returns the ID of the recorded one, if the
+    /// database recorded a newer key that is not among the previous keys.
     pub(crate) async fn agree_on_key(&self, at_hand: &str, before: &[String]) -> Result<Result<(), String>, DbError> {
         let mut tx = self.pool.begin().await?;
         let known: Option<String> = tx.value("SELECT secret_key FROM server_meta FOR UPDATE", args![]).await?;
@@ -185,7 +185,7 @@ impl Db {
         Ok(Some(Orphan { memory: MemoryUuid::from_uuid(row.try_get("memory")?), name: row.try_get("name")?, tx }))
     }
 
-    /// Users with values that must still be written to the vault or deleted from it.
+    /// Users with values in the vault that have no stored row yet, or that must be deleted from it.
     pub(crate) async fn users_of_vault(&self) -> Result<Vec<String>, DbError> {
         if self.is_spread {
             return self.users().await;

@@ -95,7 +95,8 @@ async fn spread_alone(connection: &mut PgConnection) -> Result<(), DbError> {
     Ok(())
 }
 
-/// The same transaction suspends row security, which would hide the rows from the role that copies them.
+/// Distributes one table. The same transaction suspends forced row security, which would hide the rows from the role
+/// that copies them.
 async fn spread_table(connection: &mut PgConnection, name: &str, key: Option<&str>) -> Result<(), DbError> {
     let spread = match key {
         _ if EVERYWHERE.contains(&name) => format!("SELECT create_reference_table('{name}')"),

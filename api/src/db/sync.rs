@@ -125,7 +125,7 @@ pub(crate) struct Position {
     pub(crate) epoch: u64,
     /// The head of the user's feed.
     pub(crate) head: u64,
-    /// Its mark.
+    /// The checkpoint of the head.
     pub(crate) checkpoint: Option<Checkpoint>,
     /// The newest checkpoint of the machine that this database knows.
     pub(super) common: Option<u64>,

@@ -20,7 +20,7 @@ const AFTER: &str = "A permanently deleted memory disappears from every answer a
 #[command(name = "tessera-server", version, about, propagate_version = true, max_term_width = 100)]
 #[command(args_conflicts_with_subcommands = true, after_help = after_help())]
 pub(crate) struct Cli {
-    /// The task, instead of serving
+    /// A task to perform instead of serving
     #[command(subcommand)]
     pub(crate) task: Option<Task>,
     /// How to serve.
@@ -115,7 +115,7 @@ pub(crate) enum Task {
     Restored,
     /// Redact secrets in old rows, and encrypt all with the current key
     MigrateSecrets {
-        /// Only of this user.
+        /// Only the memories of this user
         #[arg(long)]
         user: Option<String>,
         /// Count, and change nothing.
@@ -207,7 +207,7 @@ pub(crate) enum KeyTask {
         user: String,
         /// The key's ID: the part between its first two underscores
         id: String,
-        /// Hours until the old one ends.
+        /// Hours until the old key expires
         #[arg(long, default_value_t = 24)]
         hours: u32,
     },

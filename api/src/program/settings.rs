@@ -14,7 +14,7 @@ use crate::output::SetupError;
 
 /// A setting: an environment variable.
 pub(crate) struct Setting {
-    /// The names of the environment variable, the preferred name first.
+    /// The names of the environment variables: the preferred name of one variable first, or several variables.
     pub(crate) names: &'static [&'static str],
     /// The setting's key in a settings file. The server reads no such file.
     #[expect(dead_code, reason = "the table of settings is shared with the command line")]

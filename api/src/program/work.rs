@@ -219,7 +219,7 @@ async fn work(json: bool, db: Db, rules: SecretRules, task: Task) -> anyhow::Res
             done(
                 json,
                 &format!(
-                    "generation {epoch} begins; at its next request, each machine compares its memories with the server's"
+                    "epoch {epoch} begins; each machine will compare its memories with the server's at its next request"
                 ),
             )
         }

@@ -29,7 +29,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// True if the index contains everything at this position. Waits for a running refresh.
+    /// True if the index contains everything at this position; false while the index is being changed.
     pub(super) fn is_at(&self, at: &Position) -> bool {
         self.index.try_read().is_ok_and(|index| index.is_at(at))
     }
@@ -107,7 +107,7 @@ impl Cache {
             tracing::warn!(
                 bytes,
                 most_bytes = self.most_bytes,
-                "an index is larger than --index-mb; the server builds such an index alone"
+                "an index is larger than --index-mb; the server builds it while no other build runs"
             );
         }
         let kib = u32::try_from((bytes / 1024).clamp(1, most_kib)).unwrap_or(u32::MAX);

@@ -60,7 +60,7 @@ impl std::fmt::Debug for Recaller {
     }
 }
 
-/// The divisor for the cache of texts, which gets this fraction of the total size.
+/// The cache of texts gets the total size divided by this number.
 const TEXTS: usize = 4;
 
 /// The two permits to process a question: one of the server's, and one of the user's. Both permits last as long as the
@@ -89,13 +89,14 @@ impl Slot {
     }
 }
 
-/// A memory for display. The token counts of the memory's lines; `None` if they are not stored.
+/// A memory for display.
 struct Found {
     stored: Stored,
     memory: Memory,
+    /// The token counts of the memory's lines; `None` if they are not stored.
     costs: Option<LineCosts>,
     signature: u64,
-    /// The embeddings of the memory's passages; empty if semantic search is off or no embeddings exist.
+    /// The embeddings of the memory's passages; empty if this user may use none for the present text.
     embedding: Vec<u8>,
 }
 

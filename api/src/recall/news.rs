@@ -47,7 +47,8 @@ pub(super) struct Fed {
 pub(super) enum News {
     /// Nothing.
     None,
-    /// Changed rows, complete up to a position in the feed, with the checkpoint of that position.
+    /// Changed rows, complete up to a position in the feed, with the checkpoint of the feed's head before these rows
+    /// were read.
     Some(Vec<Fed>, u64, Option<Checkpoint>),
     /// Rows without a new position.
     Again(Vec<Fed>),
@@ -105,8 +106,8 @@ impl News {
         Ok(Self::Some(changed, cursor, checkpoint))
     }
 
-    /// Pending rows that now have an embedding. Storing an embedding creates no feed entry. The index checks for new
-    /// embeddings every two seconds.
+    /// Pending rows that now have an embedding. Storing an embedding creates no feed entry. A question triggers this
+    /// check, at most once every two seconds.
     async fn meant(index: &RwLock<UserIndex>, tx: &mut UserTx) -> Result<Self, DbError> {
         let waiting = looked_at(index, UserIndex::take_a_look);
         if waiting.is_empty() {

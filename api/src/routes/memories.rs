@@ -98,7 +98,7 @@ pub(super) fn done(reply: Reply) -> Result<Option<Box<Stored>>, Problem> {
         Reply::Refused(refusal) => Err(refusal.into()),
         Reply::Moved(None) => Err(Problem::not_found()),
         Reply::Moved(Some(stored)) => {
-            let detail = "the memory was changed in the meantime; send the change again with the revision of `current`";
+            let detail = "the memory was changed in the meantime; read `current`, adapt the change, and send it with the revision of `current`";
             let problem = Problem::new(StatusCode::PRECONDITION_FAILED, "changed", detail);
             Err(problem.with("current", json!(MemoryView::of(&stored))))
         }
@@ -384,8 +384,8 @@ pub(super) async fn restore(
     Ok(tagged(stored.row.rev, Json(MemoryView::of(&stored))))
 }
 
-/// Returns changes since a time, as in the older API. A query by time can miss changes of running transactions, so sync
-/// clients use `/v1/sync/changes`.
+/// Returns changes since a time, as in the older API. Use `server_time` of the previous answer; another time can miss
+/// changes of running transactions. Sync clients use `/v1/sync/changes`.
 #[utoipa::path(get, path = "/api/memories/sync", params(SinceQuery),
     responses((status = 200, body = SinceView), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn since(

@@ -196,8 +196,8 @@ pub(super) struct Changed {
     user: UserId,
     after: ChangedAfter,
     with_gone: bool,
-    /// The time of the first page. The time at which the first page was read. The next request returns all changes
-    /// after this time.
+    /// The value of `since` for the next request. All changes before this time are finished, and this answer contains
+    /// them.
     at: Option<Timestamp>,
     is_end: bool,
 }

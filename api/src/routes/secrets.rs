@@ -92,7 +92,7 @@ fn all_places(document: &Document) -> Vec<Place> {
     unique
 }
 
-/// The placeholders in a tag: `secret-s7k4q`.
+/// The placeholders in a tag: `secret-s7k4q2`.
 fn slug_places(slug: &str) -> impl Iterator<Item = Place> {
     let names = slug.split("secret-").skip(1).filter_map(|rest| {
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());

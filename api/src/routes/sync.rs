@@ -43,8 +43,8 @@ pub(super) async fn push(
     Ok(Json(Pushed { answers, checkpoint }))
 }
 
-/// Applies one change. Redacts secrets that an earlier client sent in clear text. If the server does not store secrets,
-/// it rejects the change, and the secret stays on the machine.
+/// Applies one change. Redacts secrets that an earlier client sent in clear text. In the mode `refuse`, the server
+/// rejects the change, and the secret stays on the machine. In the mode `drop`, the server discards the secret.
 async fn carried_out(app: &App, caller: &Caller, sent: SentOp, now: Timestamp) -> Result<Answer, Problem> {
     let SentOp { op, embedding } = sent;
     let (op_id, memory) = (op.op_id, op.memory);

@@ -26,8 +26,8 @@ use crate::secrets::SetAside;
 pub(crate) struct Status {
     /// ok.
     status: &'static str,
-    /// ok, sealed, denied, expired or unreachable: the state of the vault, if there is one. Without the vault, requests
-    /// about secrets fail, and all other requests work.
+    /// ok, sealed, denied, expired or unreachable: the state of the vault, if there is one. While the vault cannot be
+    /// used, requests that need the value of a secret fail, and all other requests work.
     #[serde(skip_serializing_if = "Option::is_none")]
     vault: Option<&'static str>,
 }

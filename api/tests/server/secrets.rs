@@ -137,7 +137,7 @@ fn without_a_place_nothing_with_a_credential_is_stored_and_the_field_is_named() 
         assert_eq!(pushed["answers"][0]["refused"], "invalid");
         let page = Site::ok(site.get(&ada, "/v1/sync/changes?epoch=1").await).await;
         assert!(page.get("keeps_secrets").is_none());
-        let sent = json!({ "secrets": [{ "memory": plain, "name": "s7k4q", "kind": "password", "value": PASSWORD }] });
+        let sent = json!({ "secrets": [{ "memory": plain, "name": "s7k4q2", "kind": "password", "value": PASSWORD }] });
         let answer = site.client.put(format!("http://{}/v1/sync/secrets", site.address)).bearer_auth(&ada).json(&sent);
         assert_eq!(answer.send().await.unwrap().status(), StatusCode::CONFLICT);
         let migrated = site.post(&ada, "/api/memories/migrate-secrets", &Value::Null).await;
@@ -285,7 +285,7 @@ fn secrets_of_a_machine_come_by_a_route_of_their_own() {
     with_site(|site| async move {
         let site = site.encrypting().await;
         let (ada, bob) = (site.user("ada").await, site.user("bob").await);
-        let text = "The staging database password is [secret s7k4q: password]";
+        let text = "The staging database password is [secret s7k4q2: password]";
         let op = create(text);
         let memory = op["memory"].as_str().unwrap().to_owned();
         Site::ok(site.post(&ada, "/v1/sync/push", &json!({ "epoch": 1, "ops": [op] })).await).await;
@@ -300,10 +300,10 @@ fn secrets_of_a_machine_come_by_a_route_of_their_own() {
             Site::ok(request.send().await.unwrap()).await["kept"][0]["became"].as_str().unwrap().to_owned()
         };
         for _ in 0..2 {
-            assert_eq!(put(&ada, &memory, "s7k4q", "password", PASSWORD).await, "kept");
+            assert_eq!(put(&ada, &memory, "s7k4q2", "password", PASSWORD).await, "kept");
         }
-        assert_eq!(put(&ada, &memory, "s7k4q", "password", "another").await, "differs");
-        assert_eq!(put(&bob, &memory, "s7k4q", "password", PASSWORD).await, "unknown");
+        assert_eq!(put(&ada, &memory, "s7k4q2", "password", "another").await, "differs");
+        assert_eq!(put(&bob, &memory, "s7k4q2", "password", PASSWORD).await, "unknown");
         for (name, kind, value) in [("7k4q", "password", "x"), ("s7", "pass]word", "x"), ("s7", "password", "")] {
             assert_eq!(put(&ada, &memory, name, kind, value).await, "invalid", "{name} {kind} {value}");
         }
@@ -323,7 +323,7 @@ fn secrets_of_a_machine_come_by_a_route_of_their_own() {
         let left: i64 = sqlx::query_scalar("SELECT count(*) FROM memory_secrets").fetch_one(&pool).await.unwrap();
         assert_eq!(left, 0);
         assert_eq!(site.reveal(&ada, &memory).await.status(), StatusCode::NOT_FOUND);
-        assert_eq!(put(&ada, &memory, "s7k4q", "password", PASSWORD).await, "unknown");
+        assert_eq!(put(&ada, &memory, "s7k4q2", "password", PASSWORD).await, "unknown");
         let next = asked("laptop", head).await["next"].as_u64().unwrap();
         let report = async || Site::ok(site.get(&ada, &format!("/v1/sync/purged/{memory}")).await).await;
         let confirmed = |report: &Value| -> Vec<(String, bool)> {

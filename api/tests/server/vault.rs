@@ -54,7 +54,7 @@ fn values_lie_in_the_vault_and_leave_it_with_their_rows() {
         // From a machine, by its own route; the same again, and another value.
         let put = async |value: &str| {
             let sent =
-                json!({ "secrets": [{ "memory": memory, "name": "s7k4q", "kind": "password", "value": value }] });
+                json!({ "secrets": [{ "memory": memory, "name": "s7k4q2", "kind": "password", "value": value }] });
             let request =
                 site.client.put(format!("http://{}/v1/sync/secrets", site.address)).bearer_auth(&ada).json(&sent);
             Site::ok(request.send().await.unwrap()).await["kept"][0]["became"].as_str().unwrap().to_owned()
@@ -62,8 +62,8 @@ fn values_lie_in_the_vault_and_leave_it_with_their_rows() {
         assert_eq!([put("one").await, put("one").await, put("two").await], ["kept", "kept", "differs"]);
         assert!(!site.cluster.dump().contains(PASSWORD));
         // One value is forgotten for good, the others stay.
-        Site::ok(site.delete(&ada, &format!("{path}/secret/s7k4q"), "").await).await;
-        assert_eq!(site.delete(&ada, &format!("{path}/secret/s7k4q"), "").await.status(), StatusCode::NOT_FOUND);
+        Site::ok(site.delete(&ada, &format!("{path}/secret/s7k4q2"), "").await).await;
+        assert_eq!(site.delete(&ada, &format!("{path}/secret/s7k4q2"), "").await.status(), StatusCode::NOT_FOUND);
         let at = format!("secret/data/claude-memory/ada/mem-{memory}");
         let fields = async || bao.order("GET", &at, Value::Null).await.1["data"]["data"].as_object().unwrap().len();
         until("what is forgotten leaves it", async || fields().await == 2).await;

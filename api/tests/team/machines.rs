@@ -116,7 +116,9 @@ fn sessions_exchange_in_the_background_and_share_by_tool() {
         let payload = event(&bobs, "SessionStart", "s1", json!({ "source": "startup" }));
         hook(&bobs, payload.to_string().as_bytes(), &[]).stdout
     };
-    assert!(start().contains("ada wants to share everything tagged ops") && !start().contains("invitations all"));
+    assert!(
+        start().contains("ada wants to share everything tagged ops") && !start().contains("wants to share everything")
+    );
     let mut third = Client::start_with(&bobs, &[]);
     assert!(third.ok("memory_shared_with_me", json!({})).contains("ada wants to share everything tagged ops (write)"));
     assert!(

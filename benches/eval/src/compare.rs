@@ -169,7 +169,7 @@ impl Set {
                     percent(shares.get(&CONVERSATION_BUDGET).copied().unwrap_or_default())
                 };
                 Ok(vec![
-                    ("evidence returned in full within 1,000 tokens, %".to_owned(), at(&report.recall_at_tokens)),
+                    ("evidence in full, 1000 tokens, %".to_owned(), at(&report.recall_at_tokens)),
                     ("evidence surfaced, 1000 tokens, %".to_owned(), at(&report.surfaced_at_tokens)),
                 ])
             }

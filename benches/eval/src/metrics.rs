@@ -178,7 +178,7 @@ pub struct Screening {
     pub credentials: u32,
     /// Texts in which every character of every credential was found.
     pub whole: u32,
-    /// Texts with a credential in which the detector found any part of it.
+    /// Texts with a credential in which the detector found anything.
     pub some: u32,
     /// Characters beside a credential that were counted as part of it.
     pub beside: u64,

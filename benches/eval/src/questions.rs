@@ -1,5 +1,5 @@
 //! Notes, natural questions and prompts in one JSON file. Each set has its own store, and all questions have the same
-//! token budget. For each question, a readable verdict about its reply.
+//! token budget. Each reply gets a verdict that people can read.
 
 mod tally;
 

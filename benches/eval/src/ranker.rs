@@ -40,7 +40,7 @@ pub(crate) struct Asker<'a> {
 }
 
 impl<'a> Asker<'a> {
-    /// Ranks all memories of a store.
+    /// Creates a ranker of the memories that the store contains now. FTS5's index does not contain later memories.
     pub(crate) fn new(store: &'a mut Store, ranker: Ranker) -> Result<Self, EvalError> {
         let words = if ranker == Ranker::Fts5 { Some(Words::of(store)?) } else { None };
         Ok(Self { store, words, ranker })

@@ -51,8 +51,8 @@ impl UsageTrace {
             .map_err(|error| EvalError::Format { path: path.to_path_buf(), problem: error.to_string() })
     }
 
-    /// Asks the questions twice, on a store with the recorded uses and on a store without them. Each time, it switches
-    /// each usage signal on and off.
+    /// Asks the questions in six runs, each on a new store. Four runs have the recorded uses: with all signals, without
+    /// frequency, without recency, and without both. Two runs have no uses: with all signals, and without both.
     ///
     /// # Errors
     /// Returns an error if the corpus cannot be loaded, or lacks a note of the record.

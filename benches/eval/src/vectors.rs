@@ -86,8 +86,7 @@ fn make(store: &mut Store) -> Result<(), StoreError> {
 struct Cache {
     path: PathBuf,
     connection: Connection,
-    /// The embedding of a test sentence. The embedding of a fixed text identifies the encoder, even if its version
-    /// number is wrong.
+    /// The embedding of a test sentence. It identifies the encoder, even if the encoder's version number is wrong.
     encoder: Vec<u8>,
 }
 

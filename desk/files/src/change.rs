@@ -108,7 +108,7 @@ impl Tree {
         self.rename_under(from, to, &lock)
     }
 
-    /// Writes a file for a caller that has locked the folder.
+    /// Moves a file or a directory to a path that does not exist yet, for a caller that has locked the folder.
     pub fn rename_under(&self, from: &RelativePath, to: &RelativePath, lock: &Lock) -> Result<(), FileError> {
         to.check_writable()?;
         let (source, _) = self.movable(from, to)?;

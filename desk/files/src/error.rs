@@ -35,7 +35,7 @@ pub enum FileError {
         /// As spelled.
         path: String,
     },
-    /// The path leads out of the folder, or contains a disguised `..` that other programs could read so.
+    /// The path leads out of the folder, or contains a disguised `..` that other programs could read as `..`.
     #[error("Path {path} would escape /{folder} directory")]
     Escape {
         /// The folder's name.
@@ -62,7 +62,7 @@ pub enum FileError {
         why: &'static str,
     },
     /// The directory contains a name that is not UTF-8, so Tessera could not restore it after a deletion.
-    #[error("Error: {path} contains the file {name}, whose name is not UTF-8; rename this file first")]
+    #[error("Error: {path} contains {name}, whose name is not UTF-8; rename it first")]
     OddName {
         /// The directory, as spelled.
         path: String,

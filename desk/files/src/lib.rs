@@ -1,11 +1,12 @@
 //! A folder of text files, and the six commands of the memory tool. The folder is an open directory handle, so no path
-//! can lead outside it. The crate does not depend on the store, the ranking or Markdown, and does not redact secrets.
+//! can lead outside it. The crate does not use the store or the ranking, does not parse Markdown, and does not redact
+//! secrets.
 //!
 //! A [`Tree`] is the folder. Every path component is opened below the previous one, and symbolic links are never
-//! followed. So, if a directory is replaced by a link during a command, the command fails and does not follow the link.
-//! A [`Command`] is parsed with [`Command::from_json`], checked with [`prepare`], which changes nothing, and executed
-//! with [`Prepared::commit`]. A caller that holds the lock from the check to the end never conflicts with another
-//! command:
+//! followed. So, if a directory is replaced by a link during a command, the command does not follow the link: it fails,
+//! or continues in the directory that is already open. A [`Command`] is parsed with [`Command::from_json`], checked
+//! with [`prepare`], which changes nothing, and executed with [`Prepared::commit`]. A caller that holds the lock from
+//! the check to the end never conflicts with another command:
 //!
 //! ```
 //! use tessera_files::{Command, FileError, Limits, Tree, prepare};

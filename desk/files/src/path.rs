@@ -190,7 +190,7 @@ fn refuse_disguises(beneath: &str, spelled: &str, folder: &str) -> Result<(), Fi
             parts.count()
         };
         if count(&plain) > count(beneath.as_bytes()) {
-            return Err(refused("the path contains an encoded separator or control character"));
+            return Err(refused("it contains an encoded separator or control character"));
         }
     }
     if beneath.contains('\\') {

@@ -24,8 +24,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// A file may be read if it is not larger than the largest file that a command may write, with line numbers.
-    /// `create` does not overwrite files.
+    /// The usual limits: a command writes at most 8 MiB, and reads files of at most 64 MiB. `create` does not overwrite
+    /// files.
     pub const USUAL: Self = Self { most_bytes: 8 << 20, most_read: 64 << 20, overwrite: false };
 }
 

@@ -20,14 +20,13 @@ pub struct Stamp {
 /// A state of a file: its stamp, and the hash of its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Seen {
-    /// The error of the system.
+    /// The metadata of the file.
     pub stamp: Stamp,
     /// XXH3 of all bytes.
     pub hash: u64,
 }
 
-/// Identifies a folder's directory. The identity of the directory. It changes when a file system is mounted over the
-/// directory or unmounted.
+/// Identifies a folder's directory. The value changes when a file system is mounted over the directory or unmounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Identity {
     /// The file system.

@@ -85,7 +85,7 @@ pub(crate) fn tell_database(copy: &Copy, place: &str, tell: &mut RowSink<'_>) ->
     }
     for (is_server, id) in waiting.updates.into_keys() {
         let of = if is_server { "the server's row" } else { "row" };
-        let problem = format!("a queued change of {of} refers to {id}, which the database does not contain");
+        let problem = format!("a queued change refers to {of} {id}, which the database does not contain");
         tell.told(Told::Skipped(skipped("what waits", problem)))?;
     }
     for id in waiting.deletes {
@@ -134,7 +134,7 @@ enum Numbers {
     Here,
     /// The server's.
     OfServer,
-    /// No row has this ID any more, so the ID is neither a local ID nor a server ID.
+    /// The row with this local ID no longer exists, and the server gave the memory no ID.
     Waiting { id: i64 },
 }
 
@@ -232,7 +232,7 @@ fn keys(
     Ok(Keys { key, also, gone_as: server.map(|id| gone_key(place, id)), name })
 }
 
-/// Returns the key of the memory that a queued deletion refers to.
+/// Returns the key by which a queued deletion refers to a memory.
 fn gone_key(place: &str, server: i64) -> String {
     format!("claude-memory-mcp:gone:{place}:{server}")
 }
@@ -277,7 +277,7 @@ impl Waiting {
             ("delete", _, Some(server)) => {
                 self.deletes.insert(server);
             }
-            ("store" | "update" | "delete", ..) => return Err("payload: names no row".into()),
+            ("store" | "update" | "delete", ..) => return Err("payload: contains no ID of a row".into()),
             (other, ..) => return Err(format!("op_type: {other} is unknown")),
         }
         Ok(())

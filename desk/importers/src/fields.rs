@@ -36,7 +36,7 @@ impl Fields {
         Self(object)
     }
 
-    /// Returns these fields, replaced by the fields of the same name in `others`.
+    /// Adds the fields of `others` that are not null. They replace fields of the same name.
     pub(crate) fn with(mut self, others: &Self) -> Self {
         let said = others.0.iter().filter(|(_, value)| !value.is_null());
         self.0.extend(said.map(|(name, value)| (name.clone(), value.clone())));

@@ -16,7 +16,7 @@ use crate::vault;
 /// Databases up to this size are examined before they are offered automatically.
 const SHORT_LOOK: u64 = 256 << 10;
 
-/// Paths from the environment. The caller fills in the paths from the environment.
+/// Paths from the environment. The caller reads the environment and fills them in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
     /// The user's home directory.

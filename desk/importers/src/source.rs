@@ -41,7 +41,7 @@ pub(crate) struct RowSink<'a> {
 const MOST_ROWS: u32 = 1_000_000;
 
 impl RowSink<'_> {
-    /// Reports one item. If the receiver returns an error, the reader stops.
+    /// Reports one item. If the receiver returns `ControlFlow::Break`, returns an error, which stops the reader.
     pub(crate) fn told(&mut self, told: Told) -> Result<(), rusqlite::Error> {
         self.left = self.left.checked_sub(1).ok_or(rusqlite::Error::StatementChangedRows(MOST_ROWS as usize))?;
         if (self.see)(told).is_break() {
@@ -95,7 +95,7 @@ impl Source {
     /// Reports every row in the order of the source.
     ///
     /// # Errors
-    /// Returns an error if the source cannot be read completely, or `see` returns an error.
+    /// Returns an error if the source cannot be read completely, or if `see` returns `ControlFlow::Break`.
     pub fn each(&self, see: &mut dyn FnMut(Told) -> ControlFlow<()>) -> Result<(), OlderError> {
         let mut teller = RowSink { see, is_stopped: false, left: MOST_ROWS };
         let place = system::of_place(&self.path);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::MOST_OUTPUT;
 use crate::failure::{Failure, PluginError};
 
-/// The search path of plugin programs. Plugin programs receive no other variables of Tessera's environment.
+/// The search path of plugin programs. Plugin programs receive none of the variables of Tessera's environment.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin";
 /// Tells Tessera's own commands that a plugin runs them, so that they call no plugins.
 pub const INSIDE: &str = "TESSERA_IN_PLUGIN";
@@ -57,8 +57,8 @@ struct Group {
 }
 
 /// Starts a process that leads a new process group, and kills the group when its stdin closes. The children are killed
-/// even if this process crashes. `None` without a shell. `None` if there is no shell. Then the program continues to run
-/// if this process crashes.
+/// even if this process crashes. `None` on systems other than Unix, or if there is no shell. Then the program continues
+/// to run if this process crashes.
 fn guard() -> Option<Child> {
     if cfg!(not(unix)) {
         return None;
@@ -159,7 +159,7 @@ fn first_line(mut from: impl Read) -> Result<Vec<u8>, Failure> {
         }
         said.extend_from_slice(new);
         if said.len() > MOST_OUTPUT {
-            return Err(Failure::Answer(format!("the answer is longer than {MOST_OUTPUT} bytes")));
+            return Err(Failure::Answer(format!("it is longer than {MOST_OUTPUT} bytes")));
         }
     }
 }

@@ -38,7 +38,7 @@ impl Reply {
         let mut reply: Self = match serde_json::from_str(text).map_err(wrong)? {
             Value::Null => Self::default(),
             object @ Value::Object(_) => serde_json::from_value(object).map_err(wrong)?,
-            _ => return Err(Failure::Answer("the answer is neither an object nor null".to_owned())),
+            _ => return Err(Failure::Answer("it is neither an object nor null".to_owned())),
         };
         for said in [&mut reply.refuse, &mut reply.note].into_iter().flatten() {
             *said = said.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect();

@@ -34,7 +34,7 @@ pub fn run(plugin: &Plugin, message: &[u8], time: i64, dir: &Path, limits: Limit
 }
 
 /// Runs something on its own thread, and waits at most `time`. Work that exceeds the time limit continues on its own
-/// thread until it reaches another limit, and its result is dropped.
+/// thread until it is finished or reaches another limit, and its result is dropped.
 fn within<T: Send + 'static>(time: Duration, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
     let (done, heard) = mpsc::channel();
     // The caller may no longer listen.

@@ -94,7 +94,7 @@ impl Call {
         let abi: u32 = self.call(instance, "tessera_abi", ())?;
         if abi != ABI {
             return Err(Failure::Start(format!(
-                "the plugin uses ABI {abi}, but this version of Tessera supports only ABI {ABI}"
+                "it uses ABI {abi}, but this version of Tessera supports only ABI {ABI}"
             )));
         }
         let length = u32::try_from(message.len()).map_err(|_| Failure::Start("the message is too long".to_owned()))?;
@@ -115,7 +115,7 @@ impl Call {
     ) -> Result<R, Failure> {
         let Ok(function) = instance.get_typed_func::<P, R>(&self.store, name) else {
             return Err(Failure::Start(format!(
-                "the plugin does not export the function {name} with the signature of ABI {ABI}"
+                "it does not export the function {name} with the signature of ABI {ABI}"
             )));
         };
         let mut slice = self.refuel(0)?;
@@ -147,7 +147,8 @@ impl Call {
         self.used += slice.saturating_sub(self.store.get_fuel().unwrap_or_default());
     }
 
-    /// Gives the module at least `least` steps for its next slice, unless the time or the steps are used up.
+    /// Gives the module at least `least` steps for its next slice. Returns an error if its time or its total number of
+    /// steps is used up.
     fn refuel(&mut self, least: u64) -> Result<u64, Failure> {
         if self.started.elapsed() >= self.given.time {
             return Err(Failure::Late(self.given.time));
@@ -193,10 +194,10 @@ fn answer(memory: Memory, store: &Store<Bounds>, packed: u64) -> Result<Vec<u8>,
     let half = |bits: u64| usize::try_from(bits & u64::from(u32::MAX)).unwrap_or(usize::MAX);
     let (place, length) = (half(packed >> 32), half(packed));
     if length > MOST_OUTPUT {
-        return Err(Failure::Answer(format!("the answer is {length} bytes long; the maximum is {MOST_OUTPUT} bytes")));
+        return Err(Failure::Answer(format!("it is {length} bytes long; the maximum is {MOST_OUTPUT} bytes")));
     }
     let bytes = place.checked_add(length).and_then(|end| memory.data(store).get(place..end));
-    bytes.map(<[u8]>::to_vec).ok_or_else(|| Failure::Answer("it is outside the memory".to_owned()))
+    bytes.map(<[u8]>::to_vec).ok_or_else(|| Failure::Answer("it is outside the memory of the module".to_owned()))
 }
 
 fn stopped(error: &Error) -> Failure {

@@ -105,7 +105,7 @@ fn keep(home: &Home, edit: &Edit, client: Client) -> Result<Option<String>, Setu
     Ok(Some(name))
 }
 
-/// The text of a settings file without our entries. Whether the file belongs to a client or to the store.
+/// The text of a settings file without our entries. The file belongs to a client or to the store.
 fn taken_out(home: &Home, client: Client, path: &Path, now: &[u8]) -> Result<Option<Vec<u8>>, SetupError> {
     if path == home.config() { toml::without_memory_files(path, now) } else { client.taken_out(path, now) }
 }

@@ -44,7 +44,7 @@ impl Proposal {
         let changing = |_| PluginError::File { path: path.to_path_buf(), problem: "is being changed".to_owned() };
         let bytes = file.read().map_err(changing)?;
         if !bytes.starts_with(WASM) {
-            let fix = "is not a WASM module; add a program with `tessera plugin add plugin.toml --command`, and test it with `tessera plugin test NAME`";
+            let fix = "add a program with `tessera plugin add plugin.toml --command`, and test it with `tessera plugin test NAME`";
             return Err(PluginError::of("module", format!("is not a WASM file; {fix}")));
         }
         let manifest = match wasm::examine(&bytes)? {
@@ -114,7 +114,7 @@ impl Proposal {
         }
     }
 
-    /// Describes the plugin at a path, without adding it.
+    /// Returns the proposal as a plugin that can be called, with its module at `path`, without adding it.
     pub fn as_it_is(&self, path: &Path) -> Plugin {
         let body = match &self.source {
             Source::Wasm(bytes) => Body::Wasm(Pinned { path: path.to_path_buf(), sha256: digest(bytes) }),
@@ -161,7 +161,7 @@ fn beside(path: &Path) -> Result<String, PluginError> {
     let manifest = path.with_extension("toml");
     fs::read_to_string(&manifest).map_err(|error| PluginError::File {
         path: path.to_path_buf(),
-        problem: format!("the plugin contains no manifest, and {} cannot be read: {error}", manifest.display()),
+        problem: format!("contains no manifest, and {} cannot be read: {error}", manifest.display()),
     })
 }
 

@@ -72,7 +72,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Returns the current fields of a memory as JSON. A secret text is replaced by its description.
+    /// Returns the present fields of the request as JSON. A secret text is replaced by its description.
     fn fields(&self) -> BTreeMap<Field, Value> {
         let words = |words: &[String]| json!(words);
         let tags = |tags: &[Tag]| json!(tags);

@@ -223,7 +223,7 @@ fn tell_of(store: &Store, path: &Path, goes_on: &mut impl FnMut() -> bool) -> Re
     if !is_told
         && let Err(error) = serde_json::to_vec(&entry).map_err(io::Error::from).and_then(|it| replace(path, &it))
     {
-        tracing::debug!(%error, "some plugins receive events again");
+        tracing::debug!(%error, "some plugins will receive some events twice");
     }
     Ok(is_told)
 }

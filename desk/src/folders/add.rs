@@ -59,7 +59,7 @@ impl UseCase for AddFolder {
             let is_other = known.name == name && known.dir != dir;
             if is_other {
                 return Err(wrong(
-                    format!("the name {name} belongs to the folder of another directory"),
+                    format!("cannot be added as {name}, because this name is in use for another directory"),
                     "use another name with --name",
                 ));
             }

@@ -151,7 +151,8 @@ struct Named {
     title: String,
 }
 
-/// Names each note by its text and the end of its UUID, so names are unique and do not change.
+/// Names each note by its text and the end of its UUID, so names are unique, and do not change while the text stays the
+/// same.
 fn names(memories: &[Memory]) -> BTreeMap<MemoryUuid, Named> {
     let mut taken: BTreeMap<String, usize> = BTreeMap::new();
     let mut named = BTreeMap::new();

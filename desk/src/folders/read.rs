@@ -21,7 +21,7 @@ const NAP: Duration = Duration::from_millis(3);
 /// The lock for changes of the file index.
 pub(super) struct Held(#[expect(dead_code, reason = "the lock is released when this value is dropped")] File);
 
-/// Waits for the lock for a limited time, and then returns `None`.
+/// Waits for the lock for a limited time; `None` if another process still has it after this time.
 pub(super) fn held(store: &Store, patience: Duration) -> Result<Option<Held>, StoreError> {
     let path = store.home().files_lock();
     let begun = Instant::now();

@@ -156,7 +156,7 @@ fn look_at(
         return note_away(
             store,
             folder,
-            "is empty and is a different directory than in the last run; check whether its file system is mounted",
+            "is empty and is a different directory than at the last scan; check whether its file system is mounted",
         );
     }
     if folder.away.is_some() || folder.identity != identity {

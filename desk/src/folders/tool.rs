@@ -23,7 +23,7 @@ use crate::desk::{Effect, UseCase};
 const NAMED: [usize; 4] = [8, 3, 1, 0];
 /// The length in bytes of the longest token of o200k_base.
 const LONGEST_TOKEN: usize = 128;
-/// The last line of a listing may use one token in this number of tokens.
+/// The last line of a listing may use a part of the tokens: one divided by this number.
 const ENDS_IN: u32 = 3;
 
 /// The settings of the memory tool.

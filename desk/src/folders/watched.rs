@@ -212,8 +212,8 @@ pub(super) struct Heard {
     is_watching: AtomicBool,
 }
 
-/// A handle to the thread that watches folders. Each call of the process wakes the thread. The thread ends when the
-/// last handle is dropped.
+/// A handle to the thread that watches folders. Calls wake the thread while it is not watching. The thread ends when
+/// the last handle is dropped.
 #[derive(Debug)]
 pub(crate) struct Watch {
     heard: Arc<Heard>,
@@ -335,8 +335,8 @@ where
         if is_watched { ANYWAY } else { POLL }
     }
 
-    /// The pause before the next check. The pause is short after a change. It becomes longer if the checks find
-    /// nothing, for example because a file remains unreadable.
+    /// The pause before the next check. The pause is short after a change. It becomes longer if checks find differences
+    /// but processing them changes nothing, for example because a file remains unreadable.
     fn next_pause(&mut self, has_moved: bool, is_watched: bool) -> Duration {
         let most = if is_watched { ANYWAY } else { POLL };
         self.pause = if has_moved { AGAIN } else { (self.pause * 2).min(most) };

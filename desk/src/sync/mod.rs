@@ -26,7 +26,7 @@ pub enum Mode {
     /// The local store answers calls, and is synced in the background.
     #[default]
     Hybrid,
-    /// Each call syncs before and after its work.
+    /// Each call syncs before its work, and again after it if it may have changed something.
     Direct,
 }
 

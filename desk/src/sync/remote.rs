@@ -54,7 +54,7 @@ pub enum RemoteError {
     #[error("the server did not answer within {} seconds", WHOLE.as_secs())]
     TimedOut,
     /// The row does not exist, or the user may not see it.
-    #[error("the server did not find the row: {0}")]
+    #[error("not found on the server: {0}")]
     NotFound(String),
     /// The request is too large.
     #[error("the request is too large for the server")]

@@ -170,7 +170,7 @@ impl Round<'_> {
             pages += 1;
             if last.is_some_and(|last| after <= last) || pages >= MOST_STEPS {
                 taken.await?;
-                return Err(RemoteError::Failed("its snapshot pages do not advance".to_owned()).into());
+                return Err(RemoteError::Failed("the pages of its snapshot do not end".to_owned()).into());
             }
             last = Some(after);
             // Downloads the next page meanwhile.
@@ -308,7 +308,7 @@ impl Round<'_> {
             let page = self.remote.changes(epoch, cursor, PAGE, &self.known().await?).await?;
             let more = page.more;
             if more && (page.next <= cursor || page.news.is_empty()) {
-                return Err(RemoteError::Failed("its pages of changes do not advance".to_owned()).into());
+                return Err(RemoteError::Failed("it announces more changes, but sends no new ones".to_owned()).into());
             }
             keeps_secrets = page.keeps_secrets;
             self.done.received += page.news.len() as u64;

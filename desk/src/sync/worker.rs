@@ -127,8 +127,8 @@ impl Worker {
         }
     }
 
-    /// Syncs once. A store that has not joined a server joins this one. Of the existing memories, only those are synced
-    /// that the server has with the same text. The user has not decided about the others.
+    /// Syncs once. If the store has not joined a server, it joins this server. Of the existing memories, only those are
+    /// synced that the server has with the same text. The user has not decided about the others.
     pub async fn round(&self) -> Result<round::Exchanged, SyncError> {
         let result = self.round_or_join().await;
         self.trouble.note(&result);

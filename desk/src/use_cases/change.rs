@@ -271,7 +271,8 @@ impl UseCase for Restore {
     }
 }
 
-/// Restoring a section restores its file. If the file exists, the user must decide where in it the part's lines belong.
+/// Restoring a section restores its file. If the file exists, the user must decide where the section's lines belong in
+/// it.
 fn restore_part(
     store: &mut Store,
     caller: &Caller,

@@ -114,14 +114,14 @@ pub(super) fn shown(reply: &Reply) -> Vec<MemoryRef> {
     details.chain(reply.index.iter().map(|entry| entry.ranked.short_id)).map(MemoryRef::ShortId).collect()
 }
 
-/// True if there is no clear answer. Returns true if the question found nothing. Further pages and filtered requests
-/// are not recorded.
+/// True if a question found nothing. False for further pages, filtered requests and empty questions.
 fn is_in_vain(request: &RecallRequest, reply: &Reply) -> bool {
     let asks_all = Filters { scopes: request.filters.scopes.clone(), ..Filters::default() } == request.filters;
     reply.total_count == 0 && request.cursor.is_none() && asks_all && !request.query.trim().is_empty()
 }
 
-/// How much of a question is recorded. Returns the words of the question, or its full text if the settings allow that.
+/// How much of a question is recorded. How much of a question without credentials is recorded: its known words, or its
+/// full text if the settings allow that.
 fn noted(caller: &Caller) -> Noted {
     if caller.keeps_questions { Noted::Text } else { Noted::Words }
 }
@@ -135,7 +135,7 @@ fn as_asked_by(caller: &Caller, request: RecallRequest) -> RecallRequest {
     RecallRequest { profile: caller.profile, scope, query, expanded_query, ..request }
 }
 
-/// Returns the full texts of named memories, within the budget.
+/// Requests the full texts of named memories, within the budget.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fetch {
     /// The memories.

@@ -69,7 +69,7 @@ impl UseCase for ForgetSecret {
 /// The operations on secrets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SecretUses {
-    /// Returns only the uses of secrets whose names begin with this text.
+    /// The beginning of the secrets' names; all secrets if absent.
     pub name: Option<String>,
 }
 

@@ -48,7 +48,8 @@ pub struct UnansweredTopics {
     pub topics: Vec<UnansweredTopic>,
     /// All questions without a clear answer.
     pub asked: usize,
-    /// The number of questions of which no word was recorded, because no memory contains any of their words.
+    /// The number of questions of which no word was recorded, because no memory contains their words, or because they
+    /// contain a credential.
     pub unnamed: usize,
     /// The number of topics that a memory now answers.
     pub answered: usize,
@@ -89,7 +90,8 @@ fn gap(topic: Topic, answered_by: Option<ShortId>) -> UnansweredTopic {
 }
 
 /// The memory that answers all forms of a topic. If the full question was stored, recall tries to answer it again. If
-/// only words were stored, a memory with these words that is newer than the question counts as its answer.
+/// only words were stored, a memory with these words that was written or changed after the question counts as its
+/// answer.
 fn answer_of(store: &mut Store, topic: &Topic) -> Result<Option<ShortId>, StoreError> {
     let mut answers = Vec::new();
     for way in &topic.ways {

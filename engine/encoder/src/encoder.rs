@@ -53,8 +53,7 @@ impl Encoder {
         pieces.chunks(BATCH).flat_map(|pieces| self.encode(pieces)).collect()
     }
 
-    /// Releases the memory of the encoder's weights while the process is idle. The next text needs more time. The next
-    /// text takes longer.
+    /// Releases the memory of the encoder's weights while the process is idle. The next text takes longer.
     pub fn rest(&self) {
         tessera_weights::rest();
     }

@@ -1,9 +1,9 @@
 //! The inner loops of the encoder for each kind of processor, and the choice between them.
 //!
 //! All loops multiply small integers and add exactly, so their results are identical bit by bit. The code between these
-//! loops is generic Rust in `net`, which the compiler builds separately for each instruction set. Only this module and
-//! the map of the snapshot use `unsafe`. This module loads arrays into registers, and calls code for a detected
-//! processor.
+//! loops is generic Rust in `net`, which the compiler builds separately for each instruction set. In the crate
+//! `tessera-encoder`, only this module uses `unsafe`. This module loads arrays into registers, and calls code for a
+//! detected processor.
 
 use super::vector::DIMENSIONS;
 
@@ -79,11 +79,11 @@ pub(super) trait Kernels {
     /// input contains the values of two columns. Each value has 13 bits and a sign.
     fn products<const T: usize>(blocks: [&[Pair]; 2], inputs: &[[i32; T]], sums: &mut [Sums]);
 
-    /// Multiplies one vector with many vectors, and returns one number for each.
+    /// Multiplies one vector with many vectors, and writes one number for each to `dots`.
     fn dots(query: &Query, vectors: &[Values], dots: &mut [i32]);
 }
 
-/// The vector of the question, which is compared with many vectors.
+/// A vector that is compared with many vectors.
 #[derive(Debug, Clone)]
 pub(super) struct Query {
     values: [i8; DIMENSIONS],
@@ -353,9 +353,9 @@ mod x86 {
             }
         }
 
-        /// The instruction multiplies unsigned by signed numbers. The instruction needs unsigned numbers. Flipping the
-        /// highest bit of each value adds 128. Because 128 was added to each value, 128 times the sum of the other
-        /// vector is subtracted afterwards.
+        /// The instruction multiplies unsigned by signed numbers, but both vectors are signed. So 128 is added to each
+        /// value of one vector by flipping its highest bit. Flipping the highest bit of each value adds 128. Because
+        /// 128 was added to each value, 128 times the sum of the other vector is subtracted afterwards.
         #[inline(always)]
         fn dots(query: &Query, vectors: &[Values], dots: &mut [i32]) {
             #[inline]

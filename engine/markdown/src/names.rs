@@ -14,7 +14,8 @@ const REPOSITORY: &[&str] = words!(section(NAMES, "repository"));
 /// Files without a leading dot that a shell, an agent or a desktop reads automatically.
 const OBEYED: &[&str] = words!(section(NAMES, "files"));
 
-/// The extensions of programs, of settings that programs read automatically, and of shortcuts that a desktop opens.
+/// The extensions of programs, of settings that programs read automatically, and of files that a desktop follows when
+/// it shows their directory.
 const FOLLOWED: &[&str] = words!(section(NAMES, "endings"));
 
 /// Returns the reason why writing to this path is not allowed; `None` if it is allowed.

@@ -16,7 +16,8 @@ pub enum TimeframeError {
     OutOfRange,
 }
 
-/// Returns the start of a period before `now`. Days begin at midnight in the given time zone.
+/// Returns the start of a period. A relative period is calculated from `now`; a date is returned as it is. Days begin
+/// at midnight in the given time zone.
 ///
 /// # Errors
 /// Returns an error if the text is not a period, or if its start is outside the range of the calendar.

@@ -31,7 +31,7 @@ pub enum UrlError {
     #[error("url: is longer than {MOST} characters; use fewer segments, or *")]
     Long,
     /// It leaves its folder.
-    #[error("url: contains the segment {0:?}, which could lead out of the folder; write the complete path of the note")]
+    #[error("url: contains the segment {0:?}, which is not allowed; write the complete path of the note")]
     Dots(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! The placeholder of a removed credential: `[secret s7k4q: password]`, or `[secret dropped: password]` if its value
+//! The placeholder of a removed credential: `[secret s7k4q2: password]`, or `[secret dropped: password]` if its value
 //! was discarded.
 //!
 //! Also defines a finding: a range of a text with its kind.
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn a_place_is_read_as_it_is_written_and_nothing_else_is_one() {
         for place in [
-            Place { name: Name::parse("s7k4q"), kind: "password".into() },
+            Place { name: Name::parse("s7k4q2"), kind: "password".into() },
             Place { name: None, kind: "GitHub token".into() },
         ] {
             let text = format!("ä {place} and {place}.");

@@ -33,7 +33,7 @@ const SERVICE: &str = "tessera";
 #[non_exhaustive]
 pub enum KeyringError {
     /// There is no keyring: no program answers on the bus, or no program stores secrets.
-    #[error("no keyring answers: {why}")]
+    #[error("the keyring does not answer: {why}")]
     Absent {
         /// What was tried.
         why: String,

@@ -46,13 +46,13 @@ impl Bound<'_> {
 #[non_exhaustive]
 pub enum SealError {
     /// The value could not be encrypted, or the system cannot provide random numbers.
-    #[error("the system returned no random numbers, so the secret cannot be encrypted")]
+    #[error("the system returned no random numbers, so it cannot be encrypted")]
     NotSealed,
     /// A newer program encrypted it.
-    #[error("a newer version of Tessera encrypted the secret; update this program")]
+    #[error("a newer version of Tessera encrypted it; update this program")]
     Newer,
     /// Another key encrypted it.
-    #[error("the secret is encrypted with key #{needed}, but the current key is #{at_hand}; provide key #{needed}")]
+    #[error("it is encrypted with key #{needed}, but the current key is #{at_hand}; provide key #{needed}")]
     OtherKey {
         /// The necessary key.
         needed: KeyId,

@@ -129,7 +129,7 @@ impl Composed {
     }
 }
 
-/// A stored memory. A stored memory with its derived data. The data is reused if the fields from which it is derived
+/// A stored memory with its derived data. The data is reused if the fields from which it is derived
 /// have not changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Known {

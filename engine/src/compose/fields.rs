@@ -35,8 +35,8 @@ pub(super) fn new(draft: &Draft, now: Timestamp) -> Result<Memory, DomainError> 
     })
 }
 
-/// A memory with changed fields. Values that were derived from the old text are derived again. Values that a user set
-/// are kept.
+/// A memory with changed fields. Entities and importance that were derived from the old text are derived again. Other
+/// values are kept. Values that a user set are kept.
 pub(super) fn patched(before: &Memory, patch: &Patch) -> Result<Memory, DomainError> {
     patch.check()?;
     let mut memory = before.clone();

@@ -131,7 +131,7 @@ pub struct Memory {
     pub cwd: Option<String>,
     /// The client program that stored the memory.
     pub client: Option<String>,
-    /// True if the whole text is a secret, which is stored separately.
+    /// True if the text contains the placeholder of a redacted secret.
     pub sensitive: bool,
     /// The store's change counter at the last change of the memory.
     pub rev: u64,
@@ -169,8 +169,8 @@ impl Memory {
         self.share.is_none() && self.file.as_ref().is_some_and(|file| !file.is_whole)
     }
 
-    /// A memory with only a text. All other fields have their defaults. After a permanent deletion, such a memory
-    /// remains.
+    /// A memory with only a text. All other fields have their defaults. After a permanent deletion, such a memory with
+    /// an empty text remains.
     pub fn blank(id: MemoryUuid, content: String, created: Timestamp) -> Self {
         Self {
             id,
@@ -374,7 +374,7 @@ fn check_tags(tags: &[Tag]) -> Result<(), DomainError> {
     Ok(())
 }
 
-/// True if a keyword or an entity exceeds the maximum length of a name. A team server would reject it.
+/// True if one of these texts exceeds the maximum length of a name. A team server would reject it.
 pub(crate) fn has_long_name(words: &[String]) -> bool {
     words.iter().any(|word| word.chars().count() > MAX_NAME_CHARS)
 }

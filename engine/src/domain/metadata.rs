@@ -40,8 +40,8 @@ impl Metadata {
         self.0.is_empty()
     }
 
-    /// Visits each text: the names of fields, and the text values, together with the name of the field that contains
-    /// them.
+    /// Visits each text: the names of fields, and the text and number values, each with the name that describes the
+    /// value.
     pub(crate) fn each_text(&self, see: &mut dyn FnMut(Option<&str>, &str)) {
         each_in_fields(&self.0, None, see);
     }

@@ -94,7 +94,7 @@ pub enum Trust {
     User = "user",
     /// A model wrote the text in the user's session.
     Model = "model",
-    /// The text comes from other people, so the memory is never injected automatically.
+    /// The text comes from another person or another system, so the memory is never injected automatically.
     Foreign = "foreign",
 }
 }

@@ -183,7 +183,7 @@ pub struct RecallRequest {
     pub is_limited: bool,
     /// Conditions for matches.
     pub filters: Filters,
-    /// The current project. The project whose memories, together with global ones, rank first.
+    /// The current project. Its memories and global ones rank first.
     pub scope: Option<Scope>,
     /// The order.
     pub sort: Sort,
@@ -229,8 +229,7 @@ impl RecallRequest {
         }
     }
 
-    /// Reduces a limit to the maximum of a page, and returns whether it was reduced. Returns the effective limit, and
-    /// whether it is lower than requested.
+    /// Reduces a limit to the maximum of a page. Returns the effective limit, and whether it is lower than requested.
     ///
     /// # Errors
     /// Returns an error if the limit is 0.

@@ -16,8 +16,8 @@ pub struct Timestamp(i64);
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 impl Timestamp {
-    /// Wraps microseconds since the epoch. An earlier time becomes the beginning of 1970, and a later time becomes the
-    /// end of 9999.
+    /// Wraps microseconds since the epoch. A time before 1970 becomes the beginning of 1970. A time after 9999-12-30
+    /// 22:00 UTC becomes that time.
     pub const fn from_micros(micros: i64) -> Self {
         const LAST: i64 = 253_402_207_200_000_000;
         if micros < 0 {

@@ -14,8 +14,8 @@ const SHORT: usize = 100;
 const LONG: usize = 80;
 /// An empty line ends a passage only if the passage has at least this number of word pieces. A shorter passage may be only a heading.
 const SLIGHT: usize = 24;
-/// If a passage has fewer word pieces, it may be only a heading. A shorter passage continues after the next heading,
-/// because it may be only a heading itself.
+/// A heading ends a passage only if the passage has at least this number of word pieces. A shorter passage may be only
+/// a heading itself.
 const BRIEF: usize = 10;
 /// Maximum passages of one text. If a text needs more passages, they become longer, and the encoder reads only the
 /// beginning of each.

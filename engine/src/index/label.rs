@@ -28,7 +28,7 @@ const MARK: char = '\u{1}';
 const MOST_BYTES: usize = 255;
 
 impl Label<'_> {
-    /// The label's term in an index. If it is too long, it is cut like any other term.
+    /// The label's term in an index. A label of more than 255 bytes is cut, and a hash of the complete label is added.
     pub fn term(&self) -> String {
         let mut term = self.whole();
         if term.len() > MOST_BYTES {

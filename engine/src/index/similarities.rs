@@ -178,8 +178,8 @@ fn nearest_of(to: &Vector, table: PassageTable<'_>, doc: u32) -> f32 {
     to.similarities_to_all(table.passages.part(table.of_row(doc))).into_iter().fold(UNKNOWN, f32::max)
 }
 
-/// The maximum number of different signs for a comparison. The smallest number of different signs that includes the
-/// required fraction of all passages.
+/// The maximum number of different signs for a comparison: the smallest number that includes the required fraction of
+/// all passages.
 fn most_differing<'d>(all: impl Iterator<Item = &'d u16>) -> u16 {
     let mut counts = [0_usize; DIMENSIONS + 1];
     for differing in all {

@@ -1,4 +1,5 @@
-//! The tail: rows that changed since the snapshot was built. Rows of the tail hide the older rows of the snapshot.
+//! The tail: rows that changed since the snapshot was built. A row of the tail hides the row of the snapshot with the
+//! same ID.
 
 use std::collections::HashMap;
 
@@ -83,8 +84,7 @@ impl Tail {
         self.rows.is_empty()
     }
 
-    /// The number of all added rows, including replaced ones. The number of rows that were ever added. The number of
-    /// all added rows shows how much memory a rebuild would save.
+    /// The number of all added rows, including replaced ones. It shows how much memory a rebuild would save.
     pub fn pushed(&self) -> usize {
         self.rows.len()
     }

@@ -80,8 +80,8 @@ const LIMIT_TOKENS: u32 = 4;
 const BROAD_TOKENS: u32 = 5;
 
 impl JsonFrame {
-    /// Creates a frame with the query. The tokens of the query are counted now. Those of memories were counted when the
-    /// memories were stored.
+    /// Creates a frame with the query. The tokens of the query are counted now. The tokens of memories were counted
+    /// when the memories were stored.
     pub fn new(total: u32, budget: TokenBudget, profile: TokenProfile, query: &str, rows: JsonRows) -> Self {
         let shown = super::neutral(query);
         let query = format!("{}\n", serde_json::Value::from(shown.as_ref()));

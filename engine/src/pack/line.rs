@@ -40,8 +40,8 @@ impl LineCosts {
         self.detail >= Self::LONG_TOKENS && !self.passages.is_empty()
     }
 
-    /// True if token counts from an earlier version are still correct for this memory. `detail` is the token count of
-    /// its full text.
+    /// True if token counts of the version `form` are correct for this memory. `detail` is the token count of its full
+    /// text.
     pub fn hold(form: u32, detail: u32, memory: &Memory) -> bool {
         let is_plain = || {
             let texts = [memory.content.as_str(), &memory.summary, memory.category.as_str()].into_iter();
@@ -59,7 +59,7 @@ impl LineCosts {
     }
 
     /// Reads stored counts and passages. The token counts are for the owner's view of the memory, with ID 1. Returns
-    /// `None` if the memory is shown with an attribution, or if another version computed the counts.
+    /// `None` if another user shares or edited the memory, or if counts from another version are no longer correct.
     pub fn read(kept: &[u32], passages: &[u8], memory: &Memory) -> Option<Self> {
         // Counts of version 1 have no version number.
         let form = kept.get(4).copied().unwrap_or(1);

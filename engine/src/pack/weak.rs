@@ -49,7 +49,7 @@ impl TextFrame {
     }
 
     /// Renders the reply. Returns the body and its tokens. Returns `None` if there are no low-confidence matches, or if
-    /// they do not fit.
+    /// not even their number fits.
     pub fn render_weak(&self, weak: LowConfidenceRows<'_>) -> Option<(String, u32)> {
         let shown = u32::try_from(weak.rows.len()).unwrap_or(u32::MAX);
         if shown == 0 {
@@ -72,7 +72,7 @@ impl TextFrame {
 
 impl JsonFrame {
     /// Renders the reply. Returns the body and its tokens. Returns `None` if there are no low-confidence matches, or if
-    /// they do not fit.
+    /// not even their number fits.
     pub fn render_weak(&self, weak: LowConfidenceRows<'_>) -> Option<(String, u32)> {
         if weak.rows.is_empty() && weak.near == 0 {
             return None;

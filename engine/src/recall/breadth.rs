@@ -1,7 +1,7 @@
 //! Recognises questions about many memories by their form, and extracts their subject.
 //!
-//! *"in which order did I …"*, *"summarise all about X"*, *"what changed since March"* want many rows instead of the
-//! best ones in full. Only English forms are recognised; for other questions, the caller sets [`Breadth::On`].
+//! *"in which order did I …"*, *"summarise everything about X"*, *"what changed since March"* want many rows instead of
+//! the best ones in full. Only English forms are recognised; for other questions, the caller sets [`Breadth::On`].
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ impl RecallRequest {
         }
     }
 
-    /// The subject of a query. For a broad question, words such as "summarise all about" are removed.
+    /// The subject of a query. For a broad question, words such as "summarise everything about" are removed.
     pub fn subject(&self) -> Cow<'_, str> {
         if self.is_broad() { subject_of(&self.query) } else { Cow::Borrowed(&self.query) }
     }
@@ -43,8 +43,8 @@ impl RecallRequest {
 const LISTS: &str = include_str!("breadth.txt");
 
 /// Forms of questions about many memories. A word matches itself, `a|b` matches either, `~4` matches at most four
-/// words, `^` matches the beginning of a sentence or a request, `$` matches the end of the question. After `!a|b`,
-/// neither word may follow.
+/// words, `^` matches the beginning of a sentence or a request, `$` matches the end of the question. `!a|b` means that
+/// the next word is neither `a` nor `b`.
 const FORMS: &[&str] = words!(section(LISTS, "forms"));
 
 /// Phrases that only express the request. They have the same notation as the forms of broad questions.

@@ -34,7 +34,8 @@ impl Lines {
         }
     }
 
-    /// Adds the tokens of one comma: each passage was charged with a comma, but the last one has none in JSON.
+    /// In JSON, adds the tokens of one comma: each passage is charged with a comma, but the last one has none. In text,
+    /// the room stays the same.
     fn room(self, room: u32) -> u32 {
         match self {
             Self::Text => room,
@@ -141,7 +142,8 @@ fn bit(at: usize) -> u128 {
     u32::try_from(at).ok().and_then(|at| 1_u128.checked_shl(at)).unwrap_or(0)
 }
 
-/// A piece of the text: its tokens, and one bit for each term and each passage that it contains.
+/// A piece of the text: its tokens, one bit for each term that it contains, and the bit of the embedded passage around
+/// it if this passage is similar to the question.
 #[derive(Debug, Clone, Copy, Default)]
 struct Piece {
     tokens: u32,

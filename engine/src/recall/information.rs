@@ -143,7 +143,8 @@ impl Information {
         self.subject
     }
 
-    /// Converts a share of the query's total information to a share of the total without unknown words.
+    /// Converts a share of the query's total information to a share of the information of its subject, which excludes
+    /// unknown words with little information.
     pub(super) fn share_of_subject(&self, share: f64) -> f64 {
         if self.subject <= 0.0 { share } else { (share * self.total / self.subject).min(1.0) }
     }
@@ -186,8 +187,8 @@ impl Information {
         (held.whole | held.near) & self.content != 0
     }
 
-    /// True if the date has so much of the query's information that a row which only matches the date is relevant. In
-    /// this case, every row of that date is a candidate.
+    /// True if the date is so important in the query that a row is relevant even if it only matches the date. In this
+    /// case, every row of that date is a candidate.
     pub(super) fn is_about_a_date(&self, weights: &Weights) -> bool {
         self.sum(DATE) > 0.0 && self.sum(DATE) >= weights.floor * self.total
     }

@@ -107,8 +107,9 @@ fn lists_of<B: AsRef<[u8]>>(view: &IndexView<'_, B>, terms: &[QueryTerm]) -> Vec
 }
 
 /// Corrections for words of the query that no row contains: words of the index within one edit (a swap of neighbours
-/// counts as one), or longer words that begin with them. Two edits are allowed for words of eight letters if most of
-/// the query is unknown. Otherwise this slow search is rarely useful. Each correction is listed beside its word.
+/// counts as one), or longer words that begin with them. Two edits are allowed for words of at least eight letters if
+/// most of the query is unknown. Otherwise this slow search is rarely useful. Each correction is listed beside its
+/// word.
 fn near_words<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
     query: &QueryTerms,

@@ -16,8 +16,8 @@ impl Ranking {
             return Err(DomainError::invalid("cursor", "belongs to another query", fix));
         }
         if self.is_led_astray {
-            let fix = "the cursor points to memories that no longer exist; omit `cursor` to start again";
-            return Err(DomainError::invalid("cursor", "leads nowhere", fix));
+            let fix = "omit it to start again";
+            return Err(DomainError::invalid("cursor", "points to memories that no longer exist", fix));
         }
         let page = self.left(request).take(self.rows(request));
         let page: Vec<Ranked> = page.filter_map(|(rank, found)| found.ranked(rank)).collect();
@@ -73,7 +73,7 @@ struct Left<N> {
     passed: Vec<u32>,
     /// The matches after the last shown one that the ranking still contains.
     next: N,
-    /// The number of these.
+    /// The number of all matches after the last shown one, including those that the ranking no longer contains.
     beyond: u32,
 }
 

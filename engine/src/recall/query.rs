@@ -193,7 +193,8 @@ impl Reader<'_> {
         known.is_name |= token.is_name;
     }
 
-    /// The bit of each word that is not part of a date. A repeated word, and all forms of a word, count once.
+    /// For each word that is not part of a date, its bit in the mask. A repeated word, and all forms of a word, count
+    /// once.
     fn own_concepts(&self, tokens: &[Token], numbers: &BTreeMap<u32, u64>) -> BTreeMap<String, u64> {
         let words = tokens.iter().filter(|t| t.kind == TokenKind::Word && numbers.contains_key(&t.word));
         words.filter_map(|t| self.terms.get(&t.term).map(|known| (t.term.clone(), known.concepts))).collect()

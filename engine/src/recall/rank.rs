@@ -44,7 +44,7 @@ pub struct Ranking {
     is_broad: bool,
     /// Words that no memory contains, each with its correction.
     read_as: Vec<(String, String)>,
-    /// The rank of the first match after all earlier pages.
+    /// The rank at which this page begins.
     pub(super) start: usize,
     /// True if the cursor of the request names memories that no longer exist.
     pub(super) is_led_astray: bool,

@@ -33,7 +33,7 @@ pub(super) enum Relevance {
     Doubtful,
     /// The row is a little below the threshold, and contains an informative word.
     Weak,
-    /// The row is far below the threshold, but contains an informative word.
+    /// The row is below the minimum for a weak match, but contains an informative word.
     Near,
     /// The row is below the threshold, and contains only words of little information.
     Below,

@@ -237,7 +237,8 @@ fn days_back(days: i64, today: Date) -> Option<Hint> {
     today.checked_sub(days.days()).ok().map(|first| Hint::Span(first, today))
 }
 
-/// The current period of this unit up to today, or the previous one.
+/// The current period of this unit, or the previous one. The current week, month or quarter ends today; a year is
+/// complete.
 fn span_of(unit: &str, is_current: bool, today: Date) -> Option<Hint> {
     let first = match unit {
         "week" => today.checked_sub(i64::from(today.weekday().to_monday_zero_offset()).days()).ok()?,

@@ -29,7 +29,7 @@ impl Prior {
         }
     }
 
-    /// The shares by which importance, recency and use increase the score, together at most [`Weights::prior`].
+    /// The shares by which importance, recency and use increase the evidence, together at most [`Weights::prior`].
     pub fn lifts(&self, weights: &Weights) -> [f64; 3] {
         let whole = weights.importance + weights.recency + weights.frequency;
         if whole <= 0.0 {

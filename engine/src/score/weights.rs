@@ -59,7 +59,8 @@ pub struct Weights {
     pub embedding_least: f64,
     /// Minimum similarity to be above the threshold by similarity alone.
     pub embedding_floor: f64,
-    /// The minimum share of the best match's evidence for a row that is below the minimum similarity.
+    /// The minimum share of the best match's evidence for a row that contains no matching word, and whose similarity is
+    /// between `embedding_least` and `embedding_floor`.
     pub embedding_near_best: f64,
     /// The answerability check adds the similarity of the nearest row, and this number times the greatest share of the
     /// query in any row.
@@ -85,7 +86,7 @@ pub struct Weights {
     /// In automatic recall with similarity: the value of a word that only one memory contains, in addition to the
     /// similarity.
     pub unasked_held: f64,
-    /// The maximum number of rare words that count in automatic recall.
+    /// In automatic recall with similarity, at most this number of rare words counts for `unasked_held`.
     pub unasked_held_most: f64,
     /// The minimum of this sum.
     pub unasked_gate: f64,
@@ -131,7 +132,7 @@ pub struct Weights {
     pub unasked_names: f64,
     /// In automatic recall: the minimum share of the best match's evidence.
     pub unasked_near_best: f64,
-    /// A text of at most this number of tokens is not charged for its length in the ranking.
+    /// When a reply is packed, a text of at most this number of tokens is not charged for its length.
     pub charge_from_tokens: f64,
     /// How strongly a longer text is charged: its score is divided by (tokens / charge_from_tokens) to this power.
     pub charge_power: f64,
@@ -214,7 +215,8 @@ impl Default for Weights {
 const FEW_ROWS: f64 = 100.0;
 
 impl Weights {
-    /// How much more the answerability check requires for this number of rows.
+    /// The answerability check and automatic recall add this value to their thresholds in a store with this number of
+    /// rows.
     pub fn chance(&self, rows: u32) -> f64 {
         self.gate_rows * (f64::from(rows) / FEW_ROWS).max(1.0).ln()
     }
@@ -270,7 +272,7 @@ impl Weights {
         vec![
             ("no embedding", Self { embedding: 0.0, ..all() }),
             (
-                "without the share of the query's rare words, in addition to semantic search",
+                "without the share of the query's information, in addition to semantic search",
                 Self { held: 0.0, ..all() },
             ),
             ("no gate", Self { gate: 0.0, ..all() }),
@@ -282,7 +284,10 @@ impl Weights {
             ("no compounds", Self { compounds: 0.0, ..all() }),
             ("no similar spellings", Self { near_words: 0.0, ..all() }),
             ("no words of similar meaning", Self { related: 0.0, ..all() }),
-            ("without synonyms and compounds", Self { aliases: 0.0, ..all() }),
+            (
+                "without abbreviations, other forms of a word, and compounds written as one or two words",
+                Self { aliases: 0.0, ..all() },
+            ),
             ("no words with little information", Self { light: 1.0, everyday: 1.0, ..all() }),
             ("unknown words of a query count as the rarest words", Self { unknown: 1.25, ..all() }),
             ("no date as a match", Self { when: 0.0, ..all() }),

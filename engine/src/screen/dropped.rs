@@ -12,7 +12,7 @@ pub fn dropped(text: &str) -> Cow<'_, str> {
     without(text, false)
 }
 
-/// Also keeps the number of lines, even if a credential spans several lines.
+/// Does the same as [`dropped`], and keeps the number of lines, even if a credential spans several lines.
 pub fn dropped_in_lines(text: &str) -> Cow<'_, str> {
     without(text, true)
 }

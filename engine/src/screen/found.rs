@@ -22,8 +22,8 @@ pub fn is_clean(text: &str) -> bool {
     findings(text).is_empty()
 }
 
-/// The maximum number of letters in one part of a plain name. The maximum length of a word in a name. A token that
-/// consists only of letters is longer than this.
+/// The maximum number of letters in one part of a plain name. A token that consists only of letters is longer than
+/// this.
 const LONGEST_PIECE: usize = 12;
 
 /// True for a UUID, and for a name of short parts, as sessions, tools and projects have. It contains no credential.
@@ -65,10 +65,10 @@ mod tests {
     #[test]
     fn the_place_of_a_secret_in_a_tag_is_no_credential_and_all_else_is() {
         for clean in [
-            "db_password=secret-s7k4q",
+            "db_password=secret-s7k4q2",
             "db_password=secret-dropped",
-            "密码是-secret-s7k4q",
-            "la-contraseña-es-secret-s7k4q",
+            "密码是-secret-s7k4q2",
+            "la-contraseña-es-secret-s7k4q2",
         ] {
             assert!(is_clean(clean), "{clean}");
         }

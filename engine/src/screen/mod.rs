@@ -1,6 +1,6 @@
 //! The screening of all texts before they are stored. Each text of a draft, a change or a document is checked. A
-//! [`Keeper`] stores each credential, and the name of the secret replaces it in the text. The result is [`Screened`];
-//! only this module creates one, and [`crate::compose`] accepts nothing else.
+//! [`Keeper`] stores, discards or rejects each credential. A placeholder replaces it in the text. The result is
+//! [`Screened`]; only this module creates one, and [`crate::compose`] accepts nothing else.
 //!
 //! `screened`, `looked` and `known` use each other: `screened` visits the texts, `looked` stores the findings, and
 //! `known` visits the texts again for known values.

@@ -100,7 +100,7 @@ impl<T> Deref for Screened<T> {
     }
 }
 
-/// Screens all texts of a draft, a patch or a document for a memory.
+/// Screens all texts of a value for a memory, for example of a draft, a patch or a document.
 ///
 /// # Errors
 /// Returns an error if the keeper rejects a text or cannot store a credential.

@@ -124,8 +124,8 @@ fn each<'a>(texts: impl IntoIterator<Item = &'a String>, see: &mut dyn FnMut(Par
     texts.into_iter().for_each(|text| see(Part::Text, text));
 }
 
-/// Replaces the text of a draft or a patch. If the caller marked the text as sensitive, the whole text is the secret,
-/// and the caller's description replaces it.
+/// Replaces the text of a draft or a patch. If the caller marked the text as sensitive, the whole text is the secret.
+/// The caller's description and the placeholder of the secret replace it.
 fn changed_text(text: &mut String, sensitive: Option<&String>, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
     let Some(said) = sensitive else { return change_in(text, Part::Text, change) };
     if let Some(place) = change(Part::Whole, text) {
@@ -147,7 +147,7 @@ fn changed_name(origin: &mut Origin, change: &mut dyn FnMut(Part, &str) -> Optio
     }
 }
 
-/// Replaces a heading. If the placeholder is too long for a heading, the heading is removed.
+/// Replaces a heading. If the heading with the placeholder is too long, it is removed.
 fn changed_heading(file: &mut InFile, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
     let Some(changed) = file.heading.as_deref().and_then(|heading| change(Part::Text, heading)) else { return };
     file.heading = Some(changed).filter(|heading| heading.chars().count() <= MAX_NAME_CHARS);

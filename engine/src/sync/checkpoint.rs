@@ -1,7 +1,7 @@
 //! Checkpoints show whether two histories of a server's database differ.
 //!
 //! With every change that a user sees, the server writes a random stamp beside the user's change counter. A machine
-//! stores some of the received marks and sends the newest with each request. After a restore from a backup or a
+//! stores some of the received checkpoints and sends the newest with each request. After a restore from a backup or a
 //! failover to a lagging standby, the database does not know the newest checkpoint, however high its counter is. The
 //! histories are equal up to the newest checkpoint that both sides know.
 
@@ -9,11 +9,10 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-/// The newest checkpoints, of which all are stored. Of older checkpoints, only a few are stored: each time the age
-/// doubles, there are only this many.
+/// The number of newest checkpoints that are all stored. Of older checkpoints, [`BLOCKS`] limits the number.
 const NEWEST: usize = 32;
-/// For checkpoints whose age is between a power of two and the next one, the binary logarithm of the number of stored
-/// checkpoints. One mark per block is kept.
+/// Checkpoints whose age is between a power of two and the next one are divided into blocks, and one checkpoint per
+/// block is stored. This is the binary logarithm of the number of blocks.
 const BLOCKS: u32 = 2;
 
 /// A checkpoint: a value of a user's change counter, with a random stamp.
@@ -26,10 +25,10 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// The request header with a machine's marks: `seq:stamp`, separated by commas.
+    /// The request header with a machine's checkpoints: `seq:stamp`, separated by commas.
     pub const HEADER: &str = "tessera-checkpoints";
 
-    /// Formats marks for the header.
+    /// Formats checkpoints for the header.
     pub fn header(checkpoints: &[Self]) -> String {
         let mut text = String::new();
         for Self { seq, stamp } in checkpoints {
@@ -39,7 +38,7 @@ impl Checkpoint {
         text
     }
 
-    /// Parses the header; invalid marks are skipped.
+    /// Parses the header; invalid checkpoints are skipped.
     pub fn listed(header: &str) -> Vec<Self> {
         let checkpoint = |item: &str| {
             let (seq, stamp) = item.trim().split_once(':')?;
@@ -96,7 +95,7 @@ mod tests {
         for age in [64, 1_000, 30_000, 500_000] {
             assert!(kept.iter().any(|checkpoint| (age / 2..=age * 2).contains(&(999_999 - checkpoint.seq))), "{age}");
         }
-        // Even if thinned after each change, marks of every age remain.
+        // Even if thinned after each change, checkpoints of every age remain.
         let mut checkpoints = Vec::new();
         for seq in 0..20_000 {
             checkpoints.push(checkpoint(seq));

@@ -17,7 +17,7 @@ use crate::domain::{MemoryUuid, Share, Timestamp, Trust};
 pub struct BaseVersion {
     /// The row.
     pub row: Row,
-    /// The user's change counter when the server sent this row.
+    /// The value of the user's change counter for the last change of this row.
     pub seq: u64,
     /// The owner and the permission, if another user shares the memory.
     pub share: Option<Share>,
@@ -70,7 +70,7 @@ pub struct SyncState {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     lost: bool,
     /// The `rev` of the server's row at the time when this machine last sent the path of the file. An older server does
-    /// not store paths, so a path is sent only once.
+    /// not store paths. So a change that consists only of the path is sent once per `rev`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path_told: Option<u64>,
     /// The last unsent edit of a file that was removed. It may still be on disk.
@@ -99,7 +99,7 @@ pub struct Local {
 pub struct Settled {
     /// False if the memory must be removed from this machine.
     pub stays: bool,
-    /// Texts that the change would overwrite. The same transaction stores them as new memories of this user. If a
+    /// Texts that the change overwrites or removes. The same transaction stores them as new memories of this user. If a
     /// memory with the text's UUID exists, the text was already stored.
     pub kept: Vec<(MemoryUuid, Document)>,
 }
@@ -236,7 +236,8 @@ impl Local {
         }
     }
 
-    /// Returns the edit for the server. If `is_sent`, the edit also contains the path and the metadata.
+    /// Returns the edit for the server. `is_sent` is true if a change is sent even if the edit is empty. If the
+    /// server's row lacks the path or the metadata, the edit may contain all details.
     fn edit(&self, base: &Document, document: &Document, is_sent: bool) -> Edit {
         let mut edit = Edit::between(base, document);
         if edit.details.is_none() && self.must_tell_path(is_sent || !edit.is_empty()) {

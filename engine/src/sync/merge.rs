@@ -89,7 +89,7 @@ fn gaps(stayed: &[(usize, usize)], base: usize, side: usize) -> Vec<(Range<usize
     gaps
 }
 
-/// True if one side adds text below a heading that the other side removed. Otherwise the text would move to another
+/// True if one side adds text below a heading that the other side removed. A merge would move this text under another
 /// heading.
 fn leaves_orphans(base: &[&str], hunks: &[(Hunk<'_>, usize)]) -> bool {
     let is_heading = |unit: &&str| unit.starts_with('#');

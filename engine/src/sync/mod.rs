@@ -5,11 +5,11 @@
 //! - [`Document`], [`Edit`]: the synced part of a memory, and the difference of two states.
 //! - [`Op`], [`Row`]: a machine's change, and the server's row.
 //! - [`decide`]: the server's decision about a change: compare-and-set, merge, or a conflict copy.
-//! - [`Checkpoint`]: distinguishes histories of a server.
+//! - [`Checkpoint`]: shows whether a server's database was restored.
 //! - [`merged_file`]: merges two texts of a file.
 //! - [`SentEmbedding`]: embeddings that are sent with the data.
 //! - [`SentSecrets`], [`ShownSecrets`]: secrets, which have their own routes.
-//! - [`Local`]: the sync state of a memory on one machine.
+//! - [`Local`]: a memory on one machine, with its sync state.
 
 mod both;
 mod checkpoint;

@@ -12,7 +12,7 @@ use crate::domain::file_of_content;
 pub struct UnsentFile {
     /// The file's text.
     pub text: u64,
-    /// The server's text when the file was removed, if known.
+    /// The last text of the server that this machine knew, if any.
     pub base: Option<u64>,
 }
 

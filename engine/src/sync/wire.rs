@@ -62,7 +62,7 @@ pub struct Answer {
 pub struct Pushed {
     /// One for each change.
     pub answers: Vec<Answer>,
-    /// The newest mark after them.
+    /// The newest checkpoint after them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<Checkpoint>,
 }
@@ -132,13 +132,13 @@ pub struct Invitation {
 pub struct Snapshot {
     /// The server's epoch.
     pub epoch: u64,
-    /// The position up to which the machine's state is still valid: its newest mark that the server knows.
+    /// The position up to which the machine's state is still valid: its newest checkpoint that the server knows.
     pub restored_seq: u64,
     /// The feed's head.
     pub head: u64,
     /// Rows, including tombstones.
     pub rows: Vec<BaseVersion>,
-    /// The mark of the head.
+    /// The checkpoint of the head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<Checkpoint>,
     /// The UUID to continue after; `None` at the end.

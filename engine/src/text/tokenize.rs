@@ -1,7 +1,7 @@
 //! Cuts a text into terms.
 //!
-//! A *chunk* is a run of letters, digits and the characters that join identifiers (`- _ . / \ : @ + # '`). A chunk is a
-//! run of letters, digits and joining characters. The tokenizer returns each of its *words*, stemmed, and the parts of
+//! A *chunk* is a run of letters, digits and the characters that join identifiers (`- _ . / \ : @ + # '`). The
+//! tokenizer returns each of its *words*, stemmed, and the parts of
 //! a camelCase word. For a chunk with more than one word, the tokenizer also returns *compounds*. `snake_case`,
 //! `snakeCase` and `snake-case` all become the compound `snakecase`, stemmed like a plain word. `src/main.rs`, `v2.1.0`
 //! and `c++` stay unchanged. Scripts without spaces give pairs of neighbouring characters, and single characters.

@@ -87,7 +87,7 @@ pub struct Config {
     pub mount: String,
     /// The path of secrets within the mount.
     pub template: PathTemplate,
-    /// The file with the certificates to trust. Without it, Tessera trusts the certificates of the system.
+    /// The file with the only certificates to trust. Without it, Tessera trusts the certificates of the system.
     pub certificate: Option<PathBuf>,
     /// Time limit of a connection.
     pub connect: Duration,
@@ -115,8 +115,7 @@ impl Config {
     /// is never read.
     ///
     /// # Errors
-    /// Returns an error if no authentication is configured, or if a name contains characters that a path must not
-    /// contain.
+    /// Returns an error if no authentication is configured, or if a name is not valid in a path.
     pub fn read(value: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, VaultError> {
         let value = |name: &str| value(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
         let Some(address) = value("VAULT_ADDR") else { return Ok(None) };

@@ -104,7 +104,7 @@ pub enum VaultError {
     Refused {
         /// The HTTP status.
         status: u16,
-        /// The vault's message; empty if the message might repeat a secret.
+        /// The vault's message, or a fixed text if the message might repeat a secret.
         words: String,
     },
     /// The value or the answer is too large.

@@ -12,8 +12,8 @@
 //! let Some(config) = Config::read(|name| settings.get(name).cloned())? else { return Ok(()) };
 //! let vault = Vault::new(config)?;
 //! let path = vault.template().path("ada", "7")?;
-//! vault.update(&path, |fields| fields.insert("s7k4q", "the value")).await?;
-//! let value = vault.read(&path).await?.and_then(|found| found.data.get("s7k4q").map(str::to_owned));
+//! vault.update(&path, |fields| fields.insert("s7k4q2", "the value")).await?;
+//! let value = vault.read(&path).await?.and_then(|found| found.data.get("s7k4q2").map(str::to_owned));
 //! vault.delete(&path).await?;
 //! # drop(value);
 //! # Ok(())

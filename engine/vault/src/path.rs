@@ -52,15 +52,15 @@ impl PathTemplate {
     /// Parses a template.
     ///
     /// # Errors
-    /// Returns an error if it does not contain the user and then the ID, once each and in separate parts. Otherwise, two users or two
-    /// IDs could have the same path.
+    /// Returns an error if it does not contain the user and then the ID, once each and in separate parts. Otherwise,
+    /// two users or two IDs could have the same path.
     pub fn parse(text: &str) -> Result<Self, VaultError> {
         let wrong = |problem| VaultError::Path { name: "the template", problem };
         let (Some(user), Some(id)) = (text.find(USER), text.find(ID)) else {
-            return Err(wrong("the template must contain {user} and {id}"));
+            return Err(wrong("it must contain {user} and {id}"));
         };
         if text.matches(USER).count() > 1 || text.matches(ID).count() > 1 || user > id {
-            return Err(wrong("the template must contain {user} once and, after that, {id} once"));
+            return Err(wrong("it must contain {user} once and, after that, {id} once"));
         }
         if text.split('/').any(|part| part.contains(USER) && part.contains(ID)) {
             return Err(wrong("{user} and {id} must be separated by a `/`"));

@@ -122,7 +122,7 @@ impl Vault {
     }
 
     /// The names in a folder; those of subfolders end with `/`. Data whose versions were all deleted is not listed. The
-    /// list also contains data that claude-memory-mcp deleted, because its deletion keeps the versions of the data.
+    /// list also contains data that claude-memory-mcp deleted, because claude-memory-mcp does not delete the versions.
     pub async fn list(&self, folder: &SecretPath) -> Result<Vec<String>, VaultError> {
         let ask = self.inner.of("metadata", folder, Method::GET).query("list=true");
         let answer = self.in_time(self.inner.ask(&ask, "list", "metadata", folder)).await?;

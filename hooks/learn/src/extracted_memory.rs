@@ -24,7 +24,7 @@ pub(crate) struct Means {
 
 /// The turns from which memories are extracted.
 pub(crate) struct Window<'a> {
-    /// Oldest first. The turns to read, oldest first: one, or five for a deep extraction.
+    /// The turns to read, oldest first: one, or at most five for a deep extraction.
     pub(crate) turns: &'a [Turn],
     /// True for a deep extraction, which also asks for discoveries.
     pub(crate) is_deep: bool,

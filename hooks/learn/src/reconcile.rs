@@ -30,7 +30,7 @@ const MOST_COMPARED: u32 = 8;
 /// The importance of a short-lived remark. Such a memory expires after this number of days.
 const PASSING_IMPORTANCE: Importance = Importance::from_percent(20);
 const PASSING_DAYS: i64 = 30;
-/// Two texts say the same if they share at least this part of their words.
+/// The minimum share of common words. Texts that share less do not say the same.
 const SAME: f64 = 0.6;
 /// Words of a statement that do not belong to its subject.
 const FRAME: &str = "user prefer preferred use using like want always never now instead actually decided switched moved \
@@ -214,7 +214,7 @@ pub(crate) fn take_back(store: &mut Store, job: &Job, before: Option<&Turn>) -> 
     if ids.is_empty() {
         return Ok(0);
     }
-    let forget = Forget { ids, erase: Erase::Soft, reason: Some("the user took it back".into()) };
+    let forget = Forget { ids, erase: Erase::Soft, reason: Some("the user retracted it".into()) };
     match Desk::new(store, &caller(job)).perform(forget) {
         // A plugin rejected the deletion; the plugin log says so.
         Err(StoreError::Refused { .. }) => Ok(0),

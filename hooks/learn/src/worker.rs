@@ -90,11 +90,11 @@ fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usi
     }
     // Plugins are notified last, because they may be slow.
     if let Err(error) = spool::work_off(&store, surroundings.settings.plugins, || true) {
-        note(&format!("plugins receive events later: {error}"));
+        note(&format!("plugins will receive events later: {error}"));
     }
     let folded = store.fold_accesses().and_then(|()| store.fold_deliveries()).and_then(|()| store.fold_questions());
     if let Err(error) = folded {
-        note(&format!("spools are stored later: {error}"));
+        note(&format!("waiting records will be stored later: {error}"));
     }
     learned
 }

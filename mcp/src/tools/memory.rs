@@ -36,7 +36,7 @@ pub(super) const TOOL: Entry = Entry {
             "new_str": { "type": "string", "description": "str_replace: the new text" },
             "insert_line": { "type": "integer", "description": "insert: number of the line after which the text is inserted; 0 inserts at the top" },
             "insert_text": { "type": "string", "description": "insert: the new text" },
-            "old_path": { "type": "string", "description": "rename: the present path" },
+            "old_path": { "type": "string", "description": "rename: the current path" },
             "new_path": { "type": "string", "description": "rename: the new path" },
             "max_tokens": { "type": "integer", "description": "Maximum size of the reply" }
         })

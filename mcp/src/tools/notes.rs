@@ -60,8 +60,8 @@ pub(super) const CONTEXT: Entry = Entry {
             "url": { "type": "string", "description": "memory://user/preferences, memory://projects/*, a title, or \
                 an ID" },
             "depth": { "type": "integer", "default": 1, "maximum": 5 },
-            "timeframe": { "type": "string", "description": "Return only notes that changed within this time, such as 7d or today; default: all" },
-            "max_related": { "type": "integer", "default": 10, "description": "Related notes per note" },
+            "timeframe": { "type": "string", "description": "Only related notes that changed within this time, such as 7d or today; default: all" },
+            "max_related": { "type": "integer", "default": 10, "description": "Maximum number of related notes per note" },
         });
         with_bounds(own)
     },

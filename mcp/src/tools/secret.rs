@@ -15,7 +15,7 @@ const WHICH: &[&str] = &["id", "name", "memory_id", "secret"];
 pub(super) const TOOL: Entry = Entry {
     name: "secret_get",
     title: "Show a secret",
-    description: "The value behind a placeholder such as [secret s7k4q: password], or all values of a memory. Call \
+    description: "The value behind a placeholder such as [secret s7k4q2: password], or all values of a memory. Call \
         it only when the user needs the value now; each call is recorded. Do not store, log or repeat the reply.",
     effect: Effect::Reads,
     properties: || {

@@ -36,7 +36,7 @@ pub(super) const TOOL: Entry = Entry {
             "ttl_days": { "type": "integer" },
             "supersedes": { "type": "string", "description": "ID it replaces" },
             "id": { "type": "string", "description": "Memory to change" },
-            "force_sensitive": { "type": "boolean", "description": "Encrypt the whole text; pass its description as summary" }
+            "force_sensitive": { "type": "boolean", "description": "Encrypt the whole text; `summary` describes it" }
         })
     },
     aliases: &[

@@ -49,7 +49,7 @@ fn row(stored: &Stored, near: Vec<Near>) -> Value {
     row
 }
 
-/// Changes texts that look like a part of the reply or like a special tag.
+/// Defuses imitated tags and removes hidden characters in all texts of a value.
 fn neutralise(value: &mut Value) {
     match value {
         Value::String(text) => *text = neutral(text).into_owned(),

@@ -41,7 +41,7 @@ pub(super) const SHARE: Entry = Entry {
 
 pub(super) const UNSHARE: Entry = Entry {
     name: "memory_unshare",
-    title: "Share a memory no longer",
+    title: "Stop sharing a memory",
     description: "Undo memory_share.",
     properties: || json!({ "id": id(), "shared_with": user() }),
     aliases: &[IDS, WITH],
@@ -63,7 +63,7 @@ pub(super) const SHARE_TAG: Entry = Entry {
 
 pub(super) const UNSHARE_TAG: Entry = Entry {
     name: "memory_unshare_tag",
-    title: "Share a tag no longer",
+    title: "Stop sharing a tag",
     description: "Undo memory_share_tag.",
     properties: || json!({ "tag": { "type": "string" }, "shared_with": user() }),
     aliases: &[WITH],
@@ -223,7 +223,7 @@ fn my_shares<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
     })
 }
 
-/// A line of a list, without special tags and hidden characters.
+/// A line of a list, with imitated tags defused and hidden characters removed.
 fn line(text: &str) -> String {
     let text: Vec<String> = neutral(text).split_whitespace().map(str::to_owned).collect();
     format!("{}\n", text.join(" "))

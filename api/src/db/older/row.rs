@@ -185,7 +185,8 @@ impl Older {
         })
     }
 
-    /// Returns the row's text, and the text that replaces it if it contains a secret.
+    /// Returns the row's decrypted text. If the older system stored the whole text as sensitive, also returns the text
+    /// that is shown in its place.
     async fn opened(
         &self,
         secrets: &Secrets,

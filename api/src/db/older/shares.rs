@@ -2,7 +2,7 @@
 //! valid at once.
 //!
 //! Tags of the older system are case-sensitive; Tessera's tags are not. If two old tags of a user differ only in case,
-//! a share of one would also show the other. If two old tags differ only in case, the memories are shared one by one.
+//! a share of one would also show the other. So the memories are shared one by one instead.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -28,7 +28,7 @@ pub(super) struct Grant {
 pub(super) struct Rules {
     /// Shares of tags that are equal in both systems: owner, tag, share.
     tags: Vec<(UserId, Tag, Grant)>,
-    /// Shared tags that Tessera must convert, with the old owner and the old spelling.
+    /// Shares of tags that become shares of single memories: by old owner, the old spelling and the share.
     singles: HashMap<String, Vec<(String, Grant)>>,
     /// Shares of single memories, by ID.
     memories: HashMap<i64, Vec<Grant>>,

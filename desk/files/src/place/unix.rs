@@ -109,7 +109,7 @@ impl Place {
     }
 
     /// Calls `each` for every name except `.` and `..`, in no particular order, with the kind if known. Returns the
-    /// names that are not Unicode, in readable form as far as possible, because no path can express them.
+    /// names that are not valid Unicode, in a readable form. No path can contain such a name.
     pub(crate) fn each_name(&self, each: &mut dyn FnMut(&str, Option<Kind>)) -> io::Result<Vec<String>> {
         let mut odd = Vec::new();
         // Uses its own handle, because the read position belongs to the handle.

@@ -88,8 +88,8 @@ impl Place {
         self.0.rename(from, &there.0, to)
     }
 
-    /// Calls `each` for every name with its kind, in no particular order. Returns the names that
-    /// are not Unicode, in readable form as far as possible, because no path can express them.
+    /// Calls `each` for every name with its kind, in no particular order. Returns the names that are not valid Unicode,
+    /// in a readable form. No path can contain such a name.
     pub(crate) fn each_name(&self, each: &mut dyn FnMut(&str, Option<Kind>)) -> io::Result<Vec<String>> {
         let mut odd = Vec::new();
         for entry in self.0.entries()? {

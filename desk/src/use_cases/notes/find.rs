@@ -97,7 +97,7 @@ fn several(store: &Store, ids: &[MemoryUuid], field: &'static str) -> Result<Dom
         ids.iter().take(NAMED).filter_map(|id| store.note_of(*id).transpose()).collect::<Result<_, _>>()?;
     let paths: Vec<String> = notes.iter().map(|note| neutral_line(note.file.path.as_str())).collect();
     let more = if ids.len() > paths.len() { format!(" and {} more", ids.len() - paths.len()) } else { String::new() };
-    let problem = format!("means {} notes: {}{more}", ids.len(), paths.join(", "));
+    let problem = format!("matches {} notes: {}{more}", ids.len(), paths.join(", "));
     Ok(DomainError::invalid(field, problem, "pass the path of the note that you mean"))
 }
 

@@ -25,7 +25,7 @@ pub struct Part {
     pub page: u32,
     /// Rows per page.
     pub page_size: u32,
-    /// The number of rows to skip, where the previous reply ended.
+    /// The number of rows to skip, in place of `page`: where the previous reply ended.
     pub after: Option<u32>,
 }
 

@@ -125,7 +125,7 @@ pub(super) fn since(text: Option<&str>, field: &'static str, now: Timestamp) -> 
     };
     let now = jiff::Timestamp::from_microsecond(now.as_micros()).map_err(|_| refused("needs the present time"))?;
     let moment = timeframe::parse(text, now, &TimeZone::UTC).map_err(|error| match error {
-        timeframe::TimeframeError::OutOfRange => refused("is outside the calendar"),
+        timeframe::TimeframeError::OutOfRange => refused("is outside the supported range of dates"),
         _ => refused("is not a valid timeframe"),
     })?;
     Ok(Some(Timestamp::from_micros(moment.as_microsecond())))

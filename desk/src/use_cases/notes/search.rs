@@ -116,7 +116,7 @@ pub(super) struct Found {
     best: Option<ShortId>,
 }
 
-/// Returns the matching notes, best first. Without a question, returns all notes, newest first.
+/// Returns the matching notes, best first. Without a question, returns all notes that pass the filters, newest first.
 pub(super) fn found(store: &mut Store, caller: &Caller, wanted: &Wanted) -> Result<Vec<Found>, StoreError> {
     let mut notes = recent::notes(store, wanted.project.as_deref())?;
     let is_new = |note: &NoteRow| wanted.since.is_none_or(|since| changed(note) >= since);

@@ -89,7 +89,7 @@ fn way_of(asked: &UnansweredQuestion) -> Option<Way> {
     Some(Way { is_whole, scope, last, times: 1, terms: terms.collect(), vector: None, asked: text })
 }
 
-/// The similarity of two forms of one topic, 0 to 1; nothing for different topics.
+/// The similarity of two forms of one topic, 0 to 1; `None` if they belong to different topics.
 fn likeness(a: &Way, b: &Way) -> Option<f64> {
     let (near, least) = if let (Some(a), Some(b)) = (&a.vector, &b.vector) {
         (a.similarities(b), SAME_TOPIC)

@@ -7,7 +7,7 @@ use super::{judge, letters, stand_in, value};
 
 const JUDGED: usize = 256;
 
-/// How a value is assigned to its noun.
+/// How a text assigns a value to a noun, for example by a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bond {
     /// By a symbol: `=`, `:`, `=>`.

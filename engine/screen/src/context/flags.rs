@@ -89,7 +89,8 @@ pub(super) fn of_command(text: &str, start: usize, end: usize) -> Option<Value> 
     }
 }
 
-/// True for a password. If the command takes passwords, returns any text that is not a placeholder.
+/// True for a password. True for a password. If the command takes passwords, true for any text that is not a
+/// placeholder, a number or an expression.
 fn is_password(inside: &str, is_known: bool) -> bool {
     const EXAMPLES: [&str; 6] = ["token", "pass", "password", "api_token", "apitoken", "x-oauth-basic"];
     let is_number = inside.bytes().all(|byte| byte.is_ascii_digit());

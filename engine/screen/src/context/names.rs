@@ -36,7 +36,7 @@ pub(super) fn drawn_before(text: &str, noun: usize) -> Option<Value> {
     (value.span.end <= noun && is_drawn(inside)).then_some(value)
 }
 
-/// True for a name that is not a word, a word with a number, or a path of words.
+/// True for a name that is neither a word, nor a word with a number, nor a path of words.
 pub(super) fn is_drawn(name: &str) -> bool {
     let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.@\\".contains(&byte));
     let name = name.split('@').next().unwrap_or_default();

@@ -75,7 +75,7 @@ pub(super) fn of_known_name(text: &str, start: usize, end: usize) -> Option<Valu
     (!is_path && is_mixed && is_given(inside)).then_some(given)
 }
 
-/// `vpn: bob / x`: the password after a slash with spaces; the slash and its spaces begin at `start`.
+/// The password after a slash with spaces: `vpn: bob / x`. The space before the slash is at `start`.
 pub(super) fn behind_slash(text: &str, start: usize, end: usize) -> Option<Value> {
     let head = letters::head(text, start, FURTHEST).rsplit('\n').next()?;
     let name = head.rsplit(' ').next()?;

@@ -372,7 +372,7 @@ fn ordinary_notes_are_left_alone() {
         "password: {{ vault_password }}",
         "password: %s",
         "password: [REDACTED]",
-        "password: [secret s7k4q: password]",
+        "password: [secret s7k4q2: password]",
         "The staging password is [secret dropped: password].",
         "PGPASSWORD is set in CI",
         "set MEMORY_API_KEY to enable hybrid mode",

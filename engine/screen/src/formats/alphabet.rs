@@ -1,4 +1,4 @@
-//! The alphabets of tokens. In a pattern, a letter stands for each.
+//! The alphabets of tokens. In a pattern, a letter stands for an alphabet.
 
 /// An alphabet, as one bit of [`CLASSES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -62,7 +62,7 @@ const FOLLOWERS: [&[u8]; 26] = [
     b"e",
 ];
 
-/// If more than this share of the neighbouring bytes are equal or consecutive, a token is not random.
+/// If at least this share of the pairs of neighbouring bytes is equal or consecutive, a token is not random.
 const COUNTED: f32 = 0.45;
 /// If at least this share of the letter pairs is common in words, a token consists of words.
 const WORDS: f32 = 0.6;

@@ -97,7 +97,7 @@ impl Pattern {
     }
 }
 
-/// Returns the steps of one part of a pattern, until its end or an invalid step.
+/// Iterates over the steps of one part of a pattern, until its end or an invalid step.
 struct Steps(&'static str);
 
 impl Iterator for Steps {

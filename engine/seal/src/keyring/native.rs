@@ -59,7 +59,7 @@ fn meant(error: Error) -> KeyringError {
         #[cfg(target_os = "macos")]
         Error::PlatformFailure(why) if is_locked(why.as_ref()) => KeyringError::Locked,
         Error::PlatformFailure(why) => KeyringError::Refused { why: why.to_string() },
-        Error::TooLong(_, most) => KeyringError::Refused { why: format!("the keyring accepts at most {most} bytes") },
+        Error::TooLong(_, most) => KeyringError::Refused { why: format!("it accepts at most {most} bytes") },
         _ => KeyringError::BadAnswer,
     }
 }

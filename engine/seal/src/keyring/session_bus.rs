@@ -147,7 +147,7 @@ fn refused(name: &OwnedErrorName) -> KeyringError {
         Some("Secret.Error.IsLocked") => KeyringError::Locked,
         Some("DBus.Error.ServiceUnknown" | "DBus.Error.NameHasNoOwner") => nobody(),
         Some(rest) if rest.starts_with("DBus.Error.Spawn") => {
-            KeyringError::Absent { why: "the secret service cannot be started".into() }
+            KeyringError::Absent { why: "the keyring service cannot be started".into() }
         }
         Some("DBus.Error.NoReply" | "DBus.Error.Timeout" | "DBus.Error.TimedOut") => {
             KeyringError::Silent { after: PATIENCE }

@@ -97,7 +97,7 @@ impl std::fmt::Debug for SecretRules {
 /// How a process uses a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Usage {
-    /// Reads once and exits. A single read, which also works in a read-only directory.
+    /// Reads once and exits. This also works in a read-only directory.
     ReadOnce,
     /// Writes, and sometimes reads.
     Write,

@@ -33,7 +33,7 @@ pub struct EmbeddingCounts {
     pub made: u64,
     /// Live memories without an embedding, which only words find so far.
     pub waiting: u64,
-    /// Memories with an embedding from a newer encoder. This version finds them only by their words.
+    /// Live memories with an embedding from a newer encoder. This version finds them only by their words.
     pub later: u64,
 }
 

@@ -182,7 +182,7 @@ impl Secrets {
     }
 
     /// The keys from the settings; otherwise those of the keyring, followed by those of the file. If the keyring did
-    /// not respond at that time, new keys were stored in the file.
+    /// not respond when a new key was created, the file contains that key.
     fn found(&self, whose: &str) -> Result<Found, StoreError> {
         let given = self.rules.given.iter().map(|text| Key::given(text, whose.as_bytes()));
         let given = given.collect::<Result<Vec<_>, _>>().map_err(no_key)?;
@@ -333,7 +333,7 @@ impl Secrets {
         Aside { secrets: self, connection, mode }
     }
 
-    /// Stores nothing, and only counts what would be stored.
+    /// Returns a keeper that stores nothing, and only counts what would be stored.
     pub(crate) fn counter<'a>(&'a self, connection: &'a Connection) -> Counter<'a> {
         Counter { aside: self.keeper(connection), unnamed: Vec::new(), was_asked: false }
     }

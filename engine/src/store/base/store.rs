@@ -33,7 +33,8 @@ pub struct Store {
     pub(in crate::store) embedding: bool,
     pub(in crate::store) encoded: Encoded,
     pub(in crate::store) secrets: Secrets,
-    /// True after the process wrote the marker file, which contains the number of memories.
+    /// True if this process need not write the marker file: the file exists, or the process has tried to write it. The
+    /// marker file contains the number of memories.
     pub(in crate::store) is_marked: bool,
 }
 

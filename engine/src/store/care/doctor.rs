@@ -69,7 +69,7 @@ impl Health {
 
 impl Store {
     /// Checks the store in a home directory. With `repair`, the doctor corrects permissions, rebuilds the index,
-    /// removes leftover logs and releases free space. If the database is damaged, it saves the readable memories.
+    /// removes leftover logs and releases free space. It also salvages the readable memories of a damaged database.
     ///
     /// # Errors
     /// Returns an error if the file is not a store, has a newer schema, is busy, or is completely unreadable.
@@ -166,7 +166,11 @@ impl Store {
         if repair && let Err(error) = self.fold_accesses() {
             return health.add("access log", Verdict::Warning, error.to_string());
         }
-        health.add("access log", Verdict::Ok, "the next command that writes adds the access log to the database");
+        health.add(
+            "access log",
+            Verdict::Ok,
+            "recent uses are still in the access log; the next write adds them to the database",
+        );
     }
 
     /// Analyses every text again, and compares the result with the index.

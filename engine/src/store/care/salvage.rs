@@ -1,7 +1,7 @@
 //! Salvage: moves the readable content of a damaged database to a new one, and keeps the damaged file.
 //!
-//! Memories keep their IDs, their owners and their sync state. Memories of other users keep their owners, and local
-//! memories stay local.
+//! Memories keep their IDs, their owners and their sync state: memories of other users do not become the user's own,
+//! and local memories stay local.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Removes credentials from content that was stored before they could be detected. The content is written again like an
+//! Removes credentials from content that was stored before they could be detected. The cleaned content is stored as an
 //! edit. Credentials of the user's own memories become secrets.
 
 use std::collections::BTreeMap;
@@ -23,8 +23,8 @@ use crate::{compose, enrich};
 /// The number of credentials by kind.
 pub(crate) type Kinds = BTreeMap<String, u64>;
 
-/// Replaces a text with a credential in the sync state, because the server has this text. The placeholder differs from
-/// the local text, so the server gets an update.
+/// In the sync state, this placeholder replaces a text that contains a credential, and that the server has. The
+/// placeholder differs from the local text, so the server gets an update.
 const HELD: &str = "(a text with a credential)";
 
 /// Counts the credentials in all texts of a value.

@@ -72,7 +72,8 @@ impl Store {
         }
     }
 
-    /// After a permanent deletion, removes the text from all places if that is possible now.
+    /// With `Erase::Hard`, removes erased text from the database file, its write-ahead log, the snapshot and copies of
+    /// the database, if that is possible now.
     pub(crate) fn scrubbed(&mut self, erase: Erase) {
         if erase == Erase::Hard
             && let Err(error) = self.scrub()
@@ -118,7 +119,8 @@ pub(crate) fn delete(change: &Change<'_>, before: &Known, actor: &Actor) -> Resu
     history::record(change, composed.memory(), Operation::Delete, actor, None)
 }
 
-/// Deletes a memory permanently. An empty row with the reason remains.
+/// Deletes a memory permanently. An empty row remains; its column `purged` contains `mark`, which tells the kind of
+/// deletion.
 pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Actor) -> Result<(), StoreError> {
     let composed = compose::purged(before, change.now).placed(before.short_id, change.next_rev()?);
     let memory = composed.memory();

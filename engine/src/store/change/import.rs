@@ -228,8 +228,7 @@ fn read_batch(
 
 enum Outcome {
     Stored(MemoryUuid, u64),
-    /// It exists. The memory exists. Contains the memory's UUID if this import had stored the memory before it was
-    /// interrupted.
+    /// The memory exists. Contains its UUID if this import had stored it before it was interrupted.
     Skipped(Option<MemoryUuid>),
     /// A memory with this UUID has a different text.
     Differs,
@@ -345,8 +344,8 @@ fn said_before(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory
     Ok(change.tx.maybe(sql, wanted, |row| row.get(0))?)
 }
 
-/// Restores a memory that an undone import deleted. If the user imports their own memories, an existing foreign memory
-/// becomes their own. Otherwise the memory is not changed, and a different text is reported.
+/// Restores a memory that was deleted when its import was undone. If the user imports their own memories, an existing
+/// foreign memory becomes their own. Otherwise the memory is not changed, and a different text is reported.
 fn known(
     change: &Change<'_>,
     id: MemoryUuid,

@@ -96,8 +96,8 @@ impl Store {
         Ok(over)
     }
 
-    /// Applies a deletion in the other system. Only the key of the deleted row is known. Returns `None` if the row was
-    /// never imported.
+    /// Returns the effect that a deletion in the other system would have here; changes nothing. Only the key of the
+    /// deleted row is known. Returns `None` if the row was never imported.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

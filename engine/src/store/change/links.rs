@@ -1,4 +1,5 @@
-//! Links between memories. After a link of the type `supersedes`, recall returns only the newer memory.
+//! Links between memories. After a link of the type `supersedes`, recall returns only the newer memory, unless it is
+//! deleted, expired, or less trusted than the older one.
 
 use std::collections::BTreeSet;
 

@@ -149,8 +149,8 @@ fn kept_as_before(memory: &Memory, draft: &Draft) -> Vec<&'static str> {
     fields.into_iter().flatten().collect()
 }
 
-/// The user's own memory with the same text and scope, if it is not deleted, expired or superseded. Superseded, expired
-/// and foreign memories and conflict copies are ignored. Captured turns and imports are always stored separately.
+/// The user's own memory with the same text and scope. Deleted, expired, superseded and foreign memories and conflict
+/// copies are ignored. Captured turns and imports are always stored separately.
 fn same_text(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory>, StoreError> {
     let memory = composed.memory();
     let is_said = matches!(memory.origin, Origin::User | Origin::Agent | Origin::AutoLearn);

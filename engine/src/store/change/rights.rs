@@ -38,7 +38,7 @@ pub(crate) fn refuse_fields(memory: &Memory, patch: &Patch) -> Result<(), StoreE
         return refused("contains this section; change it there");
     }
     if patch.owner_trust.is_some() && file.is_whole {
-        return refused("has sections with their own trust; set the trust of the sections");
+        return refused("has its own trust level for each section; set the trust of the sections");
     }
     Ok(())
 }

@@ -188,7 +188,8 @@ const AS_NOTED_BEFORE: &str = "
     WHERE b.import = ?1 AND b.key = c.key
     AND NOT EXISTS (SELECT 1 FROM imported_rows_before later WHERE later.key = b.key AND later.import > b.import)";
 
-/// Deletes the saved digests of an import that has been undone.
+/// Restores the earlier digests of rows whose memories the import did not change, and then deletes all digests that
+/// were saved for the import.
 fn forget_noted(change: &Change<'_>, n: u32) -> Result<(), StoreError> {
     let sql = format!("{AS_NOTED_BEFORE} AND c.memory NOT IN (SELECT memory FROM imported WHERE import = ?1)");
     change.tx.execute(&sql, [n])?;

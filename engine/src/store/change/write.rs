@@ -21,7 +21,7 @@ use crate::store::rows::columns::{Analysed, AnalysisColumns, CostColumns, Fields
 pub struct Stored {
     /// Its present state.
     pub memory: Memory,
-    /// The number of o200k_base tokens of the full text.
+    /// The number of o200k_base tokens of the memory's full line in a reply.
     pub tokens: u32,
     /// True if the same text already existed. If the text already existed, the memory was kept and counted as used.
     pub existed: bool,

@@ -123,7 +123,7 @@ pub enum StoreError {
         /// The error of the system.
         source: std::io::Error,
     },
-    /// The operation is impossible, because the memory is a file or a section of a file.
+    /// The operation is not possible with this file, or with a section of it.
     #[error("{path}: {problem}")]
     InFile {
         /// The file.
@@ -179,11 +179,11 @@ pub enum StoreError {
         asked: String,
     },
     /// Several secrets have names that begin with this text.
-    #[error("{asked} matches several secrets ({}); use the whole name, or the memory", found.join(", "))]
+    #[error("{asked} matches several secrets ({}); use the whole name, or the ID of the memory", found.join(", "))]
     ManySecrets {
         /// The requested name.
         asked: String,
-        /// The names of the secrets, with their memories.
+        /// The name of each secret, with the memory that contains it.
         found: Vec<String>,
     },
     /// A text names a secret whose value is not on this machine.

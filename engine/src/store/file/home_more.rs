@@ -25,8 +25,8 @@ impl Home {
         self.dir().join(SETUP_ORIGINALS)
     }
 
-    /// True for a small file that Tessera writes: queued turns, spools and logs. Any other file belongs to the user or
-    /// to another program.
+    /// True for a small file that Tessera writes: queued turns, spools and logs. The caller leaves other files to the
+    /// user or to another program.
     pub(crate) fn is_own_small_file(&self, path: &Path) -> bool {
         let spools = [self.deliveries(), self.questions(), self.access_log(), self.hooks_log()];
         let begins = |own: &PathBuf| {

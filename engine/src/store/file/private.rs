@@ -94,8 +94,8 @@ pub fn sync_dir(dir: &Path) -> io::Result<()> {
 /// Maximum number of tried names.
 const MOST_NAMES: u32 = 10_000;
 
-/// The first unused path. Returns the first unused path. `named` is called with an empty text, then with `-1`, `-2` and
-/// so on.
+/// Returns the first unused path; `None` if all tried names are used. `named` is called with an empty text, then with
+/// `-1`, `-2` and so on.
 pub(crate) fn free_name(named: impl Fn(&str) -> PathBuf) -> Option<PathBuf> {
     let endings = (1..MOST_NAMES).map(|count| format!("-{count}"));
     std::iter::once(String::new()).chain(endings).map(|again| named(&again)).find(|path| !path.exists())

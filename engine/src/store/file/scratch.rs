@@ -65,7 +65,7 @@ fn sweep_in(place: &Path) {
             _ => Ok(()),
         };
         if let Err(error) = removed {
-            tracing::debug!(%error, "leftovers cannot be removed");
+            tracing::debug!(%error, "leftover files of killed commands cannot be removed");
         }
     }
 }

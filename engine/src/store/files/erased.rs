@@ -61,7 +61,7 @@ impl Store {
         Ok(Stored { memory: known.memory, tokens, existed: true, kept: Vec::new(), aside: Vec::new() })
     }
 
-    /// The memory of the file that contains or contained a part.
+    /// The memory of the file to which a section belongs or belonged.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -88,7 +88,7 @@ fn purge_part(
     if memory.deleted.is_none() {
         return Err(StoreError::Conflict {
             memory: reference,
-            problem: "is still in its file, so a copy would be a duplicate",
+            problem: "is still in its file; remove its lines from the file first",
         });
     }
     if let Some(file) = file_of(change.tx, memory.id)? {

@@ -193,7 +193,7 @@ const TICK_NANOS: i64 = 100_000_000;
 const SLOW_TICK_NANOS: i64 = 2_100_000_000;
 const SECOND_NANOS: i64 = 1_000_000_000;
 
-/// True if the time is so old that any further change of the file will have a different time.
+/// True if the time differs so much from the present that any further change of the file will have a different time.
 pub fn is_settled(modified: i64, now: Timestamp) -> bool {
     let tick = if modified % SECOND_NANOS == 0 { SLOW_TICK_NANOS } else { TICK_NANOS };
     // A time in the future counts like one in the past: the clock was changed, or another machine wrote it.

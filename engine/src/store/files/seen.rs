@@ -82,7 +82,8 @@ impl Store {
         Ok(taken)
     }
 
-    /// Indexes some of many files. The caller ends with [`Store::maintain`], so that the index is rebuilt only once.
+    /// Indexes some of many files. At the end, the caller must call [`Store::maintain`], so that the index is rebuilt
+    /// only once.
     ///
     /// # Errors
     /// Returns the same errors as [`Store::take_files`].

@@ -32,8 +32,8 @@ pub struct UnsyncedFiles {
     pub without_folder: u64,
 }
 
-/// A file is synced if its complete text is stored, its folder is synced, and no other program reads files with this
-/// name as settings. A file that the user keeps local stays local.
+/// A file is synced if its complete text is stored, its folder is synced, and no other program executes files with this
+/// name or reads them as settings. A file that the user keeps local stays local.
 pub(super) fn tell_or_keep(change: &Change<'_>, id: MemoryUuid, is_told: bool) -> Result<(), StoreError> {
     let path = "SELECT file FROM memories WHERE id = ?1";
     let path: Option<Option<String>> = change.tx.maybe(path, [id], |row| row.get(0))?;
@@ -140,11 +140,11 @@ impl Store {
         let read = || -> rusqlite::Result<Vec<FileUse>> {
             let spooled = self.spooled_uses()?;
             let sql = "SELECT files.path, files.memory, files.size,
-                           max(coalesce(is_file.last_accessed, 0), coalesce((
+                           max(coalesce(file.last_accessed, 0), coalesce((
                                SELECT max(part.last_accessed) FROM parts JOIN memories AS part ON part.id = parts.memory
                                WHERE parts.file = files.memory), 0)),
-                           coalesce((SELECT max(at) FROM history WHERE memory = files.memory), is_file.updated)
-                       FROM files JOIN memories AS is_file ON is_file.id = files.memory";
+                           coalesce((SELECT max(at) FROM history WHERE memory = files.memory), file.updated)
+                       FROM files JOIN memories AS file ON file.id = files.memory";
             self.connection.all(sql, [], |row| {
                 let wrong =
                     |error| rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error));

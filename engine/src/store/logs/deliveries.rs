@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn receipts_read_the_same_from_the_spool_and_from_the_database() {
+    fn deliveries_read_the_same_from_the_spool_and_from_the_database() {
         let mut store = InMemory::new();
         let one = delivery(&store, "s1", &[(1, GivenAs::Detail)]);
         store.pass_days(1);
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_line_is_none_and_old_receipts_go() {
+    fn half_a_line_is_none_and_old_deliveries_go() {
         let mut store = InMemory::new();
         store.keep_delivery(&delivery(&store, "s", &[]));
         SPOOL.append(store.home(), b"{\"session\":\"s\",\"at\"");

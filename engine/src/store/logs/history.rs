@@ -38,7 +38,7 @@ pub enum Operation {
 /// One change of a memory.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HistoryEntry {
-    /// The number of the change in this store. The number of a change, with which `restore` can undo the change.
+    /// The number of the change in this store. With this number, `restore` can undo the change.
     pub rev: u64,
     /// The memory's ID.
     #[serde(rename = "id")]

@@ -126,7 +126,7 @@ impl Store {
         self.connection.all(sql, [memory], |row| Ok(Step { place: row.get(0)?, done: row.get(1)?, how: row.get(2)? }))
     }
 
-    /// The state of a permanently deleted memory; `None` if it exists or never did.
+    /// The state of a permanently deleted memory; `None` if the memory still exists or never existed.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

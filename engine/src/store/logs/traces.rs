@@ -30,7 +30,7 @@ const REMOVED: &str = "deleted: it contained the text and could not be rewritten
 /// The report for a user's file.
 const THEIRS: &str = "contains the text, but is not one of Tessera's files; change or delete it yourself";
 /// The message for an unreadable file that does not contain the deleted text.
-const NOT_IN_IT: &str = "cannot be opened as a database, but its bytes do not contain the text";
+const NOT_IN_IT: &str = "could not be rewritten, but its bytes do not contain the text";
 
 /// Remaining words of permanently deleted memories, and files that were changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -280,13 +280,7 @@ impl Store {
                 for (place, is_done, how) in &outcomes {
                     step(change, *id, place, *is_done, how)?;
                 }
-                step(
-                    change,
-                    *id,
-                    FILES,
-                    true,
-                    "checked logs, the turns that wait for learning, and other small files",
-                )?;
+                step(change, *id, FILES, true, "checked logs, queued conversation turns and other small files")?;
             }
             Ok(())
         })

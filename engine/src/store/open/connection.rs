@@ -213,7 +213,7 @@ fn prepare(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let failed = |error| StoreError::sqlite(path, error);
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(failed)?;
     if mode != "wal" {
-        tracing::debug!(store.journal_mode = mode, "the file system does not allow WAL");
+        tracing::debug!(store.journal_mode = mode, "the file system does not support WAL");
     }
     run(
         connection,

@@ -1,5 +1,5 @@
-//! A store with a database in memory, for unit tests. For tests: a store in main memory, with its own home directory
-//! and a clock that the test sets.
+//! A store with a database in memory, for unit tests. It is opened like a store in a file, with its own home directory
+//! and a clock that tests set.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;

@@ -4,8 +4,9 @@
 //!
 //! Also counts the tokens of memories again if the form of their lines has changed.
 //!
-//! Token counts are stored with the rows, so that a recall counts nothing. Stored token counts are valid for one
-//! version of the reply lines ([`LineCosts::FORM`]). A store with older counts is counted again when it is opened.
+//! Token counts are stored with the rows, so that a recall does not need to count tokens. Stored token counts are valid
+//! for one version of the reply lines ([`LineCosts::FORM`]). A store with older counts is counted again when it is
+//! opened.
 
 use std::fs;
 use std::path::Path;

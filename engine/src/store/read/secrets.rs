@@ -65,8 +65,8 @@ impl FromStr for SecretRef {
             return place.name.map(|name| Self::Name(name.to_string())).ok_or_else(|| {
                 DomainError::invalid(
                     "id",
-                    "names a value that was not stored, so there is nothing to show",
-                    "its value was not stored",
+                    "names a secret whose value was discarded",
+                    "there is nothing to show, because the value was never stored",
                 )
             });
         }
@@ -80,7 +80,7 @@ impl FromStr for SecretRef {
             DomainError::invalid(
                 "id",
                 "matches no secret and no memory",
-                "use a name such as s7k4q, or an ID such as 42",
+                "use a name such as s7k4q2, or an ID such as 42",
             )
         })
     }

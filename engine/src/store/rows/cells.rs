@@ -71,7 +71,7 @@ macro_rules! plain {
 
 plain!(bool, u8, u16, u32, u64, i64, String, Vec<u8>, MemoryUuid, Timestamp, ShortId);
 
-/// Stores the values of such types as their names, and parses the names when it reads them.
+/// For types whose values have names: stores a value as its name, and parses the name when it reads the value.
 macro_rules! named {
     ($($type:ty),+) => {$(
         impl FromCell for $type {

@@ -21,7 +21,7 @@ pub struct Whole {
     pub epoch: u64,
     /// The position up to which the earlier state is still valid.
     pub restored_seq: u64,
-    /// The mark of the head.
+    /// The checkpoint of the head.
     pub checkpoint: Option<Checkpoint>,
     /// The cursor to continue from.
     pub head: u64,

@@ -36,7 +36,7 @@ fn checkpoints(connection: &Connection) -> rusqlite::Result<Vec<Checkpoint>> {
     })
 }
 
-/// Stores a mark, and deletes older ones that are no longer useful.
+/// Stores a checkpoint, and deletes older ones that are no longer useful.
 pub(crate) fn note_checkpoint(change: &Change<'_>, checkpoint: Option<Checkpoint>) -> Result<(), StoreError> {
     let Some(checkpoint) = checkpoint else { return Ok(()) };
     change.tx.run("INSERT OR REPLACE INTO checkpoints VALUES (?1, ?2)", params![checkpoint.seq, checkpoint.stamp])?;

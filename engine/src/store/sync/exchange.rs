@@ -322,6 +322,6 @@ mod tests {
         store.arrived(1, 1, &news).unwrap();
         assert_eq!(store.connection.total_changes(), before, "nothing new");
         store.arrived(1, 1, &Page { checkpoint: Some(checkpoint), ..page(&[], 1) }).unwrap();
-        assert!(store.invitations().unwrap().is_empty(), "an offer that was answered is no longer open");
+        assert!(store.invitations().unwrap().is_empty(), "an answered invitation is no longer open");
     }
 }

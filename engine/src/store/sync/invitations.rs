@@ -9,7 +9,7 @@ use crate::store::rows::codec::{Ask as _, Reader};
 use crate::sync::Invitation;
 
 impl Store {
-    /// The unanswered offers.
+    /// The invitations that the user has not answered.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -22,7 +22,7 @@ impl Store {
     }
 }
 
-/// Stores exactly the offers that the server reports as open.
+/// Stores exactly the invitations that the server reports as open.
 pub(crate) fn keep(change: &Change<'_>, invitations: &[Invitation]) -> Result<(), StoreError> {
     let known: i64 = change.tx.query_row("SELECT count(*) FROM invitations", [], |row| row.get(0))?;
     if invitations.is_empty() && known == 0 {

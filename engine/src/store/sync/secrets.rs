@@ -17,8 +17,8 @@ const MOST_BYTES: usize = 1 << 20;
 const REFUSED: u8 = 2;
 
 impl Store {
-    /// Returns secrets of the user's own synced memories whose values the server lacks, beginning after the given one.
-    /// Values that cannot be decrypted are skipped.
+    /// Returns some secrets of the user's own synced memories whose values the server lacks, in the order of memories,
+    /// beginning after the given one. Values that cannot be decrypted are skipped.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

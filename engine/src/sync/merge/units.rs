@@ -80,12 +80,12 @@ impl State {
         let text = line.trim();
         match self {
             Self::Front => (Kind::Alone, if number > 0 && text == "---" { Self::Text } else { Self::Front }),
-            Self::Fence(checkpoint, least) => {
-                let is_end = text.len() >= least && text.chars().all(|character| character == checkpoint);
+            Self::Fence(marker, least) => {
+                let is_end = text.len() >= least && text.chars().all(|character| character == marker);
                 (Kind::FenceGoesOn, if is_end { Self::Text } else { self })
             }
             Self::Text => match fence(text) {
-                Some((checkpoint, length)) => (Kind::FenceBegins, Self::Fence(checkpoint, length)),
+                Some((marker, length)) => (Kind::FenceBegins, Self::Fence(marker, length)),
                 None => (kind(line, text), Self::Text),
             },
         }
@@ -93,9 +93,9 @@ impl State {
 }
 
 fn fence(text: &str) -> Option<(char, usize)> {
-    let checkpoint = text.chars().next().filter(|checkpoint| matches!(checkpoint, '`' | '~'))?;
-    let length = text.chars().take_while(|character| *character == checkpoint).count();
-    (length >= 3).then_some((checkpoint, length))
+    let marker = text.chars().next().filter(|marker| matches!(marker, '`' | '~'))?;
+    let length = text.chars().take_while(|character| *character == marker).count();
+    (length >= 3).then_some((marker, length))
 }
 
 fn kind(line: &str, text: &str) -> Kind {

@@ -73,7 +73,8 @@ fn lower_word(text: &str) -> Option<usize> {
     both.map(|end| end + contraction(text.get(end..).unwrap_or_default()))
 }
 
-/// The second alternative of the pattern: the length of a run of upper-case letters with a contraction.
+/// The second alternative of the pattern, if the first does not match: the length of a run of upper-case letters and an
+/// optional contraction.
 fn upper_word(text: &str) -> Option<usize> {
     let end = run(text, usize::MAX, |class, _| class == Class::Upper);
     (end > 0).then(|| end + contraction(text.get(end..).unwrap_or_default()))
@@ -101,7 +102,8 @@ fn symbols(text: &str, first: char) -> Option<usize> {
 }
 
 /// The length of a piece of white space. It ends after its last line end. If it has no line end, the piece is all of
-/// the white space. If text follows, the last character is omitted, because it may belong to the next piece.
+/// the white space. If text follows and there are several characters, the last one is omitted, because it may belong to
+/// the next piece.
 fn white_space(text: &str) -> usize {
     let (mut end, mut last, mut lines) = (0, 0, 0);
     for character in text.chars() {

@@ -13,7 +13,7 @@ fn fields(text: &str) -> Fields {
 async fn what_is_written_is_read_and_nobody_overwrites_unseen() {
     let Some(bao) = Bao::start().await else { return };
     let vault = bao.vault();
-    let place = vault.template().path("ada", "s7k4q").unwrap();
+    let place = vault.template().path("ada", "s7k4q2").unwrap();
     assert_eq!(vault.read(&place).await.unwrap(), None);
     assert_eq!(vault.write(&place, &fields("öpen \"sesame\"\n\u{1f}"), 0).await.unwrap(), 1);
     let read = vault.read(&place).await.unwrap().unwrap();

@@ -95,7 +95,7 @@ fn policies_places_and_questions_state_no_secret() {
         "error code 4711 means low voltage",
         "first pass: 1200 errors",
         "the cache key is user-2024-11",
-        "[secret s7k4q: password] is the new one",
+        "[secret s7k4q2: password] is the new one",
         "https://docs.example/auth/tokens?lang=en",
         "title: \"key: value bc=Waspwkuaa is\"\ntype: memory",
         "title: What is the door password?\ntype: memory",

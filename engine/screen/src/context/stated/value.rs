@@ -16,7 +16,7 @@ const LONGEST: usize = 120;
 /// Maximum words of an unquoted password.
 const MOST_WORDS: usize = 4;
 
-/// How a value is assigned to its noun.
+/// How a text assigns a value to a noun, for example by a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bond {
     /// By a symbol.

@@ -61,7 +61,7 @@ const fn languages() -> [Language; count_sections(TABLE)] {
         let known = 2 + is_bare as usize + sorts_of(table);
         assert!(
             count_fields(table) == known,
-            "the section of a language may contain only `binders`, `others`, `bare` and the kinds of nouns"
+            "the section of a language contains a field that is not `binders`, `others`, `bare` or a kind of noun"
         );
         all[at] = Language { table, binders: field(table, "binders"), is_bare, others: field(table, "others") };
         at += 1;

@@ -142,7 +142,7 @@ CREATE TABLE sync_states (
 -- Memories that stay on this machine and are not synced.
 CREATE TABLE private (
     memory BLOB PRIMARY KEY,
-    -- 'file' if a file cannot be synced, or its folder is not synced; NULL if the user decided it.
+    -- 'file' if a file cannot be synced, or its folder is not synced; 'undecided' if the user was not asked yet; NULL if the user decided it.
     why    TEXT
 ) STRICT, WITHOUT ROWID;
 
@@ -167,11 +167,11 @@ CREATE TABLE server (
     problem  TEXT                     -- why the server has not answered since then
 ) STRICT;
 
--- Directories of this machine whose project the user confirmed. They are never synced.
+-- Directories of this machine that belong to a project. They are never synced.
 CREATE TABLE trusted_directories (
     path    TEXT NOT NULL,
     project TEXT NOT NULL,
-    how     TEXT NOT NULL,            -- 'told': the user confirmed it; 'made': the user stored a memory of the project there
+    how     TEXT NOT NULL,            -- 'told': the user confirmed it; 'made': a memory of the project was stored there
     since   INTEGER NOT NULL,
     PRIMARY KEY (path, project)
 ) STRICT, WITHOUT ROWID;
@@ -228,7 +228,7 @@ CREATE TABLE secret_uses (
 CREATE TABLE purges (
     memory BLOB NOT NULL CHECK (length(memory) = 16),
     place  TEXT NOT NULL,                -- row, pages, copies, files, or a file of the home
-    at     INTEGER NOT NULL,             -- when the user deleted the memory
+    at     INTEGER NOT NULL,             -- when the permanent deletion was recorded for this place
     done   INTEGER,                      -- when the memory was removed from this place; NULL if it was not yet
     how    TEXT NOT NULL,                -- a description
     PRIMARY KEY (memory, place)
@@ -369,7 +369,7 @@ CREATE TABLE imports (
 CREATE TABLE imported (
     import INTEGER NOT NULL,
     memory BLOB NOT NULL CHECK (length(memory) = 16),
-    did    TEXT NOT NULL,                -- stored, changed, deleted, restored, vouched; undone
+    did    TEXT NOT NULL,                -- stored, changed, deleted, restored, owner_trust; undone
     was    TEXT,                         -- the original value of `did`, if the import was undone
     rev    INTEGER NOT NULL,             -- the rev of the memory after the import; a higher one shows a later change
     PRIMARY KEY (import, memory)
