@@ -192,7 +192,7 @@ pub(crate) enum Command {
         /// Only events of this session
         #[arg(long)]
         session: Option<String>,
-        /// The number of most recent events
+        /// The number of recent events to show
         #[arg(long, default_value_t = 20, value_name = "N")]
         limit: usize,
     },
@@ -386,7 +386,7 @@ pub(crate) struct Recall {
     /// hybrid, relevance, importance or recency
     #[arg(long, default_value = "hybrid")]
     pub(crate) sort: Sort,
-    /// How results fill the budget: dual, all or details
+    /// How results fill the budget: dual, all or details (full texts only)
     #[arg(long, default_value = "dual")]
     pub(crate) packing: Packing,
     /// Return many short rows in chronological order: on, off or auto
@@ -398,7 +398,7 @@ pub(crate) struct Recall {
     /// Continue from this cursor of the previous page
     #[arg(long)]
     pub(crate) cursor: Option<Cursor>,
-    /// Tokenizer: o200k, claude or claude:FACTOR
+    /// Tokenizer: o200k, claude, or claude:FACTOR (count times FACTOR)
     #[arg(long)]
     pub(crate) token_profile: Option<TokenProfile>,
     /// If nothing matches well, list all low-confidence matches

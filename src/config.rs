@@ -58,7 +58,7 @@ settings! {
         "fixed time, for replays and tests";
     PROFILE("token_profile") = "TESSERA_TOKEN_PROFILE":
         "tokenizer that counts token budgets: o200k, claude or claude:FACTOR; the default is claude in hooks and o200k elsewhere";
-    MEANING("recall.semantic") = "TESSERA_RECALL_SEMANTIC":
+    SEMANTIC("recall.semantic") = "TESSERA_RECALL_SEMANTIC":
         "semantic search: on (default) or off";
     LOG = "TESSERA_LOG":
         "log filter for stderr (tracing syntax)";
@@ -117,8 +117,7 @@ settings! {
     SECRETS_MODE("secrets.mode") = "TESSERA_SECRETS_MODE":
         "handling of secrets: encrypt (default), drop, refuse (the text is not stored), or vault";
     SECRETS_KEYRING("secrets.keyring") = "TESSERA_SECRETS_KEYRING":
-        "auto (default: the system's keyring if it answers, on Linux only with --features keyring) or off (always \
-        secret.key)";
+        "auto (default) uses the system's keyring if it answers (on Linux only with --features keyring), and otherwise secret.key; off always uses secret.key";
     SECRET_KEY = "TESSERA_SECRET_KEY" "MEMORY_ENCRYPTION_KEY":
         "key for secrets, used instead of the stored key: 64 hexadecimal digits or a passphrase";
     SECRET_KEY_BEFORE = "TESSERA_SECRET_KEY_BEFORE":
@@ -303,7 +302,8 @@ pub(crate) fn surroundings(home_flag: Option<PathBuf>) -> Result<Surroundings, S
         project_dir: variable("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute()),
         user_home: user_home(),
         older: older_places(),
-        program: std::env::current_exe().map_err(|error| HOME.wrong(format!("cannot find this program: {error}")))?,
+        program: std::env::current_exe()
+            .map_err(|error| HOME.wrong(format!("cannot find the path of the running program: {error}")))?,
         claude: running_claude(),
         search_path: variable("PATH"),
         secrets: secret_rules(&file)?,
@@ -336,7 +336,7 @@ fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
         auto_approve: AUTO_APPROVE.parsed(file, unset.auto_approve, switch)? && !NO_APPROVAL.is_on(),
         extractor: EXTRACTOR.parsed(file, unset.extractor, any)?,
         daily_tokens: DAILY_TOKENS.parsed(file, unset.daily_tokens, number)?,
-        embedding: MEANING.parsed(file, unset.embedding, switch)?,
+        embedding: SEMANTIC.parsed(file, unset.embedding, switch)?,
         plugins: plugins::of_hooks(file)?,
         deadline: Duration::from_millis(DEADLINE.parsed(file, 1000, number)?.clamp(10, 60_000)),
     })
@@ -380,7 +380,7 @@ pub(crate) fn store(home_flag: Option<PathBuf>, usage: Usage) -> Result<StoreCon
         });
         ConfigFile::empty(&home)
     });
-    let embedding = MEANING.parsed(&file, true, switch)?;
+    let embedding = SEMANTIC.parsed(&file, true, switch)?;
     let mut secrets = secret_rules(&file)?;
     if !is_read && SECRETS_MODE.value().is_none() {
         // The rule for credentials cannot be read, so texts with credentials are rejected.

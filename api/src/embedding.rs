@@ -46,7 +46,7 @@ pub(crate) async fn make(app: App) {
         };
         if let Err(error) = work.some_of(&user).await {
             // The others go on meanwhile.
-            tracing::warn!(%error, user = user.as_str(), "embeddings are computed later");
+            tracing::warn!(%error, user = user.as_str(), "embeddings will be computed later");
             work.later.insert(user, Instant::now() + AGAIN);
         }
         sleep(PAUSE).await;
@@ -125,7 +125,7 @@ fn note(user: &UserId, kept: Kept) {
     metrics::counter!("tessera_keys_distrusted_total").increment(kept.distrusted);
     if kept.differing > 0 {
         let (rows, keys) = (kept.differing, kept.distrusted);
-        tracing::warn!(user = user.as_str(), rows, keys, "a machine sent wrong embeddings");
+        tracing::warn!(user = user.as_str(), rows, keys, "a client sent wrong embeddings");
     }
 }
 

@@ -277,8 +277,9 @@ async fn keep_vault(app: App) {
             match reaped {
                 Ok(0) => {}
                 Ok(values) => tracing::info!(values, "removed orphaned secrets from the vault"),
-                Err(error) => tracing::warn!(%error, "removing secrets without a row from the vault failed; trying \
-                    again later"),
+                Err(error) => {
+                    tracing::warn!(%error, "cannot remove orphaned secrets from the vault; trying again later");
+                }
             }
             tokio::time::sleep(app.tend_vault_every).await;
         }
@@ -319,7 +320,7 @@ async fn reanalyse(app: App) {
             Err(error) => {
                 tracing::warn!(%error, "re-indexing rows from an earlier version failed; trying again later");
                 if let Err(error) = app.db.is_still_due(Chore::Reanalysis).await {
-                    tracing::warn!(%error, "another replica continues");
+                    tracing::warn!(%error, "another replica continues this work");
                 }
                 REANALYSE_AGAIN.min(every)
             }

@@ -70,7 +70,7 @@ fn run(
         if spool::is_waiting(home)
             && let Err(error) = opened().and_then(|store| spool::work_off(&store, rules, || true))
         {
-            tracing::debug!(%error, "plugins receive events later");
+            tracing::debug!(%error, "plugins will receive events later");
         }
         let worked = opened().and_then(|mut store| {
             work_off(&mut store, |_| {

@@ -120,7 +120,7 @@ impl SharedStore {
         match opened.await {
             Ok(Ok(store)) => Self { store: Arc::new(Mutex::new(store)), ..self.clone() },
             failed => {
-                tracing::debug!(?failed, "no second connection");
+                tracing::debug!(?failed, "cannot open a second database connection");
                 self.clone()
             }
         }

@@ -32,7 +32,7 @@ pub enum SafeError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The process ends.
-    #[error("the process is ending")]
+    #[error("the process is shutting down")]
     Ended,
 }
 

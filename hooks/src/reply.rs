@@ -45,7 +45,7 @@ impl Reply {
         Self(json!({ "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
             "permissionDecision": "allow",
-            "permissionDecisionReason": "this is a safe tool of the user's own memory store",
+            "permissionDecisionReason": "this Tessera tool is safe: it only uses the user's memory store",
         } }))
     }
 

@@ -20,7 +20,7 @@ use crate::{approve, recall, session, stop};
 pub fn run(input: impl Read, named: Option<String>, surroundings: &Surroundings) -> Option<String> {
     let word = Arc::new(FirstToFinish::default());
     watch(Arc::clone(&word), surroundings);
-    let fault = match panic::catch_unwind(AssertUnwindSafe(|| short_id(input, named, surroundings))) {
+    let fault = match panic::catch_unwind(AssertUnwindSafe(|| handle(input, named, surroundings))) {
         Ok(Ok(reply)) => return reply.map(|reply| reply.to_string()).filter(|_| word.take()),
         Ok(Err(error)) => error.to_string(),
         Err(_) => "stopped unexpectedly".to_owned(),
@@ -47,7 +47,7 @@ impl FirstToFinish {
 /// # Errors
 /// An internal error.
 pub fn answer(input: &[u8], surroundings: &Surroundings) -> Result<Option<String>, HookError> {
-    Ok(short_id(input, None, surroundings)?.map(|reply| reply.to_string()))
+    Ok(handle(input, None, surroundings)?.map(|reply| reply.to_string()))
 }
 
 /// Ends the process when the time limit is exceeded. The main thread handles the event, because its stack costs less
@@ -67,14 +67,14 @@ fn watch(word: Arc<FirstToFinish>, surroundings: &Surroundings) {
     let _ = thread::Builder::new().name("watchdog".into()).stack_size(64 * 1024).spawn(watchdog);
 }
 
-fn short_id(input: impl Read, named: Option<String>, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
+fn handle(input: impl Read, named: Option<String>, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
     let mut bytes = Vec::new();
     input.take(MOST_BYTES).read_to_end(&mut bytes)?;
     let payload = Payload::read(&bytes)?;
     let Some(event) = payload.event().or(named) else { return Ok(None) };
     let event = squeezed(&event);
     match HANDLERS.iter().find(|(name, _)| squeezed(name) == event) {
-        Some((_, short_id)) => short_id(&payload, surroundings),
+        Some((_, handler)) => handler(&payload, surroundings),
         None => Ok(None),
     }
 }

@@ -50,12 +50,12 @@ pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result
     let mut desk = Desk::new(&mut store, &caller);
     let given = desk.perform(SessionSummary { event: event(EVENT, started, &claim), context, budget })?;
     let notice = desk.perform(SessionNotice { claim: claim.clone() })?;
-    let mut imported_rows = |system, path| desk.perform(HasImported { system, path }).unwrap_or(true);
+    let mut is_imported = |system, path| desk.perform(HasImported { system, path }).unwrap_or(true);
     let notice = of_settings(surroundings)
         .or_else(|| of_team(&notice, surroundings))
         .or_else(|| of_project(&notice, &claim, surroundings))
         .or_else(|| of_plugins(surroundings))
-        .or_else(|| of_older(surroundings, &mut imported_rows));
+        .or_else(|| of_older(surroundings, &mut is_imported));
     let reply = given.map(|given| Reply::context(EVENT, &given.body));
     if surroundings.home.memories().is_dir() || store.folders().is_ok_and(|folders| !folders.is_empty()) {
         // The summary is already recorded as delivered, so it is returned even if this fails.
@@ -103,11 +103,11 @@ fn of_project(notice: &Notice, claim: &Claim, surroundings: &Surroundings) -> Op
 
 /// A notice that this machine has data of another memory system that was never imported. It is shown once per path.
 /// Before the notice, a small database is checked for content.
-fn of_older(surroundings: &Surroundings, mut imported_rows: impl FnMut(System, PathBuf) -> bool) -> Option<String> {
+fn of_older(surroundings: &Surroundings, mut is_imported: impl FnMut(System, PathBuf) -> bool) -> Option<String> {
     let is_new = |(system, path): &(System, PathBuf)| {
         let mark = format!("older {}", path.display());
         !recall::was_told(&surroundings.home, &mark)
-            && !imported_rows(*system, path.clone())
+            && !is_imported(*system, path.clone())
             && surroundings.older.holds_any(*system, path)
             && recall::is_first(&surroundings.home, &mark)
     };

@@ -80,7 +80,7 @@ pub(crate) struct EvalOptions {
     /// Token budgets, comma-separated
     #[arg(long, value_delimiter = ',', default_value = "500,1000,2000,4000")]
     pub(crate) budgets: Vec<u32>,
-    /// How results fill the budget: dual (full, then summaries) or details
+    /// How results fill the budget: dual, or details (full texts only)
     #[arg(long, default_value = "dual")]
     pub(crate) packing: Packing,
     /// Repeat the evaluation, each time without one ranking signal
@@ -101,7 +101,7 @@ impl EvalOptions {
     }
 }
 
-/// The vectors of an evaluation.
+/// The embeddings that an evaluation uses.
 #[derive(Debug, Args)]
 pub(crate) struct EvalVectors {
     /// Semantic search: on or off

@@ -41,7 +41,7 @@ pub(crate) struct Whose {
     /// The memories are yours: trust them like text you type yourself
     #[arg(long, conflicts_with = "foreign")]
     pub(crate) mine: bool,
-    /// The memories are from others: recall only on request (default)
+    /// Texts of other people: recall returns them only on request (default)
     #[arg(long)]
     pub(crate) foreign: bool,
 }

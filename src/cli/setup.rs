@@ -14,7 +14,7 @@ pub(crate) struct Setup {
     /// Set up only the project in this directory, in shared files
     #[arg(long)]
     pub(crate) project: bool,
-    /// Also offer the memory tool, to all clients of this store
+    /// Also offer the file-based memory tool to every client of this store
     #[arg(long)]
     pub(crate) memory_files: bool,
     /// Show the changes without making them

@@ -18,7 +18,7 @@ use crate::{config, output};
 
 /// Maximum bytes of a file.
 const MOST_BYTES: u64 = 1 << 20;
-/// Maximum files of a directory.
+/// Maximum number of files in a directory.
 const MOST_FILES: usize = 1_000;
 /// The index file of Claude Code's auto-memory, which lists the note files.
 const INDEX: &str = "MEMORY.md";

@@ -1,4 +1,4 @@
-//! Computes missing embeddings, at the end of an import and in the doctor.
+//! `tessera doctor` and the end of an import compute missing embeddings.
 
 use std::time::{Duration, Instant};
 

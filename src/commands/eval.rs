@@ -79,7 +79,7 @@ fn prompts(context: &Context, file: &Path, vectors: &Vectors) -> anyhow::Result<
     let mut rows: Vec<Vec<String>> = by_kind.iter().map(|(kind, report)| row(kind, report)).collect();
     rows.push(row("all", &total));
     let header =
-        ["kind", "prompts", "silent %", "answered", "relevant", "tokens per prompt", "most tokens / characters"];
+        ["kind", "prompts", "silent %", "answered", "relevant", "tokens per prompt", "highest tokens / characters"];
     output::text(&output::table(&header, rows))?;
     output::line(&format!("precision {} %", output::percent(total.precision())))
 }
@@ -146,12 +146,13 @@ fn report(
     let kinds = whole.by_category.iter().map(|(kind, part)| {
         vec![kind.clone(), part.questions.to_string(), output::percent(part.recall), output::percent(part.surfaced)]
     });
-    output::text(&output::table(&["kind", "questions", "in full at 1000", "surfaced"], kinds.collect()))
+    output::text(&output::table(&["kind", "questions", "in full within 1000 tokens", "surfaced"], kinds.collect()))
 }
 
 fn table(whole: &Report, ablation: &[(&'static str, Report)]) -> String {
     let budgets: Vec<String> = whole.recall_at_tokens.keys().map(|budget| format!("in full at {budget}")).collect();
-    let surfaced: Vec<String> = whole.surfaced_at_tokens.keys().map(|budget| format!("surfaced at {budget}")).collect();
+    let surfaced: Vec<String> =
+        whole.surfaced_at_tokens.keys().map(|budget| format!("found within {budget}")).collect();
     let mut header = vec!["run".to_owned(), "questions".to_owned()];
     header.extend(budgets.into_iter().chain(surfaced));
     header.extend(["first 10", "MRR", "ms"].map(str::to_owned));

@@ -284,7 +284,7 @@ pub(super) fn offers(context: &Context) -> Vec<Found> {
         return Vec::new();
     }
     let (found, _) = places.found();
-    found.into_iter().filter(|one| !imported_rows(context, one)).collect()
+    found.into_iter().filter(|one| !is_imported(context, one)).collect()
 }
 
 /// Describes found data and the command that imports it.
@@ -296,7 +296,7 @@ pub(super) fn told_offer(found: &Found) -> String {
 
 /// True if the data was imported. If the store cannot be read, returns false, because offering the same import again is
 /// harmless.
-fn imported_rows(context: &Context, found: &Found) -> bool {
+fn is_imported(context: &Context, found: &Found) -> bool {
     let asked = HasImported { system: found.system, path: found.path.clone() };
     let has_store = config::home(context.home.clone()).is_ok_and(|home| home.holds_store());
     has_store && context.perform_here(Access::Read, asked).unwrap_or_default()
@@ -307,7 +307,7 @@ pub(super) fn detect(context: &Context) -> anyhow::Result<()> {
     let (found, unread) = config::older_places().found();
     let why = |problem| dropped(&format!("{:#}", anyhow::Error::from(problem))).into_owned();
     let unread: Vec<String> = unread.into_iter().map(why).collect();
-    let came = |one: &Found| imported_rows(context, one);
+    let came = |one: &Found| is_imported(context, one);
     if context.json {
         let row = |one: &Found| {
             let Found { system, path, rows } = one;

@@ -350,7 +350,7 @@ fn import(context: &Context, args: ImportArguments) -> anyhow::Result<ExitCode> 
 /// The one memory that the argument names.
 fn meant(desk: &mut Desk<'_>, named: Named) -> anyhow::Result<MemoryRef> {
     let found = desk.perform(Meant { named: vec![named] })?;
-    found.into_iter().next().ok_or_else(|| UserError("nothing is named".to_owned()).into())
+    found.into_iter().next().ok_or_else(|| UserError("no name was given".to_owned()).into())
 }
 
 /// The text of an argument; `-` reads stdin.

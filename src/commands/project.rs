@@ -86,12 +86,11 @@ fn sentence(claim: &Claim, place: &Path, is_believed: bool) -> String {
         format!("{place} belongs to the project {scope} (determined by {by}).")
     } else if is_believed {
         format!(
-            "{place} is {scope}, by {by}; the directory is trusted, so its memories are added to prompts automatically."
+            "{place} belongs to {scope} (found by {by}); the directory is trusted, so its memories are added to prompts automatically."
         )
     } else {
         format!(
-            "{place} looks like {scope}, by {by}. The directory is not trusted, so recall returns its memories only \
-            when you ask: `tessera project trust` trusts it."
+            "{place} seems to belong to {scope} (found by {by}). The directory is not trusted, so recall returns its memories only when you ask; to trust it, run `tessera project trust`."
         )
     }
 }

@@ -60,8 +60,7 @@ fn row(name: &str, verdicts: &Verdicts) -> Vec<String> {
 fn told(prompts: &PromptTally) -> String {
     let PromptTally { given_right, given_wrong_only, missed, noise, quiet, notes_given, notes_right } = prompts;
     format!(
-        "{} prompts: {given_right} right, {given_wrong_only} wrong only, {missed} missed; {quiet} quiet, {noise} \
-        noise; {notes_right} of {notes_given} added memories are relevant",
+        "{} prompts: {given_right} got a relevant memory, {given_wrong_only} only irrelevant ones, {missed} none; of the unrelated prompts, {quiet} got none, {noise} got some; {notes_right} of {notes_given} added memories are relevant",
         prompts.prompts()
     )
 }

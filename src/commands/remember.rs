@@ -162,7 +162,7 @@ pub(super) fn forget(
         let how = match taken_out.get(&one.id) {
             _ if hard => "for good".to_owned(),
             Some(RemovedSection { path, rev: Some(rev) }) => {
-                format!("`tessera restore {path} --before {rev}` restores {path} with it")
+                format!("`tessera restore {path} --before {rev}` restores {path} including this text")
             }
             Some(RemovedSection { path, rev: None }) => {
                 format!(

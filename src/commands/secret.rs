@@ -21,8 +21,7 @@ const IN_FILE: &str = "protects copies of the database (backups, synced folders,
     does not protect against programs of your account, or a copy of the whole home directory";
 const IN_KEYRING: &str = "protects the whole home directory while you are logged out; does not protect against \
     programs of your account";
-const GIVEN: &str = "is not stored in the home directory, so a copy of the home directory cannot be decrypted; a \
-    program with the same setting can";
+const GIVEN: &str = "is not stored in the home directory, so it protects a copy of the home directory; does not protect against programs that can read the setting";
 
 /// Performs one action.
 pub(super) fn run(context: &Context, task: SecretTask) -> anyhow::Result<ExitCode> {
@@ -198,7 +197,7 @@ fn rotate(context: &Context) -> anyhow::Result<()> {
         }));
     }
     if rotated.resumed {
-        output::note("completed an interrupted rotation");
+        output::note("completed an interrupted key rotation");
     }
     output::line(&format!(
         "encrypted {} secrets with the new key {} in {}",

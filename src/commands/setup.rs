@@ -58,7 +58,7 @@ pub(super) fn uninstall(context: &Context, purge: bool, dry_run: bool, yes: bool
     let home = config::home(context.home.clone())?;
     let plan = uninstall_plan(&home)?;
     if purge {
-        output::note(&format!("{} is deleted with all memories.", home.dir().display()));
+        output::note(&format!("This deletes {} with all memories.", home.dir().display()));
         tell_files(&home);
     }
     let question = if purge { "Make these changes and delete the store?" } else { "Make these changes?" };
@@ -228,7 +228,10 @@ fn plugins(home: &Home) -> Vec<Row> {
     rows.extend(spooled(home));
     let lies = installed::never_added(home, &names);
     rows.extend((!lies.is_empty()).then(|| {
-        row(RowVerdict::Ok, format!("{} never added, so not called; `tessera plugin add` adds it", lies.join(", ")))
+        row(
+            RowVerdict::Ok,
+            format!("never added, so not called: {}; to add one, run `tessera plugin add`", lies.join(", ")),
+        )
     }));
     rows
 }

@@ -75,7 +75,7 @@ fn full(memory: &Memory, position: Option<&FilePosition>) -> String {
     }
     if position.is_some_and(|position| position.lacks_some) {
         lines.push(
-            "(the file is not stored completely: the following text is cut, or lacks a credential; read the file)"
+            "(the file is not stored completely: the following text is truncated, or a credential was removed from it; read the file itself)"
                 .to_owned(),
         );
     }

@@ -238,8 +238,7 @@ fn not_joined_yet(remote: &Remote, held: u64) -> anyhow::Result<()> {
     let address = remote.address();
     if held > 0 && !remote.is_chosen() {
         return output::line(&format!(
-            "an environment variable sets {address}, but this store has not joined it: {said}. This store already \
-            has {held} memories, so `tessera sync join {address}` asks you first."
+            "the server address {address} comes from an environment variable, but this store has not joined the server: {said}. This store already has {held} memories, so run `tessera sync join {address}` to confirm."
         ));
     }
     let kept = match held {

@@ -81,7 +81,9 @@ pub(super) fn answer(context: &Context, offered: &Offered, is_accepted: bool) ->
     let text = match (changed, is_accepted) {
         (true, true) => format!("you now see all memories that {owner} tags with {tag}"),
         (true, false) => format!("declined: you do not see the memories that {owner} tags with {tag}"),
-        (false, _) => format!("{owner} has no open invitation for {tag}, or you have already given this answer"),
+        (false, _) => {
+            format!("there is no open invitation from {owner} to {tag}, or you have already given this answer")
+        }
     };
     context.print(&json!({ "done": text, "changed": changed }), || text)
 }
@@ -101,7 +103,7 @@ pub(super) fn resolve(
         let text = |memory: &tessera_engine::Memory| format!("{} {}", memory.short_id, memory.content);
         let gone = || "gone".to_owned();
         let rows = conflicts.iter().map(|one| vec![one.memory.as_ref().map_or_else(gone, text), text(&one.copy)]);
-        return output::text(&output::table(&["memory", "its other text"], rows.collect()));
+        return output::text(&output::table(&["memory", "the other version of its text"], rows.collect()));
     };
     let resolution = match (content, keep) {
         (Some(text), None) => Resolution::Text(super::text_or_stdin(text)?),

@@ -70,8 +70,7 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
         if let Some(first) = report.differing.first() {
             let count = report.differing.len();
             output::note(&format!(
-                "{count} lines differ from the memory with the same UUID here, which was not changed; the first is \
-                line {first}; `tessera update ID` changes a text"
+                "{count} lines have the UUID of an existing memory but another text, and were skipped (the first is line {first}); to change a memory, use `tessera update ID`"
             ));
         }
         if report.purged > 0 {
@@ -79,8 +78,7 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
         }
         if report.theirs > 0 {
             output::note(&format!(
-                "{} lines say that somebody else wrote them, so they are not injected automatically; `tessera update ID \
-                 --trust user` makes one yours",
+                "{} lines name another author, so they are not added to prompts automatically; `tessera update ID --trust user` marks a memory as yours",
                 report.theirs
             ));
         }

@@ -22,7 +22,8 @@ pub(crate) fn places(home_flag: Option<&Path>) -> Result<Places, SetupError> {
         config,
         claude: variable("CLAUDE_CONFIG_DIR").map(PathBuf::from),
         codex: variable("CODEX_HOME").map(PathBuf::from),
-        program: program_as_called().map_err(|error| HOME.wrong(format!("cannot find this program: {error}")))?,
+        program: program_as_called()
+            .map_err(|error| HOME.wrong(format!("cannot find the path of the running program: {error}")))?,
         store: named_home(home_flag.map(Path::to_path_buf)).map(|home| std::path::absolute(&home).unwrap_or(home)),
         home,
         search: variable("PATH"),

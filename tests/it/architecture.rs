@@ -214,7 +214,7 @@ const OF_THE_DESK: [&str; 29] = [
     ".near_scopes(",
     ".fetch(",
     ".fetch_json(",
-    ".brief(",
+    ".session_summary(",
     ".given_in(",
     ".keep_delivery(",
     ".note_delivery(",

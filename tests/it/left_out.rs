@@ -40,7 +40,10 @@ fn files_that_are_left_out_are_told_with_the_reason_wherever_folders_are() {
         1 skipped (larger than 1 MiB): /notes/large.md\n\
         1 skipped (not text, according to the file extension): /notes/map.png\n";
     let added = world.run(&["files", "add", &notes]);
-    assert_eq!(added.stdout, format!("{notes}: recall now finds 0 files as /notes/…\n{lines}"));
+    assert_eq!(
+        added.stdout,
+        format!("{notes}: recall now searches 0 files, with paths that begin with /notes/…\n{lines}")
+    );
     assert_eq!(
         world.run(&["files", "scan"]).stdout,
         format!("0 new or changed, 0 renamed, 0 deleted, 0 written\n{lines}")
@@ -70,7 +73,10 @@ fn silence_means_that_nothing_is_left_out_and_what_is_mended_is_known() {
     let listed = world.json(&["files", "list"]);
     assert_eq!((&listed[0]["files"], &listed[0]["left_out"]), (&json!(4), &json!([])));
     let again = world.run(&["files", "add", &notes.display().to_string()]);
-    assert_eq!(again.stdout, format!("{}: recall now finds 4 files as /notes/…\n", notes.display()));
+    assert_eq!(
+        again.stdout,
+        format!("{}: recall now searches 4 files, with paths that begin with /notes/…\n", notes.display())
+    );
     for (question, answer) in [("kettle", "blue"), ("café", "nine"), ("lamp", "green"), ("clock", "strikes")] {
         assert!(world.run(&["recall", question]).stdout.contains(answer), "{question}");
     }

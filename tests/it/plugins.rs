@@ -272,7 +272,7 @@ fn what_cannot_be_a_plugin_is_refused_and_says_why() {
         ),
         (
             vec!["plugin", "add", "--name", "x", "--event", "recall.before", "--fast", "--yes", "--command", &large],
-            "at most 1024 KiB together",
+            "must not exceed 1024 KiB in total",
         ),
         (vec!["plugin", "test", "nothing"], "is not a plugin or a file"),
         (vec!["plugin", "test", &text], "module: is not a WASM file; add a program with"),

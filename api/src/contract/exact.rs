@@ -172,7 +172,7 @@ fn bodies() -> [(&'static str, &'static str, Value); 2] {
             "op_id": uuid, "memory": uuid, "base_rev": unsigned(u64::MAX), "at": text(&whole(TIME)),
             "action": {
                 "type": "string", "enum": ["delete", "purge"],
-                "description": "Machines can also send `create` or `edit` objects: `Document` and `Edit` in engine/src/sync/document.rs",
+                "description": "Machines can also send `create` or `edit` objects. `Document` and `Edit` in engine/src/sync/document.rs define their format.",
             },
             "told_again": { "type": "boolean" },
         },

@@ -172,8 +172,8 @@ pub(crate) struct Listed {
     pub(crate) deleted: bool,
 }
 
-/// Maximum bytes of texts that the server reads at once for an export. An export reads the next page without another
-/// request.
+/// Maximum bytes of texts that the server reads at once for an export. An export reads all pages, so the client sends
+/// only one request.
 const MOST_EXPORT_BYTES: i64 = 256 * 1024;
 /// Rows of a page of changes.
 const MOST_CHANGED: i64 = 1_000;

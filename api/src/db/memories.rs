@@ -125,7 +125,7 @@ impl<'a> Written<'a> {
 /// The statement's time in microseconds.
 const NOW: &str = "(extract(epoch FROM now()) * 1000000)::bigint";
 
-/// Inserts a row: owner and UUID, every column, and the key that sent the embedding.
+/// Inserts a row: owner and UUID, every column, and the API key of the machine that sent the embedding.
 static INSERT: LazyLock<String> = LazyLock::new(|| {
     let names: Vec<&str> =
         WRITTEN.iter().map(|column| column.name).chain(["embedding_key", "embedding_check"]).collect();

@@ -319,7 +319,7 @@ impl Db {
                         AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))";
         let open: Vec<String> = tx.values(sql, args![]).await?;
         if !open.is_empty() {
-            return Err(DbError::Unsafe(format!("row-level security is not forced on: {}", open.join(", "))));
+            return Err(DbError::Unsafe(format!("tables without FORCE ROW LEVEL SECURITY: {}", open.join(", "))));
         }
         own_role::may_do_no_more(&mut tx).await?;
         if self.is_spread { spread::check(&mut tx).await } else { Ok(()) }

@@ -185,7 +185,7 @@ impl Db {
         Ok(Some(Orphan { memory: MemoryUuid::from_uuid(row.try_get("memory")?), name: row.try_get("name")?, tx }))
     }
 
-    /// Users with values in the vault that have no stored row yet, or that must be deleted from it.
+    /// Users whose values in the vault have no stored row yet, or must be deleted.
     pub(crate) async fn users_of_vault(&self) -> Result<Vec<String>, DbError> {
         if self.is_spread {
             return self.users().await;

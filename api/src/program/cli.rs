@@ -179,7 +179,7 @@ pub(crate) enum UserTask {
     },
 }
 
-/// Work on keys.
+/// Manage API keys.
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyTask {
     /// Create a key for a user; it is shown once
@@ -213,7 +213,7 @@ pub(crate) enum KeyTask {
     },
     /// Import the keys in API_KEYS (JSON: user to key) and API_KEY
     Import,
-    /// Revoke a key, at once.
+    /// Revoke a key immediately.
     Revoke {
         /// The user.
         user: String,

@@ -40,7 +40,7 @@ settings! {
     VAULT = "VAULT_ADDR" "VAULT_TOKEN" "VAULT_TOKEN_FILE" "VAULT_ROLE" "VAULT_NAMESPACE" "VAULT_MOUNT"
          "VAULT_PREFIX" "VAULT_K8S_MOUNT" "VAULT_K8S_TOKEN_PATH" "VAULT_CACERT":
         "address and credentials of a Vault or OpenBao server for secrets";
-    MEANING = "TESSERA_RECALL_SEMANTIC":
+    SEMANTIC = "TESSERA_RECALL_SEMANTIC":
         "semantic search: on or off [default: on]";
     LOG = "TESSERA_LOG":
         "log filter for stderr (tracing syntax)";
@@ -129,10 +129,10 @@ pub(crate) fn clock() -> Result<Arc<dyn Clock>, SetupError> {
 
 /// The setting for semantic search.
 pub(crate) fn embedding() -> Result<SemanticSearch, SetupError> {
-    match MEANING.text().as_deref().map(str::trim) {
+    match SEMANTIC.text().as_deref().map(str::trim) {
         None | Some("on" | "true" | "1") => Ok(SemanticSearch::On),
         Some("off" | "false" | "0") => Ok(SemanticSearch::Off),
-        Some(other) => Err(MEANING.wrong(format!("{other:?} is not valid; use on or off"))),
+        Some(other) => Err(SEMANTIC.wrong(format!("{other:?} is not valid; use on or off"))),
     }
 }
 

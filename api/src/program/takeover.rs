@@ -108,7 +108,7 @@ pub(crate) async fn remove(
         ));
     }
     output::note(&format!(
-        "{name} was removed: only rows of the audit still contain the name. For backups, see docs/SCALING.md"
+        "{name} was removed; only the audit log still contains the name. For backups, see docs/SCALING.md"
     ));
     Ok(())
 }

@@ -87,7 +87,7 @@ impl App {
         Ok(self.db.saying(&caller.user, document.content.as_str()).await?)
     }
 
-    /// The change for the database, after its secrets were stored.
+    /// The change to make in the database, after the secrets in it were stored.
     pub(super) async fn keep(
         &self,
         caller: &Caller,

@@ -402,8 +402,11 @@ pub(super) async fn since(
 const AFTER: &str = "[_after=";
 
 fn place(text: &str) -> Result<ChangedAfter, Problem> {
-    let problem =
-        || Problem::invalid("since: is not a valid time; use RFC 3339 such as 2026-11-20T12:00:00Z, or server_time");
+    let problem = || {
+        Problem::invalid(
+            "since: is not a valid time; use RFC 3339 such as 2026-11-20T12:00:00Z, or the `server_time` of an earlier reply",
+        )
+    };
     let (time, memory) = match text.split_once(AFTER) {
         Some((time, rest)) => {
             let memory = rest.strip_suffix(']').and_then(|id| id.parse().ok()).ok_or_else(problem)?;

@@ -124,7 +124,7 @@ fn sessions_exchange_in_the_background_and_share_by_tool() {
     assert!(
         third
             .ok("memory_accept_share", json!({ "owner": "ada", "tag": "ops" }))
-            .contains("everything that ada tags ops")
+            .contains("all memories that ada tags with ops")
     );
     assert!(third.ok("memory_shared_with_me", json!({})).contains("#1 from ada (write) Deploys happen"));
     third.ok("memory_update", json!({ "id": 1, "content": "Deploys happen on Wednesdays" }));

@@ -189,13 +189,13 @@ fn lists_that_do_not_end_are_given_up() {
     let page = json!({ "news": [], "next": 0, "more": true }).to_string();
     front.answer(move |asked| asked.line.contains("/changes").then(|| response(200, &[], &page)));
     let ran = laptop.run(&["sync", "now"]);
-    assert!(ran.code == Some(1) && ran.stderr.contains("pages of changes do not advance"), "{ran:?}");
+    assert!(ran.code == Some(1) && ran.stderr.contains("announces more changes, but sends no new ones"), "{ran:?}");
     let fresh = World::new();
     let id = "01900000-0000-7000-8000-000000000001";
     let page = json!({ "epoch": 1, "restored_seq": 0, "head": 0, "rows": [], "next": id }).to_string();
     front.answer(move |asked| asked.line.contains("/snapshot").then(|| response(200, &[], &page)));
     let ran = fresh.run_with_stdin(&["sync", "join", &front.url], key.as_bytes());
-    assert!(ran.code == Some(1) && ran.stderr.contains("snapshot pages do not advance"), "{ran:?}");
+    assert!(ran.code == Some(1) && ran.stderr.contains("pages of its snapshot without end"), "{ran:?}");
 }
 
 /// Adds a field that no reader knows to every object of a message.

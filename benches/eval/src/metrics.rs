@@ -171,7 +171,7 @@ struct Labelled {
     cls: String,
 }
 
-/// Counts of found credentials in texts of one kind.
+/// The numbers of credentials that were found in texts of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Screening {
     /// Texts with a credential.

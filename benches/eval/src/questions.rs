@@ -85,7 +85,7 @@ pub struct Answered {
     pub shown: Vec<String>,
     /// 1/rank of the first note that answers the question; 0 if there is none.
     pub rr: f64,
-    /// The share of the answering notes that the reply contains; `None` for unanswerable questions.
+    /// The share of the notes with the answer that the reply contains; `None` for unanswerable questions.
     pub share: Option<f64>,
     /// Tokens of the reply.
     pub tokens: u32,

@@ -126,7 +126,7 @@ fn text_or_none(value: &Value, name: &'static str) -> Result<Option<String>, Fil
     match value.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(FileError::Argument { name, why: "must be a text" }),
+        Some(_) => Err(FileError::Argument { name, why: "must be a string" }),
     }
 }
 

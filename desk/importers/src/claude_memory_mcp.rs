@@ -277,7 +277,7 @@ impl Waiting {
             ("delete", _, Some(server)) => {
                 self.deletes.insert(server);
             }
-            ("store" | "update" | "delete", ..) => return Err("payload: contains no ID of a row".into()),
+            ("store" | "update" | "delete", ..) => return Err("payload: contains no row ID".into()),
             (other, ..) => return Err(format!("op_type: {other} is unknown")),
         }
         Ok(())

@@ -64,7 +64,7 @@ impl Fields {
             Some(Value::String(text)) if text == NOT_TEXT => Err(format!("{name}: contains bytes that are not text")),
             Some(Value::String(text)) if text.contains('\0') => Err(format!("{name}: contains a NUL character")),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(other) => Err(format!("{name}: is {}, not a text", kind(other))),
+            Some(other) => Err(format!("{name}: is {}, but must be a string", kind(other))),
         }
     }
 

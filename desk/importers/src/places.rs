@@ -71,7 +71,7 @@ impl Places {
         for system in System::ALL {
             let is_there = |path: &PathBuf| match system {
                 System::BasicMemory => path.join("config.json").is_file(),
-                _ => path.is_file(),
+                System::ClaudeMemoryMcp | System::MemoryMcp => path.is_file(),
             };
             for path in self.of(system).into_iter().filter(is_there) {
                 if !there.iter().any(|(_, known)| *known == path) {

@@ -103,9 +103,13 @@ impl Source {
             (Held::Database(copy), System::ClaudeMemoryMcp) => {
                 claude_memory_mcp::tell_database(copy, &place, &mut teller)
             }
-            (Held::Database(copy), _) => memory_mcp::tell_database(copy, &place, &mut teller),
+            (Held::Database(copy), System::MemoryMcp | System::BasicMemory) => {
+                memory_mcp::tell_database(copy, &place, &mut teller)
+            }
             (Held::Rows(rows), System::ClaudeMemoryMcp) => claude_memory_mcp::tell_rows(rows, &place, &mut teller),
-            (Held::Rows(rows), _) => memory_mcp::tell_rows(rows, &place, &mut teller),
+            (Held::Rows(rows), System::MemoryMcp | System::BasicMemory) => {
+                memory_mcp::tell_rows(rows, &place, &mut teller)
+            }
             (Held::Vault(vault), _) => vault.tell(&mut teller),
         };
         match done {

@@ -227,8 +227,8 @@ impl Manifest {
         };
         let fields: Vec<&str> = self.change.iter().map(|field| field.as_str()).collect();
         let lines = [
-            listed(When::Before).map(|events| format!("read requests before {events}")),
-            listed(When::After).map(|events| format!("read results after {events}")),
+            listed(When::Before).map(|events| format!("read the request before {events}")),
+            listed(When::After).map(|events| format!("read the result after {events}")),
             (!fields.is_empty()).then(|| format!("change {}", fields.join(", "))),
             self.refuse.then(|| "reject requests, with a reason that is shown to you".to_owned()),
             self.fast.then(|| "run for at most 5 ms before memories are added to a prompt".to_owned()),
@@ -250,8 +250,8 @@ mod tests {
         assert_eq!(
             manifest.permissions(),
             [
-                "read requests before store",
-                "read results after store",
+                "read the request before store",
+                "read the result after store",
                 "change tags",
                 "reject requests, with a reason that is shown to you"
             ]

@@ -183,7 +183,7 @@ fn hook_runs(entry: &Entry) -> Result<String, String> {
     }
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || drop(sender.send(child.wait_with_output())));
-    let output = receiver.recv_timeout(PATIENCE).map_err(|_| "does not end".to_owned())?;
+    let output = receiver.recv_timeout(PATIENCE).map_err(|_| "does not exit".to_owned())?;
     let output = output.map_err(|error| error.to_string())?;
     match (output.status.success(), output.stdout.is_empty()) {
         (true, true) => Ok("runs".to_owned()),
@@ -194,7 +194,7 @@ fn hook_runs(entry: &Entry) -> Result<String, String> {
 
 fn first_line(child: &mut Child, question: &str) -> Result<String, String> {
     let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err("has no pipes".into());
+        return Err("its input and output cannot be connected".into());
     };
     stdin.write_all(question.as_bytes()).map_err(|error| error.to_string())?;
     let (sender, receiver) = mpsc::channel();

@@ -56,7 +56,7 @@ impl Link for PluginLink<'_> {
         let ran = self.call(&after(done), now.as_micros(), Limits::UNWAITED);
         let answered = ran.reply.and_then(|reply| {
             if reply.refuse.is_some() || !reply.change.is_empty() {
-                return Err(Failure::NotGranted("change or reject a finished action".to_owned()));
+                return Err(Failure::NotGranted("change or reject the result of a finished action".to_owned()));
             }
             Ok((None, reply.note))
         });

@@ -273,7 +273,7 @@ impl Changes {
         };
         let is_question = matches!(field, Field::Query | Field::ExpandedQuery);
         if is_question != (seen.event == Event::Recall) || seen.event == Event::Forget {
-            return Err(Failure::NotGranted(format!("change {} of this action", field.as_str())));
+            return Err(Failure::NotGranted(format!("change the field {} of this action", field.as_str())));
         }
         match field {
             Field::Content if seen.bound == Bound::Secret => {

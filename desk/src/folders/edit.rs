@@ -36,8 +36,7 @@ pub fn update_part(store: &mut Store, caller: &Caller, part: MemoryRef, text: &s
         if !is_change_of_one(&path, file, &text, (&row, &screened)) {
             return Err(refused(
                 &path,
-                "this text would be read as other sections: it would merge with its neighbours or change them; edit \
-                the file",
+                "with this text, the file would have other sections, and neighbouring sections would change; edit the file instead",
             ));
         }
         Ok(text)

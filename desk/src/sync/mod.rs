@@ -48,8 +48,7 @@ pub enum SyncError {
     NotJoined,
     /// The environment names a server, but the user did not agree to sync the store's memories.
     #[error(
-        "an environment variable sets {address}, and this store has {held} memories; run `tessera sync join \
-        {address}` once to confirm"
+        "the server address {address} comes from an environment variable, and this store already has {held} memories; run `tessera sync join {address}` once to confirm that they may be sent"
     )]
     NotAgreed {
         /// The server.
@@ -61,7 +60,7 @@ pub enum SyncError {
     #[error("another process is syncing this store")]
     Busy,
     /// The process ends.
-    #[error("the process is ending")]
+    #[error("the process is shutting down")]
     Ended,
 }
 

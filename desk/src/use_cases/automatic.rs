@@ -20,7 +20,7 @@ use crate::use_cases::find::shown;
 /// Maximum memories for one prompt.
 const MOST_GIVEN: u32 = 8;
 /// Maximum memories of a session summary.
-const MOST_BRIEFED: u32 = 20;
+const MOST_IN_SUMMARY: u32 = 20;
 /// Maximum saved memories of a session.
 const MOST_SAVED: u32 = 20;
 
@@ -227,10 +227,11 @@ impl UseCase for SessionSummary {
         let mut delivery = self.event.delivery(store, caller)?;
         delivery.resets = self.context != Context::Kept;
         let exclude = if delivery.resets { BTreeSet::new() } else { given_in(store, &delivery.session)? };
-        let request = RecallRequest { limit: MOST_BRIEFED, exclude, ..automatic(caller, self.budget, &delivery.scope) };
+        let request =
+            RecallRequest { limit: MOST_IN_SUMMARY, exclude, ..automatic(caller, self.budget, &delivery.scope) };
         let lost = if self.context == Context::Compacted { lost(store, &delivery)? } else { Vec::new() };
         let reply = self.event.bounded(request, |request| {
-            if lost.is_empty() { store.brief(request) } else { store.chosen(&lost, request) }
+            if lost.is_empty() { store.session_summary(request) } else { store.chosen(&lost, request) }
         })?;
         match &reply {
             Some(reply) => self.event.keep_given(store, delivery, reply),

@@ -55,7 +55,7 @@ impl UseCase for Meant {
     fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<MemoryRef>, StoreError> {
         let meant = |named: Named| match named {
             Named::Memory(reference) => Ok(reference),
-            Named::Older(name) => imported_rows(store, name),
+            Named::Older(name) => imported_memory(store, name),
             Named::File(path) => match store.file_memory(&path)? {
                 Some(id) => Ok(MemoryRef::Id(id)),
                 None => Err(StoreError::InFile { path, problem: "is not a known file".to_owned() }),
@@ -65,7 +65,7 @@ impl UseCase for Meant {
     }
 }
 
-fn imported_rows(store: &Store, name: String) -> Result<MemoryRef, StoreError> {
+fn imported_memory(store: &Store, name: String) -> Result<MemoryRef, StoreError> {
     let reference = MemoryUuid::of_older(&name).map(MemoryRef::Id);
     match reference {
         Some(reference) if store.get(reference)?.is_some() => Ok(reference),

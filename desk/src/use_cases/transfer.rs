@@ -6,7 +6,7 @@ use std::io::{BufRead, Write};
 use tessera_engine::Store;
 use tessera_engine::domain::{Filters, MemoryRef, MemoryUuid, Origin, Patch, Scope, Tag, Trust};
 use tessera_engine::screen::dropped;
-use tessera_engine::store::{ImportProgress, ImportRun, Imported, ListRequest, StoreError};
+use tessera_engine::store::{ImportProgress, ImportRun, Imported, ListRequest, StoreError, Stored};
 
 use super::change::{Update, Which};
 use crate::caller::{Caller, PluginRules};
@@ -75,19 +75,15 @@ impl UseCase for ImportNotes {
         let mut done = NotesImported::default();
         for note in notes {
             if let Some((id, trust)) = known.get(&note.content) {
-                done.skipped += 1;
-                if self.is_mine && *trust == Trust::Foreign {
-                    let patch = Patch { owner_trust: Some(Trust::User), ..Patch::default() };
-                    let which = Which::Named(vec![MemoryRef::Id(*id)]);
-                    desk.perform(Update { which, patch, reason: Some("import claude-md --mine".to_owned()) })?;
-                    done.owner_trust += 1;
-                }
+                self.known(&mut desk, *id, *trust, &mut done)?;
                 continue;
             }
             let head: String = dropped(&note.content).chars().take(40).collect();
             match desk.perform(note) {
                 // A note with a credential is recognised only by its keyed hash.
-                Ok(known) if known.existed => done.skipped += 1,
+                Ok(Stored { existed: true, memory, .. }) => {
+                    self.known(&mut desk, memory.id, memory.trust, &mut done)?;
+                }
                 Ok(stored) => {
                     done.stored += 1;
                     done.aside += stored.aside.len();
@@ -99,6 +95,26 @@ impl UseCase for ImportNotes {
             }
         }
         Ok(done)
+    }
+}
+
+impl ImportNotes {
+    /// Counts an existing note. If the user confirms that they wrote it, it becomes trusted.
+    fn known(
+        &self,
+        desk: &mut Desk<'_>,
+        id: MemoryUuid,
+        trust: Trust,
+        done: &mut NotesImported,
+    ) -> Result<(), StoreError> {
+        done.skipped += 1;
+        if self.is_mine && trust == Trust::Foreign {
+            let patch = Patch { owner_trust: Some(Trust::User), ..Patch::default() };
+            let which = Which::Named(vec![MemoryRef::Id(id)]);
+            desk.perform(Update { which, patch, reason: Some("import claude-md --mine".to_owned()) })?;
+            done.owner_trust += 1;
+        }
+        Ok(())
     }
 }
 

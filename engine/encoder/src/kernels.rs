@@ -79,7 +79,7 @@ pub(super) trait Kernels {
     /// input contains the values of two columns. Each value has 13 bits and a sign.
     fn products<const T: usize>(blocks: [&[Pair]; 2], inputs: &[[i32; T]], sums: &mut [Sums]);
 
-    /// Multiplies one vector with many vectors, and writes one number for each to `dots`.
+    /// Computes the dot product of one vector with each of many vectors, and writes the products to `dots`.
     fn dots(query: &Query, vectors: &[Values], dots: &mut [i32]);
 }
 

@@ -1,6 +1,6 @@
-//! The floating-point steps of the network. They compute each number independently, or add
-//! numbers in a fixed order, so that all machines get the same bits. No fused multiply-add is used, and the exponential
-//! function is our own.
+//! The floating-point calculations of the neural network. They compute each number independently, or add numbers in a
+//! fixed order, so that all machines get the same bits. No fused multiply-add is used, and the exponential function is
+//! our own.
 //!
 //! Everything here is inlined into the code of each kind of processor (see `kernels`).
 
@@ -53,7 +53,7 @@ fn largest(numbers: &[f32], least: f32) -> f32 {
 
 /// The exponential function for numbers up to 88; below -87 it is constant. The polynomial is from Cephes.
 #[inline(always)]
-#[expect(clippy::excessive_precision, reason = "as they were published")]
+#[expect(clippy::excessive_precision, reason = "the published constants")]
 fn power(of: f32) -> f32 {
     let of = if of < -87.0 { -87.0 } else { of };
     let shifted = of * std::f32::consts::LOG2_E + WHOLE;
@@ -72,7 +72,7 @@ fn power(of: f32) -> f32 {
 
 /// The step between the two matrices of a layer: x · Φ(x), with formula 7.1.26 of Abramowitz and Stegun for Φ.
 #[inline(always)]
-#[expect(clippy::excessive_precision, reason = "as they were published")]
+#[expect(clippy::excessive_precision, reason = "the published constants")]
 pub(super) fn gelu(numbers: &mut [f32]) {
     for number in numbers {
         let x = *number;

@@ -46,7 +46,7 @@ impl Bound<'_> {
 #[non_exhaustive]
 pub enum SealError {
     /// The value could not be encrypted, or the system cannot provide random numbers.
-    #[error("the system returned no random numbers, so it cannot be encrypted")]
+    #[error("cannot be encrypted, because the system returned no random numbers")]
     NotSealed,
     /// A newer program encrypted it.
     #[error("a newer version of Tessera encrypted it; update this program")]

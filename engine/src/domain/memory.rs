@@ -369,7 +369,7 @@ impl Patch {
 
 fn check_tags(tags: &[Tag]) -> Result<(), DomainError> {
     if tags.len() > MAX_TAGS {
-        return Err(DomainError::invalid("tags", format!("{} are too many", tags.len()), "use at most 32"));
+        return Err(DomainError::invalid("tags", format!("too many: {}", tags.len()), "use at most 32"));
     }
     Ok(())
 }

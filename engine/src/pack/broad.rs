@@ -16,8 +16,8 @@ use super::text::{Detail, FOOTER, FOOTER_TOKENS, IndexEntry, TextFrame};
 use crate::domain::{Cursor, ShortId, Timestamp, TokenCount};
 use crate::text::number_tokens;
 
-/// The tokens of the header without its two numbers. The first value is the exact count, and the second one is for the
-/// estimate of Claude's tokens.
+/// The tokens of the header without its two numbers. The first value is the exact number of tokens. The second value
+/// estimates the number of Claude's tokens.
 const HEADER_TOKENS: [u32; 2] = [25, 27];
 /// The tokens of a line that shows a day, and of a line that shows a month.
 const DAY_TOKENS: u32 = 8;

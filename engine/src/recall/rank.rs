@@ -163,7 +163,8 @@ pub fn rank<B: AsRef<[u8]>>(
     ranking
 }
 
-/// The found rows, by how they compare with the relevance threshold. Superseded memories are in separate lists.
+/// The rows that were found, grouped by their relation to the relevance threshold. Superseded memories are in separate
+/// lists.
 #[derive(Default)]
 struct Found {
     matches: Rows,

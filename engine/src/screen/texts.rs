@@ -134,7 +134,7 @@ fn changed_text(text: &mut String, sensitive: Option<&String>, change: &mut dyn 
     }
 }
 
-/// Visits the name of the original owner in an import.
+/// Calls `see` with the name of the original owner in an import.
 fn each_name(origin: &Origin, see: &mut dyn FnMut(Part, &str)) {
     if let Origin::Shared(name) = origin {
         see(Part::Slug, name);

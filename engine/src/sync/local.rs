@@ -1,6 +1,6 @@
 //! The sync state of a memory on one machine, between the user's changes and the server's changes.
 //!
-//! The shadow is the last known row of the server. Differences from it must be sent. A sent
+//! The base version is the last known row of the server. Differences from it must be sent. A sent
 //! change is not modified until the server answers it. Later changes wait for this answer.
 
 use serde::{Deserialize, Serialize};

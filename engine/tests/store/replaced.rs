@@ -15,8 +15,8 @@ fn say(store: &mut Store, text: &str, old: Option<&Memory>, expires: Option<&str
     store.remember(Draft { links, expires: expires.map(at), ..Draft::new(text) }).unwrap().memory
 }
 
-fn brief(store: &mut Store) -> Vec<String> {
-    let told = store.brief(&RecallRequest::new("")).unwrap();
+fn session_summary(store: &mut Store) -> Vec<String> {
+    let told = store.session_summary(&RecallRequest::new("")).unwrap();
     told.into_iter().flat_map(|recall| recall.details).map(|detail| detail.memory.content).collect()
 }
 
@@ -68,11 +68,11 @@ fn what_is_over_replaces_nothing() {
     let paris = say(&mut opened, "User prefers the office in the city of Paris", None, None);
     let rome = say(&mut opened, "User prefers the office in the city of Rome", Some(&paris), Some("2026-11-22"));
     assert_eq!(recalled(&mut opened, QUESTION), [rome.content.as_str()]);
-    assert_eq!(brief(&mut opened), [rome.content.as_str()]);
+    assert_eq!(session_summary(&mut opened), [rome.content.as_str()]);
     // The clock of this machine ends it, and nothing is written.
     let mut later = home.open("2026-12-01");
     assert_eq!(recalled(&mut later, QUESTION), [paris.content.as_str()]);
-    assert_eq!(brief(&mut later), [paris.content.as_str()]);
+    assert_eq!(session_summary(&mut later), [paris.content.as_str()]);
     assert!(later.is_current(paris.short_id).unwrap() && !later.is_current(rome.short_id).unwrap());
     // What a filter leaves out is there all the same, and replaces.
     let mut request = RecallRequest::new(QUESTION);
@@ -90,7 +90,7 @@ fn a_chain_is_followed_to_the_last_that_is_not_over() {
     for (now, text) in [("2026-11-21", &oslo), ("2026-12-01", &oslo), ("2027-01-01", &paris)] {
         let mut then = home.open(now);
         assert_eq!(recalled(&mut then, QUESTION), [text.content.as_str()], "{now}");
-        assert_eq!(brief(&mut then), [text.content.as_str()], "{now}");
+        assert_eq!(session_summary(&mut then), [text.content.as_str()], "{now}");
     }
     let bonn = say(&mut opened, "User prefers the office in the city of Bonn", Some(&paris), None);
     let kiel = say(&mut opened, "User prefers the office in the city of Kiel", Some(&bonn), Some("2026-11-22"));

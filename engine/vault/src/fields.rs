@@ -76,7 +76,7 @@ impl<'de> Deserialize<'de> for Fields {
             type Value = Fields;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("texts by name")
+                f.write_str("an object whose values are strings")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {

@@ -71,8 +71,7 @@ fn back(taken_out: impl Iterator<Item = RemovedSection>) -> BTreeSet<String> {
             )
         }
         None => format!(
-            "its lines were removed from {path}, of which no earlier text is stored completely: write them again to \
-            restore them"
+            "its lines were removed from {path}, and no complete earlier text of this file is stored; write the lines into the file again"
         ),
     };
     taken_out.map(told).collect()

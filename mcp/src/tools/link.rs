@@ -50,7 +50,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     Ok(format!("{} {} {kind} {to}", memory.short_id, if holds { "now" } else { "no longer" }))
 }
 
-/// A single name, as a text or as a list with one item.
+/// A single name, as a string or as a list with one item.
 fn one(args: &Args, names: &'static [&'static str]) -> Result<Option<String>, DomainError> {
     let mut given = args.list(names)?.unwrap_or_default();
     match given.len() {

@@ -94,8 +94,7 @@ pub(super) const RECENT: Entry = Entry {
 pub(super) const READ: Entry = Entry {
     name: "read_note",
     title: "Read a note",
-    description: "One note as written, by title, permalink, path, memory:// address or ID; line continues in a long \
-        note.",
+    description: "One note as written, by title, permalink, path, memory:// address or ID; `line` is the first line to return of a long note.",
     effect: Effect::Reads,
     properties: || {
         json!({

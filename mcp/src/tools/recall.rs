@@ -26,7 +26,7 @@ pub(super) const TOOL: Entry = Entry {
             "query": { "type": "string", "description": "The question, in any words" },
             "expanded_query": { "type": "string", "description": "Synonyms, full names and likely words of the \
                 answer" },
-            "max_tokens": { "type": "integer", "description": "Limit of the whole reply", "default": 1000 },
+            "max_tokens": { "type": "integer", "description": "Most tokens of the whole reply", "default": 1000 },
             "limit": { "type": "integer", "default": 20, "maximum": 200 },
             "category": { "type": "string", "description": "facts, preferences, projects, people, decisions" },
             "type": { "type": "string", "enum": ["fact", "entity", "relationship", "self"] },
@@ -37,7 +37,7 @@ pub(super) const TOOL: Entry = Entry {
             "since": { "type": "string", "description": "Date" },
             "until": { "type": "string" },
             "sort": { "type": "string", "enum": ["hybrid", "relevance", "importance", "recency"] },
-            "breadth": { "type": "string", "enum": ["auto", "on", "off"], "description": "on: many short rows by time" },
+            "breadth": { "type": "string", "enum": ["auto", "on", "off"], "description": "on: many short rows in order of time" },
             "cursor": { "type": "string", "description": "For the next page" },
             "weak": { "type": "boolean", "description": "If nothing matches, list weak matches" },
             "format": { "type": "string", "enum": ["text", "json"] }

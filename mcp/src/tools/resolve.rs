@@ -24,7 +24,7 @@ pub(super) const TOOL: Entry = Entry {
             "id": { "type": "string", "description": "ID; omit it to list conflicts" },
             "keep": { "type": "string", "enum": ["memory", "copy", "both"] },
             "content": { "type": "string", "description": "Merged text" },
-            "max_tokens": { "type": "integer", "default": 1000, "description": "For the list" }
+            "max_tokens": { "type": "integer", "default": 1000, "description": "Used only for lists" }
         })
     },
     aliases: &[IDS, MAX_TOKENS],

@@ -53,7 +53,7 @@ pub(super) const UNSHARE: Entry = Entry {
 pub(super) const SHARE_TAG: Entry = Entry {
     name: "memory_share_tag",
     title: "Share a tag",
-    description: "Share all present and future memories with a tag. Only when the user asks for it.",
+    description: "Share all present and future memories that have this tag. Use only when the user asks for it.",
     properties: || json!({ "tag": { "type": "string" }, "shared_with": user(), "permission": permission() }),
     aliases: &[WITH],
     required: &["tag", "shared_with"],
@@ -179,7 +179,9 @@ fn answer_invitation<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
         Ok(match (changed, is_accepted) {
             (true, true) => format!("You now see all memories that {owner} tags with {tag}"),
             (true, false) => format!("Declined: you do not see the memories that {owner} tags with {tag}"),
-            (false, _) => format!("{owner} has no open invitation for {tag}, or you have already given this answer"),
+            (false, _) => {
+                format!("there is no open invitation from {owner} to {tag}, or you have already given this answer")
+            }
         })
     })
 }
@@ -213,7 +215,7 @@ fn my_shares<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
         });
         let tags = given.shares.tag_shares.iter();
         let tags = tags.map(|share| {
-            format!("all memories tagged {} with {} ({})", share.tag, share.shared_with, share.permission)
+            format!("all memories tagged {}, shared with {} ({})", share.tag, share.shared_with, share.permission)
         });
         let rows: Vec<String> = memories.chain(tags).map(|text| line(&text)).collect();
         if rows.is_empty() {

@@ -57,8 +57,7 @@ impl Rules {
                 continue;
             }
             taken.remarks.push(format!(
-                "{} shares the tag {raw:?} with {}: tags ignore case here, so the share was replaced by shares of \
-                the memories that have the tag now",
+                "{} shares the tag {raw:?} with {}, but tags ignore case here; so the memories that have this tag now are shared one by one instead",
                 name.as_str(),
                 grant.with.as_str()
             ));

@@ -47,7 +47,7 @@ fn spec_1_05_what_is_missing_is_named() {
     for command in ["view", "create", "str_replace", "insert", "delete"] {
         assert_eq!(refused(json!({"command": command})), "path: is missing");
         assert_eq!(refused(json!({"command": command, "path": null})), "path: is missing");
-        assert_eq!(refused(json!({"command": command, "path": 7})), "path: must be a text");
+        assert_eq!(refused(json!({"command": command, "path": 7})), "path: must be a string");
     }
     assert_eq!(refused(json!({"command": "create", "path": "p"})), "file_text: is missing");
     assert_eq!(refused(json!({"command": "str_replace", "path": "p"})), "old_str: is missing");

@@ -136,7 +136,7 @@ fn itself(store: &Store, begin: &Node, most: usize) -> Result<Vec<Row>, StoreErr
         Node::Note(note) => {
             let mut rows = vec![Row { text: head(note), json: with(fields(note), &[("kind", "note".into())]) }];
             let parts = store.parts_of(note.file.id)?;
-            // For a note without observations, its other text.
+            // For a note without observations, the other version of its text.
             let has_some = parts.iter().any(|part| part.is_observation);
             let wanted: Vec<_> = parts.into_iter().filter(|part| part.is_observation || !has_some).collect();
             for part in wanted.iter().take(most) {

@@ -49,6 +49,24 @@ fn a_file_that_is_read_again_is_known_by_its_credentials_too() {
 }
 
 #[test]
+fn an_unconfirmed_file_with_a_credential_is_stored_once_and_can_be_confirmed_later() {
+    let mut world = World::new();
+    let text = format!("- {SAID}\n- Deploys run on Tuesdays\n");
+    let import = |is_mine| ImportNotes {
+        files: vec![NoteFile { name: "CLAUDE.md".into(), text: text.clone() }],
+        scope: "acme/ledger".parse().unwrap(),
+        is_mine,
+    };
+    assert_eq!(world.perform(&person(), import(false)).unwrap().stored, 2);
+    let again = world.perform(&person(), import(false)).unwrap();
+    assert_eq!((again.stored, again.skipped, again.owner_trust), (0, 2, 0));
+    let confirmed = world.perform(&person(), import(true)).unwrap();
+    assert_eq!((confirmed.stored, confirmed.skipped, confirmed.owner_trust), (0, 2, 2));
+    let again = world.perform(&person(), import(true)).unwrap();
+    assert_eq!((again.stored, again.skipped, again.owner_trust), (0, 2, 0));
+}
+
+#[test]
 fn a_person_who_wants_none_kept_is_told_which_note_was_refused() {
     let dir = tempfile::tempdir().unwrap();
     let secrets = SecretRules { mode: SecretMode::Refuse, ..SecretRules::default() };

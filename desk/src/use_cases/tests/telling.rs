@@ -101,7 +101,7 @@ fn every_event_leaves_a_receipt_and_the_views_tell_of_it() {
 }
 
 #[test]
-fn a_brief_begins_a_context_anew_and_a_compacted_one_gets_back_what_it_lost() {
+fn a_session_summary_begins_a_context_anew_and_a_compacted_one_gets_back_what_it_lost() {
     let mut world = World::new();
     let dir = world.path("plain");
     world.says(&session("s"), "I always want terse commit messages");

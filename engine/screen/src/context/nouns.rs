@@ -93,7 +93,7 @@ const KEY_OWNERS: &str = "api access secret private auth account shared license 
      stream seed preshared io authentication security recovery";
 const MERGED_KEYS: &str =
     "apikey accesskey secretkey privatekey authkey accountkey sharedkey licensekey streamkey masterkey";
-/// Words that show that a name is public, or names something else.
+/// Words which show that a name is public, or that it is not the name of a credential.
 const DENIERS: &str = "public pub publickey csrf xsrf forgot primarykey foreign hashed partition cache sort anti is has \
      authenticity jsonwebtoken";
 

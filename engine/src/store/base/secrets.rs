@@ -122,9 +122,7 @@ impl Secrets {
         }
         Err(StoreError::NoKey {
             problem: format!(
-                "the stored secrets are encrypted with key #{needed}, which is missing, so no new secret is \
-                encrypted with another key; add the key as a line of {}, or set it in TESSERA_SECRET_KEY (or in \
-                TESSERA_SECRET_KEY_BEFORE beside a new one), or delete its secrets with `tessera secret forget`",
+                "key #{needed}, which encrypts the stored secrets, is missing, so Tessera encrypts no new secrets; add the key as a line of {}, or set it in TESSERA_SECRET_KEY (or in TESSERA_SECRET_KEY_BEFORE beside a new one), or delete the stored secrets with `tessera secret forget`",
                 self.file.display()
             ),
         })

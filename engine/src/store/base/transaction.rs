@@ -102,7 +102,7 @@ impl Store {
         if let Some(memories) = memories.filter(|memories| *memories > 0)
             && let Err(error) = marker::write(&self.home, memories)
         {
-            tracing::debug!(%error, "cannot write the marker");
+            tracing::debug!(%error, "cannot write the marker file");
         }
     }
 }

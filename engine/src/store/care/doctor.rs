@@ -144,7 +144,7 @@ impl Store {
             return Ok(None);
         };
         if repair && self.connection.execute_batch("REINDEX").is_ok() && self.damage_found()?.is_none() {
-            health.add("database", Verdict::Mended, format!("{damage}; rebuilt its indexes"));
+            health.add("database", Verdict::Mended, format!("{damage}; the indexes were rebuilt"));
             return Ok(None);
         }
         Ok(Some(damage))

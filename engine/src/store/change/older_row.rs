@@ -118,7 +118,7 @@ impl OlderRow {
         whose == ImportAs::Own && memory.trust == Trust::Foreign && !is_shared
     }
 
-    /// True if the row is from others and the memory is the user's own.
+    /// True if the row comes from another person's data, and the memory is the user's own.
     pub(crate) fn is_strange_to(&self, memory: &Memory, whose: ImportAs) -> bool {
         let is_shared = matches!(self.draft.origin, Origin::Shared(_));
         (whose == ImportAs::Foreign || is_shared) && memory.trust != Trust::Foreign

@@ -150,7 +150,8 @@ fn kept_as_before(memory: &Memory, draft: &Draft) -> Vec<&'static str> {
 }
 
 /// The user's own memory with the same text and scope. Deleted, expired, superseded and foreign memories and conflict
-/// copies are ignored. Captured turns and imports are always stored separately.
+/// copies are ignored. Captured turns and imports are always stored separately. If a file with a credential is imported
+/// again, its earlier memory counts even if it is foreign.
 fn same_text(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory>, StoreError> {
     let memory = composed.memory();
     let is_said = matches!(memory.origin, Origin::User | Origin::Agent | Origin::AutoLearn);
@@ -163,12 +164,14 @@ fn same_text(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory>,
         "SELECT ",
         MEMORY,
         " FROM memories WHERE signature = ?1 AND content = ?3 AND scope = ?4 AND deleted IS NULL AND file IS NULL
-         AND conflict_of IS NULL AND trust <> 'foreign' AND (expires IS NULL OR expires > ?2) AND ",
+         AND conflict_of IS NULL AND (expires IS NULL OR expires > ?2)
+         AND (trust <> 'foreign' OR (?5 AND origin = 'file' AND shared_by IS NULL AND edited_by IS NULL)) AND ",
         row::HOLDS,
-        " ORDER BY short_id LIMIT 1"
+        " ORDER BY trust = 'foreign', short_id LIMIT 1"
     );
     let mut statement = change.tx.prepare_cached(sql)?;
-    let wanted = params![composed.signature().cast_signed(), change.now, memory.content, memory.scope.as_str()];
+    let signature = composed.signature().cast_signed();
+    let wanted = params![signature, change.now, memory.content, memory.scope.as_str(), is_reread];
     Ok(statement.query_row(wanted, row::memory).optional()?)
 }
 

@@ -21,7 +21,7 @@ const OURS: [&str; 20] = [
     WORKER_LOCK,
     TOLD_ONCE,
     SYNC_LOCK,
-    MEANING_LOCK,
+    EMBEDDING_LOCK,
     FILES_LOCK,
     IMPORT_LOCK,
     MEMORIES,
@@ -60,7 +60,7 @@ const HOOKS_LOG: &str = "hooks.log";
 const HOOKS_LOG_OLD: &str = "hooks.log.old";
 const TOLD_ONCE: &str = "told-once";
 const SYNC_LOCK: &str = "sync.lock";
-const MEANING_LOCK: &str = "embedding.lock";
+const EMBEDDING_LOCK: &str = "embedding.lock";
 pub(super) const VAULT_LOCK: &str = "vault.lock";
 const FILES_LOCK: &str = "files.lock";
 pub(super) const IMPORT_LOCK: &str = "import.lock";
@@ -197,7 +197,7 @@ impl Home {
         if theirs || is_key || self.is_of_plugins(path) {
             return false;
         }
-        let locks = [OPEN_LOCK, WORKER_LOCK, SYNC_LOCK, MEANING_LOCK, VAULT_LOCK, FILES_LOCK, IMPORT_LOCK];
+        let locks = [OPEN_LOCK, WORKER_LOCK, SYNC_LOCK, EMBEDDING_LOCK, VAULT_LOCK, FILES_LOCK, IMPORT_LOCK];
         let ours = [MARKER, CONFIG, SETUP, TOLD_ONCE];
         // Closing a file of the live database would release the locks that the process has on it.
         let live = [DATABASE, "tessera.db-wal", "tessera.db-shm", "tessera.db-journal"];
@@ -248,7 +248,7 @@ impl Home {
 
     /// The lock of the process that computes missing embeddings.
     pub fn embedding_lock(&self) -> PathBuf {
-        self.file(MEANING_LOCK)
+        self.file(EMBEDDING_LOCK)
     }
 
     /// The lock of the process that updates the index of files.

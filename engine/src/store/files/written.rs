@@ -180,8 +180,7 @@ fn stamp(change: &Change<'_>, path: &FilePath, stamp: &FileStamp) -> Result<(), 
     Ok(())
 }
 
-/// Deletes the record of another file with this path. The other file is then written to its own path. The other file is
-/// then written to its own path.
+/// Deletes the record of another file with this path. The other file is then written to its own path.
 pub(super) fn free_path(change: &Change<'_>, path: &FilePath, whole: MemoryUuid) -> Result<(), StoreError> {
     let sql = "DELETE FROM files WHERE path = ?1 AND memory <> ?2";
     change.tx.run(sql, params![path.as_str(), whole])?;

@@ -67,7 +67,7 @@ pub enum ServerDeletion {
     NeverHadIt,
     /// The server has not received the deletion yet.
     Waits,
-    /// It rejected the deletion, with the reason.
+    /// It rejected the deletion; contains the reason.
     Refused(String),
     /// It has deleted the memory too.
     Done,

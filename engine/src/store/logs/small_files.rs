@@ -70,7 +70,7 @@ pub(crate) fn rewritten(path: &Path, change: &dyn Fn(&str) -> Option<String>) ->
             _ => {}
         }
     }
-    Err(io::Error::other("is being written all the time"))
+    Err(io::Error::other("is constantly being written; try again later"))
 }
 
 /// The text of a file with changed lines; `None` if none was changed.

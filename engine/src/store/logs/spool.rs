@@ -33,7 +33,7 @@ impl Spool {
         let lines = [b"\n", records].concat();
         let open = private::private_file().create(true).append(true).open((self.file)(home));
         if let Err(error) = open.and_then(|mut file| file.write_all(&lines)) {
-            tracing::debug!(error = %error, spool = %(self.file)(home).display(), "cannot write a spool");
+            tracing::debug!(error = %error, spool = %(self.file)(home).display(), "cannot write a spool file");
         }
     }
 

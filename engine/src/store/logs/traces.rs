@@ -32,7 +32,7 @@ const THEIRS: &str = "contains the text, but is not one of Tessera's files; chan
 /// The message for an unreadable file that does not contain the deleted text.
 const NOT_IN_IT: &str = "could not be rewritten, but its bytes do not contain the text";
 
-/// Remaining words of permanently deleted memories, and files that were changed.
+/// Traces of permanently deleted memories that remain, and files that were changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Traces {
     /// Another process is reading. As soon as the reader ends, the next write truncates the log.
@@ -61,7 +61,10 @@ impl Traces {
             told.push(format!("rewritten without the text: {}", list(&self.rewritten)));
         }
         if !self.removed.is_empty() {
-            told.push(format!("deleted, because the text could not be removed: {}", list(&self.removed)));
+            told.push(format!(
+                "files deleted as a whole, because the text could not be removed from them: {}",
+                list(&self.removed)
+            ));
         }
         if !self.copies.is_empty() {
             told.push(format!(

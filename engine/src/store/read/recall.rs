@@ -122,7 +122,7 @@ impl Store {
         self.fetched(references, request, Form::Text)
     }
 
-    /// Like [`Store::fetch`], as one JSON document with full rows.
+    /// Like [`Store::fetch`], but returns one JSON document with full rows.
     ///
     /// # Errors
     /// Returns the same errors as [`Store::fetch`].

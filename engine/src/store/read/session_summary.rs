@@ -32,8 +32,8 @@ const RECENT: &str =
     "SELECT short_id, embedding FROM (SELECT short_id, scope, embedding, deleted FROM memories ORDER BY rev DESC LIMIT ?1)
     WHERE scope = ?2 AND deleted IS NULL";
 
-/// Found by the index `memories_brief`, which contains the columns of these two lines.
-const BRIEF: &str = sql!(
+/// Found by the index `memories_session_summary`, which contains the columns of these two lines.
+const SESSION_SUMMARY: &str = sql!(
     "SELECT ",
     IndexColumns::LIST,
     " FROM memories WHERE scope IN ('global', ?1) AND (is_instruction = 1 OR category = 'decisions')
@@ -51,8 +51,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if the budget is too small for any reply, or the store cannot be read.
-    pub fn brief(&mut self, request: &RecallRequest) -> Result<Option<Recall>, StoreError> {
-        let rows = self.brief_rows(request).map_err(|error| self.failed(error))?;
+    pub fn session_summary(&mut self, request: &RecallRequest) -> Result<Option<Recall>, StoreError> {
+        let rows = self.summary_rows(request).map_err(|error| self.failed(error))?;
         let recent = self.recent_work(request.scope.as_ref()).map_err(|error| self.failed(error))?;
         let now = self.now();
         let project = request.scope.as_ref().map_or(Scope::Global.as_str(), Scope::as_str).to_owned();
@@ -84,9 +84,9 @@ impl Store {
         Ok(recent)
     }
 
-    fn brief_rows(&self, request: &RecallRequest) -> rusqlite::Result<Vec<IndexRow>> {
+    fn summary_rows(&self, request: &RecallRequest) -> rusqlite::Result<Vec<IndexRow>> {
         let scope = request.scope.as_ref().map(Scope::as_str);
-        self.connection.all(BRIEF, params![scope, self.now(), MOST_CONSIDERED], index_row)
+        self.connection.all(SESSION_SUMMARY, params![scope, self.now(), MOST_CONSIDERED], index_row)
     }
 }
 
@@ -184,7 +184,7 @@ mod tests {
         said(&mut store, "The VAT of a refund is computed from the original bill", "facts");
         let first = |store: &mut InMemory| {
             let request = RecallRequest { scope: Some(scope.clone()), ..RecallRequest::new("") };
-            store.brief(&request).unwrap().unwrap().details[0].memory.short_id.get()
+            store.session_summary(&request).unwrap().unwrap().details[0].memory.short_id.get()
         };
         assert_eq!(first(&mut store), 2, "without embeddings, the newest decision is first");
         while store.embed_some().unwrap() {}
@@ -203,12 +203,15 @@ mod tests {
     }
 
     #[test]
-    fn a_brief_does_not_look_through_all_memories() {
+    fn a_session_summary_does_not_look_through_all_memories() {
         let store = InMemory::new();
-        let sql = format!("EXPLAIN QUERY PLAN {BRIEF}");
+        let sql = format!("EXPLAIN QUERY PLAN {SESSION_SUMMARY}");
         let mut statement = store.connection.prepare(&sql).unwrap();
         let plan = statement.query_map(params!["p", 0, 1], |row| row.get::<_, String>(3)).unwrap();
         let plan: Vec<String> = plan.collect::<Result<_, _>>().unwrap();
-        assert!(plan.iter().any(|step| step.contains("SEARCH memories USING INDEX memories_brief")), "{plan:?}");
+        assert!(
+            plan.iter().any(|step| step.contains("SEARCH memories USING INDEX memories_session_summary")),
+            "{plan:?}"
+        );
     }
 }

@@ -63,7 +63,7 @@ CREATE UNIQUE INDEX memories_rev ON memories (rev);
 CREATE INDEX memories_signature ON memories (signature);
 CREATE INDEX memories_session ON memories (session, created, short_id) WHERE session IS NOT NULL;
 -- For the session summary. It also needs memories whose successor has expired or was deleted.
-CREATE INDEX memories_brief ON memories (scope, importance) WHERE (is_instruction = 1 OR category = 'decisions') AND deleted IS NULL;
+CREATE INDEX memories_session_summary ON memories (scope, importance) WHERE (is_instruction = 1 OR category = 'decisions') AND deleted IS NULL;
 CREATE INDEX memories_shared ON memories (shared_by) WHERE shared_by IS NOT NULL AND deleted IS NULL;
 CREATE INDEX memories_conflict ON memories (conflict_of) WHERE conflict_of IS NOT NULL AND deleted IS NULL;
 CREATE INDEX memories_file ON memories (file) WHERE file IS NOT NULL;
