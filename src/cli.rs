@@ -395,7 +395,7 @@ pub(crate) struct Recall {
     /// Additional search words with a lower weight
     #[arg(long, value_name = "WORDS")]
     pub(crate) expanded_query: Option<String>,
-    /// Continue from this cursor of the previous page
+    /// Continue at this cursor, which the previous page returned
     #[arg(long)]
     pub(crate) cursor: Option<Cursor>,
     /// Tokenizer: o200k, claude, or claude:FACTOR (count times FACTOR)

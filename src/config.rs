@@ -65,18 +65,17 @@ settings! {
     NO_COLOR = "NO_COLOR":
         "turns colours off if set to any value";
     KEEP_QUESTIONS("recall.keep_questions") = "TESSERA_RECALL_KEEP_QUESTIONS":
-        "store the full text of unanswered questions, instead of only the words that memories contain: on or off (default)";
+        "store the full text of unanswered questions, not only those of their words that occur in memories: on or off (default)";
     MEMORY_FILES("memory_files") = "TESSERA_MEMORY_FILES":
         "offer the file-based memory tool to MCP clients: on or off (default)";
     FILES_OVERWRITE("files.overwrite") = "TESSERA_FILES_OVERWRITE":
         "let the memory tool's `create` command overwrite files (the old text stays in the history): on or off (default)";
     FILES_MAX_BYTES("files.max_bytes") = "TESSERA_FILES_MAX_BYTES":
-        "maximum file size for the memory tool (default 8388608); text above 32 KiB is not synced, above 1 MiB not \
-        found by recall";
+        "maximum file size for the memory tool, in bytes (default 8388608); text above 32 KiB is not synced, and recall does not find text above 1 MiB";
     FILES_MAX_TOKENS("files.max_tokens") = "TESSERA_FILES_MAX_TOKENS":
         "maximum length of a reply of the memory tool, in tokens (default 8000)";
     FILES_TOPIC("files.topic") = "TESSERA_FILES_TOPIC":
-        "a sentence about the topic of the memory tool's files; clients receive it in the instructions";
+        "a sentence that says what the memory tool's files are about; clients receive it in the instructions";
     RECALL("hooks.recall") = "TESSERA_HOOKS_RECALL" "CLAUDE_PLUGIN_OPTION_RECALL":
         "automatic recall for prompts and new sessions: on (default) or off";
     RECALL_TOKENS("hooks.recall_tokens") = "TESSERA_HOOKS_RECALL_TOKENS" "CLAUDE_PLUGIN_OPTION_RECALL_TOKENS":

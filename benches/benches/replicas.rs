@@ -99,7 +99,7 @@ async fn all<F: Future<Output = ()> + Send + 'static>(clients: usize, run: impl 
     }
 }
 
-/// Each client sends four recalls per write, and uses the other server for each next request.
+/// Each client sends four recalls per write, and alternates between the two servers.
 async fn mixed(load: &Arc<Load>, name: &str, urls: &[String]) {
     let (recalls, writes) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
     let started = Instant::now();

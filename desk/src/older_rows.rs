@@ -115,7 +115,7 @@ fn time(given: Option<jiff::Timestamp>, what: &str, remarks: &mut Vec<String>) -
     let given = given?;
     let kept = Timestamp::from_micros(given.as_microsecond());
     if kept.as_micros() != given.as_microsecond() {
-        remarks.push(format!("{what}: {given} is not valid here and becomes {kept}"));
+        remarks.push(format!("{what}: {given} is not valid here; {kept} is used instead"));
     }
     Some(kept)
 }

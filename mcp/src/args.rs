@@ -371,7 +371,11 @@ fn scalar(field: &'static str, value: &Value) -> Result<String, DomainError> {
         Value::String(text) => Ok(text.clone()),
         Value::Number(number) => Ok(number.to_string()),
         Value::Bool(flag) => Ok(flag.to_string()),
-        _ => Err(DomainError::invalid(field, "has the wrong shape", "use a string, a number, or a list of them")),
+        _ => Err(DomainError::invalid(
+            field,
+            "is neither a string nor a number",
+            "use a string, a number, or a list of them",
+        )),
     }
 }
 

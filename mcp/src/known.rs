@@ -12,7 +12,7 @@ const WITHOUT_EFFECT: &[(&[&str], &str, &str)] = &[
     (&["search_notes"], "search_all_projects", "all folders are searched unless project is set"),
     (&["read_note"], "include_frontmatter", "a note is always returned as written"),
     (&["read_note"], "page", "use the argument `line` to continue in a long note"),
-    (&["read_note"], "page_size", "max_tokens limits it"),
+    (&["read_note"], "page_size", "max_tokens limits the length of the reply"),
     (&["recent_activity"], "depth", "each row is one note; related notes are not listed"),
     (&["search_notes", "recent_activity"], "entity_types", "each row is one note, with its matching section"),
 ];

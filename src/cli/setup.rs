@@ -11,7 +11,7 @@ pub(crate) struct Setup {
     /// claude-code, claude-desktop, cursor, codex, gemini or vscode
     #[arg(value_enum)]
     pub(crate) client: SetupClient,
-    /// Set up only the project in this directory, in shared files
+    /// Set up only this project, in files that the team shares
     #[arg(long)]
     pub(crate) project: bool,
     /// Also offer the file-based memory tool to every client of this store

@@ -78,8 +78,15 @@ fn prompts(context: &Context, file: &Path, vectors: &Vectors) -> anyhow::Result<
     };
     let mut rows: Vec<Vec<String>> = by_kind.iter().map(|(kind, report)| row(kind, report)).collect();
     rows.push(row("all", &total));
-    let header =
-        ["kind", "prompts", "silent %", "answered", "relevant", "tokens per prompt", "highest tokens / characters"];
+    let header = [
+        "kind",
+        "prompts",
+        "silent %",
+        "answered",
+        "relevant",
+        "tokens per prompt",
+        "highest number of tokens / characters",
+    ];
     output::text(&output::table(&header, rows))?;
     output::line(&format!("precision {} %", output::percent(total.precision())))
 }
@@ -150,7 +157,8 @@ fn report(
 }
 
 fn table(whole: &Report, ablation: &[(&'static str, Report)]) -> String {
-    let budgets: Vec<String> = whole.recall_at_tokens.keys().map(|budget| format!("in full at {budget}")).collect();
+    let budgets: Vec<String> =
+        whole.recall_at_tokens.keys().map(|budget| format!("in full within {budget} tokens")).collect();
     let surfaced: Vec<String> =
         whole.surfaced_at_tokens.keys().map(|budget| format!("found within {budget}")).collect();
     let mut header = vec!["run".to_owned(), "questions".to_owned()];

@@ -167,8 +167,7 @@ fn clear_unread(context: &Context, days: u32, yes: bool) -> anyhow::Result<()> {
         }
         if theirs.iter().any(|file| file.is_told) {
             output::note(
-                "files of synced folders are also deleted on your other machines; this machine does not know what \
-                was used there",
+                "files of synced folders are also deleted on your other machines; this machine does not know which files were read or changed there",
             );
         }
         let question =

@@ -111,7 +111,7 @@ fn tell_files(found: &[CredentialInFile]) -> anyhow::Result<()> {
     output::note(
         "files belong to you, so Tessera does not change them. Recall hides these secrets, and the files are not \
         synced. To encrypt a value, pass it to `tessera remember`, and write the placeholder [secret NAME: \
-        kind] into the file. Files below deleted-files are copies of deleted files; they disappear when the \
+        kind] into the file. Files in the directory `deleted-files` are copies of deleted files; they disappear when the \
         file is restored or deleted permanently",
     );
     Ok(())

@@ -18,10 +18,9 @@ use crate::{config, output};
 
 /// What the key file in the home directory protects against.
 const IN_FILE: &str = "protects copies of the database (backups, synced folders, disk images without this file); \
-    does not protect against programs of your account, or a copy of the whole home directory";
-const IN_KEYRING: &str = "protects the whole home directory while you are logged out; does not protect against \
-    programs of your account";
-const GIVEN: &str = "is not stored in the home directory, so it protects a copy of the home directory; does not protect against programs that can read the setting";
+    does not protect against programs that run under your account, or a copy of the whole home directory";
+const IN_KEYRING: &str = "protects the whole home directory while you are logged out; does not protect against programs that run under your account";
+const GIVEN: &str = "is not stored in the home directory, so a copy of the home directory does not reveal the secrets; does not protect against programs that can read the setting";
 
 /// Performs one action.
 pub(super) fn run(context: &Context, task: SecretTask) -> anyhow::Result<ExitCode> {
@@ -124,7 +123,7 @@ fn print_fetched(context: &Context, found: &FromServer, from: &str) -> anyhow::R
     Ok(())
 }
 
-/// Shows a value that the vault of this machine has.
+/// Shows a value that is stored in the vault of this machine.
 fn show_from_vault(context: &Context, which: &SecretRef) -> anyhow::Result<()> {
     let Some(safe) = config::vault(context.home.clone())? else { return Ok(()) };
     let store = SharedStore::new(context.open_existing()?);

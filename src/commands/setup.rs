@@ -251,8 +251,12 @@ fn spooled(home: &Home) -> Vec<Row> {
     } else if waiting > 0 {
         rows.push(row(RowVerdict::Ok, format!("{waiting} events are waiting for plugins")));
     }
-    let foreign =
-        |path: &PathBuf| row(RowVerdict::Ok, format!("{} is not an event, and was not changed", path.display()));
+    let foreign = |path: &PathBuf| {
+        row(
+            RowVerdict::Ok,
+            format!("{} is not the name of a hook event, so its entry was left unchanged", path.display()),
+        )
+    };
     rows.extend(strange.first().map(foreign));
     rows
 }

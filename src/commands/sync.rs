@@ -214,7 +214,7 @@ fn status(context: &Context) -> anyhow::Result<()> {
     let reasons = [
         ("files with a credential, local only", files.with_credential),
         ("files too large to send, local only", files.too_large),
-        ("files of folders without --sync", files.in_untold_folder),
+        ("files in folders that were added without --sync", files.in_untold_folder),
         ("files that other programs run or take instructions from, local only", files.with_refused_name),
         ("files in folders that this machine does not have", files.without_folder),
     ];

@@ -169,7 +169,7 @@ pub(super) fn usage(context: &Context, days: u32) -> anyhow::Result<()> {
     let judged = |spent: &ExtractorUsage| {
         let ExtractorUsage { extractor, calls, failures, input_tokens, output_tokens, learned, .. } = spent;
         format!(
-            "{extractor}: {learned} learned, {calls} calls ({failures} failed), {input_tokens} + {output_tokens} tokens"
+            "{extractor}: {learned} memories learned, {calls} calls ({failures} failed), {input_tokens} input and {output_tokens} output tokens"
         )
     };
     let row = |day: &Day| {

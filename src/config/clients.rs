@@ -8,7 +8,7 @@ use tessera_setup::Places;
 use super::{HOME, named_home, user_home, variable};
 use crate::exit::SetupError;
 
-/// The places of clients' settings.
+/// Where clients keep their settings.
 pub(crate) fn places(home_flag: Option<&Path>) -> Result<Places, SetupError> {
     let home = etcetera::home_dir().map_err(|error| HOME.wrong(format!("no home directory: {error}")))?;
     let config = if cfg!(windows) {

@@ -198,7 +198,11 @@ fn an_argument_that_no_tool_knows_is_named_and_nothing_is_done() {
             json!({ "query": "x", "max_tokens": 300, "token_budget": 400 }),
             "token_budget: is another name",
         ),
-        ("memory_recall", json!({ "query": "x", "index": "all", "packing": "dual" }), "packing: and index are given"),
+        (
+            "memory_recall",
+            json!({ "query": "x", "index": "all", "packing": "dual" }),
+            "packing: cannot be used together with index",
+        ),
         (
             "memory_store",
             json!({ "id": 1, "content": "x", "supersedes": 1 }),

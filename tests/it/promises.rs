@@ -61,7 +61,7 @@ fn a_credential_is_set_aside_at_every_door_and_given_back_to_the_person() {
     assert_eq!(world.json(&["secret", "list"])["secrets"].as_array().unwrap().len(), 2);
     assert_eq!(world.json(&["secret", "rotate-key"])["sealed_anew"], 2);
     assert_eq!(world.run(&["secret", "show", name]).stdout, "hunter2!X9\n");
-    assert!(world.run(&["secret", "key"]).stdout.contains("not protect against programs of your account"));
+    assert!(world.run(&["secret", "key"]).stdout.contains("not protect against programs that run under your account"));
     // What is written out names places, and is taken in again as it is.
     let lines = world.run(&["export"]).stdout;
     assert!(lines.contains(&format!("[secret {name}: password]")) && !lines.contains("hunter2"), "{lines}");

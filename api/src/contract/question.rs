@@ -272,7 +272,7 @@ pub(crate) struct IndexRow {
     summary: Option<String>,
     /// The best passages instead of a summary, in a reply with many short rows.
     excerpt: Option<Vec<String>>,
-    /// The day on which the statement became true, in a reply with many short rows.
+    /// The day on which the statement became true. Only replies with many short rows contain this field.
     created: Option<String>,
     /// The owner, if it is another user.
     shared_by: Option<String>,

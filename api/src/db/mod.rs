@@ -309,7 +309,7 @@ impl Db {
             "SELECT count(*) FROM pg_class c JOIN pg_roles r ON r.oid = c.relowner WHERE r.rolname = 'tessera_app'";
         let owned: i64 = tx.value(sql, args![]).await?;
         if owned > 0 {
-            return Err(DbError::Unsafe("tessera_app owns a table".into()));
+            return Err(DbError::Unsafe("the role tessera_app owns a table, but it must own none".into()));
         }
         let sql = "SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
              WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p')

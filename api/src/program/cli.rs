@@ -23,7 +23,7 @@ pub(crate) struct Cli {
     /// A task to perform instead of serving
     #[command(subcommand)]
     pub(crate) task: Option<Task>,
-    /// How to serve.
+    /// Options of the server.
     #[command(flatten)]
     pub(crate) serve: Serve,
     /// Print one JSON object instead of text
@@ -53,7 +53,7 @@ fn after_help() -> String {
     format!("Environment:\n{}\n{}\n\n{AFTER}", settings.collect::<String>(), output::CODES)
 }
 
-/// How to serve.
+/// Options of the server.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     /// Where to listen.
@@ -104,7 +104,7 @@ pub(crate) struct Serve {
     pub(crate) user_mb: u64,
 }
 
-/// Work on the server's host.
+/// Commands that run on the server's host.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Task {
     /// Update the schema, migrate an older system, and check the database
@@ -139,7 +139,7 @@ pub(crate) enum Task {
     Key(KeyTask),
     /// Print a completion script.
     Completions {
-        /// For which shell.
+        /// The shell that will use the script.
         shell: Shell,
     },
     /// Print the manual page.
@@ -153,7 +153,7 @@ fn time(text: &str) -> Result<String, String> {
     is_time.then(|| text.to_owned()).ok_or_else(|| "use a time such as 2026-11-01 or 2026-11-01T12:00:00Z".to_owned())
 }
 
-/// Work on users.
+/// Manage users.
 #[derive(Debug, Subcommand)]
 pub(crate) enum UserTask {
     /// Add a user.
@@ -196,7 +196,7 @@ pub(crate) enum KeyTask {
         #[arg(long)]
         days: Option<u32>,
     },
-    /// List the keys of a user, without the keys themselves
+    /// List the names of a user's keys; the keys themselves are never shown
     List {
         /// The user.
         user: String,

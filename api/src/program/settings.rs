@@ -14,7 +14,7 @@ use crate::output::SetupError;
 
 /// A setting: an environment variable.
 pub(crate) struct Setting {
-    /// The names of the environment variables: the preferred name of one variable first, or several variables.
+    /// The names of the environment variable, the preferred name first. For the vault, the names of several variables.
     pub(crate) names: &'static [&'static str],
     /// The setting's key in a settings file. The server reads no such file.
     #[expect(dead_code, reason = "the table of settings is shared with the command line")]
@@ -31,7 +31,7 @@ settings! {
     OLDER_KEY = "API_KEY":
         "one key of the older API, for the user `default`";
     SECRET_KEY = "TESSERA_SECRET_KEY" "MEMORY_ENCRYPTION_KEY":
-        "key that encrypts secrets: 64 hexadecimal digits or a passphrase; the second variable has an older name";
+        "key that encrypts secrets: 64 hexadecimal digits or a passphrase; the second variable is the older name of the first";
     SECRET_KEY_BEFORE = "TESSERA_SECRET_KEY_BEFORE":
         "previous keys, comma-separated; used only for decryption";
     SECRETS_MODE = "TESSERA_SECRETS_MODE":

@@ -155,7 +155,7 @@ pub(super) async fn list(
     let newest_first = match query.sort.as_deref() {
         None | Some("" | "importance") => false,
         Some("recency") => true,
-        Some(_) => return Err(Problem::invalid("sort: is unknown; use importance or recency")),
+        Some(_) => return Err(Problem::invalid("sort: has an unknown value; use importance or recency")),
     };
     let category = query.category.filter(|name| !name.is_empty()).map(Category::try_from).transpose()?;
     let tag = query.tag.filter(|name| !name.is_empty()).map(Tag::try_from).transpose()?;

@@ -21,7 +21,7 @@ pub(super) trait Pages: Send + 'static {
         MemoryView::of(stored).map(|view| json!(view))
     }
 
-    /// The other fields of the answer, after all memories were read.
+    /// The fields that follow the list of memories in the answer.
     fn beside(&self) -> Map<String, Value>;
 }
 

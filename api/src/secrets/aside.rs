@@ -121,7 +121,8 @@ impl<'a> Aside<'a> {
         self.taken
     }
 
-    /// A name for a value. Equal values of an owner have the same name as long as the key is the same.
+    /// A name for a value. If a user stores the same secret value twice with the same key, both placeholders have the
+    /// same name.
     fn name_of(&self, mark: &[u8]) -> Option<Name> {
         let mut bytes = [0; NAME_LETTERS];
         match mark.get(..NAME_LETTERS) {

@@ -77,8 +77,7 @@ pub enum SecretError {
     Key(#[from] KeyError),
     /// The database is encrypted with another key.
     #[error(
-        "the configured key is {at_hand}, but this database is encrypted with {needed}; set that key, or add it in \
-        TESSERA_SECRET_KEY_BEFORE beside the new one"
+        "the configured key is {at_hand}, but this database is encrypted with {needed}; set that key, or keep the new key and add the old one in TESSERA_SECRET_KEY_BEFORE"
     )]
     OtherKey {
         /// The ID of the key that this database uses.

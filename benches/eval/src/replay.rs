@@ -1,4 +1,4 @@
-//! Replays prompts through the real hook: added memories, their relevance, and their cost.
+//! Replays prompts through the real hook, and reports the added memories, their relevance, and their cost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

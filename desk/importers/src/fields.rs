@@ -1,4 +1,5 @@
-//! The typed fields of a row in any format. An invalid field rejects the row, with an error that names it.
+//! The typed fields of a row in any format. If a field is not valid, the row is rejected with an error that names the
+//! field.
 
 use jiff::Timestamp;
 use rusqlite::Row;

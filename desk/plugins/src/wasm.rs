@@ -89,7 +89,7 @@ impl Call {
     fn talk(&mut self, engine: &Engine, module: &Module, message: &[u8]) -> Result<Vec<u8>, Failure> {
         let instance = instance(engine, module, &mut self.store)?;
         let Some(memory) = instance.get_export(&self.store, "memory").and_then(Extern::into_memory) else {
-            return Err(Failure::Start("it exports no memory".to_owned()));
+            return Err(Failure::Start("it exports no WebAssembly memory".to_owned()));
         };
         let abi: u32 = self.call(instance, "tessera_abi", ())?;
         if abi != ABI {

@@ -187,7 +187,7 @@ fn hook_runs(entry: &Entry) -> Result<String, String> {
     let output = output.map_err(|error| error.to_string())?;
     match (output.status.success(), output.stdout.is_empty()) {
         (true, true) => Ok("runs".to_owned()),
-        (true, false) => Err("prints something instead of nothing".into()),
+        (true, false) => Err("prints output, although none is expected".into()),
         (false, _) => Err(format!("exits with {}", output.status)),
     }
 }

@@ -29,7 +29,7 @@ pub enum Client {
 }
 }
 
-/// For whom a client is set up.
+/// Whether a client is set up for the user, or for one project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Level {
     /// For this user, everywhere.

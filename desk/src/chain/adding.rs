@@ -92,8 +92,7 @@ impl Proposal {
         if manifest.fast && bytes > MOST_FAST_FILES {
             let most = MOST_FAST_FILES / 1024;
             let problem = format!(
-                "the files of a program with `fast = true` must not exceed {most} KiB in total; use a program of the \
-                search path"
+                "the files of a program with `fast = true` must not exceed {most} KiB in total; use a program on the search path (PATH)"
             );
             return Err(PluginError::of("fast", problem));
         }

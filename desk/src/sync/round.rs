@@ -170,7 +170,10 @@ impl Round<'_> {
             pages += 1;
             if last.is_some_and(|last| after <= last) || pages >= MOST_STEPS {
                 taken.await?;
-                return Err(RemoteError::Failed("it announces pages of its snapshot without end".to_owned()).into());
+                return Err(RemoteError::Failed(
+                    "its snapshot never ends: each page announces another page".to_owned(),
+                )
+                .into());
             }
             last = Some(after);
             // Downloads the next page meanwhile.

@@ -19,7 +19,7 @@ use crate::use_cases::find::shown;
 
 /// Maximum memories for one prompt.
 const MOST_GIVEN: u32 = 8;
-/// Maximum memories of a session summary.
+/// The maximum number of memories in a session summary.
 const MOST_IN_SUMMARY: u32 = 20;
 /// Maximum saved memories of a session.
 const MOST_SAVED: u32 = 20;

@@ -283,7 +283,7 @@ fn restore_part(
     let refused = |problem: String| StoreError::InFile { path: path.clone(), problem };
     if before.is_some() {
         return Err(refused(format!(
-            "has earlier texts, which include this section: `tessera history {path}` lists them, and `tessera restore {path} --before REV` restores one"
+            "the earlier versions of the file include this section: `tessera history {path}` lists them, and `tessera restore {path} --before REV` restores one"
         )));
     }
     if part.deleted.is_none() {

@@ -22,7 +22,7 @@ fn added_up(lanes: [f32; LANES]) -> f32 {
     quarter(quarter(a, e, i, m), quarter(b, f, j, n), quarter(c, g, k, o), quarter(d, h, l, p))
 }
 
-/// The sum of numbers, whose count is a multiple of [`LANES`].
+/// The sum of the given numbers. Their count must be a multiple of [`LANES`].
 #[inline(always)]
 fn sum(numbers: &[f32]) -> f32 {
     let mut lanes = [0.0; LANES];

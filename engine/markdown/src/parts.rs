@@ -285,7 +285,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Creates a section with the headings above it.
+    /// Creates a section, with the list of the headings above it.
     fn part(&self, block: Range<usize>, text: Range<usize>, bare: Range<usize>) -> Part {
         let held = self.blocks.sections.partition_point(|section| section.start <= block.start);
         let section = held.checked_sub(1).and_then(|at| self.blocks.sections.get(at));

@@ -209,7 +209,8 @@ fn can_be_paragraph(text: &str, note: &Written) -> bool {
     })
 }
 
-/// Writes an observation as an item, or as a block if an item is impossible. Also returns whether it is an item.
+/// Writes an observation as an item, or as a block if an item is impossible. The result is true if it was written as an
+/// item.
 fn observation(said: &Observation, note: &Written) -> Option<(String, bool)> {
     if said.text.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! Composes rows of the team server: the result of a sync decision, and the content of a request.
+//! Composes rows of the team server from the result of a sync decision or from a request.
 
 use super::composed::{Composed, Known, compose};
 use super::fields::{self, Beside, memory_of};

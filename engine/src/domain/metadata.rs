@@ -158,7 +158,10 @@ impl TryFrom<Value> for Metadata {
 
     fn try_from(value: Value) -> Result<Self, DomainError> {
         if depth(&value) > MAX_DEPTH {
-            return Err(refused(format!("is nested more than {MAX_DEPTH} levels deep"), "use flatter objects"));
+            return Err(refused(
+                format!("is nested more than {MAX_DEPTH} levels deep"),
+                "nest the objects less deeply",
+            ));
         }
         let Value::Object(fields) = value else {
             return Err(refused("is not a JSON object", "use an object such as {\"ticket\":\"A-1\"}"));

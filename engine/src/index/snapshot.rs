@@ -57,8 +57,8 @@ pub enum SnapshotError {
     /// The file is not a snapshot, or is truncated or damaged.
     #[error("the snapshot is damaged")]
     Damaged,
-    /// Another version of the format or of the analyzer wrote the snapshot.
-    #[error("the snapshot has another version")]
+    /// A program with another version of the snapshot format or of the analyzer wrote the snapshot.
+    #[error("the snapshot has a different format version")]
     OtherVersion,
     /// It belongs to another store.
     #[error("the snapshot belongs to another store")]

@@ -55,7 +55,7 @@ const MAX_TOKENS: usize = 2_000;
 /// Of a longer query, only this number of different words at each end is used, because the question is usually before
 /// or after pasted text.
 const MAX_AT_EACH_END: usize = 128;
-/// A query with more words is not expanded with other forms.
+/// A query with more words than this is not expanded with other forms of its words.
 const MAX_EXPANDED: usize = 48;
 /// The last word that has its own bit in the mask.
 const LAST_CONCEPT: u32 = 62;

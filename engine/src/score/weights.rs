@@ -119,7 +119,7 @@ pub struct Weights {
     pub floor_several: f64,
     /// Minimum share of the query's information for a low-confidence match.
     pub weak_floor: f64,
-    /// Minimum share of the best match's evidence for a low-confidence match.
+    /// A low-confidence match must have at least this share of the best match's evidence.
     pub weak_near_best: f64,
     /// Automatic recall: the lower and the upper limit of the required information. The unit is a word that only one
     /// memory contains.
@@ -271,10 +271,7 @@ impl Weights {
         let all = Self::default;
         vec![
             ("no embedding", Self { embedding: 0.0, ..all() }),
-            (
-                "with semantic search, but without weighting by the share of informative words",
-                Self { held: 0.0, ..all() },
-            ),
+            ("with semantic search, but without the weight of informative words", Self { held: 0.0, ..all() }),
             ("no gate", Self { gate: 0.0, ..all() }),
             ("no context", Self { context: 0.0, ..all() }),
             ("no dates", Self { month: 0.0, day: 0.0, year: 0.0, ..all() }),
@@ -285,7 +282,7 @@ impl Weights {
             ("no similar spellings", Self { near_words: 0.0, ..all() }),
             ("no words of similar meaning", Self { related: 0.0, ..all() }),
             (
-                "without abbreviations, other forms of a word, and compounds written as one or two words",
+                "without abbreviations, inflected forms, and compounds written as one or two words",
                 Self { aliases: 0.0, ..all() },
             ),
             ("without words of little information", Self { light: 1.0, everyday: 1.0, ..all() }),

@@ -57,7 +57,7 @@ pub const fn nth_section(text: &'static str, place: usize) -> &'static str {
         before += 1;
         at = end + 1;
     }
-    panic!("there are fewer sections")
+    panic!("the table has fewer sections")
 }
 
 /// Counts the sections of a text.

@@ -140,7 +140,7 @@ pub(crate) fn checked(name: &'static str, text: &str) -> Result<(), VaultError> 
             return Err(wrong("a component is empty"));
         }
         if part.bytes().all(|byte| byte == b'.') {
-            return Err(wrong("a component consists of dots"));
+            return Err(wrong("a component of the path consists only of dots"));
         }
         if part.bytes().any(|byte| !is_plain(byte) && byte != b'~') {
             return Err(wrong("it may contain only letters, digits and - _ . @ ~"));

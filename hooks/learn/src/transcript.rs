@@ -32,7 +32,7 @@ pub(crate) struct Turn {
 const MOST_BYTES: u64 = 8 * 1024 * 1024;
 /// Maximum bytes of one line. A longer line is tool output.
 const LONGEST_LINE: u64 = 1024 * 1024;
-/// The maximum number of characters that are kept of a statement, and of an answer.
+/// The maximum numbers of characters: of a stored statement, and of a stored answer.
 const MOST_SAID: usize = 4_000;
 const MOST_ANSWERED: usize = 2_000;
 

@@ -94,7 +94,7 @@ pub(super) const RECENT: Entry = Entry {
 pub(super) const READ: Entry = Entry {
     name: "read_note",
     title: "Read a note",
-    description: "One note as written, by title, permalink, path, memory:// address or ID; `line` is the first line to return of a long note.",
+    description: "One note as written, by title, permalink, path, memory:// address or ID; for a long note, `line` is the first line to return.",
     effect: Effect::Reads,
     properties: || {
         json!({
@@ -112,7 +112,7 @@ pub(super) const READ: Entry = Entry {
     call: Call::Desk(read),
 };
 
-/// Adds the arguments that all lists have.
+/// Adds the arguments that all list commands have.
 fn with_bounds(mut own: Value) -> Value {
     let bounds = json!({
         "project": { "type": "string", "description": "A folder (such as memories) or project; default: all" },

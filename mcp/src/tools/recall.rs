@@ -26,7 +26,7 @@ pub(super) const TOOL: Entry = Entry {
             "query": { "type": "string", "description": "The question, in any words" },
             "expanded_query": { "type": "string", "description": "Synonyms, full names and likely words of the \
                 answer" },
-            "max_tokens": { "type": "integer", "description": "Most tokens of the whole reply", "default": 1000 },
+            "max_tokens": { "type": "integer", "description": "Token limit of the reply", "default": 1000 },
             "limit": { "type": "integer", "default": 20, "maximum": 200 },
             "category": { "type": "string", "description": "facts, preferences, projects, people, decisions" },
             "type": { "type": "string", "enum": ["fact", "entity", "relationship", "self"] },
@@ -52,7 +52,7 @@ pub(super) const TOOL: Entry = Entry {
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     if args.has(INDEX) {
-        args.refuse(&[PACKING], "and index are given", "give one")?;
+        args.refuse(&[PACKING], "cannot be used together with index", "give one of them")?;
     }
     let packing = match args.text(INDEX)?.as_deref() {
         None => args.parsed(PACKING)?.unwrap_or_default(),

@@ -34,7 +34,7 @@ pub(super) const TOOL: Entry = Entry {
                 global for preferences and people" },
             "expires_at": { "type": "string", "description": "Date, or never" },
             "ttl_days": { "type": "integer" },
-            "supersedes": { "type": "string", "description": "ID it replaces" },
+            "supersedes": { "type": "string", "description": "Memory it replaces" },
             "id": { "type": "string", "description": "Memory to change" },
             "force_sensitive": { "type": "boolean", "description": "Encrypt the whole text; `summary` describes it" }
         })
@@ -51,7 +51,7 @@ pub(super) const TOOL: Entry = Entry {
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     if args.id()?.is_some() {
-        let fix = "omit it; to replace one memory by another, use memory_link";
+        let fix = "omit it; to replace one memory with another, use memory_link";
         args.refuse(&[SUPERSEDES, SESSION], "applies only to a new memory, but id names an existing one", fix)?;
         return super::update::call(desk, args);
     }

@@ -49,7 +49,7 @@ fn row(stored: &Stored, near: Vec<Near>) -> Value {
     row
 }
 
-/// Defuses imitated tags and removes hidden characters in all texts of a value.
+/// In all texts of a JSON value, makes imitated tags harmless and removes hidden characters.
 fn neutralise(value: &mut Value) {
     match value {
         Value::String(text) => *text = neutral(text).into_owned(),

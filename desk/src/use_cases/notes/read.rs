@@ -63,7 +63,7 @@ impl UseCase for ReadNote {
             let next = numbers.get(shown).copied();
             let last = next.map_or(total, |next| (next - 1).max(begin.saturating_sub(1)));
             let line = match next {
-                _ if begin > total => format!("{total} lines in total; there are none from line {begin} on"),
+                _ if begin > total => format!("{total} lines in total; line {begin} is after the end"),
                 None if begin == 1 => counted(total, "line"),
                 None => format!("lines {begin} to {total} of {total}"),
                 Some(_) if last < begin => {

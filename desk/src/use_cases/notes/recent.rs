@@ -123,7 +123,7 @@ pub(super) fn since(text: Option<&str>, field: &'static str, now: Timestamp) -> 
         let fix = "use today, yesterday, 2 days ago, 1h, 7d, 2w, last week, 3 months or 2026-11-01";
         DomainError::invalid(field, problem, fix)
     };
-    let now = jiff::Timestamp::from_microsecond(now.as_micros()).map_err(|_| refused("needs the present time"))?;
+    let now = jiff::Timestamp::from_microsecond(now.as_micros()).map_err(|_| refused("needs the current time"))?;
     let moment = timeframe::parse(text, now, &TimeZone::UTC).map_err(|error| match error {
         timeframe::TimeframeError::OutOfRange => refused("is outside the supported range of dates"),
         _ => refused("is not a valid timeframe"),

@@ -53,7 +53,7 @@ pub(super) struct Row {
 pub(super) struct Reply<F> {
     /// Lines above the rows, in text form.
     pub(super) opening: String,
-    /// The same information as fields of the JSON object.
+    /// The same information, as fields of the JSON object.
     pub(super) fields: Map<String, Value>,
     /// The name of the list.
     pub(super) list: &'static str,

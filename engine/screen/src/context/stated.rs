@@ -74,7 +74,8 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
     found
 }
 
-/// If a network is named, words for a key mean the network's key in this number of lines.
+/// If a line names a network, words for a key in the next lines mean the network's key. This is the number of these
+/// lines.
 const NETWORK_LINES: usize = 3;
 
 /// The values of one noun.

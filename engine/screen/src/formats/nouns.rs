@@ -5,7 +5,7 @@ use tessera_tables::{field, section, words};
 use super::providers::{self, Provider};
 use crate::LISTS;
 
-/// Maximum checked bytes of a word.
+/// The maximum number of bytes of a word that are checked.
 pub(super) const LONGEST_WORD: usize = 64;
 
 /// Maximum length of a provider's name.

@@ -77,7 +77,8 @@ impl Store {
         Self::examine_asking(config, repair, |_| true)
     }
 
-    /// Also asks for a confirmation before a salvage: `agreed` receives the damage that SQLite cannot repair.
+    /// Also asks for a confirmation before a salvage. The callback `agreed` receives a description of the damage that
+    /// SQLite cannot repair.
     ///
     /// # Errors
     /// Returns the same errors as [`Store::examine`]; also [`StoreError::Corrupt`] if the database cannot be opened and nobody agreed to a

@@ -21,7 +21,7 @@ pub fn make_private_dir(path: &Path) -> io::Result<()> {
 
 /// Options for creating a file that only its owner can read.
 pub fn private_file() -> OpenOptions {
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "modes exist on Unix alone"))]
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "file modes exist only on Unix"))]
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);

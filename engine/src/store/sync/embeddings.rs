@@ -11,8 +11,8 @@ use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::sync::{Arrival, Op, SentEmbedding, SentOp};
 
 impl Store {
-    /// Changes with their embeddings, if this store has them. Only texts in the change have embeddings, so nothing
-    /// about local memories is sent.
+    /// Changes with their embeddings, if this store has them. An embedding is sent only for a text that the change
+    /// contains, so nothing about local memories is sent.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

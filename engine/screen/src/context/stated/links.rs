@@ -38,7 +38,7 @@ pub(super) fn find(line: &Line<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// Values of parameters that give access.
+/// The values of URL parameters that are credentials.
 fn parameters(url: &str) -> impl Iterator<Item = Range<usize>> {
     let (path, query) = url.split_once(['?', '#']).unwrap_or((url, ""));
     let mut from = path.len() + 1;
