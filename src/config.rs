@@ -47,8 +47,8 @@ pub(crate) struct Setting {
     pub(crate) help: &'static str,
 }
 
-// The declarations: the name in the code, the key in `config.toml`, the variables, and the help. `tessera settings` and
-// the documentation list `SETTINGS`.
+// The declarations: the name in the code, the key in `config.toml`, the variables, and the help. `tessera settings` lists
+// `SETTINGS`.
 settings! {
     HOME = "TESSERA_HOME":
         "home directory of Tessera [default: the user's data directory]";

@@ -18,7 +18,7 @@ const BREADTH: &str = "breadth: the question asks for many memories, so rows are
 
 /// A table of all rows of a recall: shown, omitted, and the best ones below the threshold.
 pub(super) fn table(recall: &Recall, searched: u32, position: &[String]) -> String {
-    let mut header = vec!["memory", "as", "tokens", "holds", "score"];
+    let mut header = vec!["id", "as", "tokens", "holds", "score"];
     // A score part that is zero in every row has no column.
     let all = recall.details.iter().map(|detail| &detail.ranked).chain(recall.index.iter().map(|entry| &entry.ranked));
     let all: Vec<Vec<f64>> =

@@ -102,7 +102,7 @@ fn the_tools_of_notes_are_offered_where_there_are_notes_and_answer_as_the_comman
     assert!(note.starts_with("# 潮汐笔记 ") && note.contains("\n| - [观察] 大潮"), "{note}");
     assert_eq!(note, said(&world, &["note", "read", "日记/潮汐笔记.md"]));
     for (tool, arguments, problem) in [
-        ("read_note", json!({ "identifier": "Meeting" }), "identifier: means 2 notes"),
+        ("read_note", json!({ "identifier": "Meeting" }), "identifier: matches 2 notes"),
         ("read_note", json!({}), "identifier: is missing"),
         ("search_notes", json!({}), "query: is missing"),
         ("search_notes", json!({ "query": "x", "page_size": 0 }), "page_size: 0 is out of range"),

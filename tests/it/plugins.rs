@@ -26,7 +26,7 @@ fn a_plugin_is_called_once_it_was_added_and_what_it_changes_is_told() {
     fs::create_dir_all(world.home().join("plugins")).unwrap();
     fs::write(world.home().join("plugins/tagger.wasm"), tags()).unwrap();
     world.remember("The crane is yellow");
-    assert!(world.run(&["doctor"]).stdout.contains("tagger.wasm never added"));
+    assert!(world.run(&["doctor"]).stdout.contains("never added, so not called: tagger.wasm"));
     let file = world.path("tagger.wasm");
     fs::write(&file, tags()).unwrap();
     fs::write(world.path("tagger.toml"), format!("name = 'tagger'\nversion = '2'\n{STORE}\nchange = ['tags']"))

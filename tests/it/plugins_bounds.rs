@@ -28,7 +28,7 @@ fn a_command_does_not_go_on_telling_plugins_and_the_next_tells_the_rest_alone() 
     }
     world.remember("The crane is yellow");
     assert_eq!((calls(&world, "first"), calls(&world, "second"), spooled(&world)), (1, 0, 1));
-    assert!(world.run(&["doctor"]).stdout.contains("1 events wait for plugins"));
+    assert!(world.run(&["doctor"]).stdout.contains("1 events are waiting for plugins"));
     world.run(&["list"]);
     assert_eq!((calls(&world, "first"), calls(&world, "second"), spooled(&world)), (1, 1, 0));
 }
@@ -66,7 +66,7 @@ fn what_is_no_entry_of_the_spool_stops_nobody_and_the_doctor_names_it() {
     world.remember("The pier is long");
     assert_eq!((calls(&world, "tally"), spooled(&world)), (2, 2));
     let doctor = world.run(&["doctor"]).stdout;
-    assert!(doctor.contains("0.json is not an event"), "{doctor}");
+    assert!(doctor.contains("0.json does not contain an event"), "{doctor}");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn what_waits_for_plugins_is_bounded_and_the_log_and_the_doctor_say_so() {
     let log = fs::read_to_string(world.home().join("plugins/plugins.log")).unwrap();
     assert_eq!(log.matches("plugins receive no new events").count(), 1, "{log}");
     let doctor = world.run(&["doctor"]);
-    assert!(doctor.code == Some(1) && doctor.stdout.contains("1000 events wait for plugins"), "{doctor:?}");
+    assert!(doctor.code == Some(1) && doctor.stdout.contains("1000 events are waiting for plugins"), "{doctor:?}");
     drop(turn);
     world.run(&["list"]);
     assert_eq!((calls(&world, "tally"), spooled(&world)), (2, 0));

@@ -75,7 +75,10 @@ fn variables_alone_join_an_empty_store_and_of_what_was_here_nothing_new_is_told(
     assert!(now.code == Some(1) && now.stderr.contains(&format!("run `tessera sync join {url}`")), "{now:?}");
     let doctor = with(&full, &variables, &["doctor"]);
     assert!(doctor.code == Some(1) && doctor.stdout.contains("team server"), "{doctor:?}");
-    assert!(doctor.stdout.contains(&format!("is not used: an environment variable sets {url}")), "{doctor:?}");
+    assert!(
+        doctor.stdout.contains(&format!("is not used: the server address {url} comes from an environment variable")),
+        "{doctor:?}"
+    );
     let mut client = Client::start_with(&full, &variables);
     client.ok("memory_store", json!({ "content": "Told to nobody" }));
     // The server is asked in the background.

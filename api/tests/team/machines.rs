@@ -132,7 +132,7 @@ fn sessions_exchange_in_the_background_and_share_by_tool() {
     exchange(&bobs);
     exchange(&laptop);
     assert_eq!(texts(&laptop), ["Deploys happen on Wednesdays"]);
-    assert!(one.ok("memory_my_shares", json!({})).contains("all memories tagged ops with bob (write)"));
+    assert!(one.ok("memory_my_shares", json!({})).contains("all memories tagged ops, shared with bob (write)"));
     let mut third = Client::start_with(&bobs, &[]);
     third.ok("memory_mute", json!({ "id": 1 }));
     assert!(third.ok("memory_shared_with_me", json!({})).starts_with("Nobody"));

@@ -167,6 +167,16 @@ fn part_of(sensitive: Option<&String>) -> Part {
     sensitive.map_or(Part::Text, |_| Part::Whole)
 }
 
+impl Texts for Metadata {
+    fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
+        each_kept(Some(self), see);
+    }
+
+    fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        changed_kept(Some(self), change);
+    }
+}
+
 impl Texts for Draft {
     fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
         see(part_of(self.sensitive.as_ref()), &self.content);

@@ -62,8 +62,7 @@ fn changed(row: &Row, state: State) -> Row {
     Row { rev: row.rev + 1, people_rev: row.rev + 1, state, ..row.clone() }
 }
 
-/// Merges an edit field by field into a row that may have changed meanwhile. If both changed the text, creates a
-/// conflict copy.
+/// Merges an edit into a row that may have changed meanwhile. If both changed the text, creates a conflict copy.
 fn merged(row: &Row, document: &Document, edit: &Edit, op: &Op, author: Author<'_>) -> Decision {
     let is_owner = author.rights == Rights::Owner;
     let (mut next, details_at) =

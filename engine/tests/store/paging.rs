@@ -126,5 +126,5 @@ fn a_page_says_truly_whether_more_is_left_and_where_it_leads_is_not_guessed() {
         store.forget(&[named(gone)], Erase::Soft, &Actor::default()).unwrap();
     }
     let error = store.recall(&request).unwrap_err().to_string();
-    assert!(error.contains("omit `cursor` to start again"), "{error}");
+    assert!(error.contains("omit it to start again"), "{error}");
 }

@@ -81,6 +81,28 @@ fn what_stands_there_is_counted_then_set_aside_and_nothing_of_it_is_left() {
 }
 
 #[test]
+fn a_scan_finds_credentials_in_metadata_and_headings_of_the_store_and_of_its_backups() {
+    let home = Home::with("clear-credentials.db");
+    let live = home.dir.path().join("t/tessera.db");
+    home.open(THEN).scan(Scanning::Fix, &mut |_, _| {}).unwrap();
+    let (login, heading) = ("Gr4nite-Osprey-77", "M4rsh-Kestrel-58");
+    let sql = "UPDATE memories SET metadata = ?1, heading = ?2 WHERE short_id = 3";
+    let metadata = format!(r#"{{"login":{{"password":"{login}"}}}}"#);
+    Connection::open(&live).unwrap().execute(sql, [&metadata, &format!("The crane password is {heading}")]).unwrap();
+    let mut store = home.open(THEN);
+    store.backup(Some(&home.dir.path().join("t/backups/earlier.db"))).unwrap();
+    assert_eq!(fixed(&mut store).unwrap(), 0);
+    drop(store);
+    for path in [live, home.dir.path().join("t/backups/earlier.db")] {
+        let bytes = fs::read(&path).unwrap();
+        let holds = |value: &str| bytes.windows(value.len()).any(|window| window == value.as_bytes());
+        assert!(!holds(login) && !holds(heading), "{}: {} {}", path.display(), holds(login), holds(heading));
+    }
+    let values = given_back(&home.open(THEN));
+    assert!(values.iter().any(|value| value.contains(login)), "{values:?}");
+}
+
+#[test]
 fn a_scan_that_is_ended_in_its_middle_goes_on_and_loses_no_value() {
     let home = Home::with("clear-credentials.db");
     home.open(THEN).backup(Some(&home.dir.path().join("t/backups/earlier.db"))).unwrap();

@@ -37,7 +37,7 @@ pub(super) const TOOL: Entry = Entry {
             "since": { "type": "string", "description": "Date" },
             "until": { "type": "string" },
             "sort": { "type": "string", "enum": ["hybrid", "relevance", "importance", "recency"] },
-            "breadth": { "type": "string", "enum": ["auto", "on", "off"], "description": "on: many short rows in order of time" },
+            "breadth": { "type": "string", "enum": ["auto", "on", "off"], "description": "on: many short rows by date" },
             "cursor": { "type": "string", "description": "For the next page" },
             "weak": { "type": "boolean", "description": "If nothing matches, list weak matches" },
             "format": { "type": "string", "enum": ["text", "json"] }

@@ -34,7 +34,7 @@ pub(super) const TOOL: Entry = Entry {
                 global for preferences and people" },
             "expires_at": { "type": "string", "description": "Date, or never" },
             "ttl_days": { "type": "integer" },
-            "supersedes": { "type": "string", "description": "Memory it replaces" },
+            "supersedes": { "type": "string", "description": "ID it replaces" },
             "id": { "type": "string", "description": "Memory to change" },
             "force_sensitive": { "type": "boolean", "description": "Encrypt the whole text; `summary` describes it" }
         })

@@ -116,7 +116,7 @@ fn spec_3_06_dots_and_slashes_normalise_and_names_of_other_systems_are_refused()
         ("/memories/.tessera-1-1.tmp", "reserved for Tessera's temporary files"),
         ("/memories/.git/hooks/pre-commit", "begins with a dot"),
         ("/memories/d/.GIT/config", "begins with a dot"),
-        ("/memories/HEAD", "Git repository"),
+        ("/memories/HEAD", "a name that Git uses"),
         ("/memories/d/config", "may run a file with this name"),
     ] {
         assert!(refused(path).contains(why), "{path}: {}", refused(path));

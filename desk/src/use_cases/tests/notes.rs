@@ -392,7 +392,7 @@ fn a_note_is_read_by_any_of_its_names_and_several_are_named() {
     let short_id = rows(&world.perform(&person(), search("stepper stalls")).unwrap())[0]["id"].to_string();
     assert!(world.perform(&person(), read(&short_id)).unwrap().body.starts_with("# Tide clock "));
     let several = refused(world.perform(&person(), read("Meeting")).unwrap_err());
-    assert!(several.contains("means 2 notes: /vault/a/meeting.md, /vault/b/meeting.md"), "{several}");
+    assert!(several.contains("matches 2 notes: /vault/a/meeting.md, /vault/b/meeting.md"), "{several}");
     assert!(world.perform(&person(), read("b/meeting")).unwrap().body.contains("dredger"));
     assert!(refused(world.perform(&person(), read("no such words anywhere")).unwrap_err()).contains("is not a note"));
     assert!(refused(world.perform(&person(), read(" ")).unwrap_err()).contains("is empty"));

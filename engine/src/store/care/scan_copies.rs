@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags, params};
 use serde_json::Value;
 
 use crate::compose;
-use crate::domain::MemoryUuid;
+use crate::domain::{MemoryUuid, Metadata};
 use crate::screen::{KnownValues, Part, Texts, Words, screened_for};
 use crate::store::base::kept;
 use crate::store::base::store::Store;
@@ -26,10 +26,12 @@ use crate::store::rows::tables::has;
 use crate::store::rows::{memory as row, tables};
 use crate::text::O200k;
 
-/// The columns of a memory that contain texts, and the kinds of these texts. Lists are JSON.
-const TEXTS: [(&str, Part); 11] = [
+/// The columns of a memory that contain texts, and the kinds of these texts. Lists are JSON. The column `metadata`, a
+/// JSON object, is scanned separately.
+const TEXTS: [(&str, Part); 12] = [
     ("content", Part::Text),
     ("summary", Part::Text),
+    ("heading", Part::Text),
     ("keywords", Part::Text),
     ("entities", Part::Text),
     ("session", Part::Text),
@@ -45,6 +47,7 @@ const TEXTS: [(&str, Part); 11] = [
 pub(crate) fn note(connection: &Connection, known: &mut KnownValues) {
     for row in rows(connection).unwrap_or_default() {
         row.words().0.iter().for_each(|(_, text)| known.note_all(text));
+        row.metadata.iter().for_each(|value| value.each_text(&mut |_, text| known.note_all(text)));
     }
     for (table, _, column) in tables::texts(true).chain(tables::texts(false)) {
         if has(connection, table, column).is_ok_and(|has| has) {
@@ -61,6 +64,7 @@ pub(crate) fn look(path: &Path, known: &KnownValues) -> rusqlite::Result<Kinds> 
     let mut add = |more: Kinds| more.into_iter().for_each(|(kind, count)| *kinds.entry(kind).or_default() += count);
     for row in rows(&connection)? {
         add(kinds_in(&row.words(), known));
+        row.metadata.iter().for_each(|value| add(kinds_in(value, known)));
     }
     for (table, _, column) in tables::texts(true).chain(tables::texts(false)) {
         if has(&connection, table, column)? {
@@ -79,6 +83,7 @@ pub(crate) fn fix(store: &mut Store, path: &Path, known: &KnownValues) -> Result
         if !kinds_in(&row.words(), known).is_empty() {
             row.fix(store, &copy, known)?;
         }
+        row.fix_metadata(store, &copy, known)?;
     }
     for (table, key, column) in tables::texts(true) {
         if has(&copy.connection, table, column)? {
@@ -104,6 +109,7 @@ struct Row {
     id: MemoryUuid,
     /// The columns that the copy has, with their texts.
     texts: Vec<(&'static str, Part, String)>,
+    metadata: Option<Metadata>,
 }
 
 fn rows(connection: &Connection) -> rusqlite::Result<Vec<Row>> {
@@ -113,17 +119,19 @@ fn rows(connection: &Connection) -> rusqlite::Result<Vec<Row>> {
             there.push((column, part));
         }
     }
+    let metadata = if has(connection, "memories", "metadata")? { "metadata" } else { "NULL" };
     let names: Vec<&str> = there.iter().map(|(column, _)| *column).collect();
-    let sql = format!("SELECT id, {} FROM memories WHERE content <> ''", names.join(", "));
+    let sql = format!("SELECT id, {metadata}, {} FROM memories WHERE content <> ''", names.join(", "));
     let mut statement = connection.prepare(&sql)?;
     let rows = statement.query_map([], |row| {
         let mut texts = Vec::new();
         for (at, (column, part)) in there.iter().enumerate() {
-            if let Some(text) = row.get::<_, Option<String>>(at + 1)? {
+            if let Some(text) = row.get::<_, Option<String>>(at + 2)? {
                 texts.push((*column, *part, text));
             }
         }
-        Ok(Row { id: row.get(0)?, texts })
+        let metadata = row.get::<_, Option<String>>(1)?;
+        Ok(Row { id: row.get(0)?, texts, metadata: metadata.and_then(|text| text.parse().ok()) })
     })?;
     rows.collect()
 }
@@ -155,6 +163,16 @@ impl Row {
             copy.connection.run(&sql, params![self.id, value])?;
         }
         self.derive(&copy.connection)
+    }
+
+    /// Writes the metadata without credentials.
+    fn fix_metadata(&self, store: &mut Store, copy: &Copy, known: &KnownValues) -> Result<(), StoreError> {
+        let Some(metadata) = self.metadata.as_ref().filter(|value| !kinds_in(*value, known).is_empty()) else {
+            return Ok(());
+        };
+        let clean = set_aside(store, metadata.clone(), self.id, known)?;
+        copy.connection.run("UPDATE memories SET metadata = ?2 WHERE id = ?1", params![self.id, clean.to_string()])?;
+        Ok(())
     }
 
     /// Writes the data derived from the texts, if the copy has a column for it.

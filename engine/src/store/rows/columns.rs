@@ -1,5 +1,5 @@
 //! The columns of `memories`, each defined once: given fields, the analysis, and the token counts. A new stored field
-//! needs a line here, a migration, and a field in the domain.
+//! needs a line here, a column in the schema, and a field in the domain.
 
 use super::codec::{Reader, columns, sql};
 use crate::compose::{Composed, Known};
