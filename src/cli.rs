@@ -386,7 +386,7 @@ pub(crate) struct Recall {
     /// hybrid, relevance, importance or recency
     #[arg(long, default_value = "hybrid")]
     pub(crate) sort: Sort,
-    /// How results fill the budget: dual, all or details (full texts only)
+    /// How results fill the budget: dual, all or details (no summaries)
     #[arg(long, default_value = "dual")]
     pub(crate) packing: Packing,
     /// Return many short rows in chronological order: on, off or auto

@@ -184,9 +184,10 @@ impl App {
         let other = others.iter().filter(|other| other.row.memory != own.row.memory).max_by_key(|other| alike(other));
         let Some(other) = other.filter(|other| alike(other) > alike(own)) else { return Ok(()) };
         let (number, owner) =
-            (other.short_id.map_or_else(String::new, |number| format!(", your {number},")), &other.owner);
+            (other.short_id.map_or_else(String::new, |number| format!(" (your {number})")), &other.owner);
         let detail = format!(
-            "{short_id}: is ambiguous: you and {owner} each have a memory with this ID, and this text resembles {owner}'s memory{number}; use a UUID: {} is {owner}'s memory, {} is yours",
+            "{short_id}: is ambiguous: you and {owner} each have a memory with this ID, and this text resembles \
+            {owner}'s memory{number}; use a UUID: {} is {owner}'s memory, {} is yours",
             other.row.memory, own.row.memory
         );
         Err(Problem::new(StatusCode::CONFLICT, "ambiguous_number", detail))

@@ -234,7 +234,8 @@ async fn fill(admin: &PgPool, users: usize, rows: &[Row]) {
         .await
         .unwrap();
         sqlx::query(
-            "INSERT INTO feed (user_id, memory, owner, seq, short_id) SELECT $1, md5($1 || n)::uuid, $1, n, n FROM notes",
+            "INSERT INTO feed (user_id, memory, owner, seq, short_id) SELECT $1, md5($1 || n)::uuid, $1, n, n FROM \
+            notes",
         )
         .bind(&name)
         .execute(admin)
@@ -244,7 +245,8 @@ async fn fill(admin: &PgPool, users: usize, rows: &[Row]) {
         sqlx::query("INSERT INTO checkpoints SELECT $1, max(n) FROM notes").bind(&name).execute(admin).await.unwrap();
     }
     for statement in [
-        "CREATE TABLE plain AS SELECT owner AS whose, id, content, to_tsvector('english', content) AS words FROM memories",
+        "CREATE TABLE plain AS SELECT owner AS whose, id, content, to_tsvector('english', content) AS words FROM \
+        memories",
         "CREATE INDEX plain_words ON plain USING gin (words)",
         "CREATE INDEX plain_owner ON plain (whose)",
         "GRANT SELECT ON plain TO server",

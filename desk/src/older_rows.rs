@@ -191,7 +191,8 @@ fn words(given: &[String], field: &str, remarks: &mut Vec<String>) -> Vec<String
     let is_long = given.iter().any(|word| word.chars().count() > MAX_NAME_CHARS);
     if is_long || given.len() > MOST_WORDS {
         remarks.push(format!(
-            "{field}: entries longer than {MAX_NAME_CHARS} characters, and all entries after the first {MOST_WORDS}, were skipped"
+            "{field}: entries longer than {MAX_NAME_CHARS} characters, and all entries after the first {MOST_WORDS}, \
+            were skipped"
         ));
     }
     words

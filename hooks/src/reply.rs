@@ -45,7 +45,7 @@ impl Reply {
         Self(json!({ "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
             "permissionDecision": "allow",
-            "permissionDecisionReason": "this Tessera tool is safe: it only uses the user's memory store",
+            "permissionDecisionReason": "this is a safe tool of Tessera, the user's own memory",
         } }))
     }
 

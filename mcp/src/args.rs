@@ -373,8 +373,8 @@ fn scalar(field: &'static str, value: &Value) -> Result<String, DomainError> {
         Value::Bool(flag) => Ok(flag.to_string()),
         _ => Err(DomainError::invalid(
             field,
-            "is neither a string nor a number",
-            "use a string, a number, or a list of them",
+            "contains a value that is neither a string nor a number",
+            "use strings or numbers",
         )),
     }
 }

@@ -80,7 +80,7 @@ pub(crate) struct EvalOptions {
     /// Token budgets, comma-separated
     #[arg(long, value_delimiter = ',', default_value = "500,1000,2000,4000")]
     pub(crate) budgets: Vec<u32>,
-    /// How results fill the budget: dual, or details (full texts only)
+    /// How results fill the budget: dual, or details (no summaries)
     #[arg(long, default_value = "dual")]
     pub(crate) packing: Packing,
     /// Repeat the evaluation, each time without one ranking signal

@@ -160,7 +160,7 @@ fn table(whole: &Report, ablation: &[(&'static str, Report)]) -> String {
     let budgets: Vec<String> =
         whole.recall_at_tokens.keys().map(|budget| format!("in full within {budget} tokens")).collect();
     let surfaced: Vec<String> =
-        whole.surfaced_at_tokens.keys().map(|budget| format!("found within {budget}")).collect();
+        whole.surfaced_at_tokens.keys().map(|budget| format!("surfaced within {budget}")).collect();
     let mut header = vec!["run".to_owned(), "questions".to_owned()];
     header.extend(budgets.into_iter().chain(surfaced));
     header.extend(["first 10", "MRR", "ms"].map(str::to_owned));

@@ -152,7 +152,7 @@ fn proposed(args: &AddPlugin) -> anyhow::Result<Proposal> {
             clock: false,
         }
         .checked()?,
-        (None, None) => return Err(UserError("no name was given".to_owned()).into()),
+        (None, None) => return Err(UserError("neither a file nor --name was given".to_owned()).into()),
     };
     let Some((program, arguments)) = args.command.split_first() else {
         return Err(UserError("command: names no program".to_owned()).into());

@@ -252,7 +252,7 @@ fn spooled(home: &Home) -> Vec<Row> {
         rows.push(row(RowVerdict::Ok, format!("{waiting} events are waiting for plugins")));
     }
     let foreign = |path: &PathBuf| {
-        row(RowVerdict::Ok, format!("{} does not contain an event for plugins, and was left unchanged", path.display()))
+        row(RowVerdict::Ok, format!("{} is not a waiting event for plugins, and was left unchanged", path.display()))
     };
     rows.extend(strange.first().map(foreign));
     rows

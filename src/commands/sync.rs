@@ -238,7 +238,7 @@ fn not_joined_yet(remote: &Remote, held: u64) -> anyhow::Result<()> {
     let address = remote.address();
     if held > 0 && !remote.is_chosen() {
         return output::line(&format!(
-            "the server address {address} comes from an environment variable, but this store has not joined the server: {said}. This store already has {held} memories, so run `tessera sync join {address}` to confirm."
+            "the server address {address} comes from an environment variable, but this store has not joined the server: {said}. This store already has {held} memories, so run `tessera sync join {address}`, which asks whether to send them."
         ));
     }
     let kept = match held {

@@ -82,7 +82,7 @@ pub(super) fn answer(context: &Context, offered: &Offered, is_accepted: bool) ->
         (true, true) => format!("you now see all memories that {owner} tags with {tag}"),
         (true, false) => format!("declined: you do not see the memories that {owner} tags with {tag}"),
         (false, _) => {
-            format!("there is no open invitation from {owner} to {tag}, or you have already given this answer")
+            format!("there is no open invitation from {owner} for the tag {tag}, or you have already given this answer")
         }
     };
     context.print(&json!({ "done": text, "changed": changed }), || text)

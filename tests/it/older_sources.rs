@@ -180,7 +180,7 @@ fn what_is_no_file_is_not_read_and_links_are_told() {
     for (args, problem) in [
         (["claude-memory-mcp", path(&pipe)], "is a pipe or a device"),
         (["claude-memory-mcp", "/dev/zero"], "is a pipe or a device"),
-        (["claude-memory-mcp", path(&database)], "is part of a database, not a plain file"),
+        (["claude-memory-mcp", path(&database)], "belongs to a database, but is not a regular file"),
         (["memory-mcp", path(&circle)], "circle"),
         (["basic-memory", path(&odd)], "contains no notes"),
         (["claude-memory-mcp", path(&junk)], "is neither an SQLite database nor JSON"),

@@ -66,7 +66,7 @@ fn what_is_no_entry_of_the_spool_stops_nobody_and_the_doctor_names_it() {
     world.remember("The pier is long");
     assert_eq!((calls(&world, "tally"), spooled(&world)), (2, 2));
     let doctor = world.run(&["doctor"]).stdout;
-    assert!(doctor.contains("0.json does not contain an event"), "{doctor}");
+    assert!(doctor.contains("0.json is not a waiting event"), "{doctor}");
 }
 
 #[test]

@@ -77,7 +77,7 @@ pub(crate) struct ChangesQuery {
 pub(crate) struct SnapshotQuery {
     /// The generation that the machine knows; 0 for a new machine.
     #[serde(default)]
-    #[expect(dead_code, reason = "send checkpoints; only older clients send a generation")]
+    #[expect(dead_code, reason = "clients send checkpoints; only older clients send a generation")]
     pub(crate) epoch: u64,
     /// The last UUID of the previous page.
     #[param(value_type = Option<String>, format = Uuid)]

@@ -113,7 +113,7 @@ impl Question {
         if (1..=MOST_OLDER).contains(&limit) {
             return Ok(limit);
         }
-        Err(DomainError::invalid("limit", format!("{limit} is out of range"), "give 1 to 10000"))
+        Err(DomainError::invalid("limit", format!("{limit} is out of range"), "use 1 to 10000"))
     }
 
     fn checked_limit(&self, default: u32) -> Result<u32, DomainError> {
@@ -138,7 +138,7 @@ impl Question {
         match some(self.rows.as_ref()).as_deref() {
             None | Some("short") => Ok(JsonRows::default()),
             Some("full") => Ok(JsonRows { full: true, ..JsonRows::default() }),
-            Some(_) => Err(DomainError::invalid("rows", "is unknown", "use full or short")),
+            Some(_) => Err(DomainError::invalid("rows", "has an unknown value", "use full or short")),
         }
     }
 

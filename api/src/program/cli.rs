@@ -196,7 +196,7 @@ pub(crate) enum KeyTask {
         #[arg(long)]
         days: Option<u32>,
     },
-    /// List the names of a user's keys; the keys themselves are never shown
+    /// List the IDs, labels and scopes of a user's keys, not the keys
     List {
         /// The user.
         user: String,

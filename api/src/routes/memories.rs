@@ -404,7 +404,8 @@ const AFTER: &str = "[_after=";
 fn place(text: &str) -> Result<ChangedAfter, Problem> {
     let problem = || {
         Problem::invalid(
-            "since: is not a valid time; use RFC 3339 such as 2026-11-20T12:00:00Z, or the `server_time` of an earlier reply",
+            "since: is not a valid time; use RFC 3339 such as 2026-11-20T12:00:00Z, or the `server_time` of an \
+            earlier reply",
         )
     };
     let (time, memory) = match text.split_once(AFTER) {

@@ -227,7 +227,7 @@ impl App {
         let taken = [taken];
         self.secrets.put(&self.db, &caller.user, memory, &taken).await?;
         let is_kept = self.db.keep_sent(caller, memory, &secret).await?;
-        tracing::debug!(memory = %memory, name, "a client sent a secret in clear text");
+        tracing::debug!(memory = %memory, name, "a client sent the value of a secret");
         Ok(if is_kept { Became::Kept } else { Became::Unknown })
     }
 }

@@ -77,7 +77,8 @@ pub enum SecretError {
     Key(#[from] KeyError),
     /// The database is encrypted with another key.
     #[error(
-        "the configured key is {at_hand}, but this database is encrypted with {needed}; set that key, or keep the new key and add the old one in TESSERA_SECRET_KEY_BEFORE"
+        "the configured key is {at_hand}, but this database is encrypted with {needed}; set that key, or keep the new \
+        key and add the old one in TESSERA_SECRET_KEY_BEFORE"
     )]
     OtherKey {
         /// The ID of the key that this database uses.

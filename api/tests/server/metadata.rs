@@ -93,6 +93,6 @@ fn rows_in_full_say_all_that_is_known_and_cost_what_the_answer_says() {
         }
         let refused = site.post(&key, "/api/memories/recall", &asked("long", 1000)).await;
         assert_eq!(refused.status(), 422);
-        assert!(refused.text().await.unwrap().contains("rows: is unknown"));
+        assert!(refused.text().await.unwrap().contains("rows: has an unknown value"));
     });
 }

@@ -18,7 +18,7 @@ CODES = {"op_reused", "no_fields", "self", "no_place_for_secrets", "ambiguous_nu
 WORDS = re.compile(
     r"max_tokens: \d+ is too small for a reply"
     r"|limit: \d+ is out of range; use 1 to 200"
-    r"|(sort|rows|breadth): is unknown"
+    r"|(sort|rows|breadth): (is unknown|has an unknown value)"
     r"|cursor: "
     r"|target_id: (cannot be the memory itself|this memory is already superseded)"
     r"|metadata: (is nested more than 8 levels deep|is \d+ bytes long)"

@@ -283,7 +283,7 @@ fn what_is_shared_is_named_by_its_short_id_and_fits_a_terminal() {
     laptop.json(&["share", "1", "--with", "bob"]);
     let mut client = Client::start(&laptop);
     let shares = client.ok("memory_my_shares", json!({}));
-    assert!(shares.starts_with("#1 with bob (read) The billing"), "{shares}");
+    assert!(shares.starts_with("#1 shared with bob (read) The billing"), "{shares}");
     assert!(client.close().success());
     let text = plain(&on_terminal(&laptop, &["shares"]));
     assert!(

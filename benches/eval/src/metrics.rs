@@ -171,7 +171,7 @@ struct Labelled {
     cls: String,
 }
 
-/// The numbers of credentials that were found in texts of one kind.
+/// The results of the detector for texts of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Screening {
     /// Texts with a credential.

@@ -153,7 +153,8 @@ pub enum FileError {
     },
     /// `str_replace`: the text occurs more than once.
     #[error(
-        "No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. Please ensure it is unique"
+        "No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. Please ensure it is \
+        unique"
     )]
     Several {
         /// The searched text.

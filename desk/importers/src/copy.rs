@@ -111,7 +111,7 @@ fn copied(original: &Path, to: &Path) -> Result<bool, OlderError> {
     let before = state();
     for (from, to) in &files {
         if from.metadata().is_ok_and(|found| !found.is_file()) {
-            let problem = "is part of a database, not a plain file; Tessera does not read it".to_owned();
+            let problem = "belongs to a database, but is not a regular file; Tessera does not read it".to_owned();
             return Err(OlderError::Foreign { path: from.clone(), problem });
         }
         let mut source = match File::open(from) {

@@ -92,7 +92,8 @@ impl Proposal {
         if manifest.fast && bytes > MOST_FAST_FILES {
             let most = MOST_FAST_FILES / 1024;
             let problem = format!(
-                "the files of a program with `fast = true` must not exceed {most} KiB in total; use a program on the search path (PATH)"
+                "the files of a program with `fast = true` must not exceed {most} KiB in total; use a program on the \
+                search path (PATH)"
             );
             return Err(PluginError::of("fast", problem));
         }

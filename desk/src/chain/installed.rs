@@ -219,7 +219,8 @@ fn changed(home: &Home, change: impl FnOnce(&mut Registry) -> Option<Name>) -> i
     let _lock = lock(&turn).map_err(at(&turn))?;
     let unreadable = || {
         io::Error::other(
-            "cannot be read; perhaps a newer version of Tessera wrote it; move the file away, and add the plugins again",
+            "cannot be read; perhaps a newer version of Tessera wrote it; move the file away, and add the plugins \
+            again",
         )
     };
     let mut registry = match read_small(&path) {

@@ -112,14 +112,14 @@ fn problem_of(store: &Store, row: &FileRow, bytes: &[u8]) -> Result<Option<&'sta
         return Ok(Some("differs from the index"));
     }
     let Ok(text) = std::str::from_utf8(bytes) else {
-        return Ok(Some("is no longer text, but the index still contains it"));
+        return Ok(Some("is not text, although the index contains it"));
     };
     for part in store.parts_of(row.id)? {
         let Some(memory) = store.get(MemoryRef::Id(part.id))?.filter(|memory| memory.deleted.is_none()) else {
             return Ok(Some("contains a section that recall cannot find"));
         };
         let Some(said) = text.get(part.span.clone()) else {
-            return Ok(Some("has an indexed section that begins after the end of the file"));
+            return Ok(Some("has an indexed section that is not completely inside the file"));
         };
         // With a credential in the file, the row differs on purpose.
         let is_same = memory.content == said || !row.is_kept;

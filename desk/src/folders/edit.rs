@@ -36,7 +36,7 @@ pub fn update_part(store: &mut Store, caller: &Caller, part: MemoryRef, text: &s
         if !is_change_of_one(&path, file, &text, (&row, &screened)) {
             return Err(refused(
                 &path,
-                "this text would change where the sections of the file begin and end; edit the file instead",
+                "this text would not be exactly one section, or would change other sections; edit the file instead",
             ));
         }
         Ok(text)

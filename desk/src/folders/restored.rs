@@ -98,7 +98,8 @@ fn refuse_another(store: &Store, file: &Memory, place: &Place) -> Result<(), Sto
         Some(row) if row.id == file.id && is_as_known(&row, &read) => Ok(()),
         Some(row) if row.id == file.id => Err(refused(
             path,
-            "is not stored completely, so its current text would be lost; copy the file elsewhere, delete it, and restore it again",
+            "is not stored completely, so its current text would be lost; copy the file elsewhere, delete it, and \
+            restore it again",
         )),
         _ => Err(refused(path, another)),
     }

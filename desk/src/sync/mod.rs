@@ -48,7 +48,8 @@ pub enum SyncError {
     NotJoined,
     /// The environment names a server, but the user did not agree to sync the store's memories.
     #[error(
-        "the server address {address} comes from an environment variable, and this store already has {held} memories; run `tessera sync join {address}` once to confirm that they may be sent"
+        "the server address {address} comes from an environment variable, and this store already has {held} memories; \
+        run `tessera sync join {address}` once, which asks whether to send them"
     )]
     NotAgreed {
         /// The server.

@@ -283,7 +283,8 @@ fn restore_part(
     let refused = |problem: String| StoreError::InFile { path: path.clone(), problem };
     if before.is_some() {
         return Err(refused(format!(
-            "the earlier versions of the file include this section: `tessera history {path}` lists them, and `tessera restore {path} --before REV` restores one"
+            "stores earlier texts only of the whole file: `tessera history {path}` lists them, and `tessera restore \
+            {path} --before REV` restores one"
         )));
     }
     if part.deleted.is_none() {
@@ -300,7 +301,8 @@ fn restore_part(
     }
     if says_all_of_file(&file.content) && !file.content.contains(&part.content) {
         return Err(refused(format!(
-            "was deleted after these lines were removed. `tessera restore {path}` restores the file without the lines. After that, `tessera restore {path} --before REV` restores an earlier text (`tessera history {path}` lists them)"
+            "was deleted after these lines were removed; `tessera restore {path}` restores it without them, and then \
+            `tessera restore {path} --before REV` restores an earlier text (`tessera history {path}` lists them)"
         )));
     }
     restore_file(store, caller, &file, None)?;

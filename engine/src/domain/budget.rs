@@ -33,7 +33,7 @@ impl TryFrom<u32> for TokenBudget {
 
     fn try_from(tokens: u32) -> Result<Self, DomainError> {
         if !(1..=Self::MAX).contains(&tokens) {
-            return Err(DomainError::invalid("max_tokens", format!("{tokens} is out of range"), "give 1 to 100000"));
+            return Err(DomainError::invalid("max_tokens", format!("{tokens} is out of range"), "use 1 to 100000"));
         }
         Ok(Self(tokens))
     }

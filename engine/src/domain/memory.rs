@@ -225,7 +225,8 @@ impl Memory {
             }
             (None, _, Some(Trust::Foreign), _) => {
                 format!(
-                    "the owner marked the memory as unverified; to trust it, run `tessera update {short_id} --trust user`"
+                    "the owner marked the memory as unverified; to trust it, run `tessera update {short_id} --trust \
+                    user`"
                 )
             }
             (None, Some(name), ..) => {

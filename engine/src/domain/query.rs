@@ -242,7 +242,7 @@ impl RecallRequest {
         if (1..=MAX_LIMIT).contains(&limit) {
             return Ok(limit);
         }
-        Err(DomainError::invalid("limit", format!("{limit} is out of range"), "give 1 to 200"))
+        Err(DomainError::invalid("limit", format!("{limit} is out of range"), "use 1 to 200"))
     }
 }
 

@@ -140,7 +140,8 @@ impl JsonFrame {
         let broad = if self.is_broad { ",\"breadth\":true" } else { "" };
         let limit = if self.is_limited { ",\"limit\":200" } else { "" };
         format!(
-            ",\"total_count\":{}{near}{broad}{limit},\"has_more\":{has_more},\"next_cursor\":{cursor},\"unit\":\"{unit}\",\"tokens_used\":{used}",
+            " \
+            ,\"total_count\":{}{near}{broad}{limit},\"has_more\":{has_more},\"next_cursor\":{cursor},\"unit\":\"{unit}\",\"tokens_used\":{used}",
             self.total
         )
     }

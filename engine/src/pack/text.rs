@@ -37,14 +37,14 @@ pub struct TextFrame {
     pub(super) read_as: String,
 }
 
-/// The tokens of a reply without matches, without the number in it. The first value is the exact number of tokens. The
-/// second value estimates the number of Claude's tokens.
+/// The tokens of a reply without matches, without the number in it. The first value is for replies with exact counts.
+/// The second value is for replies that state an estimate of Claude's tokens.
 const NOTHING_TOKENS: [u32; 2] = [7, 9];
 /// The part of the header about the limit of a page.
 const LIMIT: &str = ", limit 200";
 const LIMIT_TOKENS: u32 = 4;
-/// The tokens of the header without its two numbers. The first value is the exact number of tokens. The second value
-/// estimates the number of Claude's tokens.
+/// The tokens of the header without its two numbers. The first value is for replies with exact counts. The second value
+/// is for replies that state an estimate of Claude's tokens.
 const HEADER_TOKENS: [u32; 2] = [18, 20];
 pub(super) const FOOTER: &str = "</memories>\n";
 pub(super) const FOOTER_TOKENS: u32 = 4;

@@ -271,12 +271,12 @@ impl Weights {
         let all = Self::default;
         vec![
             ("no embedding", Self { embedding: 0.0, ..all() }),
-            ("with semantic search, but without the weight of informative words", Self { held: 0.0, ..all() }),
+            ("with semantic search, but without the share of the query's information", Self { held: 0.0, ..all() }),
             ("no gate", Self { gate: 0.0, ..all() }),
             ("no context", Self { context: 0.0, ..all() }),
             ("no dates", Self { month: 0.0, day: 0.0, year: 0.0, ..all() }),
             ("no names", Self { names: 0.0, ..all() }),
-            ("without the instruction cue", Self { instruction: 0.0, ..all() }),
+            ("no instruction cue", Self { instruction: 0.0, ..all() }),
             ("no tags, keywords or category", Self { tags: 0.0, keywords: 0.0, category: 0.0, ..all() }),
             ("no compounds", Self { compounds: 0.0, ..all() }),
             ("no similar spellings", Self { near_words: 0.0, ..all() }),
@@ -285,7 +285,7 @@ impl Weights {
                 "without abbreviations, inflected forms, and compounds written as one or two words",
                 Self { aliases: 0.0, ..all() },
             ),
-            ("without words of little information", Self { light: 1.0, everyday: 1.0, ..all() }),
+            ("words of little information count fully", Self { light: 1.0, everyday: 1.0, ..all() }),
             ("unknown words of a query count as the rarest words", Self { unknown: 1.25, ..all() }),
             ("dates do not count as matches", Self { when: 0.0, ..all() }),
             ("no prior", Self { prior: 0.0, ..all() }),

@@ -108,7 +108,7 @@ pub enum VaultError {
         words: String,
     },
     /// The value or the answer is too large.
-    #[error("the value, or the vault's answer, is too large")]
+    #[error("the value is too large for the vault")]
     TooLarge,
     /// The vault did not answer in time.
     #[error("the vault at {host} cannot be reached: {cause}")]

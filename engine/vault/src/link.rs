@@ -83,7 +83,7 @@ impl Answer {
     /// Parses the answer. The parser's message is left out, because it repeats parts of the answer.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, VaultError> {
         serde_json::from_slice(&self.body)
-            .map_err(|_| VaultError::BadAnswer { problem: "it does not have the expected fields" })
+            .map_err(|_| VaultError::BadAnswer { problem: "the answer is not JSON with the expected fields" })
     }
 
     /// True if a vault sent the answer, and not a proxy. A vault's error contains a list of messages.

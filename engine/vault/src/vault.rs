@@ -260,7 +260,7 @@ impl Inner {
     /// The error for an unexpected answer. The message is left out if it could repeat sent data.
     fn refusal(&self, answer: &Answer, with_words: bool) -> VaultError {
         if !answer.is_of_a_vault() {
-            return VaultError::BadAnswer { problem: "it does not have the expected fields" };
+            return VaultError::BadAnswer { problem: "the answer is not JSON with the expected fields" };
         }
         if matches!(answer.status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) {
             return VaultError::NoEngine { mount: self.mount.clone() };

@@ -32,7 +32,8 @@ pub(crate) struct Turn {
 const MOST_BYTES: u64 = 8 * 1024 * 1024;
 /// Maximum bytes of one line. A longer line is tool output.
 const LONGEST_LINE: u64 = 1024 * 1024;
-/// The maximum numbers of characters: of a stored statement, and of a stored answer.
+/// The maximum numbers of characters that a turn keeps: from the beginning of a statement, and from the end of an
+/// answer.
 const MOST_SAID: usize = 4_000;
 const MOST_ANSWERED: usize = 2_000;
 

@@ -71,7 +71,7 @@ fn back(taken_out: impl Iterator<Item = RemovedSection>) -> BTreeSet<String> {
             )
         }
         None => format!(
-            "its lines were removed from {path}, and no complete earlier text of this file is stored; write the lines into the file again"
+            "its lines were removed from {path}; no complete earlier text of this file is stored, so to restore these lines, write them into the file again"
         ),
     };
     taken_out.map(told).collect()

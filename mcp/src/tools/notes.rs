@@ -112,7 +112,7 @@ pub(super) const READ: Entry = Entry {
     call: Call::Desk(read),
 };
 
-/// Adds the arguments that all list commands have.
+/// Adds the arguments that all tools with lists have.
 fn with_bounds(mut own: Value) -> Value {
     let bounds = json!({
         "project": { "type": "string", "description": "A folder (such as memories) or project; default: all" },
@@ -193,7 +193,7 @@ fn within(args: &Args, usual: u32) -> Result<Within, DomainError> {
 fn part(args: &Args) -> Result<Part, DomainError> {
     let page_size = args.whole(PAGE_SIZE)?.unwrap_or(10);
     if !(1..=MOST_ROWS).contains(&page_size) {
-        let error = DomainError::invalid("page_size", format!("{page_size} is out of range"), "give 1 to 200");
+        let error = DomainError::invalid("page_size", format!("{page_size} is out of range"), "use 1 to 200");
         return Err(args.named(error, PAGE_SIZE));
     }
     let page = args.whole(&["page"])?.unwrap_or(1).max(1);

@@ -180,7 +180,9 @@ fn answer_invitation<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
             (true, true) => format!("You now see all memories that {owner} tags with {tag}"),
             (true, false) => format!("Declined: you do not see the memories that {owner} tags with {tag}"),
             (false, _) => {
-                format!("there is no open invitation from {owner} to {tag}, or you have already given this answer")
+                format!(
+                    "There is no open invitation from {owner} for the tag {tag}, or you have already given this answer"
+                )
             }
         })
     })
@@ -211,7 +213,7 @@ fn my_shares<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
         let memories = given.shares.memory_shares.iter().zip(&given.short_ids).map(|(share, short_id)| {
             // A memory that has not been synced to this machine yet has no ID here.
             let name = short_id.map_or_else(|| share.memory_id.to_string(), |short_id| short_id.to_string());
-            format!("{name} with {} ({}) {}", share.shared_with, share.permission, share.preview)
+            format!("{name} shared with {} ({}) {}", share.shared_with, share.permission, share.preview)
         });
         let tags = given.shares.tag_shares.iter();
         let tags = tags.map(|share| {

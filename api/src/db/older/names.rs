@@ -79,7 +79,8 @@ async fn names_in(db: &Db, columns: &[(&str, &str)]) -> Result<BTreeSet<String>,
 /// True if the old table has this column; it depends on the version of the older system.
 pub(super) async fn has_column(db: &Db, table: &str, column: &str) -> Result<bool, DbError> {
     Ok(sqlx::query_scalar(
-        "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('older.' || $1) AND attname = $2 AND NOT attisdropped)",
+        "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('older.' || $1) AND attname = $2 AND \
+        NOT attisdropped)",
     )
     .bind(table)
     .bind(column)

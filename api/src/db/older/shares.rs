@@ -57,7 +57,8 @@ impl Rules {
                 continue;
             }
             taken.remarks.push(format!(
-                "{} shares the tag {raw:?} with {}, but tags ignore case here; so the memories that have this tag now are shared one by one instead",
+                "{} shares the tag {raw:?} with {}, but tags ignore case here; so the memories that have this tag now \
+                are shared one by one instead",
                 name.as_str(),
                 grant.with.as_str()
             ));

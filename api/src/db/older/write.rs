@@ -98,7 +98,8 @@ impl Db {
     /// Records in the audit of each user how many memories were migrated.
     pub(super) async fn audit_taken(&self) -> Result<(), DbError> {
         let owners: Vec<(String, i64)> = sqlx::query_as(
-            "SELECT owner, count(*) FROM older.taken WHERE memory IS NOT NULL AND owner IS NOT NULL GROUP BY owner ORDER BY owner",
+            "SELECT owner, count(*) FROM older.taken WHERE memory IS NOT NULL AND owner IS NOT NULL GROUP BY owner \
+            ORDER BY owner",
         )
         .fetch_all(&self.pool)
         .await?;

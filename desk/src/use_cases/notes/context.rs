@@ -46,7 +46,7 @@ impl UseCase for BuildContext {
     fn run(self, store: &mut Store, caller: &Caller) -> Result<NotesReply, StoreError> {
         if self.depth > MOST_DEPTH {
             let problem = format!("{} is out of range", self.depth);
-            return Err(DomainError::invalid("depth", problem, "give 0 to 5").into());
+            return Err(DomainError::invalid("depth", problem, "use 0 to 5").into());
         }
         let since = recent::since(self.timeframe.as_deref(), "timeframe", store.now())?;
         let bounds = Bounds { depth: self.depth, max_related: self.max_related as usize, since };
@@ -136,7 +136,7 @@ fn itself(store: &Store, begin: &Node, most: usize) -> Result<Vec<Row>, StoreErr
         Node::Note(note) => {
             let mut rows = vec![Row { text: head(note), json: with(fields(note), &[("kind", "note".into())]) }];
             let parts = store.parts_of(note.file.id)?;
-            // For a note without observations, the other version of its text.
+            // For a note without observations, the other sections of its text.
             let has_some = parts.iter().any(|part| part.is_observation);
             let wanted: Vec<_> = parts.into_iter().filter(|part| part.is_observation || !has_some).collect();
             for part in wanted.iter().take(most) {

@@ -301,13 +301,15 @@ fn keys_in_blocks_are_found_whole() {
     );
     assert_eq!(found(&pgp), [pgp.as_str()]);
     let putty = format!(
-        "PuTTY-User-Key-File-2: ssh-rsa\nEncryption: none\nPublic-Lines: 1\nAAAAB3Nz\nPrivate-Lines: 2\n{body}Private-MAC: 0f3a"
+        "PuTTY-User-Key-File-2: ssh-rsa\nEncryption: none\nPublic-Lines: 1\nAAAAB3Nz\nPrivate-Lines: \
+        2\n{body}Private-MAC: 0f3a"
     );
     assert_eq!(found(&putty), [putty.as_str()]);
     none_found(&[
         "-----BEGIN PRIVATE KEY-----\nanything\n-----END PRIVATE KEY-----",
         "-----BEGIN OPENSSH PRIVATE KEY----------END OPENSSH PRIVATE KEY-----",
-        "the file begins with -----BEGIN RSA PRIVATE KEY----- and goes on with lines of letters until the other end of it",
+        "the file begins with -----BEGIN RSA PRIVATE KEY----- and goes on with lines of letters until the other end \
+        of it",
         "-----BEGIN CERTIFICATE-----\nMIIBkTCB+wIJAKHHIG\n-----END CERTIFICATE-----",
         "-----BEGIN PUBLIC KEY-----\nMFwwDQYJKoZIhvcNAQEBBQADSwAwSAJBAL8\n-----END PUBLIC KEY-----",
     ]);

@@ -122,7 +122,9 @@ impl Secrets {
         }
         Err(StoreError::NoKey {
             problem: format!(
-                "key #{needed}, which encrypts the stored secrets, is missing, so Tessera encrypts no new secrets; add the key as a line of {}, or set it in TESSERA_SECRET_KEY (or in TESSERA_SECRET_KEY_BEFORE beside a new one), or delete the stored secrets with `tessera secret forget`",
+                "key #{needed}, which encrypts the stored secrets, is missing, so Tessera encrypts no new secrets; \
+                add the key as a line of {}, or set it in TESSERA_SECRET_KEY (or in TESSERA_SECRET_KEY_BEFORE beside \
+                a new one), or delete the stored secrets with `tessera secret forget`",
                 self.file.display()
             ),
         })

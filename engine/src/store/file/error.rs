@@ -141,7 +141,8 @@ pub enum StoreError {
     },
     /// The text contains a credential, and the settings reject such texts.
     #[error(
-        "{field}: contains a {kind}, which the setting secrets.mode=refuse does not allow; remove it, or set secrets.mode to encrypt"
+        "{field}: contains a {kind}, which the setting secrets.mode=refuse does not allow; remove it, or set \
+        secrets.mode to encrypt"
     )]
     Credential {
         /// The field.

@@ -36,7 +36,8 @@ impl Store {
         let sql = sql!(
             "SELECT ",
             MEMORY,
-            " FROM memories WHERE deleted IS NULL AND purged = 0 AND is_file = 0 AND (file IS NULL OR ?1) ORDER BY short_id"
+            "FROM memories WHERE deleted IS NULL AND purged = 0 AND is_file = 0 AND (file IS NULL OR ?1) ORDER BY \
+            short_id"
         );
         let mut statement = self.connection.prepare(sql).map_err(failed)?;
         let mut rows = statement.query([with_parts]).map_err(failed)?;

@@ -152,7 +152,7 @@ macro_rules! sql {
         const JOINED: [u8; $crate::store::rows::codec::length(PIECES)] = $crate::store::rows::codec::joined(PIECES);
         const SQL: &str = match std::str::from_utf8(&JOINED) {
             Ok(sql) => sql,
-            Err(_) => panic!("complete texts are joined, so this option has no effect"),
+            Err(_) => panic!("complete texts are joined, so the result is valid UTF-8"),
         };
         SQL
     }};
