@@ -65,7 +65,7 @@ settings! {
     NO_COLOR = "NO_COLOR":
         "turns colours off if set to any value";
     KEEP_QUESTIONS("recall.keep_questions") = "TESSERA_RECALL_KEEP_QUESTIONS":
-        "store the full text of unanswered questions, not only those of their words that occur in memories: on or off (default)";
+        "store the full text of unanswered questions (on), or only their words that occur in memories (off, the default)";
     MEMORY_FILES("memory_files") = "TESSERA_MEMORY_FILES":
         "offer the file-based memory tool to MCP clients: on or off (default)";
     FILES_OVERWRITE("files.overwrite") = "TESSERA_FILES_OVERWRITE":

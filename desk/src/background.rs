@@ -18,7 +18,8 @@ use crate::embedding::work_off;
 const FIRST: Duration = Duration::from_secs(5);
 /// A short delay, so that replies are sent first, and because calls come in groups.
 const SOON: Duration = Duration::from_millis(20);
-/// While calls are running, the thread checks at this interval whether they have ended, up to a maximum pause.
+/// While calls are running, the thread checks at this interval whether they have ended. The interval grows up to a
+/// maximum.
 const LOOK: Duration = Duration::from_millis(2);
 const ASIDE: Duration = Duration::from_secs(2);
 

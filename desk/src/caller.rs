@@ -10,7 +10,7 @@ use tessera_plugins::wasm::Limits;
 
 use crate::project::claim_of;
 
-/// Who asks, from where, and with which token profile.
+/// The caller: who asks, from which client, and with which token profile.
 #[derive(Debug, Clone)]
 pub struct Caller {
     /// A person, a model, or automatic learning.
@@ -34,8 +34,8 @@ pub struct Caller {
 /// How plugins are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PluginRules {
-    /// True if no plugin is called: during imports, and inside a plugin's program, because the plugin would call
-    /// itself.
+    /// True if no plugin is called. This is the case during imports, and inside a plugin's program, which would
+    /// otherwise call itself.
     pub are_off: bool,
     /// How long a prompt waits for all plugins.
     pub prompt: Duration,
@@ -65,7 +65,7 @@ impl Project {
 }
 
 impl Caller {
-    /// A caller without a session and a project, whose budgets are counted with o200k_base.
+    /// A caller without a session and a project. Its budgets are counted with o200k_base.
     pub fn new(origin: Origin) -> Self {
         Self {
             origin,

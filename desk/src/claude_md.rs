@@ -1,7 +1,7 @@
 //! Reads notes from a client's own memory files, and never writes them.
 //!
 //! CLAUDE.md and MEMORY.md contain lists and paragraphs: each item becomes a memory. Claude Code's auto-memory keeps
-//! one fact per file, with a front matter that names and describes it: the file becomes one memory.
+//! one fact per file, with front matter that names and describes the fact. Each file becomes one memory.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::use_cases::Remember;
 
 /// The minimum number of characters of an item.
 const SHORTEST: usize = 8;
-/// For the minimum length, a Chinese, Japanese or Korean character counts as this number of characters.
+/// For the minimum length of a text, one Chinese, Japanese or Korean character counts as this number of characters.
 const WIDE: usize = 3;
 /// The maximum size of a file that becomes one memory; longer files are split into items.
 const MOST_WHOLE: usize = 16 * 1024;
@@ -95,7 +95,7 @@ struct Reader<'a> {
     files: &'a BTreeSet<&'a str>,
     headings: Vec<(HeadingLevel, String)>,
     open: Option<HeadingLevel>,
-    /// How many items and paragraphs are open at this position.
+    /// The number of items and paragraphs that contain this position.
     depth: usize,
     start: usize,
     /// The end of the last note.
@@ -141,7 +141,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Code belongs to the note right above it, or else is a note of its own.
+    /// Code belongs to the note directly above it. Without such a note, the code becomes a note.
     fn code(&mut self, end: usize) {
         let code = self.text.get(self.start..end).unwrap_or("").trim_end();
         let is_next = self.text.get(self.ended..self.start).is_some_and(|between| between.trim().is_empty());

@@ -129,7 +129,7 @@ impl<'a> Desk<'a> {
         self.caller
     }
 
-    /// Returns where the key for secrets is stored, if there is a key that can be accessed.
+    /// Returns where the key for secrets is stored; `None` if there is no accessible key.
     pub fn secret_key(&self) -> Option<KeyPlace> {
         self.store.secret_key_place().ok().flatten()
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tessera_engine::Store;
 use tessera_engine::store::StoreError;
 
-/// The maximum time that a command spends on the embeddings of the memories that it wrote. A short note needs a
+/// The maximum time that a command spends on the embeddings of the memories that it wrote. A short note needs only a
 /// hundredth of this time.
 const AFTER_WRITE: Duration = Duration::from_secs(3);
 /// The niceness of a background thread.

@@ -1,4 +1,4 @@
-//! The code that all front ends share: from a command, a tool call or a hook to the store.
+//! The code that all front ends share. It leads from a command, a tool call or a hook to the store.
 //!
 //! - [`Desk`]: the entrance. A front end parses, [performs](Desk::perform) a use case, and renders the result.
 //! - [`Caller`]: who asks, and the defaults that depend on it.
@@ -8,7 +8,7 @@
 //! - [`screen`]: removes credentials from texts before automatic learning reads them.
 //! - [`files`]: reads small files; [`log`]: writes one line per error.
 //! - [`folders`]: watched folders, and the memory tool.
-//! - [`older`]: readers for other systems.
+//! - [`older`]: readers for the data of other systems.
 //! - [`embedding`]: computes embeddings when nobody waits.
 //! - [`views`]: the JSON that several front ends share.
 //! - `team`, `sync`, `shared`, `vault` (feature `team`): use cases of the team server, its client, a store for many
@@ -16,7 +16,8 @@
 //!
 //! Without the feature `team`, nothing here uses an async runtime or a network.
 //!
-//! The [`chain`] and the [`use_cases`] import each other: a use case runs between links, and a link sees the request.
+//! The [`chain`] and the [`use_cases`] import each other: a use case runs between the steps of the chain, and a step
+//! sees the request.
 
 #[cfg(feature = "team")]
 mod background;

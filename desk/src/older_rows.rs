@@ -17,7 +17,7 @@ use crate::use_cases::described;
 
 /// Characters of a memory that a preview shows.
 const SAMPLE_CHARS: usize = 160;
-/// JSON readers round whole numbers from 2^64 on.
+/// JSON readers round whole numbers from 2^64.
 const WHOLE: f64 = 18_446_744_073_709_551_616.0;
 /// The maximum number of keywords or entities of a memory.
 const MOST_WORDS: usize = 128;

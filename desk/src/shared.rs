@@ -1,4 +1,5 @@
-//! A store that many calls share. A lock lets one call at a time use it, and the calls run on other threads.
+//! A store that many calls share. A lock allows only one call at a time to use the store, and the calls run on other
+//! threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -109,8 +110,8 @@ impl SharedStore {
         }
     }
 
-    /// The same store on another connection, so that waiting there, for example for a folder scan, delays no other
-    /// call.
+    /// Another connection to the same store. If a call waits there, for example for a folder scan, other calls are not
+    /// delayed.
     pub async fn beside(&self) -> Self {
         let store = Arc::clone(&self.store);
         let opened = tokio::task::spawn_blocking(move || {

@@ -32,12 +32,12 @@ pub struct Team {
     trouble: SyncProblem,
 }
 
-/// The outcome of work in direct mode, and why changes were not exchanged.
+/// The outcome of work in direct mode. If changes were not exchanged, also the reason.
 #[derive(Debug)]
 pub struct Done<T> {
     /// The outcome.
     pub outcome: T,
-    /// Why the outcome was not sent. The next successful exchange sends the outcome.
+    /// Why the outcome was not sent. The next successful exchange sends the changes.
     pub not_sent: Option<SyncError>,
     /// Why the server's changes are missing, if the work continued without them.
     pub not_heard: Option<SyncError>,
@@ -214,7 +214,7 @@ pub struct RevealFromServer {
 pub struct FromServer {
     /// The memory.
     pub memory: Memory,
-    /// The value of the requested secret, or the text of the requested memory with its values.
+    /// The value of the requested secret. For a memory, its text with the values of its secrets.
     pub value: SecretValue,
     /// The names of missing values.
     pub missing: Vec<String>,

@@ -100,7 +100,8 @@ impl Safe {
     /// Shows values in the vault. The request is recorded before the value is shown.
     ///
     /// # Errors
-    /// Returns an error if there is no such secret, or the vault does not answer, rejects the request, or lacks the value.
+    /// Returns an error if there is no such secret, if the vault does not answer or rejects the request, or if the
+    /// value is not in the vault.
     pub async fn reveal(
         &self,
         store: &SharedStore,

@@ -13,8 +13,7 @@ const FLOOR: &str = "holds: the share of the question's information in a row; ro
     low-confidence or omitted\n";
 
 /// Explains the reply to a question about many memories.
-const BREADTH: &str = "breadth: the question asks for many memories, so rows are short and in order of time; \
-    --breadth off returns full texts\n";
+const BREADTH: &str = "breadth: the question asks for many memories, so rows are short and in chronological order; --breadth off returns full texts\n";
 
 /// A table of all rows of a recall: shown, omitted, and the best ones below the threshold.
 pub(super) fn table(recall: &Recall, searched: u32, position: &[String]) -> String {

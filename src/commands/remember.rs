@@ -172,8 +172,11 @@ pub(super) fn forget(
             None => format!("`tessera restore {}` restores it", one.short_id.get()),
         };
         let how = output::shown(&how);
-        let what =
-            if one.again { format!("{} was deleted before", one.short_id) } else { format!("Forgot {}", one.short_id) };
+        let what = if one.again {
+            format!("{} was already deleted", one.short_id)
+        } else {
+            format!("Forgot {}", one.short_id)
+        };
         output::line(&format!("{what} ({how})"))?;
     }
     left.told().iter().for_each(|told| output::note(told));

@@ -87,8 +87,7 @@ fn tell(scan: &Scan, fix: bool, is_all: bool) -> anyhow::Result<()> {
     }
     if !fix {
         output::note(
-            "`tessera secret scan --fix` redacts and encrypts secrets of your own memories (`tessera secret show` \
-            returns them), and deletes all others from logs, files and copies",
+            "`tessera secret scan --fix` redacts and encrypts secrets in your own memories (`tessera secret show` returns them), and deletes the other secrets that it finds in logs, files and copies",
         );
     }
     Ok(())

@@ -215,7 +215,7 @@ fn status(context: &Context) -> anyhow::Result<()> {
         ("files with a credential, local only", files.with_credential),
         ("files too large to send, local only", files.too_large),
         ("files in folders that were added without --sync", files.in_untold_folder),
-        ("files that other programs run or take instructions from, local only", files.with_refused_name),
+        ("files that other programs execute or read as instructions, local only", files.with_refused_name),
         ("files in folders that this machine does not have", files.without_folder),
     ];
     rows.extend(reasons.into_iter().filter(|(_, number)| *number > 0).map(|(name, number)| count(name, number)));

@@ -10,7 +10,7 @@ use tessera_engine::Timestamp;
 
 use crate::{output, settings};
 
-/// Explains permanent deletion, at the end of the help.
+/// The end of the help: explains permanent deletion.
 const AFTER: &str = "A permanently deleted memory disappears from every answer at once. PostgreSQL keeps its text \
     in files, the write-ahead log and backups until they are rewritten; docs/SCALING.md explains how long, and how \
     to speed it up.";

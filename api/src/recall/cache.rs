@@ -107,7 +107,7 @@ impl Cache {
             tracing::warn!(
                 bytes,
                 most_bytes = self.most_bytes,
-                "an index is larger than --index-mb; the server builds it while no other build runs"
+                "an index is larger than --index-mb; the server builds it only when no other build is running"
             );
         }
         let kib = u32::try_from((bytes / 1024).clamp(1, most_kib)).unwrap_or(u32::MAX);

@@ -263,7 +263,7 @@ impl Recaller {
         self.cache.resized(user, slot, bytes);
         if let Err(error) = db.keep(user, &remade).await {
             // They are computed again at the next build.
-            tracing::warn!(%error, "forward index data could not be stored");
+            tracing::warn!(%error, "the stored terms of rows could not be saved");
         }
         Ok(())
     }

@@ -46,7 +46,7 @@ pub(crate) fn is_database(path: &Path) -> Result<bool, OlderError> {
     read().map_err(OlderError::file(path))
 }
 
-/// How long a database may be read. This is enough, because a hundred thousand rows take seconds.
+/// How long a database may be read. This maximum is sufficient: reading a hundred thousand rows takes a few seconds.
 const MOST_TIME: Duration = Duration::from_mins(10);
 /// The number of SQLite instructions between two checks of the time limit.
 const STEPS: std::ffi::c_int = 100_000;
@@ -80,8 +80,8 @@ impl Copy {
         Ok(Self { connection, _dir: kept })
     }
 
-    /// The columns of a table; none if there is no such table, or it is a view or virtual table, whose rows may never
-    /// end.
+    /// The columns of a table. The list is empty if there is no such table, or if it is a view or a virtual table,
+    /// because such a table may have endless rows.
     pub(crate) fn columns(&self, table: &str) -> rusqlite::Result<Vec<String>> {
         let mut statement = self.connection.prepare(
             "SELECT name FROM pragma_table_info(?1) WHERE EXISTS
@@ -135,8 +135,8 @@ fn copied(original: &Path, to: &Path) -> Result<bool, OlderError> {
 
 /// The prefix of all temporary directories.
 const PREFIX: &str = "tessera-copy-";
-/// The lock file in each directory, held by its process. The file is locked before it gets this name, so an unlocked
-/// file belongs to a process that has ended.
+/// The lock file in each directory, held by its process. The file gets this name only after it was locked, so an
+/// unlocked file with this name belongs to a process that has ended.
 const LOCK: &str = "lock";
 /// Its name until then.
 const UNLOCKED: &str = "lock.new";
@@ -174,7 +174,7 @@ impl Scratch {
     }
 }
 
-/// Deletes abandoned directories beside ours. Directories that cannot be deleted stay.
+/// Deletes abandoned directories next to the directory of this process. Directories that cannot be deleted stay.
 fn sweep(own: &Path) {
     let Some(entries) = own.parent().and_then(|beside| fs::read_dir(beside).ok()) else { return };
     for entry in entries.flatten() {

@@ -52,7 +52,7 @@ pub struct Draft {
     pub session: Option<String>,
     /// The row's metadata, and fields for which there is no other place.
     pub metadata: Option<Map<String, Value>>,
-    /// Values that could not be kept unchanged.
+    /// The values that were changed or omitted during the import.
     pub remarks: Vec<String>,
 }
 

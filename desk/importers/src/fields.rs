@@ -96,7 +96,7 @@ impl Fields {
             Some(Value::Bool(is)) => Ok(*is),
             Some(value) => match value.as_i64() {
                 Some(number) => Ok(number != 0),
-                None => Err(format!("{name}: is {}, neither 0 nor 1", kind(value))),
+                None => Err(format!("{name}: is {}, but must be 0 or 1", kind(value))),
             },
         }
     }

@@ -1,4 +1,4 @@
-//! Readers for the data of other memory systems: one reader each, one [`Draft`] type for all.
+//! Readers for the data of other memory systems. Each system has one reader, and all readers produce [`Draft`]s.
 //!
 //! The crate does not depend on the store or the service layer. A system is recognised by its tables and columns, or by
 //! the keys of its rows, never by a file name. Tessera copies a database with its SQLite side files. On Unix, it

@@ -19,7 +19,7 @@ const ID: &str = "mem_";
 /// Queries for the names of a memory's entities and for its provenance.
 const NAMES: &str = "SELECT e.name FROM memory_entities me JOIN entities e ON e.id = me.entity_id
                      WHERE me.memory_id = ?1 AND typeof(e.name) = 'text' ORDER BY me.rowid";
-/// Records of reads are not imported, because the system adds one for each read.
+/// memory-mcp adds a record for each read of a memory. These records are not imported.
 const DONE: &str = "SELECT operation, timestamp, source, context, user_id FROM provenance
                     WHERE memory_id = ?1 AND operation <> 'access' ORDER BY timestamp, rowid";
 
@@ -29,7 +29,7 @@ pub(crate) fn is_here(copy: &Copy) -> rusqlite::Result<bool> {
     Ok(NEEDS.iter().all(|name| columns.iter().any(|column| column == name)))
 }
 
-/// True for a row that a tool of memory-mcp returned, or of an export of its table.
+/// True for a row that comes from a tool of memory-mcp or from an export of its table.
 pub(crate) fn is_row(row: &Map<String, Value>) -> bool {
     row.contains_key("content") && row.get("id").and_then(Value::as_str).is_some_and(|id| id.starts_with(ID))
 }

@@ -16,12 +16,12 @@ use crate::vault;
 /// Databases up to this size are examined before they are offered automatically.
 const SHORT_LOOK: u64 = 256 << 10;
 
-/// Paths from the environment. The caller reads the environment and fills them in.
+/// Paths from the environment. The caller reads the environment and sets these fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
     /// The user's home directory.
     pub home: PathBuf,
-    /// The user's data directory; the system's default if the environment names none.
+    /// The user's data directory, or the system's default if the environment does not set one.
     pub data: Option<PathBuf>,
     /// `MEMORY_HOME`: V's directory.
     pub memory_home: Option<PathBuf>,
@@ -164,8 +164,8 @@ fn looked_at(system: System, path: &Path, home: &Path) -> Result<Option<Found>, 
     Ok(Some(Found { system, path: path.to_owned(), rows }))
 }
 
-/// Returns the system of a file that was passed as JSON lines: the file may be a database, or contain the JSON rows of
-/// another system. `None` for any other file.
+/// Returns the system of a file that was passed as JSON lines, because the file may be another system's database or
+/// contain its rows as JSON. `None` for any other file.
 pub fn belongs_to(path: &Path, first: &[u8]) -> Option<System> {
     if let Ok(Some(system)) = system_of(path) {
         return Some(system);

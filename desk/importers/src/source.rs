@@ -41,7 +41,7 @@ pub(crate) struct RowSink<'a> {
 const MOST_ROWS: u32 = 1_000_000;
 
 impl RowSink<'_> {
-    /// Reports one item. If the receiver returns `ControlFlow::Break`, returns an error, which stops the reader.
+    /// Reports one item. Returns an error if the receiver returns `ControlFlow::Break`; this error stops the reader.
     pub(crate) fn told(&mut self, told: Told) -> Result<(), rusqlite::Error> {
         self.left = self.left.checked_sub(1).ok_or(rusqlite::Error::StatementChangedRows(MOST_ROWS as usize))?;
         if (self.see)(told).is_break() {
@@ -87,7 +87,7 @@ impl Source {
         &self.path
     }
 
-    /// True if the source is complete, so that a missing row was deleted. An export may be a part only.
+    /// True if the source is complete. Then a row that is missing was deleted. An export may be a part only.
     pub fn is_whole(&self) -> bool {
         !matches!(self.held, Held::Rows(_))
     }

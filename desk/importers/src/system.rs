@@ -36,8 +36,9 @@ impl System {
 /// The beginning of a key that is derived from only a part of a text.
 const IN_PART: &str = "at ";
 
-/// The key of a text: different texts have different keys. A credential is left out, so that it cannot be guessed from
-/// the key. The key is then derived from the text around the credential, and from the path of the source.
+/// The key of a text: different texts have different keys. The key is not computed from a credential in the text, so
+/// that nobody can guess the credential from the key. The key is then derived from the text around the credential, and
+/// from the path of the source.
 pub(crate) fn of_text(text: &str, place: &str) -> String {
     let found = findings(text);
     if found.is_empty() {

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 /// as milliseconds, it is in 1973.
 const FIRST_MILLIS: f64 = 1e11;
 
-/// A time as text: with an offset, without one (then UTC), or a date.
+/// A time as text. It has an offset, or no offset (UTC), or is only a date.
 pub(crate) fn of_text(text: &str) -> Option<Timestamp> {
     let text = text.trim();
     let utc = |time: DateTime| time.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp());

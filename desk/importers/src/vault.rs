@@ -33,7 +33,7 @@ pub(crate) struct Vault {
 /// A note.
 #[derive(Debug)]
 struct File {
-    /// The folder's name, then the path in it.
+    /// The folder's name, followed by the path inside the folder.
     path: String,
     /// A path that is unique across all folders, because two folders may contain files of the same name.
     place: String,

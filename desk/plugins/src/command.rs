@@ -13,7 +13,8 @@ use crate::failure::{Failure, PluginError};
 
 /// The search path of plugin programs. Plugin programs receive none of the variables of Tessera's environment.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin";
-/// Tells Tessera's own commands that a plugin runs them, so that they call no plugins.
+/// Plugins may run Tessera's own commands. This variable tells these commands that a plugin started them, so that they
+/// call no plugins.
 pub const INSIDE: &str = "TESSERA_IN_PLUGIN";
 /// How often Tessera checks whether the program has ended.
 const LOOK: Duration = Duration::from_micros(500);
@@ -164,8 +165,8 @@ fn first_line(mut from: impl Read) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// Finds a program. A name with a path separator is relative to `dir`; any other name is searched in the directories of
-/// PATH.
+/// Finds a program. A name with a path separator is relative to `dir`. Any other name is looked up in the directories
+/// of PATH.
 ///
 /// # Errors
 /// Returns an error if it does not exist.

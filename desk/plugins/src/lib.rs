@@ -2,7 +2,8 @@
 //!
 //! - [`Manifest`], [`Wants`], [`Field`]: name, events and changeable fields of a plugin.
 //! - [`Registry`], [`Plugin`]: added plugins, with granted rights and file hashes.
-//! - [`Reply`]: the answer of a plugin. [`run`]: one call, by [`wasm`] or [`command`], within [`wasm::Limits`].
+//! - [`Reply`]: the answer of a plugin. [`run`]: performs one call through [`wasm`] or [`command`], within
+//!   [`wasm::Limits`].
 //!
 //! This crate does not depend on the store or the service layer: each message and each answer is a line of JSON.
 

@@ -49,7 +49,8 @@ impl Reply {
     /// The changed fields, if all of them were granted.
     ///
     /// # Errors
-    /// Returns an error if a field was not granted or does not exist, or the plugin may not reject.
+    /// Returns an error if a field was not granted or does not exist, or if the plugin rejects the request without the
+    /// permission to do so.
     pub fn granted(&self, manifest: &Manifest) -> Result<Vec<(Field, &Value)>, Failure> {
         if self.refuse.is_some() && !manifest.refuse {
             return Err(Failure::NotGranted("refuse".to_owned()));

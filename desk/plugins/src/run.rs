@@ -33,8 +33,8 @@ pub fn run(plugin: &Plugin, message: &[u8], time: i64, dir: &Path, limits: Limit
     Ran { reply: output.and_then(|bytes| Reply::read(&bytes)), took: started.elapsed(), fuel }
 }
 
-/// Runs something on its own thread, and waits at most `time`. Work that exceeds the time limit continues on its own
-/// thread until it is finished or reaches another limit, and its result is dropped.
+/// Runs a closure on its own thread, and waits for it for at most `time`. Work that exceeds the time limit continues on
+/// its own thread until it is finished or reaches another limit, and its result is dropped.
 fn within<T: Send + 'static>(time: Duration, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
     let (done, heard) = mpsc::channel();
     // The caller may no longer listen.

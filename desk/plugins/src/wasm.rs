@@ -19,10 +19,10 @@ use crate::{ABI, MOST_OUTPUT};
 
 /// The name of the section that contains the manifest of a module.
 pub const SECTION: &str = "tessera.plugin";
-/// Steps between two checks of the time: about half a millisecond.
+/// The number of steps between two checks of the time. These steps take about half a millisecond.
 const SLICE: u64 = 200_000;
-/// Translating a function consumes no steps, because a module that runs out of steps during the translation could not
-/// continue. The size of the file limits the work of the translation.
+/// A module that runs out of steps while a function is being translated could not continue. So a translation consumes
+/// no steps. The size of the file limits the work of the translation.
 const COSTS: CustomFuelCosts =
     CustomFuelCosts { bytes_copied_per_fuel: 64, fuel_per_bytes_translated: 0, fuel_per_bytes_validated: 0 };
 /// The maximum depth of nested calls, and the maximum size of their values in bytes.
@@ -189,7 +189,7 @@ fn instance(engine: &Engine, module: &Module, store: &mut Store<Bounds>) -> Resu
     linker.instantiate_and_start(store, module).map_err(start)
 }
 
-/// The answer at a packed address and length.
+/// Reads the answer. Its address and its length are packed into one number.
 fn answer(memory: Memory, store: &Store<Bounds>, packed: u64) -> Result<Vec<u8>, Failure> {
     let half = |bits: u64| usize::try_from(bits & u64::from(u32::MAX)).unwrap_or(usize::MAX);
     let (place, length) = (half(packed >> 32), half(packed));

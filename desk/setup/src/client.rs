@@ -58,8 +58,8 @@ pub struct Places {
     pub search: Option<OsString>,
 }
 
-/// Matches Tessera's tools under every server name that a client's settings may use: Tessera's name, and the name of
-/// claude-memory-mcp.
+/// Matches the names of Tessera's tools. A client's settings may contain Tessera under its own name or under the name
+/// of claude-memory-mcp.
 const OUR_TOOLS: &str = "mcp__(tessera|claude_memory|plugin_claude-memory_claude_memory)__.*";
 
 /// The hook events with the tools they apply to, and the client's time limit in seconds.
@@ -182,7 +182,7 @@ fn hook_group(run: &Run, matcher: Option<&str>, timeout: u32) -> Value {
     }
 }
 
-/// Returns the command that the settings of this level contain for Tessera.
+/// Returns the command for Tessera that is in these settings.
 fn run_of(level: &Level, places: &Places) -> Run {
     let text = |path: &PathBuf| path.to_string_lossy().into_owned();
     match level {

@@ -28,7 +28,7 @@ pub(crate) fn is_our_hook(hook: &Value) -> bool {
     matches!(program, Some("tessera" | "tessera.exe")) && argument == Some("hook")
 }
 
-/// The arguments with the user's additions. If Tessera's arguments name a store, this store replaces the one in the
+/// The arguments with the user's additions. If Tessera's arguments name a store, this name replaces the store in the
 /// user's arguments.
 pub(crate) fn with_added(ours: Vec<String>, known: &[String]) -> Vec<String> {
     let Some(command) = ours.first().filter(|command| known.contains(command)) else { return ours };

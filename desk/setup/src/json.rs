@@ -76,8 +76,8 @@ fn add_missing(object: &CstObject, wanted: &Value) {
     }
 }
 
-/// Keeps the user's arguments if they contain our command, and sets `--home` in them if ours name a store. Otherwise
-/// returns our arguments.
+/// Keeps the user's arguments if they contain our command. If our arguments contain `--home`, its value is set in the
+/// user's arguments. Otherwise returns our arguments.
 fn arguments(wanted: &Value, known: &Value) -> Value {
     let words = |value: &Value| -> Vec<String> {
         value.as_array().into_iter().flatten().filter_map(|word| word.as_str().map(str::to_owned)).collect()

@@ -1,6 +1,6 @@
 //! A plan of changes.
 //!
-//! Files of other programs are read completely, and replaced completely by [`tessera_engine::store::replace`].
+//! Files of other programs are always read as a whole, and [`tessera_engine::store::replace`] replaces them as a whole.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -43,7 +43,8 @@ impl Plan {
         }
     }
 
-    /// Adds the setting that offers the memory tool to every client, because all of them use the same store.
+    /// Adds the setting that enables the memory tool. The setting applies to every client, because all clients use the
+    /// same store.
     ///
     /// # Errors
     /// Returns an error if the settings of the store cannot be read.

@@ -90,7 +90,7 @@ pub fn apply(plan: &Plan, client: Client, home: &Home) -> Result<(), SetupError>
     Ok(())
 }
 
-/// Stores the file without Tessera's entries, because earlier entries of Tessera are not part of the original.
+/// Stores the file as it would be without Tessera: earlier entries of Tessera are removed.
 fn keep(home: &Home, edit: &Edit, client: Client) -> Result<Option<String>, SetupError> {
     let Some(before) = &edit.before else { return Ok(None) };
     let cleaned = taken_out(home, client, &edit.path, before)?;

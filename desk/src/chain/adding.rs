@@ -1,6 +1,6 @@
 //! Adds plugins: first shows what a plugin requests, then adds it.
 //!
-//! Also contains Tessera's own steps of the plugin chain.
+//! This module also contains Tessera's own steps of the plugin chain.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};

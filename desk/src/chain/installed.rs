@@ -15,7 +15,7 @@ use crate::log;
 
 /// The number of failures in a row that disables a plugin.
 pub const MOST_FAILURES: u32 = 5;
-/// The size of the counter file at which it is compacted.
+/// If the counter file exceeds this size, it is compacted.
 const MOST_COUNTED: u64 = 64 * 1024;
 
 /// The results of a plugin's calls since it was added.
@@ -136,8 +136,8 @@ pub fn switched_off(name: &Name) -> String {
     )
 }
 
-/// Parses the counters: `-NAME` per failed call, `+NAME` per success after a failed call, and
-/// `=NAME FAILURES IN_A_ROW` for earlier counts.
+/// Parses the counters. `-NAME` is a failed call, `+NAME` is the first success after failed calls, and `=NAME FAILURES
+/// IN_A_ROW` is the sum of earlier calls.
 fn counts(text: &str) -> BTreeMap<String, Counted> {
     let mut counts: BTreeMap<String, Counted> = BTreeMap::new();
     for line in text.lines() {

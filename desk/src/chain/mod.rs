@@ -3,7 +3,7 @@
 //!
 //! - [`Seen`]: the data that a link of the chain sees. The request contains placeholders, never credentials.
 //! - `plugin`: the step of the chain that calls an added plugin.
-//! - [`adding`]: Tessera's own steps of the chain, and adding a plugin.
+//! - [`adding`]: adds plugins; also Tessera's own steps of the chain.
 //! - [`installed`]: added plugins, their failures, their log.
 //! - [`spool`]: a queue of events for plugins, so that callers need not wait for plugins.
 //!

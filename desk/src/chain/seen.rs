@@ -347,8 +347,8 @@ impl Mask {
         }
     }
 
-    /// The text with its credentials put back. Returns `None` if the detector would no longer recognise a credential in
-    /// the changed text. Otherwise the credential would be stored in clear text.
+    /// The text with its credentials put back. Returns `None` if a plugin's change would hide a credential from the
+    /// detector. Otherwise the credential would be stored in clear text.
     fn taken_off(&self, text: &str) -> Option<String> {
         let (mut whole, mut put_back, mut rest) = (String::new(), Vec::new(), text);
         let first = |text: &str| {

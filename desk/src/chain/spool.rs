@@ -25,7 +25,7 @@ use crate::log;
 
 /// Maximum waiting events.
 pub const MOST_WAITING: usize = 1_000;
-/// The time during which a command may start calls of plugins. A running call may finish later.
+/// For this time, a command may start calls to plugins. A running call may finish later.
 const BRIEFLY: Duration = Duration::from_secs(2);
 /// The maximum number of memories per event.
 const MOST_TOLD: usize = 100;
@@ -132,7 +132,7 @@ pub fn is_waiting(home: &Home) -> bool {
 pub struct SpoolContent {
     /// How many wait.
     pub waiting: usize,
-    /// Other entries of the directory, such as links, which Tessera does not touch.
+    /// Entries of the directory that are not events, such as links. Tessera does not touch them.
     pub strange: Vec<PathBuf>,
 }
 

@@ -1,6 +1,6 @@
-//! Copies of deleted files that no memory contains completely, so that these files can be restored. A new copy of a
-//! file replaces the older copy for the same path and memory. A copy disappears when the file is restored or deleted
-//! permanently.
+//! Copies of deleted files. If no memory contains the complete text of a file, the copy is needed to restore the file.
+//! A new copy of a file replaces the older copy for the same path and memory. A copy disappears when the file is
+//! restored or deleted permanently.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Changes sections of files by ID; the change is made in the file.
+//! Changes sections by their IDs. Each change is written to the file of the section.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,6 +1,6 @@
-//! Writes changes of file memories to the files: from sync, restores and settled conflicts. A file that somebody else
-//! has changed is never overwritten. If an unchanged line is between the two changes, they are merged; otherwise both
-//! texts are kept.
+//! Writes changes of file memories to the files. The changes come from sync, from restores and from resolved conflicts.
+//! A file that somebody else has changed is never overwritten. If an unchanged line is between the two changes, they
+//! are merged; otherwise both texts are kept.
 
 use tessera_engine::Store;
 use tessera_engine::domain::{Content, Memory, MemoryRef, Origin, content_of_file, file_of_content};

@@ -20,11 +20,11 @@ const BYTES_AT_ONCE: usize = 16 * 1024 * 1024;
 const AT_ONCE_BRIEFLY: usize = 200;
 /// How long a reader waits.
 const PATIENCE: Duration = Duration::from_millis(1_500);
-/// The digest of a directory that must be compared again. The directory stays in the index, so that its memories are
-/// removed when the directory is removed.
+/// The digest of a directory that must be compared again. The directory stays in the index. So its memories are removed
+/// later, when the directory itself is removed.
 const TO_BE_COMPARED: u64 = 0;
-/// A changed file counts as renamed if it shares at least this fraction of its words with the old text: one divided by
-/// this number.
+/// A changed file counts as renamed if it shares a sufficient part of its words with the old text. The minimum part is
+/// one divided by this number.
 const LIKE: usize = 3;
 /// The time limit for a caller who wants an answer now; later scans find the remaining changes.
 const AT_MOST: Duration = Duration::from_millis(700);

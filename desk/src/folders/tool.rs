@@ -18,12 +18,12 @@ use super::refresh::refresh_held;
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 
-/// How many directories the end of a listing may name. The first number that leaves enough room for the entries is
-/// used.
+/// The maximum number of directories that the end of a listing names. The limits are tried in this order, and the first
+/// one that leaves enough room for the entries is used.
 const NAMED: [usize; 4] = [8, 3, 1, 0];
 /// The length in bytes of the longest token of o200k_base.
 const LONGEST_TOKEN: usize = 128;
-/// The last line of a listing may use a part of the tokens: one divided by this number.
+/// The last line of a listing may use only a part of the tokens: the total divided by this number.
 const ENDS_IN: u32 = 3;
 
 /// The settings of the memory tool.
@@ -310,8 +310,8 @@ fn clipped(text: &str, most: u32) -> String {
     with_mark(most_that_fits(text.len(), |bytes| O200k.count(&with_mark(bytes)) <= most))
 }
 
-/// Returns the largest number below `too_much` that fits, or 0. The search begins with small numbers, so its cost
-/// depends on the result and not on the total.
+/// Returns the largest number below `too_much` for which the text fits, or 0. The search begins with small numbers, so
+/// its cost depends on the result and not on the total.
 fn most_that_fits(too_much: usize, is_fit: impl Fn(usize) -> bool) -> usize {
     let (mut fits, mut too_much) = (0, too_much);
     let mut next = 64;

@@ -1,5 +1,5 @@
 //! The watched directories: the store's own directory, and each scanned directory of the folders, each with its own
-//! watch. So hidden directories and `node_modules` need no watch.
+//! watch. For this reason, hidden directories and `node_modules` need no watch.
 //!
 //! Also contains the thread that watches folders in a long-lived process. The thread soon notices edits, and changes of
 //! other processes. The thread starts after the first call of the process, or when the process is idle.
@@ -73,8 +73,8 @@ impl Watched {
         }
     }
 
-    /// Watches exactly these folders. Set `is_anew` if directories appeared or disappeared, because a directory with a
-    /// known name may be a new one. False if something cannot be watched.
+    /// Watches exactly these folders. Set `is_anew` if directories appeared or disappeared. A new directory may have
+    /// the name of an earlier one, so its name alone is not enough. False if something cannot be watched.
     pub(super) fn cover<'a>(&mut self, folders: impl Iterator<Item = &'a Folder>, is_anew: bool) -> bool {
         let mut left = std::mem::take(&mut self.folders);
         let mut is_all = self.hears_store;
@@ -187,7 +187,8 @@ fn is_far(_: &Path) -> bool {
 
 /// How long a new process stays idle before it starts watching.
 const FIRST: Duration = Duration::from_secs(1);
-/// After this time without events, the changes count as finished. The second limit is the maximum wait.
+/// After this time without events, the changes count as finished. The first limit is the pause after the last change,
+/// and the second limit is the maximum wait.
 const QUIET: Duration = Duration::from_millis(60);
 const LONGEST: Duration = Duration::from_millis(500);
 /// The interval of checks if there are no notifications, or if some may be lost.
@@ -212,8 +213,8 @@ pub(super) struct Heard {
     is_watching: AtomicBool,
 }
 
-/// A handle to the thread that watches folders. Calls wake the thread while it is not watching. The thread ends when
-/// the last handle is dropped.
+/// A handle to the thread that watches folders. A call wakes the thread if the thread is not watching. The thread ends
+/// when the last handle is dropped.
 #[derive(Debug)]
 pub(crate) struct Watch {
     heard: Arc<Heard>,

@@ -2,7 +2,8 @@
 //!
 //! - [`Remote`]: the server's routes, with errors classified by what to do.
 //! - `round`: one exchange: snapshot if necessary, push, pull. The engine decides what each answer means for the store.
-//! - `worker`: syncs in the background. Only one process syncs at a time, and less often while the server is down.
+//! - `worker`: syncs in the background. Only one process syncs at a time. While the server is down, it tries less
+//!   often.
 
 mod remote;
 mod round;

@@ -120,7 +120,7 @@ struct Problem {
 /// A memory that is shared with or by the user.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub struct SharedMemory {
-    /// The memory. The server's short ID is a different field, which is not used.
+    /// The memory. The server's short ID is in a different field. Tessera does not use this field.
     #[serde(rename(deserialize = "memory_uuid"))]
     pub memory_id: MemoryUuid,
     /// With whom.
@@ -184,9 +184,7 @@ impl Remote {
             return Err(wrong(&"is not an http or https address"));
         }
         if !base.username().is_empty() || base.password().is_some() {
-            return Err(wrong(
-                &"contains a user name or a password, which Tessera would have to store; use a key only",
-            ));
+            return Err(wrong(&"contains a user name or a password; remove it, and log in with a key"));
         }
         // A key must not cross a network in clear text.
         let is_here = matches!(base.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
@@ -345,7 +343,7 @@ impl Remote {
         self.answer(self.request(Method::GET, &format!("v1/sync/purged/{memory}"))?).await
     }
 
-    /// Returns a memory with those of its secrets that the server has. The server records the request.
+    /// Returns a memory and those of its secrets that the server stores. The server records the request.
     ///
     /// # Errors
     /// Returns an error if the server cannot be reached or does not know the memory, or the key lacks the permission.

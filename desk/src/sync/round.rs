@@ -19,7 +19,7 @@ const MOST_STEPS: usize = 10_000;
 /// The number of failing changes after which the exchange stops sending, because the server itself is at fault.
 const MOST_FAILING: usize = 8;
 /// The maximum number of timeouts per exchange; each takes twenty seconds. After each timeout, the batch is reduced to
-/// a quarter. So four timeouts find one bad change among a hundred.
+/// a quarter. So one bad change among a hundred is found after four timeouts.
 const MOST_TIMEOUTS: usize = 5;
 /// After a timeout, the size of the batch is divided by this number.
 const QUARTER: usize = 4;
@@ -76,8 +76,8 @@ pub(crate) async fn run(desk: &SharedStore, remote: &Remote) -> Result<Exchanged
     result
 }
 
-/// Scans the files before the exchange, so that it sends their edits. After the exchange, writes received edits to the
-/// files.
+/// Scans the files before the exchange, so that it sends their edits. After the exchange, writes the received edits to
+/// the files.
 async fn settle_files(desk: &SharedStore) {
     let beside = desk.beside().await;
     let settled = on(&beside, refresh);

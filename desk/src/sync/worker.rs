@@ -37,7 +37,7 @@ pub struct Worker {
     every: Duration,
 }
 
-/// The last error of the sync. Before the store has joined a server, no row can record it.
+/// The last error of the sync. Before the store joins a server, the database has no row that could record it.
 #[derive(Debug, Clone, Default)]
 pub struct SyncProblem(Arc<Mutex<Option<String>>>);
 

@@ -133,7 +133,8 @@ pub struct Forget {
 pub struct Gone {
     /// The memories.
     pub forgotten: Vec<Forgotten>,
-    /// The copies and files that may still contain words of permanently deleted memories; empty for other deletions.
+    /// The copies and files that may still contain words of permanently deleted memories. The list is empty if no
+    /// memory was deleted permanently.
     pub left: Traces,
     /// Parts that were removed from files, and how to restore them.
     pub taken_out: BTreeMap<MemoryUuid, RemovedSection>,
@@ -144,8 +145,8 @@ pub struct Gone {
 pub struct RemovedSection {
     /// The file.
     pub path: FilePath,
-    /// The file's change that removed the section. `None` if the store does not have the file's complete text, so that
-    /// the change cannot be undone.
+    /// The change of the file that removed the section. `None` if the store does not have the file's complete text, so
+    /// that the change cannot be undone.
     pub rev: Option<u64>,
 }
 
@@ -211,8 +212,8 @@ impl Sorted {
     }
 }
 
-/// Removes the lines of parts from their files. If a section is no longer in its file, a permanent deletion only
-/// removes it from earlier versions.
+/// Removes the lines of parts from their files. If the lines of a section were already removed from its file, a
+/// permanent deletion removes the section only from earlier versions.
 fn forget_in_files(
     store: &mut Store,
     caller: &Caller,
@@ -295,7 +296,7 @@ fn restore_part(
     let file = file.ok_or_else(|| refused("was deleted permanently".to_owned()))?;
     if file.deleted.is_none() {
         return Err(refused(format!(
-            "exists without these lines: write them into it again, or restore an earlier text with `tessera restore \
+            "exists, but does not contain these lines: write them into it again, or restore an earlier text with `tessera restore \
             {path} --before REV` (`tessera history {path}` lists them)"
         )));
     }

@@ -39,7 +39,8 @@ pub struct Answer {
     pub reply: Reply,
     /// The request as performed.
     pub request: RecallRequest,
-    /// If the requested scopes have no matches: other scopes with matches, beginning with the most matches.
+    /// If the requested scopes have no matches: the other scopes that have matches. The scope with the most matches is
+    /// first.
     pub near: Vec<(Scope, u32)>,
     /// The number of searched memories, if an explanation was requested.
     pub searched: Option<u32>,

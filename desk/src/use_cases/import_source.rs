@@ -14,7 +14,7 @@ use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 use crate::older_rows::{Coming, sample, without_values};
 
-/// Rows per transaction. A crash loses at most one transaction, and the next run stores its rows.
+/// Rows per transaction. A crash loses at most one transaction. The next run stores the rows of this transaction.
 const BATCH: usize = 500;
 /// The number of sample memories in a preview.
 const SAMPLES: usize = 3;
@@ -44,7 +44,7 @@ pub struct Preview {
     pub remarks: Vec<(String, String)>,
     /// Credentials removed from new texts.
     pub aside: u64,
-    /// Imported rows of which the store does not know all keys yet. Importing them only adds the keys.
+    /// Imported rows. The store does not yet know all keys of these rows. Importing them only adds the keys.
     pub unknown: u64,
     /// Memories of an earlier import that no longer exist in the source; they are kept.
     pub gone_there: u64,

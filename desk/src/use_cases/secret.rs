@@ -69,7 +69,7 @@ impl UseCase for ForgetSecret {
 /// The operations on secrets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SecretUses {
-    /// The beginning of the secrets' names; all secrets if absent.
+    /// The first characters of the names of the secrets; all secrets if absent.
     pub name: Option<String>,
 }
 

@@ -9,9 +9,9 @@ use super::vector::Vector;
 use super::weights::{PLACES, WIDTH, Weights};
 
 /// Maximum word pieces of a question, including its begin and end marks. Time grows with them. Only the first pieces
-/// are read. If only the first pieces of a prompt are encoded, the right note comes first for 45 % of the 60 prompts of
-/// the development set. With the last pieces, it is first for 38 %; with half of each, for 40 %; and with the complete
-/// prompt, for 48 %.
+/// are read. We encoded different parts of the 60 prompts of the development set. With the first pieces of a prompt,
+/// the right note comes first for 45 % of the prompts. With the last pieces, the right note comes first for 38 %; with
+/// half of each, for 40 %; with the complete prompt, for 48 %.
 const QUESTION_PIECES: usize = 32;
 /// The number of texts that go through the network together.
 const BATCH: usize = 16;

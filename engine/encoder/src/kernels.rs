@@ -1,9 +1,9 @@
 //! The inner loops of the encoder for each kind of processor, and the choice between them.
 //!
-//! All loops multiply small integers and add exactly, so their results are identical bit by bit. The code between these
-//! loops is generic Rust in `net`, which the compiler builds separately for each instruction set. In the crate
-//! `tessera-encoder`, only this module uses `unsafe`. This module loads arrays into registers, and calls code for a
-//! detected processor.
+//! All loops multiply small integers, and the sums are exact. So all kernels return exactly the same bits. The code
+//! between these loops is generic Rust in `net`, which the compiler builds separately for each instruction set. In the
+//! crate `tessera-encoder`, only this module uses `unsafe`. This module loads arrays into registers, and calls code for
+//! a detected processor.
 
 use super::vector::DIMENSIONS;
 
@@ -353,9 +353,10 @@ mod x86 {
             }
         }
 
-        /// The instruction multiplies unsigned by signed numbers, but both vectors are signed. So 128 is added to each
-        /// value of one vector by flipping its highest bit. Flipping the highest bit of each value adds 128. Because
-        /// 128 was added to each value, 128 times the sum of the other vector is subtracted afterwards.
+        /// The instruction multiplies unsigned numbers by signed numbers, but both vectors contain signed numbers. So
+        /// 128 is added to each value of one vector by flipping its highest bit. Flipping the highest bit of each value
+        /// adds 128. Because 128 was added to each value, 128 times the sum of the other vector is subtracted
+        /// afterwards.
         #[inline(always)]
         fn dots(query: &Query, vectors: &[Values], dots: &mut [i32]) {
             #[inline]

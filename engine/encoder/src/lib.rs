@@ -2,8 +2,8 @@
 //!
 //! The encoder is deterministic: the same text gives the same bits on every machine.
 //!
-//! `vector`, `scan` and `kernels` use each other: the kernels are compiled for the length of a vector, and comparing
-//! two vectors is a scan of one.
+//! `vector`, `scan` and `kernels` use each other: the kernels are compiled for the length of a vector, and a comparison
+//! of two vectors is a scan with one row.
 
 #![expect(
     clippy::inline_always,

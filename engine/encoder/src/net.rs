@@ -1,4 +1,4 @@
-//! The network all-MiniLM-L6-v2: from rows of word pieces, it computes one vector per text.
+//! The network all-MiniLM-L6-v2. It computes one vector per text from rows of word pieces.
 //!
 //! Weights are 8-bit integers, inputs are rounded to integers of 13 bits and a sign, and sums are exact. So the vector
 //! of a text does not depend on the other texts in the batch or on the processor.
@@ -57,9 +57,9 @@ impl Encode<'_> {
 /// The state between layers: one row per word piece of all texts.
 struct State<K> {
     rows: Vec<f32>,
-    /// The results of the wide steps.
+    /// The results of the feed-forward layer's first matrix.
     wide: Vec<f32>,
-    /// The results of the narrow steps.
+    /// The results of all other matrices, with `WIDTH` numbers per piece.
     narrow: Vec<f32>,
     inputs: Inputs,
     attention: Attention,

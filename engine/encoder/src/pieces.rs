@@ -1,8 +1,8 @@
 //! Word pieces, like the reference tokenizer of uncased BERT.
 //!
-//! Letters lose case and accents; punctuation and Chinese characters stand alone. Then each word is cut into the
-//! longest known pieces, or is unknown as a whole. A text such as `[SEP]` is ordinary text, so no text can contain a
-//! special piece.
+//! Removes case and accents from letters. Punctuation and Chinese characters are separate pieces. Then each word is cut
+//! into the longest known pieces, or is unknown as a whole. A text such as `[SEP]` is ordinary text, so no text can
+//! contain a special piece.
 
 use super::weights::{Bytes4, CharacterTable, PieceTable};
 
@@ -151,7 +151,7 @@ impl PieceTable {
     }
 }
 
-/// The first element of a range that passes a monotone test.
+/// Returns the first element of a range that passes the test. All later elements must pass it too.
 fn first(among: std::ops::Range<usize>, passes: impl Fn(&usize) -> bool) -> usize {
     let (mut low, mut high) = (among.start, among.end);
     while low < high {

@@ -22,7 +22,7 @@ fn added_up(lanes: [f32; LANES]) -> f32 {
     quarter(quarter(a, e, i, m), quarter(b, f, j, n), quarter(c, g, k, o), quarter(d, h, l, p))
 }
 
-/// The sum of the given numbers. Their count must be a multiple of [`LANES`].
+/// The sum of the given numbers. The number of given numbers must be a multiple of [`LANES`].
 #[inline(always)]
 fn sum(numbers: &[f32]) -> f32 {
     let mut lanes = [0.0; LANES];
@@ -41,7 +41,8 @@ fn sum_of_squares(numbers: &[f32]) -> f32 {
     added_up(lanes)
 }
 
-/// Returns the largest of the numbers, and at least `least`. The count of the numbers is a multiple of [`LANES`].
+/// Returns the largest of the numbers; `least` if all numbers are smaller. The count of the numbers is a multiple of
+/// [`LANES`].
 #[inline(always)]
 fn largest(numbers: &[f32], least: f32) -> f32 {
     let mut lanes = [least; LANES];
@@ -70,7 +71,8 @@ fn power(of: f32) -> f32 {
     series * f32::from_bits(shifted.to_bits().wrapping_sub(WHOLE.to_bits()).wrapping_add(127) << 23)
 }
 
-/// The step between the two matrices of a layer: x · Φ(x), with formula 7.1.26 of Abramowitz and Stegun for Φ.
+/// The activation between the two matrices of a layer: x · Φ(x). Φ(x) is approximated with formula 7.1.26 of Abramowitz
+/// and Stegun.
 #[inline(always)]
 #[expect(clippy::excessive_precision, reason = "the published constants")]
 pub(super) fn gelu(numbers: &mut [f32]) {

@@ -9,7 +9,7 @@ pub const DIMENSIONS: usize = 384;
 /// The version of the encoder. Vectors of different versions cannot be compared.
 pub const ENCODER_VERSION: u8 = 1;
 
-/// Bytes of a vector: the sum of its squares, then its numbers.
+/// The bytes of a stored vector: first the sum of its squares, then its numbers.
 pub const VECTOR_BYTES: usize = 4 + DIMENSIONS;
 
 /// The embedding of a passage: a direction, as integers from -127 to 127.

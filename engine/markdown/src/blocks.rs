@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 
-/// The info word that makes a fenced block one verbatim memory: `~~~memory [category] #tag (context)`.
+/// This word after the fence makes a fenced block one memory with exactly its text: `~~~memory [category] #tag
+/// (context)`.
 pub(crate) const MEMORY: &str = "memory";
 
 /// The kind of a block.
@@ -15,7 +16,7 @@ pub(crate) enum Kind {
     Prose,
     /// A list item; the range is its own text, after its marker and before its sub-items.
     Item(Range<usize>),
-    /// A code block. It is split only at line ends, and is not searched for links or tags.
+    /// A code block. The text of such a block is split only at line ends, and is not searched for links or tags.
     Code,
     /// A table: cut at lines.
     Table,

@@ -134,7 +134,7 @@ fn split_alias(inner: &str) -> (&str, Option<&str>) {
     (inner, None)
 }
 
-/// Finds the visible tags of a range: words that begin with `#`; `#a#b` is two.
+/// Finds the visible tags of a range: words that begin with `#`. `#a#b` consists of two tags.
 pub(crate) fn tags(text: &str, span: Range<usize>, hidden: &[Range<usize>], list: &mut Distinct) {
     for (at, word) in words(text, span) {
         if word.starts_with('#') && hiding(hidden, at).is_none() {
@@ -166,7 +166,7 @@ pub(crate) fn tag(word: &str) -> Option<&str> {
     (says && !tag.contains(NEVER)).then_some(tag)
 }
 
-/// The tags of running text, in which fewer characters belong to a tag: `#tag's` is `tag`.
+/// The tags of running text. Fewer characters can be part of such a tag: `#tag's` is the tag `tag`.
 pub(crate) fn running_tags(text: &str, span: Range<usize>, hidden: &[Range<usize>], list: &mut Distinct) {
     for (at, word) in words(text, span) {
         let Some(rest) = word.strip_prefix('#').filter(|_| hiding(hidden, at).is_none()) else { continue };

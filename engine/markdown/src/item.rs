@@ -91,7 +91,7 @@ fn head(own: &str) -> Head<'_> {
     Head::Category(if category.is_empty() { CATEGORY } else { category }, own.len() - text.len())
 }
 
-/// True if the brackets contain a task mark: only spaces, an `x`, or one character.
+/// True if the brackets contain a task mark: spaces only, an `x`, or another single character.
 fn is_box(inside: &str) -> bool {
     let mut letters = inside.trim().chars();
     match (letters.next(), letters.next()) {
@@ -124,7 +124,7 @@ fn is_link(own: &str) -> bool {
     context_start(own) == Some(middle + 1)
 }
 
-/// The opening parenthesis that the last character of a text closes.
+/// Finds the opening parenthesis for the closing one at the end of a text.
 fn context_start(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, byte) in text.bytes().enumerate().rev() {

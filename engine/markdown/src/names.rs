@@ -1,6 +1,6 @@
-//! Names of files that other programs run or follow. A file with such a name could start a program or instruct an
-//! agent, so Tessera never writes it. The same rule applies to the memory tool, indexed folders, sync, restoring,
-//! imports and exports, on all machines and on the server.
+//! Names of files that other programs execute or read as instructions. A file with such a name could start a program or
+//! instruct an agent, so Tessera never writes it. The same rule applies to the memory tool, indexed folders, sync,
+//! restoring, imports and exports, on all machines and on the server.
 
 use tessera_tables::{section, words};
 use unicode_normalization::UnicodeNormalization;

@@ -46,7 +46,7 @@ pub struct Note {
     pub body: usize,
     /// The parts that become memories, in order.
     pub parts: Vec<Part>,
-    /// Its relations, in order; within one part, each (type, project, name) appears once.
+    /// Its relations, in order. In one part, each combination of type, project and name appears only once.
     pub relations: Vec<Relation>,
     /// The error in the front matter. Its lines are then treated as a part of the body.
     pub problem: Option<String>,

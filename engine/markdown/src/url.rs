@@ -11,7 +11,7 @@ const SCHEME: &str = "memory://";
 const MOST: usize = 2_028;
 const FORBIDDEN: [char; 6] = ['<', '>', '"', '|', '?', '\0'];
 
-/// An invalid address. Each message names the field and the fix.
+/// An invalid address. Each message names the invalid field and the fix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UrlError {
@@ -127,8 +127,8 @@ fn reaches(pattern: &[String], name: &[String]) -> bool {
     )
 }
 
-/// Matches a pattern with wildcards, each of which stands for any number of elements. It only goes back to the last
-/// wildcard.
+/// Matches a pattern with wildcards. Each wildcard stands for any number of elements. If a part does not match, the
+/// search goes back only to the last wildcard.
 fn wild<T>(pattern: &[T], given: &[T], is_any: impl Fn(&T) -> bool, fits: impl Fn(&T, &T) -> bool) -> bool {
     let (mut at, mut here) = (0, 0);
     let mut back: Option<(usize, usize)> = None;

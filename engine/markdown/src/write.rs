@@ -40,7 +40,7 @@ pub struct Written {
     pub created: Option<Timestamp>,
     /// Its time of change.
     pub modified: Option<Timestamp>,
-    /// Other keys of its front matter. Keys that other fields of this struct set are ignored.
+    /// Other keys of its front matter. Ignores extra keys whose names are those of other fields of this struct.
     pub fields: BTreeMap<String, Value>,
     /// Texts that become one part each. Empty ones are skipped.
     pub paragraphs: Vec<String>,
@@ -168,7 +168,7 @@ fn is_plain_heading(title: &str) -> bool {
     title.trim() == title && title.chars().all(is_plain) && title.starts_with(char::is_alphanumeric)
 }
 
-/// Parses a text followed by another, and returns the result if it was exactly one part.
+/// Parses a text that is followed by another text. Returns the result if the first text is exactly one part.
 fn tried(text: &str) -> Option<(Note, Part, String)> {
     let whole = format!("{text}\n\n{PARTED}\n\n{AFTER}\n");
     let mut note = parse(&whole, "", Bound { most_bytes: Bound::default().most_bytes.max(whole.len()) });

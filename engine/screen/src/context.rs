@@ -55,7 +55,7 @@ enum Mark {
     Seed,
     Codes,
     Pin,
-    /// Text near the beginning of a private key's body.
+    /// A text that occurs near the beginning of the body of a private key.
     KeyBody,
     /// The seed of one-time codes.
     OtpSeed,
@@ -70,7 +70,7 @@ enum Mark {
 }
 }
 
-/// The marks; ASCII letters match in either case.
+/// The words and symbols at which a credential may begin. Upper and lower case of ASCII letters are equal.
 const MARKS: [(&str, Mark); Mark::COUNT] = Mark::all();
 
 impl Mark {
@@ -158,9 +158,9 @@ pub(crate) fn stated(text: &str) -> Vec<Finding> {
     stated::findings(text)
 }
 
-/// The maximum number of marks that lead to no credential, and how many bytes of text allow one more. No ordinary text
-/// contains more words for credentials. If a text only repeats such words, the limit keeps the cost proportional to its
-/// length.
+/// The maximum number of unsuccessful checks. A longer text allows more of them: one more for this number of bytes. No
+/// ordinary text contains more words for credentials. If a text only repeats such words, the limit keeps the cost
+/// proportional to its length.
 const LOOKS_AT_FIRST: usize = 400;
 const BYTES_A_LOOK: usize = 32;
 
@@ -295,7 +295,7 @@ fn is_name_of_flag(text: &str, end: usize) -> bool {
     ["pass", "pw", "psw"].iter().any(|word| letters::begins(name, word))
 }
 
-/// `twilio auth x`: this provider's name for a token.
+/// `twilio auth x`: for this provider, `auth` means a token.
 fn account_token(text: &str, noun: &Noun) -> Option<Value> {
     let is_owned = letters::head(text, noun.span.start, 7).eq_ignore_ascii_case("twilio ");
     let value = is_owned.then(|| value::bare(text, letters::after_blanks(text, noun.span.end), false))??;
@@ -304,7 +304,7 @@ fn account_token(text: &str, noun: &Noun) -> Option<Value> {
     (is_token && judge::is_drawn(inside)).then_some(value)
 }
 
-/// `"auth": "base64 of a name and a password"`.
+/// Finds `"auth": "…"`, with the base64 form of a name and a password.
 fn encoded_pair(text: &str, noun: &Noun) -> Option<Value> {
     let at = letters::on_while(text, noun.span.end, 8, |byte| b"\"'\\:= ".contains(&byte));
     let value = value::bare(text, at, false)?;

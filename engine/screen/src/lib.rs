@@ -38,7 +38,7 @@ pub fn findings(text: &str) -> Vec<Finding> {
 
 const MOST_LOOKS: usize = 4;
 
-/// Returns the credentials that the detector only finds after the given findings were replaced.
+/// Returns further credentials, which the detector finds only after the given findings are replaced.
 fn found_beside(text: &str, found: &[Finding]) -> Vec<Finding> {
     let mut screened = String::with_capacity(text.len());
     // For each remaining part, its start in both texts.

@@ -67,7 +67,7 @@ pub fn places(text: &str) -> Vec<(Range<usize>, Place)> {
     found
 }
 
-/// Parses a placeholder after its opening bracket and its first word, and returns the length of the rest.
+/// Parses a placeholder after its opening bracket and its first word. Returns the length of this text.
 fn place_at(rest: &str) -> Option<(usize, Place)> {
     // Limited, so that a text without an end mark is not searched completely each time.
     let head = rest.as_bytes().iter().take(NAME.end + MOST_KIND + 4).position(|byte| *byte == b']')?;

@@ -169,7 +169,7 @@ fn put_together(written: &str) -> Vec<Range<usize>> {
     at.collect()
 }
 
-/// The soft line breaks of a mail program: an equals sign at the end of a line of full length.
+/// The soft line breaks of a mail program: a long line ends in an equals sign.
 fn soft_breaks(written: &str) -> Vec<Range<usize>> {
     const FULL: Range<usize> = 73..77;
     if !written.contains("=\n") && !written.contains("=\r\n") {

@@ -1,4 +1,5 @@
-//! Keys in a separate file that only the owner can read: one per line, the encryption key first.
+//! Keys in a separate file that only the owner can read. Each line contains one key; the first key encrypts new
+//! secrets.
 //!
 //! A separate file protects against a person who gets the database without the key: in a backup, a copied or
 //! synchronised file, or a disk image. A separate file does not protect against a program that runs as the same user,

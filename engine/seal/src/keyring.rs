@@ -2,7 +2,7 @@
 //! of macOS, or the credential manager of Windows. Crates implement the protocols; this module defines the stored form
 //! and the time limit.
 //!
-//! A locked session also locks the keyring. So it also protects against a person who gets the whole home directory.
+//! A locked session also locks the keyring. A keyring also protects against a person who gets the whole home directory.
 //! While the session is open, the keyring does not protect against programs that run as the same user. Tessera never
 //! asks for the keyring's password. A locked keyring stays locked.
 
@@ -32,7 +32,7 @@ const SERVICE: &str = "tessera";
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyringError {
-    /// There is no keyring: no program answers on the bus, or no program stores secrets.
+    /// There is no keyring: the bus cannot be reached, or no program on the bus stores secrets.
     #[error("the keyring does not answer: {why}")]
     Absent {
         /// What was tried.
@@ -53,7 +53,7 @@ pub enum KeyringError {
         /// The system's message.
         why: String,
     },
-    /// The answer is not a valid answer of a keyring.
+    /// The response does not have the form that a keyring's answer must have.
     #[error("the keyring's answer is not valid")]
     BadAnswer,
     /// The entry contains something other than a key.

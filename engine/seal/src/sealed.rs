@@ -71,7 +71,7 @@ fn cipher(key: &Key) -> Result<LessSafeKey, SealError> {
 /// Encrypts a value for a place.
 ///
 /// # Errors
-/// Returns an error if the system has no random numbers.
+/// Returns an error if the system does not provide random numbers.
 pub fn seal(key: &Key, bound: Bound<'_>, value: &str) -> Result<Vec<u8>, SealError> {
     let mut nonce = [0; NONCE_LEN];
     SystemRandom::new().fill(&mut nonce).map_err(|_| SealError::NotSealed)?;

@@ -118,7 +118,7 @@ impl Composed {
         other
     }
 
-    /// The same memory with its ID and revision in a store. The token counts of lines that contain the ID are adapted
+    /// The same memory with its ID and revision in a store. Some lines contain the ID. Their token counts are adapted
     /// to the new ID.
     #[must_use]
     pub fn placed(&self, short_id: ShortId, rev: u64) -> Self {
@@ -145,7 +145,7 @@ pub struct Known {
     pub forward: Vec<u8>,
     /// The embedding; empty if unknown.
     pub embedding: Vec<u8>,
-    /// The token counts of the memory's lines; `None` if an earlier version of the lines was counted.
+    /// The token counts of the memory's lines; `None` if they were counted for an earlier version of the lines.
     pub costs: Option<LineCosts>,
 }
 
@@ -365,7 +365,7 @@ pub struct Arrived<'a> {
     pub document: &'a Screened<Document>,
     /// The owner of the memory, if another user shares it.
     pub share: Option<Share>,
-    /// The author of the present text, if not the owner.
+    /// The author of the current text; `None` if it is the owner.
     pub edited_by: Option<String>,
     /// True if it is deleted.
     pub is_deleted: bool,

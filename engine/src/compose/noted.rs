@@ -34,7 +34,7 @@ pub struct Filed {
     pub scope: Scope,
     /// The author of new parts.
     pub origin: Origin,
-    /// The trust, if it does not follow from the author.
+    /// The trust, if the author alone does not determine it.
     pub owner_trust: Option<Trust>,
     /// When the file was created.
     pub created: Timestamp,
@@ -95,8 +95,9 @@ impl Told {
         })
     }
 
-    /// The author and the scope, if a note may set them. In a global folder, a note may belong to one project. It may
-    /// lower the trust, but not raise it. Only the user's own notes (`is_own`) may set the author.
+    /// The author and the scope. They are only used if the note may set them. In a global folder, a note may belong to
+    /// one project. The note may lower the trust, but not raise it. Only the user's own notes (`is_own`) may set the
+    /// author.
     #[must_use]
     pub fn narrowed(&self, filed: &Filed, is_own: bool) -> Filed {
         let origin = if is_own { self.origin.clone() } else { filed.origin.clone() };
@@ -144,7 +145,7 @@ pub fn title_of(memory: &Memory) -> String {
 }
 
 /// The place of a memory's note: a directory for the scope, one for the category, and a file name. The caller adds the
-/// extension and a unique part to the name.
+/// extension, and a suffix that makes the name unique.
 pub fn place_of(memory: &Memory, title: &str) -> (String, String) {
     let scope = name_of(memory.scope.as_str(), "project");
     let category = name_of(memory.category.as_str(), "facts");

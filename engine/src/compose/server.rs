@@ -82,8 +82,8 @@ pub fn outcome(
     }
 }
 
-/// A row from which clear-text secrets are removed. The removal of a secret syncs like any other change. A deleted row
-/// stays deleted, and the author of the text stays the same.
+/// A row from which clear-text secrets are removed. If a secret is removed, this is synced like any other change. A
+/// deleted row stays deleted, and the author of the text stays the same.
 pub fn cleaned(row: &Row, known: Option<&Known>, document: Screened<Document>, counter: &impl TokenCounter) -> Decided {
     let (document, secrets) = document.into_parts();
     let rev = row.rev + 1;
@@ -107,7 +107,7 @@ fn decided(row: Row, known: Option<&Known>, counter: &impl TokenCounter) -> Deci
 }
 
 impl Beside {
-    /// The data that belongs to a document on a server and does not depend on the reader.
+    /// The derived data of a document on a server that is equal for all readers.
     pub fn of(id: MemoryUuid) -> Self {
         Self {
             id,
@@ -130,8 +130,8 @@ pub fn document(draft: &Screened<Draft>, now: Timestamp) -> Result<Screened<Docu
     Ok(draft.follow(document))
 }
 
-/// The change from a document to its patched version, by its owner or by a user with write permission. The document may
-/// be older than secret detection, so the change must be screened.
+/// The change from a document to its patched version. The author is the owner, or a user with write permission. The
+/// document may be older than secret detection, so the change must be screened.
 ///
 /// # Errors
 /// Returns the same errors as [`document`].

@@ -41,8 +41,8 @@ impl TryFrom<u32> for TokenBudget {
 
 /// The tokenizer of a budget: exact o200k_base, or an estimate of Claude's.
 ///
-/// Claude's tokenizer is not public. Third parties measured 1.2 to 1.5 × o200k_base on current models, so `claude`
-/// divides the budget by a factor (default 1.6), and replies say that the number is an estimate.
+/// Claude's tokenizer is not public. Third parties measured 1.2 to 1.5 × o200k_base on current models. So `claude`
+/// divides the budget by a factor (default 1.6). Replies say that the number is an estimate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TokenProfile {
     /// The factor in hundredths: 100 for o200k_base, 160 for the default Claude estimate.
@@ -67,8 +67,8 @@ impl TokenProfile {
         u32::try_from(tokens).unwrap_or(u32::MAX)
     }
 
-    /// The cost of a reply that states its own cost. `tokens` returns the cost of a reply that states a given number.
-    /// Returns the number of tokens of a reply that contains this same number.
+    /// The cost of a reply that contains its own number of tokens. `tokens` returns the number of tokens of the reply
+    /// if the reply contains the given number. Returns the number for which both are equal.
     pub fn stated(self, tokens: impl Fn(u32) -> u32) -> u32 {
         // A number with more digits costs more, so the value only grows, and the loop ends after one or two steps.
         let mut used = 0;

@@ -38,8 +38,8 @@ impl Expiry {
 impl FromStr for Expiry {
     type Err = DomainError;
 
-    /// Parses `never`, whole days (`30d`), a date, a time, or milliseconds since 1970 (13 digits), which memory-mcp
-    /// writes.
+    /// Parses `never`, whole days (`30d`), a date or a time. Also parses milliseconds since 1970 (13 digits), because
+    /// memory-mcp writes them.
     fn from_str(text: &str) -> Result<Self, DomainError> {
         let text = text.trim();
         if text.eq_ignore_ascii_case("never") {

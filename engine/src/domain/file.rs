@@ -21,7 +21,8 @@ const MAX_NAME_BYTES: usize = 255;
 pub struct FilePath(String);
 
 impl FilePath {
-    /// The path of a file from the folder's name and the path in the folder, both without a slash at either end.
+    /// Creates the path of a file from the folder's name and the path in the folder. Neither begins or ends with a
+    /// slash.
     ///
     /// # Errors
     /// Returns an error if a name is not valid in a path.
@@ -134,7 +135,7 @@ impl InFile {
     }
 }
 
-/// The invisible character that represents a file without words, because no memory may be empty.
+/// The invisible text of a file without words, because the text of a memory must not be empty.
 const BLANK: char = '\u{2060}';
 
 /// Converts the text of a file to the content of a memory.

@@ -18,7 +18,7 @@ impl Importance {
         Self(if percent > 100 { Self::WHOLE } else { percent as u32 * Self::HUNDREDTH })
     }
 
-    /// Creates an importance from the results of [`Self::percent`] and [`Self::beyond_percent`].
+    /// Creates an importance from the two numbers that [`Self::percent`] and [`Self::beyond_percent`] returned.
     pub const fn kept(percent: u8, beyond: Option<u32>) -> Self {
         match beyond {
             Some(millionths) if millionths <= Self::WHOLE => Self(millionths),

@@ -169,8 +169,8 @@ impl Memory {
         self.share.is_none() && self.file.as_ref().is_some_and(|file| !file.is_whole)
     }
 
-    /// A memory with only a text. All other fields have their defaults. After a permanent deletion, such a memory with
-    /// an empty text remains.
+    /// A memory with only a text. Creates a memory from a text; all other fields have their defaults. After a permanent
+    /// deletion, the memory is replaced by one with an empty text.
     pub fn blank(id: MemoryUuid, content: String, created: Timestamp) -> Self {
         Self {
             id,
@@ -230,7 +230,7 @@ impl Memory {
                 )
             }
             (None, Some(name), ..) => {
-                format!("{name} wrote the text; `tessera update {short_id} --trust user` trusts it")
+                format!("{name} wrote the text; to trust it, run `tessera update {short_id} --trust user`")
             }
             (None, None, _, origin) => {
                 format!("the memory was imported ({origin}); to trust it, run `tessera update {short_id} --trust user`")
@@ -346,7 +346,7 @@ pub struct Patch {
     pub metadata: Option<Metadata>,
     /// The trust that the owner sets.
     pub owner_trust: Option<Trust>,
-    /// If the whole new text is a secret: the description that replaces it.
+    /// The description that replaces the new text, if the whole text is a secret.
     pub sensitive: Option<String>,
 }
 

@@ -40,8 +40,8 @@ impl Metadata {
         self.0.is_empty()
     }
 
-    /// Visits each text: the names of fields, and the text and number values, each with the name that describes the
-    /// value.
+    /// Visits the names of fields, and the values that are texts or numbers. Each value comes with the name that
+    /// describes it.
     pub(crate) fn each_text(&self, see: &mut dyn FnMut(Option<&str>, &str)) {
         each_in_fields(&self.0, None, see);
     }
@@ -74,8 +74,8 @@ fn exact(text: &str) -> serde_json::Result<Value> {
     }
 }
 
-/// Names of fields that do not describe their value. A neighbouring field or the name of the object describes the
-/// value.
+/// Names of fields that do not describe their value. The name of a value may be in a neighbouring field, or be the name
+/// of the object.
 const VALUES: [&str; 4] = ["value", "val", "content", "data"];
 const NAMES: [&str; 3] = ["name", "key", "label"];
 

@@ -20,7 +20,7 @@ pub enum Origin {
     Agent,
     /// Learned from a session.
     AutoLearn,
-    /// A turn of a captured conversation. Its neighbours in the session give it context.
+    /// A turn of a captured conversation. The neighbouring turns of the session are its context.
     Conversation,
     /// Another system's data.
     Import,
@@ -31,7 +31,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// True if the neighbouring memories of its session are the memory's context.
+    /// True if the neighbouring memories of the session are indexed as the memory's context.
     pub fn is_captured(&self) -> bool {
         matches!(self, Self::Conversation)
     }

@@ -112,7 +112,7 @@ impl Filters {
 }
 
 /// Where the next page of a recall begins. The cursor contains IDs of memories instead of ranks, because ranks may
-/// change while others write.
+/// change while other clients write.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cursor {
     /// The ID of the next match after all shown ones; 0 if there is none.
@@ -126,7 +126,7 @@ pub struct Cursor {
 }
 
 impl fmt::Display for Cursor {
-    /// A cursor contains only digits and hyphens, so a rule can calculate its number of tokens.
+    /// A cursor contains only digits and hyphens, so its number of tokens can be calculated.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.check)?;
         self.numbers().try_for_each(|number| write!(f, "-{number}"))
@@ -137,7 +137,7 @@ impl FromStr for Cursor {
     type Err = DomainError;
 
     fn from_str(text: &str) -> Result<Self, DomainError> {
-        let bad = || DomainError::invalid("cursor", "is not a cursor of Tessera", "pass next_cursor unchanged");
+        let bad = || DomainError::invalid("cursor", "is not a valid cursor", "pass next_cursor unchanged");
         let (check, numbers) = text.trim().split_once('-').ok_or_else(bad)?;
         let check = check.parse().map_err(|_| bad())?;
         let numbers: Vec<u32> =
@@ -160,7 +160,7 @@ impl Cursor {
         [self.next, self.then].into_iter().chain(self.passed.iter().copied())
     }
 
-    /// Returns the longest cursor in tokens that contains no ID above the given one.
+    /// Among the cursors with IDs up to the given one, returns the cursor with the most tokens.
     pub(crate) fn dearest(highest: u32) -> Self {
         Self { next: highest, then: highest, passed: vec![highest; Self::MAX_PASSED], check: 100 }
     }
@@ -193,7 +193,7 @@ pub struct RecallRequest {
     pub breadth: Breadth,
     /// Where to continue.
     pub cursor: Option<Cursor>,
-    /// Whether the reply also contains the parts of scores and the omitted matches.
+    /// True if the reply also explains the scores, and lists the omitted matches.
     pub explain: bool,
     /// If nothing matches: show all low-confidence matches, not only the best.
     pub weak: bool,

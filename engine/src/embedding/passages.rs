@@ -20,8 +20,8 @@ const BRIEF: usize = 10;
 /// Maximum passages of one text. If a text needs more passages, they become longer, and the encoder reads only the
 /// beginning of each.
 const MOST: usize = 64;
-/// The maximum number of passages that are encoded together, and the maximum number of their bytes. Larger numbers
-/// would need more memory without being faster.
+/// The maximum number of passages that are encoded together, and the maximum of their total length in bytes. Larger
+/// numbers would need more memory without being faster.
 const AT_ONCE: usize = 16;
 const BYTES_AT_ONCE: usize = 1024;
 

@@ -53,8 +53,8 @@ pub(super) fn says(text: &str, phrases: &[Phrase]) -> bool {
     })
 }
 
-/// One bit for the first letter of a word. All bits for a word that begins with another character, because the
-/// character may be a variant of a letter.
+/// The bit for the first letter of a word. A word may begin with a character that is a variant of a letter. Such a word
+/// gets all bits.
 fn letter(word: &str) -> u32 {
     match word.bytes().next().map(|byte| byte.to_ascii_lowercase()) {
         Some(byte @ b'a'..=b'z') => 1 << (byte - b'a'),
@@ -120,7 +120,7 @@ pub fn kind(text: &str, entities: &[String]) -> MemoryType {
     }
 }
 
-/// A speaker, followed in the same line by a description of themselves.
+/// A speaker who is described in the same line.
 fn is_about_self(text: &str, at: usize) -> bool {
     let ends = SPEAKER.iter().filter_map(|speaker| after(text, at, speaker)).filter(|end| is_boundary(text, *end));
     let is_told = |place: usize| OF_SELF.iter().any(|words| after(text, place, words).is_some());

@@ -53,7 +53,7 @@ pub(super) fn identifiers(text: &str) -> impl Iterator<Item = (usize, &str)> {
     words(text).filter(|(_, word)| has_hump(word) || has_humps(word) || has_joint(word) || is_acronym(word))
 }
 
-/// Two or more parts, each an upper-case letter followed by lower-case letters: `TokenBudget`.
+/// A name of two or more parts. Each part is an upper-case letter followed by lower-case letters: `TokenBudget`.
 fn has_humps(word: &str) -> bool {
     let (mut rest, mut parts) = (word, 0);
     while let Some(after) = rest.strip_prefix(is_upper) {

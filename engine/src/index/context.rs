@@ -1,7 +1,7 @@
 //! The context field: in a captured conversation, the words around a turn belong to its meaning.
 //!
-//! In dialogues, this field alone raises the share of the evidence within 1000 tokens by 10 percentage points. The
-//! context field does not improve recall of notes, so only captured conversations have it.
+//! In dialogues, this field alone raises the share of evidence that is found within 1,000 tokens by 10 percentage
+//! points. The context field does not improve recall of notes, so only captured conversations have it.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ pub const CONTEXT_REACH: usize = 3;
 /// The weights of the neighbours at distance one, two and three, in 25ths: 0.6^(distance - 1).
 const WEIGHTS: [u32; CONTEXT_REACH] = [25, 15, 9];
 
-/// A neighbour of this length counts in full, and a longer one counts less. The words of a longer turn count less,
-/// because each of them says less about this turn.
+/// A neighbour with at most this number of words counts in full, and a longer one counts less. The words of a longer
+/// turn count less, because each of them says less about this turn.
 const PLAIN_LENGTH: f64 = 20.0;
 const LENGTH_SHARE: f64 = 0.75;
 

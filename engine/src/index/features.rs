@@ -32,8 +32,8 @@ pub struct Features {
     pub short_id: u32,
     /// Time of creation, in minutes since 1970.
     pub created: u32,
-    /// Last time returned in full, or time of creation, in minutes since 1970; 0 for a turn of a conversation that was
-    /// never returned.
+    /// The time in minutes since 1970 at which the memory was last returned in full, or its creation time. For a turn
+    /// of a conversation that was never returned, 0.
     pub used: u32,
     /// Expiry, in minutes since 1970; 0 for never.
     pub expires: u32,

@@ -1,4 +1,4 @@
-//! The embeddings of a snapshot's passages, in the order in which they are read.
+//! The embeddings of a snapshot's passages, in the order in which a search reads them.
 //!
 //! ```text
 //! values     DIMENSIONS bytes per passage, row by row

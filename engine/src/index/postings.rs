@@ -88,7 +88,7 @@ impl PostingsWriter {
     }
 }
 
-/// Reads a list from [`PostingsWriter::finish`]. On damaged bytes, it ends early and never fails.
+/// Reads a list from [`PostingsWriter::finish`]. If the bytes are damaged, it ends early, and never fails.
 #[derive(Debug, Clone)]
 pub(super) struct PostingsReader<'a> {
     bytes: &'a [u8],

@@ -13,7 +13,8 @@ use super::tail::IndexRow;
 use super::view::{DocId, IndexView, TermPostings};
 use crate::embedding::{DIMENSIONS, Embedding, Vector, differing_signs, signs_of};
 
-/// If there are very many passages, recall compares the embeddings of only a part of them: one divided by this number.
+/// If there are very many passages, recall compares the embeddings of only a part of them. The part is one divided by
+/// this number.
 const COMPARED: usize = 8;
 
 /// The similarity of each row of a view to a vector, -1 to 1.
@@ -27,7 +28,7 @@ pub struct Similarities {
 
 /// The similarity of a hidden row, or of a row without an embedding.
 const UNKNOWN: f32 = f32::NEG_INFINITY;
-/// The value of a row that was skipped because others are nearer.
+/// The value of a row that was skipped because enough other rows are nearer.
 const FAR: f32 = 0.0;
 
 impl Similarities {
@@ -46,7 +47,7 @@ impl Similarities {
         side.get(doc as usize).copied().filter(|near| *near > UNKNOWN).map(f64::from)
     }
 
-    /// The rows with at least this similarity, as postings without frequencies.
+    /// The rows with at least this similarity, in the format of postings, but without frequencies.
     pub fn from(&self, least: f64) -> TermPostings {
         let posting =
             |(doc, near): (u32, &f32)| (f64::from(*near) >= least).then_some(Posting { doc, tf: FieldTf::default() });
@@ -178,8 +179,7 @@ fn nearest_of(to: &Vector, table: PassageTable<'_>, doc: u32) -> f32 {
     to.similarities_to_all(table.passages.part(table.of_row(doc))).into_iter().fold(UNKNOWN, f32::max)
 }
 
-/// The maximum number of different signs for a comparison: the smallest number that includes the required fraction of
-/// all passages.
+/// The smallest limit on the number of different signs that still includes the required part of all passages.
 fn most_differing<'d>(all: impl Iterator<Item = &'d u16>) -> u16 {
     let mut counts = [0_usize; DIMENSIONS + 1];
     for differing in all {

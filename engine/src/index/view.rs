@@ -25,7 +25,7 @@ pub enum DocId {
 /// The rows that contain a term, without masked (replaced) rows.
 #[derive(Debug, Clone, Default)]
 pub struct TermPostings {
-    /// The number of live rows that contain the term themselves, not only in their context.
+    /// The number of live rows whose own text contains the term. Rows with the term only in their context do not count.
     pub own: u32,
     /// Rows of the snapshot, ascending.
     pub snapshot: Vec<Posting>,

@@ -1,7 +1,7 @@
 //! The reply as one JSON document, in lines whose token counts can be added.
 //!
-//! Line breaks between JSON tokens have no meaning. So each stored text has its own line, and everything between these
-//! lines is constant or a number.
+//! Line breaks between JSON tokens have no meaning. So each stored text has its own line. The texts between these lines
+//! are constants or numbers.
 
 use std::collections::BTreeMap;
 
@@ -269,7 +269,7 @@ impl JsonFrame {
         (format!("{OPEN}{}{counts}{DETAILS}{full}{INDEX}{short}{CLOSE}", self.query), used)
     }
 
-    /// The text after the head of a short row.
+    /// The text that follows the beginning of a short row.
     fn index_row(&self, entry: &IndexEntry) -> String {
         let IndexEntry { memory, excerpt, .. } = entry;
         match excerpt {

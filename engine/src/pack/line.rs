@@ -73,7 +73,7 @@ impl LineCosts {
         Some(costs)
     }
 
-    /// Corrects the costs of a memory if its ID changes.
+    /// Corrects the token counts of a memory if its ID changes.
     pub(crate) fn renumber(&mut self, from: ShortId, to: ShortId) {
         let (from, to) = (number_tokens(from.get()), number_tokens(to.get()));
         for cost in [&mut self.json_detail, &mut self.json_index] {

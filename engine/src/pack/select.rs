@@ -7,7 +7,7 @@ use crate::score::Weights;
 pub trait Frame {
     /// Tokens of the empty reply, with the closing line about further matches.
     fn envelope(&self) -> u32;
-    /// Tokens of a line of IDs, without the IDs; `None` if the format has no such line.
+    /// The tokens of a line that lists IDs, not counting the IDs; `None` if the format has no such line.
     fn bare_line(&self) -> Option<u32>;
 }
 
@@ -24,7 +24,7 @@ pub struct Item {
     pub bare: u32,
     /// True if an earlier item has the same text. It is not shown again.
     pub is_duplicate: bool,
-    /// True if it can be cut to a passage.
+    /// True if the reply may contain only a passage of the text.
     pub can_be_cut: bool,
 }
 
@@ -89,10 +89,10 @@ const LEAST_EXCERPT: u32 = 30;
 /// same order.
 ///
 /// `excerpt` returns the tokens of the best passage that fits into a limit. If all items fit, all are shown in full.
-/// Otherwise, items above the limit are cut or shown in a shorter form. Full results may use the whole budget except
-/// the share of the summaries. Items are tried in the order of their score divided by a charge for their length. The
-/// remaining budget is used for summaries, in the order of rank. If some of the budget remains, summaries become full
-/// results, and the remaining matches are listed by ID.
+/// Otherwise, items above the limit are cut or shown in a shorter form. Full results may use the whole budget, except
+/// for the share that is reserved for summaries. Items are tried in the order of their charged score: the score divided
+/// by a number that grows with the length. The remaining budget is used for summaries, in the order of rank. If some of
+/// the budget remains, summaries become full results, and the remaining matches are listed by ID.
 pub fn select(
     items: &[Item],
     bounds: Bounds,

@@ -55,7 +55,7 @@ const DATE_TOKENS: u32 = 7;
 /// Tokens of ` (excerpt)` and the line end.
 const EXCERPT_TOKENS: u32 = 3;
 
-/// Spelling corrections may use a part of the budget: one divided by this number.
+/// Spelling corrections may use a part of the budget. This part is one divided by this number.
 pub(super) const MOST_FOR_READINGS: u32 = 6;
 
 impl TextFrame {
@@ -188,7 +188,7 @@ fn index_line(memory: &Memory) -> String {
     format!("- {}{}", memory.short_id, index_body(memory))
 }
 
-/// A row from the store for the packer.
+/// A row that was read from the store, for the packer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// The memory.
@@ -212,7 +212,7 @@ pub struct Ranked {
     pub score: f64,
     /// The score parts, which add up to the score.
     pub parts: ScoreParts,
-    /// The share of the query's information that the memory contains, 0 to 1.
+    /// The share of the information of the query's words that the memory contains, 0 to 1.
     pub share: f64,
     /// The superseded memory that matched.
     pub redirected_from: Option<ShortId>,

@@ -40,7 +40,7 @@ impl TextFrame {
         ROW_TOKENS + number_tokens(short_id.get()) + body
     }
 
-    /// The tokens of a reply with this number of low-confidence rows, without the rows themselves.
+    /// The tokens of a reply with this number of low-confidence rows, not counting the rows.
     pub fn weak_envelope(&self, shown: u32, near: u32) -> u32 {
         weak_header_tokens(self.profile, shown, self.budget.get())
             + self.read_as_tokens()

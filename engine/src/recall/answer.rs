@@ -296,7 +296,7 @@ impl AnyFrame {
     }
 
     /// Selects items so that paging can continue: the first item of a page is shown in some form. The cursor records
-    /// items that were omitted before the last shown item.
+    /// items that come before the last shown item but were omitted.
     fn choose(
         &self,
         page: Page<'_>,

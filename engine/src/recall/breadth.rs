@@ -42,8 +42,8 @@ impl RecallRequest {
 
 const LISTS: &str = include_str!("breadth.txt");
 
-/// Forms of questions about many memories. A word matches itself, `a|b` matches either, `~4` matches at most four
-/// words, `^` matches the beginning of a sentence or a request, `$` matches the end of the question. `!a|b` means that
+/// Forms of questions about many memories. A word matches itself, and `a|b` matches either word. `~4` matches at most
+/// four words. `^` matches the beginning of a sentence or a request, and `$` the end of the question. `!a|b` means that
 /// the next word is neither `a` nor `b`.
 const FORMS: &[&str] = words!(section(LISTS, "forms"));
 
@@ -105,7 +105,7 @@ fn subject_of(query: &str) -> Cow<'_, str> {
     if subject.is_empty() { Cow::Borrowed(query) } else { Cow::Owned(subject) }
 }
 
-/// Returns where the words match a form of broad questions.
+/// Returns the positions at which a form of broad questions matches.
 fn form_of(words: &[Word<'_>]) -> Option<std::ops::Range<usize>> {
     FORMS.iter().find_map(|form| {
         let parts: Vec<&str> = form.split(' ').collect();

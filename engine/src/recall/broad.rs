@@ -49,8 +49,8 @@ impl<'a> Broad<'a> {
         Self { request, ranking, frame }
     }
 
-    /// Takes rows in rank order while they fit, without repetitions, and shows them in order of time. `repeated` has
-    /// the ranks of rows that repeat another one.
+    /// Takes rows in rank order while they fit, without repetitions, and shows them in order of time. `repeated`
+    /// contains the ranks of rows that repeat another row.
     ///
     /// # Errors
     /// Returns an error if the budget of an explicit request is too small for the ID of the first row. The error
@@ -82,7 +82,7 @@ impl<'a> Broad<'a> {
         Ok(self.reply(found, filled, repeated))
     }
 
-    /// If nothing more fits, shows only the ID of the first row, because the row would not fit on another page either.
+    /// If not even the first row fits, shows only its ID, because the row would not fit on the next page either.
     fn name(&self, first: &Row, filled: &mut Filled, room: u32) -> Result<(), DomainError> {
         let tokens = self.bare(first);
         if tokens + self.heading(filled.heading) <= room {
@@ -234,8 +234,8 @@ impl<'a> Broad<'a> {
     }
 }
 
-/// Headings by day if several rows share a day, otherwise by month. A heading over a single line costs more tokens than
-/// its information is worth.
+/// If several rows share a day, there is a heading for each day. Otherwise, there is a heading for each month. A
+/// heading over a single line costs more tokens than its information is worth.
 pub(super) fn heading_of(found: &[(Ranked, Row)]) -> Heading {
     let days: BTreeSet<String> = found.iter().map(|(_, row)| day(row.memory.created)).collect();
     if days.len() * 2 <= found.len() { Heading::Day } else { Heading::Month }

@@ -34,8 +34,8 @@ impl Lines {
         }
     }
 
-    /// In JSON, adds the tokens of one comma: each passage is charged with a comma, but the last one has none. In text,
-    /// the room stays the same.
+    /// In JSON, each passage is charged with a comma, but the last passage has none. So the tokens of one comma are
+    /// added to the available tokens. In text, the number of available tokens stays the same.
     fn room(self, room: u32) -> u32 {
         match self {
             Self::Text => room,
@@ -64,13 +64,13 @@ pub(super) struct About<'a> {
     pub meant: Option<&'a Vector>,
 }
 
-/// The weight of a term in a passage if another passage of the excerpt contains the term too.
+/// If another passage of the excerpt already contains a term, the term has only this weight in a passage.
 const SAID_AGAIN: f64 = 0.1;
 /// The maximum number of terms and of embedded passages that are considered. A piece has one bit for each.
 const MOST_TERMS: usize = 64;
 const MOST_MEANT: usize = 64;
-/// The range of similarity. At the first similarity, a passage begins to count. At the second one, it counts as much as
-/// all words of the question.
+/// The range of similarity. The two similarities to the question between which a passage gains weight. A passage has no
+/// weight up to the first. From the second one on, it counts as much as all words of the question.
 const NEAR: Range<f64> = 0.2..0.7;
 
 /// The best run of neighbouring passages that fits into `room`, by its terms and by the similarity of its passages. Of
@@ -142,8 +142,8 @@ fn bit(at: usize) -> u128 {
     u32::try_from(at).ok().and_then(|at| 1_u128.checked_shl(at)).unwrap_or(0)
 }
 
-/// A piece of the text: its tokens, one bit for each term that it contains, and the bit of the embedded passage around
-/// it if this passage is similar to the question.
+/// A piece of the text: its tokens, and a set of bits. There is one bit for each term in the piece, and one bit for the
+/// embedded passage around it if this passage is similar to the question.
 #[derive(Debug, Clone, Copy, Default)]
 struct Piece {
     tokens: u32,
@@ -214,7 +214,7 @@ fn best_run(count: usize, piece: impl Fn(usize) -> Piece, weights: &[f64], room:
     best.map(|(_, run)| run)
 }
 
-/// A window of pieces, which counts for each bit how many of its pieces have that bit.
+/// A window of pieces. For each bit, it counts the pieces that have the bit.
 #[derive(Default)]
 struct Window {
     start: usize,

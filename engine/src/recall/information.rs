@@ -124,8 +124,8 @@ impl Information {
         if term.is_word { all.copied().max().unwrap_or(0) } else { 0 }
     }
 
-    /// The inverse document frequency of a term. All forms of a word count together, so that a rare form is worth no
-    /// more than a common one.
+    /// The inverse document frequency of a term. All forms of a word count together. So a rare form has the same
+    /// information as a common one.
     pub(super) fn idf(&self, term: &QueryTerm, own: u32) -> f64 {
         match term.relation {
             Relation::Near => idf(self.rows, own),
@@ -143,8 +143,8 @@ impl Information {
         self.subject
     }
 
-    /// Converts a share of the query's total information to a share of the information of its subject, which excludes
-    /// unknown words with little information.
+    /// Converts a share of the information of all words to a share of the subject's information. Unknown words with
+    /// little information do not belong to the subject.
     pub(super) fn share_of_subject(&self, share: f64) -> f64 {
         if self.subject <= 0.0 { share } else { (share * self.total / self.subject).min(1.0) }
     }
@@ -187,8 +187,8 @@ impl Information {
         (held.whole | held.near) & self.content != 0
     }
 
-    /// True if the date is so important in the query that a row is relevant even if it only matches the date. In this
-    /// case, every row of that date is a candidate.
+    /// True if the date is a large part of the query's information. A row of this date is then relevant, even if it
+    /// contains no word of the query. In this case, every row of that date is a candidate.
     pub(super) fn is_about_a_date(&self, weights: &Weights) -> bool {
         self.sum(DATE) > 0.0 && self.sum(DATE) >= weights.floor * self.total
     }

@@ -15,8 +15,8 @@ use crate::text::{Lexicon, Token, TokenKind, fold, tokenize};
 
 /// The maximum number of words of a query that are corrected.
 const MAX_REPAIRED: usize = 6;
-/// For a query of at most `SHORT` words, the reply shows all corrections; for a longer query, only those of names. At
-/// most `MOST_TOLD` are shown.
+/// For a query of at most `SHORT` words, the reply shows all corrections. For a longer query, it shows only corrections
+/// of names. At most `MOST_TOLD` are shown.
 const SHORT: usize = 8;
 const MOST_TOLD: usize = 4;
 /// The minimum number of letters for a match as a prefix, for one edit, and for two edits.
@@ -108,8 +108,8 @@ fn lists_of<B: AsRef<[u8]>>(view: &IndexView<'_, B>, terms: &[QueryTerm]) -> Vec
 
 /// Corrections for words of the query that no row contains: words of the index within one edit (a swap of neighbours
 /// counts as one), or longer words that begin with them. Two edits are allowed for words of at least eight letters if
-/// most of the query is unknown. Otherwise this slow search is rarely useful. Each correction is listed beside its
-/// word.
+/// most of the query is unknown. In other cases, this slow search is rarely useful. Each correction is listed beside
+/// its word.
 fn near_words<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
     query: &QueryTerms,
@@ -181,7 +181,7 @@ fn within<B: AsRef<[u8]>>(view: &IndexView<'_, B>, word: &str, edits: u32) -> Ve
     near
 }
 
-/// A long word without its last two or three letters, for endings that no stemmer removes. Sorted.
+/// Removes the last two or three letters of a long word, because stemmers do not remove some endings. Sorted.
 fn stumps(word: &str) -> Vec<String> {
     let letters: Vec<char> = word.chars().collect();
     let stump = |less: usize| letters.get(..letters.len().checked_sub(less)?).filter(|kept| kept.len() >= ONE_EDIT);
@@ -214,7 +214,7 @@ const MOST_CHUNKS: usize = 200;
 
 /// Those words of a question that occur in at least one memory of a view, in order, at most twelve. Words with little
 /// information are skipped. A plain word is returned as the user typed it, but in lowercase and without accents.
-/// Anything else is returned as the term in the index, so that nothing is revealed that the memories do not contain.
+/// Otherwise, returns the term in the form of the index, so that nothing is revealed that the memories do not contain.
 pub fn known_words<B: AsRef<[u8]>>(view: &IndexView<'_, B>, question: &str) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let chunks = question.split_whitespace().take(MOST_CHUNKS).flat_map(words_of);
@@ -278,7 +278,7 @@ impl Gate {
         self.most_held = self.most_held.max(share);
     }
 
-    /// True if a question with this information is probably answered by the rows seen.
+    /// True if the rows seen so far probably answer a question with this amount of information.
     pub(super) fn is_open(
         &self,
         query: &QueryTerms,

@@ -71,7 +71,7 @@ impl Ranking {
 struct Left<N> {
     /// The matches that rank before the next page but were omitted.
     passed: Vec<u32>,
-    /// The matches after the last shown one that the ranking still contains.
+    /// The matches after the last shown one, as far as the ranking still contains them.
     next: N,
     /// The number of all matches after the last shown one, including those that the ranking no longer contains.
     beyond: u32,

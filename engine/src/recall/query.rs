@@ -57,21 +57,21 @@ const MAX_TOKENS: usize = 2_000;
 const MAX_AT_EACH_END: usize = 128;
 /// A query with more words than this is not expanded with other forms of its words.
 const MAX_EXPANDED: usize = 48;
-/// The last word that has its own bit in the mask.
+/// The position of the last word that has its own bit in the mask.
 const LAST_CONCEPT: u32 = 62;
 /// The bit of the mask for dates in the query.
 pub(super) const DATE: u64 = 1 << 63;
-/// Particles of phrasal verbs whose noun is written as one word: `log in` and `login`.
+/// Particles of phrasal verbs. The noun for such a verb is written as one word: `log in` and `login`.
 const PARTICLES: [&str; 9] = ["in", "up", "out", "off", "on", "over", "down", "back", "through"];
 
 impl QueryTerms {
     /// The terms of a query, and of the caller's expansion with a lower weight.
     ///
-    /// Function words are dropped unless nothing else remains. Identifiers match their words and, with a lower weight,
-    /// themselves. In scripts without spaces, single characters are searched only if the query contains no pair of
-    /// characters. `dates` are the terms of a date. They count as one word of the query, and a memory that was created
-    /// on that date contains this word too. `relative` contains terms that only a memory's date can match, not its
-    /// text: `last month` meant another month when the text was written.
+    /// Function words are dropped unless nothing else remains. An identifier matches the words in it. With a lower
+    /// weight, it also matches the identifier as a whole. In scripts without spaces, single characters are searched
+    /// only if the query contains no pair of characters. `dates` are the terms of a date. They count as one word of the
+    /// query, and a memory that was created on that date contains this word too. `relative` contains terms such as
+    /// `last month`. Only a memory's date can match them: in its text, `last month` meant another month.
     pub fn analyze(
         query: &str,
         expanded: Option<&str>,
@@ -132,9 +132,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Assigns a bit to each word that is not part of a date. A repeated word has the same bit. If
-    /// there are more words than bits, the first and the last words get their own bits, because
-    /// they contain the question.
+    /// Assigns a bit to each word that is not part of a date. A repeated word has the same bit. If there are more words
+    /// than bits, the first and the last words get their own bits. These words usually contain the question.
     fn numbered<'t>(&mut self, tokens: impl Iterator<Item = &'t Token>) -> BTreeMap<u32, u64> {
         let (mut numbers, mut places) = (BTreeMap::new(), BTreeMap::new());
         let (mut said, mut count) = (BTreeMap::new(), 0_u32);

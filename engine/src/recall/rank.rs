@@ -62,8 +62,8 @@ pub(super) struct Match {
     pub(super) share: f64,
     /// Its semantic similarity, 0 to 1.
     pub(super) near: f64,
-    /// True if neither the words nor the similarity alone make the row a match. Such a row is kept only if the best
-    /// match is not much better.
+    /// True if the row is a doubtful match: its words alone are not enough, and its similarity alone is not enough.
+    /// Such a row is kept only if the best match is not much better.
     pub(super) is_doubtful: bool,
     /// The value that combines similarity and words, for automatic recall.
     pub(super) pointed: f64,
@@ -77,7 +77,7 @@ const MAX_EXPLAINED: usize = 10;
 
 /// A row that has a larger share of the query's information than this contains all words of the query.
 const WHOLE_SHARE: f64 = 0.999;
-/// If the order is not by relevance, a match must have at least this share of the best match's evidence.
+/// If the order is not by relevance, a match must have at least this share of the evidence of the best match.
 const RELEVANT_SHARE: f64 = 0.5;
 
 type Side = fn(&TermPostings) -> &[Posting];
@@ -270,7 +270,8 @@ impl Ranking {
         matches.sort_unstable_by(order);
     }
 
-    /// Keeps the matches below the threshold that are shown, because no match is above it or because of an explanation.
+    /// Keeps the matches below the threshold that the reply shows. It shows them if no match is above the threshold, or
+    /// if an explanation was requested.
     fn add_weak(
         &mut self,
         request: &RecallRequest,
@@ -358,7 +359,8 @@ impl Match {
     }
 }
 
-/// Visits every row of the lists once, in ascending order, with the positions of the lists that contain it.
+/// Visits every row of the lists once, in ascending order. For each row, also gives the positions of the lists that
+/// contain it.
 fn merge(lists: &[&[Posting]], mut visit: impl FnMut(u32, &[(usize, FieldTf)])) {
     let mut heads: Vec<(usize, &[Posting])> =
         lists.iter().copied().enumerate().filter(|(_, list)| !list.is_empty()).collect();

@@ -52,7 +52,8 @@ struct Gain {
     name: f64,
     concepts: u64,
     relation: Relation,
-    /// As how many words a hit counts in automatic recall. An identifier or a name counts more.
+    /// The number of words as which a match of this term counts in automatic recall. An identifier or a name counts
+    /// more.
     telling: f64,
 }
 
@@ -132,7 +133,7 @@ impl<'a> Scorer<'a> {
         self.gains.iter().map(|gain| gain.bm25)
     }
 
-    /// The score of a row, and its relevance relative to the relevance threshold.
+    /// The score of a row, and whether it reaches the relevance threshold.
     pub(super) fn score(&self, doc: DocId, features: &Features, hits: &[(usize, FieldTf)]) -> (Match, Relevance) {
         let mut parts = ScoreParts::default();
         let mut held = Held::default();
@@ -249,8 +250,8 @@ impl<'a> Scorer<'a> {
     }
 
     /// In automatic recall, a row must contain as much information as a certain number of rare words. The required
-    /// information grows with the query up to a limit, because a row needs to match only one subject of a long prompt.
-    /// If the similarity is known, words and similarity are judged together.
+    /// information grows with the length of the query up to a limit. A long prompt has several subjects, and a row
+    /// needs to match only one of them. If the similarity is known, words and similarity are judged together.
     fn is_to_the_point(&self, told: f64, pointed: Option<f64>) -> bool {
         if let Some(pointed) = pointed {
             let without = if told < self.weights.unasked_word { self.weights.unasked_without_word } else { 0.0 };

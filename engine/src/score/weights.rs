@@ -285,7 +285,7 @@ impl Weights {
                 "without abbreviations, inflected forms, and compounds written as one or two words",
                 Self { aliases: 0.0, ..all() },
             ),
-            ("words of little information count fully", Self { light: 1.0, everyday: 1.0, ..all() }),
+            ("common words have full weight", Self { light: 1.0, everyday: 1.0, ..all() }),
             ("unknown words of a query count as the rarest words", Self { unknown: 1.25, ..all() }),
             ("dates do not count as matches", Self { when: 0.0, ..all() }),
             ("no prior", Self { prior: 0.0, ..all() }),

@@ -56,7 +56,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         return Ok(format!("{reply}\n"));
     }
     let again: Vec<String> =
-        forgotten.iter().filter(|one| one.again).map(|one| format!("{} was deleted before", one.short_id)).collect();
+        forgotten.iter().filter(|one| one.again).map(|one| format!("{} was already deleted", one.short_id)).collect();
     let again = if again.is_empty() { String::new() } else { format!("\n{}", again.join(", ")) };
     let count = forgotten.iter().filter(|one| !one.again).count();
     Ok(format!("Forgot {count} ({how}): {short_ids}{again}{back}{left}"))

@@ -58,7 +58,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         None => args.parsed(PACKING)?.unwrap_or_default(),
         Some("rest") => Packing::Dual,
         Some("all") => Packing::All,
-        Some(_) => return Err(DomainError::invalid("index", "is unknown", "use all or rest").into()),
+        Some(_) => return Err(DomainError::invalid("index", "is unknown", "use `all` or `rest`").into()),
     };
     let limit = args.whole(&["limit"])?.unwrap_or(RecallRequest::DEFAULT_LIMIT);
     let (limit, is_limited) = RecallRequest::bounded_limit(limit)?;

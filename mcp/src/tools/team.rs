@@ -178,7 +178,7 @@ fn answer_invitation<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
         let changed = team.perform(AnswerInvitation { owner: owner.clone(), tag: tag.clone(), is_accepted }).await?;
         Ok(match (changed, is_accepted) {
             (true, true) => format!("You now see all memories that {owner} tags with {tag}"),
-            (true, false) => format!("Declined: you do not see the memories that {owner} tags with {tag}"),
+            (true, false) => format!("Declined: you will not see the memories that {owner} tags with {tag}"),
             (false, _) => {
                 format!(
                     "There is no open invitation from {owner} for the tag {tag}, or you have already given this answer"

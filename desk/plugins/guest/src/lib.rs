@@ -1,9 +1,9 @@
 //! The library for plugins in Rust: [`Message`], [`Reply`], and [`export!`], which makes a module from a function.
 //!
 //! Built for `wasm32-unknown-unknown`, a plugin is one file. The plugin sees only the message: no files, no network,
-//! and a clock only if the user granted it. Each call has its own instance, so nothing is remembered, and memory is
-//! freed only with the instance. A plugin that needs more than 16 MiB in total must enable the feature `frees`, whose
-//! allocator is slower.
+//! and a clock only if the user granted it. Each call has its own instance, so the plugin remembers nothing between
+//! calls. All memory is freed at the end of the call. A plugin that needs more than 16 MiB in total must enable the
+//! feature `frees`, whose allocator is slower.
 
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
@@ -92,7 +92,7 @@ impl Reply {
 }
 
 thread_local! {
-    /// The message and the answer, at fixed addresses while Tessera reads them.
+    /// The message and the answer. Their addresses do not change while Tessera reads them.
     static MESSAGE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static ANSWER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
@@ -117,8 +117,8 @@ pub fn answer(handle: fn(&Message) -> Reply) -> u64 {
     })
 }
 
-/// A bump allocator that frees only the last allocation. Its hundred bytes of code compile fast.
-/// A general allocator would take longer to compile than most plugins run.
+/// A bump allocator that frees only the last allocation. Its hundred bytes of code compile fast. Compiling a general
+/// allocator would take longer than most plugins run.
 #[cfg(all(target_family = "wasm", not(feature = "frees")))]
 #[expect(unsafe_code, reason = "an allocator cannot be written without `unsafe`")]
 mod memory {

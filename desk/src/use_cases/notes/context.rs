@@ -76,7 +76,8 @@ impl UseCase for BuildContext {
     }
 }
 
-/// The number of notes, how many were shown, and where to continue: at the first note that is incomplete.
+/// The number of notes, the number of shown notes, and where to continue. The next page begins with the first note that
+/// was not shown completely.
 fn closing(
     (begin, total): (usize, usize),
     (ends, n_rows): (&[usize], usize),
@@ -206,7 +207,7 @@ fn related(store: &Store, step: &Step) -> Result<Row, StoreError> {
     Ok(Row { text: format!("{sign} {kind} {what}{context}{far}"), json })
 }
 
-/// The name of the node from which a step comes.
+/// The name of the node where a step begins.
 fn from(store: &Store, id: MemoryUuid) -> Result<String, StoreError> {
     Ok(match node(store, id)? {
         Some(Node::Note(note)) => name(&note.title),

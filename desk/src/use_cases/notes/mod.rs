@@ -1,4 +1,4 @@
-//! Notes: finding them by text and name, the graph around them, recent changes, and reading one.
+//! Notes: finds notes by text and name, follows the graph around them, lists recent changes, and reads a note.
 //!
 //! Every reply fits into its budget: it contains all rows that fit, in order, and a last line with the token
 //! cost.
@@ -25,7 +25,7 @@ pub struct Part {
     pub page: u32,
     /// Rows per page.
     pub page_size: u32,
-    /// The number of rows to skip, in place of `page`: where the previous reply ended.
+    /// The number of rows to skip. It replaces `page`, and is the position at which the previous reply ended.
     pub after: Option<u32>,
 }
 

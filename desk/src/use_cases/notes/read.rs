@@ -21,7 +21,8 @@ const LOOKED_AT: usize = 50;
 /// Maximum notes suggested if none has the name.
 const NAMED: u32 = 5;
 
-/// Reads a note by UUID, permalink, title, alias, path or address, otherwise the only note that contains the text.
+/// Reads a note by UUID, permalink, title, alias, path or address. If none matches, reads the note that contains the
+/// text, if there is only one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadNote {
     /// The name.

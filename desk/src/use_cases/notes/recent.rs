@@ -1,6 +1,6 @@
 //! Notes by time of change.
 //!
-//! Also the filters of notes: project, type, and time of change.
+//! This module also contains the filters of notes: project, type, and time of change.
 
 use jiff::tz::TimeZone;
 use tessera_engine::Store;

@@ -9,11 +9,11 @@ use tessera_engine::text::{TokenKind, fold, tokenize};
 
 /// The maximum number of forms that are compared, most recent first.
 const MOST_WAYS: usize = 500;
-/// Minimum similarity of two questions about one topic. In a test with 30 questions in two forms each, this limit
-/// recognises 26 pairs. In the same test, it wrongly recognises one of 1,740 pairs of different questions. Of 28,948
-/// pairs of test questions with different answers, it wrongly recognises 24.
+/// Minimum similarity of two questions about one topic. A test has 30 pairs of questions with the same meaning. With
+/// this limit, 26 pairs are recognised. In the same test, it wrongly recognises one of 1,740 pairs of different
+/// questions. Of 28,948 pairs of test questions with different answers, it wrongly recognises 24.
 const SAME_TOPIC: f64 = 0.55;
-/// If two questions share this part of their words, they have one topic.
+/// If two questions share at least this part of their words, they have the same topic.
 const SAME_WORDS: f64 = 0.5;
 
 /// One form of a question.

@@ -12,7 +12,7 @@ const JUDGED: usize = 256;
 pub(super) enum Bond {
     /// By a symbol: `=`, `:`, `=>`.
     Sign,
-    /// By a word: `is`, `lautet`, `est`.
+    /// A word assigns the value, such as `is`, `lautet` or `est`.
     Word,
     /// The value directly follows the noun.
     Beside,
@@ -323,7 +323,7 @@ fn is_name_of_words(inside: &str, shape: Shape, in_words: usize) -> bool {
     in_words >= 60 && !is_own && (is_joined || is_of_nouns && shape.digits <= 2)
 }
 
-/// True for a number of at most four digits, or a word followed by a number of at most three: `92`, `Plume77`.
+/// True for a number of at most four digits, or for a word and a number of at most three digits: `92`, `Plume77`.
 fn ends_in_number(part: &str) -> bool {
     let word = part.trim_end_matches(|last: char| last.is_ascii_digit());
     let digits = part.len() - word.len();
@@ -361,7 +361,8 @@ fn is_strong(inside: &str) -> bool {
     is_signed && (shape.digits > 1 || judge::words_in_hundred(inside) < 50)
 }
 
-/// True for `NAME=value` or `NAME="value"` without spaces, with a name in capitals or of a properties file.
+/// True for `NAME=value` or `NAME="value"` without spaces, if the name consists of capitals or the file is a properties
+/// file.
 fn is_setting(text: &str, noun: &Noun, value: &Value) -> bool {
     let name = text.get(noun.span.clone()).unwrap_or_default();
     let is_capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
@@ -412,7 +413,7 @@ fn is_long_word(inside: &str) -> bool {
         && !["pass", "secret", "token", "key", "auth"].iter().any(|noun| inside.contains(noun))
 }
 
-/// True for a quoted text of words and one non-word: `open-qvceya`.
+/// True for a quoted text that contains words and exactly one text that is not a word: `open-qvceya`.
 fn is_made_up(inside: &str) -> bool {
     let shape = Shape::of(inside);
     shape.length >= 8

@@ -123,7 +123,7 @@ pub(super) fn putty(text: &str, start: usize) -> Option<Range<usize>> {
 
 /// The body of a private key without its header and footer, around a position.
 pub(super) fn body(text: &str, mark: usize) -> Option<Range<usize>> {
-    /// The number of characters before a key's version. They encode the key's length.
+    /// In the text of a key, the number of characters before its version. They encode the key's length.
     const LENGTH: usize = 6;
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
     let start = letters::back_while(text, mark, LENGTH, is_part);

@@ -9,7 +9,7 @@ pub(super) struct Shape {
     pub(super) lower: usize,
     pub(super) upper: usize,
     pub(super) digits: usize,
-    /// All other ASCII characters except `_`, `-`, `.` and `/`, which join the words of names.
+    /// All ASCII characters, except letters, digits, and `_`, `-`, `.` and `/`, which join the words of names.
     pub(super) symbols: usize,
     pub(super) joints: usize,
     pub(super) spaces: usize,
@@ -40,7 +40,7 @@ impl Shape {
     }
 }
 
-/// The percentage of letters and digits that belong to possible words.
+/// The percentage of letters and digits that are in texts which can be words.
 pub(super) fn words_in_hundred(value: &str) -> usize {
     let counted = value.bytes().filter(u8::is_ascii_alphanumeric).count();
     if counted == 0 {

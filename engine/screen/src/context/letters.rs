@@ -2,9 +2,9 @@
 //!
 //! Also contains small functions that scan the bytes of a text.
 
-/// How surprising a letter is after another letter, in bits (at most nine). A row is the first letter, a column the
-/// second: `a` to `z`, then the edge of a word. The table was counted over the distinct words of this project's
-/// documents, sources and fixtures. Each word has the weight of one plus the logarithm of its frequency.
+/// How surprising a letter is after another letter, in bits (at most nine). Each row of the table is the first of two
+/// letters, and each column the second: `a` to `z`, then the end of a word. The table counts the distinct words in this
+/// project's documents, sources and fixtures. Each word has the weight of one plus the logarithm of its frequency.
 const COSTS: [&[u8; 27]; 27] = [
     b"954486594963539593436778595",
     b"366626994793793994574999693",
@@ -118,7 +118,7 @@ pub(super) fn rest(text: &str, at: usize, most: usize) -> &str {
     text.get(at..floor(text, at.saturating_add(most))).unwrap_or_default()
 }
 
-/// The text up to a position, limited to a number of bytes.
+/// The last bytes of the text before a position, at most this number.
 pub(super) fn head(text: &str, end: usize, most: usize) -> &str {
     text.get(ceiling(text, end.saturating_sub(most))..end).unwrap_or_default()
 }

@@ -186,7 +186,7 @@ fn ends_with_word(text: &str, word: &str) -> bool {
     text.split_whitespace().next_back() == Some(word)
 }
 
-/// The words of a passphrase that a symbol or quotes assign to its noun, which ends here.
+/// The words of a passphrase. A symbol or quotes assign the words to the noun that ends here.
 pub(super) fn passphrase(text: &str, end: usize) -> Option<Range<usize>> {
     let line = letters::rest(text, end, 200).lines().next()?;
     let closed = line.find([':', '=', '"', '\'', '“', '„', '`'])?;
@@ -212,7 +212,7 @@ pub(super) fn passphrase(text: &str, end: usize) -> Option<Range<usize>> {
     (is_near && (4..=12).contains(&words.len()) && words.iter().all(is_word)).then_some(given)
 }
 
-/// Words that state a passphrase or its purpose.
+/// Words which introduce a passphrase, or say what it is for.
 const IS: [&str; 5] = ["is", "ist", "lautet", "est", "es"];
 const OF: [&str; 14] = ["for", "of", "to", "on", "from", "für", "von", "vom", "zum", "zur", "de", "del", "du", "pour"];
 

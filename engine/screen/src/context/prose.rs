@@ -8,7 +8,7 @@ use super::value::Value;
 use super::{assign, judge, letters, logins, pairs, value};
 use crate::LISTS;
 
-/// Words that assign the following text to the noun before.
+/// Words that assign the text after them to the noun before them.
 const BINDERS: &str = "is are was be = : ist lautet heißt heisst war sind est sont c'est c’est es son é è sarà será sera это \
      является jest wordt är er equals reads -> → => -- == - – — | are: is: to";
 /// Words between the assignment and the value.
@@ -180,7 +180,7 @@ enum Step {
     Ends,
 }
 
-/// The effect of a word between the noun and its value.
+/// How a word between the noun and its value changes the assignment.
 fn step(word: &str, lower: &str) -> Step {
     // Another noun has its own value.
     let is_noun =
@@ -213,8 +213,8 @@ fn is_said(text: &str, noun: &Noun, value: &Value, bond: Bond) -> bool {
     assign::is_credential(text, noun, value, bond)
 }
 
-/// Finds a credential after a noun in a writing system without spaces. Particles follow the noun, and then the value,
-/// usually in another script.
+/// Finds a credential after a noun in a writing system without spaces. A particle follows the noun, and the value
+/// follows the particle. The value is usually in another script.
 pub(super) fn foreign_value(text: &str, noun: &Noun) -> Option<Value> {
     const PARTICLES: &str = "是为為就：:=＝ \tはがをのに，,—–-→⇒>改成设設置定到了已的如下现在現는은이가";
     const WORDS: [&str; 5] = ["это", "является", "для", "от", "к"];
@@ -258,7 +258,7 @@ pub(super) fn foreign_value(text: &str, noun: &Noun) -> Option<Value> {
     None
 }
 
-/// The credential that begins here with a letter outside of ASCII, followed by ASCII letters or digits.
+/// The credential that begins here. Its first letter is not ASCII, and ASCII letters or digits follow.
 fn mixed_value(text: &str, noun: &Noun, at: usize) -> Option<Value> {
     let value = value::bare(text, at, false)?;
     let is_mixed = text.get(value.span.clone())?.bytes().any(|byte| byte.is_ascii_alphanumeric());

@@ -15,7 +15,7 @@ pub(super) struct Value {
 }
 
 const LONGEST: usize = 2048;
-/// Opening and closing quotes; the escaped ones of nested texts come first.
+/// Opening and closing quotes. The escaped quotes of nested texts are first.
 const QUOTES: [(&str, &str); 16] = [
     ("\\\\\"", "\\\\\""),
     ("\\\"", "\\\""),

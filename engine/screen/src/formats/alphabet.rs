@@ -10,7 +10,7 @@ impl Class {
         CLASSES.get(usize::from(byte)).is_some_and(|classes| classes & self.0 != 0)
     }
 
-    /// Returns the alphabet that a letter of a pattern names.
+    /// Returns the alphabet for a letter of a pattern.
     pub(super) fn named(letter: u8) -> Option<Self> {
         ALPHABETS.iter().position(|(name, _)| *name == letter).map(|at| Self(1 << at))
     }
@@ -20,7 +20,7 @@ impl Class {
         counted(bytes.iter().skip(from).take(most).take_while(|byte| self.holds(**byte)).count())
     }
 
-    /// The number of consecutive bytes of the set before a position, at most `most`.
+    /// Counts the consecutive bytes of the set before a position, up to `most`.
     pub(super) fn run_before(self, bytes: &[u8], end: usize, most: usize) -> usize {
         let head = bytes.get(..end).unwrap_or_default();
         counted(head.iter().rev().take(most).take_while(|byte| self.holds(**byte)).count())

@@ -2,7 +2,7 @@
 
 use super::alphabet::counted;
 
-/// Texts that mark an example. A random token rarely contains such a text.
+/// Texts that mark an example. A random token rarely contains one of these texts.
 const EXAMPLES: [&[u8]; 14] = [
     b"...",
     b"***",
@@ -62,7 +62,7 @@ const FOLLOWERS: [&[u8]; 26] = [
     b"e",
 ];
 
-/// If at least this share of the pairs of neighbouring bytes is equal or consecutive, a token is not random.
+/// If at least this share of neighbouring bytes are equal or consecutive, a token is not random.
 const COUNTED: f32 = 0.45;
 /// If at least this share of the letter pairs is common in words, a token consists of words.
 const WORDS: f32 = 0.6;
@@ -125,13 +125,13 @@ fn are_words(token: &[u8]) -> bool {
 /// The look of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Look {
-    /// A word, a number, a version, or a placeholder.
+    /// The text is a word, a number, a version, or a placeholder.
     Plain,
     /// Only digits, a dozen or more.
     Number,
     /// Letters and digits without a separator; they may be a word and a number.
     Mixed,
-    /// Random, but so short that it may be a word.
+    /// The text is random, but so short that it may be a word.
     Brief,
     /// Random and short.
     Short,
@@ -221,7 +221,7 @@ fn sort(byte: u8) -> u8 {
     u8::from(byte.is_ascii_uppercase()) + 2 * u8::from(byte.is_ascii_digit())
 }
 
-/// True if a part without a separator has four letters, four digits and a dozen characters.
+/// True if a part without a separator has at least twelve characters, among them four letters and four digits.
 fn is_mixed(token: &[u8]) -> bool {
     token.split(|byte| !byte.is_ascii_alphanumeric()).filter(|part| part.len() >= 12).any(|part| {
         let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();

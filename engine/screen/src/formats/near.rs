@@ -1,5 +1,5 @@
-//! Finds tokens without a format of their own, because a word for a credential or the name of a provider is directly
-//! before a random text. `datadog_api_key: 8f2b…`, `heroku 4f1c9a7e-…`.
+//! Finds random texts that have no format of their own. A text is a token if a word for a credential, or the name of a
+//! provider, is directly before it. `datadog_api_key: 8f2b…`, `heroku 4f1c9a7e-…`.
 
 use super::alphabet::counted;
 use super::look::Look;
@@ -8,7 +8,7 @@ use super::providers::Provider;
 use super::{look, nouns};
 use crate::place::{Finding, Kind};
 
-/// If a name is joined to its value, this number of bytes is searched for the name.
+/// If a name is joined to its value, the name is searched in this number of bytes before the value.
 const LONGEST_NAME: usize = 96;
 /// Maximum bytes between the word and the value: quotes, symbols and white space.
 const WIDEST_GAP: usize = 100;
@@ -145,8 +145,8 @@ fn is_path_of_names(text: &[u8]) -> bool {
     text.windows(3).any(|three| matches!(three, [b':', b':', next] if next.is_ascii_alphabetic()))
 }
 
-/// Tokens that need no word before them: a small number, `-` and 64 letters and digits; or three parts separated by
-/// dots, the first of which is a user's number in base64.
+/// Finds tokens that need no word before them. Some consist of a small number, `-` and 64 letters and digits. Others
+/// have three parts separated by dots; the first part is a user's number in base64.
 fn of_own_look(text: &[u8]) -> Option<Kind> {
     let signs = |part: &[u8]| part.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
     let mut dotted = text.split(|byte| *byte == b'.');

@@ -1,4 +1,4 @@
-//! Providers. If such a name precedes a random text, the text may be a token of this provider.
+//! Providers. If the name of a provider precedes a random text, the text may be a token of this provider.
 
 use tessera_tables::{section, words};
 

@@ -87,7 +87,7 @@ pub(super) fn attributes(account: &str) -> HashMap<&str, &str> {
     HashMap::from([("service", SERVICE), ("account", account)])
 }
 
-/// True for a socket. A bus address of another kind could start a program or connect to another machine.
+/// True for a socket. Other types of bus addresses could start a program or connect to another machine.
 fn is_socket(address: &Address) -> bool {
     match address.transport() {
         Transport::Unix(socket) => match socket.path() {
@@ -140,8 +140,8 @@ fn of_standard(error: fdo::Error) -> KeyringError {
     }
 }
 
-/// Interprets an error of the bus by its name. The message of the bus is omitted, because it may repeat data that was
-/// sent.
+/// Interprets an error that the bus returned by its name. The message of this error is omitted, because it may repeat
+/// data that was sent.
 fn refused(name: &OwnedErrorName) -> KeyringError {
     match name.strip_prefix("org.freedesktop.") {
         Some("Secret.Error.IsLocked") => KeyringError::Locked,

@@ -40,7 +40,7 @@ pub(crate) fn restore(
     let known = change.known(reference)?;
     let before = &known.memory;
     refuse_foreign(before, reference)?;
-    refuse_part(before, "contains this section; restore the file, or write the section's lines into it again")?;
+    refuse_part(before, "contained this section; restore the file, or write the section's lines into it again")?;
     let earlier = match before_rev {
         Some(rev) => Some(history::before(change.tx, before.id, rev)?.ok_or(StoreError::Conflict {
             memory: reference,

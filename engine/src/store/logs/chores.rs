@@ -29,7 +29,7 @@ impl Store {
             Ok(())
         };
         if let Err(error) = chores() {
-            tracing::debug!(error = %error, "the maintenance after a write failed");
+            tracing::debug!(error = %error, "maintenance failed after a write");
         }
     }
 }

@@ -36,7 +36,7 @@ impl Store {
         let sql = sql!(
             "SELECT ",
             MEMORY,
-            "FROM memories WHERE deleted IS NULL AND purged = 0 AND is_file = 0 AND (file IS NULL OR ?1) ORDER BY \
+            " FROM memories WHERE deleted IS NULL AND purged = 0 AND is_file = 0 AND (file IS NULL OR ?1) ORDER BY \
             short_id"
         );
         let mut statement = self.connection.prepare(sql).map_err(failed)?;

@@ -13,7 +13,7 @@ const MOST_BETWEEN: usize = 4;
 const BINDERS: &str =
     "is as ist als er är on est es é è is jest to je este είναι это це هي هو זו זה היא — - als nhé thì";
 
-/// The value at the beginning of the sentence that the noun ends.
+/// Returns the value if it stands at the beginning of a sentence and the noun at its end.
 pub(super) fn value(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     if noun.sort != Sort::Password || line.is_code() {
         return None;

@@ -29,7 +29,7 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// The lines of a text. The placeholder of a redacted secret ends a line, so that no search continues after it.
+    /// The lines of a text. A search for a value does not continue after the placeholder of a redacted secret.
     pub(super) fn all(text: &'a str, taken: &[Range<usize>]) -> Vec<Self> {
         let mut spans = Vec::new();
         let mut start = 0;

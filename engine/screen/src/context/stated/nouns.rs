@@ -44,7 +44,7 @@ impl Stated {
         self.spoken().any(|language| language.binders.split_ascii_whitespace().any(|binder| binder == word))
     }
 
-    /// True if a clause in a writing system without spaces says something other than the noun's value.
+    /// True if a clause in a writing system without spaces does not state the value of the noun.
     pub(super) fn holds_other(&self, clause: &str) -> bool {
         let others = self.spoken().flat_map(|language| language.others.split_ascii_whitespace());
         others.filter(|other| other.contains(is_joined)).any(|other| clause.contains(other))
@@ -81,7 +81,8 @@ struct Entry {
 const COUNT: usize = count();
 const BYTES: usize = 256;
 
-/// All nouns in the order of their first bytes, and for each byte the first noun. The table is built at compile time.
+/// All nouns, sorted by their first byte. For each byte, also the index of its first noun. The table is built at
+/// compile time.
 static NOUNS: ([Entry; COUNT], [usize; BYTES + 1]) = nouns();
 
 const fn count() -> usize {
@@ -90,7 +91,7 @@ const fn count() -> usize {
     count
 }
 
-/// Counts all nouns in order, and writes as many as the array can hold.
+/// Counts all nouns, and writes them in order, as many as the array can contain.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
 const fn each(count: &mut usize, into: &mut [Entry]) {
     let mut language = 0;
@@ -202,7 +203,7 @@ fn spaced(line: &Line<'_>, at: usize, part: &str, found: &mut Vec<Stated>) {
     found.extend(longest.filter(|noun| !is_counted(line, at, part, noun)));
 }
 
-/// `first pass`, `cache key`, `public key`: the word before shows that it is something else.
+/// `first pass`, `cache key`, `public key`: the word before the noun shows that the noun does not mean a credential.
 fn is_counted(line: &Line<'_>, at: usize, part: &str, noun: &Stated) -> bool {
     const PASSES: &str = "one two three single multi first second third next last final each every per dry full hot the a this that another";
     const KEYS: &str = "cache idempotency sort primary foreign partition public dedup lookup map row object index shard routing json \

@@ -37,7 +37,7 @@ fn of_command<'a>(words: &[&'a str]) -> Option<&'a str> {
     words.get(at + 1).copied().filter(|word| !word.starts_with(['\'', '"', '-']))
 }
 
-/// `basic auth on staging is acme:x`.
+/// Finds pairs such as `basic auth on staging is acme:x`.
 fn behind_colon<'a>(words: &[&'a str]) -> Option<&'a str> {
     let at = words.windows(2).position(|two| matches!(two, ["is", pair] if pair.matches(':').count() == 1))?;
     let (name, password) = words.get(at + 1)?.split_once(':')?;

@@ -317,8 +317,8 @@ pub(super) fn answer(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     (is_one && is_spoken).then(|| start..start + text.len())
 }
 
-/// True for a word, also with an ending after an apostrophe: `who's`, but not `wasp` for `was`. In writing systems
-/// without spaces, other text may directly follow the question word.
+/// True for a word, also if an ending with an apostrophe follows it: `who's`, but not `wasp` for `was`. In writing
+/// systems without spaces, other text may directly follow the question word.
 fn begins_with(word: &str, question: &str) -> bool {
     let rest = word.strip_prefix(question);
     rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() && !is_joined(next)))
@@ -332,7 +332,7 @@ fn is_lead(word: &str) -> bool {
     LEADS.contains(&word.trim_end_matches([',', ':']).to_lowercase().as_str())
 }
 
-/// Fields of a note's front matter, which look like the names of speakers.
+/// The names of fields in a note's front matter. They look like the names of speakers.
 const FIELDS: [&str; 14] = [
     "type", "kind", "about", "tags", "title", "category", "status", "author", "date", "created", "modified", "updated",
     "scope", "origin",

@@ -21,11 +21,11 @@ const MOST_WORDS: usize = 4;
 pub(super) enum Bond {
     /// By a symbol.
     Sign,
-    /// By an equals sign without spaces: a program reads the value up to the next space.
+    /// An equals sign without spaces assigns the value. A program then reads the value up to the next space.
     Setting,
     /// By a word.
     Word,
-    /// By its position directly after the noun.
+    /// The value stands directly after the noun.
     Beside,
 }
 
@@ -121,7 +121,7 @@ pub(super) fn bare(line: &Line<'_>, noun: &Stated, at: usize, bond: Bond) -> Opt
     Some(start..start + taken.len())
 }
 
-/// The first word that begins here.
+/// The word at the beginning of the text.
 pub(super) fn first(line: &Line<'_>, noun: &Stated, at: usize) -> Option<Range<usize>> {
     let word = trimmed(clause(line, at).split_whitespace().next()?);
     let start = at + place_of(word, line.rest(at));

@@ -12,14 +12,15 @@ pub(super) enum Sort {
     Password,
     /// A sentence.
     Phrase,
-    /// The noun means a network. A password follows only if a symbol assigns it.
+    /// The noun means a network. Such a noun means a password only if a symbol assigns the value.
     Wifi,
     /// Digits.
     Pin,
-    /// The noun means a lock. Digits after the noun are its code only if a symbol assigns them or hyphens separate
-    /// them.
+    /// The noun means a lock. Digits after such a noun are a code only if a symbol assigns them to the noun, or if
+    /// hyphens separate them.
     Lock,
-    /// Digits anywhere in a sentence with a verb such as "opens", which replaces the noun.
+    /// The noun is missing, but the sentence contains a verb such as "opens". Then digits anywhere in the sentence are
+    /// the value.
     Opens,
     /// Several recovery codes, in the same line or in the next one.
     Codes,
