@@ -55,7 +55,7 @@ static PASTED: LazyLock<Regex> = LazyLock::new(|| {
 static TELLING: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)error|exception|fail|panic|fatal|cannot|refused|denied|timed? ?out|[A-Z]{2,}-\d+"));
 
-/// Words that express agreement, greet, or direct the agent. A prompt with only these words needs no recall.
+/// Words of agreement, greetings, and words that direct the agent. A prompt with only these words needs no recall.
 const SMALL_TALK: &str = "ok okay okey thx thanks thank ty great good nice perfect yes yeah yep yup no nope sure continue go \
      going ahead please looks look lgtm cool proceed next again retry try done right correct awesome hello hi hey bye morning \
      afternoon evening cheers keep carry on it do that this works work working well amazing excellent wonderful love nvm never \
@@ -200,7 +200,7 @@ fn is_short(prose: &str) -> bool {
     prose.chars().count() < if spaced { SHORTEST } else { SHORTEST_WITHOUT_SPACES }
 }
 
-/// True if a text contains only agreement, greeting or steering.
+/// True if a text contains only agreement, greetings or directions to the agent.
 pub fn is_small_talk(prose: &str) -> bool {
     // All forms of a word begin alike, so only words with the same beginning are stemmed.
     let is_listed = |term: &str| {

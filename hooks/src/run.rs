@@ -30,8 +30,8 @@ pub fn run(input: impl Read, named: Option<String>, surroundings: &Surroundings)
     None
 }
 
-/// Decides whether the answer or the watchdog ends the hook: the one that is ready first. The one that is later does
-/// nothing, so an answer is never cut off.
+/// Decides whether the answer or the watchdog ends the hook. The first one that is ready wins. The one that is later
+/// does nothing, so an answer is never cut off.
 #[derive(Debug, Default)]
 struct FirstToFinish(AtomicBool);
 
@@ -106,7 +106,7 @@ pub fn events() -> impl Iterator<Item = &'static str> {
     HANDLERS.iter().map(|(name, _)| *name)
 }
 
-/// Makes `UserPromptSubmit`, `user-prompt-submit` and `user_prompt_submit` the same name.
+/// Treats `UserPromptSubmit`, `user-prompt-submit` and `user_prompt_submit` as the same name.
 fn squeezed(event: &str) -> String {
     event.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }

@@ -34,7 +34,7 @@ static NAMES_TEXT: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Words to the agent, with or without a colon: `remember this: …`.
+/// Phrases that address the agent, with or without a colon: `remember this: …`.
 static ADDRESSED: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)^\W*(?:please\s+)?(?:remember|note|keep in mind|my \w+|our \w+)[^:]{0,20}:"));
 
@@ -79,9 +79,9 @@ static ABOVE_TEXT: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// The end of a sentence, or a pronoun such as "I" or "you". If a line of a longer prompt neither ends like a sentence
-/// nor contains a pronoun, it is a heading, a field, a signature or a line of code. If the first paragraph of a prompt
-/// with several lines contains such a line, the prompt is pasted text.
+/// Finds the end of a sentence, or a pronoun such as "I" or "you". If a line of a longer prompt neither ends like a
+/// sentence nor contains a pronoun, it is a heading, a field, a signature or a line of code. If the first paragraph of
+/// a prompt with several lines contains such a line, the prompt is pasted text.
 static IS_SENTENCE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)[.!?…。！？][)\]»”’]*$|^(?:and|but|or|so|because|then|also|und|aber|oder|et|mais|y|pero|thanks|thank you|thx|danke|merci|gracias)\b|\b(?:i|i'm|i've|i'd|me|my|mine|we|we're|we've|us|our|ours|you|your|please|let's|lets|ich|mir|mein\w*|wir|uns\w*|du|dein\w*|bitte|je|moi|nous|notre|vous|yo|mi|nosotros|nuestr\w+)\b|[我你您我们私僕俺あなた]",
@@ -183,8 +183,8 @@ fn is_anothers(own: &str) -> bool {
     begins || OF_PROGRAM.is_match(first) || ANOTHERS.is_match(own) || names_another()
 }
 
-/// True if each line of the first paragraph is a sentence, and no line after the first asks to do something with the
-/// others.
+/// True if each line of the first paragraph is a sentence, and no line after the first asks the agent to do something
+/// with the other lines.
 fn is_all_said(own: &str) -> bool {
     let mut paragraph = own.trim().lines().map(str::trim).take_while(|line| !line.is_empty()).enumerate();
     paragraph.all(|(number, line)| {

@@ -101,8 +101,8 @@ fn of_project(notice: &Notice, claim: &Claim, surroundings: &Surroundings) -> Op
     ))
 }
 
-/// A notice that this machine has data of another memory system that was never imported. It is shown once per path.
-/// Before the notice, a small database is checked for content.
+/// A notice that this machine has data of another memory system that was never imported. It is shown once per path. If
+/// the database is small, it is checked for content before the notice is shown.
 fn of_older(surroundings: &Surroundings, mut is_imported: impl FnMut(System, PathBuf) -> bool) -> Option<String> {
     let is_new = |(system, path): &(System, PathBuf)| {
         let mark = format!("older {}", path.display());
@@ -153,7 +153,8 @@ fn of_plugins(surroundings: &Surroundings) -> Option<String> {
     Some(format!("Tessera: plugin {} {}", first.name, installed::switched_off(&first.name)))
 }
 
-/// Starts the worker if there are jobs, or if the session left records in files. The hook itself takes no write lock.
+/// Starts the worker if there are jobs, or if the session left records in log files. The hook itself takes no write
+/// lock.
 pub(crate) fn on_end(_: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
     if !surroundings.home.holds_store() {
         return Ok(None);
@@ -165,7 +166,7 @@ pub(crate) fn on_end(_: &Payload, surroundings: &Surroundings) -> Result<Option<
     Ok(None)
 }
 
-/// Saves the session's memories for the session start after a compaction. Never blocks the compaction.
+/// Saves the session's memories. The session start after a compaction returns them. Never blocks the compaction.
 pub(crate) fn before(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
     let started = Instant::now();
     if surroundings.home.holds_store() {

@@ -1,6 +1,6 @@
 //! The surroundings of a hook. All values from the environment are passed in.
 //!
-//! This module also defines the setting that selects the extractor. The extractors belong to the worker.
+//! This module also defines the setting that selects the extractor. The worker runs the extractors.
 
 use std::path::PathBuf;
 use std::str::FromStr;

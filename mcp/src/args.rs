@@ -266,7 +266,7 @@ impl Args {
         }
     }
 
-    /// Rejects arguments that make no sense together with another one, or without another one.
+    /// Rejects arguments that cannot be used together with another argument, or that need a missing one.
     pub(crate) fn refuse(
         &self,
         names: &[&'static [&'static str]],

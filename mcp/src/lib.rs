@@ -2,7 +2,7 @@
 //!
 //! One [`rmcp`] handler serves both versions of the protocol: `initialize` up to 2025-11-25, and stateless
 //! `server/discover` from 2026-07-28. Tools are plain functions over a store. The tools run one at a time, and not on
-//! the thread of the protocol. The engine ranks memories, and not the server. The server writes only protocol messages
+//! the thread of the protocol. The engine ranks memories; the server does not. The server writes only protocol messages
 //! to stdout.
 
 mod args;

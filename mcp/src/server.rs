@@ -54,7 +54,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves `store`. All clients are the same caller. Only the name of the program that they send differs.
+    /// Serves `store`. All clients count as the same caller. Only the name of the program that they send differs.
     pub fn new(store: Store, caller: Caller) -> Self {
         Self {
             store: SharedStore::new(store),
@@ -159,7 +159,7 @@ impl Server {
         })
     }
 
-    /// Returns where else a secret value may be, if it is not on this machine.
+    /// If a secret value is not on this machine, returns where it may be.
     fn elsewhere(&self, error: &ToolError) -> Option<Elsewhere<'_>> {
         let ToolError::Store(StoreError::ValueElsewhere { why, .. }) = error else { return None };
         match why {
@@ -233,8 +233,8 @@ fn cancelled() -> ErrorData {
     ErrorData::internal_error("the call was cancelled", None)
 }
 
-/// The reply to a rejected call. Except for errors of the memory tool, the message becomes one line in which imitated
-/// tags are defused and hidden characters are removed.
+/// The reply to a rejected call. Except for errors of the memory tool, the message becomes one line. Hidden characters
+/// are removed, and imitated tags of replies are made harmless.
 fn refused(error: &ToolError) -> CallToolResult {
     let said = error.to_string();
     let said = if matches!(error, ToolError::NotDone(_)) { said } else { neutral_line(&said) };

@@ -128,7 +128,7 @@ fn look(context: &Context, source: &Source, whose: ImportAs, args: &OlderArgumen
     work(&Context { json: context.json, home: Some(scratch.path().join("store")) }, Access::Add)
 }
 
-/// For each status, a text with the number of rows that have it.
+/// For each status, a text with the number of its rows.
 fn counted(preview: &Preview, is_before: bool) -> Vec<String> {
     let words = |status: RowStatus| match status {
         RowStatus::New if is_before => "new",

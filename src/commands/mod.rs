@@ -54,7 +54,7 @@ use crate::{config, output};
 /// How a command uses the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
-    /// Reads once. Works in a read-only directory.
+    /// Reads once. Also works in a read-only directory.
     Read,
     /// The command adds data, and creates the store if it does not exist.
     Add,
@@ -221,8 +221,8 @@ fn caller() -> Caller {
     Caller { project, client: Some("tessera".into()), plugins, ..Caller::new(Origin::User) }
 }
 
-/// Reports unknown or invalid settings, except in commands that programs run, that write output for programs, or that
-/// list these problems themselves.
+/// Reports unknown or invalid settings. It does not do so in three kinds of commands: commands that programs run,
+/// commands whose output programs read, and commands that list these problems themselves.
 fn report_settings(context: &Context, command: &Command) {
     let is_silent = matches!(
         command,
@@ -380,7 +380,7 @@ fn all_or_stdin(argument: String) -> anyhow::Result<String> {
     Ok(String::from_utf8(bytes).map_err(wrong)?)
 }
 
-/// Asks for a confirmation. True if the person agrees, or with `--yes`.
+/// Asks for a confirmation. True if the person agrees, or passed `--yes`.
 fn agreed(yes: bool, question: &str) -> anyhow::Result<bool> {
     agreed_or(yes, question, "no terminal to confirm on; check the change above and pass --yes")
 }

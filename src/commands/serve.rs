@@ -1,4 +1,4 @@
-//! `serve`: starts `tessera-server`, like git starts its subcommands.
+//! `serve`: starts `tessera-server`, as git starts its subcommands.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;

@@ -126,7 +126,7 @@ fn ask(held: u64) -> anyhow::Result<Upload> {
     Ok(if is_yes { Upload::All } else { Upload::Nothing })
 }
 
-/// Removes the server from the settings. If sync were not off, environment variables would make the store join again.
+/// Removes the server from the settings. While sync is on, environment variables would make the store join again.
 fn forget_server(context: &Context) -> anyhow::Result<()> {
     let mut file = ConfigFile::read(&config::home(context.home.clone())?)?;
     file.set("sync.server", None)?;

@@ -92,8 +92,8 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
     Ok(if report.rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Recognises rows of another system, and names the command that imports them. If rows of another system were imported
-/// as JSON lines, they would be rejected or get a lower trust.
+/// Recognises rows of another system, and names the command that imports them. Rows of another system that are imported
+/// as JSON lines would be rejected, or their trust would be lower.
 fn refuse_older(file: &Path, first: &[u8]) -> Result<(), UserError> {
     let is_stdin = file == Path::new("-");
     let system = if is_stdin { of_line(first) } else { belongs_to(file, first) };

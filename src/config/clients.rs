@@ -30,8 +30,8 @@ pub(crate) fn places(home_flag: Option<&Path>) -> Result<Places, SetupError> {
     })
 }
 
-/// The path by which this program was called, if it is a path of this executable. The target of a link may be another
-/// file after an update.
+/// The path by which this program was called, if this path leads to this executable. If the path is a link, it is kept
+/// as it is, because its target may be another file after an update.
 fn program_as_called() -> std::io::Result<PathBuf> {
     let here = std::env::current_exe()?;
     let called = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();

@@ -90,7 +90,7 @@ pub(crate) fn team_key_for(file: &ConfigFile, address: &str) -> Option<String> {
     team_key(file).filter(|_| keep_key_of_file(file, address).is_ok())
 }
 
-/// Returns an error if the key in `config.toml` would be sent to another address than the one in `config.toml`. A
+/// Returns an error if the key in `config.toml` would be sent to an address that is not the address in `config.toml`. A
 /// project directory can set variables.
 fn keep_key_of_file(file: &ConfigFile, address: &str) -> Result<(), SetupError> {
     let has_variable = KEY.text().is_some_and(|text| !text.trim().is_empty());

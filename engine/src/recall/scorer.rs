@@ -251,7 +251,7 @@ impl<'a> Scorer<'a> {
 
     /// In automatic recall, a row must contain as much information as a certain number of rare words. The required
     /// information grows with the length of the query up to a limit. A long prompt has several subjects, and a row
-    /// needs to match only one of them. If the similarity is known, words and similarity are judged together.
+    /// needs to match only one of them. If the similarity is known, the sum of words and similarity decides.
     fn is_to_the_point(&self, told: f64, pointed: Option<f64>) -> bool {
         if let Some(pointed) = pointed {
             let without = if told < self.weights.unasked_word { self.weights.unasked_without_word } else { 0.0 };

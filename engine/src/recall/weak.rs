@@ -15,7 +15,7 @@ pub(super) struct Weak {
 impl Weak {
     /// Takes low-confidence matches in rank order while they fit.
     ///
-    /// `cost` is the cost of one row. `envelope` returns the cost of the reply without its rows, for the number of
+    /// `cost` is the cost of one row. `envelope` returns the cost of the reply without its rows, given the numbers of
     /// shown rows and of low-confidence matches.
     pub(super) fn fit(
         found: Vec<(Ranked, Row)>,
@@ -45,14 +45,14 @@ impl Weak {
         weak
     }
 
-    /// Selects the rows for a text reply without other matches.
+    /// Selects the low-confidence rows for a text reply that contains no other rows.
     pub(super) fn of_text(found: Vec<(Ranked, Row)>, near: u32, request: &RecallRequest, frame: &TextFrame) -> Self {
         let room = request.profile.to_o200k(request.budget).0;
         let cost = |_: &Ranked, row: &Row| TextFrame::weak_row(row.memory.short_id, row.costs.index);
         Self::fit(found, near, room, cost, |shown, near| frame.weak_envelope(shown, near))
     }
 
-    /// The low-confidence rows as JSON, for a reply without other matches.
+    /// The low-confidence rows as JSON, for a reply that contains no other rows.
     pub(super) fn of_json(found: Vec<(Ranked, Row)>, near: u32, request: &RecallRequest, frame: &JsonFrame) -> Self {
         let room = request.profile.to_o200k(request.budget).0;
         let cost = |ranked: &Ranked, row: &Row| frame.short(ranked, row.costs.json_index);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Weights;
 use crate::index::FieldTf;
 
-/// The inverse document frequency of a term that `df` of `rows` contain.
+/// The inverse document frequency of a term. `df` of `rows` rows contain the term.
 pub fn idf(rows: u32, df: u32) -> f64 {
     let (rows, df) = (f64::from(rows), f64::from(df.min(rows)));
     (1.0 + (rows - df + 0.5) / (df + 0.5)).ln()
@@ -91,7 +91,7 @@ pub struct ScoreParts {
     pub names: f64,
     /// Agreement with a date in the query.
     pub date: f64,
-    /// It states a lasting preference or rule.
+    /// The text states a lasting preference or rule.
     pub instruction: f64,
     /// Importance.
     pub importance: f64,

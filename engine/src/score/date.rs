@@ -63,9 +63,9 @@ fn begins_sentence(before: &str) -> bool {
 
 impl DateHints {
     /// Parses the dates in a query asked at `now`: `May 2023`, `3 March`, `2026-03-02`, `2024`, `yesterday`, `last
-    /// week`, `this year`, `in the spring`, `two months ago`. They are in the machine's time zone. Only English is
-    /// supported. `may` and `mar…` need a capital letter or a number; `May` needs a number at the beginning of a
-    /// sentence.
+    /// week`, `this year`, `in the spring`, `two months ago`. The dates are in the machine's time zone. Only English is
+    /// supported. `may` and `mar…` are months only with a capital letter or a number. At the beginning of a sentence,
+    /// `May` is a month only with a number.
     pub fn read(query: &str, now: Timestamp) -> Self {
         // Most questions contain no date, so the patterns are compiled only if needed.
         let mut hints = Self::default();
@@ -217,8 +217,9 @@ fn month_number(name: &str) -> Option<i8> {
     i8::try_from(at + 1).ok()
 }
 
-/// Returns the dates to which a phrase refers if the current day is given. The optional parts of the phrase: `[today or
-/// yesterday, this or last, its unit, in a season, number, units ago]`.
+/// Returns the dates to which a phrase refers on the given current day. The parts of the phrase that a pattern found,
+/// in this order: `today` or `yesterday`, `this` or `last`, the unit after it, the season, a number, and the unit
+/// before `ago`.
 fn relative(phrase: &[Option<String>; 6], today: Date) -> Option<Hint> {
     match phrase.each_ref().map(Option::as_deref) {
         [Some("today"), ..] => Some(Hint::Span(today, today)),
@@ -237,8 +238,8 @@ fn days_back(days: i64, today: Date) -> Option<Hint> {
     today.checked_sub(days.days()).ok().map(|first| Hint::Span(first, today))
 }
 
-/// The current period of this unit, or the previous one. The current week, month or quarter ends today; a year is
-/// complete.
+/// The current period of this unit, or the previous one. The current week, month or quarter ends today. A year always
+/// has all of its days.
 fn span_of(unit: &str, is_current: bool, today: Date) -> Option<Hint> {
     let first = match unit {
         "week" => today.checked_sub(i64::from(today.weekday().to_monday_zero_offset()).days()).ok()?,

@@ -1,4 +1,5 @@
-//! All ranking weights. The evaluation determined the defaults; `docs/decisions/0003-scoring.md` has the ablation.
+//! All ranking weights. The defaults were chosen with `tessera eval`; `docs/decisions/0003-scoring.md` shows the effect
+//! of each signal.
 
 /// The ranking weights. All are finite and not negative.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +40,7 @@ pub struct Weights {
     pub when: f64,
     /// If a row contains only a similar word, it gets this share of the word's information.
     pub near_share: f64,
-    /// Additional weight of a capitalised word of the query in the text.
+    /// A capitalised word of the query has this additional weight if the text contains it.
     pub names: f64,
     /// Added to the score if the query's month is the month of the memory (and the year, if the query has one).
     pub month: f64,
@@ -59,11 +60,11 @@ pub struct Weights {
     pub embedding_least: f64,
     /// Minimum similarity to be above the threshold by similarity alone.
     pub embedding_floor: f64,
-    /// The minimum share of the best match's evidence for a row that contains no matching word, and whose similarity is
-    /// between `embedding_least` and `embedding_floor`.
+    /// A row without a matching word may have a similarity between `embedding_least` and `embedding_floor`. Such a row
+    /// must have at least this share of the best match's evidence.
     pub embedding_near_best: f64,
-    /// The answerability check adds the similarity of the nearest row, and this number times the greatest share of the
-    /// query in any row.
+    /// The answerability check adds two numbers: the similarity of the nearest row, and the greatest share of the query
+    /// in any row, multiplied by this weight.
     pub gate_held: f64,
     /// The answerability check also adds this number times the query's information. The unit is the information of a
     /// word that only one row contains.
@@ -74,8 +75,9 @@ pub struct Weights {
     pub gate_unknown_name: f64,
     /// The minimum of this sum.
     pub gate: f64,
-    /// The answerability check requires this much more each time the number of rows grows by a factor of e above a
-    /// hundred. Among many rows, one is similar by chance.
+    /// In a larger store, the threshold of the answerability check is higher. It grows by this number each time the
+    /// number of rows is multiplied by e, beginning at a hundred rows. Among many rows, the probability is higher that
+    /// one row is similar by chance.
     pub gate_rows: f64,
     /// Replaces `half_score` if similarity counts.
     pub half_score_embedding: f64,
@@ -83,17 +85,18 @@ pub struct Weights {
     pub charge_power_embedding: f64,
     /// `index_share` if similarity counts.
     pub index_share_embedding: f64,
-    /// In automatic recall with similarity: the value of a word that only one memory contains, in addition to the
+    /// In automatic recall with similarity, a matched word that only one memory contains adds this value to the
     /// similarity.
     pub unasked_held: f64,
-    /// In automatic recall with similarity, at most this number of rare words counts for `unasked_held`.
+    /// In automatic recall with similarity, at most this number of rare words adds `unasked_held`.
     pub unasked_held_most: f64,
     /// The minimum of this sum.
     pub unasked_gate: f64,
-    /// Automatic recall requires this much more if a memory contains no word of the prompt. Two texts in the same
-    /// foreign language are similar without a common word.
+    /// If a memory contains no word of the prompt, the threshold of automatic recall is higher by this number. Two
+    /// texts in the same foreign language are similar without a common word.
     pub unasked_without_word: f64,
-    /// In automatic recall, a memory contains a word if it has at least this share of a rare word's information.
+    /// In automatic recall, a memory matches the words of the prompt only if it has at least this share of a rare
+    /// word's information.
     pub unasked_word: f64,
     /// The minimum value in automatic recall, as a share of the best match's value.
     pub unasked_gate_near_best: f64,
@@ -121,8 +124,8 @@ pub struct Weights {
     pub weak_floor: f64,
     /// A low-confidence match must have at least this share of the best match's evidence.
     pub weak_near_best: f64,
-    /// Automatic recall: the lower and the upper limit of the required information. The unit is a word that only one
-    /// memory contains.
+    /// Automatic recall: the lower and the upper limit of the required information. The unit is the information of a
+    /// word that only one memory contains.
     pub unasked_words: [f64; 2],
     /// Automatic recall: the required share of the query's information, within the limits of `unasked_words`.
     pub unasked_share: f64,
@@ -211,7 +214,7 @@ impl Default for Weights {
     }
 }
 
-/// With this number of rows, we measured how similar rows are by chance.
+/// We measured with this number of rows how similar rows are by chance.
 const FEW_ROWS: f64 = 100.0;
 
 impl Weights {
@@ -266,7 +269,7 @@ impl Weights {
         }
     }
 
-    /// The default weights, each time with another signal switched off, and BM25 alone.
+    /// The default weights with one signal switched off each time, and BM25 alone.
     pub fn ablations() -> Vec<(&'static str, Self)> {
         let all = Self::default;
         vec![

@@ -4,7 +4,7 @@ use tessera_screen::{Finding, Name};
 
 /// In a tag, the placeholder of a secret begins like this, because tags cannot contain brackets.
 pub(super) const SLUG: &str = "secret-";
-/// The rest of the placeholder in a tag if the value was not stored.
+/// In a tag, the end of the placeholder for a value that was not stored.
 pub(super) const SLUG_DROPPED: &str = "dropped";
 
 /// The credentials of a text, in order. Placeholders of redacted credentials are not findings, not even in tags.
@@ -22,12 +22,12 @@ pub fn is_clean(text: &str) -> bool {
     findings(text).is_empty()
 }
 
-/// The maximum number of letters in one part of a plain name. A token that consists only of letters is longer than
-/// this.
+/// The maximum number of letters in one part of a plain name. A token that consists only of letters has more letters
+/// than this.
 const LONGEST_PIECE: usize = 12;
 
-/// True for a UUID, and for a name of short parts, as sessions, tools and projects have. It contains no credential.
-/// Hooks check only short names at every prompt, so this fast test avoids loading the detector.
+/// True for a UUID, and for a name of short parts, as sessions, tools and projects have. It contains no credential. At
+/// every prompt, hooks check only short names. This fast test avoids loading the detector for these checks.
 fn is_plain_name(text: &str) -> bool {
     let is_piece = |piece: &str| piece.len() <= LONGEST_PIECE && piece.bytes().all(|byte| byte.is_ascii_alphabetic());
     text.split(['/', '.', '_', '-']).all(is_piece) || uuid::Uuid::try_parse(text).is_ok_and(|_| text.len() == 36)

@@ -127,7 +127,7 @@ fn clauses(text: &str) -> Vec<&str> {
     ends.into_iter().filter(is_name).collect()
 }
 
-/// The kind that a clause such as `staging db password` or `db password for staging` says a word has.
+/// The kind that a clause such as `staging db password` or `db password for staging` states for a word.
 fn kind_by(clause: &str, word: &str) -> Option<&'static str> {
     let words: Vec<&str> = clause.split_whitespace().collect();
     let called = |count: usize| {

@@ -74,7 +74,7 @@ impl<T> Screened<T> {
         self
     }
 
-    /// Accepts a value that is derived only from this one, and therefore screened.
+    /// Accepts a value that is derived only from this screened value. So it contains no credentials either.
     pub(crate) fn follow<U>(&self, value: U) -> Screened<U> {
         Screened { value, secrets: self.secrets.clone() }
     }
@@ -216,7 +216,7 @@ impl<K: Keeper> Taken<'_, K> {
     }
 }
 
-/// A text in which each found value is replaced, also where it repeats.
+/// A text in which all found values are replaced, including repetitions.
 fn replaced(part: Part, text: &str, values: &[Found]) -> Option<String> {
     let found = |value: &str| values.iter().find(|found| found.value == value);
     let mut spans: Vec<(Range<usize>, &Found)> = if part == Part::Whole {

@@ -9,10 +9,11 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-/// The number of newest checkpoints that are all stored. Of older checkpoints, [`BLOCKS`] limits the number.
+/// All of the newest checkpoints are stored, up to this number. The number of older checkpoints is limited by
+/// [`BLOCKS`].
 const NEWEST: usize = 32;
 /// Checkpoints whose age is between a power of two and the next one are divided into blocks, and one checkpoint per
-/// block is stored. This is the binary logarithm of the number of blocks.
+/// block is stored. The value is the binary logarithm of the number of blocks.
 const BLOCKS: u32 = 2;
 
 /// A checkpoint: a value of a user's change counter, with a random stamp.
@@ -48,7 +49,7 @@ impl Checkpoint {
     }
 
     /// Returns the checkpoints to keep, newest first: all new ones, and fewer of the older ones. If the two histories
-    /// were equal until recently, the common position is more precise.
+    /// were equal until recently, the common position is known more precisely.
     pub fn thinned(mut checkpoints: Vec<Self>) -> Vec<Self> {
         checkpoints.sort_unstable();
         checkpoints.dedup();

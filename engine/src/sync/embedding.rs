@@ -22,7 +22,7 @@ impl SentEmbedding {
     }
 
     /// The embeddings, if this program's encoder could have made them: right version, complete, valid, and one per
-    /// passage. To be sure that the encoder really computed an embedding, it must be computed again.
+    /// passage. Only a second computation shows whether the encoder really computed an embedding.
     pub fn embedding_of(&self, text: &str) -> Option<Embedding> {
         Embedding::read(&self.0, passages_of(text).len())
     }
@@ -58,7 +58,7 @@ mod tests {
     use crate::embedding::Encoder;
     use crate::sync::{Op, Page, Push, SentOp, Snapshot};
 
-    /// A change from an older machine.
+    /// A change from a machine with an older program.
     const OLDER: &str = r#"{"epoch":1,"ops":[{"op_id":"019a0000-0000-7000-8000-000000000001",
         "memory":"019a0000-0000-7000-8000-000000000002","base_rev":0,"at":"2026-11-20T12:00:00Z","action":{"create":{
         "content":"The cache lives on birch","tags":["ci"],"links":[],"details":{"category":"facts","type":"fact",

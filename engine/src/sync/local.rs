@@ -1,4 +1,4 @@
-//! The sync state of a memory on one machine, between the user's changes and the server's changes.
+//! The sync state of a memory on one machine. It connects the user's changes and the server's changes.
 //!
 //! The base version is the last known row of the server. Differences from it must be sent. A sent
 //! change is not modified until the server answers it. Later changes wait for this answer.
@@ -19,7 +19,7 @@ pub struct BaseVersion {
     pub row: Row,
     /// The value of the user's change counter for the last change of this row.
     pub seq: u64,
-    /// The owner and the permission, if another user shares the memory.
+    /// If the memory belongs to another user: the owner and the permission.
     pub share: Option<Share>,
 }
 
@@ -100,7 +100,7 @@ pub struct Settled {
     /// False if the memory must be removed from this machine.
     pub stays: bool,
     /// Texts that the change overwrites or removes. The same transaction stores them as new memories of this user. If a
-    /// memory with the text's UUID exists, the text was already stored.
+    /// memory with this UUID exists, the text is already stored.
     pub kept: Vec<(MemoryUuid, Document)>,
 }
 
@@ -212,7 +212,7 @@ impl Local {
         self.sync_state.sent = None;
     }
 
-    /// The last known state on the server, with a path and metadata that an older server may not store.
+    /// The last known state on the server. It includes a path and metadata, which an older server may not store.
     fn known_state(&self) -> Option<State> {
         let base_version = self.sync_state.base_version.as_ref()?;
         Some(beside_what_of(base_version.row.state.clone(), &self.state, base_version.is_own()))
@@ -236,8 +236,8 @@ impl Local {
         }
     }
 
-    /// Returns the edit for the server. `is_sent` is true if a change is sent even if the edit is empty. If the
-    /// server's row lacks the path or the metadata, the edit may contain all details.
+    /// Returns the edit for the server. If `is_sent` is true, a change is sent in any case, even if the edit is empty.
+    /// If the server's row lacks the path or the metadata, the edit may contain all details.
     fn edit(&self, base: &Document, document: &Document, is_sent: bool) -> Edit {
         let mut edit = Edit::between(base, document);
         if edit.details.is_none() && self.must_tell_path(is_sent || !edit.is_empty()) {
@@ -246,7 +246,7 @@ impl Local {
         edit
     }
 
-    /// True if an older server has lost the path of a file, or metadata.
+    /// True if an older server has not stored the path of a file or the metadata.
     fn is_path_unknown(&self) -> bool {
         let known = self.sync_state.base_version.as_ref().and_then(|base_version| base_version.row.state.document());
         let (Some(here), Some(known)) = (self.state.document(), known) else { return false };

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::MemoryUuid;
 
-/// The header with a machine's name. From this header, the server knows which machines received a deletion.
+/// The header with a machine's name. This header tells the server which machines received a deletion.
 pub const MACHINE_HEADER: &str = "tessera-machine";
 /// Maximum secrets per request.
 pub const MOST_SECRETS: usize = 100;

@@ -85,7 +85,7 @@ pub struct Page {
     pub next: u64,
     /// True if there are more.
     pub more: bool,
-    /// The checkpoint for `next`, or for a later number of the same transaction.
+    /// The checkpoint of `next`, or of a later number that was assigned in the same transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<Checkpoint>,
     /// Invitations from other users that are not answered yet. `None` if nothing changed.

@@ -82,7 +82,7 @@ impl Lexicon {
         self.light.contains(term)
     }
 
-    /// True for an everyday word, which says less than its rarity in a small store suggests.
+    /// True for an everyday word. Such a word says little, even if it is rare in a small store.
     pub fn is_everyday(&self, term: &str) -> bool {
         self.everyday.contains(term)
     }

@@ -19,7 +19,8 @@ pub use sentences::sentences;
 pub use stopwords::is_stop_word;
 pub use tokenize::{Token, TokenKind, tokenize};
 
-/// The version of the analyzer. If another version of the analyzer wrote stored terms, Tessera computes them again.
+/// The version of the analyzer. If another version of the analyzer computed the stored terms, Tessera computes them
+/// again.
 pub const ANALYZER_VERSION: u32 = 1;
 
 /// Maximum bytes of a term. A longer term is cut, and gets a hash of the complete term.

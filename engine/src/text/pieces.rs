@@ -9,7 +9,7 @@ const LONG_LINE: usize = 120;
 /// Maximum bytes of a piece, unless one visible character is longer.
 const LONGEST_PIECE: usize = 400;
 
-/// The pieces of a text in order; together they are the text.
+/// The pieces of a text, in order. Joined together, they are the text.
 pub fn pieces(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n').flat_map(|line| {
         let cut: Vec<&str> =

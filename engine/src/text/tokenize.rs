@@ -3,8 +3,8 @@
 //! A *chunk* is a run of letters, digits and the characters that join identifiers (`- _ . / \ : @ + # '`). For each
 //! chunk, the tokenizer returns the stemmed *words*, and the parts of camelCase words. For a chunk with more than one
 //! word, the tokenizer also returns *compounds*. `snake_case`, `snakeCase` and `snake-case` all become the compound
-//! `snakecase`, stemmed like a plain word. `src/main.rs`, `v2.1.0` and `c++` stay unchanged. Scripts without spaces
-//! give pairs of neighbouring characters, and single characters.
+//! `snakecase`, stemmed like a plain word. `src/main.rs`, `v2.1.0` and `c++` stay unchanged. For scripts without
+//! spaces, the terms are pairs of neighbouring characters, and single characters.
 
 use super::MAX_TERM_BYTES;
 use super::normalize::{fold, is_invisible};

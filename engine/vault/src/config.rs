@@ -87,7 +87,7 @@ pub struct Config {
     pub mount: String,
     /// The path of secrets within the mount.
     pub template: PathTemplate,
-    /// The file with the only certificates to trust. Without it, Tessera trusts the certificates of the system.
+    /// The file with all certificates that Tessera trusts. Without it, Tessera trusts the certificates of the system.
     pub certificate: Option<PathBuf>,
     /// Time limit of a connection.
     pub connect: Duration,

@@ -23,7 +23,7 @@ pub enum VaultError {
     /// A mount, path, template, user or ID that is not valid in a path.
     #[error("{name} cannot be part of a vault path: {problem}")]
     Path {
-        /// The name of the value: the mount, the template, the user …
+        /// The name of the value, such as the mount, the template or the user.
         name: &'static str,
         /// The problem.
         problem: &'static str,

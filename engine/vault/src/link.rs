@@ -54,7 +54,7 @@ impl Ask {
         Self { of_the_root: true, ..self }
     }
 
-    /// Requests the state of the vault with parameters that give every state a success status.
+    /// Requests the state of the vault. The parameters make the vault answer every state with a success status.
     pub(crate) fn health() -> Self {
         Self::new(Method::GET, &["sys/health"])
             .query("standbyok=true&perfstandbyok=true&sealedcode=200&uninitcode=200&drsecondarycode=200")

@@ -1,4 +1,4 @@
-//! Paths of secrets in a vault. A user name or an ID cannot leave its own part of the path.
+//! Paths of secrets in a vault. A user name or an ID always stays within its own part of the path.
 
 use std::fmt;
 

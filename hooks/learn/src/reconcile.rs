@@ -146,7 +146,7 @@ fn says(known: &str, new: &str) -> bool {
         && common as f64 >= SAME * all as f64
 }
 
-/// The words of a text in order, without stop words and without the word for the user.
+/// The words of a text in order, without stop words and without the word that means the user.
 fn words(text: &str) -> Vec<String> {
     let tokens = tokenize(text).into_iter();
     let telling = tokens.filter(|token| !matches!(token.kind, TokenKind::Stop | TokenKind::Compound));
@@ -222,7 +222,7 @@ pub(crate) fn take_back(store: &mut Store, job: &Job, before: Option<&Turn>) -> 
     }
 }
 
-/// IDs and texts that the model sees as known.
+/// IDs and texts of the existing memories that the model sees.
 pub(crate) fn known(store: &mut Store, text: &str, scope: &Scope) -> Result<Vec<(ShortId, String)>, StoreError> {
     let near = similar(store, text, scope)?;
     let shown = |memory: Memory| (memory.short_id, memory.content.chars().take(300).collect());

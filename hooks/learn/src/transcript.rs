@@ -200,7 +200,7 @@ mod tests {
         assert!(turns(Path::new("/dev/zero"), None, 1).is_err());
     }
 
-    /// Input from other programs is read or rejected, and never causes a panic (`engine/tests/fuzz.rs`).
+    /// Input from other programs never causes a panic (`engine/tests/fuzz.rs`): it is either read or rejected.
     #[test]
     fn any_transcript_is_read() {
         const PIECES: [&str; 22] = [

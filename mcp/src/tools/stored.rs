@@ -49,7 +49,7 @@ fn row(stored: &Stored, near: Vec<Near>) -> Value {
     row
 }
 
-/// In all texts of a JSON value, makes imitated tags harmless and removes hidden characters.
+/// In all texts of a JSON value, removes hidden characters, and makes imitated tags of replies harmless.
 fn neutralise(value: &mut Value) {
     match value {
         Value::String(text) => *text = neutral(text).into_owned(),

@@ -227,7 +227,7 @@ fn my_shares<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
     })
 }
 
-/// A line of a list, with imitated tags defused and hidden characters removed.
+/// A line of a list, without hidden characters. Imitated tags of replies are made harmless.
 fn line(text: &str) -> String {
     let text: Vec<String> = neutral(text).split_whitespace().map(str::to_owned).collect();
     format!("{}\n", text.join(" "))

@@ -116,6 +116,6 @@ pub struct Actor {
     pub client: Option<String>,
     /// The reason.
     pub reason: Option<String>,
-    /// What plugins changed in a request before Tessera performed it.
+    /// The changes that plugins made to a request before Tessera processed it.
     pub altered: Vec<Alteration>,
 }

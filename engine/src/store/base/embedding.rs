@@ -1,9 +1,9 @@
 //! Computes embeddings for rows without them. This happens after the commit, and after the caller has its answer.
 //!
 //! A row waits if it has no embedding, or if an older encoder computed its embedding. Embeddings are computed outside
-//! of a transaction, and stored only if the row has not changed since. So no data is lost if a process ends in the
-//! middle. A process that computes many embeddings holds a lock. A process that computes only the embeddings of its own
-//! writes does not wait for this lock.
+//! of a transaction, and stored only if the row has not changed since. So no data is lost if a process is killed before
+//! it ends. A process that computes many embeddings holds a lock. A process that computes only the embeddings of its
+//! own writes does not wait for this lock.
 
 use std::fs::File;
 
@@ -31,7 +31,7 @@ const LEFT: &str = "embedding_left";
 pub struct EmbeddingCounts {
     /// Live memories with an embedding.
     pub made: u64,
-    /// Live memories without an embedding, which only words find so far.
+    /// Live memories without an embedding. Until they have one, only their words find them.
     pub waiting: u64,
     /// Live memories with an embedding from a newer encoder. This version finds them only by their words.
     pub later: u64,
@@ -147,7 +147,7 @@ impl Store {
         self.embed(STEP, pause)
     }
 
-    /// Computes one embedding: for the last written row if it waits, otherwise for another row.
+    /// Computes one embedding: for the last written row if its embedding is missing, otherwise for another row.
     ///
     /// # Errors
     /// Returns the same errors as [`Store::embed_some`].

@@ -15,7 +15,8 @@ use crate::store::rows::columns::MEMORY;
 use crate::store::rows::index::{IndexColumns, index_row, read_index_row};
 use crate::store::rows::memory as row;
 
-/// The snapshot is rebuilt when more rows have changed than this, and more than a twentieth of its rows.
+/// The snapshot is rebuilt if the number of changed rows exceeds this number, and also a twentieth of the snapshot's
+/// rows.
 const REBUILD_AT_ROWS: usize = 1000;
 
 pub(crate) struct IndexCache {

@@ -19,8 +19,8 @@ use crate::text::O200k;
 /// Rows per transaction.
 const STEP: usize = 200;
 
-/// The key in `meta` for the beginning of the blobs that this version writes. The progress in [`LEFT`] is valid only
-/// for blobs that begin with these bytes.
+/// The key in `meta`. Its value is the beginning of all blobs that this version writes. The progress in [`LEFT`] is
+/// valid only for blobs that begin with these bytes.
 const FOR: &str = "analysis";
 /// The rev up to which rows may be from an older program; 0 if there are none.
 const LEFT: &str = "analysis_left";

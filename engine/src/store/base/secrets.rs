@@ -46,7 +46,7 @@ pub(crate) struct Held {
 enum Found {
     /// These keys.
     Keys(Held),
-    /// No keys are available now. Contains the reason of the keyring.
+    /// No keys are available now. Contains the reason that the keyring returned.
     Locked(String),
     /// There are none.
     None,

@@ -71,7 +71,7 @@ impl Store {
         Ok(())
     }
 
-    /// Returns the configuration for a different usage.
+    /// Returns the same configuration with another [`Usage`].
     pub(in crate::store) fn config(&self, usage: Usage) -> StoreConfig {
         let (home, clock, weights) = (self.home.clone(), Arc::clone(&self.clock), self.weights.clone());
         StoreConfig { home, clock, weights, usage, embedding: self.embedding, secrets: self.secrets.rules() }

@@ -61,9 +61,9 @@ impl Store {
         Ok(())
     }
 
-    /// Returns the memories most similar to a text, with their similarity (above 0, up to 1). The most similar comes
-    /// first, and of equally similar ones the newer. This order uses only embeddings: no words, no threshold and no
-    /// prior.
+    /// Returns the memories most similar to a text, with their similarity (above 0, up to 1). The most similar memory
+    /// comes first. Of memories with equal similarity, the newer one comes first. This order uses only embeddings: no
+    /// words, no threshold and no prior.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

@@ -138,7 +138,7 @@ impl Store {
         }
     }
 
-    /// Returns damage that only a salvage repairs. Indexes are rebuilt from their tables.
+    /// Returns the damage that only a salvage can repair. Indexes are rebuilt from their tables.
     fn check_database(&self, health: &mut Health, repair: bool) -> Result<Option<String>, StoreError> {
         let Some(damage) = self.damage_found()? else {
             health.add("database", Verdict::Ok, "whole");
@@ -206,7 +206,7 @@ impl Store {
         Ok(())
     }
 
-    /// Finds invalid embeddings. With `repair`, such embeddings are removed and computed again.
+    /// Finds invalid embeddings. With `repair`, the invalid embeddings are removed and computed again.
     fn check_embeddings(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
         let damaged = self.damaged_embeddings().map_err(|error| self.failed(error))?;
         if repair {

@@ -42,7 +42,7 @@ pub struct Restored {
     pub memories: u64,
     /// The file with the previous content; `None` if there was none.
     pub kept_aside: Option<PathBuf>,
-    /// IDs of missing keys, with which secrets in the backup are encrypted.
+    /// The IDs of missing keys. Some secrets in the backup are encrypted with these keys.
     pub missing_keys: Vec<String>,
 }
 

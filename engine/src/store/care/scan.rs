@@ -75,7 +75,7 @@ impl Scan {
     }
 }
 
-/// Progress of a scan: done, and total.
+/// The progress of a scan: the number of finished steps, and the total.
 pub type ScanProgress<'a> = &'a mut dyn FnMut(u64, u64);
 
 impl Store {
@@ -122,8 +122,8 @@ impl Store {
         Ok(run.scan)
     }
 
-    /// All credentials that are found in the home directory or were encrypted before. Unreadable places are reported
-    /// when they are checked.
+    /// All credentials that this scan finds in the home directory, and those that were already encrypted. Unreadable
+    /// places are reported when they are checked.
     fn known_values(&self, files: &[PathBuf], copies: &[PathBuf]) -> KnownValues {
         let mut known = KnownValues::default();
         for path in files {

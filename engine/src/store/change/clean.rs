@@ -23,7 +23,7 @@ use crate::{compose, enrich};
 /// The number of credentials by kind.
 pub(crate) type Kinds = BTreeMap<String, u64>;
 
-/// In the sync state, this placeholder replaces a text that contains a credential, and that the server has. The
+/// This placeholder replaces texts with a credential in the sync state. The server already has the original text. The
 /// placeholder differs from the local text, so the server gets an update.
 const HELD: &str = "(a text with a credential)";
 

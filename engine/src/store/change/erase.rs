@@ -119,8 +119,7 @@ pub(crate) fn delete(change: &Change<'_>, before: &Known, actor: &Actor) -> Resu
     history::record(change, composed.memory(), Operation::Delete, actor, None)
 }
 
-/// Deletes a memory permanently. An empty row remains; its column `purged` contains `mark`, which tells the kind of
-/// deletion.
+/// Deletes a memory permanently. An empty row remains. Its column `purged` contains `mark`, the kind of deletion.
 pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Actor) -> Result<(), StoreError> {
     let composed = compose::purged(before, change.now).placed(before.short_id, change.next_rev()?);
     let memory = composed.memory();

@@ -82,7 +82,7 @@ fn on_either_scale<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Importan
     given.map(Importance::on_either_scale).transpose().map_err(D::Error::custom)
 }
 
-/// True for `foreign`. A line can only set the trust `foreign`.
+/// True for `foreign`. The only trust that a line can set is `foreign`.
 fn says_foreign<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
     Ok(Value::deserialize(from)?.as_str() == Some(Trust::Foreign.as_str()))
 }

@@ -135,8 +135,8 @@ impl Store {
         self.write(|change| links.iter().try_fold(0, |made, link| Ok(made + u64::from(linked(change, link)?))))
     }
 
-    /// The live memories that were imported from a source and no longer exist there. The whole source must have been
-    /// read before.
+    /// The live memories that were imported from a source and no longer exist there. The caller must have read the
+    /// whole source.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -266,7 +266,8 @@ fn taken(
     }
 }
 
-/// Updates a memory from its row. If another author wrote a row, it can only encrypt the user's own memory.
+/// Updates a memory from its row. If another author wrote a row, an import of the row may encrypt the user's own
+/// memory, but not change it in another way.
 fn changed(change: &Change<'_>, n: u32, of: &OlderRow, known: &Known, whose: ImportAs) -> Result<u64, StoreError> {
     let (actor, is_bared) = (ImportRun::actor(of.draft.client.clone()), is_bared(of, &known.memory));
     let is_strange = of.is_strange_to(&known.memory, whose);
@@ -331,8 +332,8 @@ fn note_before(change: &Change<'_>, n: u32, memory: MemoryUuid) -> Result<(), St
     Ok(())
 }
 
-/// Records the keys of a row. If the key `gone_as` belongs to another row, this row takes it over, because a deletion
-/// refers to the last row with this key.
+/// Records the keys of a row. A deletion refers to the last row with the key `gone_as`. So if another row has this key,
+/// this row takes over the key.
 fn note_names(
     change: &Change<'_>,
     n: u32,
@@ -389,7 +390,7 @@ fn patch(of: &OlderRow, memory: &Memory, whose: ImportAs) -> Patch {
     }
 }
 
-/// When a memory has the same text as its separate copy, deletes the copy, unless somebody changed it.
+/// If a memory now has the same text as the separate copy of its row, deletes the copy, unless somebody changed it.
 fn drop_beside(change: &Change<'_>, n: u32, of: &OlderRow) -> Result<(), StoreError> {
     let Some(beside) = row::find_known(change.tx, MemoryRef::Id(beside_of(of)))? else { return Ok(()) };
     let is_live = beside.memory.deleted.is_none() && beside.memory.share.is_none();

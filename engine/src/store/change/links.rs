@@ -148,7 +148,7 @@ pub(crate) fn replace(change: &Change<'_>, memory: &Memory, wanted: &BTreeSet<Li
     elect(change, memory)
 }
 
-/// Chooses the successors of a memory again, and those of the memories that it supersedes. Needed after its trust
+/// Chooses the successors of a memory again. Does the same for the memories that it supersedes. Needed after its trust
 /// changed, or it was deleted or restored.
 pub(crate) fn elect_around(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
     elect(change, memory)?;
@@ -193,7 +193,7 @@ fn leads_to(change: &Change<'_>, from: ShortId, to: ShortId) -> Result<bool, Sto
     Ok(true)
 }
 
-/// Chooses again the successors of the memories that a permanently deleted memory replaced.
+/// Chooses new successors for the memories that a permanently deleted memory superseded.
 pub(crate) fn elect_without(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
     // A permanently deleted memory needs no successor.
     let sql = "SELECT short_id FROM memories WHERE superseded_by = ?1 AND purged = 0";

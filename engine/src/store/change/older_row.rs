@@ -1,4 +1,4 @@
-//! A row of another memory system, and its status: new, known, changed there, here, or on both sides.
+//! A row of another memory system, and its status: new, known, changed there, changed here, or changed on both sides.
 //!
 //! Also finds rows that became secret in the other system, and counts the secrets that an import would store.
 
@@ -258,7 +258,7 @@ pub(crate) fn is_sealed(memory: &Memory) -> bool {
     places(&memory.content).iter().any(|(_, place)| place.kind == WHOLE)
 }
 
-/// True if a row became secret, and its memory still has the text in clear.
+/// True if a row became secret, and its memory still contains the text in clear.
 pub(crate) fn is_bared(of: &OlderRow, memory: &Memory) -> bool {
     of.draft.sensitive.is_some() && !is_sealed(memory)
 }

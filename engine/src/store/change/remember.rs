@@ -151,7 +151,7 @@ fn kept_as_before(memory: &Memory, draft: &Draft) -> Vec<&'static str> {
 
 /// The user's own memory with the same text and scope. Deleted, expired, superseded and foreign memories and conflict
 /// copies are ignored. Captured turns and imports are always stored separately. If a file with a credential is imported
-/// again, its earlier memory counts even if it is foreign.
+/// again, its earlier memory is found even if it is foreign.
 fn same_text(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory>, StoreError> {
     let memory = composed.memory();
     let is_said = matches!(memory.origin, Origin::User | Origin::Agent | Origin::AutoLearn);

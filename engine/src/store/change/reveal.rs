@@ -212,7 +212,8 @@ impl Store {
     }
 }
 
-/// Rejects an ambiguous name. Several names may begin with it, or it may have different values in several memories.
+/// Rejects an ambiguous name. Several names may begin with this text, or the name may have different values in several
+/// memories.
 fn only_one(asked: &str, rows: &[SecretRow]) -> Result<(), StoreError> {
     let is_one =
         rows.windows(2).all(|pair| matches!(pair, [one, other] if one.name == other.name && one.mark == other.mark));

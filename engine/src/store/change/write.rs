@@ -72,9 +72,10 @@ static INSERT: LazyLock<String> =
 /// Updates all columns, because the text changed.
 static UPDATE: LazyLock<String> =
     LazyLock::new(|| codec::update(&[Fields::NAMES, AnalysisColumns::NAMES, CostColumns::NAMES]));
-/// Updates the columns of the analysis as well, because a deleted row has none. The token counts stay.
+/// Also updates the columns of the analysis. A deleted row has no analysis, so they may have changed. The token counts
+/// stay.
 static UPDATE_ANALYSIS: LazyLock<String> = LazyLock::new(|| codec::update(&[Fields::NAMES, AnalysisColumns::NAMES]));
-/// Updates fields only, no data derived from the text.
+/// Updates only fields, and not the data that is derived from the text.
 static UPDATE_FIELDS: LazyLock<String> = LazyLock::new(|| codec::update(&[Fields::NAMES]));
 
 /// Writes a memory, with the derived data that changed. For a turn of a conversation, its context and its neighbours'
@@ -100,8 +101,8 @@ pub(crate) fn write_row(change: &Change<'_>, composed: &Composed, written: Writt
     context::refresh_around(change, memory)
 }
 
-/// Gives a memory an unused UUID, and changes all references to it here. The module `files` changes the references in
-/// the tables about files.
+/// Gives a memory an unused UUID, and changes all references to it in this store. The module `files` changes the
+/// references in the tables about files.
 pub(crate) fn rename(change: &Change<'_>, before: MemoryUuid, now: MemoryUuid) -> Result<(), StoreError> {
     for sql in [
         "UPDATE memories SET id = ?2 WHERE id = ?1",

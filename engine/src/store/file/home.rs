@@ -33,8 +33,8 @@ const OURS: [&str; 20] = [
     HOOKS_LOG,
     HOOKS_LOG_OLD,
 ];
-/// The beginnings of Tessera's file names: files with a suffix, spool files that are being processed, and unfinished
-/// files.
+/// Tessera's files begin with these names. This includes files with a suffix, spool files that are being processed, and
+/// unfinished files.
 const OURS_WITH_SUFFIX: [&str; 9] =
     [DATABASE, SNAPSHOT, ACCESS_LOG, RECEIPTS, QUESTIONS, SET_ASIDE, SECRET_KEY, DELETED_FILES, private::SCRATCH];
 
@@ -127,7 +127,7 @@ impl Home {
         self.file(OPEN_LOCK)
     }
 
-    /// Uses of memories that are not in the database yet.
+    /// The log of uses that were not yet moved to the database.
     pub fn access_log(&self) -> PathBuf {
         self.file(ACCESS_LOG)
     }

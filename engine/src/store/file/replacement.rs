@@ -1,8 +1,8 @@
 //! Replaces the database of a store. A process that is killed at any moment leaves the old database or the new one.
 //!
 //! The new database is built in a scratch directory inside the home directory, while `open.lock` is held. One rename of
-//! this directory to [`Home::replacement`] commits the change. After that, each process that opens the store first
-//! completes the replacement. A process that has the store open uses the new database at its next write.
+//! this directory to [`Home::replacement`] commits the change. After that, each process that opens the store begins by
+//! completing the replacement. A process that has the store open uses the new database at its next write.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ pub(crate) fn finish(home: &Home) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The same for a caller that holds the lock.
+/// Does the same for a caller that already holds the lock.
 pub(crate) fn finish_locked(home: &Home) -> Result<(), StoreError> {
     let new = Home::new(home.replacement());
     if !new.dir().exists() {

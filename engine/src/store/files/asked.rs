@@ -85,7 +85,7 @@ pub struct RelationRow {
 pub struct Pending {
     /// The present memory of the file.
     pub memory: Memory,
-    /// The file at its last reading; `None` if it was never read.
+    /// The file as it was read last; `None` if it was never read.
     pub on_disk: Option<FileRow>,
 }
 

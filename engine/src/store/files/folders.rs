@@ -201,8 +201,8 @@ pub fn is_settled(modified: i64, now: Timestamp) -> bool {
 }
 
 impl FileStamp {
-    /// The recorded time of change. If a further change may have the same time, a different time is recorded, so that
-    /// the next scan reads the file.
+    /// The recorded time of change. If a later change may get the same time, another time is recorded. So the next scan
+    /// reads the file.
     pub(super) fn noted_time(&self, now: Timestamp) -> i64 {
         if is_settled(self.modified, now) { self.modified } else { self.modified - 1 }
     }

@@ -44,8 +44,8 @@ impl Store {
         Ok(gone)
     }
 
-    /// Records that files are no longer texts. Recall on this machine no longer returns the files and their sections,
-    /// but the server keeps them.
+    /// Records that these files no longer contain text. Recall on this machine no longer returns the files and their
+    /// sections, but the server keeps them.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.

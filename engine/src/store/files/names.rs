@@ -52,7 +52,7 @@ pub(super) fn note(change: &Change<'_>, whole: &Memory, made: &Made) -> Result<(
     if before == names { Ok(()) } else { names.iter().try_for_each(|name| find_targets(change, name)) }
 }
 
-/// Sets the names of a file, and resolves relations that may mean them.
+/// Sets the names of a file, and resolves the relations that contain one of these names.
 pub(super) fn rename(change: &Change<'_>, memory: MemoryUuid, names: &[String]) -> Result<(), StoreError> {
     put_names(change, memory, names)?;
     names.iter().try_for_each(|name| find_targets(change, name))
@@ -71,8 +71,8 @@ pub(super) fn keys(change: &Change<'_>, memory: MemoryUuid) -> Result<Vec<String
     Ok(statement.query_map([memory], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-/// The normalised names of a file, sorted. The names include the path relative to each parent directory, because files
-/// in that directory may refer to the file by it.
+/// The normalised names of a file, sorted. The names include the path relative to each parent directory. Files in that
+/// directory may refer to the file by this path.
 pub(super) fn keys_of<'a>(path: &FilePath, permalink: &str, said: impl Iterator<Item = &'a String>) -> Vec<String> {
     let inside = path.inside();
     let bare = without_ending(inside);
@@ -149,7 +149,7 @@ fn find_targets(change: &Change<'_>, key: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A parsed target of a relation: the folder, the name there, and the normalised name.
+/// A parsed target of a relation: the folder, the name in this folder, and the normalised name.
 struct Named {
     folder: String,
     name: String,
@@ -175,7 +175,8 @@ impl Named {
         Ok(Self { folder, name: name.to_owned(), key })
     }
 
-    /// The target file; of several, the one nearest to the note. A target that was renamed stays the target.
+    /// The target file. If several files match, the file nearest to the note. A target that was renamed stays the
+    /// target.
     fn target(
         &self,
         change: &Change<'_>,

@@ -1,4 +1,4 @@
-//! Turns changes in read files into changes of memories.
+//! Turns the changes of files into changes of memories.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -70,9 +70,9 @@ impl Store {
         Ok((draft.content, secrets))
     }
 
-    /// Indexes files that were read: new sections become memories, changed sections update their memories, and recall
-    /// no longer returns missing sections. If the memory of a file changed at the same time, the next scan indexes the
-    /// file.
+    /// Indexes files that were read. New sections become memories, and changed sections update their memories. Recall
+    /// no longer returns sections that are missing now. If the memory of a file changed at the same time, the next scan
+    /// indexes the file.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read or written. Files indexed before stay.

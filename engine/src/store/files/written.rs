@@ -100,9 +100,9 @@ fn is_news_to_it(change: &Change<'_>, before: &Before, made: &Made, over: Option
     Ok(known.is_none_or(|(seen, is_kept)| is_kept && u64::try_from(seen).ok() != Some(whole.rev)))
 }
 
-/// Gives a new section the UUID from its note. If another memory has this UUID, the section gets a new one. Returns
-/// `None` if the memory from which the note was exported exists with the same text, so that the text is not stored
-/// twice.
+/// Gives a new section the UUID from its note. If another memory has this UUID, the section gets a new one. A note may
+/// come from an export. Returns `None` if the exported memory still exists with the same text, so that the text is not
+/// stored twice.
 fn under_own_id<'a>(change: &Change<'_>, part: &'a Composed) -> Result<Option<Cow<'a, Composed>>, StoreError> {
     let Some((there, mark)) = row::remains(change.tx, part.memory().id)? else { return Ok(Some(Cow::Borrowed(part))) };
     let there = there.memory;

@@ -180,7 +180,8 @@ impl Store {
         Ok(texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
     }
 
-    /// Returns the memories in a session's context, which are all that it received since the context began.
+    /// Returns the memories in a session's context. These are all memories that the session received since its context
+    /// began.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

@@ -1,7 +1,7 @@
 //! Questions without a clear answer. Tessera stores the time, the project, and the words that memories contain. It
 //! stores the question only if the user wants that.
 //!
-//! The reason is privacy: an unanswered question often contains something that nobody wrote down on purpose. The store
+//! The reason is privacy: an unanswered question often contains something that nobody wanted to store. The store
 //! already contains these words, so recording them reveals nothing. An embedding would reveal almost as much as the
 //! text, so none is stored.
 
@@ -38,7 +38,7 @@ pub struct UnansweredQuestion {
     pub at: Timestamp,
     /// The project in which the question was asked.
     pub scope: Scope,
-    /// At most twelve words of the question in order, which also occur in memories.
+    /// At most twelve words of the question, in order. Memories contain each of these words.
     pub words: Vec<String>,
     /// The question, if stored; at most 500 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -15,7 +15,7 @@ const MOST_BYTES: u64 = 256 << 20;
 /// How often a concurrently changed file is read again.
 const ATTEMPTS: u32 = 5;
 
-/// Rewrites a Tessera file without some texts, if it contains one. True if it did.
+/// Rewrites one of Tessera's files without the given texts, if the file contains one of them. True if it did.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read or written, or is too large.
@@ -33,7 +33,7 @@ pub(crate) fn without(path: &Path, removed: &Removed) -> io::Result<bool> {
     })
 }
 
-/// True if a file contains one of some texts, as a whole or in a line of JSON.
+/// True if a file contains one of the given texts, directly or in a line of JSON.
 ///
 /// # Errors
 /// Returns an error if it cannot be read, or is too large.

@@ -41,7 +41,7 @@ impl Spool {
         (self.file)(home).metadata().map_or(0, |metadata| metadata.len())
     }
 
-    /// Returns the spool files that wait to be processed, oldest first, also those of killed processes.
+    /// Returns the spool files that wait to be processed, oldest first, including files of killed processes.
     pub(crate) fn parts(&self, home: &Home) -> Vec<PathBuf> {
         let prefix = format!("{}.", name_of(&(self.file)(home)));
         let Ok(entries) = fs::read_dir(home) else { return Vec::new() };

@@ -54,7 +54,7 @@ pub(crate) fn open(home: &Home, usage: Usage) -> Result<Opened, StoreError> {
 }
 
 /// Finishes a replacement whose process was killed. The old database stays open during the replacement. When the last
-/// process closes it, SQLite deletes the log with its name, which may belong to the new database.
+/// process closes the database, SQLite deletes the log with its name. This log may belong to the new database.
 fn finish_replacement(home: &Home) -> Result<(), StoreError> {
     if !home.replacement().exists() {
         return Ok(());

@@ -82,7 +82,7 @@ pub(crate) fn write(connection: &Connection, database: &Path, target: &Path) -> 
 const KEY: &str = "line_form";
 
 /// True if the stored token counts belong to an older version of the reply lines. Counts of a newer version are kept.
-/// Otherwise an older and a newer version of Tessera would always replace each other's counts.
+/// Otherwise an older and a newer version of Tessera would overwrite each other's counts again and again.
 pub(crate) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
     let sql = "SELECT value FROM meta WHERE key = ?1";
     let form: Option<u32> = connection.query_row(sql, [KEY], |row| row.get(0)).optional()?;

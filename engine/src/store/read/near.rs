@@ -11,9 +11,9 @@ use crate::store::rows::codec::sql;
 use crate::store::rows::memory::HOLDS;
 
 /// The minimum similarity of two notes about the same subject. Among 494 notes by several people, 13 pairs reach this
-/// similarity. They are all five pairs with equal content, four of nine pairs in which one note replaces the other, and
-/// four other pairs. A minimum of 0.68 would find six of the nine replacements, but also seven unrelated pairs of
-/// Chinese notes.
+/// similarity. These are all five pairs with equal content, four of the nine pairs in which one note replaces the
+/// other, and four other pairs. A minimum of 0.68 would find six of the nine replacements, but also seven unrelated
+/// pairs of Chinese notes.
 const NEAR: f64 = 0.75;
 /// The minimum similarity of two notes with the same content, if their words are also the same. Texts with opposite
 /// meanings ("above", "below") have a similarity of up to 0.99.

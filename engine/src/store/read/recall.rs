@@ -72,8 +72,8 @@ impl Store {
         Ok(rank(&self.index.view(), request, meant.as_ref(), self.clock.now(), &self.weights))
     }
 
-    /// If a question has no matches in the requested scopes: at most five other scopes with their numbers of matches,
-    /// most matches first.
+    /// At most five other scopes with their numbers of matches, most matches first, if a question has no matches in the
+    /// requested scopes.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

@@ -23,7 +23,7 @@ const OWN_PROJECT: f64 = 0.1;
 
 /// The maximum bonus for similarity to the recent work in the project.
 const RECENT_WORK: f64 = 0.3;
-/// The maximum number of recently changed rows of a project, and the number of latest changes among which they must be.
+/// The maximum number of recently changed rows of a project. Only this number of latest changes is searched for them.
 const MOST_RECENT: usize = 8;
 const RECENT_OF_ALL: u32 = 64;
 
@@ -32,7 +32,7 @@ const RECENT: &str =
     "SELECT short_id, embedding FROM (SELECT short_id, scope, embedding, deleted FROM memories ORDER BY rev DESC LIMIT ?1)
     WHERE scope = ?2 AND deleted IS NULL";
 
-/// Found by the index `memories_session_summary`, which contains the columns of these two lines.
+/// Uses the index `memories_session_summary`, which contains all columns of these two conditions.
 const SESSION_SUMMARY: &str = sql!(
     "SELECT ",
     IndexColumns::LIST,
@@ -46,8 +46,8 @@ const SESSION_SUMMARY: &str = sql!(
 
 impl Store {
     /// Standing preferences and open decisions of the project and of global scope, within the budget. Importance and
-    /// similarity to the recent work determine the order. Returns `None` if there is no such memory, or if all of them
-    /// are excluded.
+    /// similarity to the recent work determine the order. Returns `None` if no memory qualifies, or if all of them are
+    /// excluded.
     ///
     /// # Errors
     /// Returns an error if the budget is too small for any reply, or the store cannot be read.

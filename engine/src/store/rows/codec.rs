@@ -88,8 +88,8 @@ impl<T: ToCell> ToColumns for T {
 }
 
 /// Lists the columns of a record for reading: `"column" => field`, or `"one" & "two" => field` for a field with two
-/// columns. Fields under `beside` have no column. Defines a type with a function `read`, and the constant `LIST` with
-/// the names of the columns.
+/// columns. Fields that are listed under `beside` have no column. Defines a type with a function `read`, and the
+/// constant `LIST` with the names of the columns.
 macro_rules! read_columns {
     ($(#[$doc:meta])* $group:ident of $record:ident {
         $first:literal $(& $more:literal)* => $head:ident,

@@ -68,7 +68,7 @@ impl Analysed {
 }
 
 columns! {
-    /// The columns of the analysis. The index needs them, and they help to recognise repeated texts.
+    /// The columns of the analysis. The index needs these columns. They also help to recognise repeated texts.
     AnalysisColumns of Analysed {
         "is_instruction" => is_instruction,
         "length" => length,

@@ -29,7 +29,7 @@ pub(crate) fn memory(row: &SqlRow<'_>) -> rusqlite::Result<Memory> {
     read_memory(&mut Reader::new(row))
 }
 
-/// Returns what the store contains of a memory, even after a permanent deletion, and the value of `purged`; see
+/// Returns what remains of a memory in the store, even after a permanent deletion, and the value of `purged`; see
 /// [`GONE`].
 pub(crate) fn remains(connection: &Connection, id: MemoryUuid) -> rusqlite::Result<Option<(Known, u8)>> {
     let sql = sql!("SELECT ", KNOWN, ", purged FROM memories WHERE id = ?1");

@@ -121,8 +121,8 @@ impl Store {
 /// Memories per step of [`Anew`].
 const STEP: usize = 100;
 
-/// Applies the server's row for a memory, or handles that the server has none. `is_equal` is true if the row has the
-/// same content as a local memory. True if something was permanently deleted.
+/// Applies the server's row for a memory, or the fact that the server has no row for it. `is_equal` is true if the row
+/// has the same content as a local memory. True if something was permanently deleted.
 fn restore(
     change: &Change<'_>,
     id: MemoryUuid,

@@ -11,8 +11,8 @@ use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::sync::{Arrival, Op, SentEmbedding, SentOp};
 
 impl Store {
-    /// Changes with their embeddings, if this store has them. An embedding is sent only for a text that the change
-    /// contains, so nothing about local memories is sent.
+    /// Returns changes. If the store has embeddings for their texts, they are included. An embedding is sent only for a
+    /// text that the change contains, so nothing about local memories is sent.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -21,7 +21,7 @@ impl Store {
         sent.collect::<rusqlite::Result<_>>().map_err(|error| self.failed(error))
     }
 
-    /// The memory may have changed after the change was prepared, so their texts may differ.
+    /// The memory may have changed after the change was prepared, so the two texts may differ.
     fn embedding_beside(&self, op: &Op) -> rusqlite::Result<Option<SentEmbedding>> {
         let Some(text) = op.action.text() else { return Ok(None) };
         let sql = "SELECT embedding FROM memories WHERE id = ?1 AND content = ?2 AND deleted IS NULL";

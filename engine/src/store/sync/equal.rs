@@ -1,4 +1,5 @@
-//! Merges local memories with equal ones on the server: when the store joins, or when the server's memory arrives.
+//! Merges local memories with equal ones on the server. This happens when the store joins a server, and when the
+//! server's memory arrives.
 
 use rusqlite::params;
 
@@ -17,7 +18,7 @@ use crate::sync::BaseVersion;
 pub(super) enum Among {
     /// All memories that were never sent.
     UnsentFile,
-    /// The memories that existed before the store joined a server automatically.
+    /// The memories that already existed when the store automatically joined a server.
     Undecided,
 }
 

@@ -26,8 +26,8 @@ impl Store {
     /// number of sent memories.
     ///
     /// # Errors
-    /// Returns an error if the store cannot be written. In case of an error, the memories of the finished batches are
-    /// sent.
+    /// Returns an error if the store cannot be written. If an error occurs, the memories of the finished batches have
+    /// already been sent.
     pub fn send_kept(&mut self) -> Result<u64, StoreError> {
         let read = || -> rusqlite::Result<Vec<MemoryUuid>> {
             let mut statement = self.connection.prepare("SELECT memory FROM private WHERE why IS NOT 'file'")?;
@@ -126,7 +126,7 @@ fn fold(change: &Change<'_>, there: &Known, here: &Known) -> Result<(), StoreErr
 
 impl Store {
     /// Restores files of a folder that were removed here without syncing the deletion. They get the server's text. The
-    /// caller must index the folder before.
+    /// caller must index the folder first.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.

@@ -1,4 +1,4 @@
-//! The store's side of sync. [`crate::sync`] makes the decisions.
+//! The store's side of sync. [`crate::sync`] decides which version wins.
 
 pub(crate) mod anew;
 pub(crate) mod arrival;

@@ -17,8 +17,8 @@ const MOST_BYTES: usize = 1 << 20;
 const REFUSED: u8 = 2;
 
 impl Store {
-    /// Returns some secrets of the user's own synced memories whose values the server lacks, in the order of memories,
-    /// beginning after the given one. Values that cannot be decrypted are skipped.
+    /// Returns secrets of the user's own synced memories if the server lacks their values. The secrets are in the order
+    /// of memories, begin after the given one, and are limited in number. Values that cannot be decrypted are skipped.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

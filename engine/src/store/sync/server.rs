@@ -1,5 +1,5 @@
-//! The connection of a store to its team server. Changes are taken from the outbox, and received changes are applied,
-//! each in one transaction with the cursor. [`crate::sync`] makes the decisions.
+//! The connection of a store to its team server. One transaction takes changes from the outbox. Another one applies
+//! received changes and moves the cursor. [`crate::sync`] makes the decisions.
 
 use rusqlite::OptionalExtension;
 use serde::Serialize;

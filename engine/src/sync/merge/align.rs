@@ -1,6 +1,7 @@
 //! Finds the unchanged units of a version by the longest common subsequence.
 
-/// Maximum cells of the table. Texts that differ so much that the comparison needs a larger table are not merged.
+/// Maximum cells of the table. If two texts differ so much that the comparison would need a larger table, they are not
+/// merged.
 const MOST_CELLS: usize = 8_000_000;
 
 /// The unchanged units, with their positions in both versions; `None` if the texts are too large.

@@ -57,7 +57,7 @@ fn short(piece: &[u8]) -> usize {
     }
 }
 
-/// The same with a heap of pairs. A piece may be as long as a text, and must not take quadratic time.
+/// The same with a heap of pairs. A piece may be as long as a text, so its processing must not take quadratic time.
 fn long(piece: &[u8]) -> usize {
     let mut parts = Chain::of(piece);
     let mut waiting: BinaryHeap<Reverse<(u32, usize)>> =

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use super::{TokenCounter, merge, split};
 
-/// The number of cached pieces, a power of two: about the number of words that people use.
+/// The number of cached pieces, a power of two. A person uses about this number of different words.
 const PLACES: usize = 1 << 14;
 /// Maximum bytes of a cached piece. A piece never has more tokens than bytes, so its length and its number of tokens
 /// fit in one byte.

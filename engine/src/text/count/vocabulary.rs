@@ -3,8 +3,8 @@
 //! `engine/tests/counter/generate.rs` creates `tokens.bin`, and its tests compare the file with a new one. The file is
 //! compiled in and needs no alignment, and all its numbers are little-endian. The file is a hash table that needs no
 //! preparation: `BUCKETS + 1` offsets of three bytes, then the entries. The offset of bucket *b* is the start of its
-//! entries, the next offset is their end. An entry has the token's length (1 byte), its rank (3 bytes) and its bytes.
-//! The low bits of the XXH3 hash of a token determine its bucket.
+//! entries, and the next offset is their end. An entry has the token's length (1 byte), its rank (3 bytes) and its
+//! bytes. The low bits of the XXH3 hash of a token determine its bucket.
 //!
 //! `pairs.bin` has the ranks of all two-byte tokens, three bytes each, indexed by the two bytes. The file exists
 //! because the encoder first looks up the rank of every pair of neighbouring bytes in a piece.
