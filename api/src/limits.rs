@@ -31,7 +31,7 @@ pub struct Limits {
     pub key_per_second: u64,
     /// Maximum sustained requests per second per address.
     pub address_per_second: u64,
-    /// The burst size, in seconds of the sustained rate.
+    /// The size of a burst: the number of seconds for which the sustained rate may be saved up.
     pub burst_seconds: u32,
     /// The maximum number of simultaneous requests; further ones are rejected.
     pub at_once: usize,
@@ -39,7 +39,7 @@ pub struct Limits {
     pub key_at_once: usize,
     /// The maximum number of waiting requests per key; further ones are rejected.
     pub key_waiting: usize,
-    /// The maximum bytes of all bodies in transfer; further ones are rejected.
+    /// The maximum total size of all bodies that are being transferred, in bytes. Further bodies are rejected.
     pub body_bytes: usize,
     /// The maximum total size of the bodies that one key transfers at the same time; further requests wait.
     pub key_body_bytes: usize,
@@ -47,8 +47,8 @@ pub struct Limits {
     pub timeout: Duration,
     /// The maximum time between two parts of a body.
     pub body_pause: Duration,
-    /// The maximum time until a request's head is complete, from the end of the previous request. It is also the
-    /// maximum idle time.
+    /// The maximum time from the end of a request until the head of the next one is complete. It is also the maximum
+    /// idle time.
     pub header_timeout: Duration,
     /// The maximum time without progress while a client reads an answer.
     pub write_timeout: Duration,

@@ -59,8 +59,8 @@ pub struct Settings {
     pub index_bytes: usize,
     /// The interval at which access counts are written.
     pub count_uses_every: Duration,
-    /// The interval for re-indexing rows that an earlier version wrote. The first run is at the start of the server;
-    /// `None` for never.
+    /// The interval for re-indexing rows that an earlier version wrote. The first run is at the start of the server.
+    /// `None` disables these runs.
     pub reanalyse_every: Option<Duration>,
     /// How the server uses embeddings.
     pub embedding: SemanticSearch,
@@ -329,7 +329,7 @@ async fn reanalyse(app: App) {
     }
 }
 
-/// Looks for such rows, unless a replica of the same version has looked recently.
+/// Looks for rows to re-index, unless a replica of the same version has looked recently.
 async fn reanalyse_if_due(db: &Db, every: Duration) -> Result<usize, DbError> {
     if !db.is_due(Chore::Reanalysis, &derived_form(), every).await? {
         return Ok(0);

@@ -43,7 +43,7 @@ impl Corpus {
         Self { random: Rng::with_seed(seed), cumulative: (1..=VOCABULARY).map(weigh).collect() }
     }
 
-    /// Returns an invented word for a rank: it can be pronounced, and no other rank has it.
+    /// Returns an invented word for a rank. The word can be pronounced, and each rank has its own word.
     fn word(rank: usize) -> String {
         const CONSONANTS: &[u8] = b"bcdfghjklmnprstvz";
         const VOWELS: &[u8] = b"aeiou";

@@ -1,4 +1,4 @@
-//! Parameters of paths and queries, bodies for shares, and counts of categories and tags.
+//! Parameters of paths and queries. Also the bodies of requests about shares, and the counts of categories and tags.
 
 use serde::{Deserialize, Serialize};
 use tessera_engine::domain::MemoryUuid;
@@ -29,7 +29,7 @@ pub(crate) struct ListQuery {
     /// The next page begins at `next_offset`. Without an offset, the answer is complete.
     #[param(minimum = 0, maximum = 1_000_000_000)]
     pub(crate) offset: Option<u32>,
-    /// importance (default) or recency.
+    /// The order: importance (default) or recency.
     pub(crate) sort: Option<String>,
     /// List deleted ones.
     #[serde(default)]

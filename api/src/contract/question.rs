@@ -17,7 +17,7 @@ pub(crate) struct Question {
     #[serde(alias = "query")]
     #[schema(max_length = 100_000)]
     context: String,
-    /// Further words, with a lower weight.
+    /// Additional words for the search, with a lower weight than the question.
     #[schema(max_length = 100_000)]
     expanded_query: Option<String>,
     /// Maximum tokens of the whole answer, 1 to 100000. With `max_tokens`, the answer has full results and summaries;
@@ -30,8 +30,8 @@ pub(crate) struct Question {
     /// returns at most the best 200 memories; an empty question lists all memories.
     #[schema(minimum = 1, maximum = 10000)]
     limit: Option<u32>,
-    /// hybrid (default), relevance, importance or recency. Without `max_tokens`, the default is importance, and any
-    /// unknown name means relevance, as in the older API.
+    /// The order: hybrid (default), relevance, importance or recency. Without `max_tokens`, the default is importance,
+    /// and any unknown name means relevance, as in the older API.
     #[serde(alias = "sort_by")]
     sort: Option<String>,
     /// dual or details.
@@ -39,7 +39,7 @@ pub(crate) struct Question {
     /// short (default), or full: full results also contain summary, times, access count and metadata. Only with
     /// max_tokens.
     rows: Option<String>,
-    /// on, off or auto: whether to return many short rows in chronological order. With `auto`, the wording of the
+    /// Whether to return many short rows in chronological order: on, off or auto. With `auto`, the wording of the
     /// question decides whether many memories are needed. Only with max_tokens.
     breadth: Option<String>,
     /// Only of these categories.
@@ -67,7 +67,7 @@ pub(crate) struct Question {
     weak: Option<bool>,
 }
 
-/// Maximum bytes of a question, and of its further words.
+/// The maximum size of a question in bytes, and of its additional words.
 const MOST_QUESTION_BYTES: usize = 100_000;
 
 fn bounded(field: &'static str, text: &str) -> Result<(), DomainError> {
@@ -133,7 +133,7 @@ impl Question {
         }
     }
 
-    /// The fields of a row in an answer that has a budget.
+    /// The fields of a row in an answer to a question with `max_tokens`.
     pub(crate) fn rows(&self) -> Result<JsonRows, DomainError> {
         match some(self.rows.as_ref()).as_deref() {
             None | Some("short") => Ok(JsonRows::default()),
@@ -192,7 +192,7 @@ pub(crate) struct Budgeted {
     total_count: u32,
     /// If nothing matches: the number of memories that share a word with the question.
     near: Option<u32>,
-    /// True if the question asks for many memories. Its rows are short and in chronological order.
+    /// True if the question asks for many memories. The rows of the answer are short and in chronological order.
     breadth: Option<bool>,
     /// True if there are more matches.
     has_more: bool,
@@ -250,7 +250,7 @@ pub(crate) struct DetailRow {
     metadata: Option<Metadata>,
     /// A summary of at most 20 words; only with `rows: "full"`.
     summary: Option<String>,
-    /// The owner, if it is another user.
+    /// The owner's name, if the memory belongs to another user.
     shared_by: Option<String>,
     /// The permission.
     share_permission: Option<String>,
@@ -274,7 +274,7 @@ pub(crate) struct IndexRow {
     excerpt: Option<Vec<String>>,
     /// The day on which the statement became true. Only replies with many short rows contain this field.
     created: Option<String>,
-    /// The owner, if it is another user.
+    /// The owner's name, if the memory belongs to another user.
     shared_by: Option<String>,
     /// The author of the text, if it is not the owner.
     edited_by: Option<String>,

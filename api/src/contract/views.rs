@@ -24,8 +24,8 @@ impl From<Link> for LinkView {
     }
 }
 
-/// A link between the memory of this answer and another memory: to the other memory in `links_out`, from it in
-/// `links_in`.
+/// A link between the memory of this answer and another memory. In `links_out`, it leads to the other memory; in
+/// `links_in`, it comes from there.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct LinkedView {
     /// As above.
@@ -233,7 +233,8 @@ pub(crate) enum ChangedView {
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "as above")]
 pub(crate) struct SinceView {
-    /// The caller's own memories, and with `since` also deleted ones. The least recently changed first.
+    /// The caller's own memories, and with `since` also deleted ones. The list begins with the memory that was not
+    /// changed for the longest time.
     memories: Vec<ChangedView>,
     /// The value for `since` in the next request: RFC 3339.
     server_time: String,

@@ -16,7 +16,7 @@ pub struct NewKey {
     pub label: String,
     /// What the key allows: a subset of [`SCOPES`].
     pub scopes: Vec<String>,
-    /// Days until the key expires; never if missing.
+    /// Days until the key expires; without this field, it never expires.
     pub days: Option<u32>,
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
-    /// Converts the request to a sync change that is based on this revision of the memory.
+    /// Converts the request to a sync change. The base of the change is this revision of the memory.
     pub(super) fn op(&self, base_rev: u64) -> Screened<Op> {
         let op_id = match &self.idempotency {
             Some(idempotency) => idempotency.op_id(),
@@ -53,7 +53,7 @@ pub(crate) struct Idempotency {
 }
 
 impl Idempotency {
-    /// The change ID for this key. Idempotency keys are looked up by user, like the IDs of changes.
+    /// The change ID for this key. Idempotency keys are stored for each user, like the IDs of changes.
     pub(crate) fn op_id(&self) -> MemoryUuid {
         MemoryUuid::from_key(&format!("request {}", self.key))
     }
@@ -62,8 +62,8 @@ impl Idempotency {
 /// The result.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
-    /// This request, or an earlier attempt of it, applied the change. Contains the memory's current state, unless it
-    /// was deleted permanently.
+    /// An earlier attempt of this request, or this request, applied the change. Contains the memory's current state,
+    /// unless it was deleted permanently.
     Done(Option<Box<Stored>>),
     /// The memory is at another rev.
     Moved(Option<Box<Stored>>),
@@ -172,8 +172,8 @@ pub(crate) struct Listed {
     pub(crate) deleted: bool,
 }
 
-/// Maximum bytes of texts that the server reads at once for an export. An export reads all pages, so the client sends
-/// only one request.
+/// The maximum size of the texts that the server reads at once for an export, in bytes. An export reads all pages, so
+/// the client sends only one request.
 const MOST_EXPORT_BYTES: i64 = 256 * 1024;
 /// Rows of a page of changes.
 const MOST_CHANGED: i64 = 1_000;
@@ -183,7 +183,7 @@ const MOST_CHANGED: i64 = 1_000;
 pub(crate) struct ChangedAfter {
     /// The time of a change.
     pub(crate) time: Timestamp,
-    /// The last memory with this time that the client has received.
+    /// Of the memories with this time, the last one that the client has received.
     pub(crate) memory: Option<MemoryUuid>,
 }
 
@@ -323,7 +323,7 @@ impl Db {
         rows.iter().map(|row| Ok((MemoryUuid::from_uuid(row.try_get("id")?), row.try_get("type")?))).collect()
     }
 
-    /// The number of the user's own live memories by tag or category, largest first.
+    /// The numbers of the user's own live memories by tag or category, the largest number first.
     pub(crate) async fn counts(&self, user: &UserId, by_tag: bool) -> Result<Vec<(String, i64)>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = if by_tag {
@@ -370,7 +370,7 @@ impl Db {
     }
 }
 
-/// Reads memories from rows of which each also contains the total count.
+/// Reads memories. Each row also contains the total count.
 pub(super) fn with_total(rows: &[sqlx::postgres::PgRow]) -> Result<(Vec<Stored>, u64), DbError> {
     let total: i64 = rows.first().map_or(Ok(0), |row| row.try_get("total"))?;
     Ok((rows.iter().map(numbered).collect::<Result<_, _>>()?, u64::try_from(total).unwrap_or(0)))

@@ -101,7 +101,8 @@ impl Db {
         tx.commit().await
     }
 
-    /// Returns the actions in a user's account in order, since a time in PostgreSQL's format or since the beginning.
+    /// Returns the actions in a user's account in order. They begin at a time in PostgreSQL's format, or with the first
+    /// action.
     ///
     /// # Errors
     /// Returns an error if the database cannot be read, or the time is not valid.

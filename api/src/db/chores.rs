@@ -9,7 +9,7 @@ use super::{Db, DbError};
 pub(crate) enum Chore {
     /// Re-indexes rows that an earlier version analysed.
     Reanalysis,
-    /// Removing secrets that belong to no row from the vault.
+    /// Removes secrets from the vault that belong to no row.
     Vault,
 }
 
@@ -23,7 +23,8 @@ impl Chore {
 }
 
 impl Db {
-    /// True for exactly one replica, if no replica of this version has done the work within the given time.
+    /// Returns true for only one replica, and only if no replica of this version has done the work within the given
+    /// time.
     pub(crate) async fn is_due(&self, chore: Chore, form: &str, every: Duration) -> Result<bool, DbError> {
         // A replica that sleeps for the same time may wake a moment early.
         let every = every.mul_f64(0.9);
@@ -39,7 +40,7 @@ impl Db {
         Ok(done.rows_affected() > 0)
     }
 
-    /// Leaves unfinished work to the replica that asks next.
+    /// The next replica that asks continues unfinished work.
     pub(crate) async fn is_still_due(&self, chore: Chore) -> Result<(), DbError> {
         sqlx::query("DELETE FROM chores WHERE name = $1").bind(chore.name()).execute(&self.pool).await?;
         Ok(())

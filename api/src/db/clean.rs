@@ -54,7 +54,7 @@ impl Cleaned {
 }
 
 impl Db {
-    /// True for exactly one replica, if no replica has cleaned up within the given time.
+    /// Returns true for only one replica, and only if no replica has cleaned up within the given time.
     pub(crate) async fn is_to_clean(&self, every: Duration) -> Result<bool, DbError> {
         let sql = "UPDATE server_meta SET cleaned = now() WHERE cleaned < now() - make_interval(secs => $1)";
         Ok(sqlx::query(sql).bind(every.as_secs_f64()).execute(&self.pool).await?.rows_affected() > 0)

@@ -42,7 +42,7 @@ macro_rules! believed {
 }
 pub(crate) use believed;
 
-/// On average, the server checks one in this number of embeddings from machines.
+/// Of the embeddings from machines, the server checks one in this number, on average.
 const SAMPLE: u32 = 16;
 
 /// An embedding that a machine sent with a change.
@@ -86,8 +86,8 @@ pub(crate) struct Kept {
 }
 
 impl Db {
-    /// Some of a user's memories that need work: those to check first, then those without an embedding, most recently
-    /// changed first.
+    /// Some of a user's memories that need work. Memories to check come first, then memories without an embedding; the
+    /// most recently changed ones are first.
     pub(crate) async fn to_make(&self, user: &UserId, most: i64) -> Result<Vec<PendingEmbedding>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = concat!(

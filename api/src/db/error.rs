@@ -46,7 +46,7 @@ pub enum DbError {
 pub(crate) enum Remedy {
     /// Try again later: the database is down, busy, or timed out.
     Wait,
-    /// Change the request, because it can never be stored as it is.
+    /// The change can never be stored as it is. The client must change it.
     Change,
     /// The program or its data is at fault, so the error must be reported.
     Report,

@@ -21,7 +21,7 @@ const INDEXES: [(&str, &str); 3] = [
 /// Only one server at a time creates indexes.
 const LOCK: i64 = 0x7465_7373_6572_6132;
 
-/// The pause between two checks whether another server is done.
+/// The server waits this long before it checks again whether another server has finished.
 const PAUSE: Duration = Duration::from_millis(100);
 /// How often the creation of an index is repeated after PostgreSQL aborted it.
 const ATTEMPTS: u32 = 5;

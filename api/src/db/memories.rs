@@ -353,7 +353,8 @@ impl UserTx {
         Ok(self.meant(id).await?.map(seen))
     }
 
-    /// The memory that a UUID means for the user: their own memory, otherwise the visible memory that arrived first.
+    /// The memory that a UUID denotes for the user: their own memory, or otherwise the visible memory that arrived
+    /// first.
     async fn meant(&mut self, id: MemoryUuid) -> Result<Option<Stored>, DbError> {
         let sql = concat!(
             "SELECT feed.short_id, ",

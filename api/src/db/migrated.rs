@@ -44,7 +44,7 @@ impl Migrated {
     }
 }
 
-/// Who runs it: the user with a key, or an operator on the server's host.
+/// Who runs the migration: the user with a key, or an operator on the server's host.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Migrator<'a> {
     Caller(&'a Caller),

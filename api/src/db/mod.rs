@@ -392,8 +392,8 @@ impl Db {
         }
     }
 
-    /// A writing transaction of the caller, with the data for the audit. The transaction has an application name that
-    /// shows other transactions that it writes (`unfinished_since` in the schema).
+    /// A writing transaction of the caller, with the data for the audit. The name of the application in this
+    /// transaction tells other transactions that it writes (`unfinished_since` in the schema).
     pub(crate) async fn by(&self, caller: &Caller) -> Result<UserTx, DbError> {
         let tx = if self.is_spread {
             self.of(&caller.user).await?

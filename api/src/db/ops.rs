@@ -42,7 +42,7 @@ impl Current {
 pub(super) struct Begun {
     /// The digest of a change that was processed before, and its rejection, if any.
     pub(super) known: Option<(Vec<u8>, Option<String>)>,
-    /// The owners of the memories with this UUID in the user's feed; the user comes first.
+    /// The owners of those memories with this UUID that are in the user's feed. The user is the first one.
     owners: Vec<String>,
     /// The user's short ID for the memory of the first owner.
     short_id: Option<u32>,
@@ -93,7 +93,7 @@ fn refused_before((hash, refused): (Vec<u8>, Option<String>), sent: &[u8]) -> Re
 }
 
 impl Db {
-    /// Applies a change only once: the hash detects a different change with the same ID.
+    /// Applies a change only once. A different change with the same ID is recognised by its hash.
     pub(crate) async fn carry_out(
         &self,
         caller: &Caller,
@@ -258,7 +258,7 @@ impl UserTx {
     }
 
     /// Applies the change of a request at most once. If the change is rejected, or was rejected in an earlier attempt,
-    /// returns the rejection. Returns `None` in the same case as [`UserTx::carry_out`].
+    /// returns the rejection. Returns `None` if [`UserTx::carry_out`] would return `None`.
     pub(super) async fn apply(
         &mut self,
         op: &Screened<Op>,
@@ -284,8 +284,8 @@ impl UserTx {
         Ok(seq.map(|seq| base_version(found, u64::try_from(seq).unwrap_or(0))))
     }
 
-    /// Applies a change to the present state, without notifying anybody. Returns `None` in the same case as
-    /// [`UserTx::carry_out`].
+    /// Applies a change to the present state, without notifying anybody. Returns `None` if [`UserTx::carry_out`] would
+    /// return `None`.
     pub(super) async fn decide(
         &mut self,
         op: &Screened<Op>,

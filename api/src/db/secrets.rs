@@ -51,8 +51,8 @@ impl Db {
         Ok(sqlx::query_scalar("SELECT secret_salt FROM server_meta").fetch_one(&self.pool).await?)
     }
 
-    /// Records the key that encrypts new values. Rejects the key, and returns the ID of the recorded one, if the
-    /// database recorded a newer key that is not among the previous keys.
+    /// Records the key that encrypts new values. Rejects the key if the database recorded a newer key that is not among
+    /// the previous keys, and then returns the ID of the recorded key.
     pub(crate) async fn agree_on_key(&self, at_hand: &str, before: &[String]) -> Result<Result<(), String>, DbError> {
         let mut tx = self.pool.begin().await?;
         let known: Option<String> = tx.value("SELECT secret_key FROM server_meta FOR UPDATE", args![]).await?;
@@ -66,10 +66,10 @@ impl Db {
         Ok(Ok(()))
     }
 
-    /// Returns a memory with its secrets, and with the secrets of other memories that its text names. A conflict copy
-    /// names the secrets of its original. If another user wrote the text, only the memory's own secrets are returned.
-    /// So an editor cannot reveal secrets by writing their names. `None` if the memory belongs to another user, is
-    /// unknown or was deleted permanently. All three cases take the same time.
+    /// Returns a memory with its secrets. Its text may name secrets of other memories; these are included. A conflict
+    /// copy names the secrets of its original. If another user wrote the text, only the memory's own secrets are
+    /// returned. So an editor cannot reveal secrets by writing their names. `None` if the memory belongs to another
+    /// user, is unknown or was deleted permanently. All three cases take the same time.
     pub(crate) async fn own_secrets(
         &self,
         caller: &Caller,

@@ -1,5 +1,5 @@
-//! Re-indexes rows that an earlier version of the analyzer or an earlier form of the reply lines derived. Code that
-//! reads such a row recomputes the data. This module stores the result in the background.
+//! Re-indexes rows of an earlier version of the analyzer, and rows with token counts for an earlier form of the reply
+//! lines. Code that reads such a row recomputes the data. This module stores the result in the background.
 
 use std::time::Duration;
 

@@ -19,7 +19,7 @@ pub(super) const ATTEMPTS: u32 = 5;
 pub(super) const MOST_PAGE_BYTES: i64 = 1024 * 1024;
 
 impl Db {
-    /// The user's position, if the generation and checkpoints of the machine belong to this database.
+    /// The user's position, if the machine's generation and checkpoints come from this database.
     pub(crate) async fn known(
         &self,
         user: &UserId,
@@ -207,7 +207,7 @@ impl UserTx {
         })
     }
 
-    /// Returns the first checkpoint at or after a number, which belongs to the same transaction.
+    /// Returns the first checkpoint at or after a number. It was stored by the transaction that assigned the number.
     async fn checkpoint_from(&mut self, seq: u64) -> Result<Option<Checkpoint>, DbError> {
         let sql = "SELECT seq, stamp FROM checkpoints WHERE user_id = $1 AND seq >= $2 ORDER BY seq LIMIT 1";
         let found = self.tx.maybe(sql, args![self.user.as_str(), i64::try_from(seq).unwrap_or(i64::MAX)]).await?;

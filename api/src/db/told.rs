@@ -52,7 +52,7 @@ macro_rules! meant {
     };
 }
 
-/// Reads rows until a page is full, and one more that shows that another page exists.
+/// Reads rows until a page is full, and one more row, which shows that another page exists.
 async fn told_of(rows: impl Stream<Item = Result<PgRow, sqlx::Error>> + Send) -> Result<Vec<Told>, DbError> {
     let mut rows = pin!(rows);
     let (mut told, mut bytes) = (Vec::new(), 0);

@@ -1,5 +1,5 @@
-//! One function for each kind of result: all rows, at most one row, one row, single values, or the number of changed
-//! rows.
+//! One function for each kind of query result: all rows, at most one row, exactly one row, single values, or the number
+//! of changed rows.
 
 use sqlx::postgres::{PgArguments, PgQueryResult, PgRow};
 use sqlx::{Decode, Error, FromRow, PgConnection, Postgres, SqlSafeStr, Type};

@@ -22,7 +22,7 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     line(&serde_json::to_string(value)?)
 }
 
-/// Writes a remark to stderr, so that stdout contains only the result.
+/// Writes a note to stderr, so that stdout contains only the result.
 pub(crate) fn note(text: &str) {
     // A closed stderr cannot be reported.
     let _ = writeln!(std::io::stderr().lock(), "{text}");
@@ -91,7 +91,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(code_of(error))
 }
 
-/// An error and its causes, each once, because some errors already contain their cause.
+/// An error and its causes. Each text appears only once, because some errors already contain the text of their cause.
 fn words(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

@@ -20,7 +20,7 @@ use crate::db::{DbError, KeptIndex, Position, Use};
 /// The index is rebuilt after this number of changed rows, or after a twentieth of the snapshot's rows, whichever is more.
 const REBUILD_AT_ROWS: usize = 1000;
 
-/// The minimum number of rows for storing an index; a smaller index is built as fast as a stored one is read.
+/// An index with fewer rows is not stored, because it is built as fast as a stored one is read.
 const KEPT_ROWS: u32 = 500;
 
 /// The interval of checks for new embeddings of pending rows.
@@ -238,8 +238,8 @@ impl UserIndex {
         }
     }
 
-    /// Adds changed rows, and all rows whose context changed with them. Moves to the new feed position, if the rows are
-    /// complete up to it.
+    /// Adds changed rows, and all rows whose context changed with them. Moves to the new feed position, if all rows up
+    /// to this position are there.
     pub(super) fn push(&mut self, changed: Vec<Fed>, place: Option<(u64, Option<Checkpoint>)>) {
         if !self.is_loaded {
             return;

@@ -60,7 +60,7 @@ impl std::fmt::Debug for Recaller {
     }
 }
 
-/// The cache of texts gets the total size divided by this number.
+/// The cache of texts gets this fraction of the total size: one divided by this number.
 const TEXTS: usize = 4;
 
 /// The two permits to process a question: one of the server's, and one of the user's. Both permits last as long as the
@@ -109,7 +109,7 @@ impl Found {
     }
 }
 
-/// A ranked question, with the cached rows of its page.
+/// The ranking for a question, with the cached rows of its page.
 struct Asked {
     request: RecallRequest,
     form: JsonRows,

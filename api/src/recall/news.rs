@@ -241,7 +241,7 @@ async fn add_replaced(index: &RwLock<UserIndex>, changed: &mut Vec<Fed>, tx: &mu
     Ok(())
 }
 
-/// Reads the memories whose blobs another analyzer version made.
+/// Reads the memories whose blobs come from another version of the analyzer.
 async fn read_stale(rows: &mut [Fed], tx: &mut UserTx) -> Result<(), DbError> {
     let is_stale = |fed: &&Fed| fed.owner.is_some() && !Freshness::of(&fed.blob).is_current();
     let stale: Vec<Uuid> = rows.iter().filter(is_stale).map(|fed| fed.memory).collect();

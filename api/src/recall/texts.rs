@@ -19,7 +19,8 @@ pub(super) struct Texts {
     next: AtomicU64,
 }
 
-/// The number in the cache keys that separates a user's valid rows from invalidated rows and from other users' rows.
+/// This number in the cache keys separates a user's valid rows from rows that are no longer valid, and from other
+/// users' rows.
 #[derive(Debug, Default)]
 pub(super) struct RowVersion(Mutex<Label>);
 
@@ -55,7 +56,7 @@ impl Texts {
         Self { rows: rows.build(), next: AtomicU64::new(1) }
     }
 
-    /// Returns the cached rows, the IDs that are not cached, and the version with which to cache the missing rows.
+    /// Returns the cached rows, the IDs that are not cached, and the version number for caching the missing rows.
     pub(super) fn of(
         &self,
         shelf: &RowVersion,

@@ -22,7 +22,7 @@ use crate::error::{Problem, ProblemBody};
 use crate::extract::{Body, InPath, Named, Ours, Params, id};
 use crate::secrets::{CannotKeepSecret, Opened, SecretMode, Taken, source_of};
 
-/// How long a migration request works before it returns the next position.
+/// After this time, a migration request stops and returns the next position.
 const MIGRATE_FOR: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// Returns a memory of the caller with its secrets inserted. Each request is recorded with key and address before the

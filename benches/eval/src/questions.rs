@@ -1,5 +1,5 @@
 //! Notes, natural questions and prompts in one JSON file. Each set has its own store, and all questions have the same
-//! token budget. Each reply gets a verdict that people can read.
+//! token budget. Each reply gets a readable verdict.
 
 mod tally;
 
@@ -184,7 +184,7 @@ fn ask(
 struct Notes {
     scratch: Scratch,
     names: BTreeMap<ShortId, String>,
-    /// The beginning of each note, and its name.
+    /// The beginning of each note's text, and the note's name.
     beginnings: Vec<(String, String)>,
 }
 

@@ -23,7 +23,8 @@ pub enum Ranker {
 }
 
 impl Ranker {
-    /// The weights for a ranker's store. For rankers other than Tessera, the packing keeps the order of the ranker.
+    /// The weights for a ranker's store. With rankers other than Tessera's, the packed rows stay in the order of the
+    /// ranker.
     pub fn weights(self, weights: &Weights) -> Weights {
         match self {
             Self::Tessera => weights.clone(),

@@ -51,7 +51,7 @@ pub struct ReplayReport {
     pub most_tokens: u32,
     /// The maximum characters for one prompt.
     pub most_characters: u32,
-    /// Prompts that received irrelevant notes: their numbers, counted from 1, with these notes.
+    /// The prompts that received irrelevant notes: the number of each prompt, counted from 1, with the notes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub beside_the_point: BTreeMap<u32, Vec<String>>,
     /// The numbers of the prompts, counted from 1, that received none of their relevant notes.

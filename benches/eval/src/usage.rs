@@ -52,7 +52,8 @@ impl UsageTrace {
     }
 
     /// Asks the questions in six runs, each on a new store. Four runs have the recorded uses: with all signals, without
-    /// frequency, without recency, and without both. Two runs have no uses: with all signals, and without both.
+    /// frequency, without recency, and without both. Two runs have no recorded uses: one with all signals, and one
+    /// without frequency and recency.
     ///
     /// # Errors
     /// Returns an error if the corpus cannot be loaded, or lacks a note of the record.

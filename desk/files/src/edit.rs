@@ -8,12 +8,12 @@ use crate::reply::{Reply, numbered};
 const MOST_LINES: usize = 999_999;
 /// The number of lines shown above and below a change.
 const AROUND: usize = 2;
-/// If a text occurs several times, the error lists at most this number of line numbers.
+/// If a text occurs several times, the error lists the line numbers, at most this many.
 const MOST_PLACES: usize = 100;
 /// The maximum number of characters of the search text in an error.
 const MOST_ECHO: usize = 2000;
 
-/// Shows a text, or the requested lines: from 1, inclusive, -1 for the last.
+/// Shows a text, or the requested lines. Lines are counted from 1, the last one is included, and -1 means the end.
 pub(crate) fn shown(text: &str, path: &RelativePath, range: Option<(i64, i64)>) -> Result<Reply, FileError> {
     let count = text.split('\n').count();
     if count > MOST_LINES {
@@ -82,7 +82,7 @@ fn rows(text: &str, first: usize, last: usize) -> Vec<String> {
         .collect()
 }
 
-/// The search text for an error, shortened if long.
+/// The search text as shown in an error; a long text is shortened.
 fn echo(old: &str) -> String {
     match old.char_indices().nth(MOST_ECHO) {
         Some((end, _)) => format!("{}…", old.get(..end).unwrap_or_default()),

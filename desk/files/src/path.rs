@@ -141,13 +141,13 @@ impl RelativePath {
         Some((names, last))
     }
 
-    /// A path in this directory, with the same spelling.
+    /// The path of a name in this directory, spelled like the directory.
     pub(crate) fn child(&self, below: &str) -> Self {
         let relative = if self.is_root() { below.to_owned() } else { format!("{}/{below}", self.relative) };
         Self { spelled: format!("{}/{below}", self.prefix()), folder: self.folder.clone(), relative }
     }
 
-    /// The path at the beginning of every row when this directory is listed.
+    /// In a listing of this directory, each row begins with this path.
     pub(crate) fn prefix(&self) -> String {
         if self.spelled.contains("/..") { self.full() } else { self.spelled.trim_end_matches('/').to_owned() }
     }

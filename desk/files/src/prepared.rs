@@ -59,7 +59,7 @@ pub struct Prepared {
 pub struct Done {
     /// The reply.
     pub reply: Reply,
-    /// Each written file, with the same data as after reading the file.
+    /// Each written file, with the data that reading the file would return.
     pub written: Vec<(RelativePath, ReadFile)>,
 }
 

@@ -9,7 +9,8 @@ use crate::path::RelativePath;
 use crate::place::{Kind, Place};
 use crate::tree::{Lock, Reach, Tree, system};
 
-/// The maximum number of nested open directories; deeper ones are moved up first.
+/// The maximum number of directories that are open at once, one inside another. Deeper directories are moved up before
+/// they are deleted.
 const MOST_OPEN: usize = 32;
 
 impl Tree {

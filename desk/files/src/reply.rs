@@ -65,7 +65,7 @@ impl Reply {
     /// The default number of directories that the last line of a listing suggests.
     const USUALLY_NAMED: usize = 8;
 
-    /// Returns this reply with another maximum of suggested directories.
+    /// Returns this reply with at most this number of suggested directories.
     #[must_use]
     pub fn naming(self, most_named: usize) -> Self {
         Self { most_named, ..self }

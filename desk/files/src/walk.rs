@@ -21,7 +21,7 @@ pub struct WalkOptions {
     /// The extensions of text files, without a dot and in lowercase: `md`. If the list is empty, every extension is
     /// allowed, except those of binary files.
     pub endings: Vec<String>,
-    /// A seed for the digests. If a caller changes its rules, it uses another seed, so all directories count as
+    /// A seed for the digests. If a caller changes its rules, it uses another seed. Then all directories count as
     /// changed.
     pub seed: u64,
 }

@@ -18,8 +18,8 @@ const TABLES: [&str; 8] = [
     "alembic_version",
 ];
 
-/// Replaces the older system's schema version by an unknown one, so that the old program, if somebody starts it by
-/// mistake, changes none of our tables.
+/// Replaces the older system's schema version with an unknown one. If somebody starts the old program by mistake, it
+/// then changes none of our tables.
 const GONE: &str = "taken over";
 
 /// The migration's own tables: the result for each row, the new names of users, and the progress.

@@ -259,8 +259,8 @@ impl Older {
         }
     }
 
-    /// Returns the states of the memory in order: without links, with its links if there are any, and deleted if it was
-    /// deleted.
+    /// Returns the states of the memory in order: first without links, then with its links if there are any, and then
+    /// as deleted if it was deleted.
     fn states(
         &self,
         owner: &UserId,

@@ -15,7 +15,7 @@ use super::row::raw_tags;
 use crate::db::verbs::{Ask as _, args};
 use crate::db::{Db, DbError, UserId};
 
-/// A share: with whom, whether it allows writing, and since when, in PostgreSQL's format.
+/// A share: the other user, whether this user may write, and the time of the share in PostgreSQL's format.
 #[derive(Debug, Clone)]
 pub(super) struct Grant {
     pub(super) with: UserId,
@@ -26,9 +26,10 @@ pub(super) struct Grant {
 /// All shares.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
-    /// Shares of tags that are equal in both systems: owner, tag, share.
+    /// Shares of tags that have the same spelling in both systems: the owner, the tag and the share.
     tags: Vec<(UserId, Tag, Grant)>,
-    /// Shares of tags that become shares of single memories: by old owner, the old spelling and the share.
+    /// Shares of tags that are converted to shares of single memories. The key is the old owner; the value is the old
+    /// spelling and the share.
     singles: HashMap<String, Vec<(String, Grant)>>,
     /// Shares of single memories, by ID.
     memories: HashMap<i64, Vec<Grant>>,

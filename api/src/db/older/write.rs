@@ -113,7 +113,7 @@ impl Db {
 }
 
 impl UserTx {
-    /// Continues as another user, because the migration writes rows of several users.
+    /// Continues the transaction as another user, because the migration writes rows of several users.
     async fn act_for(&mut self, user: &UserId) -> Result<(), DbError> {
         self.user = user.clone();
         self.see_as(user.as_str()).await
