@@ -18,8 +18,7 @@ use crate::embedding::work_off;
 const FIRST: Duration = Duration::from_secs(5);
 /// A short delay, so that replies are sent first, and because calls come in groups.
 const SOON: Duration = Duration::from_millis(20);
-/// While calls are running, the thread checks at this interval whether they have ended. The interval grows up to a
-/// maximum.
+/// While calls are running, the thread checks at this interval whether they have ended. It pauses for at most `ASIDE`.
 const LOOK: Duration = Duration::from_millis(2);
 const ASIDE: Duration = Duration::from_secs(2);
 

@@ -153,8 +153,8 @@ fn of_plugins(surroundings: &Surroundings) -> Option<String> {
     Some(format!("Tessera: plugin {} {}", first.name, installed::switched_off(&first.name)))
 }
 
-/// Starts the worker if there are jobs, or if the session left records in log files. The hook itself takes no write
-/// lock.
+/// Starts the worker if there are jobs, records in log files that are not in the database yet, or events that wait for
+/// plugins. The hook itself takes no write lock.
 pub(crate) fn on_end(_: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
     if !surroundings.home.holds_store() {
         return Ok(None);

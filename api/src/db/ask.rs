@@ -53,7 +53,8 @@ pub(crate) struct Idempotency {
 }
 
 impl Idempotency {
-    /// The change ID for this key. Idempotency keys are stored for each user, like the IDs of changes.
+    /// The change ID for this key. The server looks up this ID among the changes of the user, so two users may use the
+    /// same idempotency key.
     pub(crate) fn op_id(&self) -> MemoryUuid {
         MemoryUuid::from_key(&format!("request {}", self.key))
     }

@@ -23,8 +23,8 @@ impl Chore {
 }
 
 impl Db {
-    /// Returns true for only one replica, and only if no replica of this version has done the work within the given
-    /// time.
+    /// Returns true for only one replica. The last replica that took the work must have another version, or must have
+    /// taken it longer ago than `every`.
     pub(crate) async fn is_due(&self, chore: Chore, form: &str, every: Duration) -> Result<bool, DbError> {
         // A replica that sleeps for the same time may wake a moment early.
         let every = every.mul_f64(0.9);
@@ -40,7 +40,7 @@ impl Db {
         Ok(done.rows_affected() > 0)
     }
 
-    /// The next replica that asks continues unfinished work.
+    /// Records that the work is unfinished, so that the next replica that asks does it.
     pub(crate) async fn is_still_due(&self, chore: Chore) -> Result<(), DbError> {
         sqlx::query("DELETE FROM chores WHERE name = $1").bind(chore.name()).execute(&self.pool).await?;
         Ok(())

@@ -86,8 +86,8 @@ pub(crate) struct Kept {
 }
 
 impl Db {
-    /// Some of a user's memories that need work. Memories to check come first, then memories without an embedding; the
-    /// most recently changed ones are first.
+    /// Some of a user's memories that need work. Memories to check come first, then memories without an embedding. In
+    /// each group, the most recently changed ones come first.
     pub(crate) async fn to_make(&self, user: &UserId, most: i64) -> Result<Vec<PendingEmbedding>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = concat!(

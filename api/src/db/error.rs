@@ -46,7 +46,7 @@ pub enum DbError {
 pub(crate) enum Remedy {
     /// Try again later: the database is down, busy, or timed out.
     Wait,
-    /// The change can never be stored as it is. The client must change it.
+    /// The request can never succeed as it is, and must be changed.
     Change,
     /// The program or its data is at fault, so the error must be reported.
     Report,

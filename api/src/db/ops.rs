@@ -42,7 +42,8 @@ impl Current {
 pub(super) struct Begun {
     /// The digest of a change that was processed before, and its rejection, if any.
     pub(super) known: Option<(Vec<u8>, Option<String>)>,
-    /// The owners of those memories with this UUID that are in the user's feed. The user is the first one.
+    /// The owners of those memories with this UUID that are in the user's feed. If the user is one of them, the user
+    /// comes first.
     owners: Vec<String>,
     /// The user's short ID for the memory of the first owner.
     short_id: Option<u32>,

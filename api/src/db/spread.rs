@@ -16,7 +16,7 @@ use super::{DbError, UserTx};
 /// A statement with its parameters.
 pub(crate) type Query<'q> = sqlx::query::Query<'q, Postgres, PgArguments>;
 
-/// Small tables that everybody reads and few users change. Every machine has a copy of them.
+/// Small tables that are read often and changed rarely. Every machine has a copy of them.
 const EVERYWHERE: [&str; 6] = ["server_meta", "users", "api_keys", "tag_shares", "mutes", "chores"];
 /// All other tables of users are distributed like `memories`.
 const FIRST: &str = "memories";

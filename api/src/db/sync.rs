@@ -207,7 +207,8 @@ impl UserTx {
         })
     }
 
-    /// Returns the first checkpoint at or after a number. It was stored by the transaction that assigned the number.
+    /// Returns the first checkpoint at or after a number. Usually, the transaction that assigned the number stored it;
+    /// if it was deleted, it is a later one.
     async fn checkpoint_from(&mut self, seq: u64) -> Result<Option<Checkpoint>, DbError> {
         let sql = "SELECT seq, stamp FROM checkpoints WHERE user_id = $1 AND seq >= $2 ORDER BY seq LIMIT 1";
         let found = self.tx.maybe(sql, args![self.user.as_str(), i64::try_from(seq).unwrap_or(i64::MAX)]).await?;

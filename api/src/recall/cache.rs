@@ -79,8 +79,8 @@ struct Held {
 }
 
 impl Held {
-    /// Removes the least recently used indexes until the remaining ones fit into memory, but always keeps `kept`
-    /// indexes.
+    /// Removes the least recently used indexes until the remaining ones and the running builds need at most
+    /// `most_bytes`, but always keeps `kept` indexes.
     fn shrink(&mut self, most_bytes: usize, kept: usize) {
         while self.bytes + self.building > most_bytes && self.by_user.len() > kept {
             let Some((_, (_, counted))) = self.by_user.pop_lru() else { break };

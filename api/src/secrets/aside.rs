@@ -89,8 +89,8 @@ impl<'a> Aside<'a> {
         Self { secrets, owner, is_own: true, taken: Vec::new() }
     }
 
-    /// Screens an edit of another user's memory. No secret in it is stored, because only the owner may store secrets:
-    /// the edit is rejected, or the secret is discarded (mode `drop`).
+    /// Returns a value for screening an edit of another user's memory. No secret in it is stored, because only the
+    /// owner may store secrets: the edit is rejected, or the secret is discarded (mode `drop`).
     pub(crate) fn anothers(secrets: &'a Secrets, user: &'a str) -> Self {
         Self { is_own: false, ..Self::own(secrets, user) }
     }

@@ -9,8 +9,8 @@ use crate::reply::{Entries, Inner, Reply};
 use crate::tree::{Tree, system};
 
 /// The maximum number of names to read after the first requested entry; further entries are only counted. The same
-/// maximum applies to the names that are read for the sizes of deeper directories. If a directory contains more names
-/// than this, the listing does not look into it, and shows the size of an empty directory.
+/// maximum applies to the names that are read for the sizes of deeper directories. After this number of names, the
+/// listing does not measure further directories: it shows `4K` for them and for their parents.
 const MOST_LOOKS: usize = 20_000;
 /// The maximum number of entries to skip before the first one shown.
 const MOST_PASSED: usize = 1_000_000;

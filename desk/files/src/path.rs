@@ -147,7 +147,7 @@ impl RelativePath {
         Self { spelled: format!("{}/{below}", self.prefix()), folder: self.folder.clone(), relative }
     }
 
-    /// In a listing of this directory, each row begins with this path.
+    /// In a listing of this directory, the path in each row begins with this text.
     pub(crate) fn prefix(&self) -> String {
         if self.spelled.contains("/..") { self.full() } else { self.spelled.trim_end_matches('/').to_owned() }
     }

@@ -182,7 +182,7 @@ fn hook_group(run: &Run, matcher: Option<&str>, timeout: u32) -> Value {
     }
 }
 
-/// Returns the command for Tessera that is in these settings.
+/// Returns the command for Tessera that setup writes into the settings of this level.
 fn run_of(level: &Level, places: &Places) -> Run {
     let text = |path: &PathBuf| path.to_string_lossy().into_owned();
     match level {

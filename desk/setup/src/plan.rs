@@ -43,7 +43,7 @@ impl Plan {
         }
     }
 
-    /// Adds the setting that enables the memory tool. The setting applies to every client, because all clients use the
+    /// Adds the setting that offers the memory tool. The setting applies to every client, because all clients use the
     /// same store.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use crate::log;
 
 /// The number of failures in a row that disables a plugin.
 pub const MOST_FAILURES: u32 = 5;
-/// If the counter file exceeds this size, it is compacted.
+/// If the counter file reaches this size, it is compacted.
 const MOST_COUNTED: u64 = 64 * 1024;
 
 /// The results of a plugin's calls since it was added.
@@ -137,7 +137,7 @@ pub fn switched_off(name: &Name) -> String {
 }
 
 /// Parses the counters. `-NAME` is a failed call, `+NAME` is the first success after failed calls, and `=NAME FAILURES
-/// IN_A_ROW` is the sum of earlier calls.
+/// IN_A_ROW` contains the counters of all earlier lines.
 fn counts(text: &str) -> BTreeMap<String, Counted> {
     let mut counts: BTreeMap<String, Counted> = BTreeMap::new();
     for line in text.lines() {

@@ -1,6 +1,6 @@
-//! Copies of deleted files. If no memory contains the complete text of a file, the copy is needed to restore the file.
-//! A new copy of a file replaces the older copy for the same path and memory. A copy disappears when the file is
-//! restored or deleted permanently.
+//! Copies of deleted files. Tessera copies a file only if no memory contains its complete text, because the file could
+//! not be restored otherwise. A new copy of a file replaces the older copy for the same path and memory. A copy
+//! disappears when the file is restored or deleted permanently.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -57,9 +57,9 @@ impl Encode<'_> {
 /// The state between layers: one row per word piece of all texts.
 struct State<K> {
     rows: Vec<f32>,
-    /// The results of the feed-forward layer's first matrix.
+    /// The results of the matrices `attend` (queries, keys and values) and `widen`.
     wide: Vec<f32>,
-    /// The results of all other matrices, with `WIDTH` numbers per piece.
+    /// The results of the attention and of the matrices `gather` and `narrow`, with `WIDTH` numbers per piece.
     narrow: Vec<f32>,
     inputs: Inputs,
     attention: Attention,

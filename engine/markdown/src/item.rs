@@ -91,7 +91,8 @@ fn head(own: &str) -> Head<'_> {
     Head::Category(if category.is_empty() { CATEGORY } else { category }, own.len() - text.len())
 }
 
-/// True if the brackets contain a task mark: spaces only, an `x`, or another single character.
+/// True if the brackets contain a task mark: spaces only, an `x`, or another single character that is no letter and no
+/// digit.
 fn is_box(inside: &str) -> bool {
     let mut letters = inside.trim().chars();
     match (letters.next(), letters.next()) {

@@ -40,7 +40,8 @@ pub struct Written {
     pub created: Option<Timestamp>,
     /// Its time of change.
     pub modified: Option<Timestamp>,
-    /// Other keys of its front matter. Ignores extra keys whose names are those of other fields of this struct.
+    /// Other keys of its front matter. Keys that another field of this struct provides, such as `type` for `kind`, are
+    /// ignored.
     pub fields: BTreeMap<String, Value>,
     /// Texts that become one part each. Empty ones are skipped.
     pub paragraphs: Vec<String>,

@@ -171,9 +171,9 @@ impl<'a> PartText<'a> {
     }
 }
 
-/// Matches each new part with an old one. First, equal texts match. Step 2: between two matched sections, similar
-/// sections are matched. If there is only one new and one old section between two matched sections, they are matched
-/// too. Step 3: very similar sections are matched, even if their positions differ. No old part is used twice.
+/// Matches each new part with an old one. Step 1: equal texts are matched. Step 2: between two matched sections,
+/// similar sections are matched. If there is only one new and one old section between two matched sections, they are
+/// matched too. Step 3: very similar sections are matched, even if their positions differ. No old part is used twice.
 pub fn known_again(before: &[PartText<'_>], now: &[PartText<'_>]) -> Vec<Option<usize>> {
     let mut found = same_texts(before, now);
     let mut taken: Vec<bool> = vec![false; before.len()];

@@ -107,7 +107,7 @@ fn decided(row: Row, known: Option<&Known>, counter: &impl TokenCounter) -> Deci
 }
 
 impl Beside {
-    /// The derived data of a document on a server that is equal for all readers.
+    /// The data of a memory on a server that is not part of its document, and does not depend on the reader.
     pub fn of(id: MemoryUuid) -> Self {
         Self {
             id,

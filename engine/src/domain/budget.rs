@@ -68,7 +68,8 @@ impl TokenProfile {
     }
 
     /// The cost of a reply that contains its own number of tokens. `tokens` returns the number of tokens of the reply
-    /// if the reply contains the given number. Returns the number for which both are equal.
+    /// if the reply contains the given number. Returns the number that is equal to the cost of the reply in the unit of
+    /// this profile.
     pub fn stated(self, tokens: impl Fn(u32) -> u32) -> u32 {
         // A number with more digits costs more, so the value only grows, and the loop ends after one or two steps.
         let mut used = 0;

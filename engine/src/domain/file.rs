@@ -135,7 +135,8 @@ impl InFile {
     }
 }
 
-/// The invisible text of a file without words, because the text of a memory must not be empty.
+/// An invisible character. It precedes the text of a file without words in its memory, because the text of a memory
+/// must not be empty.
 const BLANK: char = '\u{2060}';
 
 /// Converts the text of a file to the content of a memory.

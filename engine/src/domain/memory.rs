@@ -169,8 +169,8 @@ impl Memory {
         self.share.is_none() && self.file.as_ref().is_some_and(|file| !file.is_whole)
     }
 
-    /// A memory with only a text. Creates a memory from a text; all other fields have their defaults. After a permanent
-    /// deletion, the memory is replaced by one with an empty text.
+    /// Creates a memory with only a text; all other fields have their defaults. After a permanent deletion, the memory
+    /// is replaced by one with an empty text.
     pub fn blank(id: MemoryUuid, content: String, created: Timestamp) -> Self {
         Self {
             id,

@@ -53,8 +53,8 @@ pub(super) fn says(text: &str, phrases: &[Phrase]) -> bool {
     })
 }
 
-/// The bit for the first letter of a word. A word may begin with a character that is a variant of a letter. Such a word
-/// gets all bits.
+/// The bit for the first letter of a word. A word that begins with another character gets all bits, because this
+/// character may be a variant of a letter.
 fn letter(word: &str) -> u32 {
     match word.bytes().next().map(|byte| byte.to_ascii_lowercase()) {
         Some(byte @ b'a'..=b'z') => 1 << (byte - b'a'),
@@ -120,7 +120,7 @@ pub fn kind(text: &str, entities: &[String]) -> MemoryType {
     }
 }
 
-/// A speaker who is described in the same line.
+/// A speaker, and after it in the same line a description of this speaker.
 fn is_about_self(text: &str, at: usize) -> bool {
     let ends = SPEAKER.iter().filter_map(|speaker| after(text, at, speaker)).filter(|end| is_boundary(text, *end));
     let is_told = |place: usize| OF_SELF.iter().any(|words| after(text, place, words).is_some());

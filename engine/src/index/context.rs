@@ -13,8 +13,8 @@ pub const CONTEXT_REACH: usize = 3;
 /// The weights of the neighbours at distance one, two and three, in 25ths: 0.6^(distance - 1).
 const WEIGHTS: [u32; CONTEXT_REACH] = [25, 15, 9];
 
-/// A neighbour with at most this number of words counts in full, and a longer one counts less. The words of a longer
-/// turn count less, because each of them says less about this turn.
+/// A neighbour with this number of words counts in full. A longer one counts less, and a shorter one counts more. The
+/// words of a longer turn count less, because each of them says less about this turn.
 const PLAIN_LENGTH: f64 = 20.0;
 const LENGTH_SHARE: f64 = 0.75;
 

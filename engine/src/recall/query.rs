@@ -57,7 +57,7 @@ const MAX_TOKENS: usize = 2_000;
 const MAX_AT_EACH_END: usize = 128;
 /// A query with more words than this is not expanded with other forms of its words.
 const MAX_EXPANDED: usize = 48;
-/// The position of the last word that has its own bit in the mask.
+/// The position of the last bit of the mask that represents a word.
 const LAST_CONCEPT: u32 = 62;
 /// The bit of the mask for dates in the query.
 pub(super) const DATE: u64 = 1 << 63;
@@ -70,8 +70,9 @@ impl QueryTerms {
     /// Function words are dropped unless nothing else remains. An identifier matches the words in it. With a lower
     /// weight, it also matches the identifier as a whole. In scripts without spaces, single characters are searched
     /// only if the query contains no pair of characters. `dates` are the terms of a date. They count as one word of the
-    /// query, and a memory that was created on that date contains this word too. `relative` contains terms such as
-    /// `last month`. Only a memory's date can match them: in its text, `last month` meant another month.
+    /// query, and a memory that was created on that date contains this word too. `relative` contains the terms of
+    /// phrases such as `last month`. Only a memory's date can match them: in its text, `last month` meant another
+    /// month.
     pub fn analyze(
         query: &str,
         expanded: Option<&str>,

@@ -133,7 +133,7 @@ impl<'a> Scorer<'a> {
         self.gains.iter().map(|gain| gain.bm25)
     }
 
-    /// The score of a row, and whether it reaches the relevance threshold.
+    /// The score of a row, and how the row compares with the relevance threshold.
     pub(super) fn score(&self, doc: DocId, features: &Features, hits: &[(usize, FieldTf)]) -> (Match, Relevance) {
         let mut parts = ScoreParts::default();
         let mut held = Held::default();
@@ -250,7 +250,7 @@ impl<'a> Scorer<'a> {
     }
 
     /// In automatic recall, a row must contain as much information as a certain number of rare words. The required
-    /// information grows with the length of the query up to a limit. A long prompt has several subjects, and a row
+    /// information grows with the information of the query up to a limit. A long prompt has several subjects, and a row
     /// needs to match only one of them. If the similarity is known, the sum of words and similarity decides.
     fn is_to_the_point(&self, told: f64, pointed: Option<f64>) -> bool {
         if let Some(pointed) = pointed {

@@ -60,8 +60,8 @@ pub struct Weights {
     pub embedding_least: f64,
     /// Minimum similarity to be above the threshold by similarity alone.
     pub embedding_floor: f64,
-    /// A row without a matching word may have a similarity between `embedding_least` and `embedding_floor`. Such a row
-    /// must have at least this share of the best match's evidence.
+    /// A row whose words alone are not enough may have a similarity between `embedding_least` and `embedding_floor`.
+    /// Such a row must have at least this share of the best match's evidence.
     pub embedding_near_best: f64,
     /// The answerability check adds two numbers: the similarity of the nearest row, and the greatest share of the query
     /// in any row, multiplied by this weight.

@@ -16,7 +16,8 @@ use crate::link::{Answer, Ask, Link};
 /// How long a token of unknown lifetime is used before its lifetime is looked up. A command usually ends before.
 const LOOK_AFTER: Duration = Duration::from_secs(1);
 
-/// An authenticated session with a vault. A younger token is kept, because a new one would be denied too.
+/// If the vault knows the token but denies a request, the token is replaced only if it is older than this. A younger
+/// token is kept, because a new one would be denied too.
 const YOUNG: Duration = Duration::from_mins(1);
 
 /// The delay after a failed renewal, before the next attempt.

@@ -26,7 +26,8 @@ pub(super) struct Grant {
 /// All shares.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
-    /// Shares of tags that have the same spelling in both systems: the owner, the tag and the share.
+    /// Shares of tags with only one spelling in the old system, so that they cover the same memories in both systems:
+    /// the owner, the tag and the share.
     tags: Vec<(UserId, Tag, Grant)>,
     /// Shares of tags that are converted to shares of single memories. The key is the old owner; the value is the old
     /// spelling and the share.

@@ -76,8 +76,8 @@ impl UseCase for BuildContext {
     }
 }
 
-/// The number of notes, the number of shown notes, and where to continue. The next page begins with the first note that
-/// was not shown completely.
+/// The number of notes and of related notes, how many lines are shown, and where to continue. The next page begins with
+/// the first note that was not shown completely.
 fn closing(
     (begin, total): (usize, usize),
     (ends, n_rows): (&[usize], usize),

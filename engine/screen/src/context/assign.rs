@@ -361,8 +361,8 @@ fn is_strong(inside: &str) -> bool {
     is_signed && (shape.digits > 1 || judge::words_in_hundred(inside) < 50)
 }
 
-/// True for `NAME=value` or `NAME="value"` without spaces, if the name consists of capitals or the file is a properties
-/// file.
+/// True for `NAME=value` or `NAME="value"` without spaces, if the name consists of capitals or has several dots, like
+/// the keys of a properties file.
 fn is_setting(text: &str, noun: &Noun, value: &Value) -> bool {
     let name = text.get(noun.span.clone()).unwrap_or_default();
     let is_capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
@@ -413,7 +413,7 @@ fn is_long_word(inside: &str) -> bool {
         && !["pass", "secret", "token", "key", "auth"].iter().any(|noun| inside.contains(noun))
 }
 
-/// True for a quoted text that contains words and exactly one text that is not a word: `open-qvceya`.
+/// True for a text in which at least one run of letters is not a word: `open-qvceya`. The caller checks the quotes.
 fn is_made_up(inside: &str) -> bool {
     let shape = Shape::of(inside);
     shape.length >= 8

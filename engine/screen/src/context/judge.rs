@@ -9,7 +9,8 @@ pub(super) struct Shape {
     pub(super) lower: usize,
     pub(super) upper: usize,
     pub(super) digits: usize,
-    /// All ASCII characters, except letters, digits, and `_`, `-`, `.` and `/`, which join the words of names.
+    /// All ASCII characters except letters, digits, white space, and the characters `_`, `-`, `.` and `/`, which join
+    /// the words of names.
     pub(super) symbols: usize,
     pub(super) joints: usize,
     pub(super) spaces: usize,

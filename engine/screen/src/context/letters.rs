@@ -3,8 +3,9 @@
 //! Also contains small functions that scan the bytes of a text.
 
 /// How surprising a letter is after another letter, in bits (at most nine). Each row of the table is the first of two
-/// letters, and each column the second: `a` to `z`, then the end of a word. The table counts the distinct words in this
-/// project's documents, sources and fixtures. Each word has the weight of one plus the logarithm of its frequency.
+/// letters, and each column the second: `a` to `z`, then the edge of a word (its beginning as a row, its end as a
+/// column). The table counts the distinct words in this project's documents, sources and fixtures. Each word has the
+/// weight of one plus the logarithm of its frequency.
 const COSTS: [&[u8; 27]; 27] = [
     b"954486594963539593436778595",
     b"366626994793793994574999693",

@@ -74,8 +74,8 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
     found
 }
 
-/// If a line names a network, a word for a key in one of the next lines means the network's key. This is the number of
-/// these lines.
+/// If a line names a network, a word for a key in this line or the next lines means the network's key. This is the
+/// number of these lines, including the first.
 const NETWORK_LINES: usize = 3;
 
 /// The values of one noun.

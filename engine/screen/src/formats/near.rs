@@ -8,7 +8,7 @@ use super::providers::Provider;
 use super::{look, nouns};
 use crate::place::{Finding, Kind};
 
-/// If a name is joined to its value, the name is searched in this number of bytes before the value.
+/// If a name is joined to its value, the name is searched in the first bytes of the joined text, at most this number.
 const LONGEST_NAME: usize = 96;
 /// Maximum bytes between the word and the value: quotes, symbols and white space.
 const WIDEST_GAP: usize = 100;

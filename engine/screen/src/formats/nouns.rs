@@ -98,8 +98,8 @@ fn parts<'a>(text: &'a [u8], word: &'a [u8]) -> impl Iterator<Item = usize> + 'a
     })
 }
 
-/// True at the beginning and the end of a name, at the beginning and the end of letters, and where upper case follows
-/// lower case.
+/// True at the beginning and the end of a name, at the beginning and the end of letters, and where the case of letters
+/// changes.
 fn is_turn(name: &[u8], at: usize) -> bool {
     let (Some(before), Some(after)) = (at.checked_sub(1).and_then(|at| name.get(at)), name.get(at)) else {
         return true;
@@ -184,7 +184,7 @@ pub(super) fn provider_in(words: &[u8]) -> Provider {
     best
 }
 
-/// True if a part of a name is long enough to be a word.
+/// True if a part of a name can be a word: it is not too long, and contains two neighbouring letters.
 fn is_name(part: &[u8]) -> bool {
     part.len() > 1 && part.len() <= LONGEST_WORD && part.windows(2).any(|pair| pair.iter().all(u8::is_ascii_alphabetic))
 }

@@ -140,8 +140,8 @@ fn of_standard(error: fdo::Error) -> KeyringError {
     }
 }
 
-/// Interprets an error that the bus returned by its name. The message of this error is omitted, because it may repeat
-/// data that was sent.
+/// Interprets an error from the bus. The name of the error determines the result. The message of this error is omitted,
+/// because it may repeat data that was sent.
 fn refused(name: &OwnedErrorName) -> KeyringError {
     match name.strip_prefix("org.freedesktop.") {
         Some("Secret.Error.IsLocked") => KeyringError::Locked,

@@ -23,8 +23,8 @@ use crate::{compose, enrich};
 /// The number of credentials by kind.
 pub(crate) type Kinds = BTreeMap<String, u64>;
 
-/// This placeholder replaces texts with a credential in the sync state. The server already has the original text. The
-/// placeholder differs from the local text, so the server gets an update.
+/// In the sync state, this placeholder replaces the text of the base version if it contains a credential. The server
+/// already has the original text. The placeholder differs from the local text, so the server gets an update.
 const HELD: &str = "(a text with a credential)";
 
 /// Counts the credentials in all texts of a value.

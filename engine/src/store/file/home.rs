@@ -33,8 +33,8 @@ const OURS: [&str; 20] = [
     HOOKS_LOG,
     HOOKS_LOG_OLD,
 ];
-/// Tessera's files begin with these names. This includes files with a suffix, spool files that are being processed, and
-/// unfinished files.
+/// The beginnings of the names of some of Tessera's files: files with a suffix, spool files that are being processed,
+/// and unfinished files.
 const OURS_WITH_SUFFIX: [&str; 9] =
     [DATABASE, SNAPSHOT, ACCESS_LOG, RECEIPTS, QUESTIONS, SET_ASIDE, SECRET_KEY, DELETED_FILES, private::SCRATCH];
 

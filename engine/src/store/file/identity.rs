@@ -1,4 +1,4 @@
-//! The identity of a file. The identity of the file. It shows whether another file now has the same path.
+//! The identity of a file. It shows whether another file now has the same path.
 
 use std::path::Path;
 

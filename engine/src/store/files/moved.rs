@@ -44,7 +44,7 @@ impl Store {
         Ok(gone)
     }
 
-    /// Records that these files no longer contain text. Recall on this machine no longer returns the files and their
+    /// Records that these files can no longer be indexed. Recall on this machine no longer returns the files and their
     /// sections, but the server keeps them.
     ///
     /// # Errors

@@ -23,7 +23,8 @@ const OWN_PROJECT: f64 = 0.1;
 
 /// The maximum bonus for similarity to the recent work in the project.
 const RECENT_WORK: f64 = 0.3;
-/// The maximum number of recently changed rows of a project. Only this number of latest changes is searched for them.
+/// The maximum number of recently changed rows of a project. The second number is the number of latest changes that are
+/// searched for them.
 const MOST_RECENT: usize = 8;
 const RECENT_OF_ALL: u32 = 64;
 
@@ -32,7 +33,7 @@ const RECENT: &str =
     "SELECT short_id, embedding FROM (SELECT short_id, scope, embedding, deleted FROM memories ORDER BY rev DESC LIMIT ?1)
     WHERE scope = ?2 AND deleted IS NULL";
 
-/// Uses the index `memories_session_summary`, which contains all columns of these two conditions.
+/// Uses the index `memories_session_summary`, which covers instructions and decisions that are not deleted.
 const SESSION_SUMMARY: &str = sql!(
     "SELECT ",
     IndexColumns::LIST,

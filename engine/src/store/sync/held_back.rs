@@ -26,8 +26,8 @@ impl Store {
     /// number of sent memories.
     ///
     /// # Errors
-    /// Returns an error if the store cannot be written. If an error occurs, the memories of the finished batches have
-    /// already been sent.
+    /// Returns an error if the store cannot be written. If an error occurs, the memories of the finished batches stay
+    /// queued and are sent.
     pub fn send_kept(&mut self) -> Result<u64, StoreError> {
         let read = || -> rusqlite::Result<Vec<MemoryUuid>> {
             let mut statement = self.connection.prepare("SELECT memory FROM private WHERE why IS NOT 'file'")?;

@@ -1,4 +1,4 @@
-//! The store's side of sync. [`crate::sync`] decides which version wins.
+//! The store's side of sync. [`crate::sync`] decides what is sent and how versions are merged.
 
 pub(crate) mod anew;
 pub(crate) mod arrival;

@@ -1,5 +1,6 @@
-//! The connection of a store to its team server. One transaction takes changes from the outbox. Another one applies
-//! received changes and moves the cursor. [`crate::sync`] makes the decisions.
+//! The connection of a store to its team server. Each batch of changes is taken from the outbox in one transaction.
+//! Each page of received changes is applied in one transaction, which also moves the cursor. [`crate::sync`] makes the
+//! decisions.
 
 use rusqlite::OptionalExtension;
 use serde::Serialize;

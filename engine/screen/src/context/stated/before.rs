@@ -13,7 +13,8 @@ const MOST_BETWEEN: usize = 4;
 const BINDERS: &str =
     "is as ist als er är on est es é è is jest to je este είναι это це هي هو זו זה היא — - als nhé thì";
 
-/// Returns the value if it stands at the beginning of a sentence and the noun at its end.
+/// Returns the value that stands before the noun in the same sentence, if a word assigns it to the noun or if
+/// parentheses surround it.
 pub(super) fn value(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     if noun.sort != Sort::Password || line.is_code() {
         return None;

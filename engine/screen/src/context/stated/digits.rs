@@ -14,7 +14,7 @@ const MOST_BETWEEN: usize = 6;
 const COUNTED: &str = "bytes lines characters digits times ms seconds minutes hours days weeks entries users people px mm cm km kg eur usd \
     chf percent zeichen stellen minuten stunden tage jahre fois minutes heures jours chiffres años días horas dígitos \
     znaků znaków tecken tegn merkkiä haneli символов цифр символів attempts tries versuche more o'clock uhr volts amps";
-/// If one of these words precedes a number, the number counts something, and is no credential.
+/// If one of these words precedes a number, the number identifies something else, and is no credential.
 const NAMED: &str = "gpio room ticket port version page step line error exit http status order invoice issue pr build release rfc iso year \
     zip postal extension ext level floor table row column line nr no zimmer raum seite zeile fehler salle page sala pagina \
     комната кабинет строка ошибка quarto piso node numpy python rust java debian ubuntu windows on and board header pins in";

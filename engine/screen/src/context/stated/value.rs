@@ -121,7 +121,7 @@ pub(super) fn bare(line: &Line<'_>, noun: &Stated, at: usize, bond: Bond) -> Opt
     Some(start..start + taken.len())
 }
 
-/// The word at the beginning of the text.
+/// The first word from this position, if it can be a value.
 pub(super) fn first(line: &Line<'_>, noun: &Stated, at: usize) -> Option<Range<usize>> {
     let word = trimmed(clause(line, at).split_whitespace().next()?);
     let start = at + place_of(word, line.rest(at));
