@@ -195,7 +195,7 @@ fn lists_that_do_not_end_are_given_up() {
     let page = json!({ "epoch": 1, "restored_seq": 0, "head": 0, "rows": [], "next": id }).to_string();
     front.answer(move |asked| asked.line.contains("/snapshot").then(|| response(200, &[], &page)));
     let ran = fresh.run_with_stdin(&["sync", "join", &front.url], key.as_bytes());
-    assert!(ran.code == Some(1) && ran.stderr.contains("pages of its snapshot without end"), "{ran:?}");
+    assert!(ran.code == Some(1) && ran.stderr.contains("its snapshot never ends"), "{ran:?}");
 }
 
 /// Adds a field that no reader knows to every object of a message.
