@@ -172,7 +172,7 @@ impl Db {
         .await
     }
 
-    /// A value in the vault that has had no row for some time. It is locked until it is deleted or released.
+    /// A value in the vault that has had no row for some time. The value is locked until it is deleted or released.
     pub(crate) async fn orphan(&self, owner: &UserId) -> Result<Option<Orphan>, DbError> {
         let mut tx = self.of(owner).await?;
         // The row stays locked while the vault answers.

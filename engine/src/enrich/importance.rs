@@ -15,7 +15,7 @@ const HEDGED: &[Phrase] =
 /// The importance of a text. It starts at 0.40. The importance increases by 0.20 for a lasting preference or rule, 0.15
 /// for a decision, 0.15 for something urgent or dangerous, and 0.10 for something concrete (a number, path, identifier
 /// or code span). The importance is reduced by 0.15 for uncertain words, 0.10 for a question, and 0.15 for fewer than
-/// four words. It is limited to 0.05–0.95.
+/// four words. The result is limited to 0.05–0.95.
 pub fn importance(text: &str) -> Importance {
     let mut percent = 40_i32;
     let words = text.split_whitespace().count();

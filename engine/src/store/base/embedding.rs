@@ -133,7 +133,7 @@ impl Store {
     /// Computes the embeddings of some waiting rows, newest first. True if there may be more.
     ///
     /// # Errors
-    /// Returns an error if the store cannot be read or written. It is tried again later.
+    /// Returns an error if the store cannot be read or written. The work is tried again later.
     pub fn embed_some(&mut self) -> Result<bool, StoreError> {
         self.embed_while(|| true).map(|done| done > 0)
     }

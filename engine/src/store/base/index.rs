@@ -1,4 +1,4 @@
-//! The store's index. It is updated before each read, and rebuilt when many rows have changed.
+//! The store's index. The index is updated before each read, and rebuilt when many rows have changed.
 
 use crate::store::file::error::StoreError;
 use crate::store::file::{marker, snapshot};

@@ -59,8 +59,8 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 
-    /// Resolves a conflict. It is named by its copy, or by its memory if there is only one copy. Returns the resulting
-    /// memory. The history keeps both texts of the conflict.
+    /// Resolves a conflict. The caller names the conflict copy, or the memory if it has only one copy. Returns the
+    /// resulting memory. The history keeps both texts of the conflict.
     ///
     /// # Errors
     /// Returns an error if there is no such conflict, or the memory belongs to another user and may not be changed.

@@ -1,5 +1,5 @@
-//! Moves values to a vault. A value is first stored here, encrypted, in the transaction of its text. It is deleted here
-//! when the vault has stored it. If the vault is down, the move is delayed and nothing is lost.
+//! Moves values to a vault. A value is first stored here, encrypted, in the transaction of its text. The value is
+//! deleted here when the vault has stored it. If the vault is down, the move is delayed and nothing is lost.
 
 use rusqlite::params;
 use tessera_seal::Value;

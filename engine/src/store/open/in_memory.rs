@@ -1,5 +1,5 @@
-//! A store with a database in memory, for unit tests. It is opened like a store in a file, with its own home directory
-//! and a clock that tests set.
+//! A store with a database in memory, for unit tests. The store is opened like a store in a file. It has its own home
+//! directory and a clock that tests set.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;

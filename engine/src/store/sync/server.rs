@@ -116,7 +116,7 @@ impl Store {
         self.connection.query_row(sql, [], read).optional().map_err(|error| self.failed(error))
     }
 
-    /// The ID of this store on its server. It is derived from random bytes and never changes.
+    /// The ID of this store on its server. The ID is derived from random bytes and never changes.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
