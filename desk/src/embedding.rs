@@ -1,4 +1,4 @@
-//! Computes embeddings in the background, or after the answer.
+//! Computes embeddings in the background, or after the answer. Also compares memories with older ones in the background.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ pub(crate) fn after_write(store: &mut Store) {
     drop(made);
 }
 
-/// Computes missing embeddings, newest first, while `go_on` returns true. `go_on` receives the number of finished
+/// Computes missing embeddings, newest first, and then compares memories that were not compared yet, while `go_on` returns true. `go_on` receives the number of finished
 /// embeddings. Returns the number of computed embeddings; 0 if another process computes them. Lowers the priority of
 /// the calling thread permanently.
 ///
@@ -37,7 +37,7 @@ pub fn work_off(store: &mut Store, mut go_on: impl FnMut(u64) -> bool) -> Result
             !is_stopped
         })?;
         made += some;
-        if some == 0 || is_stopped || !go_on(made) {
+        if is_stopped || !go_on(made) || (some == 0 && store.relate_while(|| go_on(made))? == 0) {
             return Ok(made);
         }
         store.rebuild_if_due()?;

@@ -4,11 +4,13 @@
 //! backwards):
 //!
 //! - [`domain`]: the types (memory, scope, budget, query, time).
+//! - [`classifier`]: a small classifier as a table.
 //! - [`text`]: normalise, tokenise, stem, count tokens.
 //! - [`enrich`]: data derived from a text once, at write time (summary, importance, entities).
 //! - [`embedding`]: embeddings of texts.
 //! - [`index`]: the stored terms of each row, the snapshot format with its reader, and the rows changed since (the
 //!   tail).
+//! - [`relation`]: decides whether a new memory updates an older one.
 //! - [`score`]: BM25F, priors, blending, explanation.
 //! - [`pack`]: fit ranked memories into a token budget and render them.
 //! - [`recall`]: the pipeline over all of the above.
@@ -17,6 +19,7 @@
 //! - [`compose`]: turns a text into a memory with its derived data and token counts.
 //! - [`store`]: SQLite, behind the feature `sqlite`.
 
+pub mod classifier;
 pub mod compose;
 pub mod domain;
 pub mod text;
@@ -26,6 +29,7 @@ pub mod enrich;
 pub mod index;
 pub mod pack;
 pub mod recall;
+pub mod relation;
 pub mod score;
 pub mod screen;
 #[cfg(feature = "sqlite")]

@@ -6,8 +6,8 @@ use serde_json::json;
 use tessera_desk::Desk;
 use tessera_desk::folders::{DropCopies, PutBack};
 use tessera_desk::use_cases::{
-    Alike, Forget, Get, Gone, Meant, Named, Remember as Stores, RemovedSection, Restore, Update as Changes, Which,
-    described, told_near,
+    Alike, Forget, Get, Gone, LinkBy, Meant, Named, Remember as Stores, RemovedSection, Restore, Update as Changes,
+    Which, described, told_near,
 };
 use tessera_desk::views::{StoredView, told_aside, told_kept};
 use tessera_engine::domain::{Category, FilePath, Memory, MemoryRef, Patch, Scope, Tag};
@@ -48,7 +48,8 @@ pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
         print(desk, context, if stored.existed { "Already stored as" } else { "Stored" }, &stored, near)?;
         if !stored.existed && !context.json {
             // The memory is already stored and reported. Similar memories are reported afterwards.
-            alike(desk, &stored).iter().try_for_each(|near| output::line(&output::shown(&told_near(near))))?;
+            let told = |near: &Near| output::shown(&told_near(near, stored.memory.short_id, LinkBy::Command));
+            alike(desk, &stored).iter().try_for_each(|near| output::line(&told(near)))?;
         }
         desk.embed();
         Ok(())

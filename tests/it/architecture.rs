@@ -5,8 +5,22 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const MOST_LINES: usize = 500;
-const ROOMS: [&str; 12] =
-    ["domain", "text", "enrich", "embedding", "index", "score", "pack", "recall", "sync", "screen", "compose", "store"];
+const ROOMS: [&str; 14] = [
+    "domain",
+    "classifier",
+    "text",
+    "enrich",
+    "embedding",
+    "index",
+    "relation",
+    "score",
+    "pack",
+    "recall",
+    "sync",
+    "screen",
+    "compose",
+    "store",
+];
 
 /// Places, the more exact first, and what their code may not name. The arrows are root → {mcp, hooks, learn, setup,
 /// eval} → desk → engine; beside them learn and eval use hooks, whose settings they share.

@@ -14,7 +14,7 @@ use tessera_engine::sync::Checkpoint;
 
 use serde::{Deserialize, Serialize};
 
-use super::news::{Fed, Key};
+use super::news::{Effect, Fed, Key};
 use crate::db::{DbError, KeptIndex, Position, Use};
 
 /// The index is rebuilt after this number of changed rows, or after a twentieth of the snapshot's rows, whichever is more.
@@ -41,8 +41,8 @@ pub(super) struct UserIndex {
     mask: Mask,
     /// The IDs of conversation turns. A change of one turn also changes the context of its neighbours.
     captured: HashSet<u32>,
-    /// For each superseding memory, the memories that it supersedes.
-    replaced: HashMap<u32, Vec<Key>>,
+    /// For each memory that supersedes or updates others, these others.
+    replaced: HashMap<u32, Vec<(Key, Effect)>>,
     /// Rows without a usable embedding, with their owners.
     waiting: HashMap<u32, Box<str>>,
     /// The last check of these rows.
@@ -73,7 +73,7 @@ impl Default for UserIndex {
 #[derive(Serialize, Deserialize)]
 struct Beside {
     captured: HashSet<u32>,
-    replaced: HashMap<u32, Vec<Key>>,
+    replaced: HashMap<u32, Vec<(Key, Effect)>>,
     waiting: HashMap<u32, Box<str>>,
 }
 
@@ -215,9 +215,10 @@ impl UserIndex {
         self.tail.pushed() + changed > REBUILD_AT_ROWS.max(snapshot / 20)
     }
 
-    /// The memories that the changed rows supersede, according to the index.
+    /// The memories that the changed rows supersede or update, according to the index.
     pub(super) fn replaced_by(&self, changed: &[Fed]) -> HashSet<Key> {
-        changed.iter().filter_map(|fed| self.replaced.get(&fed.facts.short_id)).flatten().cloned().collect()
+        let known = changed.iter().filter_map(|fed| self.replaced.get(&fed.facts.short_id)).flatten();
+        known.map(|(key, _)| key.clone()).collect()
     }
 
     /// Counts uses in.
@@ -280,10 +281,13 @@ impl UserIndex {
 }
 
 impl Fed {
-    fn row(self, successors: &HashMap<Key, u32>) -> IndexRow {
-        let successor = self.key().and_then(|key| successors.get(&key).copied());
-        let successor = successor.filter(|short_id| *short_id != self.facts.short_id);
-        let flags = self.facts.flags.with(Flags::SUPERSEDED, successor.is_some());
+    fn row(self, successors: &HashMap<Key, Newer>) -> IndexRow {
+        let newer = self.key().and_then(|key| successors.get(&key).copied()).unwrap_or_default();
+        let is_other = |short_id: &u32| *short_id != self.facts.short_id;
+        let (superseding, updating) = (newer.superseding.filter(is_other), newer.updating.filter(is_other));
+        let successor = superseding.or(updating);
+        let flags = self.facts.flags.with(Flags::SUPERSEDED, superseding.is_some());
+        let flags = flags.with(Flags::UPDATED, updating.is_some());
         let facts = Facts { flags, ..self.facts };
         IndexRow {
             features: Features::of(&facts),
@@ -295,13 +299,24 @@ impl Fed {
     }
 }
 
-/// The successor of each superseded memory: the latest memory that supersedes it.
-fn successors(replaced: &HashMap<u32, Vec<Key>>) -> HashMap<Key, u32> {
-    let mut successors: HashMap<Key, u32> = HashMap::new();
+/// The latest memories that supersede and update a memory.
+#[derive(Debug, Clone, Copy, Default)]
+struct Newer {
+    superseding: Option<u32>,
+    updating: Option<u32>,
+}
+
+/// The latest memories that supersede and update each memory.
+fn successors(replaced: &HashMap<u32, Vec<(Key, Effect)>>) -> HashMap<Key, Newer> {
+    let mut successors: HashMap<Key, Newer> = HashMap::new();
     for (short_id, memories) in replaced {
-        for memory in memories {
-            let known = successors.entry(memory.clone()).or_insert(*short_id);
-            *known = (*known).max(*short_id);
+        for (memory, effect) in memories {
+            let newer = successors.entry(memory.clone()).or_default();
+            let known = match effect {
+                Effect::Supersedes => &mut newer.superseding,
+                Effect::Updates => &mut newer.updating,
+            };
+            *known = (*known).max(Some(*short_id));
         }
     }
     successors

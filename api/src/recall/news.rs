@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{PoisonError, RwLock};
 
+use serde::{Deserialize, Serialize};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use tessera_engine::Timestamp;
 use tessera_engine::compose::Known;
-use tessera_engine::domain::{DomainError, Origin, Trust};
+use tessera_engine::domain::{DomainError, LinkKind, Origin, Trust};
 use tessera_engine::embedding::{ENCODER_VERSION, Embedding};
 use tessera_engine::index::{CONTEXT_REACH, Facts, Flags, ForwardDoc, Freshness, Label, context_of};
 use tessera_engine::sync::Checkpoint;
@@ -23,6 +24,25 @@ const BATCH: usize = 500;
 /// The owner and UUID of a memory.
 pub(super) type Key = (String, Uuid);
 
+/// The effect of a link on its target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Effect {
+    /// Recall returns only the source.
+    Supersedes,
+    /// Recall returns the source first.
+    Updates,
+}
+
+impl Effect {
+    /// The effect and the target of a link such as `supersedes:UUID`; `None` for other types.
+    fn of(link: &str) -> Option<(Self, Uuid)> {
+        let effects = [(Self::Supersedes, LinkKind::Supersedes), (Self::Updates, LinkKind::Updates)];
+        let (kind, memory) = link.split_once(':')?;
+        let effect = effects.into_iter().find(|(_, known)| known.as_str() == kind)?.0;
+        Some((effect, memory.parse().ok()?))
+    }
+}
+
 /// A feed row with the data that the index needs.
 pub(super) struct Fed {
     pub(super) memory: Uuid,
@@ -32,8 +52,8 @@ pub(super) struct Fed {
     /// The embedding, if the user may use it; otherwise empty.
     pub(super) embedding: Vec<u8>,
     pub(super) session: Option<String>,
-    /// The superseded memories, which belong to the same owner.
-    pub(super) replaces: Vec<Key>,
+    /// The superseded and the updated memories, which belong to the same owner.
+    pub(super) replaces: Vec<(Key, Effect)>,
     pub(super) seq: u64,
     /// The owner; none if the memory is gone.
     pub(super) owner: Option<String>,
@@ -225,10 +245,10 @@ async fn add_turns_around(changed: &mut Vec<Fed>, tx: &mut UserTx) -> Result<(),
     Ok(())
 }
 
-/// Adds memories that changed rows supersede or superseded.
+/// Adds memories that changed rows supersede or update, or did so before.
 async fn add_replaced(index: &RwLock<UserIndex>, changed: &mut Vec<Fed>, tx: &mut UserTx) -> Result<(), DbError> {
     let mut replaced = looked_at(index, |index| index.replaced_by(changed));
-    replaced.extend(changed.iter().flat_map(|fed| fed.replaces.iter().cloned()));
+    replaced.extend(changed.iter().flat_map(|fed| fed.replaces.iter().map(|(key, _)| key.clone())));
     let known: HashSet<Key> = changed.iter().filter_map(Fed::key).collect();
     let those: Vec<Uuid> = replaced.difference(&known).map(|(_, memory)| *memory).collect();
     if those.is_empty() {
@@ -368,8 +388,8 @@ fn read(row: &PgRow, user: &str) -> Result<Fed, DbError> {
             .with(Flags::FOREIGN, trust == Trust::Foreign),
     };
     let links: Vec<String> = row.try_get("links")?;
-    let replaces = links.iter().filter_map(|link| link.strip_prefix("supersedes:")?.parse().ok());
-    let replaces = replaces.map(|memory| (owner.clone(), memory)).collect();
+    let replaces = links.iter().filter_map(|link| Effect::of(link));
+    let replaces = replaces.map(|(effect, memory)| ((owner.clone(), memory), effect)).collect();
     let (scope, session) = (row.try_get("scope")?, row.try_get("session")?);
     let (blob, embedding) = (row.try_get("forward")?, row.try_get("embedding")?);
     let owner = Some(owner);

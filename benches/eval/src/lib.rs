@@ -3,6 +3,7 @@
 
 mod compare;
 mod fixture;
+mod life;
 mod locomo;
 mod metrics;
 mod questions;
@@ -10,6 +11,7 @@ mod ranker;
 mod replay;
 mod usage;
 mod vectors;
+mod worlds;
 
 use std::path::PathBuf;
 
@@ -19,6 +21,7 @@ use tessera_engine::store::{SecretRules, Store, StoreConfig, StoreError, Usage};
 
 pub use compare::{Compared, Comparison, compare};
 pub use fixture::{Fixture, FixtureQuery, QueryReport};
+pub use life::{LifeAnswer, LifeTally, evaluate as evaluate_life};
 pub use locomo::{Unit, evaluate as evaluate_locomo};
 pub use metrics::{Asked, Report, Screening, ScreeningReport, screenings};
 pub use questions::{Answered, PromptTally, QuestionFile, QuestionReport, Verdict, Verdicts};
@@ -26,6 +29,7 @@ pub use ranker::Ranker;
 pub use replay::{ReplayReport, replay, total};
 pub use usage::{UsageReport, UsageTrace};
 pub use vectors::{Leg, Vectors};
+pub use worlds::{World, WorldNote, WorldQuestion};
 
 /// The configuration of an evaluation, with the ranking parameters.
 #[derive(Debug, Clone)]

@@ -181,19 +181,19 @@ pub(super) struct FindDuplicates;
 
 impl Link for FindDuplicates {
     fn after(&self, done: &Done<'_>) -> Vec<Near> {
-        like(done, SimilarityKind::Same)
+        like(done, &[SimilarityKind::Same])
     }
 }
 
-/// Finds memories that are similar to a new one and may contradict it.
+/// Finds memories that a new one updates, or that are similar and may contradict it.
 pub(super) struct FindContradictions;
 
 impl Link for FindContradictions {
     fn after(&self, done: &Done<'_>) -> Vec<Near> {
-        like(done, SimilarityKind::Other)
+        like(done, &[SimilarityKind::Updates, SimilarityKind::MayUpdate, SimilarityKind::Other])
     }
 }
 
-fn like(done: &Done<'_>, likeness: SimilarityKind) -> Vec<Near> {
-    done.near.iter().filter(|near| near.likeness == likeness).cloned().collect()
+fn like(done: &Done<'_>, kinds: &[SimilarityKind]) -> Vec<Near> {
+    done.near.iter().filter(|near| kinds.contains(&near.likeness)).cloned().collect()
 }

@@ -3,7 +3,7 @@
 //! Also finds memories that are similar to another memory.
 
 use tessera_engine::Store;
-use tessera_engine::domain::{Filters, Memory, MemoryRef, RecallRequest, Scope};
+use tessera_engine::domain::{Filters, Memory, MemoryRef, RecallRequest, Scope, ShortId};
 use tessera_engine::pack::{JsonRows, Recall as Reply};
 use tessera_engine::screen::{dropped, is_clean};
 use tessera_engine::store::{HistoryEntry, ListRequest, Listing, Near, Noted, SimilarityKind, StoreError};
@@ -248,10 +248,42 @@ impl UseCase for Alike {
     }
 }
 
-/// Describes a similar memory in words.
-pub fn told_near(near: &Near) -> String {
+/// How the user or the model changes a link: with a command, or with a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkBy {
+    /// `tessera link`.
+    Command,
+    /// The MCP tool `memory_link`.
+    Tool,
+}
+
+impl LinkBy {
+    /// The command or call that adds or removes the link of an update.
+    fn call(self, new: ShortId, old: ShortId, removes: bool) -> String {
+        let (new, old) = (new.get(), old.get());
+        match self {
+            Self::Command => format!("tessera link {new} updates {old}{}", if removes { " --remove" } else { "" }),
+            Self::Tool => {
+                let remove = if removes { ", remove: true" } else { "" };
+                format!("memory_link(id: {new}, type: \"updates\", to: {old}{remove})")
+            }
+        }
+    }
+}
+
+/// Describes in words a memory that is similar to the new memory `new`.
+pub fn told_near(near: &Near, new: ShortId, by: LinkBy) -> String {
+    let Near { short_id, summary, .. } = near;
     match near.likeness {
-        SimilarityKind::Same => format!("{} is nearly the same: {}", near.short_id, near.summary),
-        SimilarityKind::Other => format!("{} is similar, and may contradict it: {}", near.short_id, near.summary),
+        SimilarityKind::Updates => {
+            let undo = by.call(new, *short_id, true);
+            format!("{short_id} is now marked as older: {summary}\n  Undo: {undo}")
+        }
+        SimilarityKind::MayUpdate => {
+            let link = by.call(new, *short_id, false);
+            format!("{short_id} may be outdated: {summary}\n  If so: {link}")
+        }
+        SimilarityKind::Same => format!("{short_id} is nearly the same: {summary}"),
+        SimilarityKind::Other => format!("{short_id} is similar, and may contradict it: {summary}"),
     }
 }

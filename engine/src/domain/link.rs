@@ -11,12 +11,14 @@ use super::{DomainError, MemoryUuid};
 /// Maximum length of a link type in characters.
 const MAX_KIND_CHARS: usize = 64;
 
-/// The type of a link: one of four known types, or any other single word (`depends_on`).
+/// The type of a link: one of five known types, or any other single word (`depends_on`).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum LinkKind {
     /// The source replaces the target, so recall returns the source. No other type has this effect.
     Supersedes,
+    /// The source replaces or amends the target. Recall returns the source first and marks the target.
+    Updates,
     /// The target resolves the source, which is a question or an incident.
     ResolvedBy,
     /// The source is a part of the target.
@@ -33,12 +35,13 @@ pub struct OtherKind(Box<str>);
 
 impl LinkKind {
     /// The known types, in the order of the documentation.
-    pub const KNOWN: [Self; 4] = [Self::Supersedes, Self::ResolvedBy, Self::PartOf, Self::SeeAlso];
+    pub const KNOWN: [Self; 5] = [Self::Supersedes, Self::Updates, Self::ResolvedBy, Self::PartOf, Self::SeeAlso];
 
     /// The name as stored and typed.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Supersedes => "supersedes",
+            Self::Updates => "updates",
             Self::ResolvedBy => "resolved_by",
             Self::PartOf => "part_of",
             Self::SeeAlso => "see_also",
@@ -66,7 +69,7 @@ impl LinkKind {
             return Ok(known);
         }
         let refused = |problem: &'static str| {
-            let fix = "use supersedes, resolved_by, part_of, see_also, or a short name such as depends_on";
+            let fix = "use supersedes, updates, resolved_by, part_of, see_also, or a short name such as depends_on";
             Err(DomainError::invalid("type", problem, fix))
         };
         if !name.chars().any(char::is_alphanumeric) {

@@ -13,6 +13,8 @@ impl Flags {
     pub const FOREIGN: Self = Self(2);
     /// Another memory replaces it.
     pub const SUPERSEDED: Self = Self(4);
+    /// Another memory updates it, but both are returned.
+    pub const UPDATED: Self = Self(8);
 
     /// True if all flags of `other` are set.
     pub const fn has(self, other: Self) -> bool {

@@ -47,6 +47,13 @@ impl Similarities {
         side.get(doc as usize).copied().filter(|near| *near > UNKNOWN).map(f64::from)
     }
 
+    /// Every row with an embedding, and its similarity.
+    pub fn all(&self) -> impl Iterator<Item = (DocId, f32)> {
+        let snapshot = (0..).zip(&self.snapshot).map(|(doc, near)| (DocId::Snapshot(doc), *near));
+        let tail = (0..).zip(&self.tail).map(|(doc, near)| (DocId::Tail(doc), *near));
+        snapshot.chain(tail).filter(|(_, near)| *near > UNKNOWN)
+    }
+
     /// The rows with at least this similarity, in the format of postings, but without frequencies.
     pub fn from(&self, least: f64) -> TermPostings {
         let posting =

@@ -3,7 +3,7 @@
 //! ```text
 //! header 128 bytes   magic, format, analyzer version, store, rev, stamp, counts, section lengths, checksums
 //! features           28 bytes per row, in order of IDs
-//! successors         8 bytes each: row number, ID of the row that replaces it
+//! successors         8 bytes each: row number, ID of the row that replaces or updates it
 //! scopes             length-prefixed names; a row has the number of its scope
 //! dictionary         an fst map from term to the offset of its postings
 //! postings           per term: rows, own rows, then gaps and frequencies
@@ -27,7 +27,7 @@ use crate::text::ANALYZER_VERSION;
 
 const MAGIC: &[u8; 8] = b"TESSNAP\x01";
 /// The version of the layout, combined with the version of the encoder.
-const FORMAT: u32 = 3 | (ENCODER_VERSION as u32) << 16;
+const FORMAT: u32 = 4 | (ENCODER_VERSION as u32) << 16;
 const HEADER: usize = 128;
 const FEATURES: usize = 28;
 /// Where the features of a row contain the time of the last use, and the access count.
@@ -216,7 +216,7 @@ impl<B: AsRef<[u8]>> Snapshot<B> {
         None
     }
 
-    /// The ID of the row that replaces a superseded one.
+    /// The ID of the row that replaces a superseded one, or that updates an older one.
     pub fn successor(&self, doc: u32) -> Option<u32> {
         // Pairs of a row and an ID, sorted by row.
         let table = self.bytes.as_ref().get(self.sections.successors..self.sections.scopes)?;

@@ -14,7 +14,7 @@ pub struct IndexRow {
     pub features: Features,
     /// The name of its scope.
     pub scope: String,
-    /// The ID of the row that replaces this one.
+    /// The ID of the row that replaces this one, or that updates it.
     pub successor: Option<u32>,
     /// The forward blob; empty for a deleted row.
     pub blob: Vec<u8>,

@@ -145,6 +145,18 @@ impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
         lists.collect()
     }
 
+    /// For each term in `terms` (sorted and unique), returns the number of rows whose own text contains it. Replaced rows
+    /// of the snapshot count too, so the rows need not be read.
+    pub fn holders(&self, terms: &[&[u8]]) -> Vec<u32> {
+        let tail = self.tail.postings(terms);
+        let own = terms.iter().zip(tail).map(|(term, tail)| {
+            let fresh = u32::try_from(tail.iter().filter(|row| row.tf.is_own()).count()).unwrap_or(u32::MAX);
+            let stored = self.snapshot.and_then(|snapshot| snapshot.postings(term)).map_or(0, |reader| reader.own());
+            stored.saturating_add(fresh)
+        });
+        own.collect()
+    }
+
     /// The rows whose stored features pass a test. Reads every row.
     pub fn rows_where(&self, passes: impl Fn(&Features) -> bool) -> TermPostings {
         let posting = |doc| Posting { doc, tf: FieldTf::default() };
@@ -172,7 +184,7 @@ impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
         self.snapshot?.find(short_id).map(DocId::Snapshot)
     }
 
-    /// The ID of the row that replaces a superseded one.
+    /// The ID of the row that replaces a superseded one, or that updates an older one.
     pub fn successor(&self, doc: DocId) -> Option<u32> {
         match doc {
             DocId::Snapshot(doc) => self.snapshot?.successor(doc),

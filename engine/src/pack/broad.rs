@@ -12,7 +12,7 @@
 //! ```
 
 use super::line::{attribution, detail_line, index_body};
-use super::text::{Detail, FOOTER, FOOTER_TOKENS, IndexEntry, TextFrame};
+use super::text::{Detail, FOOTER, FOOTER_TOKENS, IndexEntry, TextFrame, older_mark};
 use crate::domain::{Cursor, ShortId, Timestamp, TokenCount};
 use crate::text::number_tokens;
 
@@ -79,12 +79,16 @@ impl BroadRow<'_> {
 
     fn line(&self) -> String {
         match self {
-            Self::Whole(Detail { memory, .. }) => format!("- {}{}", memory.short_id, detail_line(memory)),
-            Self::Short(IndexEntry { memory, excerpt: Some(lines), .. }) => {
-                format!("- {}{} {lines}", memory.short_id, attribution(memory))
+            Self::Whole(Detail { ranked, memory, .. }) => {
+                format!("- {}{}{}", memory.short_id, older_mark(ranked, memory), detail_line(memory))
+            }
+            Self::Short(IndexEntry { ranked, memory, excerpt: Some(lines), .. }) => {
+                format!("- {}{}{} {lines}", memory.short_id, older_mark(ranked, memory), attribution(memory))
             }
             Self::Short(IndexEntry { memory, is_bare: true, .. }) => format!("- {}\n", memory.short_id),
-            Self::Short(IndexEntry { memory, .. }) => format!("- {}{}", memory.short_id, index_body(memory)),
+            Self::Short(IndexEntry { ranked, memory, .. }) => {
+                format!("- {}{}{}", memory.short_id, older_mark(ranked, memory), index_body(memory))
+            }
         }
     }
 }

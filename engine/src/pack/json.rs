@@ -61,9 +61,11 @@ const ROW_TOKENS: u32 = 8;
 /// Tokens of `,{"id":}` and the line end, without the number. The first row has no comma, so it costs one token less.
 const BARE_TOKENS: u32 = 5;
 /// The tokens of `"parts":{…},"`. Each part is printed with three decimals, so the number of tokens is always the same.
-const PARTS_TOKENS: u32 = 63;
+const PARTS_TOKENS: u32 = 70;
 /// Tokens of `"redirected_from":` and `,"`, without the number.
 const REDIRECTED_TOKENS: u32 = 5;
+/// Tokens of `"older":` and `,"`, without the number.
+const OLDER_TOKENS: u32 = 3;
 /// The text before the passages of an excerpt.
 const EXCERPT: &str = "\"excerpt\":[\n";
 const EXCERPT_TOKENS: u32 = 4;
@@ -169,6 +171,9 @@ impl JsonFrame {
                 head.push_str(&format!("\"redirected_from\":{},", old.get()));
             }
         }
+        if let Some(newer) = ranked.newer {
+            head.push_str(&format!("\"older\":{},", newer.get()));
+        }
         if ranked.is_weak {
             head.push_str("\"weak\":true,");
         }
@@ -179,6 +184,7 @@ impl JsonFrame {
     /// Tokens of a row that is not the first. The tokens of a memory's line are stored with the memory.
     pub fn row(&self, ranked: &Ranked, body: u32) -> u32 {
         let mut tokens = ROW_TOKENS + body;
+        tokens += ranked.newer.map_or(0, |newer| OLDER_TOKENS + number_tokens(newer.get()));
         if ranked.is_weak {
             tokens += JSON_WEAK_TOKENS;
         }
@@ -348,10 +354,12 @@ mod tests {
                 let redirected_from = old.map(short_id);
                 for is_weak in [false, true] {
                     let chosen = Ranked::chosen(short_id(number), 0);
-                    let ranked = Ranked { score, parts, redirected_from, is_weak, ..chosen };
-                    let head = frame.head(&ranked);
-                    assert_eq!(frame.row(&ranked, 0), O200k.count(&format!(",{head}")), "{head}");
-                    assert_eq!(frame.row(&ranked, 0) - 1, O200k.count(&head), "{head}");
+                    for newer in [None, redirected_from] {
+                        let ranked = Ranked { score, parts, redirected_from, newer, is_weak, ..chosen.clone() };
+                        let head = frame.head(&ranked);
+                        assert_eq!(frame.row(&ranked, 0), O200k.count(&format!(",{head}")), "{head}");
+                        assert_eq!(frame.row(&ranked, 0) - 1, O200k.count(&head), "{head}");
+                    }
                 }
             }
         }

@@ -259,12 +259,12 @@ fn body_of(object: &impl Serialize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use serde_json::json;
 
     use super::*;
 
-    fn memory(content: &str, more: serde_json::Value) -> Memory {
+    pub(in crate::pack) fn memory(content: &str, more: serde_json::Value) -> Memory {
         let mut fields = json!({
             "uuid": "0197f0e2-7c00-7000-8000-000000000001", "id": 42, "content": content, "summary": content,
             "category": "facts", "type": "fact", "importance": 0.5, "tags": [], "keywords": [], "entities": [],

@@ -15,6 +15,7 @@
 //! Also the result of a recall before it is rendered as text or JSON.
 
 use super::line::{LineCosts, attribution, detail_line, index_body};
+use super::neutral::neutral;
 use super::select::Frame;
 use crate::domain::{Cursor, Memory, ShortId, TokenBudget, TokenCount, TokenProfile};
 use crate::score::ScoreParts;
@@ -54,6 +55,8 @@ const MORE_TOKENS: u32 = 7;
 const DATE_TOKENS: u32 = 7;
 /// Tokens of ` (excerpt)` and the line end.
 const EXCERPT_TOKENS: u32 = 3;
+/// Tokens of ` (older, see #)`, without the number.
+const OLDER_TOKENS: u32 = 6;
 
 /// Spelling corrections may use a part of the budget. This part is one divided by this number.
 pub(super) const MOST_FOR_READINGS: u32 = 6;
@@ -111,6 +114,11 @@ impl TextFrame {
         1 + number_tokens(short_id.get()) + DATE_TOKENS + attribution + EXCERPT_TOKENS
     }
 
+    /// Tokens of the mark of an older memory: ` (older, see #57)`, or nothing.
+    pub fn older(ranked: &Ranked, memory: &Memory) -> u32 {
+        ranked.newer.filter(|_| has_words(memory)).map_or(0, |newer| OLDER_TOKENS + number_tokens(newer.get()))
+    }
+
     /// Tokens of a memory as one line.
     pub fn index(short_id: ShortId, body: u32) -> u32 {
         2 + number_tokens(short_id.get()) + body
@@ -128,7 +136,7 @@ impl TextFrame {
         }
         let mut rows = String::new();
         details.iter().for_each(|detail| rows.push_str(&detail_lines(detail)));
-        index.iter().filter(|entry| !entry.is_bare).for_each(|entry| rows.push_str(&index_line(&entry.memory)));
+        index.iter().filter(|entry| !entry.is_bare).for_each(|entry| rows.push_str(&index_line(entry)));
         let bare: String =
             index.iter().filter(|entry| entry.is_bare).map(|e| format!(" {}", e.memory.short_id)).collect();
         let mut tokens = FOOTER_TOKENS;
@@ -177,15 +185,26 @@ impl Frame for TextFrame {
 }
 
 fn detail_lines(detail: &Detail) -> String {
-    let (short_id, date) = (detail.memory.short_id, detail.memory.created.date());
+    let (short_id, date, older) =
+        (detail.memory.short_id, detail.memory.created.date(), older_mark(&detail.ranked, &detail.memory));
     match &detail.excerpt {
-        Some(lines) => format!("{short_id} {date}{} (excerpt)\n{lines}", attribution(&detail.memory)),
-        None => format!("{short_id} {date}{}", detail_line(&detail.memory)),
+        Some(lines) => format!("{short_id} {date}{older}{} (excerpt)\n{lines}", attribution(&detail.memory)),
+        None => format!("{short_id} {date}{older}{}", detail_line(&detail.memory)),
     }
 }
 
-fn index_line(memory: &Memory) -> String {
-    format!("- {}{}", memory.short_id, index_body(memory))
+fn index_line(IndexEntry { ranked, memory, .. }: &IndexEntry) -> String {
+    format!("- {}{}{}", memory.short_id, older_mark(ranked, memory), index_body(memory))
+}
+
+/// True if the lines of a memory are not empty. A line end after the mark would join its last token.
+fn has_words(memory: &Memory) -> bool {
+    [&memory.content, &memory.summary].into_iter().all(|text| !neutral(text).trim().is_empty())
+}
+
+/// The mark of an older memory: ` (older, see #57)`, or nothing.
+pub(super) fn older_mark(ranked: &Ranked, memory: &Memory) -> String {
+    ranked.newer.filter(|_| has_words(memory)).map(|newer| format!(" (older, see {newer})")).unwrap_or_default()
 }
 
 /// A row that was read from the store, for the packer.
@@ -216,6 +235,8 @@ pub struct Ranked {
     pub share: f64,
     /// The superseded memory that matched.
     pub redirected_from: Option<ShortId>,
+    /// The newest memory that updates this one. The reply marks this one as older.
+    pub newer: Option<ShortId>,
     /// True if the memory is below the relevance threshold. It is shown only because no match reaches the threshold.
     pub is_weak: bool,
 }
@@ -224,7 +245,7 @@ impl Ranked {
     /// A memory that was requested by name.
     pub fn chosen(short_id: ShortId, rank: u32) -> Self {
         let parts = ScoreParts::default();
-        Self { short_id, rank, score: 1.0, parts, share: 1.0, redirected_from: None, is_weak: false }
+        Self { short_id, rank, score: 1.0, parts, share: 1.0, redirected_from: None, newer: None, is_weak: false }
     }
 }
 
@@ -322,6 +343,13 @@ mod tests {
                 assert_eq!(TextFrame::excerpt(short_id, cost), O200k.count(&line), "{line}");
             }
             assert_eq!(TextFrame::index(short_id, 0), O200k.count(&format!("- {short_id}")));
+            let ranked = Ranked { newer: Some(short_id), ..Ranked::chosen(short_id, 0) };
+            let memory = crate::pack::line::tests::memory("a text", serde_json::json!({}));
+            for after in [" a text\n", " 9 of them\n", " (from mara) a text\n", " (excerpt)\n"] {
+                let line = format!("{short_id} 2026-11-20{}{after}", older_mark(&ranked, &memory));
+                let tokens = TextFrame::detail(short_id, O200k.count(after)) + TextFrame::older(&ranked, &memory);
+                assert_eq!(tokens, O200k.count(&line), "{line}");
+            }
             let bare = BARE_LINE_TOKENS + 2 * TextFrame::bare(short_id);
             assert_eq!(bare, O200k.count(&format!("- {short_id} {short_id}\n")));
         }

@@ -12,7 +12,7 @@
 use super::json::{JSON_NEAR_TOKENS, JsonFrame};
 use super::line::index_body;
 use super::select::Frame;
-use super::text::{IndexEntry, TextFrame};
+use super::text::{IndexEntry, TextFrame, older_mark};
 use crate::domain::{ShortId, TokenProfile};
 use crate::text::number_tokens;
 
@@ -58,7 +58,8 @@ impl TextFrame {
         }
         let mut body = String::new();
         for entry in weak.rows {
-            body.push_str(&format!("~ {}{}", entry.memory.short_id, index_body(&entry.memory)));
+            let older = older_mark(&entry.ranked, &entry.memory);
+            body.push_str(&format!("~ {}{older}{}", entry.memory.short_id, index_body(&entry.memory)));
         }
         if weak.near > 0 {
             body.push_str(&near_line(weak.near));

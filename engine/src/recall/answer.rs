@@ -261,8 +261,8 @@ impl AnyFrame {
         match self {
             Self::Text(_) => Item {
                 score,
-                detail: TextFrame::detail(short_id, costs.detail),
-                index: TextFrame::index(short_id, costs.index),
+                detail: TextFrame::detail(short_id, costs.detail) + TextFrame::older(ranked, &row.memory),
+                index: TextFrame::index(short_id, costs.index) + TextFrame::older(ranked, &row.memory),
                 bare: TextFrame::bare(short_id),
                 is_duplicate,
                 can_be_cut: costs.can_be_cut(),
@@ -281,7 +281,10 @@ impl AnyFrame {
     /// Returns the tokens of an excerpt without its passages, and whether the passages are text or JSON.
     fn excerpt(&self, ranked: &Ranked, row: &Row) -> (u32, Lines) {
         match self {
-            Self::Text(_) => (TextFrame::excerpt(row.memory.short_id, row.costs.attribution), Lines::Text),
+            Self::Text(_) => {
+                let head = TextFrame::excerpt(row.memory.short_id, row.costs.attribution);
+                (head + TextFrame::older(ranked, &row.memory), Lines::Text)
+            }
             Self::Json(frame) => (frame.excerpt(ranked, &row.memory), Lines::Json),
         }
     }

@@ -199,14 +199,17 @@ impl<'a> Broad<'a> {
         let about = About { terms: self.ranking.terms(), meant: self.ranking.meant() };
         let (short_id, costs) = (row.memory.short_id, &row.costs);
         let (around, form) = match self.frame {
-            AnyFrame::Text(_) => (TextFrame::broad_excerpt(short_id, costs.attribution), Lines::Text),
+            AnyFrame::Text(_) => {
+                let head = TextFrame::broad_excerpt(short_id, costs.attribution);
+                (head + TextFrame::older(ranked, &row.memory), Lines::Text)
+            }
             AnyFrame::Json(frame) => (frame.excerpt(ranked, &row.memory), Lines::Json),
         };
         if let Some(Excerpt { lines, tokens }) = best_excerpt(row, about, form, SHORT_TOKENS) {
             return Line { form: Form::Passage(lines), tokens: tokens + around };
         }
         let tokens = match self.frame {
-            AnyFrame::Text(_) => TextFrame::index(short_id, costs.index),
+            AnyFrame::Text(_) => TextFrame::index(short_id, costs.index) + TextFrame::older(ranked, &row.memory),
             AnyFrame::Json(frame) => frame.short(ranked, costs.json_index),
         };
         Line { form: Form::Summary, tokens }
@@ -214,7 +217,9 @@ impl<'a> Broad<'a> {
 
     fn whole(&self, ranked: &Ranked, row: &Row) -> u32 {
         match self.frame {
-            AnyFrame::Text(_) => TextFrame::index(row.memory.short_id, row.costs.detail),
+            AnyFrame::Text(_) => {
+                TextFrame::index(row.memory.short_id, row.costs.detail) + TextFrame::older(ranked, &row.memory)
+            }
             AnyFrame::Json(frame) => frame.detail(ranked, row),
         }
     }

@@ -14,6 +14,7 @@ mod excerpt;
 mod information;
 mod lookup;
 mod meant;
+mod newer;
 mod paging;
 mod query;
 mod rank;

@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::allowed::Allowed;
 use super::lookup::{Embedding, Gate, Terms};
+use super::newer::{newer_first, newest};
 use super::query::QueryTerms;
 use super::scorer::{Relevance, Scorer};
 use super::{breadth, paging};
 use crate::domain::{Purpose, RecallRequest, ShortId, Sort, Timestamp};
 use crate::embedding::Vector;
-use crate::index::{DocId, Features, FieldTf, Flags, IndexView, Posting, TermPostings};
+use crate::index::{DocId, FieldTf, Flags, IndexView, Posting, TermPostings};
 use crate::pack::Ranked;
 use crate::score::{DateHints, ScoreParts, Weights};
 
@@ -68,6 +69,10 @@ pub(super) struct Match {
     /// The value that combines similarity and words, for automatic recall.
     pub(super) pointed: f64,
     pub(super) redirected_from: Option<u32>,
+    /// True if another memory updates this one.
+    pub(super) is_updated: bool,
+    /// The newest memory that updates this one.
+    pub(super) newer: Option<u32>,
 }
 
 /// The maximum number of low-confidence matches in a reply that has no relevant match, and of rows below the threshold
@@ -152,8 +157,8 @@ pub fn rank<B: AsRef<[u8]>>(
     if is_asked && !scorer.is_answered(&gate, &terms.query) {
         ranking.near += found.close(request);
     }
-    let found = [found.matches, found.weak, found.near, found.below];
-    let [matches, weak, near, below] = found.map(|rows| redirect(view, &scorer, &allowed, rows));
+    let [matches, weak, near, below] =
+        found.groups().map(|rows| newer_first(view, &scorer, &allowed, redirect(view, &scorer, &allowed, rows)));
     ranking.matches = matches;
     ranking.order(request, weights);
     ranking.add_weak(request, weights, weak, near, below);
@@ -176,6 +181,10 @@ struct Found {
 type Rows = (Vec<(DocId, Match)>, Vec<(DocId, Match)>);
 
 impl Found {
+    fn groups(self) -> [Rows; 4] {
+        [self.matches, self.weak, self.near, self.below]
+    }
+
     /// Turns every match into a low-confidence match, because the question has no answer here. Returns their number.
     fn close(&mut self, request: &RecallRequest) -> u32 {
         let (live, old) = std::mem::take(&mut self.matches);
@@ -211,6 +220,8 @@ impl Ranking {
             is_doubtful: false,
             pointed: 0.0,
             redirected_from: None,
+            is_updated: false,
+            newer: None,
         };
         let total = u32::try_from(page.len()).unwrap_or(u32::MAX);
         let terms = terms.into_iter().map(|term| (term.term, term.weight)).collect();
@@ -355,7 +366,8 @@ impl Match {
         let redirected_from = self.redirected_from.and_then(|short_id| ShortId::try_from(short_id).ok());
         let short_id = ShortId::try_from(self.short_id).ok()?;
         let (score, parts, share) = (self.score, self.parts, self.share);
-        Some(Ranked { short_id, rank, score, parts, share, redirected_from, is_weak: false })
+        let newer = self.newer.and_then(|short_id| ShortId::try_from(short_id).ok());
+        Some(Ranked { short_id, rank, score, parts, share, redirected_from, newer, is_weak: false })
     }
 }
 
@@ -396,11 +408,13 @@ fn redirect<B: AsRef<[u8]>>(
     }
     let mut places: BTreeMap<u32, usize> = (0..).zip(&matches).map(|(at, found)| (found.short_id, at)).collect();
     for (doc, old) in superseded {
-        let (next, features) = last_successor(view, scorer, doc).unwrap_or_else(|| (doc, view.features(doc)));
+        let next = newest(view, scorer, doc, &[Flags::SUPERSEDED]);
+        let (next, features) = next.unwrap_or_else(|| (doc, view.features(doc)));
         let short_id = features.short_id;
         let redirected_from = (short_id != old.short_id).then_some(old.short_id);
         let (created, importance) = (features.created, features.importance);
-        let new = Match { short_id, created, importance, redirected_from, ..old };
+        let is_updated = features.flags.has(Flags::UPDATED);
+        let new = Match { short_id, created, importance, redirected_from, is_updated, ..old };
         if let Some(known) = places.get(&short_id).and_then(|at| matches.get_mut(*at)) {
             if known.score < new.score {
                 *known = new;
@@ -411,33 +425,6 @@ fn redirect<B: AsRef<[u8]>>(
         }
     }
     matches
-}
-
-/// Follows the chain of successors to the last one that is live and not expired. Returns `None` if there is no
-/// unexpired successor, or if the chain is a cycle.
-fn last_successor<B: AsRef<[u8]>>(
-    view: &IndexView<'_, B>,
-    scorer: &Scorer<'_>,
-    doc: DocId,
-) -> Option<(DocId, Features)> {
-    let mut doc = doc;
-    let mut last = None;
-    let mut seen = BTreeSet::new();
-    loop {
-        let Some(next) = view.successor(doc).and_then(|short_id| view.find(short_id)) else { return last };
-        let features = view.features(next);
-        if !seen.insert(features.short_id) {
-            return None;
-        }
-        let is_superseded = features.flags.has(Flags::SUPERSEDED);
-        if !scorer.is_over(&features) {
-            last = Some((next, features));
-        }
-        if !is_superseded {
-            return last;
-        }
-        doc = next;
-    }
 }
 
 /// Ties go to the newer ID, so that the order does not depend on where a row is stored.

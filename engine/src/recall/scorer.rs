@@ -117,6 +117,11 @@ impl<'a> Scorer<'a> {
         !(self.is_over(features) || is_early || is_late || is_foreign || is_excluded)
     }
 
+    /// True if nobody requested the reply.
+    pub(super) fn is_unasked(&self) -> bool {
+        self.request.purpose == Purpose::Unasked
+    }
+
     /// True for an expired row.
     pub(super) fn is_over(&self, features: &Features) -> bool {
         features.expires != 0 && features.expires <= self.now.minutes()
@@ -290,6 +295,8 @@ impl<'a> Scorer<'a> {
             is_doubtful: false,
             pointed: 0.0,
             redirected_from: None,
+            is_updated: features.flags.has(Flags::UPDATED),
+            newer: None,
         }
     }
 }

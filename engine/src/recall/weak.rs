@@ -48,7 +48,9 @@ impl Weak {
     /// Selects the low-confidence rows for a text reply that contains no other rows.
     pub(super) fn of_text(found: Vec<(Ranked, Row)>, near: u32, request: &RecallRequest, frame: &TextFrame) -> Self {
         let room = request.profile.to_o200k(request.budget).0;
-        let cost = |_: &Ranked, row: &Row| TextFrame::weak_row(row.memory.short_id, row.costs.index);
+        let cost = |ranked: &Ranked, row: &Row| {
+            TextFrame::weak_row(row.memory.short_id, row.costs.index) + TextFrame::older(ranked, &row.memory)
+        };
         Self::fit(found, near, room, cost, |shown, near| frame.weak_envelope(shown, near))
     }
 

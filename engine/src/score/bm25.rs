@@ -99,17 +99,31 @@ pub struct ScoreParts {
     pub recency: f64,
     /// How often it was used.
     pub frequency: f64,
+    /// The rise above the older memories that this memory updates.
+    pub newer: f64,
 }
 
 impl ScoreParts {
     /// The displayed names of the parts.
-    pub const NAMES: [&'static str; 10] =
-        ["embedding", "held", "text", "context", "names", "date", "instruction", "importance", "recency", "frequency"];
+    pub const NAMES: [&'static str; 11] = [
+        "embedding",
+        "held",
+        "text",
+        "context",
+        "names",
+        "date",
+        "instruction",
+        "importance",
+        "recency",
+        "frequency",
+        "newer",
+    ];
 
     /// The parts in the order of [`ScoreParts::NAMES`].
-    pub fn values(&self) -> [f64; 10] {
-        let Self { embedding, held, text, context, names, date, instruction, importance, recency, frequency } = *self;
-        [embedding, held, text, context, names, date, instruction, importance, recency, frequency]
+    pub fn values(&self) -> [f64; 11] {
+        let Self { embedding, held, text, context, names, date, instruction, importance, recency, frequency, newer } =
+            *self;
+        [embedding, held, text, context, names, date, instruction, importance, recency, frequency, newer]
     }
 
     /// The score.
@@ -135,6 +149,7 @@ impl ScoreParts {
             &mut self.importance,
             &mut self.recency,
             &mut self.frequency,
+            &mut self.newer,
         ] {
             *part *= factor;
         }

@@ -1,6 +1,10 @@
 //! All ranking weights. The defaults were chosen with `tessera eval`; `docs/decisions/0003-scoring.md` shows the effect
 //! of each signal.
 
+use std::borrow::Cow;
+
+use crate::classifier::UPDATES;
+
 /// The ranking weights. All are finite and not negative.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
@@ -141,6 +145,12 @@ pub struct Weights {
     pub charge_power: f64,
     /// Share of the budget that is reserved for the index if not everything fits in full.
     pub index_share: f64,
+    /// The trees that decide whether a new memory updates an older one.
+    pub updates: Cow<'static, [u8]>,
+    /// The minimum odds of an update, as a logarithm in 1/1024.
+    pub updates_least: i32,
+    /// The minimum odds of a possible update, which is only reported.
+    pub may_update_least: i32,
 }
 
 impl Default for Weights {
@@ -210,6 +220,9 @@ impl Default for Weights {
             charge_from_tokens: 60.0,
             charge_power: 0.3,
             index_share: 0.3,
+            updates: Cow::Borrowed(UPDATES),
+            updates_least: 200,
+            may_update_least: -900,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tessera_desk::Desk;
-use tessera_desk::use_cases::{Form, told_near};
+use tessera_desk::use_cases::{Form, LinkBy, told_near};
 use tessera_desk::views::{StoredView, told_aside, told_kept};
 use tessera_engine::domain::{DomainError, Importance};
 use tessera_engine::pack::{neutral, neutral_line};
@@ -32,7 +32,8 @@ pub(super) fn reply(
 ) -> Result<String, DomainError> {
     match form(args)? {
         Form::Text => {
-            let near: String = near.iter().map(|near| format!("\n{}", neutral_line(&told_near(near)))).collect();
+            let line = |near: &Near| neutral_line(&told_near(near, stored.memory.short_id, LinkBy::Tool));
+            let near: String = near.iter().map(|near| format!("\n{}", line(near))).collect();
             let kept = told_kept(stored, "memory_update").map_or_else(String::new, |told| format!("\n{told}"));
             Ok(told(verb, stored) + &kept + &aside(desk, stored) + &near)
         }

@@ -1,12 +1,16 @@
-//! Recent results of the encoder.
+//! Recent results of the encoder and of comparisons.
 
+use crate::domain::MemoryUuid;
 use crate::embedding::Vector;
+use crate::relation::Compared;
 
-/// Texts that were just encoded and will be needed again.
+/// Results that will probably be needed again.
 #[derive(Debug, Default)]
 pub(in crate::store) struct Encoded {
     /// The last question.
     pub(super) question: Option<(String, Vector)>,
     /// The text of the last written row.
     pub(super) row: Option<(String, Vec<u8>)>,
+    /// The last memory that was compared with older ones, and the result.
+    pub(in crate::store) compared: Option<(MemoryUuid, Vec<Compared>)>,
 }

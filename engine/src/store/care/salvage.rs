@@ -97,6 +97,8 @@ struct Found {
     memory: Memory,
     mark: u8,
     successor: Option<u32>,
+    newer: Option<u32>,
+    related: bool,
 }
 
 impl DamagedStore {
@@ -168,7 +170,7 @@ impl DamagedStore {
         let read = |name: &str| if there.contains(name) { name.to_owned() } else { format!("NULL AS {name}") };
         let columns: Vec<String> = MEMORY.split(", ").map(read).collect();
         let sql = format!(
-            "SELECT {}, purged, superseded_by FROM memories NOT INDEXED WHERE short_id = ?1",
+            "SELECT {}, purged, superseded_by, newer, related FROM memories NOT INDEXED WHERE short_id = ?1",
             columns.join(", ")
         );
         let (mut memories, mut lost, mut unreadable, mut short_id) = (Vec::new(), 0, 0, 1_u32);
@@ -179,7 +181,13 @@ impl DamagedStore {
         let is_known = highest > 0 || self.is_readable("SELECT count(*) FROM memories");
         let highest = if highest == 0 { 1_000_000 } else { highest };
         let found = |row: &rusqlite::Row<'_>| {
-            Ok(Found { memory: row::memory(row)?, mark: row.get("purged")?, successor: row.get("superseded_by")? })
+            Ok(Found {
+                memory: row::memory(row)?,
+                mark: row.get("purged")?,
+                successor: row.get("superseded_by")?,
+                newer: row.get("newer")?,
+                related: row.get("related")?,
+            })
         };
         while short_id <= highest && unreadable < MOST_UNREADABLE {
             let read = self.connection.prepare_cached(&sql).and_then(|mut query| query.query_row([short_id], found));
@@ -278,8 +286,8 @@ fn carry(change: &Change<'_>, found: &Found, composed: &Composed) -> Result<(), 
     let is_new = memory.rev == 0 || change.tx.one(is_taken, [memory.rev], |row| row.get(0))?;
     let rev = if is_new { change.next_rev()? } else { memory.rev };
     write_row(change, &composed.placed(memory.short_id, rev), Written::New)?;
-    let sql = "UPDATE memories SET purged = ?2, superseded_by = ?3 WHERE short_id = ?1";
-    change.tx.run(sql, (memory.short_id, found.mark, found.successor))?;
+    let sql = "UPDATE memories SET purged = ?2, superseded_by = ?3, newer = ?4, related = ?5 WHERE short_id = ?1";
+    change.tx.run(sql, (memory.short_id, found.mark, found.successor, found.newer, found.related))?;
     Ok(())
 }
 
@@ -287,6 +295,7 @@ fn carry(change: &Change<'_>, found: &Found, composed: &Composed) -> Result<(), 
 fn settle(change: &Change<'_>, is_private_whole: bool) -> Result<(), StoreError> {
     change.tx.execute_batch(
         "UPDATE memories SET superseded_by = NULL WHERE superseded_by NOT IN (SELECT short_id FROM memories);
+         UPDATE memories SET newer = NULL WHERE newer NOT IN (SELECT short_id FROM memories);
          INSERT OR IGNORE INTO outbox (memory) SELECT id FROM memories WHERE shared_by IS NULL AND purged = 0
              AND (file IS NULL OR is_file = 1)
              ORDER BY short_id;",

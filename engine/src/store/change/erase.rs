@@ -127,7 +127,7 @@ pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Acto
     // Its neighbours in a captured session lose its words from their context. The row itself no longer names its
     // session.
     context::refresh_around(change, &Memory { deleted: memory.deleted, rev: memory.rev, ..before.clone() })?;
-    let sql = "UPDATE memories SET purged = ?2, superseded_by = NULL WHERE short_id = ?1";
+    let sql = "UPDATE memories SET purged = ?2, superseded_by = NULL, newer = NULL WHERE short_id = ?1";
     change.tx.execute(sql, params![memory.short_id, mark])?;
     questions::forget_those_about(change, before)?;
     secrets::remove(change, before.id)?;

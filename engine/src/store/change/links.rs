@@ -1,13 +1,14 @@
 //! Links between memories. After a link of the type `supersedes`, recall returns only the newer memory, unless it is
-//! deleted, expired, or less trusted than the older one.
+//! deleted, expired, or less trusted than the older one. After a link of the type `updates`, recall returns the newer
+//! memory first, and marks the older one.
 
 use std::collections::BTreeSet;
 
 use rusqlite::params;
 
 use super::rights::refuse_foreign;
-use super::write::tell;
-use crate::domain::{Link, LinkKind, Memory, MemoryRef, ShortId, Trust};
+use super::write::{Stored, tell};
+use crate::domain::{Link, LinkKind, Memory, MemoryRef, MemoryUuid, ShortId, Trust};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -19,11 +20,59 @@ use crate::store::rows::memory as row;
 /// Maximum length of a chain when searching for a cycle.
 const LONGEST_CHAIN: usize = 64;
 
+/// A link type that changes how recall returns the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Succession {
+    /// Recall returns only the source.
+    Supersedes,
+    /// Recall returns the source first.
+    Updates,
+}
+
+impl Succession {
+    const ALL: [Self; 2] = [Self::Supersedes, Self::Updates];
+
+    fn of(kind: &LinkKind) -> Option<Self> {
+        Self::ALL.into_iter().find(|succession| succession.kind() == *kind)
+    }
+
+    fn kind(self) -> LinkKind {
+        match self {
+            Self::Supersedes => LinkKind::Supersedes,
+            Self::Updates => LinkKind::Updates,
+        }
+    }
+
+    /// Reads the short ID of the newer memory.
+    fn read(self) -> &'static str {
+        match self {
+            Self::Supersedes => "SELECT superseded_by FROM memories WHERE short_id = ?1",
+            Self::Updates => "SELECT newer FROM memories WHERE short_id = ?1",
+        }
+    }
+
+    /// Sets the short ID of the newer memory, with a new rev.
+    fn write(self) -> &'static str {
+        match self {
+            Self::Supersedes => "UPDATE memories SET superseded_by = ?2, rev = ?3 WHERE short_id = ?1",
+            Self::Updates => "UPDATE memories SET newer = ?2, rev = ?3 WHERE short_id = ?1",
+        }
+    }
+
+    /// Finds the older memories of a memory, without permanently deleted ones.
+    fn older(self) -> &'static str {
+        match self {
+            Self::Supersedes => "SELECT short_id FROM memories WHERE superseded_by = ?1 AND purged = 0",
+            Self::Updates => "SELECT short_id FROM memories WHERE newer = ?1 AND purged = 0",
+        }
+    }
+}
+
 impl Store {
     /// Links `source` to `target`. Repeating it has no effect.
     ///
     /// # Errors
-    /// Returns an error if a memory is missing, both are the same, or `supersedes` would form a cycle.
+    /// Returns an error if a memory is missing, both are the same, or the links would form a cycle.
     pub fn link(
         &mut self,
         source: MemoryRef,
@@ -53,8 +102,8 @@ impl Store {
             if change.tx.execute(sql, params![memory.id, kind.as_str(), other.id])? == 0 {
                 return Err(StoreError::Conflict { memory: source, problem: "has no such link" });
             }
-            if redirects(kind) {
-                elect(change, &other)?;
+            if let Some(succession) = Succession::of(kind) {
+                elect(change, succession, &other)?;
             }
             memory.rev = change.next_rev()?;
             noted(change, &memory, Operation::Unlink, actor)
@@ -103,17 +152,39 @@ pub(crate) fn insert(
     if other.short_id == memory.short_id {
         return Err(StoreError::Conflict { memory: source, problem: "cannot be linked to itself" });
     }
-    if redirects(kind) {
-        if leads_to(change, memory.short_id, other.short_id)? {
-            return Err(StoreError::Conflict { memory: source, problem: "is already superseded by the other memory" });
+    if let Some(succession) = Succession::of(kind) {
+        if leads_to(change, succession, memory.short_id, other.short_id)? {
+            let problem = match succession {
+                Succession::Supersedes => "is already superseded by the other memory",
+                Succession::Updates => "is already updated by the other memory",
+            };
+            return Err(StoreError::Conflict { memory: source, problem });
         }
         if may_replace(memory, &other) {
-            set_successor(change, &other, Some(memory.short_id))?;
+            set_successor(change, succession, &other, Some(memory.short_id))?;
         }
     }
     let sql = "INSERT OR IGNORE INTO links (source, type, target, created) VALUES (?1, ?2, ?3, ?4)";
     change.tx.execute(sql, params![memory.id, kind.as_str(), other.id, change.now])?;
     Ok(())
+}
+
+/// Links a new memory to the older memories that it updates. Leaves out a memory that disappeared meanwhile, and one
+/// that already updates the new memory.
+pub(crate) fn add_updates(
+    change: &Change<'_>,
+    mut stored: Stored,
+    updated: &[MemoryUuid],
+) -> Result<Stored, StoreError> {
+    let memory = &mut stored.memory;
+    for id in updated {
+        let Some(old) = row::find(change.tx, MemoryRef::Id(*id))?.filter(|old| old.deleted.is_none()) else { continue };
+        if may_replace(memory, &old) && !leads_to(change, Succession::Updates, memory.short_id, old.short_id)? {
+            insert(change, memory, &LinkKind::Updates, MemoryRef::Id(*id))?;
+        }
+    }
+    memory.links = row::links_of(change.tx, memory.id)?;
+    Ok(stored)
 }
 
 /// A foreign memory replaces only foreign ones, and a deleted memory replaces nothing.
@@ -127,94 +198,98 @@ pub(crate) fn replace(change: &Change<'_>, memory: &Memory, wanted: &BTreeSet<Li
     for link in known.difference(wanted) {
         let sql = "DELETE FROM links WHERE source = ?1 AND type = ?2 AND target = ?3";
         change.tx.run(sql, params![memory.id, link.kind.as_str(), link.to])?;
-        if redirects(&link.kind)
+        if let Some(succession) = Succession::of(&link.kind)
             && let Some(old) = row::find(change.tx, MemoryRef::Id(link.to))?
         {
-            elect(change, &old)?;
+            elect(change, succession, &old)?;
         }
     }
     for link in wanted.difference(&known) {
         let sql = "INSERT OR IGNORE INTO links (source, type, target, created) VALUES (?1, ?2, ?3, ?4)";
         change.tx.run(sql, params![memory.id, link.kind.as_str(), link.to, change.now])?;
-        if redirects(&link.kind)
+        if let Some(succession) = Succession::of(&link.kind)
             && let Some(old) = row::find(change.tx, MemoryRef::Id(link.to))?
             && may_replace(memory, &old)
-            && !leads_to(change, memory.short_id, old.short_id)?
+            && !leads_to(change, succession, memory.short_id, old.short_id)?
         {
-            set_successor(change, &old, Some(memory.short_id))?;
+            set_successor(change, succession, &old, Some(memory.short_id))?;
         }
     }
     // It may have arrived before its successor.
-    elect(change, memory)
+    elect_all(change, memory)
 }
 
-/// Chooses the successors of a memory again. Does the same for the memories that it supersedes. Needed after its trust
-/// changed, or it was deleted or restored.
+fn elect_all(change: &Change<'_>, old: &Memory) -> Result<(), StoreError> {
+    Succession::ALL.into_iter().try_for_each(|succession| elect(change, succession, old))
+}
+
+/// Chooses the newer memories of a memory again. Does the same for the memories that it supersedes or updates. Needed
+/// after its trust changed, or it was deleted or restored.
 pub(crate) fn elect_around(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
-    elect(change, memory)?;
-    for link in row::links_of(change.tx, memory.id)?.into_iter().filter(|link| redirects(&link.kind)) {
-        row::find(change.tx, MemoryRef::Id(link.to))?.map_or(Ok(()), |old| elect(change, &old))?;
+    elect_all(change, memory)?;
+    for link in row::links_of(change.tx, memory.id)? {
+        let Some(succession) = Succession::of(&link.kind) else { continue };
+        row::find(change.tx, MemoryRef::Id(link.to))?.map_or(Ok(()), |old| elect(change, succession, &old))?;
     }
     Ok(())
 }
 
-/// Sets the successor of `old`: the newest memory that may replace it. Live ones come first. A deleted successor has no
-/// effect until it is restored.
-fn elect(change: &Change<'_>, old: &Memory) -> Result<(), StoreError> {
+/// Sets the newer memory of `old`: the newest one that may replace it. Live ones come first. A deleted one has no effect
+/// until it is restored.
+fn elect(change: &Change<'_>, succession: Succession, old: &Memory) -> Result<(), StoreError> {
     let sql = "SELECT short_id FROM links JOIN memories ON id = source
                WHERE target = ?1 AND links.type = ?2 AND purged = 0 AND (trust <> 'foreign' OR ?3)
                ORDER BY deleted IS NOT NULL, short_id DESC";
-    let wanted = params![old.id, LinkKind::Supersedes.as_str(), old.trust == Trust::Foreign];
+    let kind = succession.kind();
+    let wanted = params![old.id, kind.as_str(), old.trust == Trust::Foreign];
     let candidates: Vec<ShortId> = change.tx.all(sql, wanted, |row| row.get(0))?;
     let mut newest = None;
     for newer in candidates {
         // Never in a cycle.
-        if !leads_to(change, newer, old.short_id)? {
+        if !leads_to(change, succession, newer, old.short_id)? {
             newest = Some(newer);
             break;
         }
     }
-    let sql = "SELECT superseded_by FROM memories WHERE short_id = ?1";
-    let known: Option<ShortId> = change.tx.one(sql, [old.short_id], |row| row.get(0))?;
-    if newest == known { Ok(()) } else { set_successor(change, old, newest) }
+    let known: Option<ShortId> = change.tx.one(succession.read(), [old.short_id], |row| row.get(0))?;
+    if newest == known { Ok(()) } else { set_successor(change, succession, old, newest) }
 }
 
-/// True if the chain of successors leads from `from` to `to`.
-fn leads_to(change: &Change<'_>, from: ShortId, to: ShortId) -> Result<bool, StoreError> {
+/// True if the chain of newer memories leads from `from` to `to`.
+fn leads_to(change: &Change<'_>, succession: Succession, from: ShortId, to: ShortId) -> Result<bool, StoreError> {
     let mut at = Some(from);
     for _ in 0..LONGEST_CHAIN {
         let Some(short_id) = at else { return Ok(false) };
         if short_id == to {
             return Ok(true);
         }
-        let sql = "SELECT superseded_by FROM memories WHERE short_id = ?1";
-        at = change.tx.maybe(sql, [short_id], |row| row.get(0))?.flatten();
+        at = change.tx.maybe(succession.read(), [short_id], |row| row.get(0))?.flatten();
     }
     Ok(true)
 }
 
-/// Chooses new successors for the memories that a permanently deleted memory superseded.
+/// Chooses new successors for the memories that a permanently deleted memory superseded or updated.
 pub(crate) fn elect_without(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
-    // A permanently deleted memory needs no successor.
-    let sql = "SELECT short_id FROM memories WHERE superseded_by = ?1 AND purged = 0";
-    let replaced: Vec<ShortId> = change.tx.all(sql, [memory.short_id], |row| row.get(0))?;
-    for short_id in replaced {
-        elect(change, &change.existing(MemoryRef::ShortId(short_id))?)?;
+    for succession in Succession::ALL {
+        // A permanently deleted memory needs no successor.
+        let older: Vec<ShortId> = change.tx.all(succession.older(), [memory.short_id], |row| row.get(0))?;
+        for short_id in older {
+            elect(change, succession, &change.existing(MemoryRef::ShortId(short_id))?)?;
+        }
     }
     Ok(())
 }
 
-/// Sets or removes the successor of `old`.
-pub(crate) fn set_successor(change: &Change<'_>, old: &Memory, new: Option<ShortId>) -> Result<(), StoreError> {
+/// Sets or removes the newer memory of `old`.
+fn set_successor(
+    change: &Change<'_>,
+    succession: Succession,
+    old: &Memory,
+    new: Option<ShortId>,
+) -> Result<(), StoreError> {
     let rev = change.next_rev()?;
-    let sql = "UPDATE memories SET superseded_by = ?2, rev = ?3 WHERE short_id = ?1";
-    change.tx.run(sql, params![old.short_id, new, rev])?;
+    change.tx.run(succession.write(), params![old.short_id, new, rev])?;
     Ok(())
-}
-
-/// True for the link type that changes the result of recall.
-pub(crate) fn redirects(kind: &LinkKind) -> bool {
-    *kind == LinkKind::Supersedes
 }
 
 #[cfg(test)]
@@ -243,7 +318,7 @@ mod tests {
             let refused = supersede(&mut store, new, old);
             assert!(matches!(refused, Err(StoreError::Conflict { .. })), "{refused:?}");
         }
-        assert_eq!(store.one::<u32>("SELECT count(*) FROM links"), 2);
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM links WHERE type = 'supersedes'"), 2);
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub(crate) mod imports;
 pub(crate) mod links;
 pub(crate) mod older_row;
 pub(crate) mod places;
+pub(crate) mod relate;
 pub(crate) mod remember;
 pub(crate) mod restore;
 pub(crate) mod reveal;

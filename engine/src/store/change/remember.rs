@@ -2,6 +2,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
+use super::relate::note_related;
 use super::update::rewrite;
 use super::write::{Stored, Written, places_of, set_aside, tell, write_row};
 use super::{links, places};
@@ -29,9 +30,15 @@ impl Store {
         let now = self.clock.now();
         let draft = self.looked_through(draft, now)?;
         let composed = compose::created(&draft, now, &O200k)?;
+        let updated = self.updated_by(&Memory { links: draft.links.clone(), ..composed.memory().clone() })?;
         let stored = self.write(|change| {
             places::note_made(change, &draft)?;
-            insert(change, &draft, &composed)
+            let stored = insert(change, &draft, &composed)?;
+            if stored.existed {
+                return Ok(stored);
+            }
+            note_related(change, stored.memory.short_id)?;
+            links::add_updates(change, stored, &updated)
         })?;
         self.maintain();
         Ok(stored)

@@ -238,7 +238,7 @@ fn folded(text: &str) -> String {
 /// How long to wait for another program that has a copy open.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Columns of a memory that depend on its store and not on its content.
-const OF_ITS_STORE: [&str; 4] = ["id", "short_id", "rev", "superseded_by"];
+const OF_ITS_STORE: [&str; 6] = ["id", "short_id", "rev", "superseded_by", "newer", "related"];
 /// Minimum bytes of a piece that identifies a text.
 const PIECE: usize = 16;
 

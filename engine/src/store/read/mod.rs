@@ -4,6 +4,7 @@ pub(crate) mod export;
 pub(crate) mod list;
 pub(crate) mod near;
 pub(crate) mod recall;
+pub(crate) mod relations;
 pub(crate) mod secrets;
 pub(crate) mod session_summary;
 pub(crate) mod stats;

@@ -20,6 +20,7 @@ pub(crate) struct Indexed {
     trust: Trust,
     origin: IsCaptured,
     successor: Option<u32>,
+    newer: Option<u32>,
     scope: String,
     forward: Vec<u8>,
     embedding: Vec<u8>,
@@ -39,6 +40,7 @@ read_columns! {
         "trust" => trust,
         "origin" => origin,
         "superseded_by" => successor,
+        "newer" => newer,
         "scope" => scope,
         "forward" => forward,
         "embedding" => embedding,
@@ -74,8 +76,9 @@ pub(crate) fn read_index_row(from: &mut Reader<'_, '_>) -> rusqlite::Result<Inde
         flags: Flags::default()
             .with(Flags::INSTRUCTION, row.is_instruction)
             .with(Flags::FOREIGN, row.trust == Trust::Foreign)
-            .with(Flags::SUPERSEDED, row.successor.is_some()),
+            .with(Flags::SUPERSEDED, row.successor.is_some())
+            .with(Flags::UPDATED, row.newer.is_some()),
     };
-    let (scope, successor) = (row.scope, row.successor);
+    let (scope, successor) = (row.scope, row.successor.or(row.newer));
     Ok(IndexRow { features: Features::of(&facts), scope, successor, blob: row.forward, embedding: row.embedding })
 }

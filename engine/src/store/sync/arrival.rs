@@ -10,6 +10,7 @@ use crate::store::base::config::Actor;
 use crate::store::base::secrets::Aside;
 use crate::store::base::transaction::Change;
 use crate::store::change::erase::purge;
+use crate::store::change::relate::note_related;
 use crate::store::change::write::{Written, tell, write_row};
 use crate::store::change::{links, secrets};
 use crate::store::file::error::StoreError;
@@ -246,6 +247,8 @@ fn show(change: &Change<'_>, news: Arrived<'_>, held: Option<&Known>, mark: u8) 
     let memory = composed.memory();
     let written = if held.is_some() { Written::Again } else { Written::New };
     write_row(change, &composed, written)?;
+    // The machine that stored the memory compares it, and its links arrive with it.
+    note_related(change, memory.short_id)?;
     if mark != row::HERE {
         change.tx.execute("UPDATE memories SET purged = 0 WHERE short_id = ?1", [memory.short_id])?;
     }

@@ -32,7 +32,9 @@ CREATE TABLE memories (
     rev                INTEGER NOT NULL,  -- the store's change counter at the row's last change
     deleted            INTEGER,
     purged             INTEGER NOT NULL DEFAULT 0,
+    related            INTEGER NOT NULL DEFAULT 0,  -- 1 if the memory was compared with older ones
     superseded_by      INTEGER,           -- the short ID of the successor
+    newer              INTEGER,           -- the short ID of the memory that updates this one
     -- The tokens of the attribution (owner, author and file), if it is not part of the memory's lines.
     attribution_tokens INTEGER NOT NULL DEFAULT 0,
     shared_by          TEXT,              -- the owner, if another user shares the memory; the name on the team server
@@ -76,6 +78,8 @@ CREATE TRIGGER memories_embedding AFTER UPDATE OF content, deleted ON memories
 BEGIN
     UPDATE memories SET embedding = x'' WHERE short_id = NEW.short_id;
 END;
+-- Memories that must still be compared with older ones.
+CREATE INDEX memories_unrelated ON memories (created, short_id) WHERE related = 0 AND deleted IS NULL AND is_file = 0;
 CREATE INDEX memories_expires ON memories (expires) WHERE expires IS NOT NULL AND deleted IS NULL;
 
 CREATE TABLE links (

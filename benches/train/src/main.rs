@@ -1,0 +1,127 @@
+//! Trains the classifiers of the engine on the labelled sets in `fixtures/worlds`.
+//!
+//! `tessera-train write DIR OUT` writes the table. `tessera-train pairs DIR` and `tessera-train check DIR` leave each
+//! author out once and print how well updates are found, and how well questions are answered. The authors of the test
+//! sets (`t…`) are never used for training.
+
+mod boost;
+mod pairs;
+mod report;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use boost::{Example, Training, train};
+use pairs::{Label, Pair, pairs};
+use tessera_engine::classifier::Trees;
+use tessera_engine::domain::Timestamp;
+use tessera_engine::score::Weights;
+use tessera_eval::{LifeAnswer, World, evaluate_life};
+
+/// The parameters that were best when each author was left out once.
+const UPDATES: Training = Training { trees: 160, rate: 0.1, lambda: 4.0, least: 2.0 };
+/// How much a pair counts that only looks like an update.
+const LOOK_ALIKE: f64 = 2.0;
+/// The token budget of a reply.
+const BUDGET: u32 = 400;
+/// When the questions are asked.
+const NOW: &str = "2026-11-23T12:00:00Z";
+
+fn main() -> anyhow::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["write", dir, out] => write(dir, Path::new(out)),
+        ["check", dir] => check(dir),
+        ["pairs", dir] => check_pairs(dir),
+        _ => bail!("use `tessera-train write DIR OUT`, `tessera-train check DIR` or `tessera-train pairs DIR`"),
+    }
+}
+
+fn is_test(world: &World) -> bool {
+    world.name.starts_with('t')
+}
+
+/// Trains on all sets but the test sets.
+fn write(dir: &str, out: &Path) -> anyhow::Result<()> {
+    let mut worlds = World::read_all(Path::new(dir))?;
+    worlds.retain(|world| !is_test(world));
+    let updates = train(&all_pairs(&worlds)?.iter().map(example).collect::<Vec<_>>(), UPDATES);
+    std::fs::write(out, updates).with_context(|| format!("cannot write {}", out.display()))
+}
+
+/// The pairs of each set in a store of its own, with the number of updates that were never compared.
+fn alone(worlds: &[World]) -> anyhow::Result<(Vec<Pair>, usize)> {
+    let (mut all, mut missed) = (Vec::new(), 0);
+    for world in worlds {
+        let (found, lost) = pairs(std::slice::from_ref(world))?;
+        all.extend(found);
+        missed += lost;
+    }
+    Ok((all, missed))
+}
+
+/// The pairs of each set alone, and of all sets in one store.
+fn all_pairs(worlds: &[World]) -> anyhow::Result<Vec<Pair>> {
+    Ok(alone(worlds)?.0.into_iter().chain(pairs(worlds)?.0).collect())
+}
+
+fn example(pair: &Pair) -> Example {
+    let weight = if pair.label == Label::LookAlike { LOOK_ALIKE } else { 1.0 };
+    Example { features: pair.features.to_vec(), label: pair.label.is_update(), weight }
+}
+
+/// The classifier of updates from all authors but one.
+fn without<'a>(author: &str, pairs: impl Iterator<Item = &'a Pair>) -> Vec<u8> {
+    train(&pairs.filter(|pair| pair.author != author).map(example).collect::<Vec<_>>(), UPDATES)
+}
+
+fn scored_by<'a>(trees: &[u8], pairs: impl Iterator<Item = &'a Pair>) -> Vec<(i32, Pair)> {
+    pairs.map(|pair| (Trees(trees).odds(&pair.features), pair.clone())).collect()
+}
+
+/// Prints how well updates are found, with each author left out once, and for the test sets.
+fn check_pairs(dir: &str) -> anyhow::Result<()> {
+    let (test, rest): (Vec<World>, Vec<World>) = World::read_all(Path::new(dir))?.into_iter().partition(is_test);
+    let (single, lost) = alone(&rest)?;
+    let (together, lost_together) = pairs(&rest)?;
+    let mut authors: Vec<&str> = single.iter().map(|pair| pair.author.as_str()).collect();
+    authors.sort_unstable();
+    authors.dedup();
+    let mut left_out = [Vec::new(), Vec::new()];
+    for author in &authors {
+        let trees = without(author, single.iter().chain(&together));
+        for (scored, pairs) in left_out.iter_mut().zip([&single, &together]) {
+            scored.extend(scored_by(&trees, pairs.iter().filter(|pair| pair.author == *author)));
+        }
+    }
+    for author in &authors {
+        let of_author: Vec<_> = left_out[0].iter().filter(|(_, pair)| pair.author == *author).cloned().collect();
+        report::pairs(author, &of_author, 0);
+    }
+    report::pairs("all", &left_out[0], lost);
+    report::pairs("joint", &left_out[1], lost_together);
+    let trees = train(&single.iter().chain(&together).map(example).collect::<Vec<_>>(), UPDATES);
+    let (tests, lost) = alone(&test)?;
+    report::pairs("test", &scored_by(&trees, tests.iter()), lost);
+    Ok(())
+}
+
+/// Asks the questions of each set, with a classifier that has seen no note of its author.
+fn check(dir: &str) -> anyhow::Result<()> {
+    let worlds = World::read_all(Path::new(dir))?;
+    let now: Timestamp = NOW.parse()?;
+    let trained: Vec<World> = worlds.iter().filter(|world| !is_test(world)).cloned().collect();
+    let pairs = all_pairs(&trained)?;
+    let mut updates: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    let mut answers: BTreeMap<String, Vec<LifeAnswer>> = BTreeMap::new();
+    for world in &worlds {
+        let author = pairs::author_of(&world.name);
+        let trees = updates.entry(author.clone()).or_insert_with(|| without(&author, pairs.iter()));
+        let weights = Weights { updates: trees.clone().into(), ..Weights::default() };
+        let group: String = author.chars().take_while(|letter| letter.is_alphabetic()).collect();
+        answers.entry(group).or_default().extend(evaluate_life(world, now, BUDGET, &weights)?);
+    }
+    answers.iter().for_each(|(group, answers)| report::answers(group, answers));
+    Ok(())
+}

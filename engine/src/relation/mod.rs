@@ -1,0 +1,83 @@
+//! Relations between memories: whether a new memory updates an older one.
+//!
+//! A memory *updates* an older one if the older one is no longer true as a whole, or if the new one amends it. The
+//! older one stays visible, but the newer one comes first. This module is pure: it decides from texts, embeddings and
+//! the index.
+
+mod candidates;
+mod pair;
+mod restated;
+mod statement;
+
+pub use candidates::{Candidate, candidates};
+pub use pair::{Beside, FEATURES, Features, Holders};
+
+use statement::Statement;
+
+use crate::domain::{MemoryUuid, Scope, ShortId, Timestamp};
+
+/// The result of a comparison with an older memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compared {
+    /// The ID of the older memory.
+    pub short_id: ShortId,
+    /// Its UUID.
+    pub id: MemoryUuid,
+    /// Its scope.
+    pub scope: Scope,
+    /// Its summary.
+    pub summary: String,
+    /// When it was created.
+    pub created: Timestamp,
+    /// The cosine similarity of both embeddings; `None` if one is missing.
+    pub near: Option<f64>,
+    /// True if both texts consist of the same words in the same order.
+    pub is_same: bool,
+    /// The features of the pair.
+    pub features: Features,
+    /// The logarithm of the odds that the new text updates it, in 1/1024; [`CERTAIN`] for a restatement.
+    pub odds: i32,
+}
+
+/// The odds of a restatement: higher than those of any other pair.
+pub const CERTAIN: i32 = i32::MAX;
+
+/// True if two texts have the same words in the same order. One text may be the opposite of a similar one, and
+/// embeddings do not show this.
+pub fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.to_lowercase(), other.to_lowercase());
+    words(&one).eq(words(&other))
+}
+
+/// The words of a text in order, without punctuation and quotes.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let bare = |word| str::trim_matches(word, ['.', ',', ';', ':', '!', '?', '"', '\'', '(', ')']);
+    text.split_whitespace().map(bare).filter(|word| !word.is_empty())
+}
+
+/// A text, prepared for comparisons.
+#[derive(Debug, Clone)]
+pub struct PreparedText(Statement);
+
+impl PreparedText {
+    /// Reads a text.
+    pub fn read(text: &str) -> Self {
+        Self(Statement::read(text))
+    }
+
+    /// The terms of the text, sorted.
+    pub fn terms(&self) -> impl Iterator<Item = &str> {
+        self.0.terms.keys().map(String::as_str)
+    }
+
+    /// True if this text repeats an older one with another value, in the opposite order, or negated.
+    pub fn restates(&self, older: &Self) -> bool {
+        restated::restates(&self.0, &older.0)
+    }
+
+    /// The features of the pairs of this text and each older one.
+    pub fn features(&self, older: &[(Self, Beside)], holders: &Holders) -> Vec<Features> {
+        let older: Vec<(&Statement, Beside)> = older.iter().map(|(text, beside)| (&text.0, *beside)).collect();
+        pair::features(&self.0, &older, holders)
+    }
+}

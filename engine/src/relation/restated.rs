@@ -1,0 +1,77 @@
+//! Recognises a statement that repeats an older one word for word, but with another value, in the opposite order, or
+//! negated. Such a statement updates the older one, whatever the classifier says about the pair.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use super::statement::{CHANGE, Cue, Statement};
+use crate::text::{TokenKind, tokenize};
+
+/// The terms of the words that show a change. They do not belong to the subject.
+static CHANGE_TERMS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    let tokens = CHANGE.iter().flat_map(|phrase| tokenize(phrase));
+    tokens.filter(|token| token.kind == TokenKind::Word).map(|token| token.term).collect()
+});
+/// The minimum number of terms of a subject.
+const LEAST: usize = 2;
+
+/// True if both statements have the same subject, and the new one says something else about it.
+pub(super) fn restates(new: &Statement, old: &Statement) -> bool {
+    let is_plain = [new, old].into_iter().all(|one| {
+        !one.is_question && ![Cue::Addition, Cue::Unsettled, Cue::Passing].into_iter().any(|cue| one.has(cue))
+    });
+    let (subject, older) = (subject(new), subject(old));
+    let same_words = subject.iter().collect::<BTreeSet<_>>() == older.iter().collect::<BTreeSet<_>>();
+    if !is_plain || older.len() < LEAST || !same_words || new.places != old.places {
+        return false;
+    }
+    let is_turned = new.values == old.values && (subject != older || new.has(Cue::Negation) != old.has(Cue::Negation));
+    is_turned || has_other_value(new, old)
+}
+
+/// The terms of a statement in order, without words that show a change.
+fn subject(statement: &Statement) -> Vec<&String> {
+    let mut terms: Vec<(&u32, &String)> = statement.terms.iter().map(|(term, at)| (at, term)).collect();
+    terms.sort();
+    terms.into_iter().map(|(_, term)| term).filter(|term| !CHANGE_TERMS.contains(*term)).collect()
+}
+
+/// True if the new statement has another value of a kind for which the old one has a value.
+fn has_other_value(new: &Statement, old: &Statement) -> bool {
+    let is_other = |kind| {
+        let of_kind = |one: &Statement| one.values.iter().filter(|(other, _)| *other == kind).count();
+        let fresh = new.values.difference(&old.values).any(|(other, _)| *other == kind);
+        fresh && of_kind(old) > 0
+    };
+    old.values.iter().any(|(kind, _)| is_other(*kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_subject_with_another_value_order_or_polarity_is_a_restatement() {
+        let is_restated = |old: &str, new: &str| restates(&Statement::read(new), &Statement::read(old));
+        for (old, new) in [
+            ("The checkout service listens on port 7070", "The checkout service now listens on port 7171"),
+            ("The gateway listens on 7070", "the gateway listens on 7272 instead of 7070"),
+            ("I prefer pnpm over npm", "I prefer npm over pnpm"),
+            ("Backups run at 02:00", "Backups run at 04:30"),
+            ("Use mocks in unit tests", "Don't use mocks in unit tests"),
+            ("Der Standup ist um 9:30 Uhr", "Der Standup ist jetzt um 10:00 Uhr"),
+        ] {
+            assert!(is_restated(old, new), "{old} / {new}");
+        }
+        for (old, new) in [
+            ("The checkout service listens on port 7070", "The mailer listens on port 7171"),
+            ("Staging listens on port 7070", "Production listens on port 7171"),
+            ("The gateway listens on 7070", "The gateway also listens on 7171"),
+            ("The gateway listens on 7070", "Maybe the gateway listens on 7171"),
+            ("Backups run at 02:00", "Backups run at 02:00"),
+            ("Port 7070", "Port 7171"),
+        ] {
+            assert!(!is_restated(old, new), "{old} / {new}");
+        }
+    }
+}

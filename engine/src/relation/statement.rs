@@ -1,0 +1,260 @@
+//! A statement as relations see it: its terms in order, its values, its names, and the words that show a change.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tessera_tables::{section, words};
+
+use crate::text::{Token, TokenKind, fold, tokenize};
+
+const RELATION_WORDS: &str = include_str!("words.txt");
+/// The words that show a change.
+pub(super) const CHANGE: &[&str] = words!(section(RELATION_WORDS, "change"));
+/// The groups of words that show how a statement relates to an older one.
+const CUES: [&[&str]; Cue::COUNT] = [
+    CHANGE,
+    words!(section(RELATION_WORDS, "addition")),
+    words!(section(RELATION_WORDS, "stays")),
+    words!(section(RELATION_WORDS, "unsettled")),
+    words!(section(RELATION_WORDS, "passing")),
+    words!(section(RELATION_WORDS, "negation")),
+];
+const PLACES: &[&str] = words!(section(RELATION_WORDS, "places"));
+const DAYS: &[&str] = words!(section(RELATION_WORDS, "days"));
+const DURATIONS: &[&str] = words!(section(RELATION_WORDS, "durations"));
+const CLOCKS: &[&str] = words!(section(RELATION_WORDS, "clocks"));
+const MONEY: &[&str] = words!(section(RELATION_WORDS, "money"));
+const PERCENT: &[&str] = words!(section(RELATION_WORDS, "percent"));
+
+/// The maximum number of characters that are read. Longer texts rarely state one fact.
+const MOST_CHARS: usize = 2_000;
+
+/// A group of words in a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cue {
+    /// Something is different from before: `now`, `instead`, `moved`.
+    Change,
+    /// Something is added: `also`.
+    Addition,
+    /// Something stays as before, or is an exception: `still`, `except`.
+    Stays,
+    /// Not a fact yet: a plan, a proposal, a quotation.
+    Unsettled,
+    /// Only for a short time: an incident, `today`.
+    Passing,
+    /// `not`, `never`.
+    Negation,
+}
+
+impl Cue {
+    const COUNT: usize = 6;
+}
+
+/// The kind of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ValueKind {
+    Time,
+    Duration,
+    Money,
+    Percent,
+    Version,
+    /// A number of four or five digits, such as a port.
+    Port,
+    Number,
+    Day,
+    /// A host, a path or a file name.
+    Address,
+}
+
+/// A statement.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Statement {
+    /// Its terms without values, each with the position of its first occurrence.
+    pub(super) terms: BTreeMap<String, u32>,
+    /// The number of terms.
+    pub(super) length: u32,
+    pub(super) values: BTreeSet<(ValueKind, String)>,
+    pub(super) names: BTreeSet<String>,
+    /// Environments, platforms and audiences. Statements about different ones are about different things.
+    pub(super) places: BTreeSet<&'static str>,
+    cues: [bool; Cue::COUNT],
+    pub(super) is_question: bool,
+}
+
+impl Statement {
+    pub(super) fn read(text: &str) -> Self {
+        let end = text.char_indices().nth(MOST_CHARS).map_or(text.len(), |(at, _)| at);
+        let text = text.get(..end).unwrap_or(text);
+        let spaced = spaced(text);
+        let mut statement = Self { is_question: text.trim_end().ends_with(['?', '？']), ..Self::default() };
+        for (has, words) in statement.cues.iter_mut().zip(CUES) {
+            *has = words.iter().any(|word| says(&spaced, word));
+        }
+        statement.places = PLACES.iter().copied().filter(|word| says(&spaced, word)).collect();
+        statement.read_values(&spaced);
+        let tokens = tokenize(text);
+        statement.read_terms(&tokens);
+        statement
+    }
+
+    pub(super) fn has(&self, cue: Cue) -> bool {
+        self.cues.get(cue as usize).copied().unwrap_or(false)
+    }
+
+    fn read_terms(&mut self, tokens: &[Token]) {
+        let has_pairs = tokens.iter().any(|token| token.kind == TokenKind::Pair);
+        for token in tokens {
+            let is_counted = match token.kind {
+                TokenKind::Word | TokenKind::Pair => true,
+                TokenKind::Single => !has_pairs,
+                TokenKind::Compound => {
+                    self.names.insert(token.term.clone());
+                    false
+                }
+                TokenKind::Stop | TokenKind::Part => false,
+            };
+            if token.is_name {
+                self.names.insert(token.term.clone());
+            }
+            if is_counted && !token.term.bytes().all(|byte| byte.is_ascii_digit()) {
+                self.terms.entry(token.term.clone()).or_insert(self.length);
+                self.length += 1;
+            }
+        }
+    }
+
+    fn read_values(&mut self, spaced: &str) {
+        let chunks: Vec<&str> = spaced.split(' ').filter(|chunk| !chunk.is_empty()).collect();
+        for (at, chunk) in chunks.iter().enumerate() {
+            let next = chunks.get(at + 1).copied().unwrap_or_default();
+            let before = at.checked_sub(1).and_then(|at| chunks.get(at)).copied().unwrap_or_default();
+            if let Some(kind) = kind_of(chunk, before, next) {
+                self.values.insert((kind, (*chunk).to_owned()));
+            }
+        }
+        for day in DAYS.iter().filter(|day| says(spaced, day)) {
+            // `Mondays` and `Monday` are the same day.
+            self.values.insert((ValueKind::Day, day.strip_suffix('s').unwrap_or(day).to_owned()));
+        }
+    }
+}
+
+/// The folded text with one space before and after each word and each number. Punctuation at the ends of words is
+/// removed. A number next to letters of a script without spaces becomes a word of its own.
+fn spaced(text: &str) -> String {
+    let folded = fold(text).replace('’', "'");
+    let mut spaced = String::with_capacity(folded.len() + 16);
+    let mut is_spaceless = false;
+    for character in folded.chars() {
+        let is_kept = character.is_alphanumeric() || "._:/-+#@'%€$£\\".contains(character);
+        let is_wide = character >= '\u{2e80}' && character.is_alphanumeric();
+        if !is_kept || is_wide != is_spaceless {
+            spaced.push(' ');
+        }
+        is_spaceless = is_wide;
+        if is_kept {
+            spaced.push(character);
+        }
+    }
+    let mut words = String::with_capacity(spaced.len() + 2);
+    for word in spaced.split(' ') {
+        let word = word.trim_matches(['.', ':', '\'', '-', '/']);
+        if !word.is_empty() {
+            words.push(' ');
+            words.push_str(word);
+        }
+    }
+    words.push(' ');
+    words
+}
+
+/// True if a spaced text contains a word or a phrase.
+fn says(spaced: &str, phrase: &str) -> bool {
+    if phrase.chars().next().is_some_and(|first| first >= '\u{2e80}') {
+        return spaced.contains(phrase);
+    }
+    spaced.match_indices(phrase).any(|(at, _)| {
+        let before = spaced.get(..at).is_some_and(|before| before.ends_with(' '));
+        before && spaced.get(at + phrase.len()..).is_some_and(|after| after.starts_with(' '))
+    })
+}
+
+/// The kind of a chunk that is a value.
+fn kind_of(chunk: &str, before: &str, next: &str) -> Option<ValueKind> {
+    let is_digit = |byte: u8| byte.is_ascii_digit();
+    if !chunk.bytes().any(is_digit) {
+        let joins = |mark: char| {
+            let mut parts = chunk.split(mark);
+            parts.clone().count() > 1 && parts.all(|part| part.chars().any(char::is_alphanumeric))
+        };
+        return (joins('.') || joins('/') || joins('\\')).then_some(ValueKind::Address);
+    }
+    let digits = chunk.bytes().filter(|byte| is_digit(*byte)).count();
+    let bare = chunk.trim_matches(|character: char| !character.is_ascii_digit());
+    let unit = chunk.trim_start_matches(|character: char| character.is_ascii_digit() || ".,:".contains(character));
+    let starts_with_digit = chunk.bytes().next().is_some_and(is_digit);
+    if !starts_with_digit && !chunk.starts_with(['v', '$', '€', '£']) {
+        return (chunk.contains(['.', '/'])).then_some(ValueKind::Address);
+    }
+    let follows = |words: &[&str]| {
+        words.contains(&unit)
+            || (unit.is_empty() && words.iter().any(|word| next == *word || is_wide_start(next, word)))
+    };
+    Some(if chunk.contains('%') || (unit.is_empty() && PERCENT.iter().any(|word| next.starts_with(word))) {
+        ValueKind::Percent
+    } else if chunk.contains(['€', '$', '£'])
+        || MONEY.contains(&next)
+        || MONEY.contains(&before)
+        || MONEY.contains(&unit)
+    {
+        ValueKind::Money
+    } else if bare.contains(':') || follows(CLOCKS) {
+        ValueKind::Time
+    } else if follows(DURATIONS) {
+        ValueKind::Duration
+    } else if chunk.starts_with('v') || bare.contains('.') {
+        ValueKind::Version
+    } else if (4..=5).contains(&digits) && unit.is_empty() {
+        ValueKind::Port
+    } else {
+        ValueKind::Number
+    })
+}
+
+/// True if a chunk of a script without spaces begins with a word of that script.
+fn is_wide_start(chunk: &str, word: &str) -> bool {
+    word.chars().next().is_some_and(|first| first >= '\u{2e80}') && chunk.starts_with(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_kinds_in_every_script() {
+        let values = |text: &str| -> Vec<(ValueKind, String)> { Statement::read(text).values.into_iter().collect() };
+        let one = |kind, text: &str| vec![(kind, text.to_owned())];
+        for (text, expected) in [
+            ("the gateway listens on port 7171.", one(ValueKind::Port, "7171")),
+            ("端口改成7171了", one(ValueKind::Port, "7171")),
+            ("standup is at 9:30", one(ValueKind::Time, "9:30")),
+            ("um 18 Uhr", one(ValueKind::Time, "18")),
+            ("keep logs for 14 days", one(ValueKind::Duration, "14")),
+            ("日志保存30天", one(ValueKind::Duration, "30")),
+            ("free from 59 EUR", one(ValueKind::Money, "59")),
+            ("we run Python 3.12", one(ValueKind::Version, "3.12")),
+            ("alert at 5 %", one(ValueKind::Percent, "5")),
+            ("we deploy on Thursdays", one(ValueKind::Day, "thursday")),
+            ("see docs/deploy.md", one(ValueKind::Address, "docs/deploy.md")),
+        ] {
+            assert_eq!(values(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn cues_are_whole_words() {
+        let has = |text: &str, cue| Statement::read(text).has(cue);
+        assert!(has("We no longer use Helix", Cue::Change) && has("现在改成了 8080", Cue::Change));
+        assert!(!has("we know the renewal date", Cue::Change));
+        assert!(has("Maybe we could use Kafka", Cue::Unsettled) && has("Never push", Cue::Negation));
+    }
+}

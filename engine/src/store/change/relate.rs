@@ -1,0 +1,128 @@
+//! Compares memories with older ones in the background, if this did not happen when they were stored: memories of an
+//! import, and those of an older version.
+
+use super::links::{add_updates, noted};
+use super::write::Stored;
+use crate::domain::{Memory, MemoryRef, MemoryUuid, ShortId};
+use crate::store::base::config::Actor;
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::file::error::StoreError;
+use crate::store::logs::history::Operation;
+use crate::store::rows::codec::{Ask as _, Run as _};
+
+/// The maximum number of memories in one transaction.
+const STEP: usize = 32;
+/// The reason in the history of a link that a comparison created.
+const REASON: &str = "compared with older memories";
+
+/// Records that a memory was compared with older ones. This is local, so it needs no new rev.
+pub(crate) fn note_related(change: &Change<'_>, short_id: ShortId) -> Result<(), StoreError> {
+    change.tx.run("UPDATE memories SET related = 1 WHERE short_id = ?1", [short_id])?;
+    Ok(())
+}
+
+impl Store {
+    /// Compares memories as long as `pause` returns `true`, the oldest first. Memories without an embedding wait.
+    /// Returns the number of compared memories: 0 if none waits, or there was no time.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read or written. The work is tried again later.
+    pub fn relate_while(&mut self, mut pause: impl FnMut() -> bool) -> Result<u64, StoreError> {
+        if !self.has_embedding() {
+            return Ok(0);
+        }
+        let sql =
+            "SELECT short_id FROM memories WHERE related = 0 AND deleted IS NULL AND is_file = 0 AND embedding <> x''
+                   ORDER BY created, short_id LIMIT ?1";
+        let waiting: Vec<ShortId> =
+            self.connection.all(sql, [STEP as u64], |row| row.get(0)).map_err(|error| self.failed(error))?;
+        let mut compared: Vec<(ShortId, Vec<MemoryUuid>)> = Vec::new();
+        for short_id in waiting.into_iter().take_while(|_| pause()) {
+            let memory = self.get(MemoryRef::ShortId(short_id))?;
+            compared.push((short_id, memory.map_or(Ok(Vec::new()), |memory| self.updated_by(&memory))?));
+        }
+        self.write(|change| {
+            for (short_id, updated) in &compared {
+                note_related(change, *short_id)?;
+                if !updated.is_empty() {
+                    relate(change, *short_id, updated)?;
+                }
+            }
+            Ok(compared.len() as u64)
+        })
+    }
+
+    /// The older memories that a memory probably updates, without those to which it already has a link.
+    pub(in crate::store) fn updated_by(&mut self, memory: &Memory) -> Result<Vec<MemoryUuid>, StoreError> {
+        let is_own = memory.share.is_none() && memory.conflict_of.is_none() && memory.file.is_none();
+        if memory.sensitive || memory.origin.is_captured() || memory.deleted.is_some() || !is_own {
+            return Ok(Vec::new());
+        }
+        let compared = self.compare(&memory.content, &memory.scope, Some(memory.id))?;
+        let least = self.weights.updates_least;
+        let found = compared.iter().filter(|older| {
+            let is_linked = memory.links.iter().any(|link| link.to == older.id);
+            older.odds >= least && older.created <= memory.created && !is_linked
+        });
+        let found = found.map(|older| older.id).collect();
+        self.encoded.compared = Some((memory.id, compared));
+        Ok(found)
+    }
+}
+
+fn relate(change: &Change<'_>, short_id: ShortId, updated: &[MemoryUuid]) -> Result<(), StoreError> {
+    let reference = MemoryRef::ShortId(short_id);
+    let mut memory = change.existing(reference)?;
+    if memory.deleted.is_some() {
+        return Ok(());
+    }
+    let known = memory.links.len();
+    memory.rev = change.next_rev()?;
+    let stored = Stored { memory, tokens: 0, existed: true, kept: Vec::new(), aside: Vec::new() };
+    let Stored { memory, .. } = add_updates(change, stored, updated)?;
+    if memory.links.len() > known {
+        let actor = Actor { reason: Some(REASON.to_owned()), ..Actor::default() };
+        noted(change, &memory, Operation::Link, &actor)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::domain::{Draft, LinkKind};
+    use crate::store::open::in_memory::InMemory;
+
+    const OLD: &str = "The checkout service listens on port 7070";
+    const NEW: &str = "The checkout service now listens on port 7171 instead of 7070";
+
+    #[test]
+    fn what_was_not_compared_when_it_was_stored_is_compared_later_and_only_once() {
+        let mut store = InMemory::new();
+        store.remember_all(&[Draft::new(OLD), Draft::new(NEW)]).unwrap();
+        assert_eq!(store.relate_while(|| true).unwrap(), 0, "without embeddings, memories wait");
+        while store.embed_some().unwrap() {}
+        assert_eq!(store.relate_while(|| true).unwrap(), 2);
+        assert_eq!(store.relate_while(|| true).unwrap(), 0);
+        assert_eq!(store.recalled("which port does the checkout service use?"), [NEW, OLD]);
+        assert_eq!(store.one::<u32>("SELECT newer FROM memories WHERE short_id = 1"), 2);
+    }
+
+    #[test]
+    fn a_new_memory_comes_before_the_one_that_it_updates_and_undo_restores_the_order() {
+        let mut store = InMemory::new();
+        let old = store.said(OLD);
+        while store.embed_some().unwrap() {}
+        let new = store.said(NEW);
+        assert_eq!(
+            new.links.iter().map(|link| (&link.kind, link.to)).collect::<Vec<_>>(),
+            [(&LinkKind::Updates, old.id)]
+        );
+        while store.embed_some().unwrap() {}
+        assert_eq!(store.recalled("which port does the checkout service use?"), [NEW, OLD]);
+        let [older, newer] = [&old, &new].map(crate::store::open::in_memory::named);
+        store.unlink(newer, &LinkKind::Updates, older, &crate::store::Actor::default()).unwrap();
+        assert_eq!(store.relate_while(|| true).unwrap(), 0, "a removed link stays removed");
+        assert_eq!(store.one::<Option<u32>>("SELECT newer FROM memories WHERE short_id = 1"), None);
+    }
+}

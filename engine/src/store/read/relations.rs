@@ -1,0 +1,87 @@
+//! Compares a new text with the older memories of a store.
+
+use crate::classifier::Trees;
+use crate::domain::{Memory, MemoryRef, MemoryUuid, Scope, ShortId};
+use crate::relation::{Beside, CERTAIN, Candidate, Compared, Features, Holders, PreparedText, candidates, is_same};
+use crate::store::base::store::Store;
+use crate::store::file::error::StoreError;
+
+impl Store {
+    /// Compares a text with the older memories of its scope and of the global scope. The most likely updates come
+    /// first. Nothing is compared if semantic search is off.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub fn compare(
+        &mut self,
+        content: &str,
+        scope: &Scope,
+        except: Option<MemoryUuid>,
+    ) -> Result<Vec<Compared>, StoreError> {
+        if !self.has_embedding() {
+            return Ok(Vec::new());
+        }
+        let meant = self.embedding_key(content);
+        self.refresh_index()?;
+        let new = PreparedText::read(content);
+        let (found, mut holders) = {
+            let view = self.index.view();
+            let similarities = meant.as_ref().map(|meant| view.similarities(meant)).unwrap_or_default();
+            let in_scope = view.scope_test(|name| name == scope.as_str() || name == Scope::Global.as_str());
+            candidates(&view, &new, &similarities, in_scope)
+        };
+        let mut older = Vec::new();
+        let mut texts = Vec::new();
+        for (rank, candidate) in (0..).zip(found) {
+            let Some(memory) = self.comparable(candidate)?.filter(|memory| Some(memory.id) != except) else { continue };
+            let text = PreparedText::read(&memory.content);
+            self.count_holders(&text, &mut holders);
+            let is_updated = self.is_updated(memory.short_id)?;
+            let is_same_scope = memory.scope == *scope;
+            texts.push((text, Beside { near: candidate.near, rank, is_same_scope, is_updated }));
+            older.push(memory);
+        }
+        let features = new.features(&texts, &holders);
+        let odds = |text: &PreparedText, features: &Features| {
+            if new.restates(text) { CERTAIN } else { Trees(&self.weights.updates).odds(features) }
+        };
+        let compared =
+            older.into_iter().zip(texts).zip(features).map(|((memory, (text, beside)), features)| Compared {
+                short_id: memory.short_id,
+                id: memory.id,
+                is_same: is_same(content, &memory.content),
+                scope: memory.scope,
+                summary: memory.summary,
+                created: memory.created,
+                near: beside.near,
+                odds: odds(&text, &features),
+                features,
+            });
+        let mut compared: Vec<Compared> = compared.collect();
+        compared.sort_by(|one, other| other.odds.cmp(&one.odds).then(other.short_id.cmp(&one.short_id)));
+        Ok(compared)
+    }
+
+    /// The memory of a candidate; `None` if it is not a live memory of this user.
+    fn comparable(&self, candidate: Candidate) -> Result<Option<Memory>, StoreError> {
+        let found = self.get(MemoryRef::ShortId(ShortId::try_from(candidate.short_id)?))?;
+        let now = self.now();
+        Ok(found.filter(|older| {
+            let is_own = older.share.is_none() && older.conflict_of.is_none() && older.file.is_none();
+            is_own && older.deleted.is_none() && !older.is_over(now) && !older.origin.is_captured()
+        }))
+    }
+
+    /// Adds the numbers of rows for the terms of a text.
+    fn count_holders(&self, text: &PreparedText, holders: &mut Holders) {
+        let unknown: Vec<&str> = text.terms().filter(|term| !holders.terms.contains_key(*term)).collect();
+        let terms: Vec<&[u8]> = unknown.iter().map(|term| term.as_bytes()).collect();
+        let own = self.index.view().holders(&terms);
+        holders.terms.extend(unknown.into_iter().map(str::to_owned).zip(own));
+    }
+
+    fn is_updated(&self, short_id: ShortId) -> Result<bool, StoreError> {
+        let sql = "SELECT newer IS NOT NULL FROM memories WHERE short_id = ?1";
+        self.connection.query_row(sql, [short_id], |row| row.get(0)).map_err(|error| self.failed(error))
+    }
+}
