@@ -100,7 +100,7 @@ pub(crate) enum Command {
     Link {
         /// The memory that holds the link: ID, UUID, file path or title
         id: String,
-        /// The kind of link: supersedes, part_of, see_also, depends_on, ...
+        /// The kind of link: supersedes, updates, part_of, see_also, ...
         #[arg(value_name = "TYPE")]
         kind: LinkKind,
         /// The memory to link to

@@ -1,9 +1,10 @@
 //! `list`: lists memories, newest first.
 
-use serde_json::json;
-use tessera_desk::use_cases::List as Lists;
-use tessera_engine::domain::RecallRequest;
+use serde_json::{Value, json};
+use tessera_desk::use_cases::{List as Lists, NewerOf};
+use tessera_engine::domain::{Memory, RecallRequest};
 use tessera_engine::pack::attribution;
+use tessera_engine::store::Newer;
 
 use super::recall::filters;
 use super::{Access, Context};
@@ -20,11 +21,16 @@ pub(super) fn run(context: &Context, args: List) -> anyhow::Result<()> {
         after: args.after,
         ..Lists::default()
     };
-    let listing = context.perform(Access::Read, asked)?;
+    let (listing, newer) = context.at_desk(Access::Read, |desk| {
+        let listing = desk.perform(asked)?;
+        let ids = listing.memories.iter().map(|memory| memory.short_id).collect();
+        Ok((listing, desk.perform(NewerOf { ids })?))
+    })?;
     if context.json {
         let next = listing.next.map(tessera_engine::ShortId::get);
+        let rows = listing.memories.iter().map(|memory| row(memory, newer.get(&memory.short_id)));
         return output::json(&json!({
-            "memories": listing.memories, "total_count": listing.total_count, "has_more": next.is_some(), "next": next,
+            "memories": rows.collect::<Result<Vec<_>, _>>()?, "total_count": listing.total_count, "has_more": next.is_some(), "next": next,
         }));
     }
     let rows = listing.memories.iter().map(|memory| {
@@ -34,7 +40,9 @@ pub(super) fn run(context: &Context, args: List) -> anyhow::Result<()> {
             date,
             memory.category.to_string(),
             memory.scope.to_string(),
-            format!("{} {}", attribution(memory), memory.summary).trim_start().to_owned(),
+            format!("{}{} {}", mark(newer.get(&memory.short_id)), attribution(memory), memory.summary)
+                .trim_start()
+                .to_owned(),
         ]
     });
     output::text(&output::table(&["memory", "created", "category", "scope", "summary"], rows.collect()))?;
@@ -45,4 +53,18 @@ pub(super) fn run(context: &Context, args: List) -> anyhow::Result<()> {
         output::note(&format!("{} in total; continue with --after {}", listing.total_count, next.get()));
     }
     Ok(())
+}
+
+/// A memory as JSON, with the ID of the memory that supersedes or updates it.
+fn row(memory: &Memory, newer: Option<&Newer>) -> serde_json::Result<Value> {
+    let mut row = serde_json::to_value(memory)?;
+    if let Some(fields) = row.as_object_mut() {
+        fields.extend(newer.map(|newer| (newer.field().to_owned(), Value::from(newer.short_id().get()))));
+    }
+    Ok(row)
+}
+
+/// The mark of an older memory: `(older, see #57)`, or nothing.
+fn mark(newer: Option<&Newer>) -> String {
+    newer.map(|newer| format!("({newer})")).unwrap_or_default()
 }

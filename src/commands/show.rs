@@ -3,20 +3,24 @@
 //! `link`: links one memory to another.
 
 use serde_json::Value;
-use tessera_desk::use_cases::{FilePosition, FindMemory, Get, History, Meant, Named, SetLink, WhereInFiles};
+use tessera_desk::use_cases::{FilePosition, FindMemory, Get, History, Meant, Named, NewerOf, SetLink, WhereInFiles};
 use tessera_engine::domain::{LinkKind, Memory};
+use tessera_engine::store::Newer;
 
 use super::{Access, Context, meant};
 use crate::output::{self, Style};
 
 /// Shows memories in full.
 pub(super) fn get(context: &Context, named: Vec<Named>) -> anyhow::Result<()> {
-    let (memories, position) = context.at_desk(Access::Read, |desk| {
+    let (memories, position, newer) = context.at_desk(Access::Read, |desk| {
         let ids = desk.perform(Meant { named })?;
         let memories = desk.perform(Get { ids })?;
         let ids = memories.iter().map(|memory| memory.id).collect();
-        Ok((memories, desk.perform(WhereInFiles { ids })?))
+        let position = desk.perform(WhereInFiles { ids })?;
+        let newer = desk.perform(NewerOf { ids: memories.iter().map(|memory| memory.short_id).collect() })?;
+        Ok((memories, position, newer))
     })?;
+    let row = |memory: &Memory| row(memory, newer.get(&memory.short_id));
     if context.json {
         return match memories.as_slice() {
             [memory] => output::json(&row(memory)?),
@@ -24,21 +28,23 @@ pub(super) fn get(context: &Context, named: Vec<Named>) -> anyhow::Result<()> {
         };
     }
     for (memory, position) in memories.iter().zip(&position) {
-        output::line(&full(memory, position.as_ref()))?;
+        output::line(&full(memory, position.as_ref(), newer.get(&memory.short_id)))?;
     }
     Ok(())
 }
 
-/// A memory with all its fields. The creation time has the same name as in every other reply.
-fn row(memory: &Memory) -> serde_json::Result<Value> {
+/// A memory with all its fields, and the ID of the memory that supersedes or updates it. The creation time has the same
+/// name as in every other reply.
+fn row(memory: &Memory, newer: Option<&Newer>) -> serde_json::Result<Value> {
     let mut row = serde_json::to_value(memory)?;
     if let Some(fields) = row.as_object_mut() {
         fields.insert("created_at".to_owned(), Value::from(memory.created.to_string()));
+        fields.extend(newer.map(|newer| (newer.field().to_owned(), Value::from(newer.short_id().get()))));
     }
     Ok(row)
 }
 
-fn full(memory: &Memory, position: Option<&FilePosition>) -> String {
+fn full(memory: &Memory, position: Option<&FilePosition>, newer: Option<&Newer>) -> String {
     let mut lines = vec![output::paint(&format!("{} {}", memory.short_id, memory.id), Style::Bold)];
     let list = |items: &[String]| items.join(", ");
     let tags: Vec<String> = memory.tags.iter().map(ToString::to_string).collect();
@@ -51,6 +57,7 @@ fn full(memory: &Memory, position: Option<&FilePosition>) -> String {
         ("tags", list(&tags)),
         ("entities", list(&memory.entities)),
         ("keywords", list(&memory.keywords)),
+        ("status", newer.map_or_else(String::new, ToString::to_string)),
         ("links", list(&links)),
         ("file", position.map_or_else(String::new, ToString::to_string)),
         ("scope", memory.scope.to_string()),

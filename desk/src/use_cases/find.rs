@@ -2,11 +2,13 @@
 //!
 //! Also finds memories that are similar to another memory.
 
+use std::collections::BTreeMap;
+
 use tessera_engine::Store;
 use tessera_engine::domain::{Filters, Memory, MemoryRef, RecallRequest, Scope, ShortId};
 use tessera_engine::pack::{JsonRows, Recall as Reply};
 use tessera_engine::screen::{dropped, is_clean};
-use tessera_engine::store::{HistoryEntry, ListRequest, Listing, Near, Noted, SimilarityKind, StoreError};
+use tessera_engine::store::{HistoryEntry, ListRequest, Listing, Near, Newer, Noted, SimilarityKind, StoreError};
 
 use crate::caller::Caller;
 use crate::chain::{self, Asked};
@@ -179,6 +181,22 @@ impl UseCase for Get {
             store.note_file_shown(&file.path)?;
         }
         Ok(memories)
+    }
+}
+
+/// The newer memory of each memory that another one supersedes or updates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewerOf {
+    /// The memories.
+    pub ids: Vec<ShortId>,
+}
+
+impl UseCase for NewerOf {
+    type Outcome = BTreeMap<ShortId, Newer>;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<BTreeMap<ShortId, Newer>, StoreError> {
+        store.newer_of(self.ids)
     }
 }
 

@@ -221,7 +221,7 @@ impl Ranking {
             pointed: 0.0,
             redirected_from: None,
             is_updated: false,
-            newer: None,
+            newer: ranked.newer.map(ShortId::get),
         };
         let total = u32::try_from(page.len()).unwrap_or(u32::MAX);
         let terms = terms.into_iter().map(|term| (term.term, term.weight)).collect();

@@ -65,6 +65,7 @@ pub use logs::questions::{Noted, UnansweredQuestion};
 pub use logs::traces::Traces;
 pub use read::list::{ListRequest, Listing};
 pub use read::near::{Near, SimilarityKind};
+pub use read::newer::Newer;
 pub use read::secrets::{SecretRef, SecretRow, SecretUse};
 pub use read::stats::Stats;
 pub use sync::anew::{Anew, Whole};

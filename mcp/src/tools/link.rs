@@ -15,12 +15,12 @@ const TO: &[&str] = &["to", "target_id"];
 pub(super) const TOOL: Entry = Entry {
     name: "memory_link",
     title: "Link memories",
-    description: "Link a memory to another. With supersedes, `id` replaces `to` in recall.",
+    description: "Link a memory to another. With supersedes, `id` replaces `to` in recall; with updates, `id` comes first.",
     effect: Effect::Changes,
     properties: || {
         json!({
             "id": { "type": "string", "description": "ID such as 42, or the path of a file" },
-            "type": { "type": "string", "description": "supersedes, resolved_by, part_of, see_also, or any short name" },
+            "type": { "type": "string", "description": "supersedes, updates, resolved_by, part_of, see_also, or any short name" },
             "to": { "type": "string", "description": "The other memory" },
             "remove": { "type": "boolean", "default": false }
         })
@@ -36,7 +36,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let missing = |field, fix| DomainError::invalid(field, "is missing", fix);
     let id = one(args, IDS)?.ok_or_else(|| missing("id", "use an ID such as 42, or the path of a file"))?;
     let kind: LinkKind = args.parsed(KIND)?.ok_or_else(|| {
-        missing("type", "use supersedes, resolved_by, part_of, see_also, or a short name such as depends_on")
+        missing("type", "use supersedes, updates, resolved_by, part_of, see_also, or a short name such as depends_on")
     })?;
     let to = args.text(TO)?.ok_or_else(|| missing("to", "use the ID of the other memory, or the path of a file"))?;
     let of = |error: StoreError, names| match error {

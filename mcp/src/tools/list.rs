@@ -1,14 +1,15 @@
 //! `memory_list`: memories, newest first, within a budget.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::json;
-use tessera_desk::use_cases::{Form, List};
+use tessera_desk::use_cases::{Form, List, NewerOf};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::{DomainError, MAX_LIMIT, Memory, RecallRequest, ShortId};
 use tessera_engine::pack::{Lines, attribution, neutral, neutral_line};
-use tessera_engine::store::Listing;
+use tessera_engine::store::{Listing, Newer};
 
 use super::{Call, Entry, FORMAT, MAX_TOKENS, Reply, budgeted, form};
 use crate::args::{Args, CATEGORY, ENTITIES, SCOPE, TAGS, TYPE};
@@ -48,18 +49,25 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         after: args.parsed(&["after"])?,
         ..List::default()
     })?;
+    let newer = desk.perform(NewerOf { ids: listing.memories.iter().map(|memory| memory.short_id).collect() })?;
     let lines = Lines { budget, profile: desk.caller().profile };
     Ok(match form {
-        Form::Text => text(&listing, lines, is_limited)?,
-        Form::Json(_) => payload(&listing, lines, is_limited)?,
+        Form::Text => text(&listing, &newer, lines, is_limited)?,
+        Form::Json(_) => payload(&listing, &newer, lines, is_limited)?,
     })
 }
 
-fn text(listing: &Listing, lines: Lines, is_limited: bool) -> Result<String, DomainError> {
+fn text(
+    listing: &Listing,
+    newer: &BTreeMap<ShortId, Newer>,
+    lines: Lines,
+    is_limited: bool,
+) -> Result<String, DomainError> {
     let row = |memory: &Memory| {
         let (date, category) = (memory.created.date(), neutral_line(memory.category.as_str()));
         let summary = neutral_line(&memory.summary);
-        format!("{} {date} [{category}]{} {summary}\n", memory.short_id, attribution(memory))
+        let mark = newer.get(&memory.short_id).map(|newer| format!(" ({newer})")).unwrap_or_default();
+        format!("{} {date} [{category}]{mark}{} {summary}\n", memory.short_id, attribution(memory))
     };
     let rows: Vec<String> = listing.memories.iter().map(row).collect();
     let closing = |shown: usize, used: u32| {
@@ -77,13 +85,19 @@ fn text(listing: &Listing, lines: Lines, is_limited: bool) -> Result<String, Dom
     Ok(lines.fill("", &rows, closing)?.body)
 }
 
-fn payload(listing: &Listing, lines: Lines, is_limited: bool) -> Result<String, DomainError> {
+fn payload(
+    listing: &Listing,
+    newer: &BTreeMap<ShortId, Newer>,
+    lines: Lines,
+    is_limited: bool,
+) -> Result<String, DomainError> {
     let row = |(at, memory): (usize, &Memory)| {
         let row = Row {
             category: neutral(memory.category.as_str()),
             created: memory.created.date().to_string(),
             edited_by: memory.edited_by.as_deref().map(neutral_line),
             id: memory.short_id,
+            older: newer.get(&memory.short_id).map(|newer| newer.short_id()),
             shared_by: memory.share.as_ref().map(|share| neutral_line(&share.by)),
             summary: neutral(&memory.summary),
         };
@@ -112,6 +126,8 @@ struct Row<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     edited_by: Option<String>,
     id: ShortId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    older: Option<ShortId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     shared_by: Option<String>,
     summary: Cow<'a, str>,

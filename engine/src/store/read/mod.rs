@@ -3,6 +3,7 @@
 pub(crate) mod export;
 pub(crate) mod list;
 pub(crate) mod near;
+pub(crate) mod newer;
 pub(crate) mod recall;
 pub(crate) mod relations;
 pub(crate) mod secrets;

@@ -153,8 +153,12 @@ impl Store {
     }
 
     fn packed(&self, short_ids: &[ShortId], request: &RecallRequest, form: Form) -> Result<Recall, StoreError> {
-        let mut page: Vec<Ranked> =
-            (0..).zip(short_ids).map(|(rank, short_id)| Ranked::chosen(*short_id, rank)).collect();
+        let newer = self.newer_of(short_ids.iter().copied())?;
+        let chosen = |(rank, short_id): (u32, &ShortId)| Ranked {
+            newer: newer.get(short_id).map(|newer| newer.short_id()),
+            ..Ranked::chosen(*short_id, rank)
+        };
+        let mut page: Vec<Ranked> = (0..).zip(short_ids).map(chosen).collect();
         let ranking = Ranking::chosen(&page, request);
         if request.cursor.is_some() {
             page = ranking.page(request)?;
