@@ -13,7 +13,7 @@ use tessera_engine::domain::{
     TokenBudget, TokenProfile,
 };
 use tessera_engine::pack::{JsonRows, LineCosts, Lines, Ranked, Recall, Row, attribution, neutral_line};
-use tessera_engine::recall::{Form, answer};
+use tessera_engine::recall::{Form, Ranking, answer};
 use tessera_engine::score::{ScoreParts, Weights};
 use tessera_engine::store::{SecretRules, StoreConfig, StoreError, Usage};
 use tessera_engine::text::O200k;
@@ -189,7 +189,6 @@ impl World {
         Ok(Said { body: listed.body, tokens_used: listed.tokens_used })
     }
 }
-
 fn ask(rows: Vec<Row>, request: &RecallRequest, form: Form) -> Result<Recall, DomainError> {
     let ranked = |(rank, row): (u32, &Row)| Ranked {
         score: 1.0 / f64::from(rank + 2),
@@ -199,7 +198,7 @@ fn ask(rows: Vec<Row>, request: &RecallRequest, form: Form) -> Result<Recall, Do
         ..Ranked::chosen(row.memory.short_id, rank)
     };
     let page: Vec<Ranked> = (0..).zip(&rows).map(ranked).collect();
-    let chosen = tessera_engine::recall::Ranking::chosen(&page, request);
+    let chosen = Ranking::chosen(&page, request);
     let ranking = if request.is_broad() { chosen.broad() } else { chosen };
     answer(request, &ranking, page, rows, &Weights::default(), form)
 }

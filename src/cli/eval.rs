@@ -52,6 +52,15 @@ pub(crate) enum Eval {
         #[command(flatten)]
         vectors: EvalVectors,
     },
+    /// Ask questions about notes that change (see fixtures/README.md)
+    Life {
+        /// The files; each set gets its own store
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// Maximum number of tokens in a reply
+        #[arg(long, default_value_t = 400, value_name = "N")]
+        max_tokens: u32,
+    },
     /// Measure the secret detector on labelled texts (JSON lines)
     Secrets {
         /// The file

@@ -1,13 +1,13 @@
 //! `eval`: measures how much evidence recall returns per token.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tessera_engine::domain::Packing;
 use tessera_engine::score::Weights;
 use tessera_eval::{
-    EvalConfig, Fixture, ReplayReport, Report, Screening, Unit, UsageTrace, Vectors, evaluate_locomo, replay,
-    screenings, total,
+    EvalConfig, Fixture, LifeTally, ReplayReport, Report, Screening, Unit, UsageTrace, Vectors, World, evaluate_life,
+    evaluate_locomo, replay, screenings, total,
 };
 
 use super::{Context, questions};
@@ -30,9 +30,61 @@ pub(super) fn run(context: &Context, what: Eval) -> anyhow::Result<()> {
             let config = ranker.config(&vectors, &[], Packing::Dual, Weights::default());
             questions::run(context, &files, max_tokens, &config)
         }
+        Eval::Life { files, max_tokens } => life(context, &files, max_tokens),
         Eval::Secrets { file } => secrets(context, &file),
         Eval::Compare { data, fixtures, cache } => questions::compare(context, &data, &fixtures, cache),
     }
+}
+
+/// The time at which the questions about notes that change are asked.
+const LIFE_ASKED_AT: &str = "2026-11-23T12:00:00Z";
+
+/// Asks the questions of sets of notes that change.
+fn life(context: &Context, files: &[PathBuf], budget: u32) -> anyhow::Result<()> {
+    let mut answers = Vec::new();
+    for file in files {
+        for world in World::read_file(file)? {
+            answers.extend(evaluate_life(&world, LIFE_ASKED_AT.parse()?, budget, &Weights::default())?);
+        }
+    }
+    let groups = LifeTally::by_group(&answers);
+    if context.json {
+        return output::json(&json!({ "groups": groups, "answers": answers }));
+    }
+    let share = |part: u32, of: u32| match of {
+        0 => "-".to_owned(),
+        of => output::percent(f64::from(part) / f64::from(of)),
+    };
+    let row = |(name, tally): (&String, &LifeTally)| {
+        let mean = |sum: f64, of: u32| if of == 0 { "-".to_owned() } else { output::percent(sum / f64::from(of)) };
+        vec![
+            name.clone(),
+            tally.asked.to_string(),
+            share(tally.first, tally.asked),
+            share(tally.shown, tally.asked),
+            share(tally.silent, tally.asked),
+            share(tally.stale_first, tally.with_stale),
+            share(tally.stale_unmarked, tally.with_stale),
+            share(tally.wanted, tally.rows),
+            mean(tally.complete, tally.asked),
+            mean(tally.order, tally.ordered),
+            format!("{}/{}", tally.quiet, tally.unanswerable),
+        ]
+    };
+    let header = [
+        "questions",
+        "n",
+        "first",
+        "shown",
+        "silent",
+        "stale first",
+        "unmarked",
+        "precision",
+        "complete",
+        "order",
+        "quiet",
+    ];
+    output::text(&output::table(&header, groups.iter().map(row).collect()))
 }
 
 /// Measures the secret detector on labelled texts.

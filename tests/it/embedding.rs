@@ -38,7 +38,8 @@ fn a_command_makes_the_vectors_of_what_it_wrote_and_tells_what_says_the_same() {
     assert_eq!(counts(&world), (1, 0));
     let told = world.run(&["remember", "The staging gateway listens on port 9000"]).stdout;
     let told: Vec<&str> = told.lines().collect();
-    assert!(told.len() == 2 && told[0].starts_with("Stored #2") && told[1].starts_with("#1 is similar"), "{told:?}");
+    assert!(told[0].starts_with("Stored #2") && told[1].starts_with("#1 is now marked as older"), "{told:?}");
+    assert_eq!(told[2..], ["  Undo: tessera link 2 updates 1 --remove"]);
     let again = world.remember("The staging gateway listens on port 9000!");
     assert_eq!((again["near"][0]["id"].as_u64(), again["near"][0]["likeness"].as_str()), (Some(2), Some("same")));
     assert_eq!(world.remember("Lunch is at noon").get("near"), None);
@@ -107,7 +108,7 @@ fn a_session_makes_them_in_the_background_and_two_sessions_share_the_work() {
     two.ok("memory_store", json!({ "content": "The crane is red" }));
     settled(&world);
     assert_eq!(counts(&world), (5, 0));
-    let told = one.ok("memory_store", json!({ "content": "the lighthouse is white" }));
+    let told = one.ok("memory_store", json!({ "content": "the lighthouse is white!" }));
     assert!(told.contains("\n#4 is nearly the same: The lighthouse is white"), "{told}");
     assert!(one.close().success() && two.close().success());
 }

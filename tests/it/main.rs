@@ -59,6 +59,7 @@ mod support;
 mod terminal;
 mod unanswered;
 mod unread;
+mod updates;
 mod vault;
 #[cfg(unix)]
 mod vaults;

@@ -230,7 +230,7 @@ impl MemoryPatch {
 pub(crate) struct NewLink {
     /// The other memory: its short ID or its UUID.
     pub(crate) target_id: MemoryName,
-    /// supersedes, resolved_by, part_of, see_also, or any short name such as depends_on.
+    /// supersedes, updates, resolved_by, part_of, see_also, or any short name such as depends_on.
     #[serde(alias = "type")]
     link_type: String,
 }

@@ -11,7 +11,7 @@ use crate::secrets::SetAside;
 /// A link from a memory to another one.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct LinkView {
-    /// supersedes, resolved_by, part_of, see_also, or any short name such as depends_on.
+    /// supersedes, updates, resolved_by, part_of, see_also, or any short name such as depends_on.
     #[serde(rename = "type")]
     pub(crate) kind: String,
     /// The UUID of the other memory.

@@ -35,7 +35,8 @@ pub struct Compared {
     pub is_same: bool,
     /// The features of the pair.
     pub features: Features,
-    /// The logarithm of the odds that the new text updates it, in 1/1024; [`CERTAIN`] for a restatement.
+    /// The logarithm of the odds that the new text updates it, in 1/1024; [`CERTAIN`] for a restatement, and its negative
+    /// for things with different numbers.
     pub odds: i32,
 }
 
@@ -70,8 +71,9 @@ impl PreparedText {
         self.0.terms.keys().map(String::as_str)
     }
 
-    /// True if this text repeats an older one with another value, in the opposite order, or negated.
-    pub fn restates(&self, older: &Self) -> bool {
+    /// True if this text repeats an older one with another value, in the opposite order, or negated. False if both texts
+    /// are about things with different numbers. `None` if the words do not decide.
+    pub fn restates(&self, older: &Self) -> Option<bool> {
         restated::restates(&self.0, &older.0)
     }
 

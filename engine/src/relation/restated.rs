@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use super::statement::{CHANGE, Cue, Statement};
+use super::statement::{CHANGE, Cue, Statement, ValueKind};
 use crate::text::{TokenKind, tokenize};
 
 /// The terms of the words that show a change. They do not belong to the subject.
@@ -15,18 +15,34 @@ static CHANGE_TERMS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
 /// The minimum number of terms of a subject.
 const LEAST: usize = 2;
 
-/// True if both statements have the same subject, and the new one says something else about it.
-pub(super) fn restates(new: &Statement, old: &Statement) -> bool {
+/// Compares two statements with the same subject. Returns true if the new one says something else about the subject;
+/// false if both are numbered and have different numbers, such as `Crane 7` and `Crane 8`; `None` for other pairs.
+pub(super) fn restates(new: &Statement, old: &Statement) -> Option<bool> {
     let is_plain = [new, old].into_iter().all(|one| {
         !one.is_question && ![Cue::Addition, Cue::Unsettled, Cue::Passing].into_iter().any(|cue| one.has(cue))
     });
     let (subject, older) = (subject(new), subject(old));
     let same_words = subject.iter().collect::<BTreeSet<_>>() == older.iter().collect::<BTreeSet<_>>();
-    if !is_plain || older.len() < LEAST || !same_words || new.places != old.places {
-        return false;
+    if older.is_empty() || !same_words || new.places != old.places {
+        return None;
+    }
+    if is_numbered_otherwise(new, old) {
+        return Some(false);
     }
     let is_turned = new.values == old.values && (subject != older || new.has(Cue::Negation) != old.has(Cue::Negation));
-    is_turned || has_other_value(new, old)
+    (is_plain && older.len() >= LEAST && (is_turned || has_other_value(new, old))).then_some(true)
+}
+
+/// True if both statements begin with numbers that belong to their subjects, and these numbers differ.
+fn is_numbered_otherwise(new: &Statement, old: &Statement) -> bool {
+    let numbers = |one: &Statement| one.values.difference(&one.late_values).filter(is_plain_number).cloned().collect();
+    let (fresh, known): (BTreeSet<_>, BTreeSet<_>) = (numbers(new), numbers(old));
+    !new.has(Cue::Change) && !fresh.is_empty() && !known.is_empty() && fresh != known
+}
+
+/// True for a number without a unit.
+fn is_plain_number(value: &&(ValueKind, String)) -> bool {
+    matches!(value.0, ValueKind::Number | ValueKind::Port)
 }
 
 /// The terms of a statement in order, without words that show a change.
@@ -61,7 +77,14 @@ mod tests {
             ("Use mocks in unit tests", "Don't use mocks in unit tests"),
             ("Der Standup ist um 9:30 Uhr", "Der Standup ist jetzt um 10:00 Uhr"),
         ] {
-            assert!(is_restated(old, new), "{old} / {new}");
+            assert_eq!(is_restated(old, new), Some(true), "{old} / {new}");
+        }
+        for (old, new) in [
+            ("Crane 7 of the harbour is serviced", "Crane 8 of the harbour is serviced"),
+            ("Crane 7 of the harbour is serviced at 9:00", "Crane 8 of the harbour is serviced at 10:00"),
+            ("Ticket 4711 of the shop is closed", "Ticket 4712 of the shop is closed"),
+        ] {
+            assert_eq!(is_restated(old, new), Some(false), "{old} / {new}");
         }
         for (old, new) in [
             ("The checkout service listens on port 7070", "The mailer listens on port 7171"),
@@ -71,7 +94,7 @@ mod tests {
             ("Backups run at 02:00", "Backups run at 02:00"),
             ("Port 7070", "Port 7171"),
         ] {
-            assert!(!is_restated(old, new), "{old} / {new}");
+            assert_eq!(is_restated(old, new), None, "{old} / {new}");
         }
     }
 }

@@ -73,6 +73,8 @@ pub(super) struct Statement {
     /// The number of terms.
     pub(super) length: u32,
     pub(super) values: BTreeSet<(ValueKind, String)>,
+    /// The values in the second half of the text. Earlier numbers often belong to the subject.
+    pub(super) late_values: BTreeSet<(ValueKind, String)>,
     pub(super) names: BTreeSet<String>,
     /// Environments, platforms and audiences. Statements about different ones are about different things.
     pub(super) places: BTreeSet<&'static str>,
@@ -128,7 +130,11 @@ impl Statement {
             let next = chunks.get(at + 1).copied().unwrap_or_default();
             let before = at.checked_sub(1).and_then(|at| chunks.get(at)).copied().unwrap_or_default();
             if let Some(kind) = kind_of(chunk, before, next) {
-                self.values.insert((kind, (*chunk).to_owned()));
+                let value = (kind, (*chunk).to_owned());
+                if 2 * at + 1 >= chunks.len() {
+                    self.late_values.insert(value.clone());
+                }
+                self.values.insert(value);
             }
         }
         for day in DAYS.iter().filter(|day| says(spaced, day)) {

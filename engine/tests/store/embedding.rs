@@ -243,7 +243,7 @@ fn a_new_note_is_told_what_says_nearly_the_same_in_its_scope() {
     let new = store(&mut opened, text);
     let near = opened.near(&new).unwrap();
     let told: Vec<(u32, SimilarityKind)> = near.iter().map(|near| (near.short_id.get(), near.likeness)).collect();
-    assert_eq!(told, [(1, SimilarityKind::Other)], "{near:?}");
+    assert_eq!(told, [(1, SimilarityKind::Updates)], "{near:?}");
     assert_eq!(opened.embed_newest(|| false).unwrap(), 1, "what was encoded for that is kept");
     let lunch = store(&mut opened, "Lunch is at noon");
     assert!(opened.near(&lunch).unwrap().is_empty());

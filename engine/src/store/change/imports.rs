@@ -132,10 +132,12 @@ pub(crate) fn note(change: &Change<'_>, n: u32, memory: &Memory, did: Did) -> Re
 }
 
 /// Finds changes of a memory after a given change, except for links that an import added.
-const SINCE: &str = "SELECT 1 FROM history WHERE memory = ?1 AND rev > ?2 AND NOT (op = 'link' AND origin = 'import')";
+const SINCE: &str = "SELECT 1 FROM history WHERE memory = ?1 AND rev > ?2 AND NOT (op = 'link' AND origin = 'import')
+                     AND reason IS NOT 'compared with older memories'";
 /// Finds changes by people, and not by imports or their undoing.
 const BY_SOMEBODY: &str = "SELECT 1 FROM history WHERE memory = ?1 AND rev > ?2 AND origin <> 'import'
-                           AND NOT (reason IS NOT NULL AND reason GLOB 'import [0-9]* was undone')";
+                           AND NOT (reason IS NOT NULL AND reason GLOB 'import [0-9]* was undone')
+                           AND reason IS NOT 'compared with older memories'";
 
 /// True if anything changed a memory after an import had touched it.
 pub(crate) fn was_changed_since(connection: &Connection, memory: MemoryUuid, rev: u64) -> rusqlite::Result<bool> {

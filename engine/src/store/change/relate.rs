@@ -1,19 +1,19 @@
 //! Compares memories with older ones in the background, if this did not happen when they were stored: memories of an
 //! import, and those of an older version.
 
-use super::links::{add_updates, noted};
-use super::write::Stored;
+use super::links::add_updates;
+use super::write::{Stored, tell};
 use crate::domain::{Memory, MemoryRef, MemoryUuid, ShortId};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::store::logs::history::Operation;
+use crate::store::logs::history::{self, Operation};
 use crate::store::rows::codec::{Ask as _, Run as _};
 
 /// The maximum number of memories in one transaction.
 const STEP: usize = 32;
-/// The reason in the history of a link that a comparison created.
+/// The reason in the history of a link that a comparison created. Undoing an import ignores such changes.
 const REASON: &str = "compared with older memories";
 
 /// Records that a memory was compared with older ones. This is local, so it needs no new rev.
@@ -40,7 +40,7 @@ impl Store {
         let mut compared: Vec<(ShortId, Vec<MemoryUuid>)> = Vec::new();
         for short_id in waiting.into_iter().take_while(|_| pause()) {
             let memory = self.get(MemoryRef::ShortId(short_id))?;
-            compared.push((short_id, memory.map_or(Ok(Vec::new()), |memory| self.updated_by(&memory))?));
+            compared.push((short_id, memory.map_or(Ok(Vec::new()), |memory| self.updated_by(&memory, true))?));
         }
         self.write(|change| {
             for (short_id, updated) in &compared {
@@ -53,8 +53,13 @@ impl Store {
         })
     }
 
-    /// The older memories that a memory probably updates, without those to which it already has a link.
-    pub(in crate::store) fn updated_by(&mut self, memory: &Memory) -> Result<Vec<MemoryUuid>, StoreError> {
+    /// The older memories that a memory probably updates, without those to which it already has a link. Of two memories
+    /// with the same time, the one that was stored first is older.
+    pub(in crate::store) fn updated_by(
+        &mut self,
+        memory: &Memory,
+        is_stored: bool,
+    ) -> Result<Vec<MemoryUuid>, StoreError> {
         let is_own = memory.share.is_none() && memory.conflict_of.is_none() && memory.file.is_none();
         if memory.sensitive || memory.origin.is_captured() || memory.deleted.is_some() || !is_own {
             return Ok(Vec::new());
@@ -63,7 +68,9 @@ impl Store {
         let least = self.weights.updates_least;
         let found = compared.iter().filter(|older| {
             let is_linked = memory.links.iter().any(|link| link.to == older.id);
-            older.odds >= least && older.created <= memory.created && !is_linked
+            let is_earlier = older.created < memory.created
+                || (older.created == memory.created && (!is_stored || older.short_id < memory.short_id));
+            older.odds >= least && is_earlier && !is_linked
         });
         let found = found.map(|older| older.id).collect();
         self.encoded.compared = Some((memory.id, compared));
@@ -82,8 +89,11 @@ fn relate(change: &Change<'_>, short_id: ShortId, updated: &[MemoryUuid]) -> Res
     let stored = Stored { memory, tokens: 0, existed: true, kept: Vec::new(), aside: Vec::new() };
     let Stored { memory, .. } = add_updates(change, stored, updated)?;
     if memory.links.len() > known {
+        // Nobody changed the memory, so its time of change stays.
+        change.tx.run("UPDATE memories SET rev = ?2 WHERE short_id = ?1", (memory.short_id, memory.rev))?;
         let actor = Actor { reason: Some(REASON.to_owned()), ..Actor::default() };
-        noted(change, &memory, Operation::Link, &actor)?;
+        history::record(change, &memory, Operation::Link, &actor, None)?;
+        tell(change, memory.id)?;
     }
     Ok(())
 }

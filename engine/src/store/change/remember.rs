@@ -1,6 +1,6 @@
 //! Stores new memories, and recognises repeated ones.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use super::relate::note_related;
 use super::update::rewrite;
@@ -30,7 +30,8 @@ impl Store {
         let now = self.clock.now();
         let draft = self.looked_through(draft, now)?;
         let composed = compose::created(&draft, now, &O200k)?;
-        let updated = self.updated_by(&Memory { links: draft.links.clone(), ..composed.memory().clone() })?;
+        let unlinked = Memory { links: draft.links.clone(), ..composed.memory().clone() };
+        let updated = self.updated_by(&unlinked, false)?;
         let stored = self.write(|change| {
             places::note_made(change, &draft)?;
             let stored = insert(change, &draft, &composed)?;
@@ -156,8 +157,8 @@ fn kept_as_before(memory: &Memory, draft: &Draft) -> Vec<&'static str> {
     fields.into_iter().flatten().collect()
 }
 
-/// The user's own memory with the same text and scope. Deleted, expired, superseded and foreign memories and conflict
-/// copies are ignored. Captured turns and imports are always stored separately. If a file with a credential is imported
+/// The user's own memory with the same text and scope; case and white space do not matter. Deleted, expired, superseded,
+/// updated and foreign memories and conflict copies are ignored. Captured turns and imports are always stored separately. If a file with a credential is imported
 /// again, its earlier memory is found even if it is foreign.
 fn same_text(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory>, StoreError> {
     let memory = composed.memory();
@@ -170,16 +171,30 @@ fn same_text(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory>,
     let sql = sql!(
         "SELECT ",
         MEMORY,
-        " FROM memories WHERE signature = ?1 AND content = ?3 AND scope = ?4 AND deleted IS NULL AND file IS NULL
+        " FROM memories WHERE signature = ?1 AND (content = ?3 OR NOT ?5) AND scope = ?4 AND deleted IS NULL AND file IS NULL
          AND conflict_of IS NULL AND (expires IS NULL OR expires > ?2)
+         AND NOT EXISTS (SELECT 1 FROM memories AS later WHERE later.short_id = memories.newer AND later.deleted IS NULL)
          AND (trust <> 'foreign' OR (?5 AND origin = 'file' AND shared_by IS NULL AND edited_by IS NULL)) AND ",
         row::HOLDS,
-        " ORDER BY trust = 'foreign', short_id LIMIT 1"
+        " ORDER BY trust = 'foreign', content <> ?3, short_id"
     );
     let mut statement = change.tx.prepare_cached(sql)?;
     let signature = composed.signature().cast_signed();
     let wanted = params![signature, change.now, memory.content, memory.scope.as_str(), is_reread];
-    Ok(statement.query_row(wanted, row::memory).optional()?)
+    let mut rows = statement.query(wanted)?;
+    while let Some(found) = rows.next()? {
+        let found = row::memory(found)?;
+        if is_equal(&found.content, &memory.content) {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// True if two texts differ only in case and white space.
+fn is_equal(one: &str, other: &str) -> bool {
+    let folded = |text: &str| text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
+    one == other || folded(one) == folded(other)
 }
 
 #[cfg(test)]
@@ -205,6 +220,19 @@ mod tests {
             assert!(!store.remember(draft).unwrap().existed);
         }
         assert_eq!(store.one::<u32>("SELECT count(*) FROM memories"), 4);
+    }
+
+    #[test]
+    fn texts_that_differ_in_case_and_white_space_are_the_same_and_a_return_is_new() {
+        let mut store = InMemory::new();
+        let tabs = store.said("Always indent with tabs");
+        let again = store.remember(Draft::new("always  indent with Tabs")).unwrap();
+        assert_eq!((again.existed, again.memory.short_id), (true, tabs.short_id));
+        assert!(!store.remember(Draft::new("Always indent with tabs!?")).unwrap().existed);
+        let spaces = store.said("Always indent with spaces");
+        store.link(named(&spaces), &LinkKind::Updates, named(&tabs), &Actor::default()).unwrap();
+        let back = store.remember(Draft::new("Always indent with tabs")).unwrap();
+        assert!(!back.existed, "the earlier memory is older than the one about spaces");
     }
 
     #[test]

@@ -42,8 +42,10 @@ impl Store {
             older.push(memory);
         }
         let features = new.features(&texts, &holders);
-        let odds = |text: &PreparedText, features: &Features| {
-            if new.restates(text) { CERTAIN } else { Trees(&self.weights.updates).odds(features) }
+        let odds = |text: &PreparedText, features: &Features| match new.restates(text) {
+            Some(true) => CERTAIN,
+            Some(false) => -CERTAIN,
+            None => Trees(&self.weights.updates).odds(features),
         };
         let compared =
             older.into_iter().zip(texts).zip(features).map(|((memory, (text, beside)), features)| Compared {

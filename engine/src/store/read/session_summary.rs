@@ -6,7 +6,7 @@ use rusqlite::params;
 
 use crate::domain::{RecallRequest, Scope, ShortId, Timestamp};
 use crate::embedding::{Embedding, Vector};
-use crate::index::IndexRow;
+use crate::index::{Flags, IndexRow};
 use crate::pack::{Ranked, Recall};
 use crate::recall::{Form, Ranking, answer};
 use crate::score::Prior;
@@ -47,7 +47,7 @@ const SESSION_SUMMARY: &str = sql!(
 
 impl Store {
     /// Standing preferences and open decisions of the project and of global scope, within the budget. Importance and
-    /// similarity to the recent work determine the order. Returns `None` if no memory qualifies, or if all of them are
+    /// similarity to the recent work determine the order; memories that a newer one updates come last. Returns `None` if no memory qualifies, or if all of them are
     /// excluded.
     ///
     /// # Errors
@@ -62,9 +62,14 @@ impl Store {
             let prior = Prior::of(&row.features, now, &self.weights).lifts(&self.weights).iter().sum::<f64>();
             prior + own + RECENT_WORK * nearest(row, &recent)
         };
-        let mut rows: Vec<(f64, u32)> = rows.iter().map(|row| (weight(row), row.features.short_id)).collect();
-        rows.sort_by(|(a, older), (b, newer)| b.total_cmp(a).then(newer.cmp(older)));
-        let short_ids = rows.iter().filter_map(|(_, short_id)| ShortId::try_from(*short_id).ok());
+        let is_updated = |row: &IndexRow| row.features.flags.has(Flags::UPDATED);
+        let mut rows: Vec<(bool, f64, u32)> =
+            rows.iter().map(|row| (is_updated(row), weight(row), row.features.short_id)).collect();
+        // Memories that a newer one updates come last, so they make room for others.
+        rows.sort_by(|(last, a, one), (other_last, b, other)| {
+            last.cmp(other_last).then(b.total_cmp(a)).then(other.cmp(one))
+        });
+        let short_ids = rows.iter().filter_map(|(.., short_id)| ShortId::try_from(*short_id).ok());
         let short_ids: Vec<ShortId> = short_ids.filter(|short_id| !request.exclude.contains(short_id)).collect();
         self.chosen(&short_ids, request)
     }
@@ -119,6 +124,8 @@ impl Store {
         if page.is_empty() {
             return Ok(None);
         }
+        let newer = self.newer_of(page.iter().map(|ranked| ranked.short_id))?;
+        page.iter_mut().for_each(|ranked| ranked.newer = newer.get(&ranked.short_id).map(|newer| newer.short_id()));
         let rows = self.rows(&page)?;
         let ranking = Ranking::chosen(&page, request);
         Ok(Some(answer(request, &ranking, page, rows, &self.weights, Form::Text)?))
@@ -190,6 +197,19 @@ mod tests {
         assert_eq!(first(&mut store), 2, "without embeddings, the newest decision is first");
         while store.embed_some().unwrap() {}
         assert_eq!(first(&mut store), 1, "with embeddings, the decision about bills is first");
+    }
+
+    #[test]
+    fn an_updated_memory_comes_last_and_is_marked() {
+        let mut store = InMemory::new();
+        let [old, other, new] = ["Always deploy on Fridays", "Never mock the database", "Always deploy on Mondays"]
+            .map(|text| store.said(text));
+        let actor = crate::store::Actor::default();
+        let [newer, older] = [&new, &old].map(crate::store::open::in_memory::named);
+        store.link(newer, &crate::domain::LinkKind::Updates, older, &actor).unwrap();
+        let summary = store.session_summary(&RecallRequest::new("")).unwrap().unwrap();
+        let shown: Vec<_> = summary.details.iter().map(|detail| (detail.memory.id, detail.ranked.newer)).collect();
+        assert_eq!(shown, [(new.id, None), (other.id, None), (old.id, Some(new.short_id))], "{}", summary.body);
     }
 
     #[test]
