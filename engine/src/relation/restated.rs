@@ -18,7 +18,7 @@ const LEAST: usize = 2;
 /// Compares two statements with the same subject. Returns true if the new one says something else about the subject;
 /// false if both are numbered and have different numbers, such as `Crane 7` and `Crane 8`; `None` for other pairs.
 pub(super) fn restates(new: &Statement, old: &Statement) -> Option<bool> {
-    let is_plain = [new, old].into_iter().all(|one| {
+    let is_settled = [new, old].into_iter().all(|one| {
         !one.is_question && ![Cue::Addition, Cue::Unsettled, Cue::Passing].into_iter().any(|cue| one.has(cue))
     });
     let (subject, older) = (subject(new), subject(old));
@@ -30,19 +30,21 @@ pub(super) fn restates(new: &Statement, old: &Statement) -> Option<bool> {
         return Some(false);
     }
     let is_turned = new.values == old.values && (subject != older || new.has(Cue::Negation) != old.has(Cue::Negation));
-    (is_plain && older.len() >= LEAST && (is_turned || has_other_value(new, old))).then_some(true)
+    (is_settled && older.len() >= LEAST && (is_turned || has_other_value(new, old))).then_some(true)
 }
 
 /// True if both statements begin with numbers that belong to their subjects, and these numbers differ.
 fn is_numbered_otherwise(new: &Statement, old: &Statement) -> bool {
-    let numbers = |one: &Statement| one.values.difference(&one.late_values).filter(is_plain_number).cloned().collect();
+    let numbers = |one: &Statement| {
+        one.values.difference(&one.late_values).filter(|(kind, _)| is_plain(*kind)).cloned().collect()
+    };
     let (fresh, known): (BTreeSet<_>, BTreeSet<_>) = (numbers(new), numbers(old));
     !new.has(Cue::Change) && !fresh.is_empty() && !known.is_empty() && fresh != known
 }
 
 /// True for a number without a unit.
-fn is_plain_number(value: &&(ValueKind, String)) -> bool {
-    matches!(value.0, ValueKind::Number | ValueKind::Port)
+fn is_plain(kind: ValueKind) -> bool {
+    matches!(kind, ValueKind::Number | ValueKind::Port)
 }
 
 /// The terms of a statement in order, without words that show a change.
