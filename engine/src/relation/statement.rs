@@ -131,7 +131,7 @@ impl Statement {
             let before = at.checked_sub(1).and_then(|at| chunks.get(at)).copied().unwrap_or_default();
             if let Some(kind) = kind_of(chunk, before, next) {
                 let value = (kind, (*chunk).to_owned());
-                if 2 * at + 1 >= chunks.len() {
+                if 2 * at + 1 > chunks.len() {
                     self.late_values.insert(value.clone());
                 }
                 self.values.insert(value);

@@ -135,7 +135,11 @@ pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Acto
     purges::note(change, before.id, mark)?;
     places::forget_made(change, before)?;
     purge_parts(change, before, mark, actor)?;
+    // The links to the memory are removed with it, and the server must remove them too.
+    let sql = "SELECT source FROM links JOIN memories ON memories.id = source WHERE target = ?1 AND shared_by IS NULL";
+    let linking: Vec<MemoryUuid> = change.tx.all(sql, [memory.id], |row| row.get(0))?;
     tables::erase_beside(change.tx, memory.id)?;
+    linking.into_iter().try_for_each(|source| tell(change, source))?;
     links::elect_without(change, memory)?;
     // The reason is not recorded, because it could repeat the deleted text.
     history::record(change, memory, Operation::Purge, &Actor { reason: None, ..actor.clone() }, None)
