@@ -1,5 +1,5 @@
-//! Recognises a statement that repeats an older one word for word, but with another value, in the opposite order, or
-//! negated. Such a statement updates the older one, whatever the classifier says about the pair.
+//! Recognises a statement that retracts something in an older one, or repeats the older one with another value, in the
+//! opposite order, or negated. Such a statement updates the older one, whatever the classifier says about the pair.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -15,12 +15,15 @@ static CHANGE_TERMS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
 /// The minimum number of terms of a subject.
 const LEAST: usize = 2;
 
-/// Compares two statements with the same subject. Returns true if the new one says something else about the subject;
-/// false if both are numbered and have different numbers, such as `Crane 7` and `Crane 8`; `None` for other pairs.
+/// Compares two statements. Returns true if the new one retracts something in the old one, or if both have the same
+/// subject and the new one says something else about it; false if both are numbered and have different numbers, such as `Crane 7` and `Crane 8`; `None` for other pairs.
 pub(super) fn restates(new: &Statement, old: &Statement) -> Option<bool> {
     let is_settled = [new, old].into_iter().all(|one| {
         !one.is_question && ![Cue::Addition, Cue::Unsettled, Cue::Passing].into_iter().any(|cue| one.has(cue))
     });
+    if is_settled && retracts(new, old) {
+        return Some(true);
+    }
     let (subject, older) = (subject(new), subject(old));
     let same_words = subject.iter().collect::<BTreeSet<_>>() == older.iter().collect::<BTreeSet<_>>();
     if older.is_empty() || !same_words || new.places != old.places {
@@ -31,6 +34,18 @@ pub(super) fn restates(new: &Statement, old: &Statement) -> Option<bool> {
     }
     let is_turned = new.values == old.values && (subject != older || new.has(Cue::Negation) != old.has(Cue::Negation));
     (is_settled && older.len() >= LEAST && (is_turned || has_other_value(new, old))).then_some(true)
+}
+
+/// True if the new statement says that something in the old one is no longer used, and both share another term:
+/// "Feature flags moved from Unleash to Flagsmith".
+fn retracts(new: &Statement, old: &Statement) -> bool {
+    let gone = |term: &&String| old.terms.contains_key(*term) && !old.retracted.contains(*term);
+    let is_shared = |term: &&String| {
+        old.terms.contains_key(*term) && !new.retracted.contains(*term) && !CHANGE_TERMS.contains(*term)
+    };
+    new.retracted.iter().any(|term| gone(&term))
+        && new.terms.keys().any(|term| is_shared(&term))
+        && new.places == old.places
 }
 
 /// True if both statements begin with numbers that belong to their subjects, and these numbers differ.
@@ -81,6 +96,17 @@ mod tests {
         ] {
             assert_eq!(is_restated(old, new), Some(true), "{old} / {new}");
         }
+        for (old, new) in [
+            ("Feature flags are in Unleash", "Feature flags moved from Unleash to Flagsmith"),
+            ("The docs site is built with Hugo", "The docs site is built with Astro instead of Hugo"),
+            ("Alerts go to the Slack channel #ops", "Alerts now go to PagerDuty instead of Slack"),
+            ("I use Helix as my editor, no longer Vim", "I no longer use Helix, I am back on Vim"),
+            ("Die Suche läuft mit Solr", "Die Suche läuft jetzt mit Meilisearch statt Solr"),
+        ] {
+            assert_eq!(is_restated(old, new), Some(true), "{old} / {new}");
+        }
+        let other = ("Slack messages to customers need a review", "Alerts now go to PagerDuty instead of Slack");
+        assert_eq!(is_restated(other.0, other.1), None);
         for (old, new) in [
             ("Crane 7 of the harbour is serviced", "Crane 8 of the harbour is serviced"),
             ("Crane 7 of the harbour is serviced at 9:00", "Crane 8 of the harbour is serviced at 10:00"),

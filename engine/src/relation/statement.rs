@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tessera_tables::{section, words};
 
-use crate::text::{Token, TokenKind, fold, tokenize};
+use crate::text::{Token, TokenKind, fold, is_stop_word, tokenize};
 
 const RELATION_WORDS: &str = include_str!("words.txt");
 /// The words that show a change.
@@ -18,6 +18,10 @@ const CUES: [&[&str]; Cue::COUNT] = [
     words!(section(RELATION_WORDS, "passing")),
     words!(section(RELATION_WORDS, "negation")),
 ];
+/// Phrases before the name of something that is no longer used.
+const RETRACTION: &[&str] = words!(section(RELATION_WORDS, "retraction"));
+/// Verbs that may stand before this name.
+const PASSING_VERBS: &[&str] = words!(section(RELATION_WORDS, "passing verbs"));
 const PLACES: &[&str] = words!(section(RELATION_WORDS, "places"));
 const DAYS: &[&str] = words!(section(RELATION_WORDS, "days"));
 const DURATIONS: &[&str] = words!(section(RELATION_WORDS, "durations"));
@@ -78,6 +82,8 @@ pub(super) struct Statement {
     pub(super) names: BTreeSet<String>,
     /// Environments, platforms and audiences. Statements about different ones are about different things.
     pub(super) places: BTreeSet<&'static str>,
+    /// The terms of what the statement says is no longer used: `hugo` in "Astro instead of Hugo".
+    pub(super) retracted: BTreeSet<String>,
     cues: [bool; Cue::COUNT],
     pub(super) is_question: bool,
 }
@@ -93,6 +99,7 @@ impl Statement {
         }
         statement.places = PLACES.iter().copied().filter(|word| says(&spaced, word)).collect();
         statement.read_values(&spaced);
+        statement.retracted = retracted(&spaced);
         let tokens = tokenize(text);
         statement.read_terms(&tokens);
         statement
@@ -171,6 +178,23 @@ fn spaced(text: &str) -> String {
     }
     words.push(' ');
     words
+}
+
+/// The terms of the words after a retraction, one for each phrase. In "from Gandi to deSEC", the word after `from`
+/// counts if the statement has a word of change.
+fn retracted(spaced: &str) -> BTreeSet<String> {
+    let is_moved = spaced.contains(" to ") && CHANGE.iter().any(|word| says(spaced, word));
+    let phrases = RETRACTION.iter().copied().chain(is_moved.then_some("from"));
+    let after = phrases.flat_map(|phrase| {
+        let ends =
+            spaced.match_indices(phrase).filter(|(at, _)| spaced.get(..*at).is_some_and(|text| text.ends_with(' ')));
+        ends.filter_map(move |(at, _)| spaced.get(at + phrase.len()..)?.strip_prefix(' '))
+    });
+    let term = |rest: &str| {
+        let word = rest.split(' ').take(3).find(|word| !PASSING_VERBS.contains(word) && !is_stop_word(word))?;
+        tokenize(word).into_iter().find(|token| token.kind == TokenKind::Word).map(|token| token.term)
+    };
+    after.filter_map(term).collect()
 }
 
 /// True if a spaced text contains a word or a phrase.

@@ -221,7 +221,7 @@ impl Default for Weights {
             charge_power: 0.3,
             index_share: 0.3,
             updates: Cow::Borrowed(UPDATES),
-            updates_least: 400,
+            updates_least: 200,
             may_update_least: -900,
         }
     }
