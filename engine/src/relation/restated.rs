@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use super::statement::{CHANGE, Cue, Statement, ValueKind};
+use super::statement::{CHANGE, Cue, Statement};
 use crate::text::{TokenKind, tokenize};
 
 /// The terms of the words that show a change. They do not belong to the subject.
@@ -48,18 +48,9 @@ fn retracts(new: &Statement, old: &Statement) -> bool {
         && new.places == old.places
 }
 
-/// True if both statements begin with numbers that belong to their subjects, and these numbers differ.
+/// True if both statements are about numbered things, and the numbers differ.
 fn is_numbered_otherwise(new: &Statement, old: &Statement) -> bool {
-    let numbers = |one: &Statement| {
-        one.values.difference(&one.late_values).filter(|(kind, _)| is_plain(*kind)).cloned().collect()
-    };
-    let (fresh, known): (BTreeSet<_>, BTreeSet<_>) = (numbers(new), numbers(old));
-    !new.has(Cue::Change) && !fresh.is_empty() && !known.is_empty() && fresh != known
-}
-
-/// True for a number without a unit.
-fn is_plain(kind: ValueKind) -> bool {
-    matches!(kind, ValueKind::Number | ValueKind::Port)
+    !new.has(Cue::Change) && !new.numbering.is_empty() && !old.numbering.is_empty() && new.numbering != old.numbering
 }
 
 /// The terms of a statement in order, without words that show a change.
@@ -91,6 +82,7 @@ mod tests {
             ("The gateway listens on 7070", "the gateway listens on 7272 instead of 7070"),
             ("I prefer pnpm over npm", "I prefer npm over pnpm"),
             ("Backups run at 02:00", "Backups run at 04:30"),
+            ("The worker listens on 9310 on the office box", "The worker listens on 9411 on the office box"),
             ("Use mocks in unit tests", "Don't use mocks in unit tests"),
             ("Der Standup ist um 9:30 Uhr", "Der Standup ist jetzt um 10:00 Uhr"),
         ] {
@@ -111,6 +103,7 @@ mod tests {
             ("Crane 7 of the harbour is serviced", "Crane 8 of the harbour is serviced"),
             ("Crane 7 of the harbour is serviced at 9:00", "Crane 8 of the harbour is serviced at 10:00"),
             ("Ticket 4711 of the shop is closed", "Ticket 4712 of the shop is closed"),
+            ("The search of region 17 listens on port 8431", "The search of region 18 listens on port 9999"),
         ] {
             assert_eq!(is_restated(old, new), Some(false), "{old} / {new}");
         }

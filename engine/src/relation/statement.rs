@@ -20,6 +20,8 @@ const CUES: [&[&str]; Cue::COUNT] = [
 ];
 /// Phrases before the name of something that is no longer used.
 const RETRACTION: &[&str] = words!(section(RELATION_WORDS, "retraction"));
+/// Words before a number that is a value.
+const VALUE_NOUNS: &[&str] = words!(section(RELATION_WORDS, "value nouns"));
 /// Verbs that may stand before this name.
 const PASSING_VERBS: &[&str] = words!(section(RELATION_WORDS, "passing verbs"));
 const PLACES: &[&str] = words!(section(RELATION_WORDS, "places"));
@@ -77,8 +79,8 @@ pub(super) struct Statement {
     /// The number of terms.
     pub(super) length: u32,
     pub(super) values: BTreeSet<(ValueKind, String)>,
-    /// The values in the second half of the text. Earlier numbers often belong to the subject.
-    pub(super) late_values: BTreeSet<(ValueKind, String)>,
+    /// The numbers that belong to the name before them: `7` in "crane 7".
+    pub(super) numbering: BTreeSet<String>,
     pub(super) names: BTreeSet<String>,
     /// Environments, platforms and audiences. Statements about different ones are about different things.
     pub(super) places: BTreeSet<&'static str>,
@@ -137,11 +139,11 @@ impl Statement {
             let next = chunks.get(at + 1).copied().unwrap_or_default();
             let before = at.checked_sub(1).and_then(|at| chunks.get(at)).copied().unwrap_or_default();
             if let Some(kind) = kind_of(chunk, before, next) {
-                let value = (kind, (*chunk).to_owned());
-                if 2 * at + 1 > chunks.len() {
-                    self.late_values.insert(value.clone());
+                let is_plain = matches!(kind, ValueKind::Number | ValueKind::Port);
+                if is_plain && names_a_thing(before) {
+                    self.numbering.insert((*chunk).to_owned());
                 }
-                self.values.insert(value);
+                self.values.insert((kind, (*chunk).to_owned()));
             }
         }
         for day in DAYS.iter().filter(|day| says(spaced, day)) {
@@ -206,6 +208,12 @@ fn says(spaced: &str, phrase: &str) -> bool {
         let before = spaced.get(..at).is_some_and(|before| before.ends_with(' '));
         before && spaced.get(at + phrase.len()..).is_some_and(|after| after.starts_with(' '))
     })
+}
+
+/// True for a word that forms a name with the number after it, such as "crane". "On" and "port" do not.
+fn names_a_thing(before: &str) -> bool {
+    let is_latin = before.chars().all(|letter| letter.is_alphabetic() && letter < '\u{2e80}');
+    is_latin && !before.is_empty() && !is_stop_word(before) && !VALUE_NOUNS.contains(&before)
 }
 
 /// The kind of a chunk that is a value.
