@@ -13,6 +13,10 @@ use crate::output;
 /// `tessera mcp`, the worker of the hooks, or `doctor --repair` computes the remaining embeddings.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The time limit for comparing memories with older ones after all embeddings are computed. `tessera mcp` and the worker
+/// of the hooks compare the remaining ones.
+const COMPARING: Duration = Duration::from_secs(3);
+
 /// Computes missing embeddings. On a terminal, a progress bar is shown, and the user can interrupt the work without
 /// losing embeddings. Without a terminal, the work stops after `patience`. Returns the number of memories that still
 /// have no embedding.
@@ -25,9 +29,12 @@ pub(super) fn make_waiting(context: &Context, patience: Option<Duration>) -> any
     let bar = bar(waiting);
     let started = Instant::now();
     let is_watched = output::is_terminal();
+    let mut embedded = None;
     work_off(&mut store, |made| {
         bar.set_position(made);
-        is_watched || patience.is_none_or(|patience| started.elapsed() < patience)
+        let since = (made >= waiting).then(|| *embedded.get_or_insert_with(Instant::now));
+        let is_comparing = since.is_none_or(|since| since.elapsed() < COMPARING);
+        is_comparing && (is_watched || patience.is_none_or(|patience| started.elapsed() < patience))
     })?;
     bar.finish_and_clear();
     Ok(store.embeddings()?.waiting)
