@@ -177,7 +177,7 @@ pub(crate) fn add_updates(
     updated: &[MemoryUuid],
 ) -> Result<Stored, StoreError> {
     let memory = &mut stored.memory;
-    for id in updated {
+    for id in updated.iter().filter(|id| **id != memory.id) {
         let Some(old) = row::find(change.tx, MemoryRef::Id(*id))?.filter(|old| old.deleted.is_none()) else { continue };
         if may_replace(memory, &old) && !leads_to(change, Succession::Updates, memory.short_id, old.short_id)? {
             insert(change, memory, &LinkKind::Updates, MemoryRef::Id(*id))?;
@@ -185,6 +185,25 @@ pub(crate) fn add_updates(
     }
     memory.links = row::links_of(change.tx, memory.id)?;
     Ok(stored)
+}
+
+/// Removes the links of newer memories that update a memory, because the memory was stored again. Returns false if there
+/// were none.
+pub(crate) fn affirm(change: &Change<'_>, memory: &Memory, actor: &Actor) -> Result<bool, StoreError> {
+    let kind = LinkKind::Updates;
+    let sql = "SELECT source FROM links WHERE target = ?1 AND type = ?2";
+    let sources: Vec<MemoryUuid> = change.tx.all(sql, params![memory.id, kind.as_str()], |row| row.get(0))?;
+    for source in &sources {
+        let Some(mut newer) = row::find(change.tx, MemoryRef::Id(*source))? else { continue };
+        let sql = "DELETE FROM links WHERE source = ?1 AND type = ?2 AND target = ?3";
+        change.tx.run(sql, params![source, kind.as_str(), memory.id])?;
+        newer.rev = change.next_rev()?;
+        noted(change, &newer, Operation::Unlink, actor)?;
+    }
+    if !sources.is_empty() {
+        elect(change, Succession::Updates, memory)?;
+    }
+    Ok(!sources.is_empty())
 }
 
 /// A foreign memory replaces only foreign ones, and a deleted memory replaces nothing.

@@ -35,7 +35,7 @@ impl Store {
         let stored = self.write(|change| {
             places::note_made(change, &draft)?;
             let stored = insert(change, &draft, &composed)?;
-            if stored.existed {
+            if stored.existed && !links::affirm(change, &stored.memory, &again(&draft))? {
                 return Ok(stored);
             }
             note_related(change, stored.memory.short_id)?;
@@ -72,6 +72,12 @@ impl Store {
         let id = draft.id.unwrap_or_else(|| MemoryUuid::generate(now));
         screened(Draft { id: Some(id), ..draft }, id, &mut self.secrets.keeper(&self.connection))
     }
+}
+
+/// Who stored a memory again.
+fn again(draft: &Draft) -> Actor {
+    let (origin, session, client) = (draft.origin.clone(), draft.session.clone(), draft.client.clone());
+    Actor { origin, session, client, reason: Some("stored again".to_owned()), ..Actor::default() }
 }
 
 /// Stores a composed memory, or finds an existing one with the same text.
@@ -157,8 +163,8 @@ fn kept_as_before(memory: &Memory, draft: &Draft) -> Vec<&'static str> {
     fields.into_iter().flatten().collect()
 }
 
-/// The user's own memory with the same text and scope; case and white space do not matter. Deleted, expired, superseded,
-/// updated and foreign memories and conflict copies are ignored. Captured turns and imports are always stored separately. If a file with a credential is imported
+/// The user's own memory with the same text and scope; case and white space do not matter. Deleted, expired, superseded
+/// and foreign memories and conflict copies are ignored. Captured turns and imports are always stored separately. If a file with a credential is imported
 /// again, its earlier memory is found even if it is foreign.
 fn same_text(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory>, StoreError> {
     let memory = composed.memory();
@@ -173,7 +179,6 @@ fn same_text(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory>,
         MEMORY,
         " FROM memories WHERE signature = ?1 AND (content = ?3 OR NOT ?5) AND scope = ?4 AND deleted IS NULL AND file IS NULL
          AND conflict_of IS NULL AND (expires IS NULL OR expires > ?2)
-         AND NOT EXISTS (SELECT 1 FROM memories AS later WHERE later.short_id = memories.newer AND later.deleted IS NULL)
          AND (trust <> 'foreign' OR (?5 AND origin = 'file' AND shared_by IS NULL AND edited_by IS NULL)) AND ",
         row::HOLDS,
         " ORDER BY trust = 'foreign', content <> ?3, short_id"
@@ -223,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_differ_in_case_and_white_space_are_the_same_and_a_return_is_new() {
+    fn texts_that_differ_in_case_and_white_space_are_the_same_and_a_return_is_affirmed() {
         let mut store = InMemory::new();
         let tabs = store.said("Always indent with tabs");
         let again = store.remember(Draft::new("always  indent with Tabs")).unwrap();
@@ -231,8 +236,10 @@ mod tests {
         assert!(!store.remember(Draft::new("Always indent with tabs!?")).unwrap().existed);
         let spaces = store.said("Always indent with spaces");
         store.link(named(&spaces), &LinkKind::Updates, named(&tabs), &Actor::default()).unwrap();
+        let newer = |store: &InMemory| store.one::<Option<u32>>("SELECT newer FROM memories WHERE short_id = 1");
+        assert_eq!(newer(&store), Some(spaces.short_id.get()));
         let back = store.remember(Draft::new("Always indent with tabs")).unwrap();
-        assert!(!back.existed, "the earlier memory is older than the one about spaces");
+        assert_eq!((back.existed, back.memory.short_id, newer(&store)), (true, tabs.short_id, None));
     }
 
     #[test]
