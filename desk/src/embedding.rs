@@ -20,9 +20,9 @@ pub(crate) fn after_write(store: &mut Store) {
     drop(made);
 }
 
-/// Computes missing embeddings, newest first, and then compares memories that were not compared yet, while `go_on` returns true. `go_on` receives the number of finished
-/// embeddings. Returns the number of computed embeddings; 0 if another process computes them. Lowers the priority of
-/// the calling thread permanently.
+/// Computes missing embeddings, newest first, while `go_on` returns true. Then compares the memories that were not
+/// compared yet. `go_on` receives the number of finished embeddings. Returns the number of computed embeddings; 0 if
+/// another process computes them. Lowers the priority of the calling thread permanently.
 ///
 /// # Errors
 /// Returns an error if the store cannot be read or written. Embeddings that are already computed are kept.

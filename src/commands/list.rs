@@ -56,7 +56,7 @@ pub(super) fn run(context: &Context, args: List) -> anyhow::Result<()> {
 }
 
 /// A memory as JSON, with the ID of the memory that supersedes or updates it.
-fn row(memory: &Memory, newer: Option<&Newer>) -> serde_json::Result<Value> {
+pub(super) fn row(memory: &Memory, newer: Option<&Newer>) -> serde_json::Result<Value> {
     let mut row = serde_json::to_value(memory)?;
     if let Some(fields) = row.as_object_mut() {
         fields.extend(newer.map(|newer| (newer.field().to_owned(), Value::from(newer.short_id().get()))));

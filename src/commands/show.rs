@@ -7,7 +7,7 @@ use tessera_desk::use_cases::{FilePosition, FindMemory, Get, History, Meant, Nam
 use tessera_engine::domain::{LinkKind, Memory};
 use tessera_engine::store::Newer;
 
-use super::{Access, Context, meant};
+use super::{Access, Context, list, meant};
 use crate::output::{self, Style};
 
 /// Shows memories in full.
@@ -36,10 +36,9 @@ pub(super) fn get(context: &Context, named: Vec<Named>) -> anyhow::Result<()> {
 /// A memory with all its fields, and the ID of the memory that supersedes or updates it. The creation time has the same
 /// name as in every other reply.
 fn row(memory: &Memory, newer: Option<&Newer>) -> serde_json::Result<Value> {
-    let mut row = serde_json::to_value(memory)?;
+    let mut row = list::row(memory, newer)?;
     if let Some(fields) = row.as_object_mut() {
         fields.insert("created_at".to_owned(), Value::from(memory.created.to_string()));
-        fields.extend(newer.map(|newer| (newer.field().to_owned(), Value::from(newer.short_id().get()))));
     }
     Ok(row)
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use crate::domain::RecallRequest;
 use crate::pack::{IndexEntry, JsonFrame, LowConfidenceRows, Ranked, Row, TextFrame};
+use crate::text::without_case_and_space;
 
 /// The low-confidence matches that fit, as index lines, and the number of the others.
 pub(super) struct Weak {
@@ -70,6 +71,5 @@ impl Weak {
 /// The key by which equal texts are recognised. Texts that differ only in case and white space are shown once. But
 /// `fooBar` and `foobar` are different words and have different signatures, so both are shown.
 pub(super) fn says(row: &Row) -> (u64, String) {
-    let text = row.memory.content.to_lowercase();
-    (row.signature, text.split_whitespace().collect::<Vec<_>>().join(" "))
+    (row.signature, without_case_and_space(&row.memory.content))
 }

@@ -19,6 +19,8 @@ pub struct Candidate {
     pub short_id: u32,
     /// Its similarity; `None` if it has no embedding.
     pub near: Option<f64>,
+    /// True if another memory already updates it.
+    pub is_updated: bool,
 }
 
 /// The older memories with which a new text is compared, the most similar first. `counts` is true for rows of the
@@ -39,19 +41,24 @@ pub fn candidates<B: AsRef<[u8]>>(
     near.sort_by(|(one, a), (other, b)| b.total_cmp(a).then(other.cmp(one)));
     chosen.extend(near.iter().take(NEAREST).map(|(doc, _)| *doc));
     let mut shared: BTreeMap<DocId, i64> = BTreeMap::new();
-    for ((term, name), _) in terms.iter().zip(new.terms()).zip(&own).filter(|(_, own)| (1..=RARE).contains(*own)) {
-        let gain = i64::from(holders.information(name));
-        let lists = view.postings(&[term]);
-        for list in &lists {
-            let snapshot = list.snapshot.iter().filter(|row| row.tf.is_own()).map(|row| DocId::Snapshot(row.doc));
-            let tail = list.tail.iter().filter(|row| row.tf.is_own()).map(|row| DocId::Tail(row.doc));
-            snapshot.chain(tail).for_each(|doc| *shared.entry(doc).or_default() += gain);
-        }
+    let rare: Vec<&str> =
+        new.terms().zip(&own).filter(|(_, own)| (1..=RARE).contains(*own)).map(|(term, _)| term).collect();
+    // One call for all terms, because each call may read the whole tail.
+    let lists = view.postings(&rare.iter().map(|term| term.as_bytes()).collect::<Vec<_>>());
+    for (term, list) in rare.iter().zip(&lists) {
+        let gain = i64::from(holders.information(term));
+        let snapshot = list.snapshot.iter().filter(|row| row.tf.is_own()).map(|row| DocId::Snapshot(row.doc));
+        let tail = list.tail.iter().filter(|row| row.tf.is_own()).map(|row| DocId::Tail(row.doc));
+        snapshot.chain(tail).for_each(|doc| *shared.entry(doc).or_default() += gain);
     }
     let mut sharing: Vec<(DocId, i64)> = shared.into_iter().filter(|(doc, _)| is_live(*doc)).collect();
     sharing.sort_by(|(one, a), (other, b)| b.cmp(a).then(other.cmp(one)));
     chosen.extend(sharing.iter().take(SHARING).map(|(doc, _)| *doc));
-    let candidate = |doc: DocId| Candidate { short_id: view.features(doc).short_id, near: similarities.of(doc) };
+    let candidate = |doc: DocId| {
+        let features = view.features(doc);
+        let is_updated = features.flags.has(Flags::UPDATED);
+        Candidate { short_id: features.short_id, near: similarities.of(doc), is_updated }
+    };
     let mut found: Vec<Candidate> = chosen.into_iter().map(candidate).collect();
     let by_similarity = |candidate: &Candidate| candidate.near.unwrap_or(f64::NEG_INFINITY);
     found.sort_by(|a, b| by_similarity(b).total_cmp(&by_similarity(a)).then(b.short_id.cmp(&a.short_id)));

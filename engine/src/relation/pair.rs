@@ -18,7 +18,7 @@ const OPENING: usize = 3;
 /// The features of a pair of statements.
 pub type Features = [i16; FEATURES];
 
-/// What is known about an older memory besides its text.
+/// The data about an older memory that its text does not contain.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Beside {
     /// The cosine similarity of both embeddings; `None` if one is missing.

@@ -9,6 +9,8 @@ use crate::text::{Token, TokenKind, fold, is_stop_word, tokenize};
 const RELATION_WORDS: &str = include_str!("words.txt");
 /// The words that show a change.
 pub(super) const CHANGE: &[&str] = words!(section(RELATION_WORDS, "change"));
+/// The stems of the words that show a change, sorted.
+pub(super) const CHANGE_TERMS: &[&str] = words!(section(RELATION_WORDS, "change terms"));
 /// The groups of words that show how a statement relates to an older one.
 const CUES: [&[&str]; Cue::COUNT] = [
     CHANGE,

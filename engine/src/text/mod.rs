@@ -13,7 +13,7 @@ mod tokenize;
 pub use classes::{is_digit, is_letter, is_lower, is_upper, is_word};
 pub use count::{O200k, Remembered, TokenCounter, number_tokens};
 pub use lexicon::{Lexicon, WordRelation};
-pub use normalize::{is_invisible, is_joiner, joins, shown};
+pub use normalize::{is_invisible, is_joiner, joins, shown, without_case_and_space};
 pub use pieces::pieces;
 pub use sentences::sentences;
 pub use stopwords::is_stop_word;

@@ -30,6 +30,11 @@ fn is_dropped_mark(c: char) -> bool {
     is_invisible(c) || matches!(c, '\u{0300}'..='\u{036f}' | '\u{064b}'..='\u{065f}' | '\u{0670}' | '\u{0640}')
 }
 
+/// The text in lowercase, with single spaces. Two texts with the same result differ only in case and white space.
+pub fn without_case_and_space(text: &str) -> String {
+    text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// True for an invisible character: Unicode's `Default_Ignorable_Code_Point` (zero-width characters, directional marks,
 /// variation selectors, fillers, tags) and annotation marks.
 pub fn is_invisible(c: char) -> bool {

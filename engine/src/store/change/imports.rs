@@ -6,6 +6,7 @@ use rusqlite::{Connection, params};
 use serde::Serialize;
 
 use super::import_line::ImportAs;
+use super::relate::REASON;
 use super::restore::restore;
 use crate::domain::{Memory, MemoryRef, MemoryUuid, Origin, Timestamp};
 use crate::screen::dropped;
@@ -14,7 +15,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::file::private;
-use crate::store::rows::codec::{Ask as _, Run as _};
+use crate::store::rows::codec::{Ask as _, Run as _, sql};
 
 /// A running import. The import is listed after it first changes a memory. After an interruption, it continues as the
 /// same import.
@@ -132,12 +133,20 @@ pub(crate) fn note(change: &Change<'_>, n: u32, memory: &Memory, did: Did) -> Re
 }
 
 /// Finds changes of a memory after a given change, except for links that an import added.
-const SINCE: &str = "SELECT 1 FROM history WHERE memory = ?1 AND rev > ?2 AND NOT (op = 'link' AND origin = 'import')
-                     AND reason IS NOT 'compared with older memories'";
+const SINCE: &str = sql!(
+    "SELECT 1 FROM history WHERE memory = ?1 AND rev > ?2 AND NOT (op = 'link' AND origin = 'import')
+     AND reason IS NOT '",
+    REASON,
+    "'"
+);
 /// Finds changes by people, and not by imports or their undoing.
-const BY_SOMEBODY: &str = "SELECT 1 FROM history WHERE memory = ?1 AND rev > ?2 AND origin <> 'import'
+const BY_SOMEBODY: &str = sql!(
+    "SELECT 1 FROM history WHERE memory = ?1 AND rev > ?2 AND origin <> 'import'
                            AND NOT (reason IS NOT NULL AND reason GLOB 'import [0-9]* was undone')
-                           AND reason IS NOT 'compared with older memories'";
+                           AND reason IS NOT '",
+    REASON,
+    "'"
+);
 
 /// True if anything changed a memory after an import had touched it.
 pub(crate) fn was_changed_since(connection: &Connection, memory: MemoryUuid, rev: u64) -> rusqlite::Result<bool> {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use rusqlite::params;
 
 use super::rights::refuse_foreign;
-use super::write::{Stored, tell};
+use super::write::tell;
 use crate::domain::{Link, LinkKind, Memory, MemoryRef, MemoryUuid, ShortId, Trust};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
@@ -170,21 +170,19 @@ pub(crate) fn insert(
 }
 
 /// Links a new memory to the older memories that it updates. Leaves out a memory that disappeared meanwhile, and one
-/// that already updates the new memory.
+/// that already updates the new memory. Returns all links of the memory.
 pub(crate) fn add_updates(
     change: &Change<'_>,
-    mut stored: Stored,
+    memory: &Memory,
     updated: &[MemoryUuid],
-) -> Result<Stored, StoreError> {
-    let memory = &mut stored.memory;
+) -> Result<Vec<Link>, StoreError> {
     for id in updated.iter().filter(|id| **id != memory.id) {
         let Some(old) = row::find(change.tx, MemoryRef::Id(*id))?.filter(|old| old.deleted.is_none()) else { continue };
         if may_replace(memory, &old) && !leads_to(change, Succession::Updates, memory.short_id, old.short_id)? {
             insert(change, memory, &LinkKind::Updates, MemoryRef::Id(*id))?;
         }
     }
-    memory.links = row::links_of(change.tx, memory.id)?;
-    Ok(stored)
+    Ok(row::links_of(change.tx, memory.id)?)
 }
 
 /// Removes the links of newer memories that update a memory, because the memory was stored again. Returns false if there

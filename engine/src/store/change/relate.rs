@@ -2,19 +2,20 @@
 //! import, and those of an older version.
 
 use super::links::add_updates;
-use super::write::{Stored, tell};
+use super::write::tell;
 use crate::domain::{Memory, MemoryRef, MemoryUuid, ShortId};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
+use crate::store::read::relations::is_compared;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
 /// The maximum number of memories in one transaction.
 const STEP: usize = 32;
 /// The reason in the history of a link that a comparison created. Undoing an import ignores such changes.
-const REASON: &str = "compared with older memories";
+pub(crate) const REASON: &str = "compared with older memories";
 
 /// Records that a memory was compared with older ones. This is local, so it needs no new rev.
 pub(crate) fn note_related(change: &Change<'_>, short_id: ShortId) -> Result<(), StoreError> {
@@ -60,8 +61,7 @@ impl Store {
         memory: &Memory,
         is_stored: bool,
     ) -> Result<Vec<MemoryUuid>, StoreError> {
-        let is_own = memory.share.is_none() && memory.conflict_of.is_none() && memory.file.is_none();
-        if memory.sensitive || memory.origin.is_captured() || memory.deleted.is_some() || !is_own {
+        if memory.sensitive || !is_compared(memory) {
             return Ok(Vec::new());
         }
         let compared = self.compare(&memory.content, &memory.scope, Some(memory.id))?;
@@ -84,11 +84,9 @@ fn relate(change: &Change<'_>, short_id: ShortId, updated: &[MemoryUuid]) -> Res
     if memory.deleted.is_some() {
         return Ok(());
     }
-    let known = memory.links.len();
     memory.rev = change.next_rev()?;
-    let stored = Stored { memory, tokens: 0, existed: true, kept: Vec::new(), aside: Vec::new() };
-    let Stored { memory, .. } = add_updates(change, stored, updated)?;
-    if memory.links.len() > known {
+    let links = add_updates(change, &memory, updated)?;
+    if links.len() > memory.links.len() {
         // Nobody changed the memory, so its time of change stays.
         change.tx.run("UPDATE memories SET rev = ?2 WHERE short_id = ?1", (memory.short_id, memory.rev))?;
         let actor = Actor { reason: Some(REASON.to_owned()), ..Actor::default() };

@@ -19,7 +19,7 @@ use crate::store::logs::{access_log, history};
 use crate::store::rows::codec::sql;
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
-use crate::text::O200k;
+use crate::text::{O200k, without_case_and_space};
 
 impl Store {
     /// Stores a memory. Fields that the draft does not contain are derived from the text.
@@ -34,12 +34,13 @@ impl Store {
         let updated = self.updated_by(&unlinked, false)?;
         let stored = self.write(|change| {
             places::note_made(change, &draft)?;
-            let stored = insert(change, &draft, &composed)?;
+            let mut stored = insert(change, &draft, &composed)?;
             if stored.existed && !links::affirm(change, &stored.memory, &again(&draft))? {
                 return Ok(stored);
             }
             note_related(change, stored.memory.short_id)?;
-            links::add_updates(change, stored, &updated)
+            stored.memory.links = links::add_updates(change, &stored.memory, &updated)?;
+            Ok(stored)
         })?;
         self.maintain();
         Ok(stored)
@@ -198,8 +199,7 @@ fn same_text(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory>,
 
 /// True if two texts differ only in case and white space.
 fn is_equal(one: &str, other: &str) -> bool {
-    let folded = |text: &str| text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
-    one == other || folded(one) == folded(other)
+    one == other || without_case_and_space(one) == without_case_and_space(other)
 }
 
 #[cfg(test)]

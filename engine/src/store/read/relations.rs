@@ -1,5 +1,7 @@
 //! Compares a new text with the older memories of a store.
 
+use std::collections::BTreeSet;
+
 use crate::classifier::Trees;
 use crate::domain::{Memory, MemoryRef, MemoryUuid, Scope, ShortId};
 use crate::relation::{Beside, CERTAIN, Candidate, Compared, Features, Holders, PreparedText, candidates, is_same};
@@ -34,13 +36,12 @@ impl Store {
         let mut texts = Vec::new();
         for (rank, candidate) in (0..).zip(found) {
             let Some(memory) = self.comparable(candidate)?.filter(|memory| Some(memory.id) != except) else { continue };
-            let text = PreparedText::read(&memory.content);
-            self.count_holders(&text, &mut holders);
-            let is_updated = self.is_updated(memory.short_id)?;
+            let Candidate { near, is_updated, .. } = candidate;
             let is_same_scope = memory.scope == *scope;
-            texts.push((text, Beside { near: candidate.near, rank, is_same_scope, is_updated }));
+            texts.push((PreparedText::read(&memory.content), Beside { near, rank, is_same_scope, is_updated }));
             older.push(memory);
         }
+        self.count_holders(texts.iter().map(|(text, _)| text), &mut holders);
         let features = new.features(&texts, &holders);
         let odds = |text: &PreparedText, features: &Features| match new.restates(text) {
             Some(true) => CERTAIN,
@@ -67,23 +68,21 @@ impl Store {
     /// The memory of a candidate; `None` if it is not a live memory of this user.
     fn comparable(&self, candidate: Candidate) -> Result<Option<Memory>, StoreError> {
         let found = self.get(MemoryRef::ShortId(ShortId::try_from(candidate.short_id)?))?;
-        let now = self.now();
-        Ok(found.filter(|older| {
-            let is_own = older.share.is_none() && older.conflict_of.is_none() && older.file.is_none();
-            is_own && older.deleted.is_none() && !older.is_over(now) && !older.origin.is_captured()
-        }))
+        Ok(found.filter(|older| is_compared(older) && !older.is_over(self.now())))
     }
 
-    /// Adds the numbers of rows for the terms of a text.
-    fn count_holders(&self, text: &PreparedText, holders: &mut Holders) {
-        let unknown: Vec<&str> = text.terms().filter(|term| !holders.terms.contains_key(*term)).collect();
+    /// Adds the numbers of rows for the terms of texts, in one call for all of them.
+    fn count_holders<'t>(&self, texts: impl Iterator<Item = &'t PreparedText>, holders: &mut Holders) {
+        let all = texts.flat_map(PreparedText::terms);
+        let unknown: BTreeSet<&str> = all.filter(|term| !holders.terms.contains_key(*term)).collect();
         let terms: Vec<&[u8]> = unknown.iter().map(|term| term.as_bytes()).collect();
         let own = self.index.view().holders(&terms);
         holders.terms.extend(unknown.into_iter().map(str::to_owned).zip(own));
     }
+}
 
-    fn is_updated(&self, short_id: ShortId) -> Result<bool, StoreError> {
-        let sql = "SELECT newer IS NOT NULL FROM memories WHERE short_id = ?1";
-        self.connection.query_row(sql, [short_id], |row| row.get(0)).map_err(|error| self.failed(error))
-    }
+/// True for a live memory of this user that is neither a turn of a conversation nor a part of a file.
+pub(in crate::store) fn is_compared(memory: &Memory) -> bool {
+    let is_own = memory.share.is_none() && memory.conflict_of.is_none() && memory.file.is_none();
+    is_own && memory.deleted.is_none() && !memory.origin.is_captured()
 }
