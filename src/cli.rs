@@ -16,7 +16,7 @@ use clap_complete::Shell;
 use tessera_desk::use_cases::Named;
 use tessera_engine::domain::{
     Breadth, Category, Cursor, Expiry, Importance, LinkKind, MemoryRef, MemoryType, Metadata, Packing, RecallRequest,
-    Scope, Sort, Tag, Timestamp, TokenProfile, Trust,
+    Scope, Sort, Tag, TokenProfile, Trust, WrittenTime,
 };
 
 pub(crate) use eval::{Eval, EvalOptions, EvalUnit};
@@ -330,7 +330,7 @@ pub(crate) struct Remember {
     pub(crate) entities: Vec<String>,
     /// The project of the memory, or `global`
     ///
-    /// By default, it is the project of this directory. Preferences and people are global by default.
+    /// By default, it is the project of this directory. Your preferences for all projects are global.
     #[arg(long)]
     pub(crate) scope: Option<Scope>,
     /// The session that the memory comes from
@@ -339,10 +339,10 @@ pub(crate) struct Remember {
     /// A JSON object to store with the text
     #[arg(long, value_name = "JSON")]
     pub(crate) metadata: Option<Metadata>,
-    /// When the text became true [default: now]
+    /// When the text became true, such as yesterday [default: now]
     #[arg(long, value_name = "TIME")]
-    pub(crate) created: Option<Timestamp>,
-    /// When to hide the memory: a date, a period such as 30d, or never
+    pub(crate) created: Option<WrittenTime>,
+    /// When to hide the memory: a date, 30d, end of March, or never
     #[arg(long, value_name = "TIME")]
     pub(crate) expires: Option<Expiry>,
     /// Why the memory is stored, or its source; kept in the history

@@ -95,14 +95,15 @@ impl Caller {
         self.project.as_ref().map(|project| project.scope.clone())
     }
 
-    /// The default scope of a memory: global for preferences, people and statements about oneself; otherwise the
-    /// caller's project.
+    /// The default scope of a memory: the caller's project, or global for preferences about how the assistant works and
+    /// for statements about the caller. If the caller sets a category, only this category counts: preferences and people
+    /// are global. Outside of a project, all memories are global.
     pub(crate) fn default_scope(&self, content: &str, category: Option<&Category>) -> Scope {
-        let is_personal = match category.map(Category::as_str) {
-            Some(given) => matches!(given, Category::PREFERENCES | "people"),
-            None => matches!(enrich::category(content).as_str(), Category::PREFERENCES | "people") || says_i(content),
+        let is_global = match category.map(Category::as_str) {
+            Some(given) => matches!(given, Category::PREFERENCES | "people") && !enrich::is_about_here(content),
+            None => enrich::is_personal(content),
         };
-        self.scope().filter(|_| !is_personal).unwrap_or_default()
+        self.scope().filter(|_| !is_global).unwrap_or_default()
     }
 
     /// Returns the caller's directory if the memory belongs to the caller's project. The store keeps this directory as
@@ -111,11 +112,4 @@ impl Caller {
         let own = self.project.as_ref().filter(|project| project.scope == *scope)?;
         Some(own.dir.to_string_lossy().into_owned())
     }
-}
-
-/// True for a statement about oneself, which rarely belongs to one project.
-fn says_i(content: &str) -> bool {
-    const WORDS: [&str; 9] = ["i", "i'm", "i've", "i'd", "i'll", "my", "me", "mine", "myself"];
-    let mut words = content.split(|character: char| !character.is_alphanumeric() && !matches!(character, '\'' | '’'));
-    words.any(|word| WORDS.contains(&word.to_lowercase().replace('’', "'").as_str()))
 }

@@ -2,9 +2,11 @@
 //! the reply.
 
 use serde::Serialize;
-use tessera_engine::domain::{Metadata, Tag, Timestamp};
+use tessera_engine::domain::{Metadata, Scope, Tag, Timestamp};
 use tessera_engine::screen::Place;
 use tessera_engine::store::{KeyPlace, Near, Stored};
+
+use crate::caller::Caller;
 
 /// A stored memory: `remember`, `update`, `restore`.
 #[derive(Debug, Serialize)]
@@ -78,6 +80,18 @@ pub fn told_kept(stored: &Stored, change: &str) -> Option<String> {
     let kept = stored.kept.join(", ");
     (!kept.is_empty())
         .then(|| format!("The memory already existed, and its {kept} were not changed; use {change} to change them"))
+}
+
+/// Says that a memory of a project's directory is kept for all projects, and how to change this. `change` is the command
+/// or call for the project. `None` if the caller chose the scope or has no project.
+pub fn told_scope(
+    stored: &Stored,
+    caller: &Caller,
+    is_chosen: bool,
+    change: impl Fn(&Scope) -> String,
+) -> Option<String> {
+    let project = caller.scope().filter(|_| !is_chosen && !stored.existed && stored.memory.scope == Scope::Global)?;
+    Some(format!("kept for all projects; {} changes it", change(&project)))
 }
 
 impl<'a> StoredView<'a> {

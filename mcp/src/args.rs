@@ -8,6 +8,7 @@ use serde_json::Value;
 use tessera_desk::use_cases::{Named, described};
 use tessera_engine::domain::{
     Category, DomainError, Expiry, Filters, MAX_LIMIT, MemoryRef, MemoryUuid, Metadata, Scope, Tag, Timestamp,
+    WrittenTime,
 };
 use tessera_engine::store::StoreError;
 
@@ -165,7 +166,7 @@ impl Args {
             }
         };
         let name = if self.has(EXPIRES) { self.name(EXPIRES) } else { "ttl_days" };
-        expiry.seen_from(now).map_err(|error| renamed(error, name))?;
+        expiry.clone().seen_from(now).map_err(|error| renamed(error, name))?;
         Ok(Some(expiry))
     }
 
@@ -298,15 +299,17 @@ impl Args {
     }
 
     /// The filters of a call.
-    pub(crate) fn filters(&self) -> Result<Filters, DomainError> {
+    pub(crate) fn filters(&self, now: Timestamp) -> Result<Filters, DomainError> {
+        let time =
+            |names| Ok::<_, DomainError>(self.parsed::<WrittenTime>(names)?.map(|time| time.of(self.name(names))));
         Ok(Filters {
             categories: self.parsed_list(CATEGORY)?,
             types: self.parsed_list(TYPE)?,
             tags: self.tags()?.unwrap_or_default(),
             entities: self.list(ENTITIES)?.unwrap_or_default(),
             scopes: self.parsed_list::<Scope>(SCOPE)?,
-            since: self.parsed(&["since"])?,
-            until: self.parsed(&["until"])?,
+            since: time(&["since"])?.map(|time| time.beginning(now)).transpose()?,
+            until: time(&["until"])?.map(|time| time.end(now)).transpose()?,
             ..Filters::default()
         })
     }
@@ -479,6 +482,12 @@ mod tests {
             assert!(args(given).names().unwrap_err().to_string().starts_with(&format!("{name}: ")));
         }
         assert!(args(json!({ "limit": "many" })).whole(&["limit"]).unwrap_err().to_string().starts_with("limit: "));
-        assert!(args(json!({ "since": "soon" })).filters().unwrap_err().to_string().starts_with("since: "));
+        assert!(
+            args(json!({ "since": "soon" }))
+                .filters(Timestamp::from_micros(0))
+                .unwrap_err()
+                .to_string()
+                .starts_with("since: ")
+        );
     }
 }

@@ -61,6 +61,14 @@ pub(crate) enum Eval {
         #[arg(long, default_value_t = 400, value_name = "N")]
         max_tokens: u32,
     },
+    /// Check how times in options and questions are understood
+    Time {
+        /// The file (see fixtures/README.md)
+        file: PathBuf,
+        /// Also list the entries that are understood correctly
+        #[arg(long)]
+        all: bool,
+    },
     /// Measure the secret detector on labelled texts (JSON lines)
     Secrets {
         /// The file

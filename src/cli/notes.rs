@@ -2,7 +2,7 @@
 //! share.
 
 use clap::{Args, Subcommand};
-use tessera_engine::domain::{Category, MemoryType, Scope, Tag, Timestamp};
+use tessera_engine::domain::{Category, MemoryType, Scope, Tag, WrittenTime};
 
 /// The actions of `tessera note`.
 #[derive(Debug, Subcommand)]
@@ -105,7 +105,7 @@ pub(crate) struct GraphArguments {
 pub(crate) struct UnansweredArguments {
     /// Only questions asked since this time
     #[arg(long, value_name = "TIME")]
-    pub(crate) since: Option<Timestamp>,
+    pub(crate) since: Option<WrittenTime>,
     /// Maximum number of topics; the most frequent come first
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub(crate) limit: usize,
@@ -135,10 +135,10 @@ pub(crate) struct Filter {
     /// Only these projects, comma-separated; `global` is also accepted
     #[arg(long, value_delimiter = ',')]
     pub(crate) scope: Vec<Scope>,
-    /// Only memories created at or after this time
+    /// Only memories created since this time, such as 7d or yesterday
     #[arg(long, value_name = "TIME")]
-    pub(crate) since: Option<Timestamp>,
-    /// Only memories created before this time
+    pub(crate) since: Option<WrittenTime>,
+    /// Only memories created until the end of this time
     #[arg(long, value_name = "TIME")]
-    pub(crate) until: Option<Timestamp>,
+    pub(crate) until: Option<WrittenTime>,
 }

@@ -1,13 +1,14 @@
 //! `eval`: measures how much evidence recall returns per token.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tessera_engine::domain::Packing;
 use tessera_engine::score::Weights;
 use tessera_eval::{
-    EvalConfig, Fixture, LifeTally, ReplayReport, Report, Screening, Unit, UsageTrace, Vectors, World, evaluate_life,
-    evaluate_locomo, replay, screenings, total,
+    EvalConfig, Fixture, LifeTally, ReplayReport, Report, Screening, TimeAnswer, Unit, UsageTrace, Vectors, World,
+    evaluate_life, evaluate_locomo, evaluate_time, replay, screenings, total,
 };
 
 use super::{Context, questions};
@@ -31,6 +32,7 @@ pub(super) fn run(context: &Context, what: Eval) -> anyhow::Result<()> {
             questions::run(context, &files, max_tokens, &config)
         }
         Eval::Life { files, max_tokens } => life(context, &files, max_tokens),
+        Eval::Time { file, all } => time(context, &file, all),
         Eval::Secrets { file } => secrets(context, &file),
         Eval::Compare { data, fixtures, cache } => questions::compare(context, &data, &fixtures, cache),
     }
@@ -85,6 +87,36 @@ fn life(context: &Context, files: &[PathBuf], budget: u32) -> anyhow::Result<()>
         "quiet",
     ];
     output::text(&output::table(&header, groups.iter().map(row).collect()))
+}
+
+/// Checks how times are understood.
+fn time(context: &Context, file: &Path, lists_all: bool) -> anyhow::Result<()> {
+    let answers = evaluate_time(file)?;
+    if context.json {
+        return output::json(&json!({ "answers": answers }));
+    }
+    let listed = answers.iter().filter(|answer| lists_all || !answer.is_right);
+    let mark = |answer: &TimeAnswer| match (answer.is_right, answer.is_soft) {
+        (true, _) => "right",
+        (false, true) => "disputed",
+        (false, false) => "wrong",
+    };
+    let entry = |answer: &TimeAnswer| {
+        [mark(answer), &answer.group, &answer.text, &answer.got, &answer.expected].map(str::to_owned).to_vec()
+    };
+    output::text(&output::table(&["", "kind", "text", "understood", "expected"], listed.map(entry).collect()))?;
+    let mut groups: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
+    for answer in &answers {
+        for group in [answer.group.as_str(), "all"] {
+            let tally = groups.entry(group).or_default();
+            tally[0] += usize::from(answer.is_right);
+            tally[1] += 1;
+        }
+    }
+    let row = |(name, [right, of]): (&&str, &[usize; 2])| {
+        vec![(*name).to_owned(), format!("{right}/{of}"), output::percent(*right as f64 / *of as f64)]
+    };
+    output::text(&output::table(&["kind", "right", "%"], groups.iter().map(row).collect()))
 }
 
 /// Measures the secret detector on labelled texts.

@@ -14,7 +14,7 @@ use crate::output;
 /// Lists memories.
 pub(super) fn run(context: &Context, args: List) -> anyhow::Result<()> {
     let asked = Lists {
-        filters: filters(args.filter),
+        filters: filters(args.filter)?,
         limit: RecallRequest::checked_limit(args.limit)?,
         deleted: args.deleted,
         expired: args.expired,

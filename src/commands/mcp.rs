@@ -4,7 +4,9 @@ use std::io::IsTerminal;
 use std::net::SocketAddr;
 
 use anyhow::Context as _;
-use tessera_desk::Caller;
+use tessera_desk::project::{DetectedBy, claim_of};
+use tessera_desk::{Caller, Project};
+use tessera_engine::Store;
 use tessera_engine::domain::Origin;
 use tessera_engine::store::Usage;
 use tessera_mcp::{HttpKey, Server, serve_http, serve_stdio};
@@ -15,9 +17,11 @@ use crate::{config, output};
 /// Serves over stdio, or over HTTP on a loopback address.
 pub(super) fn run(context: &Context, http: Option<SocketAddr>) -> anyhow::Result<()> {
     let (session, project) = config::client_session();
+    let store = context.open(Usage::Serve)?;
+    let project = project.or_else(|| trusted_project(&store));
     let caller = Caller { session, project, plugins: config::plugin_rules(), ..Caller::new(Origin::Agent) };
     let caller = config::asking(caller, None, context.home.clone())?;
-    let server = Server::new(context.open(Usage::Serve)?, caller);
+    let server = Server::new(store, caller);
     // With two Tessera servers in one client, the tools would appear and cost tokens twice.
     let server = if config::leaves_tools_to_settings() { server.without_tools() } else { server };
     let server = server.with_files(config::memory_files(context.home.clone())?);
@@ -62,6 +66,17 @@ pub(super) fn run(context: &Context, http: Option<SocketAddr>) -> anyhow::Result
     // A thread may still wait for stdin, and must not keep the process alive.
     runtime.shutdown_background();
     Ok(ended?)
+}
+
+/// The project of the working directory, for a client that names no project. Some clients start servers in a directory
+/// of their own, so only a trusted repository or a directory with a project file counts.
+fn trusted_project(store: &Store) -> Option<Project> {
+    let dir = std::env::current_dir().ok()?;
+    let home = config::user_home();
+    let claim = claim_of(&dir, home.as_deref());
+    let is_named = claim.by != DetectedBy::Path || claim.root.join(".git").exists();
+    let is_trusted = is_named && claim.is_believed(store).unwrap_or_default();
+    if is_trusted { Project::of(&dir, home.as_deref()) } else { None }
 }
 
 fn http_key(context: &Context) -> anyhow::Result<HttpKey> {

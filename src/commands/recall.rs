@@ -18,7 +18,7 @@ pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
         expanded_query: args.expanded_query,
         budget: TokenBudget::try_from(args.max_tokens)?,
         limit: RecallRequest::checked_limit(args.limit)?,
-        filters: filters(args.filter),
+        filters: filters(args.filter)?,
         scope: args.project,
         sort: args.sort,
         packing: args.packing,
@@ -47,15 +47,16 @@ pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
 }
 
 /// Converts the options to filters.
-pub(super) fn filters(filter: Filter) -> Filters {
-    Filters {
+pub(super) fn filters(filter: Filter) -> anyhow::Result<Filters> {
+    let now = config::clock()?.now();
+    Ok(Filters {
         categories: filter.category,
         types: filter.kind,
         tags: filter.tags,
         entities: filter.entities,
         scopes: filter.scope,
-        since: filter.since,
-        until: filter.until,
+        since: filter.since.map(|time| time.of("since").beginning(now)).transpose()?,
+        until: filter.until.map(|time| time.of("until").end(now)).transpose()?,
         ..Filters::default()
-    }
+    })
 }

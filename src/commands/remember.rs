@@ -9,7 +9,7 @@ use tessera_desk::use_cases::{
     Alike, Forget, Get, Gone, LinkBy, Meant, Named, Remember as Stores, RemovedSection, Restore, Update as Changes,
     Which, described, told_near,
 };
-use tessera_desk::views::{StoredView, told_aside, told_kept};
+use tessera_desk::views::{StoredView, told_aside, told_kept, told_scope};
 use tessera_engine::domain::{Category, FilePath, Memory, MemoryRef, Patch, Scope, Tag};
 use tessera_engine::store::{Erase, Near, StoreError, Stored};
 
@@ -21,10 +21,12 @@ use crate::{config, output};
 /// Stores a memory.
 pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
     let content = text_or_stdin(args.text)?;
+    let is_chosen = args.scope.is_some();
     context.at_desk(Access::Add, |desk| {
         let named: Vec<Named> = args.supersedes.into_iter().collect();
         let supersedes = desk.perform(Meant { named })?.pop();
         let expires = args.expires.map(|expiry| expiry.seen_from(desk.now())).transpose()?.flatten();
+        let created = args.created.map(|time| time.of("created").beginning(desk.now())).transpose()?;
         let sensitive = args.sensitive.then(|| described(args.described, args.category.as_ref()));
         let stored = desk.perform(Stores {
             sensitive,
@@ -36,7 +38,7 @@ pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
             keywords: args.keywords,
             entities: args.entities,
             scope: args.scope,
-            created: args.created,
+            created,
             expires,
             session: args.session,
             metadata: args.metadata,
@@ -46,6 +48,12 @@ pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
         })?;
         let near = if stored.existed || !context.json { Vec::new() } else { alike(desk, &stored) };
         print(desk, context, if stored.existed { "Already stored as" } else { "Stored" }, &stored, near)?;
+        if !context.json {
+            let id = stored.memory.short_id.get();
+            let change = |scope: &Scope| format!("`tessera update {id} --scope {}`", output::shown(scope.as_str()));
+            let told = told_scope(&stored, desk.caller(), is_chosen, change);
+            told.iter().try_for_each(|told| output::line(told))?;
+        }
         if !stored.existed && !context.json {
             // The memory is already stored and reported. Similar memories are reported afterwards.
             let told = |near: &Near| output::shown(&told_near(near, stored.memory.short_id, LinkBy::Command));

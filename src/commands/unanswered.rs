@@ -22,7 +22,9 @@ pub(super) fn run(context: &Context, args: &UnansweredArguments) -> anyhow::Resu
     if args.clear {
         return clear(context);
     }
-    let asks = ListUnanswered { since: args.since, limit: args.limit, answered: args.all };
+    let now = config::clock()?.now();
+    let since = args.since.clone().map(|time| time.of("since").beginning(now)).transpose()?;
+    let asks = ListUnanswered { since, limit: args.limit, answered: args.all };
     let found = context.perform_here(Access::Read, asks)?;
     if context.json {
         return output::json(&serde_json::to_value(&found)?);

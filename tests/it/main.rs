@@ -57,6 +57,7 @@ mod setup;
 mod skip;
 mod support;
 mod terminal;
+mod times;
 mod unanswered;
 mod unread;
 mod updates;

@@ -207,6 +207,9 @@ fn the_same_words_are_the_same_memory_through_a_command_and_a_client() {
     }
     let told = run_in(&typed, &typed_dir, &["remember", "The ledger is append-only"]).stdout;
     assert!(told.contains(&format!("of {LEDGER}")), "where it was filed is said: {told}");
+    let told = run_in(&typed, &typed_dir, &["remember", "I prefer long variable names"]).stdout;
+    let fix = format!("kept for all projects; `tessera update 7 --scope {LEDGER}` changes it");
+    assert!(told.contains(&fix), "{told}");
 }
 
 /// Every memory as it is stored, but for what tells the two ways apart: who said it, and where this world is.

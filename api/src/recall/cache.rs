@@ -41,7 +41,7 @@ impl Slot {
 
     /// Ranks memories for a question. Call this on a thread that may block.
     pub(super) fn rank(&self, request: &RecallRequest, now: Timestamp, weights: &Weights) -> Ranking {
-        let meant = meant(request, weights);
+        let meant = meant(request, now, weights);
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
         index.rank(request, meant.as_ref(), now, weights)
     }

@@ -27,7 +27,7 @@ pub struct Remember {
     pub keywords: Vec<String>,
     /// Names of people, tools and other things; derived from the text if the list is empty.
     pub entities: Vec<String>,
-    /// Its scope; if absent, the caller's project, or global for preferences and people.
+    /// Its scope; if absent, the caller's project, or global for what is about the caller and the assistant.
     pub scope: Option<Scope>,
     /// The time at which the statement became true; the current time if absent.
     pub created: Option<Timestamp>,

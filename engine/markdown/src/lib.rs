@@ -2,8 +2,8 @@
 //!
 //! This crate is pure: no clock, no file, and no dependency on the engine. A text is parsed with [`parse`] (or
 //! [`parse_plain`], if it is not Markdown) and written with [`write::note`]. Names are created with [`permalink`],
-//! compared with [`key`] and found with [`resolve`]. [`url`] and [`timeframe`] parse addresses and periods that people
-//! and models pass as arguments.
+//! compared with [`key`] and found with [`resolve`]. [`url`] parses addresses that people and models pass as
+//! arguments.
 //!
 //! Every text can be parsed; malformed syntax is prose. Ranges are byte positions in the original text, on character
 //! boundaries. Lines are counted only by `\n`, like in file views.
@@ -19,7 +19,6 @@ mod note;
 mod parts;
 pub mod permalink;
 pub mod resolve;
-pub mod timeframe;
 pub mod url;
 pub mod write;
 

@@ -1,10 +1,8 @@
-//! Names of notes: how permalinks are made, which note a name means, what an address reaches, and since when.
+//! Names of notes: how permalinks are made, which note a name means, and what an address reaches.
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use tessera_markdown::resolve::{Asked, Candidate, Names, Purpose, Resolution};
 use tessera_markdown::url::{NoteUrl, UrlError};
-use tessera_markdown::{key, permalink, timeframe};
+use tessera_markdown::{key, permalink};
 
 #[test]
 fn s6_11_permalinks_are_made_of_paths() {
@@ -182,43 +180,4 @@ fn a_wrong_address_says_what_to_do() {
         );
     }
     assert!(NoteUrl::parse(&"x".repeat(2_028)).is_ok());
-}
-
-#[test]
-fn s7_4_timeframes_are_read_as_people_say_them() {
-    let now: Timestamp = "2026-11-18T15:30:00Z".parse().unwrap();
-    let zone = TimeZone::fixed(jiff::tz::offset(2));
-    let since = |text: &str| timeframe::parse(text, now, &zone).map(|since| since.to_string());
-    for (text, wanted) in [
-        ("today", "2026-11-17T22:00:00Z"),
-        ("Yesterday", "2026-11-16T22:00:00Z"),
-        ("now", "2026-11-18T15:30:00Z"),
-        ("1h", "2026-11-18T14:30:00Z"),
-        ("90m", "2026-11-18T14:00:00Z"),
-        ("7d", "2026-11-11T15:30:00Z"),
-        ("2w", "2026-11-04T15:30:00Z"),
-        ("2 days ago", "2026-11-16T15:30:00Z"),
-        ("an hour ago", "2026-11-18T14:30:00Z"),
-        ("one week ago", "2026-11-11T15:30:00Z"),
-        ("last week", "2026-11-11T15:30:00Z"),
-        ("last month", "2026-10-18T15:30:00Z"),
-        ("last 7 days", "2026-11-11T15:30:00Z"),
-        ("in the last 2 hours", "2026-11-18T13:30:00Z"),
-        ("3 months", "2026-08-18T15:30:00Z"),
-        ("3 months ago", "2026-08-18T15:30:00Z"),
-        ("1 year", "2025-11-18T15:30:00Z"),
-        ("this week", "2026-11-15T22:00:00Z"),
-        ("this month", "2026-10-31T22:00:00Z"),
-        ("2026-11-01", "2026-10-31T22:00:00Z"),
-        ("2026-11-01T10:00", "2026-11-01T08:00:00Z"),
-        ("2026-11-01T10:00:00Z", "2026-11-01T10:00:00Z"),
-        ("week", "2026-11-11T15:30:00Z"),
-        ("P7D", "2026-11-11T15:30:00Z"),
-    ] {
-        assert_eq!(since(text).as_deref(), Ok(wanted), "{text}");
-    }
-    for text in ["", "soon", "2026-13-40", "7", "99999999999d", "19000 years", "🙂"] {
-        let error = since(text).unwrap_err().to_string();
-        assert!(error.starts_with("timeframe: "), "{text}: {error}");
-    }
 }

@@ -2,10 +2,10 @@
 
 use std::str::FromStr;
 
-use super::{DomainError, Timestamp};
+use super::{DomainError, Timestamp, WrittenTime};
 
 /// A requested expiry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expiry {
     /// Never.
     Never,
@@ -13,9 +13,11 @@ pub enum Expiry {
     At(Timestamp),
     /// After this number of days.
     After(u32),
+    /// At the end of a written period: `Friday`, `end of March`.
+    Written(WrittenTime),
 }
 
-const FIX: &str = "use a date such as 2027-03-02, a number of days such as 30d, or never";
+const FIX: &str = "use a date such as 2027-03-02, a period such as 30d or end of March, or never";
 
 impl Expiry {
     /// The time of expiry, calculated from `now`; `None` for never.
@@ -27,6 +29,7 @@ impl Expiry {
             Self::Never => return Ok(None),
             Self::At(time) => time,
             Self::After(days) => now.plus_days(i64::from(days)),
+            Self::Written(time) => time.of("expires_at").next_end(now)?,
         };
         if time <= now {
             return Err(DomainError::invalid("expires_at", "is in the past", "use a time in the future, or never"));
@@ -38,7 +41,8 @@ impl Expiry {
 impl FromStr for Expiry {
     type Err = DomainError;
 
-    /// Parses `never`, whole days (`30d`), a date or a time. Also parses milliseconds since 1970 (13 digits), because
+    /// Parses `never`, whole days (`30d`), and a date or a time in any form of [`WrittenTime`]. A plain date is its
+    /// beginning, as for the clients that send one. Also parses milliseconds since 1970 (13 digits), because
     /// memory-mcp writes them.
     fn from_str(text: &str) -> Result<Self, DomainError> {
         let text = text.trim();
@@ -52,7 +56,11 @@ impl FromStr for Expiry {
         if let Some(milliseconds) = text.parse::<i64>().ok().filter(|_| is_milliseconds) {
             return Ok(Self::At(Timestamp::from_micros(milliseconds * 1_000)));
         }
-        text.parse().map(Self::At).map_err(|_| DomainError::invalid("expires_at", "is not a valid time", FIX))
+        if let Ok(time) = text.parse() {
+            return Ok(Self::At(time));
+        }
+        let written = text.parse().map(Self::Written);
+        written.map_err(|_: DomainError| DomainError::invalid("expires_at", "is not a valid time", FIX))
     }
 }
 

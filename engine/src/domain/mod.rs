@@ -15,6 +15,7 @@ mod scope;
 mod share;
 mod slug;
 mod time;
+mod written_time;
 
 pub use budget::{TokenBudget, TokenCount, TokenProfile};
 pub use error::DomainError;
@@ -32,3 +33,4 @@ pub use scope::Scope;
 pub use share::{Permission, Share};
 pub use slug::{Category, MAX_TAGS, Tag};
 pub use time::{Clock, FixedClock, SystemClock, Timestamp};
+pub use written_time::WrittenTime;

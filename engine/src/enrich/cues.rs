@@ -2,6 +2,7 @@
 
 use tessera_tables::words;
 
+use super::personal::{is_about_people, is_personal};
 use super::scan::{after, end_of, is_boundary, next, within, words};
 use crate::domain::{Category, MemoryType};
 use crate::text::{is_digit, is_letter, is_word};
@@ -96,10 +97,12 @@ fn is_for_a_reason(text: &str, at: usize) -> bool {
 pub fn category(text: &str) -> Category {
     let slug = if is_decision(text) {
         Category::DECISIONS
+    } else if is_personal(text) {
+        Category::PREFERENCES
+    } else if says(text, PERSON) || is_about_people(text) {
+        "people"
     } else if is_instruction(text) {
         Category::PREFERENCES
-    } else if says(text, PERSON) {
-        "people"
     } else {
         Category::FACTS
     };

@@ -15,6 +15,8 @@ impl Flags {
     pub const SUPERSEDED: Self = Self(4);
     /// Another memory updates it, but both are returned.
     pub const UPDATED: Self = Self(8);
+    /// It is a turn of a conversation.
+    pub const CAPTURED: Self = Self(16);
 
     /// True if all flags of `other` are set.
     pub const fn has(self, other: Self) -> bool {
@@ -85,7 +87,7 @@ impl Features {
             access_count: u8::try_from(facts.access_count).unwrap_or(u8::MAX),
             importance: facts.importance,
             length: facts.length,
-            flags: facts.flags,
+            flags: facts.flags.with(Flags::CAPTURED, facts.is_captured),
         }
     }
 }

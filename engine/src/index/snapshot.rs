@@ -27,7 +27,7 @@ use crate::text::ANALYZER_VERSION;
 
 const MAGIC: &[u8; 8] = b"TESSNAP\x01";
 /// The version of the layout, combined with the version of the encoder.
-const FORMAT: u32 = 4 | (ENCODER_VERSION as u32) << 16;
+const FORMAT: u32 = 5 | (ENCODER_VERSION as u32) << 16;
 const HEADER: usize = 128;
 const FEATURES: usize = 28;
 /// Where the features of a row contain the time of the last use, and the access count.

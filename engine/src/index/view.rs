@@ -211,6 +211,15 @@ impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
         }
     }
 
+    /// The scopes of its rows that satisfy `wanted`, in byte order.
+    pub fn scopes_where(&self, wanted: impl Fn(&str) -> bool) -> BTreeSet<String> {
+        let known = self.snapshot.map(Snapshot::scopes).unwrap_or_default().iter().map(String::as_str);
+        let tail = (0..u32::try_from(self.tail.pushed()).unwrap_or(u32::MAX)).filter(|doc| self.tail.is_current(*doc));
+        let fresh = tail.filter_map(|doc| self.tail.row(doc)).map(|row| &*row.scope);
+        let names: BTreeSet<&str> = known.chain(fresh).collect();
+        names.into_iter().filter(|name| wanted(name)).map(str::to_owned).collect()
+    }
+
     /// Words of the index that a misspelt or shortened `word` may mean, at most 64. First come
     /// words within `edits` insertions, deletions or replacements, then words that begin with
     /// `word`, each group in byte order.

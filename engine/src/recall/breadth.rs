@@ -7,7 +7,8 @@ use std::borrow::Cow;
 
 use tessera_tables::{section, words};
 
-use crate::domain::{Breadth, Filters, Purpose, RecallRequest, Timestamp};
+use super::forms::{Word, all_matches, first_match, words_of};
+use crate::domain::{Breadth, Purpose, RecallRequest, Timestamp};
 
 /// Maximum rows of a broad reply if the request has the default limit.
 const BROAD_LIMIT: u32 = 60;
@@ -19,19 +20,18 @@ impl RecallRequest {
         match self.breadth {
             Breadth::On => true,
             Breadth::Off => false,
-            Breadth::Auto => self.purpose == Purpose::Asked && form_of(&words_of(&self.query)).is_some(),
+            Breadth::Auto => self.purpose == Purpose::Asked && first_match(FORMS, &words_of(&self.query)).is_some(),
         }
     }
 
-    /// The subject of a query. For a broad question, words such as "summarise everything about" are removed.
-    pub fn subject(&self) -> Cow<'_, str> {
-        if self.is_broad() { subject_of(&self.query) } else { Cow::Borrowed(&self.query) }
-    }
-
-    /// Returns a request for the memories that were created at or after a time.
-    pub(super) fn since(&self, time: Option<Timestamp>) -> Self {
-        let filters = Filters { since: self.filters.since.max(time), ..self.filters.clone() };
-        Self { filters, ..self.clone() }
+    /// The subject of a query that is asked at `now`. For a question about time and for a broad question, words such as
+    /// "summarise everything about" are removed.
+    pub fn subject(&self, now: Timestamp) -> Cow<'_, str> {
+        match self.timing(now) {
+            Some(timing) if timing.is_strict() => Cow::Owned(timing.subject),
+            _ if self.is_broad() => subject_of(&self.query),
+            _ => Cow::Borrowed(&self.query),
+        }
     }
 
     /// The number of rows on a page of a broad reply; the default is higher than for other replies.
@@ -42,9 +42,7 @@ impl RecallRequest {
 
 const LISTS: &str = include_str!("breadth.txt");
 
-/// Forms of questions about many memories. A word matches itself, and `a|b` matches either word. `~4` matches at most
-/// four words. `^` matches the beginning of a sentence or a request, and `$` the end of the question. `!a|b` means that
-/// the next word is neither `a` nor `b`.
+/// Forms of questions about many memories.
 const FORMS: &[&str] = words!(section(LISTS, "forms"));
 
 /// Phrases that only express the request. They have the same notation as the forms of broad questions.
@@ -52,47 +50,12 @@ const REQUESTS: &[&str] = words!(section(LISTS, "requests"));
 /// Connecting words, which are removed from the ends of the subject.
 const JOINING: &[&str] = words!(section(LISTS, "joining"));
 
-/// A word of a question: as written, and folded.
-struct Word<'a> {
-    shown: &'a str,
-    folded: String,
-    /// True for the first word of a sentence or of a request.
-    is_first: bool,
-}
-
-fn words_of(query: &str) -> Vec<Word<'_>> {
-    let mut words: Vec<Word<'_>> = Vec::new();
-    let mut is_first = true;
-    for part in query.split_whitespace().take(400) {
-        let shown = part.trim_matches(|c: char| !c.is_alphanumeric());
-        let folded = shown.to_lowercase().replace('’', "'");
-        // `can you summarise` and `please summarise` count like `summarise` at the beginning.
-        let is_polite =
-            matches!(folded.as_str(), "please" | "can" | "could" | "would" | "you" | "ok" | "hey" | "so" | "now");
-        if !folded.is_empty() {
-            words.push(Word { shown, folded, is_first });
-            is_first &= is_polite;
-        }
-        is_first |= part.ends_with(['.', '!', '?', ':', ';', '—']);
-    }
-    words
-}
-
-/// True for `… since March`: the period extends until now.
-pub(super) fn names_a_beginning(query: &str) -> bool {
-    words_of(query).iter().any(|word| word.folded == "since")
-}
-
 /// The query without words that only express a request; the whole query if nothing would remain.
 fn subject_of(query: &str) -> Cow<'_, str> {
     let words = words_of(query);
     let mut is_dropped = vec![false; words.len()];
-    for request in REQUESTS {
-        let parts: Vec<&str> = request.split(' ').collect();
-        for start in 0..words.len() {
-            let said = end_of(&parts, &words, start).and_then(|end| is_dropped.get_mut(start..end));
-            said.into_iter().flatten().for_each(|dropped| *dropped = true);
-        }
+    for said in all_matches(REQUESTS, &words) {
+        is_dropped.get_mut(said).into_iter().flatten().for_each(|dropped| *dropped = true);
     }
     let left: Vec<(&Word<'_>, bool)> = words.iter().zip(is_dropped).collect();
     let runs = left.split(|(_, is_dropped)| *is_dropped).map(|run| {
@@ -103,32 +66,6 @@ fn subject_of(query: &str) -> Cow<'_, str> {
     });
     let subject = runs.flatten().collect::<Vec<_>>().join(" ");
     if subject.is_empty() { Cow::Borrowed(query) } else { Cow::Owned(subject) }
-}
-
-/// Returns the positions at which a form of broad questions matches.
-fn form_of(words: &[Word<'_>]) -> Option<std::ops::Range<usize>> {
-    FORMS.iter().find_map(|form| {
-        let parts: Vec<&str> = form.split(' ').collect();
-        (0..words.len()).find_map(|start| Some(start..end_of(&parts, words, start)?))
-    })
-}
-
-/// The position at which a form ends if it begins at the word `at`.
-fn end_of(parts: &[&str], words: &[Word<'_>], at: usize) -> Option<usize> {
-    let Some((part, rest)) = parts.split_first() else { return Some(at) };
-    let word = words.get(at);
-    if *part == "^" {
-        return word.filter(|word| word.is_first).and_then(|_| end_of(rest, words, at));
-    }
-    if let Some(most) = part.strip_prefix('~').and_then(|most| most.parse::<usize>().ok()) {
-        return (at..=(at + most).min(words.len())).find_map(|next| end_of(rest, words, next));
-    }
-    if let Some(not) = part.strip_prefix('!') {
-        let is_that = word.is_some_and(|word| not.split('|').any(|one| one == word.folded));
-        return if is_that { None } else { end_of(rest, words, at) };
-    }
-    let fits = part.split('|').any(|one| word.map_or(one == "$", |word| word.folded == one));
-    if fits { end_of(rest, words, (at + 1).min(words.len())) } else { None }
 }
 
 #[cfg(test)]
@@ -211,6 +148,7 @@ mod tests {
         ] {
             assert_eq!(subject_of(query), subject, "{query}");
         }
-        assert_eq!(RecallRequest::new("tell me the port").subject(), "tell me the port");
+        let now = Timestamp::from_micros(0);
+        assert_eq!(RecallRequest::new("tell me the port").subject(now), "tell me the port");
     }
 }

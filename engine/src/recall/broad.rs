@@ -8,6 +8,7 @@ use crate::pack::{BroadRow, Detail, Frame, Heading, IndexEntry, Ranked, Recall, 
 use super::answer::AnyFrame;
 use super::excerpt::{About, Excerpt, Lines, best_excerpt};
 use super::rank::Ranking;
+use super::timing::TimeOrder;
 
 /// Maximum tokens of a short line. A longer text is shown as its best passage or its summary.
 const SHORT_TOKENS: u32 = 30;
@@ -112,12 +113,23 @@ impl<'a> Broad<'a> {
 
     /// Uses the remaining budget to show rows in full, best first.
     fn widen(&self, found: &[(Ranked, Row)], filled: &mut Filled, room: u32, most: u32) {
-        for (line, (ranked, row)) in filled.lines.iter_mut().zip(found) {
+        let mut lines: Vec<(&mut Line, &(Ranked, Row))> = filled.lines.iter_mut().zip(found).collect();
+        // In JSON, the details come before the summaries. So the first rows in the shown order become details.
+        let is_json = matches!(self.frame, AnyFrame::Json(_));
+        if is_json {
+            lines.sort_by_key(|(_, (_, row))| (row.memory.created, row.memory.short_id));
+            if self.ranking.shown() == TimeOrder::Newest {
+                lines.reverse();
+            }
+        }
+        for (line, (ranked, row)) in lines {
             let whole = self.whole(ranked, row);
             let used = filled.used - line.tokens + whole;
             if line.form != Form::Whole && whole <= most && used <= room {
                 filled.used = used;
                 *line = Line { form: Form::Whole, tokens: whole };
+            } else if is_json && line.form != Form::Whole {
+                return;
             }
         }
     }
@@ -149,6 +161,10 @@ impl<'a> Broad<'a> {
         }
         details.sort_by_key(|detail| (detail.memory.created, detail.memory.short_id));
         index.sort_by_key(|entry| (entry.memory.created, entry.memory.short_id));
+        if self.ranking.shown() == TimeOrder::Newest {
+            details.reverse();
+            index.reverse();
+        }
         let left = self.ranking.left_after(self.request, &dealt_with);
         let cursor = self.ranking.cursor_after(self.request, &dealt_with);
         let (body, tokens_used) = self.render(&details, &index, heading, left, cursor.as_ref());
@@ -182,6 +198,9 @@ impl<'a> Broad<'a> {
                 let whole = details.iter().map(BroadRow::Whole);
                 let mut rows: Vec<BroadRow<'_>> = whole.chain(index.iter().map(BroadRow::Short)).collect();
                 rows.sort_by_key(BroadRow::place);
+                if self.ranking.shown() == TimeOrder::Newest {
+                    rows.reverse();
+                }
                 frame.render_broad(&rows, heading, cursor.map(|cursor| (left, cursor)))
             }
             AnyFrame::Json(frame) => frame.render(details, index, cursor, left > 0),

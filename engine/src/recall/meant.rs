@@ -1,13 +1,13 @@
 //! The embedding of a question. All rankers use this one rule.
 
-use crate::domain::RecallRequest;
+use crate::domain::{RecallRequest, Timestamp};
 use crate::embedding::{Encoder, Vector, is_understood};
 use crate::score::Weights;
 
-/// The embedding of the question; `None` if only words are compared. Computing it takes milliseconds of processor time.
+/// The embedding of the question that is asked at `now`; `None` if only words are compared. Computing it takes milliseconds of processor time.
 /// Do not do this on a thread for which other work waits.
-pub fn meant(request: &RecallRequest, weights: &Weights) -> Option<Vector> {
-    let subject = request.subject();
+pub fn meant(request: &RecallRequest, now: Timestamp, weights: &Weights) -> Option<Vector> {
+    let subject = request.subject(now);
     is_semantic_query(&subject, weights).then(|| Encoder::shared().question(&subject))
 }
 

@@ -3,7 +3,7 @@
 //! Recall has two steps, so it needs no access to the storage: [`rank`] needs only an index, and [`answer`] needs only
 //! the rows of one page. All entry points and all stores use these steps.
 //!
-//! The files of each group use each other: `rank`, `scorer` and `paging` are one group, and `answer` and `broad` are
+//! The files of each group use each other: `search`, `rank`, `scorer` and `paging` are one group, and `answer` and `broad` are
 //! the other. `broad` renders the same reply in another layout.
 
 mod allowed;
@@ -11,6 +11,7 @@ mod answer;
 mod breadth;
 mod broad;
 mod excerpt;
+mod forms;
 mod information;
 mod lookup;
 mod meant;
@@ -19,6 +20,8 @@ mod paging;
 mod query;
 mod rank;
 mod scorer;
+mod search;
+mod timing;
 mod weak;
 
 pub use answer::{Form, answer};
@@ -27,4 +30,6 @@ pub use lookup::known_words;
 pub(crate) use meant::is_semantic_query;
 pub use meant::meant;
 pub use query::{QueryTerm, QueryTerms, Relation};
-pub use rank::{Ranking, rank};
+pub use rank::Ranking;
+pub use search::rank;
+pub use timing::{TimeKind, TimeOrder, Timing};

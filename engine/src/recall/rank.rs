@@ -1,20 +1,16 @@
-//! Ranking: every row that contains a term of the query gets a score before any is dropped.
+//! The ranking of the rows that a search found: which rows match, and their order.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::allowed::Allowed;
-use super::lookup::{Embedding, Gate, Terms};
-use super::newer::{newer_first, newest};
+use super::paging;
 use super::query::QueryTerms;
-use super::scorer::{Relevance, Scorer};
-use super::{breadth, paging};
-use crate::domain::{Purpose, RecallRequest, ShortId, Sort, Timestamp};
+use super::timing::{TimeOrder, Timing};
+use crate::domain::{Purpose, RecallRequest, ShortId, Sort};
 use crate::embedding::Vector;
-use crate::index::{DocId, FieldTf, Flags, IndexView, Posting, TermPostings};
 use crate::pack::Ranked;
-use crate::score::{DateHints, ScoreParts, Weights};
+use crate::score::{NearBest, ScoreParts, Weights};
 
 /// All matches of a query, best first.
 #[derive(Debug, Clone, Default)]
@@ -29,22 +25,24 @@ pub struct Ranking {
     /// The best score below the threshold; 0 if there is none.
     pub best_below_floor: f64,
     /// The number of matches below the threshold that contain an informative word.
-    near: u32,
+    pub(super) near: u32,
     /// Matches below the threshold, best first: for a reply that has no other matches, or for an
     /// explanation.
     pub(super) weak: Vec<Match>,
     /// The best matches below the threshold, for a request with `explain`.
     below: Vec<Match>,
     /// The searched terms in byte order, each with its weight for the choice of an excerpt.
-    terms: Vec<(String, f64)>,
+    pub(super) terms: Vec<(String, f64)>,
     /// True if semantic similarity was used.
     has_embedding: bool,
     /// The embedding of the question, if it was used.
-    meant: Option<Vector>,
+    pub(super) meant: Option<Vector>,
     /// True for a question about many memories.
     is_broad: bool,
+    /// The question about time.
+    pub(super) timing: Option<Timing>,
     /// Words that no memory contains, each with its correction.
-    read_as: Vec<(String, String)>,
+    pub(super) read_as: Vec<(String, String)>,
     /// The rank at which this page begins.
     pub(super) start: usize,
     /// True if the cursor of the request names memories that no longer exist.
@@ -66,6 +64,8 @@ pub(super) struct Match {
     /// True if the row is a doubtful match: its words alone are not enough, and its similarity alone is not enough.
     /// Such a row is kept only if the best match is not much better.
     pub(super) is_doubtful: bool,
+    /// True for a turn of a conversation.
+    pub(super) is_turn: bool,
     /// The value that combines similarity and words, for automatic recall.
     pub(super) pointed: f64,
     pub(super) redirected_from: Option<u32>,
@@ -84,119 +84,6 @@ const MAX_EXPLAINED: usize = 10;
 const WHOLE_SHARE: f64 = 0.999;
 /// If the order is not by relevance, a match must have at least this share of the evidence of the best match.
 const RELEVANT_SHARE: f64 = 0.5;
-
-type Side = fn(&TermPostings) -> &[Posting];
-type Wrap = fn(u32) -> DocId;
-
-/// Scores every row of `view` that contains a term of the query and passes the filters.
-pub fn rank<B: AsRef<[u8]>>(
-    view: &IndexView<'_, B>,
-    request: &RecallRequest,
-    meant: Option<&Vector>,
-    now: Timestamp,
-    weights: &Weights,
-) -> Ranking {
-    let (automatic, is_asked) = (weights.automatic(), request.purpose == Purpose::Asked);
-    let weights = if is_asked { weights } else { &automatic };
-    let is_broad = request.is_broad();
-    let subject = if is_broad { request.subject() } else { request.query.as_str().into() };
-    let dates = DateHints::read(&request.query, now);
-    let since = is_broad && breadth::names_a_beginning(&request.query);
-    let dates = if since { dates.until(now) } else { dates };
-    let request = &if since { request.since(dates.beginning()) } else { request.clone() };
-    let no_words = BTreeSet::new();
-    let date_words = if weights.when > 0.0 { [dates.words(), dates.relative_words()] } else { [&no_words; 2] };
-    let query = QueryTerms::analyze(&subject, request.expanded_query.as_deref(), date_words, weights);
-    let mut terms = Terms::look_up(view, query, request.purpose, weights);
-    let meant = meant.filter(|_| weights.embedding > 0.0);
-    let mut similarities = meant.map(|meant| view.similarities(meant)).unwrap_or_default();
-    if let Some(meant) = meant {
-        view.complete(&mut similarities, meant, &terms.lists);
-    }
-    let embedding = Embedding::of(&similarities);
-    let scorer = Scorer::new(view, request, now, weights, &terms, dates, embedding);
-    if embedding.is_some() {
-        terms.lists.push(similarities.from(weights.embedding_least));
-    }
-    terms.lists.extend(scorer.rows_of_date(view));
-    let allowed = Allowed::of(view, request);
-    let mut found = Found::default();
-    let mut gate = Gate::default();
-    let has_embedding = embedding.is_some();
-    let mut ranking = Ranking { searched: view.rows(), has_embedding, is_broad, ..Ranking::default() };
-    let sides: [(Side, Wrap); 2] = [(|list| &list.snapshot, DocId::Snapshot), (|list| &list.tail, DocId::Tail)];
-    for (side, doc_id) in sides {
-        let lists: Vec<&[Posting]> = terms.lists.iter().map(side).collect();
-        merge(&lists, |doc, hits| {
-            let doc = doc_id(doc);
-            if !allowed.has(doc) {
-                return;
-            }
-            let features = view.features(doc);
-            if !scorer.admits(&features) {
-                return;
-            }
-            let (row, relevance) = scorer.score(doc, &features, hits);
-            gate.see(row.near, row.share);
-            if !matches!(relevance, Relevance::Match | Relevance::Doubtful) {
-                ranking.near += u32::from(relevance != Relevance::Below);
-                ranking.below_floor += 1;
-                ranking.best_below_floor = ranking.best_below_floor.max(row.score);
-            }
-            let list = match relevance {
-                Relevance::Match | Relevance::Doubtful => &mut found.matches,
-                Relevance::Weak if is_asked => &mut found.weak,
-                Relevance::Near if is_asked && (request.weak || request.explain) => &mut found.near,
-                Relevance::Below if is_asked && request.explain => &mut found.below,
-                Relevance::Weak | Relevance::Near | Relevance::Below => return,
-            };
-            let list = if features.flags.has(Flags::SUPERSEDED) { &mut list.1 } else { &mut list.0 };
-            list.push((doc, row));
-        });
-    }
-    if is_asked && !scorer.is_answered(&gate, &terms.query) {
-        ranking.near += found.close(request);
-    }
-    let [matches, weak, near, below] =
-        found.groups().map(|rows| newer_first(view, &scorer, &allowed, redirect(view, &scorer, &allowed, rows)));
-    ranking.matches = matches;
-    ranking.order(request, weights);
-    ranking.add_weak(request, weights, weak, near, below);
-    ranking.meant = meant.cloned();
-    ranking.read_as = terms.query.read_as;
-    ranking.terms = terms.query.terms.into_iter().map(|term| term.term).zip(scorer.worths()).collect();
-    ranking
-}
-
-/// The rows that were found, grouped by their relation to the relevance threshold. Superseded memories are in separate
-/// lists.
-#[derive(Default)]
-struct Found {
-    matches: Rows,
-    weak: Rows,
-    near: Rows,
-    below: Rows,
-}
-
-type Rows = (Vec<(DocId, Match)>, Vec<(DocId, Match)>);
-
-impl Found {
-    fn groups(self) -> [Rows; 4] {
-        [self.matches, self.weak, self.near, self.below]
-    }
-
-    /// Turns every match into a low-confidence match, because the question has no answer here. Returns their number.
-    fn close(&mut self, request: &RecallRequest) -> u32 {
-        let (live, old) = std::mem::take(&mut self.matches);
-        let count = u32::try_from(live.len() + old.len()).unwrap_or(u32::MAX);
-        self.weak = Rows::default();
-        if request.weak || request.explain {
-            self.near.0.extend(live);
-            self.near.1.extend(old);
-        }
-        count
-    }
-}
 
 impl Ranking {
     /// Words that no memory contains, each with its correction.
@@ -218,6 +105,7 @@ impl Ranking {
             share: 1.0,
             near: 0.0,
             is_doubtful: false,
+            is_turn: false,
             pointed: 0.0,
             redirected_from: None,
             is_updated: false,
@@ -235,6 +123,24 @@ impl Ranking {
     #[must_use]
     pub fn broad(self) -> Self {
         Self { is_broad: true, ..self }
+    }
+
+    /// An empty ranking of this number of rows.
+    pub(super) fn new(searched: u32, has_embedding: bool, is_broad: bool) -> Self {
+        Self { searched, has_embedding, is_broad, ..Self::default() }
+    }
+
+    /// Adds the rows: the matches, and the groups of rows below the threshold from better to worse.
+    pub(super) fn fill(
+        &mut self,
+        request: &RecallRequest,
+        weights: &Weights,
+        matches: Vec<Match>,
+        [weak, near, below]: [Vec<Match>; 3],
+    ) {
+        self.matches = matches;
+        self.order(request, weights);
+        self.add_weak(request, weights, weak, near, below);
     }
 
     /// Sorts best first, and keeps what the page and all earlier ones need.
@@ -260,8 +166,21 @@ impl Ranking {
             let counts = |found: &Match| request.sort == Sort::Importance && found.share > 0.0;
             matches.retain(|found| found.evidence >= best * share || counts(found));
         }
+        if self.has_embedding && !self.is_broad && (request.sort, request.purpose) == (Sort::Hybrid, Purpose::Asked) {
+            matches.retain(near_best(matches, weights));
+        }
+        if let Some(timing) = self.timing.as_ref().filter(|timing| !timing.is_open()) {
+            let best = matches.iter().map(|found| found.evidence).fold(0.0, f64::max);
+            let NearBest { in_window, in_order, .. } = weights.near_best;
+            let share = if timing.has_window() { in_window } else { in_order };
+            matches.retain(|found| found.evidence >= best * share);
+        }
         self.total = u32::try_from(matches.len()).unwrap_or(u32::MAX);
         let order = match request.sort {
+            _ if let Some(order) = self.timing.as_ref().and_then(Timing::ranked) => match order {
+                TimeOrder::Newest => by_creation,
+                TimeOrder::Oldest => by_age,
+            },
             Sort::Hybrid | Sort::Relevance => by_score,
             Sort::Importance => by_importance,
             Sort::Recency => by_creation,
@@ -334,6 +253,11 @@ impl Ranking {
         &self.terms
     }
 
+    /// The order in which a reply with many short rows shows them.
+    pub(super) fn shown(&self) -> TimeOrder {
+        self.timing.as_ref().map_or(TimeOrder::Oldest, Timing::shown)
+    }
+
     /// True for a question about many memories, whose reply has many short rows.
     pub fn is_broad(&self) -> bool {
         self.is_broad
@@ -341,7 +265,13 @@ impl Ranking {
 
     /// The rows of a page.
     pub(super) fn rows(&self, request: &RecallRequest) -> usize {
-        let rows = if self.is_broad { request.rows() } else { request.limit };
+        let wanted = self.timing.as_ref().and_then(Timing::rows);
+        let is_default = request.limit == RecallRequest::DEFAULT_LIMIT;
+        let rows = match wanted.filter(|_| is_default) {
+            Some(wanted) => wanted,
+            None if self.is_broad => request.rows(),
+            None => request.limit,
+        };
         rows as usize
     }
 
@@ -371,60 +301,16 @@ impl Match {
     }
 }
 
-/// Visits every row of the lists once, in ascending order. For each row, also gives the positions of the lists that
-/// contain it.
-fn merge(lists: &[&[Posting]], mut visit: impl FnMut(u32, &[(usize, FieldTf)])) {
-    let mut heads: Vec<(usize, &[Posting])> =
-        lists.iter().copied().enumerate().filter(|(_, list)| !list.is_empty()).collect();
-    let mut hits = Vec::with_capacity(heads.len());
-    while let Some(doc) = heads.iter().filter_map(|(_, list)| list.first()).map(|p| p.doc).min() {
-        hits.clear();
-        let mut is_any_done = false;
-        for (term, list) in &mut heads {
-            if let Some((first, rest)) = list.split_first().filter(|(first, _)| first.doc == doc) {
-                hits.push((*term, first.tf));
-                *list = rest;
-                is_any_done |= rest.is_empty();
-            }
-        }
-        if is_any_done {
-            heads.retain(|(_, list)| !list.is_empty());
-        }
-        visit(doc, &hits);
-    }
-}
-
-/// Replaces each superseded row by its successor, with the better score of the two; if the successor has expired, the
-/// row itself stays. A successor must pass the filters like any other row.
-fn redirect<B: AsRef<[u8]>>(
-    view: &IndexView<'_, B>,
-    scorer: &Scorer<'_>,
-    allowed: &Allowed<'_>,
-    (live, superseded): Rows,
-) -> Vec<Match> {
-    let mut matches: Vec<Match> = live.into_iter().map(|(_, found)| found).collect();
-    if superseded.is_empty() {
-        return matches;
-    }
-    let mut places: BTreeMap<u32, usize> = (0..).zip(&matches).map(|(at, found)| (found.short_id, at)).collect();
-    for (doc, old) in superseded {
-        let next = newest(view, scorer, doc, &[Flags::SUPERSEDED]);
-        let (next, features) = next.unwrap_or_else(|| (doc, view.features(doc)));
-        let short_id = features.short_id;
-        let redirected_from = (short_id != old.short_id).then_some(old.short_id);
-        let (created, importance) = (features.created, features.importance);
-        let is_updated = features.flags.has(Flags::UPDATED);
-        let new = Match { short_id, created, importance, redirected_from, is_updated, ..old };
-        if let Some(known) = places.get(&short_id).and_then(|at| matches.get_mut(*at)) {
-            if known.score < new.score {
-                *known = new;
-            }
-        } else if scorer.admits(&features) && allowed.has(next) {
-            places.insert(short_id, matches.len());
-            matches.push(new);
-        }
-    }
-    matches
+/// The test whether a match is kept: it is one of the best, or not much worse than the best one. Turns of a
+/// conversation are always kept, because an answer often needs several of them.
+fn near_best(matches: &[Match], weights: &Weights) -> impl Fn(&Match) -> bool + use<> {
+    let odds = |score: f64| score / (1.0 - score).max(f64::MIN_POSITIVE);
+    let mut scores: Vec<f64> = matches.iter().filter(|found| !found.is_turn).map(|found| found.score).collect();
+    scores.sort_unstable_by(|a, b| b.total_cmp(a));
+    let best = scores.first().copied().unwrap_or_default();
+    let NearBest { kept, odds: share, .. } = weights.near_best;
+    let kept = scores.get(kept.saturating_sub(1)).copied().unwrap_or_default();
+    move |found| found.is_turn || found.score >= kept || odds(found.score) >= odds(best) * share
 }
 
 /// Ties go to the newer ID, so that the order does not depend on where a row is stored.
@@ -438,6 +324,10 @@ fn by_importance(a: &Match, b: &Match) -> Ordering {
     let holds_all = |found: &Match| found.share > WHOLE_SHARE;
     let blend = |found: &Match| 0.4 * found.score + 0.6 * f64::from(found.importance) / 100.0;
     holds_all(b).cmp(&holds_all(a)).then_with(|| blend(b).total_cmp(&blend(a))).then_with(|| by_score(a, b))
+}
+
+fn by_age(a: &Match, b: &Match) -> Ordering {
+    a.created.cmp(&b.created).then_with(|| by_score(a, b))
 }
 
 fn by_creation(a: &Match, b: &Match) -> Ordering {

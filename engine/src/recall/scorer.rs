@@ -293,6 +293,7 @@ impl<'a> Scorer<'a> {
             share: 0.0,
             near: 0.0,
             is_doubtful: false,
+            is_turn: features.flags.has(Flags::CAPTURED),
             pointed: 0.0,
             redirected_from: None,
             is_updated: features.flags.has(Flags::UPDATED),

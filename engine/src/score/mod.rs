@@ -8,4 +8,4 @@ mod weights;
 pub use bm25::{Bm25, ScoreParts, idf};
 pub use date::DateHints;
 pub use prior::Prior;
-pub use weights::Weights;
+pub use weights::{NearBest, Weights};

@@ -128,6 +128,8 @@ pub struct Weights {
     pub weak_floor: f64,
     /// A low-confidence match must have at least this share of the best match's evidence.
     pub weak_near_best: f64,
+    /// How close to the best match the others must be in requested recall.
+    pub near_best: NearBest,
     /// Automatic recall: the lower and the upper limit of the required information. The unit is the information of a
     /// word that only one memory contains.
     pub unasked_words: [f64; 2],
@@ -151,6 +153,25 @@ pub struct Weights {
     pub updates_least: i32,
     /// The minimum odds of a possible update, which is only reported.
     pub may_update_least: i32,
+}
+
+/// How close to the best match the others must be in requested recall.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NearBest {
+    /// This number of the best matches is always kept.
+    pub kept: usize,
+    /// The smallest ratio of the odds (`score/(1 − score)`) of another match to the odds of the best match.
+    pub odds: f64,
+    /// For a question about time with a subject, the smallest ratio of the evidence: in a window.
+    pub in_window: f64,
+    /// The same for a question that only names an order.
+    pub in_order: f64,
+}
+
+impl Default for NearBest {
+    fn default() -> Self {
+        Self { kept: 3, odds: 0.65, in_window: 0.25, in_order: 0.5 }
+    }
 }
 
 impl Default for Weights {
@@ -212,6 +233,7 @@ impl Default for Weights {
             floor_several: 0.0,
             weak_floor: 0.345,
             weak_near_best: 0.6,
+            near_best: NearBest::default(),
             unasked_words: [1.25, 2.2],
             unasked_share: 0.25,
             unasked_whole: 0.9,

@@ -7,6 +7,7 @@ use tessera_desk::use_cases::{Forget, Remember};
 use tessera_desk::{Caller, Desk, Project};
 use tessera_engine::Store;
 use tessera_engine::domain::{Filters, Importance, Memory, MemoryRef, Origin, RecallRequest, Scope, ShortId, Trust};
+use tessera_engine::enrich::is_about_here;
 use tessera_engine::store::{Erase, StoreError};
 use tessera_engine::text::{TokenKind, tokenize};
 use tessera_hooks::said::runs_something;
@@ -99,11 +100,9 @@ fn is_own(memory: &Memory) -> bool {
     memory.share.is_none() && memory.conflict_of.is_none()
 }
 
-/// Preferences are global; decisions and discoveries belong to the project.
+/// Preferences are global unless they name the project; decisions and discoveries belong to the project.
 fn scope_of(lesson: &ExtractedMemory, project: &Scope) -> Scope {
-    let here = ["this project", "this repo", "this codebase", "our tests", "here we", "here, we"];
-    let folded = lesson.content.to_lowercase();
-    let is_personal = lesson.kind == ExtractedKind::Preference && !here.iter().any(|words| folded.contains(words));
+    let is_personal = lesson.kind == ExtractedKind::Preference && !is_about_here(&lesson.content);
     if is_personal { Scope::Global } else { project.clone() }
 }
 

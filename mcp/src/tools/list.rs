@@ -43,7 +43,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let (budget, form) = (budgeted(args, String::new())?.budget, form(args)?);
     let (limit, is_limited) = RecallRequest::bounded_limit(args.whole(&["limit"])?.unwrap_or(20))?;
     let listing = desk.perform(List {
-        filters: args.filters()?,
+        filters: args.filters(desk.now())?,
         limit,
         expired: args.flag(&["expired"])?,
         after: args.parsed(&["after"])?,

@@ -68,7 +68,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         expanded_query: args.text(&["expanded_query"])?,
         limit,
         is_limited,
-        filters: args.filters()?,
+        filters: args.filters(desk.now())?,
         scope: args.parsed(&["project"])?,
         sort: args.parsed(SORT)?.unwrap_or_default(),
         packing,

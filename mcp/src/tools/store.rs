@@ -1,9 +1,11 @@
 //! `memory_store`: stores a memory, or changes one if an ID is given.
 
 use serde_json::json;
-use tessera_desk::use_cases::{Alike, Remember};
+use tessera_desk::use_cases::{Alike, Form, Remember};
+use tessera_desk::views::told_scope;
 use tessera_desk::{Desk, Effect};
-use tessera_engine::domain::MemoryRef;
+use tessera_engine::domain::{DomainError, MemoryRef, Scope};
+use tessera_engine::pack::neutral_line;
 use tessera_engine::store::{Near, Stored};
 
 use super::stored::{importance, reason, reply};
@@ -77,7 +79,20 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         owner_trust: None,
     })?;
     let near = alike(desk, &stored);
-    Ok(reply(desk, args, if stored.existed { "Already stored as" } else { "Stored" }, &stored, near)?)
+    let told = reply(desk, args, if stored.existed { "Already stored as" } else { "Stored" }, &stored, near)?;
+    Ok(told + &scope_line(desk, args, &stored)?)
+}
+
+/// In a text reply, says that a memory of a project's directory is kept for all projects.
+fn scope_line(desk: &Desk<'_>, args: &Args, stored: &Stored) -> Result<String, DomainError> {
+    if !matches!(form(args)?, Form::Text) {
+        return Ok(String::new());
+    }
+    let id = stored.memory.short_id.get();
+    let change =
+        |scope: &Scope| format!("memory_update {{\"id\": {id}, \"scope\": \"{}\"}}", neutral_line(scope.as_str()));
+    let told = told_scope(stored, desk.caller(), args.has(SCOPE), change);
+    Ok(told.map_or_else(String::new, |told| format!("\n{told}")))
 }
 
 /// Existing memories that say nearly the same. The memory is already on disk, so an error here is ignored.

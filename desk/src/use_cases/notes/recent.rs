@@ -2,13 +2,11 @@
 //!
 //! This module also contains the filters of notes: project, type, and time of change.
 
-use jiff::tz::TimeZone;
 use tessera_engine::Store;
-use tessera_engine::domain::{DomainError, MemoryRef, Timestamp};
+use tessera_engine::domain::{DomainError, MemoryRef, Timestamp, WrittenTime};
 use tessera_engine::pack::neutral_line;
 use tessera_engine::store::{Folder, NoteRow, StoreError};
 use tessera_markdown::key::folded;
-use tessera_markdown::timeframe;
 
 use super::Part;
 use super::rows::{NotesReply, Row, Within, address, changed, fields, moment, name, page_of, path, said};
@@ -114,19 +112,8 @@ pub(super) fn is_of(note: &NoteRow, types: &[String]) -> bool {
     types.is_empty() || types.iter().any(|kind| folded(kind) == folded(&note.kind))
 }
 
-/// Parses a time such as `today`, `2 days ago`, `1h`. Days begin at midnight UTC, like everywhere in Tessera.
+/// Parses a time such as `today`, `2 days ago`, `1h`; `all` means all times.
 pub(super) fn since(text: Option<&str>, field: &'static str, now: Timestamp) -> Result<Option<Timestamp>, DomainError> {
-    let Some(text) = text.map(str::trim).filter(|text| !text.is_empty() && !matches!(*text, "all" | "any")) else {
-        return Ok(None);
-    };
-    let refused = |problem: &str| {
-        let fix = "use today, yesterday, 2 days ago, 1h, 7d, 2w, last week, 3 months or 2026-11-01";
-        DomainError::invalid(field, problem, fix)
-    };
-    let now = jiff::Timestamp::from_microsecond(now.as_micros()).map_err(|_| refused("needs the current time"))?;
-    let moment = timeframe::parse(text, now, &TimeZone::UTC).map_err(|error| match error {
-        timeframe::TimeframeError::OutOfRange => refused("is outside the supported range of dates"),
-        _ => refused("is not a valid timeframe"),
-    })?;
-    Ok(Some(Timestamp::from_micros(moment.as_microsecond())))
+    let given = text.map(str::trim).filter(|text| !text.is_empty() && !matches!(*text, "all" | "any"));
+    given.map(|text| WrittenTime::in_field(text, field)?.beginning(now)).transpose()
 }

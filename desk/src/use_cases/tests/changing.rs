@@ -28,6 +28,9 @@ fn what_is_the_persons_goes_with_them_and_the_rest_belongs_to_the_project_they_a
         (&model_in(&dir), "The API listens on port 8482", None, ledger.clone()),
         (&model_in(&dir), "I prefer short functions", None, Scope::Global),
         (&here, "My name is Dana", None, Scope::Global),
+        (&here, "Never push to main in this repository", None, ledger.clone()),
+        (&here, "I prefer tabs in this project", Some("preferences"), ledger.clone()),
+        (&here, "Prices always go through the money filter", None, ledger.clone()),
         (&here, "I’m allergic to peanuts", None, Scope::Global),
         (&here, "The I/O thread owns the socket of my-service", Some("facts"), ledger.clone()),
     ] {

@@ -441,5 +441,5 @@ fn what_was_changed_comes_newest_first_and_an_hour_is_an_hour() {
     assert_eq!(recent(Some("7d")).unwrap(), ["projects/tide-clock.md", "a/agenda.md", "b/meeting.md"]);
     assert_eq!(recent(Some("2 days ago")).unwrap().len(), 2);
     assert_eq!(recent(None).unwrap().len(), 14);
-    assert!(refused(recent(Some("whenever")).unwrap_err()).starts_with("timeframe: is not a valid timeframe"));
+    assert!(refused(recent(Some("whenever")).unwrap_err()).starts_with("timeframe: is not a time"));
 }

@@ -68,7 +68,7 @@ impl Store {
     /// Returns an error if the store cannot be read.
     pub fn rank(&mut self, request: &RecallRequest) -> Result<Ranking, StoreError> {
         self.refresh_index()?;
-        let meant = if self.index.view().has_vectors() { self.meant(&request.subject()) } else { None };
+        let meant = if self.index.view().has_vectors() { self.meant(&request.subject(self.clock.now())) } else { None };
         Ok(rank(&self.index.view(), request, meant.as_ref(), self.clock.now(), &self.weights))
     }
 
