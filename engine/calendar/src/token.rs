@@ -52,7 +52,8 @@ pub(crate) fn tokens(text: &str, language: &Language, zone: &TimeZone) -> Vec<To
         {
             tokens.extend(parts);
         } else {
-            let value = if readings.is_empty() { value(chunk.word(), zone) } else { None };
+            let digits = || value(&chunk.folded, zone).or_else(|| value(chunk.folded.trim_end_matches('.'), zone));
+            let value = if readings.is_empty() { digits() } else { None };
             let range = chunk.range.start..last.range.end;
             tokens.push(Token { range, readings, value, is_possessive: last.is_possessive, ..chunk.token() });
         }

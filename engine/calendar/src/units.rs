@@ -56,8 +56,8 @@ impl Parser<'_> {
         let this = civil::first_of(Unit::Week, today)?.checked_add(5.days()).ok()?;
         let is_ahead = match before.or(after) {
             Some(Which::Next | Which::AfterNext) => true,
-            Some(_) => false,
-            None => self.is_ahead(),
+            Some(Which::Last | Which::BeforeLast) => false,
+            Some(Which::This) | None => self.is_ahead(),
         };
         let saturday = if this > today && !is_ahead { this.checked_sub(7.days()).ok()? } else { this };
         let saturday = match before.or(after) {
@@ -173,8 +173,8 @@ impl Parser<'_> {
         }
         let current = self.today().iso_week_date().year();
         let fits = |period: &Period| if self.is_ahead() { period.to > self.now } else { period.from <= self.now };
-        let years: [i16; 3] =
-            if self.is_ahead() { [current, current + 1, current + 2] } else { [current, current - 1, current - 2] };
+        let years: Vec<i16> =
+            if self.is_ahead() { (current..current + 9).collect() } else { (current - 8..=current).rev().collect() };
         years.into_iter().filter_map(|year| civil::week_of(year, week).ok()).find(fits)
     }
 

@@ -98,7 +98,7 @@ fn moment(word: &str, zone: &TimeZone) -> Option<Value> {
     Some(Value::Wrong(Problem::NoSuchZone))
 }
 
-/// `14:30`, `14:30:05`, `3pm`, `3:30pm`, `18h`, `18h30`
+/// `14:30`, `14:30:05`, `3pm`, `3:30pm`, `18h30`. (`18h` is a length.)
 fn clock(word: &str) -> Option<Value> {
     let (text, half) = match word.strip_suffix("am").map(|text| (text, Some(0))) {
         Some(found) => found,
@@ -107,17 +107,12 @@ fn clock(word: &str) -> Option<Value> {
     let parts: Vec<&str> = text.split([':', 'h']).collect();
     let (hour, minute, second) = match parts.as_slice() {
         [hour] if half.is_some() => (*hour, "0", "0"),
-        [hour, ""] if text.ends_with('h') => (*hour, "0", "0"),
         [hour, minute] if minute.len() == 2 => (*hour, *minute, "0"),
         [hour, minute, second] if minute.len() == 2 && second.len() == 2 => (*hour, *minute, *second),
         _ => return None,
     };
     let [hour, minute, second] =
         [digits::<i8>(hour, 1..=2)?, digits::<i8>(minute, 1..=2)?, digits::<i8>(second, 1..=2)?];
-    // `36h` is a length.
-    if text.ends_with('h') && hour > 24 {
-        return None;
-    }
     Some(
         match on_clock(hour, half).and_then(|hour| Time::new(hour, minute, second, 0).map_err(|_| Problem::NoSuchTime))
         {
@@ -133,7 +128,7 @@ pub(crate) fn on_clock(hour: i8, half: Option<i8>) -> Result<i8, Problem> {
         None if hour == 24 => Ok(0),
         None if (0..24).contains(&hour) => Ok(hour),
         None => Err(Problem::NoSuchTime),
-        Some(half) if (1..=12).contains(&hour) => Ok(hour % 12 + half),
+        Some(half) if (0..=12).contains(&hour) => Ok(hour % 12 + half),
         Some(_) => Err(Problem::TwoClocks),
     }
 }
@@ -156,7 +151,8 @@ fn date(word: &str) -> Option<Value> {
         [year, month, day] if year.len() == 4 => {
             Some(checked(digits(year, 4..=4)?, digits(month, 1..=2)?, digits(day, 1..=2)?))
         }
-        [first, second, year] if matches!(year.len(), 2 | 4) && sign != '-' || year.len() == 4 => {
+        // `1.4.22` is a version.
+        [first, second, year] if year.len() == 4 || year.len() == 2 && sign != '-' && first.len() == second.len() => {
             let (first, second): (i8, i8) = (digits(first, 1..=2)?, digits(second, 1..=2)?);
             let number: i16 = digits(year, 2..=4)?;
             let year = if year.len() == 2 { number + 2000 } else { number };
@@ -230,13 +226,13 @@ fn length(word: &str) -> Option<Value> {
     let end = word.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = word.split_at(end);
     let unit = match unit {
-        "s" | "sec" => Unit::Second,
-        "min" | "m" => Unit::Minute,
-        "h" | "hr" | "hrs" | "std" => Unit::Hour,
-        "d" | "j" => Unit::Day,
-        "w" | "wk" | "wks" => Unit::Week,
-        "mo" | "mon" => Unit::Month,
-        "y" | "yr" | "yrs" => Unit::Year,
+        "s" | "sec" | "secs" | "seconds" => Unit::Second,
+        "min" | "m" | "mins" | "minutes" => Unit::Minute,
+        "h" | "hr" | "hrs" | "hours" | "std" => Unit::Hour,
+        "d" | "j" | "day" | "days" => Unit::Day,
+        "w" | "wk" | "wks" | "week" | "weeks" => Unit::Week,
+        "mo" | "mon" | "month" | "months" => Unit::Month,
+        "y" | "yr" | "yrs" | "year" | "years" => Unit::Year,
         _ => return None,
     };
     digits(number, 1..=6).map(|number| Value::Length(number, unit))

@@ -1,7 +1,7 @@
 //! Parses windows of time: a period with its bounds, such as `since Friday` or `from 1 to 15 October`.
 
 use jiff::ToSpan as _;
-use jiff::civil::{Date, DateTime};
+use jiff::civil::{Date, DateTime, Time};
 
 use super::civil::{Period, start_of};
 use super::parser::{Parser, Read};
@@ -90,7 +90,7 @@ impl Parser<'_> {
                 let unit = self.unit(next)?;
                 // `last week` is a week of the calendar, `the past week` is a length, and `the last hour` too.
                 let is_short = matches!(unit, Unit::Hour | Unit::Minute | Unit::Second);
-                let is_length = is_short && first > at || self.which(first).is_none();
+                let is_length = is_short && (first > at || !self.is_question) || self.which(first).is_none();
                 is_length.then_some(((1, unit), next + 1))?
             }
         } else {
@@ -107,7 +107,8 @@ impl Parser<'_> {
         let is_between = self.has(at, Reading::Between);
         let mut first = if is_between { at + 1 } else { self.past(at, Reading::From) };
         first = self.past_articles(first);
-        let start = self.range_start(first).or_else(|| self.range_start(self.past_prepositions(first)));
+        let start_at = |at| self.range_start(at, is_between);
+        let start = start_at(first).or_else(|| start_at(self.past_prepositions(first)));
         let (from, next) = start?;
         let joined = if self.has(next, Reading::To)
             || (is_between || self.is_marked_range(next)) && self.has(next, Reading::And)
@@ -121,8 +122,20 @@ impl Parser<'_> {
         let (mut to, mut end) = last?;
         end = self.past(end, Reading::BetweenEnd);
         end = self.past(end, Reading::SideEnd(Side::Until));
+        if let Bound::Period(from) = from
+            && !from.is_clock
+            && self.lone_day(first).is_none()
+            && let Some(day) = self.day_after(from, joined, end)
+        {
+            to = day;
+        }
         let mut from = match from {
             Bound::Period(period) => period,
+            // `9 bis 11 Uhr`
+            Bound::Day(hour) if to.is_clock => {
+                let time = Time::new(hour, 0, 0, 0).ok()?;
+                Period::clock(to.from.date().to_datetime(time), false)?
+            }
             // `from 1 to 15 October`
             Bound::Day(day) => {
                 let date = to.from.date();
@@ -130,8 +143,11 @@ impl Parser<'_> {
                 Period::day(first)?
             }
         };
-        if from.is_clock && to.is_clock && from.from.time() != to.from.time() && to.from < from.from {
-            to = Period { from: from.from.date().to_datetime(to.from.time()), ..to };
+        // `between 9am and 11am yesterday`: the day at the end is the day of both times.
+        if from.is_clock && to.is_clock && from.from.date() != to.from.date() {
+            let day = if to.from.date() == self.today() { from.from.date() } else { to.from.date() };
+            from = Period { from: day.to_datetime(from.from.time()), ..from };
+            to = Period { from: day.to_datetime(to.from.time()), ..to };
         }
         if !from.is_clock && !to.is_clock && from.from > to.from {
             (from, to) = self.in_order(from, to)?;
@@ -146,16 +162,17 @@ impl Parser<'_> {
         (at..at + 6).any(|at| self.has(at, Reading::BetweenEnd))
     }
 
-    fn range_start(&self, at: usize) -> Read<Bound> {
+    fn range_start(&self, at: usize, is_between: bool) -> Read<Bound> {
+        let joins = |at: usize| self.has(at, Reading::To) || is_between && self.has(at, Reading::And);
         // `from 9 to 11 October`: a number alone is a day of the month of the end.
-        let number = self.number(at).filter(|number| (1..=31).contains(number) && self.has(at + 1, Reading::To));
+        let number = self.number(at).filter(|number| (1..=31).contains(number) && joins(at + 1));
         if let Some((period, end)) = self.period(at).filter(|(_, end)| *end > at + 1 || number.is_none()) {
-            let is_ordinal = end == at + 1 && self.unit(at).is_none() && self.day_before_month(at, end).is_some();
+            let is_ordinal = end == at + 1 && self.unit(at).is_none() && self.ordinal_day(at).is_some() && joins(end);
             if !is_ordinal {
                 return Some((Bound::Period(period), end));
             }
         }
-        if let Some(day) = self.day_before_month(at, at + 1) {
+        if let Some(day) = self.ordinal_day(at).filter(|_| joins(at + 1)) {
             return Some((Bound::Day(day), at + 1));
         }
         let day = i8::try_from(number?).ok()?;
@@ -163,10 +180,17 @@ impl Parser<'_> {
     }
 
     /// The day of `the 1st to the 15th of October`, whose month is at the end.
-    fn day_before_month(&self, at: usize, end: usize) -> Option<i8> {
+    fn ordinal_day(&self, at: usize) -> Option<i8> {
         let Some(Value::Ordinal(day)) = self.token(at)?.value.as_ref() else { return None };
-        let day = i8::try_from(*day).ok()?;
-        self.has(end, Reading::To).then_some(day)
+        i8::try_from(*day).ok()
+    }
+
+    /// A day without a month at the end of a range: `10月10日至20日`. It is in the month in which the range begins.
+    fn day_after(&self, from: Period, at: usize, end: usize) -> Option<Period> {
+        let (lone, _) = self.lone_day(at).filter(|(_, lone)| *lone == end)?;
+        let (first, day) = (from.from.date(), lone.from.date().day());
+        let month = if day < first.day() { first.checked_add(1.month()).ok()? } else { first };
+        Period::day(Date::new(month.year(), month.month(), day).ok()?)
     }
 
     /// Moves one end of a range so that it is in order: `from October to January`, `Monday to Friday`.

@@ -59,8 +59,10 @@ impl FromStr for Expiry {
         if let Ok(time) = text.parse() {
             return Ok(Self::At(time));
         }
-        let written = text.parse().map(Self::Written);
-        written.map_err(|_: DomainError| DomainError::invalid("expires_at", "is not a valid time", FIX))
+        WrittenTime::in_field(text, "expires_at").map(Self::Written).map_err(|error| match error {
+            DomainError::Invalid { field, problem, .. } => DomainError::invalid(field, problem, FIX),
+            other => other,
+        })
     }
 }
 

@@ -22,22 +22,22 @@ const FIX: &str = "use 2026-03-02, 2026-03-02T09:15, yesterday, last week, since
 
 impl WrittenTime {
     /// The first moment of the period; for a bare length such as `7d`, the beginning of the day that long ago.
-    /// For `before Friday`, which has no first moment, the beginning of Friday.
     ///
     /// # Errors
-    /// Returns an error if the text is not a time.
+    /// Returns an error if the text is not a time, or has no first moment (`before Friday`).
     pub fn beginning(&self, now: Timestamp) -> Result<Timestamp, DomainError> {
         if let Some(instant) = self.exact() {
             return Ok(instant);
         }
         let (window, zone) = self.window(now, Toward::Past)?;
-        self.instant(window.from.or(window.to), &zone)
+        let from = window.from.ok_or_else(|| self.refused(Problem::NoBeginning))?;
+        self.instant(from, &zone)
     }
 
     /// The end of the period, exclusive. A time of day is its own end.
     ///
     /// # Errors
-    /// Returns an error if the text is not a time.
+    /// Returns an error if the text is not a time, or has no end (`since Friday`).
     pub fn end(&self, now: Timestamp) -> Result<Timestamp, DomainError> {
         self.end_of(now, Toward::Past)
     }
@@ -45,12 +45,12 @@ impl WrittenTime {
     /// The end of the next such period: `Friday` is the coming one, and `3 days` are counted from now.
     ///
     /// # Errors
-    /// Returns an error if the text is not a time.
+    /// Returns an error if the text is not a time, or has no end (`since Friday`).
     pub fn next_end(&self, now: Timestamp) -> Result<Timestamp, DomainError> {
         self.end_of(now, Toward::Future)
     }
 
-    /// Checks the text of a field.
+    /// Checks the text of a field. Problems that depend on the current time are found when the time is used.
     ///
     /// # Errors
     /// Returns an error with the name of the field if the text is not a time.
@@ -58,7 +58,8 @@ impl WrittenTime {
         let written = Self { text: text.to_owned(), field };
         let any = Timestamp::from_micros(1_000_000_000_000_000);
         match read(text, any, &TimeZone::UTC, Toward::Past) {
-            Ok(_) => Ok(written),
+            Ok(_) | Err(Problem::OtherWeekday | Problem::NoSuchWeek | Problem::OutOfRange) => Ok(written),
+            Err(_) if written.exact().is_some() => Ok(written),
             Err(problem) => Err(written.refused(problem)),
         }
     }
@@ -75,13 +76,15 @@ impl WrittenTime {
         }
         let (window, zone) = self.window(now, toward)?;
         let end = if window.is_moment() { window.from } else { window.to };
-        self.instant(end.or(window.from), &zone)
+        self.instant(end.ok_or_else(|| self.refused(Problem::NoEnd))?, &zone)
     }
 
-    /// The time of a text with an offset. Local time would be ambiguous for it when the clocks change.
+    /// The time of a text with an offset, for which local time would be ambiguous when the clocks change. Also the last
+    /// date, which means "for ever".
     fn exact(&self) -> Option<Timestamp> {
-        let instant: jiff::Timestamp = self.text.trim().parse().ok()?;
-        Some(Timestamp::from_micros(instant.as_microsecond()))
+        let text = self.text.trim();
+        let is_exact = text.parse::<jiff::Timestamp>().is_ok() || text.starts_with("9999-12-31");
+        is_exact.then(|| text.parse().ok()).flatten()
     }
 
     fn window(&self, now: Timestamp, toward: Toward) -> Result<(Window, TimeZone), DomainError> {
@@ -90,10 +93,10 @@ impl WrittenTime {
         Ok((window, zone))
     }
 
-    fn instant(&self, time: Option<DateTime>, zone: &TimeZone) -> Result<Timestamp, DomainError> {
-        let time = time.and_then(|time| time.to_zoned(zone.clone()).ok());
-        let time = time.ok_or_else(|| self.refused(Problem::OutOfRange))?;
-        Ok(Timestamp::from_micros(time.timestamp().as_microsecond()))
+    fn instant(&self, time: DateTime, zone: &TimeZone) -> Result<Timestamp, DomainError> {
+        let time = time.to_zoned(zone.clone()).map_err(|_| self.refused(Problem::OutOfRange))?;
+        let micros = time.timestamp().as_microsecond();
+        if micros < 0 { Err(self.refused(Problem::OutOfRange)) } else { Ok(Timestamp::from_micros(micros)) }
     }
 
     fn refused(&self, problem: Problem) -> DomainError {
@@ -130,11 +133,19 @@ mod tests {
             ("2026-11-20T14:30", "2026-11-20T14:30", "2026-11-20T14:30"),
             ("last week", "2026-11-16", "2026-11-23"),
             ("7d", "2026-11-18", "2026-11-19"),
-            ("seit Montag", "2026-11-23", "2026-11-23"),
+            ("seit Montag", "2026-11-23", ""),
+            ("9999-12-31", "9999-12-31", "9999-12-31"),
+            ("2026-03-02 09:15:00Z", "2026-03-02T09:15:00Z", "2026-03-02T09:15:00Z"),
         ] {
             assert_eq!(of(text).beginning(now).unwrap(), beginning.parse().unwrap(), "{text}");
-            assert_eq!(of(text).end(now).unwrap(), end.parse().unwrap(), "{text}");
+            if end.is_empty() {
+                assert!(of(text).end(now).unwrap_err().to_string().starts_with("time: has no end"), "{text}");
+            } else {
+                assert_eq!(of(text).end(now).unwrap(), end.parse().unwrap(), "{text}");
+            }
         }
+        assert!(of("before Friday").beginning(now).is_err() && of("1 January 1900").beginning(now).is_err());
+        assert!(of("Sunday, 22 November").beginning(now).is_ok() && of("Monday, 22 November").beginning(now).is_err());
         assert_eq!(of("Friday").next_end(now).unwrap(), "2026-11-28".parse().unwrap());
         assert_eq!(of("2 weeks").next_end(now).unwrap(), "2026-12-10".parse().unwrap());
     }

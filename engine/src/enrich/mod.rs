@@ -12,5 +12,5 @@ mod summary;
 pub use cues::{category, is_instruction, kind};
 pub use entities::{MAX_ENTITIES, entities};
 pub use importance::importance;
-pub use personal::{is_about_here, is_personal};
+pub use personal::{is_about_here, is_about_people, is_personal};
 pub use summary::{MAX_SUMMARY_WORDS, summary};

@@ -6,7 +6,8 @@ use tessera_tables::{section, words};
 use super::scan::{after, is_boundary, words as words_of};
 
 const LISTS: &str = include_str!("personal.txt");
-const EVERYWHERE: [&[&str]; 2] = [words!(section(LISTS, "everywhere")), words!(section(LISTS, "everywhere dense"))];
+const OPENING: &[&str] = words!(section(LISTS, "opening"));
+const ANYWHERE: [&[&str]; 2] = [words!(section(LISTS, "anywhere")), words!(section(LISTS, "anywhere dense"))];
 const HERE: [&[&str]; 2] = [words!(section(LISTS, "here")), words!(section(LISTS, "here dense"))];
 const PEOPLE_LISTS: &str = include_str!("people.txt");
 const PEOPLE: [&[&str]; 2] = [words!(section(PEOPLE_LISTS, "people")), words!(section(PEOPLE_LISTS, "people dense"))];
@@ -14,7 +15,7 @@ const PEOPLE: [&[&str]; 2] = [words!(section(PEOPLE_LISTS, "people")), words!(se
 /// True for a text about the speaker, or about how the assistant works in all projects: "I prefer tabs", "answer me in
 /// German". False if the text names the project ("in this repository").
 pub fn is_personal(text: &str) -> bool {
-    says_one(text, EVERYWHERE) && !is_about_here(text)
+    (opens(text) || says_one(text, ANYWHERE)) && !is_about_here(text)
 }
 
 /// True if a text says that it is about the current project.
@@ -23,8 +24,19 @@ pub fn is_about_here(text: &str) -> bool {
 }
 
 /// True for a text about who does what, and who is away.
-pub(super) fn is_about_people(text: &str) -> bool {
+pub fn is_about_people(text: &str) -> bool {
     says_one(text, PEOPLE)
+}
+
+/// True if a sentence begins with one of the opening phrases. A typographic apostrophe counts like a straight one.
+fn opens(text: &str) -> bool {
+    let plain = text.replace('’', "'");
+    let begins = |at: usize| {
+        let before = plain.get(..at).unwrap_or_default().trim_end_matches([' ', '"', '(', '-', '*']);
+        before.is_empty() || before.ends_with(['.', '!', '?', ':', ';', '\n', ','])
+    };
+    let fits = |at: usize, phrase: &str| after(&plain, at, phrase).is_some_and(|end| is_boundary(&plain, end));
+    words_of(&plain).any(|(at, _)| OPENING.iter().any(|phrase| fits(at, phrase)) && begins(at))
 }
 
 /// True if a text contains one of the phrases. The phrases of the first list are whole words.
@@ -46,6 +58,7 @@ mod tests {
             "Tabs not spaces. Everywhere, I'm serious.",
             "Répondez-moi en français",
             "Ich möchte kurze Antworten",
+            "I’d rather read tables",
             "我更喜欢简短的回答",
             "my pronouns are they/them",
         ] {
@@ -56,6 +69,8 @@ mod tests {
             "I prefer tabs in this project",
             "Prices always go through the money filter",
             "The basket lost items; I saw it only in Safari",
+            "The retry helper is used everywhere",
+            "The customer said he would rather get a refund",
             "Music is by Oleg",
         ] {
             assert!(!is_personal(text), "{text}");

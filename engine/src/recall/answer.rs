@@ -58,7 +58,9 @@ pub fn answer(
     if request.budget.get() < minimum {
         // The smallest budget that shows at least one row, if there is one.
         let least = match found.first().filter(|_| request.purpose == Purpose::Asked && total > 0) {
-            Some((_, row)) if ranking.is_broad() => Broad::of(request, ranking, &frame).least(row, heading_of(&found)),
+            Some((_, row)) if ranking.is_broad() => {
+                Broad::of(request, ranking, &frame).least(row, heading_of(&found, ranking))
+            }
             Some((ranked, row)) => frame.least(&frame.item(ranked, row, false, request.packing), request),
             None => 0,
         };

@@ -2,12 +2,13 @@
 //!
 //! *"in which order did I …"*, *"summarise everything about X"*, *"what changed since March"* want many rows instead of
 //! the best ones in full. Only English forms are recognised; for other questions, the caller sets [`Breadth::On`].
+//! `timing` recognises questions about time in seven languages.
 
 use std::borrow::Cow;
 
 use tessera_tables::{section, words};
 
-use super::forms::{Word, all_matches, first_match, words_of};
+use super::forms::{Word, covered, first_match, words_of};
 use crate::domain::{Breadth, Purpose, RecallRequest, Timestamp};
 
 /// Maximum rows of a broad reply if the request has the default limit.
@@ -53,10 +54,7 @@ const JOINING: &[&str] = words!(section(LISTS, "joining"));
 /// The query without words that only express a request; the whole query if nothing would remain.
 fn subject_of(query: &str) -> Cow<'_, str> {
     let words = words_of(query);
-    let mut is_dropped = vec![false; words.len()];
-    for said in all_matches(REQUESTS, &words) {
-        is_dropped.get_mut(said).into_iter().flatten().for_each(|dropped| *dropped = true);
-    }
+    let is_dropped = covered(&[REQUESTS], &words);
     let left: Vec<(&Word<'_>, bool)> = words.iter().zip(is_dropped).collect();
     let runs = left.split(|(_, is_dropped)| *is_dropped).map(|run| {
         let joins = |(word, _): &&(&Word<'_>, bool)| JOINING.contains(&word.folded.as_str());

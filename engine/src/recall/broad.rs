@@ -62,7 +62,7 @@ impl<'a> Broad<'a> {
         // With several rows, none gets more than half the budget.
         let most = if found.len() > 1 { budget / 2 } else { u32::MAX };
         let (lines, heads) = (Vec::new(), BTreeSet::new());
-        let mut filled = Filled { lines, heading: heading_of(&found), heads, used: 0 };
+        let mut filled = Filled { lines, heading: heading_of(&found, self.ranking), heads, used: 0 };
         for (ranked, row) in &found {
             let line = self.short(ranked, row, most);
             let head = filled.heading.line(row.memory.created);
@@ -258,9 +258,12 @@ impl<'a> Broad<'a> {
     }
 }
 
-/// If several rows share a day, there is a heading for each day. Otherwise, there is a heading for each month. A
-/// heading over a single line costs more tokens than its information is worth.
-pub(super) fn heading_of(found: &[(Ranked, Row)]) -> Heading {
+/// If several rows share a day, or the question names a window, there is a heading for each day. Otherwise, there is a
+/// heading for each month. A heading over a single line costs more tokens than its information is worth.
+pub(super) fn heading_of(found: &[(Ranked, Row)], ranking: &Ranking) -> Heading {
+    if ranking.is_in_window() {
+        return Heading::Day;
+    }
     let days: BTreeSet<String> = found.iter().map(|(_, row)| day(row.memory.created)).collect();
     if days.len() * 2 <= found.len() { Heading::Day } else { Heading::Month }
 }

@@ -60,6 +60,15 @@ pub(super) fn all_matches(forms: &[&str], words: &[Word<'_>]) -> Vec<Range<usize
     forms.iter().flat_map(of).collect()
 }
 
+/// For each word, whether a form of one of the lists covers it.
+pub(super) fn covered(lists: &[&[&str]], words: &[Word<'_>]) -> Vec<bool> {
+    let mut is_covered = vec![false; words.len()];
+    for said in lists.iter().flat_map(|forms| all_matches(forms, words)) {
+        is_covered.get_mut(said).into_iter().flatten().for_each(|covered| *covered = true);
+    }
+    is_covered
+}
+
 /// The position at which a form ends if it begins at the word `at`.
 fn end_of(parts: &[&str], words: &[Word<'_>], at: usize) -> Option<usize> {
     let Some((part, rest)) = parts.split_first() else { return Some(at) };

@@ -2,7 +2,7 @@
 //! where the last one ended, whatever was written meanwhile.
 
 use super::rank::{Match, Ranking};
-use crate::domain::{Cursor, DomainError, RecallRequest};
+use crate::domain::{Cursor, DomainError, Filters, RecallRequest};
 use crate::pack::Ranked;
 
 impl Ranking {
@@ -94,7 +94,9 @@ pub(super) fn start_of(matches: &[Match], cursor: &Cursor, rank_of: impl Fn(usiz
 
 /// A three-digit check sum of the question.
 fn check_of(request: &RecallRequest) -> u16 {
-    let asked = (&request.query, &request.expanded_query, &request.filters, &request.scope, request.sort);
-    let question = if request.is_broad() { format!("{asked:?} broad") } else { format!("{asked:?}") };
+    // Relative times such as `2h` are other times for the next page.
+    let filters = Filters { since: None, until: None, ..request.filters.clone() };
+    let asked = (&request.query, &request.expanded_query, &filters, &request.scope, request.sort);
+    let question = format!("{asked:?} {:?} {:?}", request.breadth, request.packing);
     u16::try_from(xxhash_rust::xxh3::xxh3_64(question.as_bytes()) % 900).unwrap_or(0) + 100
 }

@@ -12,7 +12,7 @@ use crate::embedding::Vector;
 use crate::pack::Ranked;
 use crate::score::{NearBest, ScoreParts, Weights};
 
-/// All matches of a query, best first.
+/// All matches of a query, in the order of the request.
 #[derive(Debug, Clone, Default)]
 pub struct Ranking {
     /// The best matches: as many as this page and all earlier pages need.
@@ -173,7 +173,9 @@ impl Ranking {
             let best = matches.iter().map(|found| found.evidence).fold(0.0, f64::max);
             let NearBest { in_window, in_order, .. } = weights.near_best;
             let share = if timing.has_window() { in_window } else { in_order };
-            matches.retain(|found| found.evidence >= best * share);
+            // An answer from a conversation often needs several turns.
+            let keeps_turns = timing.ranked().is_none();
+            matches.retain(|found| keeps_turns && found.is_turn || found.evidence >= best * share);
         }
         self.total = u32::try_from(matches.len()).unwrap_or(u32::MAX);
         let order = match request.sort {
@@ -256,6 +258,11 @@ impl Ranking {
     /// The order in which a reply with many short rows shows them.
     pub(super) fn shown(&self) -> TimeOrder {
         self.timing.as_ref().map_or(TimeOrder::Oldest, Timing::shown)
+    }
+
+    /// True for a question about time that names a window.
+    pub(super) fn is_in_window(&self) -> bool {
+        self.timing.as_ref().is_some_and(Timing::has_window)
     }
 
     /// True for a question about many memories, whose reply has many short rows.

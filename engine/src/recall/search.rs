@@ -18,8 +18,7 @@ type Side = fn(&TermPostings) -> &[Posting];
 type Wrap = fn(u32) -> DocId;
 
 /// Scores every row of `view` that contains a term of the query and passes the filters. If no memory about the subject
-/// of a question is in the window that it names, the question is asked without the window, and then without the
-/// subject.
+/// of a question is in the window that it names, the question is asked without the window.
 pub fn rank<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
     request: &RecallRequest,
@@ -27,23 +26,20 @@ pub fn rank<B: AsRef<[u8]>>(
     now: Timestamp,
     weights: &Weights,
 ) -> Ranking {
-    let timing = request.timing(now).map(|timing| {
-        let named = view.scopes_where(|name| timing.names(name));
-        timing.within(named, request.scope.as_ref())
+    let current = request.scope.as_ref();
+    let timing = request.timing(now).map(|timing| match request.filters.scopes.as_slice() {
+        [] => timing.clone().within(view.scopes_where(|name| timing.names(name, current)), current),
+        _ => timing,
     });
     let Some(timing) = timing.filter(Timing::is_strict) else {
         return ranked(view, request, None, (meant, now), weights);
     };
-    let ranking = ranked(view, request, Some(timing.clone()), (meant, now), weights);
-    if ranking.total() > 0 || timing.is_open() {
+    let is_open = timing.is_open();
+    let ranking = ranked(view, request, Some(timing), (meant, now), weights);
+    if ranking.total() > 0 || is_open {
         return ranking;
     }
-    let anytime = ranked(view, request, None, (meant, now), weights);
-    if anytime.total() > 0 || !timing.has_window() || !timing.is_about_records {
-        return anytime;
-    }
-    // "What did I note on the game since the 14th?": the words of the notes may differ from the words of the question.
-    ranked(view, request, Some(timing.without_subject()), (meant, now), weights)
+    ranked(view, request, None, (meant, now), weights)
 }
 
 fn ranked<B: AsRef<[u8]>>(
@@ -149,8 +145,8 @@ impl<'a> Search<'a> {
         let explains = self.request.explain;
         self.gate.see(row.near, row.share);
         let is_match = matches!(relevance, Relevance::Match | Relevance::Doubtful);
-        self.has_match |= is_match;
-        if !is_match {
+        self.has_match |= relevance == Relevance::Match;
+        if !is_match && !self.takes_all {
             ranking.near += u32::from(relevance != Relevance::Below);
             ranking.below_floor += 1;
             ranking.best_below_floor = ranking.best_below_floor.max(row.score);

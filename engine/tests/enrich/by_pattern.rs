@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 use tessera_engine::domain::{Category, Importance, MAX_NAME_CHARS, MemoryType};
+use tessera_engine::enrich;
 use tessera_engine::enrich::{MAX_ENTITIES, MAX_SUMMARY_WORDS};
 use tessera_engine::text::{fold, is_stop_word};
 use unicode_segmentation::UnicodeSegmentation;
@@ -47,10 +48,12 @@ pub(crate) fn is_instruction(text: &str) -> bool {
 pub(crate) fn category(text: &str) -> Category {
     let slug = if DECISION.is_match(text) {
         Category::DECISIONS
+    } else if enrich::is_personal(text) {
+        Category::PREFERENCES
+    } else if PERSON.is_match(text) || enrich::is_about_people(text) {
+        "people"
     } else if is_instruction(text) {
         Category::PREFERENCES
-    } else if PERSON.is_match(text) {
-        "people"
     } else {
         Category::FACTS
     };

@@ -5,6 +5,7 @@
 //! Automatic learning never reads tool output, injected context or credentials.
 
 mod claude;
+mod correction;
 mod extracted_memory;
 mod extractor;
 mod heuristic;

@@ -12,6 +12,7 @@ use tessera_engine::store::{Erase, StoreError};
 use tessera_engine::text::{TokenKind, tokenize};
 use tessera_hooks::said::runs_something;
 
+use crate::correction::{corrected, lacks_subject};
 use crate::extracted_memory::{ExtractedKind, ExtractedMemory};
 use crate::extractor::Extractor;
 use crate::heuristic::is_passing;
@@ -24,6 +25,8 @@ pub(crate) enum Outcome {
     Stored,
     /// It was already known.
     Known,
+    /// It names no subject, so it was not stored.
+    Unclear,
 }
 
 /// Maximum number of memories to compare with.
@@ -47,6 +50,7 @@ pub(crate) fn reconcile(
 ) -> Result<Outcome, StoreError> {
     let scope = scope_of(lesson, &job.scope);
     let near = near(store, lesson, &scope)?;
+    let Some(lesson) = &with_subject(lesson, &near) else { return Ok(Outcome::Unclear) };
     for known in near.iter().filter(|memory| says(&memory.content, &lesson.content)) {
         if is_own(known) && store.is_current(known.short_id)? {
             store.note_uses([(known.short_id, store.now())]);
@@ -75,7 +79,8 @@ pub(crate) fn reconcile(
         expires: is_passing.then(|| said.plus_days(PASSING_DAYS)),
         // The text may come from another source, so the user must accept it before it is injected automatically.
         owner_trust: runs_something(&lesson.content).then_some(Trust::Foreign),
-        supersedes: replaced.map(|memory| MemoryRef::Id(memory.id)),
+        // A memory never hides another one that the user trusts more. Such a memory is marked as older instead.
+        supersedes: replaced.filter(|memory| memory.trust != Trust::User).map(|memory| MemoryRef::Id(memory.id)),
         ..Remember::default()
     };
     let stored = match Desk::new(store, &caller(job)).perform(lesson) {
@@ -86,6 +91,18 @@ pub(crate) fn reconcile(
         stored => stored?,
     };
     Ok(if stored.existed { Outcome::Known } else { Outcome::Stored })
+}
+
+/// The extracted memory with a subject. A correction without one gets the subject of the memory whose value it corrects.
+/// `None` if there is not exactly one such memory.
+fn with_subject(lesson: &ExtractedMemory, near: &[Memory]) -> Option<ExtractedMemory> {
+    if !lacks_subject(&lesson.content) {
+        return Some(lesson.clone());
+    }
+    let own = near.iter().filter(|memory| is_own(memory) && !memory.origin.is_captured());
+    let mut found = own.filter_map(|memory| Some((memory.short_id, corrected(&lesson.content, &memory.content)?)));
+    let (short_id, content) = found.next().filter(|_| found.next().is_none())?;
+    Some(ExtractedMemory { content, supersedes: Some(short_id), kind: ExtractedKind::Fact, ..lesson.clone() })
 }
 
 /// Returns the caller that the worker uses to store memories of a session.
