@@ -91,9 +91,11 @@ fn full(memory: &Memory, position: Option<&FilePosition>, newer: Option<&Newer>)
 
 /// Shows the changes of a memory.
 pub(super) fn history(context: &Context, id: Named) -> anyhow::Result<()> {
-    let entries = context.at_desk(Access::Read, |desk| {
+    let (entries, newer) = context.at_desk(Access::Read, |desk| {
         let id = meant(desk, id)?;
-        Ok(desk.perform(History { id })?)
+        let entries = desk.perform(History { id })?;
+        let ids = entries.iter().take(1).map(|entry| entry.short_id).collect();
+        Ok((entries, desk.perform(NewerOf { ids })?))
     })?;
     if context.json {
         return output::json(&entries);
@@ -108,7 +110,8 @@ pub(super) fn history(context: &Context, id: Named) -> anyhow::Result<()> {
         let reason = entry.reason.clone().unwrap_or_default();
         vec![entry.rev.to_string(), entry.operation.clone(), entry.at.to_string(), who, reason, before]
     });
-    output::text(&output::table(&["rev", "change", "at", "by", "why", "before"], rows.collect()))
+    output::text(&output::table(&["rev", "change", "at", "by", "why", "before"], rows.collect()))?;
+    newer.iter().try_for_each(|(id, newer)| output::line(&format!("{id} is {newer}")))
 }
 
 /// Adds or removes a link. Each argument is an ID, a UUID, or a name of a note file.

@@ -46,6 +46,7 @@ fn an_older_memory_is_marked_everywhere_and_undo_restores_the_order() {
     assert!(told.contains("#1 is now marked as older") && told.contains("tessera link 2 updates 1 --remove"), "{told}");
     assert!(world.run(&["get", "1"]).stdout.contains("older, see #2"));
     assert_eq!(world.json(&["get", "1"])["older"], 2);
+    assert!(world.run(&["history", "1"]).stdout.contains("#1 is older, see #2"));
     assert_eq!(world.json(&["list"])["memories"][1]["older"], 2);
     assert!(world.run(&["list"]).stdout.contains("(older, see #2)"));
     assert_eq!(world.run(&["link", "2", "updates", "1", "--remove"]).code, Some(0));

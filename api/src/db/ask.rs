@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 use sqlx::Row as _;
 use tessera_engine::Timestamp;
-use tessera_engine::domain::MemoryUuid;
+use tessera_engine::domain::{LinkKind, MemoryUuid};
 use tessera_engine::embedding::ENCODER_VERSION;
 use tessera_engine::screen::Screened;
 use tessera_engine::sync::{Action, Op, Refusal};
@@ -301,8 +301,13 @@ impl Db {
         self.of(user).await?.memory(id).await
     }
 
-    /// True if the chain of superseded memories leads from one memory to another.
-    pub(crate) async fn leads_to(&self, user: &UserId, from: MemoryUuid, to: MemoryUuid) -> Result<bool, DbError> {
+    /// True if links of one type lead from one memory to another.
+    pub(crate) async fn leads_to(
+        &self,
+        user: &UserId,
+        kind: &LinkKind,
+        [from, to]: [MemoryUuid; 2],
+    ) -> Result<bool, DbError> {
         let mut tx = self.of(user).await?;
         // UNION keeps each memory once, so a cycle ends.
         let sql = "WITH RECURSIVE chain (id) AS (
@@ -310,9 +315,9 @@ impl Db {
                        UNION
                        SELECT split_part(link, ':', 2)::uuid FROM chain
                        JOIN memories ON owner = $1 AND memories.id = chain.id AND state <> 'purged', unnest(links) AS link
-                       WHERE split_part(link, ':', 1) = 'supersedes')
+                       WHERE split_part(link, ':', 1) = $4)
                    SELECT EXISTS (SELECT FROM chain WHERE id = $3)";
-        Ok(tx.value(sql, args![user.as_str(), uuid(from), uuid(to)]).await?)
+        Ok(tx.value(sql, args![user.as_str(), uuid(from), uuid(to), kind.as_str()]).await?)
     }
 
     /// The user's own memories that link to a memory: their UUIDs and link types.

@@ -41,8 +41,10 @@ pub(super) async fn link(
     if reply_links(&current).contains(&link) {
         return Err(Problem::new(StatusCode::CONFLICT, "linked", "this link already exists"));
     }
-    if link.kind == LinkKind::Supersedes && app.db.leads_to(&caller.user, link.to, memory).await? {
-        return Err(Problem::invalid("target_id: this memory is already superseded by the other memory"));
+    let is_chain = matches!(link.kind, LinkKind::Supersedes | LinkKind::Updates);
+    if is_chain && app.db.leads_to(&caller.user, &link.kind, [link.to, memory]).await? {
+        let problem = format!("target_id: the other memory already {} this memory", link.kind.as_str());
+        return Err(Problem::invalid(problem));
     }
     let edit = Edit { links_added: BTreeSet::from([link.clone()]), ..Edit::default() };
     change_links(&app, &caller, &current, edit).await?;

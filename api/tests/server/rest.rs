@@ -151,6 +151,10 @@ fn links_redirect_recall_and_do_not_run_in_circles() {
         }
         let (path, body) = link(0, 4);
         assert_eq!(site.post(&ada, &path, &body).await.status(), StatusCode::UNPROCESSABLE_ENTITY);
+        let updates = |to: usize| json!({ "target_id": ids[to], "link_type": "updates" });
+        let (path, back) = (format!("/api/memories/{}/links", ids[0]), format!("/api/memories/{}/links", ids[1]));
+        Site::ok(site.post(&ada, &path, &updates(1)).await).await;
+        assert_eq!(site.post(&ada, &back, &updates(0)).await.status(), StatusCode::UNPROCESSABLE_ENTITY);
     });
 }
 

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use tessera_tables::{section, words};
 
 use super::forms::{Word, covered, first_match, words_of};
+use super::timing::{TimeKind, Timing};
 use crate::domain::{Breadth, Purpose, RecallRequest, Timestamp};
 
 /// Maximum rows of a broad reply if the request has the default limit.
@@ -28,9 +29,21 @@ impl RecallRequest {
     /// The subject of a query that is asked at `now`. For a question about time and for a broad question, words such as
     /// "summarise everything about" are removed.
     pub fn subject(&self, now: Timestamp) -> Cow<'_, str> {
-        match self.timing(now) {
-            Some(timing) if timing.is_strict() => Cow::Owned(timing.subject),
-            _ if self.is_broad() => subject_of(&self.query),
+        let timing = self.timing(now).filter(Timing::is_strict);
+        Cow::Owned(self.subject_for(timing.as_ref()).into_owned())
+    }
+
+    /// The subject of a query that is or is not about time.
+    pub(super) fn subject_for<'a>(&'a self, timing: Option<&'a Timing>) -> Cow<'a, str> {
+        let is_broad = self.is_broad();
+        match timing {
+            // A broad form of a history says more precisely which words belong to the request.
+            Some(timing)
+                if !is_broad || timing.kind != TimeKind::History || timing.has_window() || timing.is_open() =>
+            {
+                Cow::Borrowed(&timing.subject)
+            }
+            _ if is_broad => subject_of(&self.query),
             _ => Cow::Borrowed(&self.query),
         }
     }

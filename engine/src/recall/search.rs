@@ -52,11 +52,7 @@ fn ranked<B: AsRef<[u8]>>(
     let (automatic, is_asked) = (weights.automatic(), request.purpose == Purpose::Asked);
     let weights = if is_asked { weights } else { &automatic };
     let is_broad = timing.is_some() || request.is_broad();
-    let subject = match &timing {
-        Some(timing) => timing.subject.as_str().into(),
-        None if request.is_broad() => request.subject(now),
-        None => request.query.as_str().into(),
-    };
+    let subject = request.subject_for(timing.as_ref());
     let dates = if timing.is_some() { DateHints::default() } else { DateHints::read(&request.query, now) };
     let request = &timing.as_ref().map_or_else(|| request.clone(), |timing| timing.narrowed(request));
     let no_words = BTreeSet::new();

@@ -51,6 +51,8 @@ const JOINTS: [&str; 16] =
     ["and", "or", "&", "und", "oder", "sowie", "et", "ou", "y", "o", "e", "和", "或", "と", "や", "与"];
 /// Words before the subject of a question.
 const ABOUT: [&str; 10] = ["about", "on", "regarding", "concerning", "uber", "zu", "zum", "sobre", "sur", "concernant"];
+/// A longer window hardly selects memories about a subject.
+const LONGEST_WINDOW_DAYS: i64 = 100;
 /// A word of the subject may continue a word of a project's name with at least this number of bytes.
 const LEAST_PREFIX: usize = 4;
 
@@ -194,9 +196,12 @@ impl Timing {
         !tokenize(&self.subject).iter().any(|token| token.kind != TokenKind::Stop)
     }
 
-    /// True if memories must be in the window. A question such as "who joined us in May?" only prefers them.
+    /// True if memories must be in the window. A question such as "who joined us in May?" or "incidents this year" only
+    /// prefers them.
     pub(super) fn is_strict(&self) -> bool {
-        !self.has_window() || self.is_open() || self.is_about_records || self.kind != TimeKind::Select
+        let longest = LONGEST_WINDOW_DAYS * 86_400_000_000;
+        let is_long = self.from.zip(self.to).is_some_and(|(from, to)| to.as_micros() - from.as_micros() > longest);
+        !self.has_window() || self.is_open() || self.kind != TimeKind::Select || self.is_about_records && !is_long
     }
 
     /// The order in which rows are chosen; `None` for the order by relevance.
@@ -385,6 +390,7 @@ mod tests {
             assert_eq!(read(query), None, "{query}");
         }
         assert!(!read("who joined us in May 2023?").unwrap().is_strict());
+        assert!(!read("incidents this year").unwrap().is_strict());
         assert!(read("what did we decide in May 2023?").unwrap().is_strict());
     }
 

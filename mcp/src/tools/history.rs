@@ -1,7 +1,7 @@
 //! `memory_history`: the changes of a memory, within a budget.
 
 use serde_json::json;
-use tessera_desk::use_cases::History;
+use tessera_desk::use_cases::{History, NewerOf};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::pack::{Lines, attribution, neutral_line};
 use tessera_engine::store::HistoryEntry;
@@ -34,13 +34,16 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let budget = budgeted(args, String::new())?.budget;
     let id = meant(desk, args)?;
     let entries = desk.perform(History { id })?;
+    let ids = entries.iter().take(1).map(|entry| entry.short_id).collect();
+    let newer = desk.perform(NewerOf { ids })?.into_iter().map(|(id, newer)| format!("{id} is {newer}\n"));
+    let newer: String = newer.collect();
     let rows: Vec<String> = entries.iter().take(SHOWN).map(row).collect();
     let lines = Lines { budget, profile: desk.caller().profile };
     let closing = |shown: usize, used: u32| {
         let which = if shown == entries.len() { String::new() } else { format!("{shown} of ") };
         format!("{which}{} changes, {}\n", entries.len(), lines.cost(used))
     };
-    Ok(lines.fill("", &rows, closing)?.body)
+    Ok(lines.fill(&newer, &rows, closing)?.body)
 }
 
 fn row(entry: &HistoryEntry) -> String {
