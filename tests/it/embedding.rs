@@ -112,3 +112,35 @@ fn a_session_makes_them_in_the_background_and_two_sessions_share_the_work() {
     assert!(told.contains("\n#4 is nearly the same: The lighthouse is white"), "{told}");
     assert!(one.close().success() && two.close().success());
 }
+
+/// Statements about services, of which one answers the question.
+const SERVICES: [&str; 8] = [
+    "The billing service listens on port 7070",
+    "The invoice archive is on the server heron",
+    "The billing service is owned by Mara",
+    "The service of the print shop starts at nine",
+    "The billing service logs to Loki",
+    "The search service uses Typesense",
+    "The mail service sends through Postmark",
+    "The billing service is written in Go",
+];
+
+#[test]
+fn rows_far_from_the_best_one_are_left_out_and_the_explanation_lists_them() {
+    let world = World::new();
+    for text in SERVICES {
+        world.remember(text);
+    }
+    let question = "which port does the billing service use?";
+    let ids = |args: &[&str]| -> Vec<u64> {
+        let reply = world.json(&[&["recall", question, "--max-tokens", "2000"], args].concat());
+        let rows = |field: &str| reply[field].as_array().unwrap().clone();
+        rows("details").iter().chain(&rows("index")).map(|row| row["id"].as_u64().unwrap()).collect()
+    };
+    let (usual, all) = (ids(&[]), ids(&["--weak"]));
+    assert_eq!(usual[0], 1, "{usual:?}");
+    assert!((1..=4).contains(&usual.len()) && all.len() > usual.len(), "{usual:?} {all:?}");
+    let explained = world.run(&["recall", question, "--max-tokens", "2000", "--explain"]).stdout;
+    let omitted = all.iter().find(|id| !usual.contains(id)).unwrap();
+    assert!(explained.contains(&format!("#{omitted} ")), "{explained}");
+}

@@ -29,7 +29,7 @@ pub struct Ranking {
     /// Matches below the threshold, best first: for a reply that has no other matches, or for an
     /// explanation.
     pub(super) weak: Vec<Match>,
-    /// The best matches below the threshold, for a request with `explain`.
+    /// The best matches below the threshold or far from the best match, for a request with `explain`.
     below: Vec<Match>,
     /// The searched terms in byte order, each with its weight for the choice of an excerpt.
     pub(super) terms: Vec<(String, f64)>,
@@ -166,8 +166,10 @@ impl Ranking {
             let counts = |found: &Match| request.sort == Sort::Importance && found.share > 0.0;
             matches.retain(|found| found.evidence >= best * share || counts(found));
         }
-        if self.has_embedding && !self.is_broad && (request.sort, request.purpose) == (Sort::Hybrid, Purpose::Asked) {
-            matches.retain(near_best(matches, weights));
+        let is_usual = (request.sort, request.purpose) == (Sort::Hybrid, Purpose::Asked) && !request.weak;
+        if is_usual && self.has_embedding && !self.is_broad {
+            let is_near = near_best(matches, weights);
+            self.below.extend(matches.extract_if(.., |found| !is_near(found)));
         }
         if let Some(timing) = self.timing.as_ref().filter(|timing| !timing.is_open()) {
             let best = matches.iter().map(|found| found.evidence).fold(0.0, f64::max);
@@ -216,9 +218,11 @@ impl Ranking {
         near.extend(weak.iter().cloned());
         near.sort_unstable_by(by_score);
         if request.explain {
-            self.below = near.iter().cloned().chain(below).collect();
+            self.below.extend(near.iter().cloned().chain(below));
             self.below.sort_unstable_by(by_score);
             self.below.truncate(MAX_EXPLAINED);
+        } else {
+            self.below.clear();
         }
         if request.weak {
             near.truncate(request.limit as usize);
