@@ -87,12 +87,11 @@ impl Parser<'_> {
 
     /// `2026年11月20日`, `11月20号`, `去年3月`, `先月5日`
     pub(crate) fn marked(&self, at: usize) -> Read<Period> {
-        let unit_of = |reading| if let Reading::UnitOf(which, unit) = reading { Some((which, unit)) } else { None };
         let mut next = at;
         let mut year = None;
         if let Some((found, end)) = self.year(at).filter(|(_, end)| *end > at + 1) {
             (year, next) = (Some(found), end);
-        } else if let Some((which, Unit::Year)) = self.find(at, unit_of) {
+        } else if let Some((which, Unit::Year)) = self.unit_of(at) {
             (year, next) = (Some(self.today().year() + i16::try_from(which.offset()).ok()?), at + 1);
         } else if let Some((month, end)) = self.relative(at).filter(|(month, _)| month.from.date().day() == 1)
             && self.has(end + 1, Reading::DayMark)
@@ -134,13 +133,17 @@ impl Parser<'_> {
         let mut month = self.today().first_of_month();
         for _ in 0..4 {
             let found = Date::new(month.year(), month.month(), day).ok();
-            let fits = |date: &Date| if self.is_ahead() { *date > self.today() } else { *date <= self.today() };
-            if let Some(date) = found.filter(fits) {
+            if let Some(date) = found.filter(|date| self.is_meant(*date)) {
                 return Some((Period::day(date)?, end));
             }
             month = month.checked_add(if self.is_ahead() { 1.month() } else { (-1).months() }).ok()?;
         }
         None
+    }
+
+    /// True for a date on the meant side of today: until today, or after it.
+    fn is_meant(&self, date: Date) -> bool {
+        if self.is_ahead() { date > self.today() } else { date <= self.today() }
     }
 
     /// True for the last word of a clause after an article.
@@ -157,8 +160,8 @@ impl Parser<'_> {
         let this = self.today().year();
         let years: Vec<i16> =
             if self.is_ahead() { (this..this + 9).collect() } else { (this - 8..=this).rev().collect() };
-        let fits = |date: &Date| if self.is_ahead() { *date > self.today() } else { *date <= self.today() };
-        let found = years.into_iter().filter_map(|year| date_of(year, month, day).ok()).find(fits);
+        let found =
+            years.into_iter().filter_map(|year| date_of(year, month, day).ok()).find(|date| self.is_meant(*date));
         found.or_else(|| self.refuse(if (1..=12).contains(&month) { Problem::NoSuchDay } else { Problem::NoSuchMonth }))
     }
 }

@@ -109,6 +109,11 @@ impl<'a> Parser<'a> {
         self.find(at, |reading| if let Reading::Unit(unit) = reading { Some(unit) } else { None })
     }
 
+    /// A unit in one word with `last`, `this` or `next`.
+    pub(crate) fn unit_of(&self, at: usize) -> Option<(Which, Unit)> {
+        self.find(at, |reading| if let Reading::UnitOf(which, unit) = reading { Some((which, unit)) } else { None })
+    }
+
     pub(crate) fn which(&self, at: usize) -> Option<Which> {
         self.find(at, |reading| if let Reading::Which(which) = reading { Some(which) } else { None })
     }
@@ -376,7 +381,7 @@ impl<'a> Parser<'a> {
     /// The whole day a number of units away. For hours and minutes: the minute, or in a question the hour around it.
     pub(crate) fn reached(&self, number: i64, unit: Unit) -> Option<Period> {
         let moment = self.moved(number, unit)?;
-        if !is_short(unit) {
+        if !unit.is_short() {
             return Period::day(moment.date());
         }
         if self.is_question && unit == Unit::Hour {
@@ -389,13 +394,13 @@ impl<'a> Parser<'a> {
     /// The start of a period that ends now: from the beginning of the day, or exact for hours and minutes.
     pub(crate) fn begun(&self, number: i64, unit: Unit) -> Option<DateTime> {
         let moment = self.moved(-number, unit)?;
-        Some(if is_short(unit) { moment } else { start_of(moment.date()) })
+        Some(if unit.is_short() { moment } else { start_of(moment.date()) })
     }
 
     /// The local time a number of units away. Hours and minutes are exact when the clocks change.
     fn moved(&self, number: i64, unit: Unit) -> Option<DateTime> {
         let moved = span(number, unit).and_then(|span| {
-            let moved = if is_short(unit) {
+            let moved = if unit.is_short() {
                 self.zoned.checked_add(span).map(|time| time.datetime())
             } else {
                 self.now.checked_add(span)
@@ -441,14 +446,10 @@ impl<'a> Parser<'a> {
     pub(crate) fn inner(&self, at: usize) -> Read<Period> {
         let found = [self.dated(at), self.relative(at), self.numbered(at)].into_iter().flatten();
         found.max_by_key(|(_, end)| *end).or_else(|| {
-            let unit = self.unit(at).filter(|unit| !matches!(unit, Unit::Second | Unit::Minute | Unit::Hour))?;
+            let unit = self.unit(at).filter(|unit| !unit.is_short())?;
             Some((whole(unit, 0, self.today())?, at + 1))
         })
     }
-}
-
-fn is_short(unit: Unit) -> bool {
-    matches!(unit, Unit::Second | Unit::Minute | Unit::Hour)
 }
 
 /// Half a unit in smaller units.

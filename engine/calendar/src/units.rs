@@ -13,8 +13,7 @@ impl Parser<'_> {
     /// A whole unit, counted from the current one: `last week`, `mes pasado`, `今週`, `the week before last`. Also
     /// seasons and weekends.
     pub(crate) fn relative(&self, at: usize) -> Read<Period> {
-        let unit_of = |reading| if let Reading::UnitOf(which, unit) = reading { Some((which, unit)) } else { None };
-        if let Some((which, unit)) = self.find(at, unit_of) {
+        if let Some((which, unit)) = self.unit_of(at) {
             return Some((whole(unit, which.offset(), self.today())?, at + 1));
         }
         if let Some((period, end)) = self.weekend(at) {
@@ -31,17 +30,13 @@ impl Parser<'_> {
         } else {
             (self.which(at + 1)?, at, at + 2)
         };
-        if let Some(month) = self.find(place, |one| if let Reading::Month(month) = one { Some(month) } else { None }) {
+        if let Some(month) = self.month(place) {
             return Some((self.month_near(month, Some(which))?, end));
         }
         if let Some(period) = self.season(place, Some(which)) {
             return Some((period, end));
         }
-        let unit = self.unit(place)?;
-        let is_short = matches!(unit, Unit::Second | Unit::Minute | Unit::Hour);
-        if is_short {
-            return None;
-        }
+        let unit = self.unit(place).filter(|unit| !unit.is_short())?;
         Some((whole(unit, which.offset(), self.today())?, end))
     }
 

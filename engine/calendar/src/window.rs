@@ -6,7 +6,7 @@ use jiff::civil::{Date, DateTime, Time};
 use super::civil::{Period, start_of};
 use super::parser::{Parser, Read};
 use super::value::Value;
-use super::words::{Reading, Side, Unit, Which};
+use super::words::{Reading, Side, Which};
 use super::{Toward, Window};
 
 impl Parser<'_> {
@@ -89,7 +89,7 @@ impl Parser<'_> {
             } else {
                 let unit = self.unit(next)?;
                 // `last week` is a week of the calendar, `the past week` is a length, and `the last hour` too.
-                let is_short = matches!(unit, Unit::Hour | Unit::Minute | Unit::Second);
+                let is_short = unit.is_short();
                 let is_length = is_short && (first > at || !self.is_question) || self.which(first).is_none();
                 is_length.then_some(((1, unit), next + 1))?
             }

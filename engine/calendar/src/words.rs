@@ -70,6 +70,13 @@ pub(crate) enum Unit {
     Year,
 }
 
+impl Unit {
+    /// True for units shorter than a day.
+    pub(crate) fn is_short(self) -> bool {
+        matches!(self, Self::Second | Self::Minute | Self::Hour)
+    }
+}
+
 /// Which unit is meant, counted from the current one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Which {

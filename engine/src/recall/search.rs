@@ -127,8 +127,11 @@ impl<'a> Search<'a> {
             let lists: Vec<&[Posting]> = lists.iter().map(side).collect();
             merge(&lists, |doc, hits| {
                 let doc = doc_id(doc);
+                if !allowed.has(doc) {
+                    return;
+                }
                 let features = view.features(doc);
-                if allowed.has(doc) && self.scorer.admits(&features) {
+                if self.scorer.admits(&features) {
                     let (row, relevance) = self.scorer.score(doc, &features, hits);
                     self.add(doc, row, relevance, features.flags.has(Flags::SUPERSEDED), ranking);
                 }

@@ -4,21 +4,17 @@ use std::sync::LazyLock;
 
 use regex_lite::Regex;
 
-static WITHOUT_SUBJECT: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(
-        r"(?i)^(?:(?:no|nope|wrong|actually|incorrect|sorry|wait)[,.:;! ]+)*(?:it|that|this|they|these|those|he|she)(?:['’](?:s|re)| (?:is|are|was|were|should|must|needs?|uses?|runs?|lives?|listens?|goes|isn['’]t|aren['’]t|doesn['’]t|don['’]t|has|have))\b",
-    )
-});
-/// The new value and the old one: "it is port 8491, not 8490", "it runs on falcon instead of heron".
-static VALUES: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(
-        r"(?i)(?:is|are|['’]s|['’]re|was|were|be|uses?|on|at|in|to) (?:now )?(?:the |an? )?(?P<new>[\w@#/.:+-]+(?: [\w@#/.:+-]+)?),? (?:and )?(?:not|instead of|rather than) (?:the |an? |on |at |in )?(?:[a-z]+ )??(?P<old>[\w@#/.:+-]*[\w])[.!]*$",
-    )
-});
+use crate::heuristic::pattern;
 
-fn compiled(source: &str) -> Regex {
-    Regex::new(source).expect("the patterns are constants, and a test compiles them")
-}
+pattern!(
+    WITHOUT_SUBJECT,
+    r"(?i)^(?:(?:no|nope|wrong|actually|incorrect|sorry|wait)[,.:;! ]+)*(?:it|that|this|they|these|those|he|she)(?:['’](?:s|re)| (?:is|are|was|were|should|must|needs?|uses?|runs?|lives?|listens?|goes|isn['’]t|aren['’]t|doesn['’]t|don['’]t|has|have))\b"
+);
+// The new value and the old one: "it is port 8491, not 8490", "it runs on falcon instead of heron".
+pattern!(
+    VALUES,
+    r"(?i)(?:is|are|['’]s|['’]re|was|were|be|uses?|on|at|in|to) (?:now )?(?:the |an? )?(?P<new>[\w@#/.:+-]+(?: [\w@#/.:+-]+)?),? (?:and )?(?:not|instead of|rather than) (?:the |an? |on |at |in )?(?:[a-z]+ )??(?P<old>[\w@#/.:+-]*[\w])[.!]*$"
+);
 
 /// True for a statement whose subject is only a pronoun.
 pub(crate) fn lacks_subject(text: &str) -> bool {

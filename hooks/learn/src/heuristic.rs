@@ -24,6 +24,8 @@ macro_rules! pattern {
     };
 }
 
+pub(crate) use pattern;
+
 // Phrases before the statement.
 pattern!(
     OPENING,
