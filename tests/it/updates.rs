@@ -7,7 +7,7 @@ use crate::support::{Client, World};
 const PORTS: [&str; 3] = [
     "The checkout service listens on port 7070",
     "The checkout service now listens on port 7171",
-    "The checkout service listens on port 7272 instead of 7171",
+    "The checkout service listens on port 7272",
 ];
 const QUESTION: &str = "which port does the checkout service use?";
 
@@ -27,14 +27,36 @@ fn a_chain_of_changes_answers_with_its_last_memory() {
     for text in PORTS {
         world.remember(text);
     }
-    let found = recalled(&world);
-    assert_eq!((found[0], found.len()), ((3, None), 3), "{found:?}");
-    assert!(found[1..].iter().all(|(_, newer)| *newer == Some(3)), "{found:?}");
+    // The second text says that it replaces the first one. The third one only states another value.
+    assert_eq!(recalled(&world), [(3, None), (2, Some(3))]);
     let text = world.run(&["recall", QUESTION]).stdout;
     assert!(
-        text.contains("#1 ") && text.contains(" (older, see #3) The checkout service listens on port 7070"),
+        text.contains("#2 ") && text.contains(" (older, see #3) The checkout service now listens on port 7171"),
         "{text}"
     );
+    world.assert_healthy();
+}
+
+#[test]
+fn an_explicit_phrase_supersedes_and_the_reply_names_the_command_that_undoes_it() {
+    let world = World::new();
+    world.remember(PORTS[0]);
+    let told = world.run(&["remember", PORTS[1]]).stdout;
+    assert!(told.contains("#1 is now superseded") && told.contains("tessera link 2 supersedes 1 --remove"), "{told}");
+    assert_eq!(recalled(&world), [(2, None)]);
+    assert_eq!(world.json(&["get", "1"])["superseded_by"], 2);
+    assert!(world.run(&["history", "1"]).stdout.contains("superseded by #2"));
+    assert_eq!(world.run(&["link", "2", "supersedes", "1", "--remove"]).code, Some(0));
+    assert_eq!(recalled(&world).len(), 2);
+    // A memory of another project stays, and so does one that the user trusts more.
+    world.remember("The gateway listens on port 8490");
+    let elsewhere = world.run(&["remember", "--scope", "acme/depot", "The gateway now listens on port 8491"]).stdout;
+    assert!(!elsewhere.contains("superseded"), "{elsewhere}");
+    let mut client = Client::start(&world);
+    let told =
+        client.ok("memory_store", json!({ "content": "The gateway now listens on port 8492", "scope": "global" }));
+    assert!(told.contains("#3 is now marked as older") && !told.contains("superseded"), "{told}");
+    assert!(client.close().success());
     world.assert_healthy();
 }
 
@@ -42,7 +64,7 @@ fn a_chain_of_changes_answers_with_its_last_memory() {
 fn an_older_memory_is_marked_everywhere_and_undo_restores_the_order() {
     let world = World::new();
     world.remember(PORTS[0]);
-    let told = world.run(&["remember", PORTS[1]]).stdout;
+    let told = world.run(&["remember", PORTS[2]]).stdout;
     assert!(told.contains("#1 is now marked as older") && told.contains("tessera link 2 updates 1 --remove"), "{told}");
     assert!(world.run(&["get", "1"]).stdout.contains("older, see #2"));
     assert_eq!(world.json(&["get", "1"])["older"], 2);
@@ -89,5 +111,5 @@ fn the_opposite_preference_and_a_return_come_first() {
         world.remember(text);
     }
     let found = rows(&world.json(&["recall", "pnpm or npm?"]));
-    assert_eq!(found, [(1, None), (2, Some(1))]);
+    assert_eq!(found, [(3, None)]);
 }

@@ -185,12 +185,13 @@ impl Link for FindDuplicates {
     }
 }
 
-/// Finds memories that a new one updates, or that are similar and may contradict it.
+/// Finds memories that a new one supersedes or updates, or that are similar and may contradict it.
 pub(super) struct FindContradictions;
 
 impl Link for FindContradictions {
     fn after(&self, done: &Done<'_>) -> Vec<Near> {
-        like(done, &[SimilarityKind::Updates, SimilarityKind::MayUpdate, SimilarityKind::Other])
+        use SimilarityKind::{MayUpdate, Other, Supersedes, Updates};
+        like(done, &[Supersedes, Updates, MayUpdate, Other])
     }
 }
 

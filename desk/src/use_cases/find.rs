@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use tessera_engine::Store;
-use tessera_engine::domain::{Filters, Memory, MemoryRef, RecallRequest, Scope, ShortId};
+use tessera_engine::domain::{Filters, LinkKind, Memory, MemoryRef, RecallRequest, Scope, ShortId};
 use tessera_engine::pack::{JsonRows, Recall as Reply};
 use tessera_engine::screen::{dropped, is_clean};
 use tessera_engine::store::{HistoryEntry, ListRequest, Listing, Near, Newer, Noted, SimilarityKind, StoreError};
@@ -276,14 +276,14 @@ pub enum LinkBy {
 }
 
 impl LinkBy {
-    /// The command or call that adds or removes the link of an update.
-    fn call(self, new: ShortId, old: ShortId, removes: bool) -> String {
-        let (new, old) = (new.get(), old.get());
+    /// The command or call that adds or removes a link to an older memory.
+    fn call(self, new: ShortId, kind: &LinkKind, old: ShortId, removes: bool) -> String {
+        let (new, kind, old) = (new.get(), kind.as_str(), old.get());
         match self {
-            Self::Command => format!("tessera link {new} updates {old}{}", if removes { " --remove" } else { "" }),
+            Self::Command => format!("tessera link {new} {kind} {old}{}", if removes { " --remove" } else { "" }),
             Self::Tool => {
                 let remove = if removes { ", remove: true" } else { "" };
-                format!("memory_link(id: {new}, type: \"updates\", to: {old}{remove})")
+                format!("memory_link(id: {new}, type: \"{kind}\", to: {old}{remove})")
             }
         }
     }
@@ -293,12 +293,16 @@ impl LinkBy {
 pub fn told_near(near: &Near, new: ShortId, by: LinkBy) -> String {
     let Near { short_id, summary, .. } = near;
     match near.likeness {
+        SimilarityKind::Supersedes => {
+            let undo = by.call(new, &LinkKind::Supersedes, *short_id, true);
+            format!("{short_id} is now superseded, and recall omits it: {summary}\n  Undo: {undo}")
+        }
         SimilarityKind::Updates => {
-            let undo = by.call(new, *short_id, true);
+            let undo = by.call(new, &LinkKind::Updates, *short_id, true);
             format!("{short_id} is now marked as older: {summary}\n  Undo: {undo}")
         }
         SimilarityKind::MayUpdate => {
-            let link = by.call(new, *short_id, false);
+            let link = by.call(new, &LinkKind::Updates, *short_id, false);
             format!("{short_id} may be outdated: {summary}\n  If so: {link}")
         }
         SimilarityKind::Same => format!("{short_id} is nearly the same: {summary}"),

@@ -11,10 +11,11 @@ mod statement;
 
 pub use candidates::{Candidate, candidates};
 pub use pair::{Beside, FEATURES, Features, Holders};
+pub use restated::Restated;
 
 use statement::Statement;
 
-use crate::domain::{MemoryUuid, Scope, ShortId, Timestamp};
+use crate::domain::{MemoryUuid, Scope, ShortId, Timestamp, Trust};
 
 /// The result of a comparison with an older memory.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +26,8 @@ pub struct Compared {
     pub id: MemoryUuid,
     /// Its scope.
     pub scope: Scope,
+    /// Its trust.
+    pub trust: Trust,
     /// Its summary.
     pub summary: String,
     /// When it was created.
@@ -38,6 +41,8 @@ pub struct Compared {
     /// The logarithm of the odds that the new text updates it, in 1/1024; [`CERTAIN`] for a restatement, and its negative
     /// for things with different numbers.
     pub odds: i32,
+    /// True if the words of the new text say that it replaces the older one as a whole.
+    pub is_replaced: bool,
 }
 
 /// The odds of a restatement: higher than those of any other pair.
@@ -71,9 +76,8 @@ impl PreparedText {
         self.0.terms.keys().map(String::as_str)
     }
 
-    /// True if this text repeats an older one with another value, in the opposite order, or negated. False if both texts
-    /// are about things with different numbers. `None` if the words do not decide.
-    pub fn restates(&self, older: &Self) -> Option<bool> {
+    /// How this text restates an older one. `None` if the words do not decide.
+    pub fn restates(&self, older: &Self) -> Option<Restated> {
         restated::restates(&self.0, &older.0)
     }
 

@@ -169,17 +169,17 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// Links a new memory to the older memories that it updates. Leaves out a memory that disappeared meanwhile, and one
-/// that already updates the new memory. Returns all links of the memory.
-pub(crate) fn add_updates(
-    change: &Change<'_>,
-    memory: &Memory,
-    updated: &[MemoryUuid],
-) -> Result<Vec<Link>, StoreError> {
-    for id in updated.iter().filter(|id| **id != memory.id) {
-        let Some(old) = row::find(change.tx, MemoryRef::Id(*id))?.filter(|old| old.deleted.is_none()) else { continue };
-        if may_replace(memory, &old) && !leads_to(change, Succession::Updates, memory.short_id, old.short_id)? {
-            insert(change, memory, &LinkKind::Updates, MemoryRef::Id(*id))?;
+/// Adds the links that a comparison found from a new memory to older ones. Leaves out a memory that disappeared
+/// meanwhile, and one that is already newer than the new memory. Returns all links of the memory.
+pub(crate) fn add_found(change: &Change<'_>, memory: &Memory, found: &[Link]) -> Result<Vec<Link>, StoreError> {
+    for link in found.iter().filter(|link| link.to != memory.id) {
+        let Some(old) = row::find(change.tx, MemoryRef::Id(link.to))?.filter(|old| old.deleted.is_none()) else {
+            continue;
+        };
+        let leads = Succession::ALL.into_iter().map(|kind| leads_to(change, kind, memory.short_id, old.short_id));
+        let is_newer = leads.collect::<Result<Vec<bool>, StoreError>>()?.contains(&true);
+        if may_replace(memory, &old) && !is_newer {
+            insert(change, memory, &link.kind, MemoryRef::Id(link.to))?;
         }
     }
     Ok(row::links_of(change.tx, memory.id)?)

@@ -1,9 +1,9 @@
 //! Compares memories with older ones in the background, if this did not happen when they were stored: memories of an
 //! import, and those of an older version.
 
-use super::links::add_updates;
+use super::links::add_found;
 use super::write::tell;
-use crate::domain::{Memory, MemoryRef, MemoryUuid, ShortId};
+use crate::domain::{Link, LinkKind, Memory, MemoryRef, ShortId};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -38,7 +38,7 @@ impl Store {
                    ORDER BY created, short_id LIMIT ?1";
         let waiting: Vec<ShortId> =
             self.connection.all(sql, [STEP as u64], |row| row.get(0)).map_err(|error| self.failed(error))?;
-        let mut compared: Vec<(ShortId, Vec<MemoryUuid>)> = Vec::new();
+        let mut compared: Vec<(ShortId, Vec<Link>)> = Vec::new();
         for short_id in waiting.into_iter().take_while(|_| pause()) {
             let memory = self.get(MemoryRef::ShortId(short_id))?;
             compared.push((short_id, memory.map_or(Ok(Vec::new()), |memory| self.updated_by(&memory, true))?));
@@ -54,13 +54,10 @@ impl Store {
         })
     }
 
-    /// The older memories that a memory probably updates, without those to which it already has a link. Of two memories
-    /// with the same time, the one that was stored first is older.
-    pub(in crate::store) fn updated_by(
-        &mut self,
-        memory: &Memory,
-        is_stored: bool,
-    ) -> Result<Vec<MemoryUuid>, StoreError> {
+    /// The links from a memory to the older memories that it probably updates, without those to which it already has a
+    /// link. Of two memories with the same time, the one that was stored first is older. A memory that is just being
+    /// stored supersedes an older one if its words say so, because the reply can report this.
+    pub(in crate::store) fn updated_by(&mut self, memory: &Memory, is_stored: bool) -> Result<Vec<Link>, StoreError> {
         if memory.sensitive || !is_compared(memory) {
             return Ok(Vec::new());
         }
@@ -72,20 +69,26 @@ impl Store {
                 || (older.created == memory.created && (!is_stored || older.short_id < memory.short_id));
             older.odds >= least && is_earlier && !is_linked
         });
-        let found = found.map(|older| older.id).collect();
+        let found = found.map(|older| {
+            // Another project may still need a global memory.
+            let is_replaced = older.is_replaced && older.scope == memory.scope && memory.trust <= older.trust;
+            let kind = if is_replaced && !is_stored { LinkKind::Supersedes } else { LinkKind::Updates };
+            Link { kind, to: older.id }
+        });
+        let found = found.collect();
         self.encoded.compared = Some((memory.id, compared));
         Ok(found)
     }
 }
 
-fn relate(change: &Change<'_>, short_id: ShortId, updated: &[MemoryUuid]) -> Result<(), StoreError> {
+fn relate(change: &Change<'_>, short_id: ShortId, updated: &[Link]) -> Result<(), StoreError> {
     let reference = MemoryRef::ShortId(short_id);
     let mut memory = change.existing(reference)?;
     if memory.deleted.is_some() {
         return Ok(());
     }
     memory.rev = change.next_rev()?;
-    let links = add_updates(change, &memory, updated)?;
+    let links = add_found(change, &memory, updated)?;
     if links.len() > memory.links.len() {
         // Nobody changed the memory, so its time of change stays.
         change.tx.run("UPDATE memories SET rev = ?2 WHERE short_id = ?1", (memory.short_id, memory.rev))?;
@@ -102,7 +105,7 @@ mod tests {
     use crate::store::open::in_memory::InMemory;
 
     const OLD: &str = "The checkout service listens on port 7070";
-    const NEW: &str = "The checkout service now listens on port 7171 instead of 7070";
+    const NEW: &str = "The checkout service listens on port 7171 since the move";
 
     #[test]
     fn what_was_not_compared_when_it_was_stored_is_compared_later_and_only_once() {

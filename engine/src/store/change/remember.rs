@@ -39,7 +39,7 @@ impl Store {
                 return Ok(stored);
             }
             note_related(change, stored.memory.short_id)?;
-            stored.memory.links = links::add_updates(change, &stored.memory, &updated)?;
+            stored.memory.links = links::add_found(change, &stored.memory, &updated)?;
             Ok(stored)
         })?;
         self.maintain();

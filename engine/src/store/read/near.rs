@@ -22,6 +22,8 @@ const MOST: usize = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SimilarityKind {
+    /// The new memory supersedes the older one, and has a link to it. Recall no longer returns the older one.
+    Supersedes,
     /// The new memory updates the older one, and has a link to it.
     Updates,
     /// The new memory may update the older one.
@@ -59,7 +61,7 @@ impl Store {
             None => self.compare(&memory.content, &memory.scope, Some(memory.id))?,
         };
         let mut found: Vec<Near> = compared.iter().filter_map(|older| self.likeness(memory, older)).collect();
-        // Updates come first. The order among equals is that of their odds.
+        // Superseded memories and updates come first. The order among equals is that of their odds.
         found.sort_by_key(|near| near.likeness as u8);
         found.truncate(MOST);
         Ok(found)
@@ -71,6 +73,8 @@ impl Store {
         let is_earlier = older.created <= memory.created;
         let is_here = older.scope == memory.scope;
         let likeness = match link {
+            // A link that the caller asked for needs no report.
+            Some(link) if link.kind == LinkKind::Supersedes && older.is_replaced => SimilarityKind::Supersedes,
             Some(link) if link.kind == LinkKind::Updates => SimilarityKind::Updates,
             Some(_) => return None,
             None if is_here && older.is_same && near >= SAME => SimilarityKind::Same,

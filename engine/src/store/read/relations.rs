@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::classifier::Trees;
 use crate::domain::{Memory, MemoryRef, MemoryUuid, Scope, ShortId};
-use crate::relation::{Beside, CERTAIN, Candidate, Compared, Features, Holders, PreparedText, candidates, is_same};
+use crate::relation::{
+    Beside, CERTAIN, Candidate, Compared, Features, Holders, PreparedText, Restated, candidates, is_same,
+};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 
@@ -43,23 +45,27 @@ impl Store {
         }
         self.count_holders(texts.iter().map(|(text, _)| text), &mut holders);
         let features = new.features(&texts, &holders);
-        let odds = |text: &PreparedText, features: &Features| match new.restates(text) {
-            Some(true) => CERTAIN,
-            Some(false) => -CERTAIN,
+        let odds = |restated: Option<Restated>, features: &Features| match restated {
+            Some(Restated::Replaces | Restated::Updates) => CERTAIN,
+            Some(Restated::Elsewhere) => -CERTAIN,
             None => Trees(&self.weights.updates).odds(features),
         };
-        let compared =
-            older.into_iter().zip(texts).zip(features).map(|((memory, (text, beside)), features)| Compared {
+        let compared = older.into_iter().zip(texts).zip(features).map(|((memory, (text, beside)), features)| {
+            let restated = new.restates(&text);
+            Compared {
                 short_id: memory.short_id,
                 id: memory.id,
                 is_same: is_same(content, &memory.content),
+                trust: memory.trust,
                 scope: memory.scope,
                 summary: memory.summary,
                 created: memory.created,
                 near: beside.near,
-                odds: odds(&text, &features),
+                odds: odds(restated, &features),
+                is_replaced: restated == Some(Restated::Replaces),
                 features,
-            });
+            }
+        });
         let mut compared: Vec<Compared> = compared.collect();
         compared.sort_by(|one, other| other.odds.cmp(&one.odds).then(other.short_id.cmp(&one.short_id)));
         Ok(compared)
