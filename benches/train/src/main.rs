@@ -3,8 +3,11 @@
 //! `tessera-train write DIR OUT` writes the table. `tessera-train pairs DIR` and `tessera-train check DIR` leave each
 //! author out once and print how well updates are found, and how well questions are answered. The authors of the test
 //! sets (`t…`) are never used for training.
+//!
+//! `tessera-train centre DIR OUT` writes the centres of the encoder's second network.
 
 mod boost;
+mod centre;
 mod pairs;
 mod report;
 
@@ -34,7 +37,8 @@ fn main() -> anyhow::Result<()> {
         ["write", dir, out] => write(dir, Path::new(out)),
         ["check", dir] => check(dir),
         ["pairs", dir] => check_pairs(dir),
-        _ => bail!("use `tessera-train write DIR OUT`, `tessera-train check DIR` or `tessera-train pairs DIR`"),
+        ["centre", dir, out] => centre::write(dir, Path::new(out)),
+        _ => bail!("use `tessera-train write|centre DIR OUT`, or `tessera-train check|pairs DIR`"),
     }
 }
 

@@ -1,25 +1,32 @@
-//! The sentence encoder.
+//! The sentence encoder. It consists of two networks: the first one was trained on English, the second one on many
+//! languages. A vector contains the results of both.
 
 use std::sync::OnceLock;
 
+use super::english::is_english;
+use super::join::{Side, first_share, joined};
 use super::kernels::{Kernel, run};
 use super::net::Encode;
 use super::pieces::{Cutter, framed};
+use super::unigram::{MARKS, UnigramCutter};
 use super::vector::Vector;
-use super::weights::{PLACES, WIDTH, Weights};
+use super::weights::{E5, Minilm, WIDTH};
 
 /// Maximum word pieces of a question, including its begin and end marks. Time grows with them. Only the first pieces
-/// are read. We encoded different parts of the 60 prompts of the development set. With the first pieces of a prompt,
-/// the right note comes first for 45 % of the prompts. With the last pieces, the right note comes first for 38 %; with
-/// half of each, for 40 %; with the complete prompt, for 48 %.
+/// are read. We encoded different parts of the 60 prompts of the development set with the first network. With the first
+/// pieces of a prompt, the right note comes first for 45 % of the prompts. With the last pieces, the right note comes
+/// first for 38 %; with half of each, for 40 %; with the complete prompt, for 48 %.
 const QUESTION_PIECES: usize = 32;
-/// The number of texts that go through the network together.
+/// The language of a text is recognised by this number of its first characters.
+const LANGUAGE_CHARS: usize = 240;
+/// The number of texts that go through a network together.
 const BATCH: usize = 16;
 
 /// Computes embeddings of texts.
 #[derive(Debug)]
 pub struct Encoder {
-    weights: Weights,
+    first: Minilm,
+    second: E5,
     kernel: Kernel,
 }
 
@@ -36,21 +43,57 @@ impl Encoder {
     /// Panics if this machine does not support the kernel.
     pub fn on(kernel: Kernel) -> Self {
         assert!(Kernel::here().contains(&kernel), "this processor does not support {kernel:?}");
-        let weights = Weights::of(tessera_weights::minilm())
-            .expect("the weights are built into the program and covered by tests");
-        Self { weights, kernel }
+        let read = Minilm::of(tessera_weights::minilm()).zip(E5::of(tessera_weights::e5()));
+        let (first, second) = read.expect("the weights are built into the program and covered by tests");
+        Self { first, second, kernel }
     }
 
     /// The embedding of a question. For a long question, only the beginning is read, about twenty-five words.
     pub fn question(&self, text: &str) -> Vector {
-        self.encode(&[framed(&self.pieces(text, QUESTION_PIECES - 2))]).pop().unwrap_or_default()
+        let share = self.share(Side::Question, text);
+        let first = framed(&Cutter::new(&self.first).cut(text, QUESTION_PIECES - 2));
+        let second = self.second_pieces(Side::Question, text, QUESTION_PIECES - 2);
+        let (first, second) = (self.first_vectors(&[first]), self.second_vectors(&[second]));
+        let vector = first.first().zip(second.first());
+        vector.map_or_else(Vector::default, |(first, second)| joined(first, second, Side::Question, share))
     }
 
-    /// The embedding of each passage, from its first 126 word pieces, about a hundred words. Several at once are
-    /// faster.
+    /// The share of the first network in the vector of a text.
+    #[expect(clippy::cast_precision_loss, reason = "a text has few pieces")]
+    fn share(&self, side: Side, text: &str) -> f32 {
+        let end = text.char_indices().nth(LANGUAGE_CHARS).map_or(text.len(), |(at, _)| at);
+        let text = text.get(..end).unwrap_or(text);
+        first_share(is_english(text, side, || {
+            let first = Cutter::new(&self.first).cut(text, usize::MAX).len();
+            let second = UnigramCutter::new(&self.second).cut("", text, usize::MAX).len() - MARKS;
+            first as f32 / second.max(1) as f32
+        }))
+    }
+
+    /// The embedding of each passage, from about its first hundred words. Several at once are faster.
     pub fn passages(&self, texts: &[&str]) -> Vec<Vector> {
-        let pieces: Vec<Vec<u16>> = texts.iter().map(|text| framed(&self.pieces(text, PLACES - 2))).collect();
-        pieces.chunks(BATCH).flat_map(|pieces| self.encode(pieces)).collect()
+        let most = [&self.first.network, &self.second.network].map(|network| network.places.len() - 2);
+        let cut = |text: &&str| {
+            let first = Cutter::new(&self.first).cut(text, most[0]);
+            let second = self.second_pieces(Side::Passage, text, most[1]);
+            (self.share(Side::Passage, text), framed(&first), second)
+        };
+        let mut vectors = Vec::with_capacity(texts.len());
+        for texts in texts.chunks(BATCH) {
+            let cut: Vec<_> = texts.iter().map(cut).collect();
+            let first = self.first_vectors(&cut.iter().map(|(_, first, _)| first.clone()).collect::<Vec<_>>());
+            let second = self.second_vectors(&cut.iter().map(|(.., second)| second.clone()).collect::<Vec<_>>());
+            let both = first.iter().zip(&second).zip(&cut);
+            vectors.extend(both.map(|((first, second), (share, ..))| joined(first, second, Side::Passage, *share)));
+        }
+        vectors
+    }
+
+    /// The results of the second network alone, before they are centred. They are needed to compute the centre.
+    pub fn second_alone(&self, side: Side, texts: &[&str]) -> Vec<[f32; WIDTH]> {
+        let most = self.second.network.places.len() - 2;
+        let pieces: Vec<Vec<u16>> = texts.iter().map(|text| self.second_pieces(side, text, most)).collect();
+        pieces.chunks(BATCH).flat_map(|pieces| self.second_vectors(pieces)).collect()
     }
 
     /// Releases the memory of the encoder's weights while the process is idle. The next text takes longer.
@@ -58,12 +101,16 @@ impl Encoder {
         tessera_weights::rest();
     }
 
-    fn pieces(&self, text: &str, most: usize) -> Vec<u16> {
-        Cutter::new(&self.weights.pieces, &self.weights.characters).cut(text, most)
+    /// The pieces of a text for the second network, which was trained with a word before each text.
+    fn second_pieces(&self, side: Side, text: &str, most: usize) -> Vec<u16> {
+        UnigramCutter::new(&self.second).cut(side.prefix(), text, most)
     }
 
-    fn encode(&self, texts: &[Vec<u16>]) -> Vec<Vector> {
-        let rows: Vec<[f32; WIDTH]> = run(self.kernel, Encode { weights: &self.weights, texts });
-        rows.iter().map(Vector::of).collect()
+    fn first_vectors(&self, texts: &[Vec<u16>]) -> Vec<[f32; WIDTH]> {
+        run(self.kernel, Encode { network: &self.first.network, texts })
+    }
+
+    fn second_vectors(&self, texts: &[Vec<u16>]) -> Vec<[f32; WIDTH]> {
+        run(self.kernel, Encode { network: &self.second.network, texts })
     }
 }

@@ -11,16 +11,21 @@
 )]
 
 mod encoder;
+mod english;
+mod join;
 mod kernels;
 mod net;
 mod pieces;
 mod scan;
 mod steps;
+mod tables;
+mod unigram;
 mod vector;
 mod weights;
 mod whole;
 
 pub use encoder::Encoder;
+pub use join::Side;
 pub use kernels::Kernel;
 pub use scan::{Passages, SIGN_BYTES, differing_signs, signs_of};
 pub use vector::{DIMENSIONS, ENCODER_VERSION, Embedding, VECTOR_BYTES, Vector};

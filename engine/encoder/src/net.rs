@@ -1,18 +1,19 @@
-//! The network all-MiniLM-L6-v2. It computes one vector per text from rows of word pieces.
+//! The networks all-MiniLM-L6-v2 and multilingual-e5-small. They have the same structure, and six and twelve layers. A
+//! network computes one vector per text from rows of word pieces.
 //!
-//! Weights are 8-bit integers, inputs are rounded to integers of 13 bits and a sign, and sums are exact. So the vector
-//! of a text does not depend on the other texts in the batch or on the processor.
+//! Weights are 8-bit integers; those of 4 bits are unpacked first. Inputs are rounded to integers of 13 bits and a sign,
+//! and sums are exact. So the vector of a text does not depend on the other texts in the batch or on the processor.
 
 use super::kernels::{BLOCK, Job, Kernels, Pair, Sums, WIDEST};
 use super::steps::{Attention, HEAD, add, gelu, norm, rounded, scaled};
-use super::weights::{INNER, Layer, Linear, PLACES, WIDTH, Weights, numbers_of};
+use super::weights::{Blocks, GROUP, INNER, Layer, Linear, Network, WIDTH, unpack};
 
 /// Attention heads of a layer.
 const HEADS: usize = WIDTH / HEAD;
 
-/// Texts to encode, each as rows of the word table, at most [`PLACES`] of them.
+/// Texts to encode, each as rows of the word table, at most as many as the network has positions.
 pub(super) struct Encode<'a> {
-    pub(super) weights: &'a Weights,
+    pub(super) network: &'a Network,
     pub(super) texts: &'a [Vec<u16>],
 }
 
@@ -21,11 +22,11 @@ impl Job for Encode<'_> {
 
     #[inline(always)]
     fn run<K: Kernels>(self) -> Self::Output {
-        let lengths: Vec<usize> = self.texts.iter().map(|text| text.len().min(PLACES)).collect();
+        let lengths: Vec<usize> = self.texts.iter().map(|text| text.len().min(self.network.places.len())).collect();
         let mut state = State::<K>::new(&lengths);
         self.look_up(&mut state.rows);
-        norm(&mut state.rows, &self.weights.norm);
-        for layer in &self.weights.layers {
+        norm(&mut state.rows, &self.network.norm);
+        for layer in &self.network.layers {
             state.go_through(layer, &lengths);
         }
         let mut rows = state.rows.as_chunks::<WIDTH>().0.iter();
@@ -42,11 +43,9 @@ impl Encode<'_> {
     /// The words and their positions.
     #[inline(always)]
     fn look_up(&self, rows: &mut [f32]) {
-        let pieces = self.texts.iter().flat_map(|text| text.iter().zip(self.weights.places));
+        let pieces = self.texts.iter().flat_map(|text| text.iter().zip(self.network.places));
         for (row, (piece, place)) in rows.as_chunks_mut::<WIDTH>().0.iter_mut().zip(pieces) {
-            if let Some(word) = self.weights.words.get(usize::from(*piece)) {
-                numbers_of(word, row);
-            }
+            self.network.words.read(*piece, row);
             for (number, place) in row.iter_mut().zip(place) {
                 *number += f32::from_le_bytes(*place);
             }
@@ -63,6 +62,8 @@ struct State<K> {
     narrow: Vec<f32>,
     inputs: Inputs,
     attention: Attention,
+    /// The weights of two blocks, if they must be unpacked.
+    unpacked: Vec<Pair>,
     kernels: std::marker::PhantomData<K>,
 }
 
@@ -76,6 +77,7 @@ impl<K: Kernels> State<K> {
             narrow: vec![0.0; pieces * WIDTH],
             inputs: Inputs::of(pieces, K::TILE),
             attention: Attention::default(),
+            unpacked: vec![[0; 2 * BLOCK]; INNER],
             kernels: std::marker::PhantomData,
         }
     }
@@ -85,17 +87,17 @@ impl<K: Kernels> State<K> {
         let attended = self.rows.len() * 3;
         self.inputs.take(&self.rows, WIDTH);
         let attending = self.wide.get_mut(..attended).unwrap_or_default();
-        multiply::<K>(&layer.attend, &self.inputs, attending);
+        multiply::<K>(&layer.attend, &self.inputs, &mut self.unpacked, attending);
         attend(&mut self.attention, attending, lengths, &mut self.narrow);
         self.inputs.take(&self.narrow, WIDTH);
-        multiply::<K>(&layer.gather, &self.inputs, &mut self.narrow);
+        multiply::<K>(&layer.gather, &self.inputs, &mut self.unpacked, &mut self.narrow);
         add(&mut self.rows, &self.narrow);
         norm(&mut self.rows, &layer.first_norm);
         self.inputs.take(&self.rows, WIDTH);
-        multiply::<K>(&layer.widen, &self.inputs, &mut self.wide);
+        multiply::<K>(&layer.widen, &self.inputs, &mut self.unpacked, &mut self.wide);
         gelu(&mut self.wide);
         self.inputs.take(&self.wide, INNER);
-        multiply::<K>(&layer.narrow, &self.inputs, &mut self.narrow);
+        multiply::<K>(&layer.narrow, &self.inputs, &mut self.unpacked, &mut self.narrow);
         add(&mut self.rows, &self.narrow);
         norm(&mut self.rows, &layer.second_norm);
     }
@@ -142,11 +144,11 @@ impl Inputs {
 
 /// Multiplies each input with a matrix.
 #[inline(always)]
-fn multiply<K: Kernels>(step: &Linear, inputs: &Inputs, results: &mut [f32]) {
+fn multiply<K: Kernels>(step: &Linear, inputs: &Inputs, unpacked: &mut [Pair], results: &mut [f32]) {
     let (pairs, outputs) = (step.inputs / 2, step.scales.len());
     let (scales, addends) = (step.scales.chunks_exact(2 * BLOCK), step.addends.chunks_exact(2 * BLOCK));
-    for (at, ((blocks, scales), addends)) in step.blocks.chunks_exact(2 * pairs).zip(scales).zip(addends).enumerate() {
-        let blocks = blocks.split_at(pairs);
+    for (at, (scales, addends)) in scales.zip(addends).enumerate() {
+        let blocks = two_blocks(step, at, unpacked).split_at(pairs);
         let mut rest = inputs.values.as_slice();
         let mut rows = results.chunks_exact_mut(outputs).zip(&inputs.worth);
         for tile in &inputs.tiles {
@@ -158,6 +160,22 @@ fn multiply<K: Kernels>(step: &Linear, inputs: &Inputs, results: &mut [f32]) {
                 let row = row.get_mut(at * 2 * BLOCK..).unwrap_or_default();
                 scaled(sums, *worth, scales, addends, row);
             }
+        }
+    }
+}
+
+/// The weights of two neighbouring blocks of a matrix.
+#[inline(always)]
+fn two_blocks<'a>(step: &Linear, at: usize, unpacked: &'a mut [Pair]) -> &'a [Pair] {
+    let size = step.inputs;
+    let range = |size: usize| at * size..(at + 1) * size;
+    match step.blocks {
+        Blocks::Bytes(pairs) => pairs.get(range(size)).unwrap_or_default(),
+        Blocks::Packed { factors, pairs } => {
+            let unpacked = unpacked.get_mut(..size).unwrap_or_default();
+            let factors = factors.get(range(2 * size / GROUP)).unwrap_or_default();
+            unpack(factors, pairs.get(range(size)).unwrap_or_default(), unpacked);
+            unpacked
         }
     }
 }

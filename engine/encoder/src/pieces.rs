@@ -4,7 +4,8 @@
 //! into the longest known pieces, or is unknown as a whole. A text such as `[SEP]` is ordinary text, so no text can
 //! contain a special piece.
 
-use super::weights::{Bytes4, CharacterTable, PieceTable};
+use super::tables::number;
+use super::weights::{CharacterTable, Minilm, PieceTable};
 
 /// The rows of the special pieces in the word table.
 const UNKNOWN: u16 = 0;
@@ -29,8 +30,8 @@ pub(super) struct Cutter<'a> {
 }
 
 impl<'a> Cutter<'a> {
-    pub(super) fn new(pieces: &'a PieceTable, characters: &'a CharacterTable) -> Self {
-        Self { pieces, characters, word: String::new(), found: Vec::new() }
+    pub(super) fn new(weights: &'a Minilm) -> Self {
+        Self { pieces: &weights.pieces, characters: &weights.characters, word: String::new(), found: Vec::new() }
     }
 
     /// The first `most` pieces of a text, as rows of the word table.
@@ -127,57 +128,16 @@ fn letters(syllable: char) -> impl Iterator<Item = char> {
 impl PieceTable {
     /// The longest piece at the beginning or in the middle of a word: its length in bytes, and its row.
     fn longest(&self, word: &[u8], goes_on: bool) -> Option<(usize, u16)> {
-        let mut among = 0..self.rows.len();
         let prefix: &[u8] = if goes_on { b"##" } else { b"" };
-        let mut longest = None;
-        for (depth, byte) in prefix.iter().chain(word).enumerate() {
-            let reaches = |at: &usize| self.piece(*at).get(depth).is_some_and(|found| found >= byte);
-            let exceeds = |at: &usize| self.piece(*at).get(depth).is_some_and(|found| found > byte);
-            let begin = first(among.clone(), reaches);
-            among = begin..first(begin..among.end, exceeds);
-            if among.is_empty() {
-                break;
-            }
-            let length = (depth + 1).saturating_sub(prefix.len());
-            if length > 0 && self.piece(begin).len() == depth + 1 {
-                longest = self.rows.get(begin).map(|row| (length, u16::from_le_bytes(*row)));
-            }
-        }
-        longest
+        let (at, length) = self.sorted.prefixes(prefix.iter().chain(word).copied()).last()?;
+        let length = length.checked_sub(prefix.len()).filter(|length| *length > 0)?;
+        self.rows.get(at).map(|row| (length, u16::from_le_bytes(*row)))
     }
-
-    fn piece(&self, at: usize) -> &[u8] {
-        self.text.get(span(self.offsets, at)).unwrap_or_default()
-    }
-}
-
-/// Returns the first element of a range that passes the test. All later elements must pass it too.
-fn first(among: std::ops::Range<usize>, passes: impl Fn(&usize) -> bool) -> usize {
-    let (mut low, mut high) = (among.start, among.end);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if passes(&middle) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    low
-}
-
-fn number(bytes: Bytes4) -> u32 {
-    u32::from_le_bytes(bytes)
-}
-
-fn span(offsets: &[Bytes4], at: usize) -> std::ops::Range<usize> {
-    let offset = |at: usize| offsets.get(at).map_or(0, |offset| number(*offset) as usize);
-    offset(at)..offset(at + 1)
 }
 
 impl CharacterTable {
     fn becomes(&self, char: char) -> Option<&str> {
-        let at = self.changed.binary_search_by_key(&u32::from(char), |changed| number(*changed)).ok()?;
-        std::str::from_utf8(self.becomes.get(span(self.offsets, at))?).ok()
+        self.changed.becomes(char)
     }
 
     fn kind(&self, char: char) -> u32 {

@@ -43,7 +43,8 @@ impl<'a> Passages<'a> {
     }
 }
 
-/// Computes the similarity of each passage to `to`: -1 to 1, or 0 if one of the two vectors is zero.
+/// Computes the similarity of each passage to `to`: -1 to 1, or 0 if one of the two vectors is zero. For a question and a
+/// passage in other languages than English, it may be up to 1.3.
 pub(crate) fn similarities(kernel: Kernel, to: &Vector, passages: Passages<'_>, near: &mut [f32]) {
     run(kernel, Compare { to, passages, near });
 }
@@ -60,7 +61,7 @@ impl Job for Compare<'_> {
     /// Sums are below 2^24, where an f32 is exact. Square roots and divisions have identical results on all machines.
     #[inline(always)]
     fn run<K: Kernels>(self) {
-        let (query, own) = (self.to.query(), (self.to.squares() as f32).sqrt());
+        let (query, own) = (self.to.query(), self.to.size());
         let (values, squares) = (self.passages.values.as_chunks().0, self.passages.squares.as_chunks::<4>().0);
         let mut dots = [0; STEP];
         for ((near, squares), values) in self.near.chunks_mut(STEP).zip(squares.chunks(STEP)).zip(values.chunks(STEP)) {
@@ -86,12 +87,16 @@ pub fn signs_of(values: &[u8; DIMENSIONS]) -> [u8; SIGN_BYTES] {
 pub fn differing_signs(from: &Vector, signs: &[u8]) -> Vec<u16> {
     let signs = signs.as_chunks::<SIGN_BYTES>().0;
     let mut differing = vec![0; signs.len()];
-    run(Kernel::best(), Differ { own: &signs_of(&from.bytes()), signs, differing: &mut differing });
+    // The first half of a question in another language is zero, so its signs say nothing.
+    let skipped = if from.is_foreign() { SIGN_BYTES / 8 / 2 } else { 0 };
+    run(Kernel::best(), Differ { own: &signs_of(&from.bytes()), skipped, signs, differing: &mut differing });
     differing
 }
 
 struct Differ<'a> {
     own: &'a [u8; SIGN_BYTES],
+    /// The number of words of 64 signs at the beginning that are not compared.
+    skipped: usize,
     signs: &'a [[u8; SIGN_BYTES]],
     differing: &'a mut [u16],
 }
@@ -113,7 +118,8 @@ impl Job for Differ<'_> {
         let own = words(self.own);
         for (signs, differing) in self.signs.iter().zip(self.differing) {
             let signs = words(signs);
-            *differing = own.iter().zip(&signs).map(|(a, b)| (a ^ b).count_ones()).sum::<u32>() as u16;
+            *differing =
+                own.iter().zip(&signs).skip(self.skipped).map(|(a, b)| (a ^ b).count_ones()).sum::<u32>() as u16;
         }
     }
 }

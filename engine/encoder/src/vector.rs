@@ -1,13 +1,15 @@
 //! A vector of small integers, and the similarity of two such vectors.
 
+use super::join::foreign_size;
 use super::kernels::{Kernel, Query, Values};
 use super::scan::{Passages, similarities};
+use super::weights::WIDTH;
 
-/// Numbers of a vector.
-pub const DIMENSIONS: usize = 384;
+/// Numbers of a vector: those of both networks.
+pub const DIMENSIONS: usize = 2 * WIDTH;
 
 /// The version of the encoder. Vectors of different versions cannot be compared.
-pub const ENCODER_VERSION: u8 = 1;
+pub const ENCODER_VERSION: u8 = 2;
 
 /// The bytes of a stored vector: first the sum of its squares, then its numbers.
 pub const VECTOR_BYTES: usize = 4 + DIMENSIONS;
@@ -17,12 +19,13 @@ pub const VECTOR_BYTES: usize = 4 + DIMENSIONS;
 pub struct Vector {
     values: [i8; DIMENSIONS],
     squares: u32,
+    is_foreign: bool,
 }
 
 impl Default for Vector {
     /// The zero vector, which is similar to nothing.
     fn default() -> Self {
-        Self { values: [0; DIMENSIONS], squares: 0 }
+        Self { values: [0; DIMENSIONS], squares: 0, is_foreign: false }
     }
 }
 
@@ -35,12 +38,25 @@ impl Vector {
             return Self::default();
         }
         let values = values.map(|value| (value / largest * 127.0).round() as i8);
-        Self { values, squares: values.iter().map(|value| u32::from(value.unsigned_abs()).pow(2)).sum() }
+        let squares = values.iter().map(|value| u32::from(value.unsigned_abs()).pow(2)).sum();
+        Self { values, squares, is_foreign: false }
     }
 
-    /// The cosine similarity, from -1 to 1; 0 if one of the vectors is zero.
+    /// The vector of a question.
+    pub(crate) fn of_question(values: &[f32; DIMENSIONS], is_foreign: bool) -> Self {
+        Self { is_foreign, ..Self::of(values) }
+    }
+
+    /// True for a question that is probably not in English.
+    pub fn is_foreign(&self) -> bool {
+        self.is_foreign
+    }
+
+    /// The cosine similarity, from -1 to 1; 0 if one of the vectors is zero. If only this vector is that of a question in
+    /// another language, the similarity is that of a search.
     pub fn similarities(&self, other: &Self) -> f64 {
-        f64::from(self.similarities_to_bytes(&other.to_bytes()))
+        let is_foreign = self.is_foreign && !other.is_foreign;
+        f64::from(Self { is_foreign, ..self.clone() }.similarities_to_bytes(&other.to_bytes()))
     }
 
     /// The similarity to a stored vector (see [`Embedding::vectors`]); 0 for invalid bytes.
@@ -63,7 +79,7 @@ impl Vector {
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let (squares, values) = bytes.split_first_chunk::<4>()?;
         let values = <&[u8; DIMENSIONS]>::try_from(values).ok()?.map(u8::cast_signed);
-        Some(Self { values, squares: u32::from_le_bytes(*squares) })
+        Some(Self { values, squares: u32::from_le_bytes(*squares), is_foreign: false })
     }
 
     /// The stored form: the sum of its squares, then its numbers.
@@ -75,8 +91,10 @@ impl Vector {
         bytes
     }
 
-    pub(crate) fn squares(&self) -> u32 {
-        self.squares
+    /// What a product with a vector of length 1 is divided by.
+    #[expect(clippy::cast_precision_loss, reason = "below 2^24")]
+    pub(crate) fn size(&self) -> f32 {
+        (self.squares as f32).sqrt() * if self.is_foreign { foreign_size() } else { 1.0 }
     }
 
     pub(crate) fn query(&self) -> Query {

@@ -1,4 +1,4 @@
-//! The file of weights, read in place. `engine/weights/make.py` documents the format of the file.
+//! The two files of weights, read in place. `engine/weights/make.py` and `make_e5.py` document their formats.
 
 use super::kernels::{BLOCK, Pair};
 
@@ -6,46 +6,89 @@ use super::kernels::{BLOCK, Pair};
 pub(super) const WIDTH: usize = 384;
 /// The number of values per word piece in the middle of a layer.
 pub(super) const INNER: usize = 1536;
-/// Layers of the network.
-pub(super) const LAYERS: usize = 6;
-/// Maximum positions in a text.
-pub(super) const PLACES: usize = 128;
+/// Columns of a row of packed weights that have the same factor.
+pub(super) const GROUP: usize = 32;
 
 const VERSION: u32 = 1;
-const SECTIONS: usize = 11;
 
 /// A number as stored in the file.
 pub(super) type Bytes4 = [u8; 4];
-/// A row of the word table: its scale, then its numbers.
-pub(super) type Word = [u8; 4 + WIDTH];
+/// For each row of a block, the 4-bit numbers of two neighbouring columns.
+pub(super) type PackedPair = [u8; BLOCK];
+/// For each row of a block, the factor of a group of columns.
+pub(super) type Factors = [[u8; 2]; BLOCK];
 
-/// The content of the file.
+/// An encoder: a network and the tokenizer that belongs to it.
 #[derive(Debug)]
-pub(super) struct Weights {
+pub(super) struct Minilm {
     pub(super) pieces: PieceTable,
     pub(super) characters: CharacterTable,
-    pub(super) words: &'static [Word],
-    pub(super) places: &'static [[Bytes4; WIDTH]],
-    pub(super) norm: Norm,
-    pub(super) layers: [Layer; LAYERS],
+    pub(super) network: Network,
 }
 
-/// The word pieces, sorted by their bytes.
+/// The second encoder.
+#[derive(Debug)]
+pub(super) struct E5 {
+    pub(super) pieces: UnigramTable,
+    pub(super) changed: ChangeTable,
+    pub(super) network: Network,
+}
+
+/// The network of an encoder.
+#[derive(Debug)]
+pub(super) struct Network {
+    pub(super) words: WordTable,
+    /// One row for each position in a text.
+    pub(super) places: &'static [[Bytes4; WIDTH]],
+    pub(super) norm: Norm,
+    pub(super) layers: Vec<Layer>,
+}
+
+/// The rows of word pieces.
+#[derive(Debug)]
+pub(super) enum WordTable {
+    /// A scale (f32), then numbers of 8 bits.
+    Bytes(&'static [[u8; 4 + WIDTH]]),
+    /// A scale (f32), a factor for each group of numbers, then numbers of 4 bits.
+    Packed(&'static [[u8; 4 + WIDTH / GROUP + WIDTH / 2]]),
+}
+
+/// Texts, sorted by their bytes.
+#[derive(Debug)]
+pub(super) struct SortedTexts {
+    /// The offset at which each text starts, and the end of the last one.
+    pub(super) offsets: &'static [Bytes4],
+    pub(super) text: &'static [u8],
+}
+
+/// The word pieces of the first encoder.
 #[derive(Debug)]
 pub(super) struct PieceTable {
-    /// The offset at which each word piece starts, and the end of the last piece.
-    pub(super) offsets: &'static [Bytes4],
+    pub(super) sorted: SortedTexts,
     /// The row of each word piece in the word table.
     pub(super) rows: &'static [[u8; 2]],
-    pub(super) text: &'static [u8],
+}
+
+/// The word pieces of the second encoder.
+#[derive(Debug)]
+pub(super) struct UnigramTable {
+    pub(super) sorted: SortedTexts,
+    /// The logarithm of the probability of each piece.
+    pub(super) scores: &'static [Bytes4],
+}
+
+/// Characters that a tokenizer replaces.
+#[derive(Debug)]
+pub(super) struct ChangeTable {
+    pub(super) changed: &'static [Bytes4],
+    pub(super) offsets: &'static [Bytes4],
+    pub(super) becomes: &'static [u8],
 }
 
 /// The treatment of characters outside of ASCII.
 #[derive(Debug)]
 pub(super) struct CharacterTable {
-    pub(super) changed: &'static [Bytes4],
-    pub(super) offsets: &'static [Bytes4],
-    pub(super) becomes: &'static [u8],
+    pub(super) changed: ChangeTable,
     /// First, last, kind.
     pub(super) ranges: &'static [[Bytes4; 3]],
     /// First, last.
@@ -68,8 +111,16 @@ pub(super) struct Linear {
     pub(super) scales: &'static [Bytes4],
     /// The addend of each row.
     pub(super) addends: &'static [Bytes4],
-    /// The weights, block by block of rows, and two columns at a time.
-    pub(super) blocks: &'static [Pair],
+    pub(super) blocks: Blocks,
+}
+
+/// The weights of a matrix, block by block of rows, and two columns at a time.
+#[derive(Debug)]
+pub(super) enum Blocks {
+    /// Weights of 8 bits.
+    Bytes(&'static [Pair]),
+    /// Numbers of 4 bits, and the factors of each block. They are unpacked to 8 bits before a multiplication.
+    Packed { factors: &'static [Factors], pairs: &'static [PackedPair] },
 }
 
 /// A layer of the network.
@@ -83,50 +134,84 @@ pub(super) struct Layer {
     pub(super) second_norm: Norm,
 }
 
-impl Weights {
+/// The form of the weights in a file.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    Bytes,
+    Packed,
+}
+
+/// The sections of a file.
+fn sections<const N: usize>(file: &'static [u8], magic: [u8; 8]) -> Option<[&'static [u8]; N]> {
+    let (head, mut rest) = file.split_first_chunk::<8>()?;
+    let (version, count) = (number(&mut rest)?, number(&mut rest)?);
+    if *head != magic || version != VERSION || count as usize != N {
+        return None;
+    }
+    let mut sections = [&[][..]; N];
+    for section in &mut sections {
+        let (offset, length) = (number(&mut rest)? as usize, number(&mut rest)? as usize);
+        *section = file.get(offset..offset + length)?;
+    }
+    Some(sections)
+}
+
+impl Minilm {
     /// Reads the built-in file without copying it.
     pub(super) fn of(file: &'static [u8]) -> Option<Self> {
-        let (head, mut rest) = file.split_first_chunk::<8>()?;
-        let (version, count) = (number(&mut rest)?, number(&mut rest)?);
-        if head != b"TESSMEAN" || version != VERSION || count as usize != SECTIONS {
-            return None;
-        }
-        let mut sections = [&[][..]; SECTIONS];
-        for section in &mut sections {
-            let (offset, length) = (number(&mut rest)? as usize, number(&mut rest)? as usize);
-            *section = file.get(offset..offset + length)?;
-        }
-        let [offsets, rows, text, changed, ends, becomes, ranges, marks, words, mut places, mut layers] = sections;
+        let sections = sections::<11>(file, *b"TESSMEAN")?;
+        let [offsets, rows, text, changed, ends, becomes, ranges, marks, words, places, layers] = sections;
         Some(Self {
-            pieces: PieceTable { offsets: whole(offsets)?, rows: whole(rows)?, text },
+            pieces: PieceTable { sorted: SortedTexts { offsets: whole(offsets)?, text }, rows: whole(rows)? },
             characters: CharacterTable {
-                changed: whole(changed)?,
-                offsets: whole(ends)?,
-                becomes,
+                changed: ChangeTable { changed: whole(changed)?, offsets: whole(ends)?, becomes },
                 ranges: whole(whole::<4, _>(ranges)?)?,
                 marks: whole(whole::<4, _>(marks)?)?,
             },
-            words: whole(words)?,
-            places: whole(numbers(&mut places, PLACES * WIDTH)?)?,
-            norm: Norm::take(&mut places)?,
-            layers: take_layers(&mut layers)?,
+            network: Network::of(WordTable::Bytes(whole(words)?), places, layers, Form::Bytes)?,
         })
     }
 }
 
-fn take_layers(rest: &mut &'static [u8]) -> Option<[Layer; LAYERS]> {
-    let mut layers = Vec::with_capacity(LAYERS);
-    for _ in 0..LAYERS {
-        layers.push(Layer {
-            attend: Linear::take(rest, WIDTH, 3 * WIDTH)?,
-            gather: Linear::take(rest, WIDTH, WIDTH)?,
-            first_norm: Norm::take(rest)?,
-            widen: Linear::take(rest, WIDTH, INNER)?,
-            narrow: Linear::take(rest, INNER, WIDTH)?,
-            second_norm: Norm::take(rest)?,
-        });
+impl E5 {
+    /// Reads the built-in file without copying it.
+    pub(super) fn of(file: &'static [u8]) -> Option<Self> {
+        let sections = sections::<9>(file, *b"TESSPECE")?;
+        let [offsets, scores, text, changed, ends, becomes, words, places, layers] = sections;
+        Some(Self {
+            pieces: UnigramTable { sorted: SortedTexts { offsets: whole(offsets)?, text }, scores: whole(scores)? },
+            changed: ChangeTable { changed: whole(changed)?, offsets: whole(ends)?, becomes },
+            network: Network::of(WordTable::Packed(whole(words)?), places, layers, Form::Packed)?,
+        })
     }
-    layers.try_into().ok()
+}
+
+impl Network {
+    fn of(words: WordTable, places: &'static [u8], mut layers: &'static [u8], form: Form) -> Option<Self> {
+        // The two rows of the norm follow the rows of the positions.
+        let (mut norm, mut places) = (places, places);
+        let all = places.len().checked_sub(8 * WIDTH)?;
+        norm = norm.get(all..)?;
+        let mut read = Vec::new();
+        while !layers.is_empty() {
+            read.push(Layer::take(&mut layers, form)?);
+        }
+        let places = whole(numbers(&mut places, all / 4)?)?;
+        Some(Self { words, places, norm: Norm::take(&mut norm)?, layers: read })
+    }
+}
+
+impl Layer {
+    fn take(rest: &mut &'static [u8], form: Form) -> Option<Self> {
+        Some(Self {
+            attend: Linear::take(rest, WIDTH, 3 * WIDTH, form)?,
+            gather: Linear::take(rest, WIDTH, WIDTH, form)?,
+            first_norm: Norm::take(rest)?,
+            widen: Linear::take(rest, WIDTH, INNER, form)?,
+            narrow: Linear::take(rest, INNER, WIDTH, form)?,
+            second_norm: Norm::take(rest)?,
+        })
+    }
 }
 
 impl Norm {
@@ -136,21 +221,73 @@ impl Norm {
 }
 
 impl Linear {
-    fn take(rest: &mut &'static [u8], inputs: usize, outputs: usize) -> Option<Self> {
+    fn take(rest: &mut &'static [u8], inputs: usize, outputs: usize, form: Form) -> Option<Self> {
         let (scales, addends) = (numbers(rest, outputs)?, numbers(rest, outputs)?);
-        let (blocks, after) = rest.split_at_checked(inputs * outputs)?;
-        *rest = after;
-        debug_assert!(inputs.is_multiple_of(2) && outputs.is_multiple_of(2 * BLOCK), "blocks come in pairs");
-        Some(Self { inputs, scales, addends, blocks: whole(blocks)? })
+        debug_assert!(inputs.is_multiple_of(GROUP) && outputs.is_multiple_of(2 * BLOCK), "blocks come in pairs");
+        let weights = inputs * outputs;
+        let blocks = match form {
+            Form::Bytes => Blocks::Bytes(whole(bytes(rest, weights)?)?),
+            Form::Packed => Blocks::Packed {
+                factors: whole(whole::<2, _>(bytes(rest, 2 * weights / GROUP)?)?)?,
+                pairs: whole(bytes(rest, weights / 2)?)?,
+            },
+        };
+        Some(Self { inputs, scales, addends, blocks })
     }
 }
 
-/// The numbers of a word.
+impl WordTable {
+    /// The numbers of a word piece.
+    #[inline(always)]
+    pub(super) fn read(&self, row: u16, numbers: &mut [f32; WIDTH]) {
+        match self {
+            Self::Bytes(rows) => {
+                let Some((scale, values)) = rows.get(usize::from(row)).and_then(|row| row.split_first_chunk()) else {
+                    return;
+                };
+                let scale = f32::from_le_bytes(*scale);
+                numbers
+                    .iter_mut()
+                    .zip(values)
+                    .for_each(|(number, value)| *number = f32::from(value.cast_signed()) * scale);
+            }
+            Self::Packed(rows) => {
+                let Some((scale, rest)) = rows.get(usize::from(row)).and_then(|row| row.split_first_chunk()) else {
+                    return;
+                };
+                let (factors, values) = rest.split_at(WIDTH / GROUP);
+                let groups = numbers.as_chunks_mut::<GROUP>().0.iter_mut().zip(values.as_chunks::<{ GROUP / 2 }>().0);
+                for ((numbers, values), factor) in groups.zip(factors) {
+                    let scale = f32::from_le_bytes(*scale) * f32::from(factor.cast_signed());
+                    for ([low, high], value) in numbers.as_chunks_mut::<2>().0.iter_mut().zip(values) {
+                        *low = (f32::from(value & 15) - 8.0) * scale;
+                        *high = (f32::from(value >> 4) - 8.0) * scale;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Unpacks weights of 4 bits to weights of 8 bits. Each factor belongs to [`GROUP`] columns.
 #[inline(always)]
-pub(super) fn numbers_of(word: &Word, numbers: &mut [f32; WIDTH]) {
-    let Some((scale, values)) = word.split_first_chunk::<4>() else { return };
-    let scale = f32::from_le_bytes(*scale);
-    numbers.iter_mut().zip(values).for_each(|(number, value)| *number = f32::from(value.cast_signed()) * scale);
+pub(super) fn unpack(factors: &[Factors], packed: &[PackedPair], pairs: &mut [Pair]) {
+    let groups = packed.as_chunks::<{ GROUP / 2 }>().0.iter().zip(pairs.as_chunks_mut::<{ GROUP / 2 }>().0);
+    for ((packed, pairs), factors) in groups.zip(factors) {
+        let factors = factors.map(i16::from_le_bytes);
+        for (packed, pair) in packed.iter().zip(pairs) {
+            let mut weights = [0_u16; BLOCK];
+            for ((weight, byte), factor) in weights.iter_mut().zip(packed).zip(factors) {
+                let number = u16::from(*byte).cast_signed();
+                let low = (((number & 15) - 8) * factor + 128) >> 8;
+                let high = (((number >> 4) - 8) * factor + 128) >> 8;
+                *weight = (low.cast_unsigned() & 0xff) | (high.cast_unsigned() << 8);
+            }
+            for (bytes, weight) in pair.as_chunks_mut::<2>().0.iter_mut().zip(weights) {
+                *bytes = weight.to_le_bytes();
+            }
+        }
+    }
 }
 
 fn number(rest: &mut &[u8]) -> Option<u32> {
@@ -159,10 +296,14 @@ fn number(rest: &mut &[u8]) -> Option<u32> {
     Some(u32::from_le_bytes(*number))
 }
 
-fn numbers(rest: &mut &'static [u8], count: usize) -> Option<&'static [Bytes4]> {
-    let (numbers, after) = rest.split_at_checked(4 * count)?;
+fn bytes(rest: &mut &'static [u8], count: usize) -> Option<&'static [u8]> {
+    let (bytes, after) = rest.split_at_checked(count)?;
     *rest = after;
-    whole(numbers)
+    Some(bytes)
+}
+
+fn numbers(rest: &mut &'static [u8], count: usize) -> Option<&'static [Bytes4]> {
+    whole(bytes(rest, 4 * count)?)
 }
 
 fn whole<const N: usize, T>(items: &[T]) -> Option<&[[T; N]]> {

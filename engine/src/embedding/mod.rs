@@ -6,8 +6,8 @@
 
 mod passages;
 
-pub use passages::{embeddings, embeddings_about, is_understood, passages_of};
+pub use passages::{embeddings, embeddings_about, passages_of};
 pub use tessera_encoder::{
-    DIMENSIONS, ENCODER_VERSION, Embedding, Encoder, Kernel, Made, Passages, SIGN_BYTES, VECTOR_BYTES, Vector,
+    DIMENSIONS, ENCODER_VERSION, Embedding, Encoder, Kernel, Made, Passages, SIGN_BYTES, Side, VECTOR_BYTES, Vector,
     differing_signs, signs_of,
 };

@@ -66,8 +66,7 @@ pub fn embeddings_about(encoder: &Encoder, texts: &[(&str, &str)], mut pause: im
     embeddings
 }
 
-/// Cuts a text into passages, in order. Returns no passages for a text without words or in an unsupported script (see
-/// [`is_understood`]).
+/// Cuts a text into passages, in order. Returns no passages for a text without words.
 pub fn passages_of(text: &str) -> Vec<&str> {
     let text = text.trim();
     if text.is_empty() {
@@ -75,7 +74,7 @@ pub fn passages_of(text: &str) -> Vec<&str> {
     }
     let all = word_pieces(text);
     if all <= SHORT {
-        return if is_understood(text) { vec![text] } else { Vec::new() };
+        return vec![text];
     }
     // Passages end before they are full, with at most a fifth of the room unused.
     let long = LONG.max(all * 5 / 4 / MOST);
@@ -95,7 +94,7 @@ fn cut<'a>(text: &'a str, left_out: &[(usize, usize)], long: usize) -> Vec<&'a s
     let mut left_out = left_out.iter().peekable();
     let mut close = |from: usize, to: usize| {
         let passage = text.get(from..to).map(str::trim);
-        passages.extend(passage.filter(|passage| says_something(passage) && is_understood(passage)));
+        passages.extend(passage.filter(|passage| says_something(passage)));
     };
     for piece in pieces(text) {
         let (from, to) = (end, end + piece.len());
@@ -123,14 +122,6 @@ fn cut<'a>(text: &'a str, left_out: &[(usize, usize)], long: usize) -> Vec<&'a s
 fn is_heading(line: &str) -> bool {
     let words = line.trim_start_matches('#');
     words.len() < line.len() && words.starts_with(' ')
-}
-
-/// True for a text that the encoder supports. The encoder was trained on English. Of scripts other than Latin, it only
-/// knows single characters. All texts in such a script would seem similar.
-pub fn is_understood(text: &str) -> bool {
-    let letters = || text.chars().filter(|character| character.is_alphabetic());
-    let latin = letters().filter(|letter| *letter < '\u{250}').count();
-    2 * latin >= letters().count()
 }
 
 fn says_something(passage: &str) -> bool {

@@ -24,6 +24,8 @@ pub struct Similarities {
     tail: Vec<f32>,
     /// True if rows with too many different signs were skipped.
     is_partial: bool,
+    /// True if the question is probably not in English.
+    is_foreign: bool,
 }
 
 /// The similarity of a hidden row, or of a row without an embedding.
@@ -35,6 +37,11 @@ impl Similarities {
     /// True if any row has an embedding.
     pub fn is_known(&self) -> bool {
         self.snapshot.iter().chain(&self.tail).any(|near| *near > UNKNOWN)
+    }
+
+    /// True if the question is probably not in English.
+    pub fn is_foreign(&self) -> bool {
+        self.is_foreign
     }
 
     /// The similarity of a row; `None` if it has no embedding.
@@ -87,6 +94,7 @@ impl<B: AsRef<[u8]>> IndexView<'_, B> {
             snapshot,
             tail: self.tail_rows().map(|row| row.map_or(UNKNOWN, |row| nearest(to, row))).collect(),
             is_partial: false,
+            is_foreign: to.is_foreign(),
         }
     }
 
@@ -146,7 +154,7 @@ impl<B: AsRef<[u8]>> IndexView<'_, B> {
             }
         });
         let tail = tail.collect();
-        Similarities { snapshot, tail, is_partial: true }
+        Similarities { snapshot, tail, is_partial: true, is_foreign: to.is_foreign() }
     }
 
     fn live_passages(&self, table: PassageTable<'_>) -> usize {

@@ -71,7 +71,7 @@ const MOST_TERMS: usize = 64;
 const MOST_MEANT: usize = 64;
 /// The range of similarity. The two similarities to the question between which a passage gains weight. A passage has no
 /// weight up to the first. From the second one on, it counts as much as all words of the question.
-const NEAR: Range<f64> = 0.2..0.7;
+const NEAR: Range<f64> = 0.14..0.56;
 
 /// The best run of neighbouring passages that fits into `room`, by its terms and by the similarity of its passages. Of
 /// equally good runs, the shortest is chosen, and of equally short ones the earliest. `None` if no relevant passage

@@ -259,7 +259,12 @@ impl<'a> Embedding<'a> {
 
     /// The similarity of a row, 0 to 1. A row without an embedding gets an assumed similarity.
     pub(super) fn near(self, doc: DocId, share: f64, weights: &Weights) -> f64 {
-        self.0.of(doc).unwrap_or(weights.embedding_waiting * share).max(0.0)
+        self.0.of(doc).unwrap_or(weights.embedding_waiting * share).clamp(0.0, 1.0)
+    }
+
+    /// True if the question is probably not in English.
+    pub(super) fn is_foreign(self) -> bool {
+        self.0.is_foreign()
     }
 }
 
@@ -269,9 +274,15 @@ impl<'a> Embedding<'a> {
 pub(super) struct Gate {
     nearest: f64,
     most_held: f64,
+    /// True if the question is probably not in English. Then an unknown word with a capital is rarely a name.
+    is_foreign: bool,
 }
 
 impl Gate {
+    pub(super) fn new(is_foreign: bool) -> Self {
+        Self { is_foreign, ..Self::default() }
+    }
+
     /// Adds a row: its similarity, and the share of the question that it contains.
     pub(super) fn see(&mut self, near: f64, share: f64) {
         self.nearest = self.nearest.max(near);
@@ -287,7 +298,8 @@ impl Gate {
         weights: &Weights,
     ) -> bool {
         let told = (information.subject() / rarest.max(f64::MIN_POSITIVE)).min(weights.gate_told_most);
-        let unknown = if information.has_unknown_name(query) { weights.gate_unknown_name } else { 0.0 };
+        let is_unknown = !self.is_foreign && information.has_unknown_name(query);
+        let unknown = if is_unknown { weights.gate_unknown_name } else { 0.0 };
         let found =
             self.nearest + weights.gate_held * information.share_of_subject(self.most_held) + weights.gate_told * told
                 - unknown;

@@ -195,7 +195,8 @@ impl<'a> Scorer<'a> {
             parts.instruction = if is_instruction { self.weights.instruction } else { 0.0 };
             return;
         };
-        parts.embedding = self.weights.embedding * near;
+        let is_turn = features.flags.has(Flags::CAPTURED);
+        parts.embedding = near * if is_turn { self.weights.embedding_turn } else { self.weights.embedding };
         parts.held = self.weights.held * share;
         parts.instruction = if is_instruction { self.weights.instruction_embedding * near } else { 0.0 };
     }
@@ -247,6 +248,11 @@ impl<'a> Scorer<'a> {
     /// The information of a word that only one row contains.
     pub(super) fn rarest(&self) -> f64 {
         self.rarest.max(f64::MIN_POSITIVE)
+    }
+
+    /// True if the question is probably not in English.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.embedding.is_some_and(Embedding::is_foreign)
     }
 
     /// True if the rows seen so far show that the question can be answered here.

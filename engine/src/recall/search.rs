@@ -110,7 +110,8 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(request: &'a RecallRequest, scorer: &'a Scorer<'a>, takes_all: bool) -> Self {
-        let (found, gate) = (Found::default(), Gate::default());
+        let gate = Gate::new(scorer.is_foreign());
+        let found = Found::default();
         Self { request, scorer, takes_all, found, gate, has_match: false }
     }
 

@@ -5,6 +5,7 @@
 //! the index.
 
 mod candidates;
+mod explicit;
 mod pair;
 mod restated;
 mod statement;

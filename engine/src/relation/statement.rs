@@ -6,7 +6,7 @@ use tessera_tables::{section, words};
 
 use crate::text::{Token, TokenKind, fold, is_stop_word, tokenize};
 
-const RELATION_WORDS: &str = include_str!("words.txt");
+pub(super) const RELATION_WORDS: &str = include_str!("words.txt");
 /// The words that show a change.
 pub(super) const CHANGE: &[&str] = words!(section(RELATION_WORDS, "change"));
 /// The stems of the words that show a change, sorted.
@@ -19,11 +19,7 @@ const CUES: [&[&str]; Cue::COUNT] = [
     words!(section(RELATION_WORDS, "unsettled")),
     words!(section(RELATION_WORDS, "passing")),
     words!(section(RELATION_WORDS, "negation")),
-    words!(section(RELATION_WORDS, "preference")),
-    words!(section(RELATION_WORDS, "naming")),
 ];
-/// Particles and copulas of scripts without spaces.
-const PARTICLES: &[&str] = words!(section(RELATION_WORDS, "particles"));
 /// Phrases before the name of something that is no longer used.
 const RETRACTION: &[&str] = words!(section(RELATION_WORDS, "retraction"));
 /// Words before a number that is a value.
@@ -55,14 +51,10 @@ pub(super) enum Cue {
     Passing,
     /// `not`, `never`.
     Negation,
-    /// One thing is preferred to another: `over`, `rather than`.
-    Preference,
-    /// The name of something: `called`.
-    Naming,
 }
 
 impl Cue {
-    const COUNT: usize = 8;
+    const COUNT: usize = 6;
 }
 
 /// The kind of a value.
@@ -98,9 +90,8 @@ pub(super) struct Statement {
     pub(super) retracted: BTreeSet<String>,
     cues: [bool; Cue::COUNT],
     pub(super) is_question: bool,
-    /// For a text in a script without spaces: its letters without values, words of change, and particles. Words of change
-    /// are part of the terms of such a text, so terms do not show that two texts have the same subject.
-    pub(super) bare: Option<String>,
+    /// The folded words, with one space before and after each.
+    pub(super) spaced: String,
 }
 
 impl Statement {
@@ -115,7 +106,7 @@ impl Statement {
         statement.places = PLACES.iter().copied().filter(|word| says(&spaced, word)).collect();
         statement.read_values(&spaced);
         statement.retracted = retracted(&spaced);
-        statement.bare = bare(&spaced, &statement.values);
+        statement.spaced = spaced;
         let tokens = tokenize(text);
         statement.read_terms(&tokens);
         statement
@@ -194,21 +185,6 @@ fn spaced(text: &str) -> String {
     }
     words.push(' ');
     words
-}
-
-/// The letters of a text in a script without spaces, without values, words of change, and particles.
-fn bare(spaced: &str, values: &BTreeSet<(ValueKind, String)>) -> Option<String> {
-    let is_wide = |character: char| character >= '\u{2e80}';
-    spaced.contains(is_wide).then(|| {
-        let is_value = |chunk: &&str| values.iter().any(|(_, value)| value == chunk);
-        let mut bare: String = spaced.split(' ').filter(|chunk| !is_value(chunk)).collect();
-        let mut left_out: Vec<&str> =
-            CHANGE.iter().chain(PARTICLES).copied().filter(|word| word.contains(is_wide)).collect();
-        // A word may contain another one.
-        left_out.sort_by_key(|word| std::cmp::Reverse(word.len()));
-        left_out.into_iter().for_each(|word| bare = bare.replace(word, ""));
-        bare
-    })
 }
 
 /// The terms of the words after a retraction, one for each phrase. In "from Gandi to deSEC", the word after `from`

@@ -54,6 +54,9 @@ pub struct Weights {
     pub year: f64,
     /// Weight of semantic similarity; 0 switches semantic search off.
     pub embedding: f64,
+    /// The same for a turn of a conversation. A turn depends on those around it, so its words tell more than its
+    /// embedding.
+    pub embedding_turn: f64,
     /// Weight of the share of the query's information in a row, in addition to similarity.
     pub held: f64,
     /// Additional weight of similarity for a memory that states a lasting preference or rule.
@@ -175,6 +178,7 @@ impl Default for NearBest {
 }
 
 impl Default for Weights {
+    #[expect(clippy::too_many_lines, reason = "a table with one line for each weight")]
     fn default() -> Self {
         Self {
             k1: 1.2,
@@ -199,25 +203,26 @@ impl Default for Weights {
             month: 2.0,
             day: 1.0,
             year: 0.3,
-            embedding: 65.0,
+            embedding: 160.0,
             held: 20.0,
             instruction_embedding: 8.0,
+            embedding_turn: 55.0,
             embedding_waiting: 0.6,
-            embedding_least: 0.1,
-            embedding_floor: 0.25,
+            embedding_least: 0.06,
+            embedding_floor: 0.16,
             embedding_near_best: 0.45,
             gate_held: 1.2,
             gate_told: 0.1,
             gate_told_most: 6.0,
             gate_unknown_name: 0.2,
-            gate: 0.94,
+            gate: 0.82,
             gate_rows: 0.02,
             half_score_embedding: 60.0,
             charge_power_embedding: 0.1,
             index_share_embedding: 0.4,
             unasked_held: 0.1,
             unasked_held_most: 3.0,
-            unasked_gate: 0.55,
+            unasked_gate: 0.44,
             unasked_without_word: 0.15,
             unasked_word: 0.6,
             unasked_gate_near_best: 0.85,

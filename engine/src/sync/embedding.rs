@@ -66,7 +66,7 @@ mod tests {
         "origin":"user","session":null,"conflict_of":null}}}}]}"#;
 
     fn embedding() -> Vec<u8> {
-        Embedding::of(&[Encoder::shared().question("birch")]).into_bytes()
+        Embedding::of(&Encoder::shared().passages(&["birch"])).into_bytes()
     }
 
     #[test]

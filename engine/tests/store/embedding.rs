@@ -116,11 +116,11 @@ fn an_older_encoders_vectors_are_made_anew_and_a_newer_ones_are_left() {
     // An older program that still runs writes one: it is noticed when it is read.
     as_of(ENCODER_VERSION - 1, "4");
     database(&home)
-        .execute_batch(
-            "INSERT INTO meta VALUES ('embedding', 1), ('embedding_left', 0);
+        .execute_batch(&format!(
+            "INSERT INTO meta VALUES ('embedding', {ENCODER_VERSION}), ('embedding_left', 0);
              UPDATE meta SET value = value + 1 WHERE key = 'rev';
-             UPDATE memories SET rev = (SELECT value FROM meta WHERE key = 'rev') WHERE short_id = 4",
-        )
+             UPDATE memories SET rev = (SELECT value FROM meta WHERE key = 'rev') WHERE short_id = 4"
+        ))
         .unwrap();
     assert!(!opened.embed_some().unwrap());
     opened.recall(&RecallRequest::new("when is standup?")).unwrap();

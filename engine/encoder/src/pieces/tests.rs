@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::weights::Weights;
+use crate::weights::WordTable;
 
 fn cut(text: &str, most: usize) -> Vec<u16> {
-    let weights = Weights::of(tessera_weights::minilm()).unwrap();
-    Cutter::new(&weights.pieces, &weights.characters).cut(text, most)
+    let weights = Minilm::of(tessera_weights::minilm()).unwrap();
+    Cutter::new(&weights).cut(text, most)
 }
 
 #[test]
@@ -39,10 +39,11 @@ fn a_long_text_is_cut_and_a_word_without_end_is_unknown() {
 proptest! {
     #[test]
     fn any_text_is_cut_into_known_pieces(text in any::<String>()) {
-        let weights = Weights::of(tessera_weights::minilm()).unwrap();
+        let weights = Minilm::of(tessera_weights::minilm()).unwrap();
+        let WordTable::Bytes(rows) = weights.network.words else { panic!("the first network has rows of bytes") };
         let pieces = cut(&text, 200);
         prop_assert!(pieces.len() <= 200);
-        prop_assert!(pieces.iter().all(|piece| usize::from(*piece) < weights.words.len()));
+        prop_assert!(pieces.iter().all(|piece| usize::from(*piece) < rows.len()));
         prop_assert!(!pieces.contains(&BEGIN) && !pieces.contains(&END), "marks stand only around a text");
     }
 }

@@ -105,7 +105,7 @@ mod tests {
     use crate::store::open::in_memory::InMemory;
 
     const OLD: &str = "The checkout service listens on port 7070";
-    const NEW: &str = "The checkout service listens on port 7171 since the move";
+    const NEW: &str = "The checkout service listens on port 7171";
 
     #[test]
     fn what_was_not_compared_when_it_was_stored_is_compared_later_and_only_once() {
