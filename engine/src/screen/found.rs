@@ -29,7 +29,12 @@ const LONGEST_PIECE: usize = 12;
 /// True for a UUID, and for a name of short parts, as sessions, tools and projects have. It contains no credential. At
 /// every prompt, hooks check only short names. This fast test avoids loading the detector for these checks.
 fn is_plain_name(text: &str) -> bool {
-    let is_piece = |piece: &str| piece.len() <= LONGEST_PIECE && piece.bytes().all(|byte| byte.is_ascii_alphabetic());
+    // Capitals within a part may be those of a token.
+    let is_piece = |piece: &str| {
+        let mut bytes = piece.bytes();
+        let begins_well = bytes.next().is_none_or(|first| first.is_ascii_alphabetic());
+        piece.len() <= LONGEST_PIECE && begins_well && bytes.all(|byte| byte.is_ascii_lowercase())
+    };
     text.split(['/', '.', '_', '-']).all(is_piece) || uuid::Uuid::try_parse(text).is_ok_and(|_| text.len() == 36)
 }
 
@@ -47,7 +52,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn in_a_plain_name_nothing_would_be_found(name in "([a-zA-Z]{0,12}[/._-]){0,6}[a-zA-Z]{0,12}", id: u128) {
+        fn in_a_plain_name_nothing_would_be_found(name in "([a-zA-Z]?[a-z]{0,11}[/._-]){0,6}[a-zA-Z]?[a-z]{0,11}", id: u128) {
             let id = uuid::Uuid::from_u128(id).to_string();
             for name in [name, id] {
                 proptest::prop_assert!(is_plain_name(&name));
@@ -58,6 +63,7 @@ mod tests {
 
     #[test]
     fn a_token_of_letters_alone_is_no_plain_name() {
+        assert!(!is_plain_name("PaT_AaAaaAcEgoac_"));
         let token = format!("hf_{}", "kQzWmXvTgRbNpLsJhDyFcVuKeMoGtAiBwZ");
         assert!(!is_plain_name(&token) && !is_clean(&token));
     }
