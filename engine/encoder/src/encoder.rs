@@ -76,15 +76,14 @@ impl Encoder {
         let cut = |text: &&str| {
             let first = Cutter::new(&self.first).cut(text, most[0]);
             let second = self.second_pieces(Side::Passage, text, most[1]);
-            (self.share(Side::Passage, text), framed(&first), second)
+            (self.share(Side::Passage, text), (framed(&first), second))
         };
         let mut vectors = Vec::with_capacity(texts.len());
         for texts in texts.chunks(BATCH) {
-            let cut: Vec<_> = texts.iter().map(cut).collect();
-            let first = self.first_vectors(&cut.iter().map(|(_, first, _)| first.clone()).collect::<Vec<_>>());
-            let second = self.second_vectors(&cut.iter().map(|(.., second)| second.clone()).collect::<Vec<_>>());
-            let both = first.iter().zip(&second).zip(&cut);
-            vectors.extend(both.map(|((first, second), (share, ..))| joined(first, second, Side::Passage, *share)));
+            let (shares, (first, second)): (Vec<f32>, (Vec<_>, Vec<_>)) = texts.iter().map(cut).unzip();
+            let (first, second) = (self.first_vectors(&first), self.second_vectors(&second));
+            let both = first.iter().zip(&second).zip(shares);
+            vectors.extend(both.map(|((first, second), share)| joined(first, second, Side::Passage, share)));
         }
         vectors
     }

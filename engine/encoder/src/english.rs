@@ -23,8 +23,8 @@ const MARKED: usize = 2;
 /// few function words is not in English.
 const RATIO: f32 = 1.1;
 
-/// False for a text that is probably not in English. `ratio` computes the number of pieces of the network that was
-/// trained on English, divided by the number of pieces of the other network. It is called only if it is needed.
+/// False for a text that is probably not in English. If the words do not decide, `ratio` is called. It computes the
+/// ratio of the two numbers of pieces: the English network's divided by the multilingual network's.
 #[expect(clippy::cast_precision_loss, reason = "only a ratio is needed")]
 pub(super) fn is_english(text: &str, side: Side, ratio: impl FnOnce() -> f32) -> bool {
     let (mut all, mut function, mut marked) = (0_usize, 0_usize, 0_usize);
