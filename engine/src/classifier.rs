@@ -4,6 +4,8 @@
 
 /// The trees that decide whether a new memory updates an older one; see [`crate::relation`].
 pub const UPDATES: &[u8] = include_bytes!("classifier/updates.bin");
+/// The trees that decide whether a memory answers a question; see [`crate::recall`].
+pub const RELEVANCE: &[u8] = include_bytes!("classifier/relevance.bin");
 /// The depth of each tree.
 pub const DEPTH: usize = 4;
 /// The inner nodes of a tree, in the order of a binary heap.
@@ -38,6 +40,15 @@ fn leaf(tree: &[u8], features: &[i16]) -> i16 {
     let place = NODES * NODE + (at - NODES) * 2;
     let bytes = tree.get(place..place + 2).and_then(<[u8]>::first_chunk::<2>);
     i16::from_le_bytes(bytes.copied().unwrap_or_default())
+}
+
+/// The odds that belong to a logarithm in 1/1024. Only basic arithmetic is used, so the result is the same on every
+/// machine.
+pub fn odds_ratio(logarithm: i32) -> f64 {
+    let halvings = 10;
+    let small = (f64::from(logarithm) / 1024.0).clamp(-30.0, 30.0) / f64::from(1 << halvings);
+    let series = 1.0 + small * (1.0 + small / 2.0 * (1.0 + small / 3.0 * (1.0 + small / 4.0)));
+    (0..halvings).fold(series, |power, _| power * power)
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! The law of the budget: the reply never costs more than asked for, and costs what it says,
-//! counted by a tokenizer that the engine does not use.
+//! The budget is a law: no reply costs more than requested. Another tokenizer than the engine's counts the tokens.
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
 use std::path::Path;
@@ -195,6 +194,7 @@ fn ask(rows: Vec<Row>, request: &RecallRequest, form: Form) -> Result<Recall, Do
         parts: ScoreParts { text: 0.9 / f64::from(rank + 2), ..ScoreParts::default() },
         redirected_from: (rank % 3 == 1).then_some(row.memory.short_id),
         newer: (rank % 4 == 2).then_some(row.memory.short_id),
+        is_unsure: rank % 5 < 2,
         ..Ranked::chosen(row.memory.short_id, rank)
     };
     let page: Vec<Ranked> = (0..).zip(&rows).map(ranked).collect();

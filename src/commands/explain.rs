@@ -43,7 +43,7 @@ pub(super) fn table(recall: &Recall, searched: u32, position: &[String]) -> Stri
     rows.extend(recall.left_out.iter().map(|ranked| row(ranked, "left out", None)));
     let is_listed = |ranked: &&Ranked| recall.index.iter().any(|entry| entry.ranked.short_id == ranked.short_id);
     let below = recall.below_floor.iter().filter(|ranked| !is_listed(ranked));
-    rows.extend(below.map(|ranked| row(ranked, "below threshold", None)));
+    rows.extend(below.map(|ranked| row(ranked, "below", None)));
     let head = format!(
         "\nscanned {searched}, matched {}; the reply above costs {} {} tokens; this table is not part of it\n",
         recall.total_count, recall.tokens_used, recall.profile

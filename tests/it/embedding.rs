@@ -144,3 +144,26 @@ fn rows_far_from_the_best_one_are_left_out_and_the_explanation_lists_them() {
     let omitted = all.iter().find(|id| !usual.contains(id)).unwrap();
     assert!(explained.contains(&format!("#{omitted} ")), "{explained}");
 }
+
+#[test]
+fn an_uncertain_reply_says_so_and_a_certain_one_does_not() {
+    let world = World::new();
+    for text in [
+        "The staging database listens on port 5433.",
+        "The design review is on Tuesdays at ten.",
+        "Mara maintains the billing service.",
+        "I prefer Svelte over React.",
+        "Invoices are sent by the mailer at midnight.",
+    ] {
+        world.remember(text);
+    }
+    let certain = world.run(&["recall", "staging database port"]).stdout;
+    assert!(certain.contains("5433") && !certain.contains("(~)"), "{certain}");
+    assert_eq!(certain.lines().count(), 3, "only the memory that answers: {certain}");
+    let question = "which port does the production cache use?";
+    let uncertain = world.run(&["recall", question]).stdout;
+    assert!(uncertain.contains("found, uncertain (~),") && uncertain.contains(" (~) The staging"), "{uncertain}");
+    let reply = world.json(&["recall", question]);
+    assert!(reply["details"].as_array().unwrap().iter().all(|row| row["weak"] == true), "{reply}");
+    assert!(reply["total_count"].as_u64() > Some(0), "{reply}");
+}

@@ -22,7 +22,7 @@ use tessera_engine::store::{SecretRules, Store, StoreConfig, StoreError, Usage};
 
 pub use compare::{Compared, Comparison, compare};
 pub use fixture::{Fixture, FixtureQuery, QueryReport};
-pub use life::{LifeAnswer, LifeTally, evaluate as evaluate_life};
+pub use life::{LifeAnswer, LifeTally, RatedRow, evaluate as evaluate_life, rated as rated_life};
 pub use locomo::{Unit, evaluate as evaluate_locomo};
 pub use metrics::{Asked, Report, Screening, ScreeningReport, screenings};
 pub use questions::{Answered, PromptTally, QuestionFile, QuestionReport, Verdict, Verdicts};

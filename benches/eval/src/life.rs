@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::Serialize;
 use tessera_engine::domain::{Draft, RecallRequest, ShortId, Timestamp, TokenBudget};
 use tessera_engine::pack::JsonRows;
+use tessera_engine::recall::Features;
 use tessera_engine::score::Weights;
 use tessera_engine::store::StoreError;
 
@@ -94,6 +95,15 @@ impl LifeStore {
         Ok(Self { scratch, names })
     }
 
+    fn rated(&mut self, question: &WorldQuestion) -> Result<Vec<RatedRow>, EvalError> {
+        let request =
+            RecallRequest { explain: true, scope: question.scope()?, ..RecallRequest::new(question.q.clone()) };
+        let ranking = self.scratch.store.rank(&request)?;
+        let rows = ranking.rated().iter();
+        let is_wanted = |id: &ShortId| self.names.get(id).is_some_and(|name| question.gold.contains(name));
+        Ok(rows.map(|(id, features)| RatedRow { features: *features, is_wanted: is_wanted(id) }).collect())
+    }
+
     fn ask(&mut self, question: &WorldQuestion, budget: TokenBudget) -> Result<LifeAnswer, EvalError> {
         let request = RecallRequest { budget, scope: question.scope()?, ..RecallRequest::new(question.q.clone()) };
         let reply = self.scratch.store.recall_json(&request, JsonRows::default())?;
@@ -108,7 +118,7 @@ impl LifeStore {
             stale: question.stale.clone(),
             shown: rows.iter().map(|ranked| name(&ranked.short_id)).collect(),
             marked: marked.map(|ranked| name(&ranked.short_id)).collect(),
-            is_unsure: rows.iter().all(|ranked| ranked.is_weak),
+            is_unsure: rows.iter().all(|ranked| ranked.is_weak || ranked.is_unsure),
             tokens: reply.tokens_used,
         })
     }
@@ -122,6 +132,24 @@ pub fn evaluate(world: &World, now: Timestamp, budget: u32, weights: &Weights) -
     let budget = TokenBudget::try_from(budget).map_err(StoreError::from)?;
     let mut store = LifeStore::new(world, now, weights)?;
     world.questions.iter().map(|question| store.ask(question, budget)).collect()
+}
+
+/// A row of a reply before it is cut, for training.
+#[derive(Debug, Clone, Copy)]
+pub struct RatedRow {
+    /// The features for the classifier of relevance.
+    pub features: Features,
+    /// True if the note answers the question.
+    pub is_wanted: bool,
+}
+
+/// The rows that recall rates for each question of a set. Some questions have none.
+///
+/// # Errors
+/// Returns an error if the set is invalid or the store fails.
+pub fn rated(world: &World, now: Timestamp, weights: &Weights) -> Result<Vec<Vec<RatedRow>>, EvalError> {
+    let mut store = LifeStore::new(world, now, weights)?;
+    world.questions.iter().map(|question| store.rated(question)).collect()
 }
 
 /// The group of a kind of question.

@@ -4,7 +4,7 @@
 
 #![expect(clippy::indexing_slicing, reason = "a developer's tool: a wrong index is an error of the program")]
 
-use tessera_engine::classifier::{DEPTH, LEAVES, NODES, Trees};
+use tessera_engine::classifier::{DEPTH, LEAVES, NODES, Trees, odds_ratio};
 
 /// A labelled example.
 #[derive(Debug, Clone)]
@@ -35,16 +35,8 @@ const BINS: usize = 64;
 /// One, in the unit of leaves.
 const ONE: f64 = 1024.0;
 
-/// The exponential function for moderate numbers, with basic arithmetic only.
-fn exp(x: f64) -> f64 {
-    let halvings = 10;
-    let small = x.clamp(-30.0, 30.0) / f64::from(1 << halvings);
-    let series = 1.0 + small * (1.0 + small / 2.0 * (1.0 + small / 3.0 * (1.0 + small / 4.0)));
-    (0..halvings).fold(series, |power, _| power * power)
-}
-
 fn probability(odds: i32) -> f64 {
-    1.0 / (1.0 + exp(-f64::from(odds) / ONE))
+    1.0 / (1.0 + odds_ratio(odds.saturating_neg()))
 }
 
 /// The sums of derivatives in a bin or a node.

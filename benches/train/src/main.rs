@@ -1,7 +1,8 @@
 //! Trains the classifiers of the engine on the labelled sets in `fixtures/worlds`.
 //!
-//! `tessera-train write DIR OUT` writes the table. `tessera-train pairs DIR` and `tessera-train check DIR` leave each
-//! author out once and print how well updates are found, and how well questions are answered. The authors of the test
+//! `tessera-train updates DIR OUT` and `tessera-train relevance DIR OUT` write the tables. `tessera-train pairs DIR` and
+//! `tessera-train check DIR` leave each author out once and print how well updates are found, and how well questions are
+//! answered. The authors of the test
 //! sets (`t…`) are never used for training.
 //!
 //! `tessera-train centre DIR OUT` writes the centres of the encoder's second network.
@@ -9,6 +10,7 @@
 mod boost;
 mod centre;
 mod pairs;
+mod relevance;
 mod report;
 
 use std::collections::BTreeMap;
@@ -17,6 +19,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use boost::{Example, Training, train};
 use pairs::{Label, Pair, pairs};
+use relevance::Ratings;
 use tessera_engine::classifier::Trees;
 use tessera_engine::domain::Timestamp;
 use tessera_engine::score::Weights;
@@ -34,11 +37,12 @@ const NOW: &str = "2026-11-23T12:00:00Z";
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["write", dir, out] => write(dir, Path::new(out)),
+        ["updates", dir, out] => write_updates(dir, Path::new(out)),
+        ["relevance", dir, out] => write_relevance(dir, Path::new(out)),
         ["check", dir] => check(dir),
         ["pairs", dir] => check_pairs(dir),
         ["centre", dir, out] => centre::write(dir, Path::new(out)),
-        _ => bail!("use `tessera-train write|centre DIR OUT`, or `tessera-train check|pairs DIR`"),
+        _ => bail!("use `tessera-train updates|relevance|centre DIR OUT`, or `tessera-train check|pairs DIR`"),
     }
 }
 
@@ -47,7 +51,7 @@ fn is_test(world: &World) -> bool {
 }
 
 /// Trains on all sets but the test sets.
-fn write(dir: &str, out: &Path) -> anyhow::Result<()> {
+fn write_updates(dir: &str, out: &Path) -> anyhow::Result<()> {
     let mut worlds = World::read_all(Path::new(dir))?;
     worlds.retain(|world| !is_test(world));
     let updates = train(&all_pairs(&worlds)?.iter().map(example).collect::<Vec<_>>(), UPDATES);
@@ -111,18 +115,56 @@ fn check_pairs(dir: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Asks the questions of each set, with a classifier that has seen no note of its author.
+/// The classifiers of updates, each without one author.
+struct Updates {
+    pairs: Vec<Pair>,
+    known: BTreeMap<String, Vec<u8>>,
+}
+
+impl Updates {
+    /// From all sets but the test sets.
+    fn new(worlds: &[World]) -> anyhow::Result<Self> {
+        let trained: Vec<World> = worlds.iter().filter(|world| !is_test(world)).cloned().collect();
+        Ok(Self { pairs: all_pairs(&trained)?, known: BTreeMap::new() })
+    }
+
+    /// The weights for the sets of an author whom the classifier of updates has not seen.
+    fn without(&mut self, author: &str) -> Weights {
+        let pairs = &self.pairs;
+        let trees = self.known.entry(author.to_owned()).or_insert_with(|| without(author, pairs.iter()));
+        Weights { updates: trees.clone().into(), ..Weights::default() }
+    }
+}
+
+/// The rated rows of all sets but the test sets.
+fn ratings(worlds: &[World], updates: &mut Updates) -> anyhow::Result<Ratings> {
+    let now: Timestamp = NOW.parse()?;
+    let mut ratings = Ratings::default();
+    for world in worlds.iter().filter(|world| !is_test(world)) {
+        ratings.add(world, now, &updates.without(&pairs::author_of(&world.name)))?;
+    }
+    Ok(ratings)
+}
+
+/// Trains the classifier of relevance on all sets but the test sets.
+fn write_relevance(dir: &str, out: &Path) -> anyhow::Result<()> {
+    let worlds = World::read_all(Path::new(dir))?;
+    let ratings = ratings(&worlds, &mut Updates::new(&worlds)?)?;
+    std::fs::write(out, ratings.all()).with_context(|| format!("cannot write {}", out.display()))
+}
+
+/// Asks the questions of each set, with classifiers that have seen no note and no question of its author.
 fn check(dir: &str) -> anyhow::Result<()> {
     let worlds = World::read_all(Path::new(dir))?;
     let now: Timestamp = NOW.parse()?;
-    let trained: Vec<World> = worlds.iter().filter(|world| !is_test(world)).cloned().collect();
-    let pairs = all_pairs(&trained)?;
-    let mut updates: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    let mut updates = Updates::new(&worlds)?;
+    let ratings = ratings(&worlds, &mut updates)?;
+    let mut relevance: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     let mut answers: BTreeMap<String, Vec<LifeAnswer>> = BTreeMap::new();
     for world in &worlds {
         let author = pairs::author_of(&world.name);
-        let trees = updates.entry(author.clone()).or_insert_with(|| without(&author, pairs.iter()));
-        let weights = Weights { updates: trees.clone().into(), ..Weights::default() };
+        let trees = relevance.entry(author.clone()).or_insert_with(|| ratings.without(&author));
+        let weights = Weights { relevance: trees.clone().into(), ..updates.without(&author) };
         let group: String = author.chars().take_while(|letter| letter.is_alphabetic()).collect();
         answers.entry(group).or_default().extend(evaluate_life(world, now, BUDGET, &weights)?);
     }

@@ -174,7 +174,7 @@ impl JsonFrame {
         if let Some(newer) = ranked.newer {
             head.push_str(&format!("\"older\":{},", newer.get()));
         }
-        if ranked.is_weak {
+        if ranked.is_weak || ranked.is_unsure {
             head.push_str("\"weak\":true,");
         }
         head.push('\n');
@@ -185,7 +185,7 @@ impl JsonFrame {
     pub fn row(&self, ranked: &Ranked, body: u32) -> u32 {
         let mut tokens = ROW_TOKENS + body;
         tokens += ranked.newer.map_or(0, |newer| OLDER_TOKENS + number_tokens(newer.get()));
-        if ranked.is_weak {
+        if ranked.is_weak || ranked.is_unsure {
             tokens += JSON_WEAK_TOKENS;
         }
         if self.rows.parts {

@@ -231,6 +231,7 @@ impl AnyFrame {
             Form::Text => {
                 let mut frame = TextFrame::new(total, budget, profile);
                 frame.is_limited = request.is_limited;
+                frame.is_unsure = ranking.is_unsure();
                 Self::Text(frame.up_to(highest).reading(read_as))
             }
             Form::Json(rows) => {
@@ -263,8 +264,8 @@ impl AnyFrame {
         match self {
             Self::Text(_) => Item {
                 score,
-                detail: TextFrame::detail(short_id, costs.detail) + TextFrame::older(ranked, &row.memory),
-                index: TextFrame::index(short_id, costs.index) + TextFrame::older(ranked, &row.memory),
+                detail: TextFrame::detail(short_id, costs.detail) + TextFrame::marks(ranked, &row.memory),
+                index: TextFrame::index(short_id, costs.index) + TextFrame::marks(ranked, &row.memory),
                 bare: TextFrame::bare(short_id),
                 is_duplicate,
                 can_be_cut: costs.can_be_cut(),
@@ -285,7 +286,7 @@ impl AnyFrame {
         match self {
             Self::Text(_) => {
                 let head = TextFrame::excerpt(row.memory.short_id, row.costs.attribution);
-                (head + TextFrame::older(ranked, &row.memory), Lines::Text)
+                (head + TextFrame::marks(ranked, &row.memory), Lines::Text)
             }
             Self::Json(frame) => (frame.excerpt(ranked, &row.memory), Lines::Json),
         }

@@ -138,6 +138,16 @@ impl Information {
         bits(concepts).filter_map(|at| self.concepts.get(at)).sum()
     }
 
+    /// The highest information of a word in a mask.
+    pub(super) fn most(&self, concepts: u64) -> f64 {
+        bits(concepts).filter_map(|at| self.concepts.get(at)).copied().fold(0.0, f64::max)
+    }
+
+    /// The number of words in a mask that at least one row contains.
+    pub(super) fn known(&self, concepts: u64) -> u32 {
+        (self.known & concepts).count_ones()
+    }
+
     /// The information of the query without words that only belong to the request.
     pub(super) fn subject(&self) -> f64 {
         self.subject

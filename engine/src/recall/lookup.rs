@@ -272,8 +272,8 @@ impl<'a> Embedding<'a> {
 /// of the question in a row, the information of the question, and whether it contains an unknown name.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Gate {
-    nearest: f64,
-    most_held: f64,
+    pub(super) nearest: f64,
+    pub(super) most_held: f64,
     /// True if the question is probably not in English. Then an unknown word with a capital is rarely a name.
     is_foreign: bool,
 }
@@ -289,20 +289,20 @@ impl Gate {
         self.most_held = self.most_held.max(share);
     }
 
-    /// True if the rows seen so far probably answer a question with this amount of information.
-    pub(super) fn is_open(
+    /// How likely the rows seen so far answer a question with this amount of information; not a probability.
+    pub(super) fn answerability(
         &self,
         query: &QueryTerms,
         information: &Information,
         rarest: f64,
         weights: &Weights,
-    ) -> bool {
+    ) -> f64 {
         let told = (information.subject() / rarest.max(f64::MIN_POSITIVE)).min(weights.gate_told_most);
         let is_unknown = !self.is_foreign && information.has_unknown_name(query);
         let unknown = if is_unknown { weights.gate_unknown_name } else { 0.0 };
         let found =
             self.nearest + weights.gate_held * information.share_of_subject(self.most_held) + weights.gate_told * told
                 - unknown;
-        found >= weights.gate + weights.chance(information.rows())
+        found - weights.chance(information.rows())
     }
 }

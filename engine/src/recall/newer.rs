@@ -87,6 +87,19 @@ pub(super) fn newer_first<B: AsRef<[u8]>>(
     matches
 }
 
+/// Raises each newer memory above the older memories that it updates, after their scores have changed.
+pub(super) fn raise_newer(matches: &mut [Match]) {
+    let places: BTreeMap<u32, usize> = (0..).zip(matches.iter()).map(|(at, found)| (found.short_id, at)).collect();
+    let mut older: Vec<Match> = matches.iter().filter(|found| found.newer.is_some()).cloned().collect();
+    older.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.short_id.cmp(&b.short_id)));
+    for old in older {
+        let newer = old.newer.and_then(|newer| places.get(&newer));
+        if let Some(newer) = newer.and_then(|at| matches.get_mut(*at)) {
+            newer.raise_above(&old);
+        }
+    }
+}
+
 impl Match {
     /// Raises the score so that the match ranks before an older one.
     fn raise_above(&mut self, older: &Self) {

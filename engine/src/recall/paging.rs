@@ -20,7 +20,9 @@ impl Ranking {
             return Err(DomainError::invalid("cursor", "points to memories that no longer exist", fix));
         }
         let page = self.left(request).take(self.rows(request));
-        let page: Vec<Ranked> = page.filter_map(|(rank, found)| found.ranked(rank)).collect();
+        let is_unsure = self.is_unsure();
+        let page = page.filter_map(|(rank, found)| Some(Ranked { is_unsure, ..found.ranked(rank)? }));
+        let page: Vec<Ranked> = page.collect();
         if self.total() > 0 {
             return Ok(page);
         }

@@ -4,8 +4,11 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use super::newer::raise_newer;
 use super::paging;
 use super::query::QueryTerms;
+use super::relevance::{Features, Question, Rated};
+use super::scorer::Signs;
 use super::timing::{TimeOrder, Timing};
 use crate::domain::{Purpose, RecallRequest, ShortId, Sort};
 use crate::embedding::Vector;
@@ -35,6 +38,12 @@ pub struct Ranking {
     pub(super) terms: Vec<(String, f64)>,
     /// True if semantic similarity was used.
     has_embedding: bool,
+    /// The features of the rated rows, for a request with `explain`.
+    rated: Vec<(ShortId, Features)>,
+    /// The result of the answerability check, if the classifier of relevance rated the memories.
+    answerability: Option<f64>,
+    /// Whether the matches of a requested recall are certain.
+    certainty: Certainty,
     /// The embedding of the question, if it was used.
     pub(super) meant: Option<Vector>,
     /// True for a question about many memories.
@@ -49,7 +58,16 @@ pub struct Ranking {
     pub(super) is_led_astray: bool,
 }
 
-#[derive(Debug, Clone)]
+/// Whether a reply contains at least one certain match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Certainty {
+    #[default]
+    Unknown,
+    Sure,
+    Unsure,
+}
+
+#[derive(Debug, Clone, Default)]
 pub(super) struct Match {
     pub(super) short_id: u32,
     pub(super) created: u32,
@@ -69,6 +87,7 @@ pub(super) struct Match {
     /// The value that combines similarity and words, for automatic recall.
     pub(super) pointed: f64,
     pub(super) redirected_from: Option<u32>,
+    pub(super) signs: Signs,
     /// True if another memory updates this one.
     pub(super) is_updated: bool,
     /// The newest memory that updates this one.
@@ -108,6 +127,7 @@ impl Ranking {
             is_turn: false,
             pointed: 0.0,
             redirected_from: None,
+            signs: Signs::default(),
             is_updated: false,
             newer: ranked.newer.map(ShortId::get),
         };
@@ -128,6 +148,43 @@ impl Ranking {
     /// An empty ranking of this number of rows.
     pub(super) fn new(searched: u32, has_embedding: bool, is_broad: bool) -> Self {
         Self { searched, has_embedding, is_broad, ..Self::default() }
+    }
+
+    /// Rates the matches by the classifier of relevance.
+    pub(super) fn rate(
+        &mut self,
+        request: &RecallRequest,
+        matches: Vec<Match>,
+        question: &Question,
+        weights: &Weights,
+    ) -> Vec<Match> {
+        let is_ranked = matches!(request.sort, Sort::Hybrid | Sort::Relevance);
+        if !(self.has_embedding && is_ranked && request.purpose == Purpose::Asked && !self.is_broad) {
+            return matches;
+        }
+        let Rated { mut matches, others, features } = Rated::of(matches, question, weights);
+        raise_newer(&mut matches);
+        self.answerability = Some(question.answerability);
+        if request.explain {
+            let id = |short_id| ShortId::try_from(short_id).ok();
+            self.rated = features.into_iter().filter_map(|(row, features)| Some((id(row)?, features))).collect();
+        }
+        if request.weak || request.sort == Sort::Relevance {
+            matches.extend(others);
+        } else {
+            self.below.extend(others);
+        }
+        matches
+    }
+
+    /// True if no match is certain.
+    pub(super) fn is_unsure(&self) -> bool {
+        self.certainty == Certainty::Unsure
+    }
+
+    /// The features of the rated rows, for a request with `explain`.
+    pub fn rated(&self) -> &[(ShortId, Features)] {
+        &self.rated
     }
 
     /// Adds the rows: the matches, and the groups of rows below the threshold from better to worse.
@@ -167,9 +224,13 @@ impl Ranking {
             matches.retain(|found| found.evidence >= best * share || counts(found));
         }
         let is_usual = (request.sort, request.purpose) == (Sort::Hybrid, Purpose::Asked) && !request.weak;
-        if is_usual && self.has_embedding && !self.is_broad {
-            let is_near = near_best(matches, weights);
-            self.below.extend(matches.extract_if(.., |found| !is_near(found)));
+        if let Some(answerability) = self.answerability.filter(|_| is_usual) {
+            let is_left_out = |found: &mut Match| !found.is_turn && found.score < weights.relevance_least;
+            self.below.extend(matches.extract_if(.., is_left_out));
+            let best = matches.iter().map(|found| found.score).fold(0.0, f64::max);
+            let is_sure = answerability + weights.sure_score * best >= weights.sure;
+            let is_unsure = !is_sure && matches.iter().all(|found| !found.is_turn);
+            self.certainty = if is_unsure { Certainty::Unsure } else { Certainty::Sure };
         }
         if let Some(timing) = self.timing.as_ref().filter(|timing| !timing.is_open()) {
             let best = matches.iter().map(|found| found.evidence).fold(0.0, f64::max);
@@ -308,20 +369,8 @@ impl Match {
         let short_id = ShortId::try_from(self.short_id).ok()?;
         let (score, parts, share) = (self.score, self.parts, self.share);
         let newer = self.newer.and_then(|short_id| ShortId::try_from(short_id).ok());
-        Some(Ranked { short_id, rank, score, parts, share, redirected_from, newer, is_weak: false })
+        Some(Ranked { short_id, rank, score, parts, share, redirected_from, newer, is_weak: false, is_unsure: false })
     }
-}
-
-/// The test whether a match is kept: it is one of the best, or not much worse than the best one. Turns of a
-/// conversation are always kept, because an answer often needs several of them.
-fn near_best(matches: &[Match], weights: &Weights) -> impl Fn(&Match) -> bool + use<> {
-    let odds = |score: f64| score / (1.0 - score).max(f64::MIN_POSITIVE);
-    let mut scores: Vec<f64> = matches.iter().filter(|found| !found.is_turn).map(|found| found.score).collect();
-    scores.sort_unstable_by(|a, b| b.total_cmp(a));
-    let best = scores.first().copied().unwrap_or_default();
-    let NearBest { kept, odds: share, .. } = weights.near_best;
-    let kept = scores.get(kept.saturating_sub(1)).copied().unwrap_or_default();
-    move |found| found.is_turn || found.score >= kept || odds(found.score) >= odds(best) * share
 }
 
 /// Ties go to the newer ID, so that the order does not depend on where a row is stored.

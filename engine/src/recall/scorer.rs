@@ -4,6 +4,7 @@ use super::information::{Held, Information};
 use super::lookup::{Embedding, Gate, Terms};
 use super::query::{DATE, QueryTerm, QueryTerms, Relation};
 use super::rank::Match;
+use super::relevance::Question;
 use crate::domain::{Purpose, RecallRequest, Scope, ShortId, Sort, Timestamp};
 use crate::index::{DocId, Features, FieldTf, Flags, IndexView, TermPostings};
 use crate::score::{Bm25, DateHints, Prior, ScoreParts, Weights, idf};
@@ -21,6 +22,30 @@ pub(super) struct Scorer<'a> {
     /// The information of a word that only one row contains.
     rarest: f64,
     in_scope: Option<Box<dyn Fn(DocId) -> bool + 'a>>,
+}
+
+/// What the words and the scope of a row say about its relevance.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Signs {
+    /// The information of the words of the query that the row itself contains. The unit is the information of a word
+    /// that only one row contains; a name counts more.
+    pub(super) told: f64,
+    /// The share of the information of the query's subject that the row contains.
+    pub(super) subject: f64,
+    /// The information of the most informative word of the query that the row contains, in the same unit.
+    pub(super) best: f64,
+    /// The number of words of the query that the row contains.
+    pub(super) words: u32,
+    /// The number of words of the query to which the row contains only a similar word.
+    pub(super) similar: u32,
+    /// The number of words of the query that the row itself contains, without its neighbours.
+    pub(super) own_words: u32,
+    /// The number of words of the row.
+    pub(super) length: u16,
+    /// True if the row belongs to another scope than the question.
+    pub(super) is_elsewhere: bool,
+    /// True if its words or its similarity alone are enough.
+    pub(super) is_match: bool,
 }
 
 /// How a row compares with the relevance threshold.
@@ -183,9 +208,19 @@ impl<'a> Scorer<'a> {
             (Purpose::Unasked, _) => Relevance::Below,
         };
         let found = self.finish(doc, features, parts);
+        let signs = Signs {
+            told,
+            subject: self.information.share_of_subject(share),
+            best: self.information.most(held.whole) / self.rarest(),
+            words: held.whole.count_ones(),
+            similar: held.near.count_ones(),
+            own_words: own_held.whole.count_ones(),
+            is_match: relevance == Relevance::Match,
+            ..found.signs
+        };
         let is_doubtful = self.embedding.is_some() && relevance == Relevance::Doubtful;
         let (near, pointed) = (near.unwrap_or(0.0), pointed.unwrap_or(0.0));
-        (Match { share, near, is_doubtful, pointed, ..found }, relevance)
+        (Match { share, near, is_doubtful, pointed, signs, ..found }, relevance)
     }
 
     /// Adds semantic similarity to the score.
@@ -257,7 +292,28 @@ impl<'a> Scorer<'a> {
 
     /// True if the rows seen so far show that the question can be answered here.
     pub(super) fn is_answered(&self, gate: &Gate, query: &QueryTerms) -> bool {
-        self.embedding.is_none() || gate.is_open(query, &self.information, self.rarest(), self.weights)
+        self.embedding.is_none() || self.answerability(gate, query) >= self.weights.gate
+    }
+
+    fn answerability(&self, gate: &Gate, query: &QueryTerms) -> f64 {
+        gate.answerability(query, &self.information, self.rarest(), self.weights)
+    }
+
+    /// What the rows of a question share, for the classifier of relevance.
+    pub(super) fn question(&self, gate: &Gate, query: &QueryTerms) -> Question {
+        let content = query.asked & !query.light;
+        Question {
+            answerability: self.answerability(gate, query),
+            nearest: gate.nearest,
+            most_held: self.information.share_of_subject(gate.most_held),
+            subject: self.information.subject() / self.rarest(),
+            has_unknown_name: self.information.has_unknown_name(query),
+            is_foreign: self.is_foreign(),
+            rows: self.information.rows(),
+            words: query.asked.count_ones(),
+            content: content.count_ones(),
+            known: self.information.known(content),
+        }
     }
 
     /// In automatic recall, a row must contain as much information as a certain number of rare words. The required
@@ -277,7 +333,8 @@ impl<'a> Scorer<'a> {
     }
 
     fn finish(&self, doc: DocId, features: &Features, mut parts: ScoreParts) -> Match {
-        if self.in_scope.as_ref().is_some_and(|in_scope| !in_scope(doc)) {
+        let is_elsewhere = self.in_scope.as_ref().is_some_and(|in_scope| !in_scope(doc));
+        if is_elsewhere {
             parts = parts.scaled(self.weights.other_scope);
         }
         let evidence = parts.evidence();
@@ -302,6 +359,7 @@ impl<'a> Scorer<'a> {
             is_turn: features.flags.has(Flags::CAPTURED),
             pointed: 0.0,
             redirected_from: None,
+            signs: Signs { length: features.length, is_elsewhere, ..Signs::default() },
             is_updated: features.flags.has(Flags::UPDATED),
             newer: None,
         }

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::classifier::UPDATES;
+use crate::classifier::{RELEVANCE, UPDATES};
 
 /// The ranking weights. All are finite and not negative.
 #[derive(Debug, Clone, PartialEq)]
@@ -131,7 +131,7 @@ pub struct Weights {
     pub weak_floor: f64,
     /// A low-confidence match must have at least this share of the best match's evidence.
     pub weak_near_best: f64,
-    /// How close to the best match the others must be in requested recall.
+    /// How close to the best match the others must be, for a question about time with a subject.
     pub near_best: NearBest,
     /// Automatic recall: the lower and the upper limit of the required information. The unit is the information of a
     /// word that only one memory contains.
@@ -150,6 +150,15 @@ pub struct Weights {
     pub charge_power: f64,
     /// Share of the budget that is reserved for the index if not everything fits in full.
     pub index_share: f64,
+    /// The trees that give the probability that a memory answers a question.
+    pub relevance: Cow<'static, [u8]>,
+    /// In requested recall, memories with a lower score are omitted.
+    pub relevance_least: f64,
+    /// In requested recall, all memories are low-confidence matches if the result of the answerability check and this
+    /// multiple of the best score are together lower than `sure`.
+    pub sure_score: f64,
+    /// The limit for this sum.
+    pub sure: f64,
     /// The trees that decide whether a new memory updates an older one.
     pub updates: Cow<'static, [u8]>,
     /// The minimum odds of an update, as a logarithm in 1/1024.
@@ -161,11 +170,7 @@ pub struct Weights {
 /// How close to the best match the others must be in requested recall.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NearBest {
-    /// This number of the best matches is always kept.
-    pub kept: usize,
-    /// The smallest ratio of the odds (`score/(1 − score)`) of another match to the odds of the best match.
-    pub odds: f64,
-    /// For a question about time with a subject, the smallest ratio of the evidence: in a window.
+    /// The smallest ratio of the evidence, for a question that names a window.
     pub in_window: f64,
     /// The same for a question that only names an order.
     pub in_order: f64,
@@ -173,7 +178,7 @@ pub struct NearBest {
 
 impl Default for NearBest {
     fn default() -> Self {
-        Self { kept: 3, odds: 0.65, in_window: 0.25, in_order: 0.5 }
+        Self { in_window: 0.25, in_order: 0.5 }
     }
 }
 
@@ -247,6 +252,10 @@ impl Default for Weights {
             charge_from_tokens: 60.0,
             charge_power: 0.3,
             index_share: 0.3,
+            relevance: Cow::Borrowed(RELEVANCE),
+            relevance_least: 0.05,
+            sure_score: 0.3,
+            sure: 1.23,
             updates: Cow::Borrowed(UPDATES),
             updates_least: 200,
             may_update_least: -900,
