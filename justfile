@@ -59,6 +59,11 @@ weights model e5:
 centres:
     cargo run --release -p tessera-train -- centre fixtures/worlds engine/encoder/src/centres.bin
 
+# Train the classifiers of updates and of relevance again; after each change of the encoder or of the score
+classifiers:
+    cargo run --release -p tessera-train -- updates fixtures/worlds engine/src/classifier/updates.bin
+    cargo run --release -p tessera-train -- relevance fixtures/worlds engine/src/classifier/relevance.bin
+
 # Compare all encoder kernels on 10,000 texts
 kernels:
     TESSERA_KERNEL_TEXTS=10000 cargo test --release -p tessera-encoder --test bits -- --nocapture every_kernel

@@ -67,23 +67,32 @@ impl Rated {
     pub(super) fn of(rows: Vec<Match>, question: &Question, weights: &Weights) -> Self {
         let (turns, mut matches): (Vec<Match>, Vec<Match>) = rows.into_iter().partition(|row| row.is_turn);
         matches.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(b.short_id.cmp(&a.short_id)));
-        let others = matches.split_off(matches.len().min(MOST));
+        let mut others = matches.split_off(matches.len().min(MOST));
         let features = features(&matches, question);
         for (row, features) in matches.iter_mut().zip(&features) {
             row.rate(Trees(&weights.relevance).odds(features), weights.half_score_embedding);
         }
         let features = matches.iter().map(|row| row.short_id).zip(features).collect();
+        // The others keep their order, below the rated rows.
+        let least = matches.iter().map(|row| row.evidence).fold(f64::INFINITY, f64::min);
+        let best = others.first().map_or(1.0, Match::odds).max(f64::MIN_POSITIVE);
+        for row in &mut others {
+            row.replace_evidence(least * row.odds() / best, weights.half_score_embedding);
+        }
         matches.extend(turns);
         Self { matches, others, features }
     }
 }
 
 impl Match {
-    /// Multiplies all parts of the score by one factor. Without the prior, the score becomes the probability that belongs
-    /// to these odds.
+    /// Replaces the evidence. Without the prior, the score becomes the probability that belongs to these odds.
     fn rate(&mut self, odds: i32, half: f64) {
+        self.replace_evidence(half * odds_ratio(odds.clamp(-MOST_ODDS, MOST_ODDS)), half);
+    }
+
+    /// Multiplies all parts of the score by one factor, so that they belong to this evidence.
+    fn replace_evidence(&mut self, wanted: f64, half: f64) {
         let parts = ScoreParts { newer: 0.0, ..self.parts };
-        let wanted = half * odds_ratio(odds.clamp(-MOST_ODDS, MOST_ODDS));
         let evidence = parts.evidence();
         let parts = parts.scaled(if evidence > 0.0 { wanted / evidence } else { 0.0 });
         self.parts = parts.scaled(1.0 / (parts.sum() + half));
@@ -104,21 +113,11 @@ fn most(rows: &[Match], of: impl Fn(&Match) -> f64) -> f64 {
     rows.iter().map(of).fold(0.0, f64::max)
 }
 
-/// For each row, the number of rows that precede it, most first.
+/// For each row, the number of rows with a higher value.
 fn ranks(rows: &[Match], of: impl Fn(&Match) -> f64) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..rows.len()).collect();
-    let value = |at: usize| rows.get(at).map_or((0.0, 0), |row| (of(row), row.short_id));
-    order.sort_by(|a, b| {
-        let (a, b) = (value(*a), value(*b));
-        b.0.total_cmp(&a.0).then(b.1.cmp(&a.1))
-    });
-    let mut ranks = vec![0.0; rows.len()];
-    for (rank, at) in (0_u32..).zip(order) {
-        if let Some(place) = ranks.get_mut(at) {
-            *place = f64::from(rank);
-        }
-    }
-    ranks
+    let values: Vec<f64> = rows.iter().map(of).collect();
+    let higher = |value: &f64| values.iter().map(|other| flag(other > value)).sum();
+    values.iter().map(higher).collect()
 }
 
 /// The best values among the rated rows.
@@ -138,7 +137,7 @@ struct Among {
 /// The place of a row among the others.
 struct Place {
     evidence: f64,
-    rank: u32,
+    by_evidence: f64,
     by_near: f64,
     by_age: f64,
 }
@@ -168,7 +167,7 @@ impl Among {
 
     fn features(&self, row: &Match, place: &Place, question: &Question) -> [f64; FEATURES] {
         let Signs { told, subject, best, words, similar, own_words, length, is_elsewhere, is_match } = row.signs;
-        let &Place { evidence, rank, by_near, by_age } = place;
+        let &Place { evidence, by_evidence, by_near, by_age } = place;
         let [first, second] = self.evidence;
         [
             FINE * row.near,
@@ -183,7 +182,7 @@ impl Among {
             FINE * evidence / first.max(f64::MIN_POSITIVE),
             FINE * text(row),
             FINE * (self.text - text(row)),
-            f64::from(rank),
+            by_evidence,
             by_near,
             flag(is_elsewhere),
             f64::from(words),
@@ -193,7 +192,7 @@ impl Among {
             flag(is_match),
             flag(row.is_updated),
             flag(row.newer.is_some()),
-            EVIDENCE * (evidence - if rank == 0 { second } else { first }),
+            EVIDENCE * (evidence - if by_evidence < 1.0 { second } else { first }),
             FINE * question.nearest,
             FINE * question.most_held,
             COARSE * question.subject,
@@ -214,9 +213,11 @@ impl Among {
 fn features(rows: &[Match], question: &Question) -> Vec<Features> {
     let evidence: Vec<f64> = rows.iter().map(|row| EVIDENCE_UNIT * row.odds()).collect();
     let among = Among::of(rows, &evidence);
-    let ages = ranks(rows, |row| f64::from(row.created));
-    let places = (0..).zip(evidence).zip(ranks(rows, |row| row.near).into_iter().zip(ages));
-    let places = places.map(|((rank, evidence), (by_near, by_age))| Place { evidence, rank, by_near, by_age });
+    let ranks = [ranks(rows, Match::odds), ranks(rows, |row| row.near), ranks(rows, |row| f64::from(row.created))];
+    let [by_evidence, by_near, by_age] = ranks;
+    let places = evidence.into_iter().zip(by_evidence).zip(by_near.into_iter().zip(by_age));
+    let places =
+        places.map(|((evidence, by_evidence), (by_near, by_age))| Place { evidence, by_evidence, by_near, by_age });
     rows.iter().zip(places).map(|(row, place)| among.features(row, &place, question).map(whole)).collect()
 }
 
@@ -294,8 +295,20 @@ mod tests {
         let rated = Rated::of(rows, &QUESTION, &Weights::default());
         assert_eq!((rated.features.len(), rated.others.len(), rated.matches.len()), (64, 36, 65));
         assert!(rated.others.iter().all(|row| row.short_id <= 36));
+        let least = rated.matches.iter().filter(|row| !row.is_turn).map(|row| row.score).fold(1.0, f64::min);
+        let most = rated.others.iter().map(|row| row.score).fold(0.0, f64::max);
+        assert!(most <= least && most > 0.0, "{most} {least}");
+        assert!(rated.others.is_sorted_by(|a, b| a.score >= b.score));
         let turn = rated.matches.iter().find(|row| row.is_turn).unwrap();
         assert!((turn.score - row(101, 0.1).score).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn equal_memories_get_equal_scores() {
+        let rows = vec![row(1, 0.4), row(2, 0.4), row(3, 0.1)];
+        let rated = Rated::of(rows, &QUESTION, &Weights::default());
+        let score = |short_id: u32| rated.matches.iter().find(|row| row.short_id == short_id).unwrap().score;
+        assert!((score(1) - score(2)).abs() < f64::EPSILON && score(1) > score(3));
     }
 
     #[test]
