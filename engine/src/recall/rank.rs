@@ -82,6 +82,8 @@ pub(super) struct Match {
     /// True if the row is a doubtful match: its words alone are not enough, and its similarity alone is not enough.
     /// Such a row is kept only if the best match is not much better.
     pub(super) is_doubtful: bool,
+    /// True if the classifier of relevance rated the row low, or did not rate it because others are better.
+    pub(super) is_irrelevant: bool,
     /// True for a turn of a conversation.
     pub(super) is_turn: bool,
     /// The value that combines similarity and words, for automatic recall.
@@ -124,6 +126,7 @@ impl Ranking {
             share: 1.0,
             near: 0.0,
             is_doubtful: false,
+            is_irrelevant: false,
             is_turn: false,
             pointed: 0.0,
             redirected_from: None,
@@ -162,17 +165,12 @@ impl Ranking {
         if !(self.has_embedding && is_ranked && request.purpose == Purpose::Asked && !self.is_broad) {
             return matches;
         }
-        let Rated { mut matches, others, features } = Rated::of(matches, question, weights);
+        let Rated { mut matches, features } = Rated::of(matches, question, weights);
         raise_newer(&mut matches);
         self.answerability = Some(question.answerability);
         if request.explain {
             let id = |short_id| ShortId::try_from(short_id).ok();
             self.rated = features.into_iter().filter_map(|(row, features)| Some((id(row)?, features))).collect();
-        }
-        if request.weak || request.sort == Sort::Relevance {
-            matches.extend(others);
-        } else {
-            self.below.extend(others);
         }
         matches
     }
@@ -225,8 +223,7 @@ impl Ranking {
         }
         let is_usual = (request.sort, request.purpose) == (Sort::Hybrid, Purpose::Asked) && !request.weak;
         if let Some(answerability) = self.answerability.filter(|_| is_usual) {
-            let is_left_out = |found: &mut Match| !found.is_turn && found.score < weights.relevance_least;
-            self.below.extend(matches.extract_if(.., is_left_out));
+            self.below.extend(matches.extract_if(.., |found| found.is_irrelevant));
             let best = matches.iter().map(|found| found.score).fold(0.0, f64::max);
             let is_sure = answerability + weights.sure_score * best >= weights.sure;
             let is_unsure = !is_sure && matches.iter().all(|found| !found.is_turn);
@@ -364,6 +361,11 @@ impl Ranking {
 }
 
 impl Match {
+    /// True if the row contains all words of the question.
+    pub(super) fn holds_all(&self) -> bool {
+        self.share > WHOLE_SHARE
+    }
+
     pub(super) fn ranked(&self, rank: u32) -> Option<Ranked> {
         let redirected_from = self.redirected_from.and_then(|short_id| ShortId::try_from(short_id).ok());
         let short_id = ShortId::try_from(self.short_id).ok()?;
@@ -381,9 +383,8 @@ fn by_score(a: &Match, b: &Match) -> Ordering {
 /// Rows with all words of the query first, then by score and importance together. This is the default order of
 /// claude-memory-mcp, which its clients expect.
 fn by_importance(a: &Match, b: &Match) -> Ordering {
-    let holds_all = |found: &Match| found.share > WHOLE_SHARE;
     let blend = |found: &Match| 0.4 * found.score + 0.6 * f64::from(found.importance) / 100.0;
-    holds_all(b).cmp(&holds_all(a)).then_with(|| blend(b).total_cmp(&blend(a))).then_with(|| by_score(a, b))
+    b.holds_all().cmp(&a.holds_all()).then_with(|| blend(b).total_cmp(&blend(a))).then_with(|| by_score(a, b))
 }
 
 fn by_age(a: &Match, b: &Match) -> Ordering {

@@ -54,33 +54,42 @@ pub(super) struct Question {
 /// The rows of a question after the rating.
 #[derive(Debug, Default)]
 pub(super) struct Rated {
-    /// The rated rows, and all turns of conversations.
+    /// All rows. Rows that are not relevant are marked.
     pub(super) matches: Vec<Match>,
-    /// Rows that were not rated, because enough other rows are better.
-    pub(super) others: Vec<Match>,
     /// The ID and the features of each rated row.
     pub(super) features: Vec<(u32, Features)>,
 }
 
 impl Rated {
-    /// Rates the best rows, and changes their scores.
+    /// Rates the best memories. Their scores become probabilities, unless turns of conversations are among the rows: the
+    /// scores of both must be comparable.
     pub(super) fn of(rows: Vec<Match>, question: &Question, weights: &Weights) -> Self {
+        let half = weights.half_score_embedding;
         let (turns, mut matches): (Vec<Match>, Vec<Match>) = rows.into_iter().partition(|row| row.is_turn);
+        let keeps_scores = !turns.is_empty();
         matches.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(b.short_id.cmp(&a.short_id)));
         let mut others = matches.split_off(matches.len().min(MOST));
         let features = features(&matches, question);
+        let mut least = f64::INFINITY;
         for (row, features) in matches.iter_mut().zip(&features) {
-            row.rate(Trees(&weights.relevance).odds(features), weights.half_score_embedding);
+            let mut rated = row.clone();
+            rated.rate(Trees(&weights.relevance).odds(features), half);
+            rated.is_irrelevant = rated.score < weights.relevance_least && !rated.holds_all();
+            least = least.min(rated.evidence);
+            *row = if keeps_scores { Match { is_irrelevant: rated.is_irrelevant, ..row.clone() } } else { rated };
         }
-        let features = matches.iter().map(|row| row.short_id).zip(features).collect();
         // The others keep their order, below the rated rows.
-        let least = matches.iter().map(|row| row.evidence).fold(f64::INFINITY, f64::min);
         let best = others.first().map_or(1.0, Match::odds).max(f64::MIN_POSITIVE);
         for row in &mut others {
-            row.replace_evidence(least * row.odds() / best, weights.half_score_embedding);
+            row.is_irrelevant = !row.holds_all();
+            if !keeps_scores {
+                row.replace_evidence(least * row.odds() / best, half);
+            }
         }
+        let features = matches.iter().map(|row| row.short_id).zip(features).collect();
+        matches.extend(others);
         matches.extend(turns);
-        Self { matches, others, features }
+        Self { matches, features }
     }
 }
 
@@ -256,6 +265,22 @@ mod tests {
         Match { short_id, near, share: near, score: parts.sum(), parts, ..Match::default() }
     }
 
+    /// The score before the rating.
+    fn row_score(found: &Match) -> f64 {
+        row(found.short_id, found.near).score
+    }
+
+    #[test]
+    fn a_memory_with_all_words_of_the_question_is_never_irrelevant() {
+        let mut rows: Vec<Match> = (1..=100).map(|id| row(id, 0.01 + f64::from(id) / 200.0)).collect();
+        for at in [0, 50] {
+            rows[at].share = 1.0;
+        }
+        let rated = Rated::of(rows, &QUESTION, &Weights::default());
+        let kept: Vec<u32> = rated.matches.iter().filter(|row| !row.is_irrelevant).map(|row| row.short_id).collect();
+        assert!(kept.contains(&1) && kept.contains(&51) && kept.len() < 100, "{kept:?}");
+    }
+
     #[test]
     fn every_node_asks_for_a_feature() {
         assert!(RELEVANCE.len().is_multiple_of(TREE) && !RELEVANCE.is_empty());
@@ -289,18 +314,20 @@ mod tests {
     }
 
     #[test]
-    fn only_the_best_memories_are_rated_and_turns_are_left_alone() {
+    fn only_the_best_memories_are_rated_and_next_to_turns_no_score_changes() {
         let mut rows: Vec<Match> = (1..=100).map(|id| row(id, f64::from(id) / 200.0)).collect();
+        let alone = Rated::of(rows.clone(), &QUESTION, &Weights::default()).matches;
+        let (rated, others): (Vec<Match>, Vec<Match>) = alone.into_iter().partition(|row| row.short_id > 36);
+        let least = rated.iter().map(|row| row.score).fold(1.0, f64::min);
+        assert!(others.iter().all(|row| row.score <= least && row.score > 0.0), "{least} {others:?}");
+        assert!(others.is_sorted_by(|a, b| a.score >= b.score));
         rows.push(Match { is_turn: true, ..row(101, 0.1) });
         let rated = Rated::of(rows, &QUESTION, &Weights::default());
-        assert_eq!((rated.features.len(), rated.others.len(), rated.matches.len()), (64, 36, 65));
-        assert!(rated.others.iter().all(|row| row.short_id <= 36));
-        let least = rated.matches.iter().filter(|row| !row.is_turn).map(|row| row.score).fold(1.0, f64::min);
-        let most = rated.others.iter().map(|row| row.score).fold(0.0, f64::max);
-        assert!(most <= least && most > 0.0, "{most} {least}");
-        assert!(rated.others.is_sorted_by(|a, b| a.score >= b.score));
-        let turn = rated.matches.iter().find(|row| row.is_turn).unwrap();
-        assert!((turn.score - row(101, 0.1).score).abs() < f64::EPSILON);
+        assert_eq!((rated.features.len(), rated.matches.len()), (64, 101));
+        assert!(rated.features.iter().all(|(short_id, _)| *short_id > 36));
+        assert!(rated.matches.iter().filter(|row| row.short_id <= 36).all(|row| row.is_irrelevant));
+        // The scores of turns and of memories stay comparable.
+        assert!(rated.matches.iter().all(|row| (row.score - row_score(row)).abs() < f64::EPSILON));
     }
 
     #[test]
@@ -314,6 +341,6 @@ mod tests {
     #[test]
     fn nothing_is_rated_in_an_empty_store() {
         let rated = Rated::of(Vec::new(), &QUESTION, &Weights::default());
-        assert!(rated.matches.is_empty() && rated.others.is_empty() && rated.features.is_empty());
+        assert!(rated.matches.is_empty() && rated.features.is_empty());
     }
 }

@@ -356,6 +356,7 @@ impl<'a> Scorer<'a> {
             share: 0.0,
             near: 0.0,
             is_doubtful: false,
+            is_irrelevant: false,
             is_turn: features.flags.has(Flags::CAPTURED),
             pointed: 0.0,
             redirected_from: None,
