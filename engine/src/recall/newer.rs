@@ -110,7 +110,6 @@ impl Match {
         }
         self.evidence = self.evidence.max(older.evidence);
         self.pointed = self.pointed.max(older.pointed);
-        self.is_doubtful &= older.is_doubtful;
-        self.is_irrelevant &= older.is_irrelevant;
+        self.standing = self.standing.min(older.standing);
     }
 }

@@ -67,6 +67,19 @@ enum Certainty {
     Unsure,
 }
 
+/// Whether a row that was found is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) enum Standing {
+    /// It is a match.
+    #[default]
+    Match,
+    /// Its words alone are not enough, and its similarity alone is not enough. Such a row is kept only if the best match is
+    /// not much better.
+    Doubtful,
+    /// The classifier of relevance rated it low, or did not rate it because others are better.
+    Irrelevant,
+}
+
 #[derive(Debug, Clone, Default)]
 pub(super) struct Match {
     pub(super) short_id: u32,
@@ -79,11 +92,8 @@ pub(super) struct Match {
     pub(super) share: f64,
     /// Its semantic similarity, 0 to 1.
     pub(super) near: f64,
-    /// True if the row is a doubtful match: its words alone are not enough, and its similarity alone is not enough.
-    /// Such a row is kept only if the best match is not much better.
-    pub(super) is_doubtful: bool,
-    /// True if the classifier of relevance rated the row low, or did not rate it because others are better.
-    pub(super) is_irrelevant: bool,
+    /// Whether the row is kept.
+    pub(super) standing: Standing,
     /// True for a turn of a conversation.
     pub(super) is_turn: bool,
     /// The value that combines similarity and words, for automatic recall.
@@ -125,8 +135,7 @@ impl Ranking {
             parts: ranked.parts,
             share: 1.0,
             near: 0.0,
-            is_doubtful: false,
-            is_irrelevant: false,
+            standing: Standing::Match,
             is_turn: false,
             pointed: 0.0,
             redirected_from: None,
@@ -202,9 +211,10 @@ impl Ranking {
     fn order(&mut self, request: &RecallRequest, weights: &Weights) {
         let rows = self.rows(request);
         let matches = &mut self.matches;
-        if matches.iter().any(|found| found.is_doubtful) {
+        let is_doubtful = |found: &Match| found.standing == Standing::Doubtful;
+        if matches.iter().any(is_doubtful) {
             let best = matches.iter().map(|found| found.evidence).fold(0.0, f64::max);
-            matches.retain(|found| !found.is_doubtful || found.evidence >= best * weights.embedding_near_best);
+            matches.retain(|found| !is_doubtful(found) || found.evidence >= best * weights.embedding_near_best);
         }
         if self.has_embedding && request.purpose == Purpose::Unasked {
             let best = matches.iter().map(|found| found.pointed).fold(0.0, f64::max);
@@ -223,7 +233,7 @@ impl Ranking {
         }
         let is_usual = (request.sort, request.purpose) == (Sort::Hybrid, Purpose::Asked) && !request.weak;
         if let Some(answerability) = self.answerability.filter(|_| is_usual) {
-            self.below.extend(matches.extract_if(.., |found| found.is_irrelevant));
+            self.below.extend(matches.extract_if(.., |found| found.standing == Standing::Irrelevant));
             let best = matches.iter().map(|found| found.score).fold(0.0, f64::max);
             let is_sure = answerability + weights.sure_score * best >= weights.sure;
             let is_unsure = !is_sure && matches.iter().all(|found| !found.is_turn);

@@ -3,7 +3,7 @@
 //! A classifier compares each row with the question and with the other rows. It gives the probability that the row
 //! answers the question. It rates memories, but not turns of conversations.
 
-use super::rank::Match;
+use super::rank::{Match, Standing};
 use super::scorer::Signs;
 use crate::classifier::{Trees, odds_ratio};
 use crate::score::{ScoreParts, Weights};
@@ -74,16 +74,23 @@ impl Rated {
         for (row, features) in matches.iter_mut().zip(&features) {
             let mut rated = row.clone();
             rated.rate(Trees(&weights.relevance).odds(features), half);
-            rated.is_irrelevant = rated.score < weights.relevance_least && !rated.holds_all();
+            let is_irrelevant = rated.score < weights.relevance_least && !rated.holds_all();
             least = least.min(rated.evidence);
-            *row = if keeps_scores { Match { is_irrelevant: rated.is_irrelevant, ..row.clone() } } else { rated };
+            if !keeps_scores {
+                *row = rated;
+            }
+            if is_irrelevant {
+                row.standing = Standing::Irrelevant;
+            }
         }
         // The others keep their order, below the rated rows.
         let best = others.first().map_or(1.0, Match::odds).max(f64::MIN_POSITIVE);
         for row in &mut others {
-            row.is_irrelevant = !row.holds_all();
             if !keeps_scores {
                 row.replace_evidence(least * row.odds() / best, half);
+            }
+            if !row.holds_all() {
+                row.standing = Standing::Irrelevant;
             }
         }
         let features = matches.iter().map(|row| row.short_id).zip(features).collect();
@@ -107,7 +114,7 @@ impl Match {
         self.parts = parts.scaled(1.0 / (parts.sum() + half));
         self.score = self.parts.sum();
         self.evidence = wanted;
-        self.is_doubtful = false;
+        self.standing = Standing::Match;
     }
 
     /// The odds of the score.
@@ -277,7 +284,8 @@ mod tests {
             rows[at].share = 1.0;
         }
         let rated = Rated::of(rows, &QUESTION, &Weights::default());
-        let kept: Vec<u32> = rated.matches.iter().filter(|row| !row.is_irrelevant).map(|row| row.short_id).collect();
+        let kept: Vec<u32> =
+            rated.matches.iter().filter(|row| row.standing != Standing::Irrelevant).map(|row| row.short_id).collect();
         assert!(kept.contains(&1) && kept.contains(&51) && kept.len() < 100, "{kept:?}");
     }
 
@@ -325,7 +333,7 @@ mod tests {
         let rated = Rated::of(rows, &QUESTION, &Weights::default());
         assert_eq!((rated.features.len(), rated.matches.len()), (64, 101));
         assert!(rated.features.iter().all(|(short_id, _)| *short_id > 36));
-        assert!(rated.matches.iter().filter(|row| row.short_id <= 36).all(|row| row.is_irrelevant));
+        assert!(rated.matches.iter().filter(|row| row.short_id <= 36).all(|row| row.standing == Standing::Irrelevant));
         // The scores of turns and of memories stay comparable.
         assert!(rated.matches.iter().all(|row| (row.score - row_score(row)).abs() < f64::EPSILON));
     }

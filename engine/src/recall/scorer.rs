@@ -3,7 +3,7 @@
 use super::information::{Held, Information};
 use super::lookup::{Embedding, Gate, Terms};
 use super::query::{DATE, QueryTerm, QueryTerms, Relation};
-use super::rank::Match;
+use super::rank::{Match, Standing};
 use super::relevance::Question;
 use crate::domain::{Purpose, RecallRequest, Scope, ShortId, Sort, Timestamp};
 use crate::index::{DocId, Features, FieldTf, Flags, IndexView, TermPostings};
@@ -219,8 +219,9 @@ impl<'a> Scorer<'a> {
             ..found.signs
         };
         let is_doubtful = self.embedding.is_some() && relevance == Relevance::Doubtful;
+        let standing = if is_doubtful { Standing::Doubtful } else { Standing::Match };
         let (near, pointed) = (near.unwrap_or(0.0), pointed.unwrap_or(0.0));
-        (Match { share, near, is_doubtful, pointed, signs, ..found }, relevance)
+        (Match { share, near, standing, pointed, signs, ..found }, relevance)
     }
 
     /// Adds semantic similarity to the score.
@@ -355,8 +356,7 @@ impl<'a> Scorer<'a> {
             parts,
             share: 0.0,
             near: 0.0,
-            is_doubtful: false,
-            is_irrelevant: false,
+            standing: Standing::Match,
             is_turn: features.flags.has(Flags::CAPTURED),
             pointed: 0.0,
             redirected_from: None,
