@@ -48,7 +48,7 @@ const LIMIT: &str = ", limit 200";
 const LIMIT_TOKENS: u32 = 4;
 /// The part of the header of an uncertain reply.
 const UNSURE: &str = ", uncertain (~)";
-const UNSURE_HEADER_TOKENS: u32 = 5;
+const UNSURE_HEADER_TOKENS: u32 = 3;
 /// The tokens of the header without its two numbers. The first value is for replies with exact counts. The second value
 /// is for replies that state an estimate of Claude's tokens.
 const HEADER_TOKENS: [u32; 2] = [18, 20];
