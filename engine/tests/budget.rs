@@ -194,7 +194,7 @@ fn ask(rows: Vec<Row>, request: &RecallRequest, form: Form) -> Result<Recall, Do
         parts: ScoreParts { text: 0.9 / f64::from(rank + 2), ..ScoreParts::default() },
         redirected_from: (rank % 3 == 1).then_some(row.memory.short_id),
         newer: (rank % 4 == 2).then_some(row.memory.short_id),
-        is_unsure: rank % 5 < 2,
+        is_unsure: rank % 5 > 2,
         ..Ranked::chosen(row.memory.short_id, rank)
     };
     let page: Vec<Ranked> = (0..).zip(&rows).map(ranked).collect();
