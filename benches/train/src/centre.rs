@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use anyhow::Context as _;
 use tessera_engine::embedding::{Encoder, Side};
 use tessera_eval::World;
 
@@ -18,7 +17,7 @@ pub(crate) fn write(dir: &str, out: &Path) -> anyhow::Result<()> {
     let passages = worlds.iter().flat_map(|world| world.notes.iter().map(|note| note.text.as_str()));
     let sides = [(Side::Question, questions.collect::<Vec<_>>()), (Side::Passage, passages.collect())];
     let bytes: Vec<u8> = sides.iter().flat_map(|(side, texts)| centre(*side, texts)).collect();
-    std::fs::write(out, bytes).with_context(|| format!("cannot write {}", out.display()))
+    crate::save(out, &bytes)
 }
 
 /// The mean of the results, each with length 1.

@@ -2,8 +2,7 @@
 //!
 //! `tessera-train updates DIR OUT` and `tessera-train relevance DIR OUT` write the tables. `tessera-train pairs DIR` and
 //! `tessera-train check DIR` leave each author out once and print how well updates are found, and how well questions are
-//! answered. The authors of the test
-//! sets (`t…`) are never used for training.
+//! answered. The authors of the test sets (`t…`) are never used for training.
 //!
 //! `tessera-train centre DIR OUT` writes the centres of the encoder's second network.
 
@@ -46,6 +45,11 @@ fn main() -> anyhow::Result<()> {
     }
 }
 
+/// Writes a table.
+fn save(out: &Path, table: &[u8]) -> anyhow::Result<()> {
+    std::fs::write(out, table).with_context(|| format!("cannot write {}", out.display()))
+}
+
 fn is_test(world: &World) -> bool {
     world.name.starts_with('t')
 }
@@ -55,7 +59,7 @@ fn write_updates(dir: &str, out: &Path) -> anyhow::Result<()> {
     let mut worlds = World::read_all(Path::new(dir))?;
     worlds.retain(|world| !is_test(world));
     let updates = train(&all_pairs(&worlds)?.iter().map(example).collect::<Vec<_>>(), UPDATES);
-    std::fs::write(out, updates).with_context(|| format!("cannot write {}", out.display()))
+    save(out, &updates)
 }
 
 /// The pairs of each set in a store of its own, with the number of updates that were never compared.
@@ -150,7 +154,7 @@ fn ratings(worlds: &[World], updates: &mut Updates) -> anyhow::Result<Ratings> {
 fn write_relevance(dir: &str, out: &Path) -> anyhow::Result<()> {
     let worlds = World::read_all(Path::new(dir))?;
     let ratings = ratings(&worlds, &mut Updates::new(&worlds)?)?;
-    std::fs::write(out, ratings.all()).with_context(|| format!("cannot write {}", out.display()))
+    save(out, &ratings.all())
 }
 
 /// Asks the questions of each set, with classifiers that have seen no note and no question of its author.

@@ -61,8 +61,8 @@ pub struct Ranking {
 /// Whether a reply contains at least one certain match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Certainty {
+    /// At least one match is certain, or nothing was rated.
     #[default]
-    Unknown,
     Sure,
     Unsure,
 }
@@ -128,20 +128,11 @@ impl Ranking {
         let terms = QueryTerms::analyze(&request.query, None, [&BTreeSet::new(); 2], &Weights::default()).terms;
         let found = |ranked: &Ranked| Match {
             short_id: ranked.short_id.get(),
-            created: 0,
-            importance: 0,
             score: ranked.score,
-            evidence: 0.0,
             parts: ranked.parts,
             share: 1.0,
-            near: 0.0,
-            standing: Standing::Match,
-            is_turn: false,
-            pointed: 0.0,
-            redirected_from: None,
-            signs: Signs::default(),
-            is_updated: false,
             newer: ranked.newer.map(ShortId::get),
+            ..Match::default()
         };
         let total = u32::try_from(page.len()).unwrap_or(u32::MAX);
         let terms = terms.into_iter().map(|term| (term.term, term.weight)).collect();
@@ -167,14 +158,15 @@ impl Ranking {
         &mut self,
         request: &RecallRequest,
         matches: Vec<Match>,
-        question: &Question,
+        question: impl FnOnce() -> Question,
         weights: &Weights,
     ) -> Vec<Match> {
         let is_ranked = matches!(request.sort, Sort::Hybrid | Sort::Relevance);
         if !(self.has_embedding && is_ranked && request.purpose == Purpose::Asked && !self.is_broad) {
             return matches;
         }
-        let Rated { mut matches, features } = Rated::of(matches, question, weights);
+        let question = question();
+        let Rated { mut matches, features } = Rated::of(matches, &question, weights);
         raise_newer(&mut matches);
         self.answerability = Some(question.answerability);
         if request.explain {
@@ -386,7 +378,7 @@ impl Match {
 }
 
 /// Ties go to the newer ID, so that the order does not depend on where a row is stored.
-fn by_score(a: &Match, b: &Match) -> Ordering {
+pub(super) fn by_score(a: &Match, b: &Match) -> Ordering {
     b.score.total_cmp(&a.score).then(b.short_id.cmp(&a.short_id))
 }
 

@@ -3,7 +3,7 @@
 //! A classifier compares each row with the question and with the other rows. It gives the probability that the row
 //! answers the question. It rates memories, but not turns of conversations.
 
-use super::rank::{Match, Standing};
+use super::rank::{Match, Standing, by_score};
 use super::scorer::Signs;
 use crate::classifier::{Trees, odds_ratio};
 use crate::score::{ScoreParts, Weights};
@@ -67,7 +67,7 @@ impl Rated {
         let half = weights.half_score_embedding;
         let (turns, mut matches): (Vec<Match>, Vec<Match>) = rows.into_iter().partition(|row| row.is_turn);
         let keeps_scores = !turns.is_empty();
-        matches.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(b.short_id.cmp(&a.short_id)));
+        matches.sort_unstable_by(by_score);
         let mut others = matches.split_off(matches.len().min(MOST));
         let features = features(&matches, question);
         let mut least = f64::INFINITY;

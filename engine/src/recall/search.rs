@@ -88,7 +88,7 @@ fn ranked<B: AsRef<[u8]>>(
     let groups = search.found.groups();
     let [matches, weak, near, below] =
         groups.map(|rows| newer_first(view, &scorer, &allowed, redirect(view, &scorer, &allowed, rows)));
-    let matches = ranking.rate(request, matches, &scorer.question(&search.gate, &terms.query), weights);
+    let matches = ranking.rate(request, matches, || scorer.question(&search.gate, &terms.query), weights);
     ranking.timing = timing;
     ranking.fill(request, weights, matches, [weak, near, below]);
     ranking.meant = meant.cloned();

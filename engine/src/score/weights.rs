@@ -167,7 +167,7 @@ pub struct Weights {
     pub may_update_least: i32,
 }
 
-/// How close to the best match the others must be in requested recall.
+/// How close to the best match the others must be, for a question about time with a subject.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NearBest {
     /// The smallest ratio of the evidence, for a question that names a window.
