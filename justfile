@@ -64,6 +64,10 @@ classifiers:
     cargo run --release -p tessera-train -- updates fixtures/worlds engine/src/classifier/updates.bin
     cargo run --release -p tessera-train -- relevance fixtures/worlds engine/src/classifier/relevance.bin
 
+# Train the classifiers of probable secrets again; after each change of the encoder
+probable:
+    cargo run --release -p tessera-train -- phrases fixtures/phrases fixtures/worlds engine/src/screen/probable/probable.bin
+
 # Compare all encoder kernels on 10,000 texts
 kernels:
     TESSERA_KERNEL_TEXTS=10000 cargo test --release -p tessera-encoder --test bits -- --nocapture every_kernel

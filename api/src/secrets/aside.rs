@@ -7,7 +7,10 @@
 use serde::Serialize;
 use serde_json::Value;
 use tessera_engine::domain::MemoryUuid;
-use tessera_engine::screen::{Keeper, Name, Place, Screened, Secret, Texts, findings, screened};
+use tessera_engine::screen::probable::Amount;
+use tessera_engine::screen::{
+    Keeper, KnownValues, Name, Place, Screened, Secret, Texts, findings, screened, screened_closely,
+};
 use tessera_engine::sync::Action;
 use tessera_seal::random;
 use tessera_vault::{Fields, SecretPath, Vault, VaultError};
@@ -98,6 +101,15 @@ impl<'a> Aside<'a> {
     /// Screens the texts of a memory.
     pub(crate) fn look<T: Texts>(&mut self, said: T, memory: MemoryUuid) -> Result<Screened<T>, CannotKeepSecret> {
         screened(said, memory, self)
+    }
+
+    /// Screens the texts of a memory that the caller has just written, also for probable secrets.
+    pub(crate) fn look_closely<T: Texts>(
+        &mut self,
+        said: T,
+        memory: MemoryUuid,
+    ) -> Result<Screened<T>, CannotKeepSecret> {
+        screened_closely(said, memory, self, &KnownValues::default(), Amount::One)
     }
 
     /// Returns the redacted change with all its secrets.

@@ -4,11 +4,14 @@
 //! `tessera-train check DIR` leave each author out once and print how well updates are found, and how well questions are
 //! answered. The authors of the test sets (`t…`) are never used for training.
 //!
+//! `tessera-train phrases DIR WORLDS OUT` trains the classifiers of probable secrets on `fixtures/phrases`.
+//!
 //! `tessera-train centre DIR OUT` writes the centres of the encoder's second network.
 
 mod boost;
 mod centre;
 mod pairs;
+mod phrases;
 mod relevance;
 mod report;
 
@@ -41,7 +44,11 @@ fn main() -> anyhow::Result<()> {
         ["check", dir] => check(dir),
         ["pairs", dir] => check_pairs(dir),
         ["centre", dir, out] => centre::write(dir, Path::new(out)),
-        _ => bail!("use `tessera-train updates|relevance|centre DIR OUT`, or `tessera-train check|pairs DIR`"),
+        ["phrases", dir, worlds, out] => phrases::write(dir, worlds, Path::new(out)),
+        _ => bail!(
+            "use `tessera-train updates|relevance|centre DIR OUT`, `tessera-train check|pairs DIR`, or \
+            `tessera-train phrases DIR WORLDS OUT`"
+        ),
     }
 }
 

@@ -1,12 +1,13 @@
 //! The sentence encoder. It consists of two networks: the first one was trained on English, the second one on many
 //! languages. A vector contains the results of both.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::english::is_english;
 use super::join::{Side, first_share, joined};
 use super::kernels::{Kernel, run};
-use super::net::Encode;
+use super::net::{Encode, EncodePieces};
 use super::pieces::{Cutter, framed};
 use super::unigram::{MARKS, UnigramCutter};
 use super::vector::Vector;
@@ -21,6 +22,9 @@ const QUESTION_PIECES: usize = 32;
 const LANGUAGE_CHARS: usize = 240;
 /// The number of texts that go through a network together.
 const BATCH: usize = 16;
+/// The rows of pieces are those after this number of layers. They say more about single words than those of the last
+/// layer, which was trained for complete texts.
+const PIECE_LAYERS: usize = 9;
 
 /// Computes embeddings of texts.
 #[derive(Debug)]
@@ -93,6 +97,16 @@ impl Encoder {
         let most = self.second.network.places.len() - 2;
         let pieces: Vec<Vec<u16>> = texts.iter().map(|text| self.second_pieces(side, text, most)).collect();
         pieces.chunks(BATCH).flat_map(|pieces| self.second_vectors(pieces)).collect()
+    }
+
+    /// The rows of the second network for the pieces of a text, after nine of its twelve layers, and the place of each
+    /// piece in the text. The marks and the pieces of the prefix have an empty place. The text is in the normal form C.
+    pub fn pieces(&self, text: &str) -> Vec<(Range<usize>, [f32; WIDTH])> {
+        let most = self.second.network.places.len() - 2;
+        let (pieces, places) = UnigramCutter::new(&self.second).cut_with_places(Side::Passage.prefix(), text, most);
+        let texts = Encode { network: &self.second.network, texts: &[pieces] };
+        let rows = run(self.kernel, EncodePieces { texts, layers: PIECE_LAYERS });
+        places.into_iter().zip(rows.as_chunks::<WIDTH>().0.iter().copied()).collect()
     }
 
     /// Releases the memory of the encoder's weights while the process is idle. The next text takes longer.

@@ -29,4 +29,5 @@ pub use join::Side;
 pub use kernels::Kernel;
 pub use scan::{Passages, SIGN_BYTES, differing_signs, signs_of};
 pub use vector::{DIMENSIONS, ENCODER_VERSION, Embedding, VECTOR_BYTES, Vector};
+pub use weights::WIDTH;
 pub use whole::Made;

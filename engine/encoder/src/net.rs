@@ -22,14 +22,9 @@ impl Job for Encode<'_> {
 
     #[inline(always)]
     fn run<K: Kernels>(self) -> Self::Output {
-        let lengths: Vec<usize> = self.texts.iter().map(|text| text.len().min(self.network.places.len())).collect();
-        let mut state = State::<K>::new(&lengths);
-        self.look_up(&mut state.rows);
-        norm(&mut state.rows, &self.network.norm);
-        for layer in &self.network.layers {
-            state.go_through(layer, &lengths);
-        }
-        let mut rows = state.rows.as_chunks::<WIDTH>().0.iter();
+        let lengths = self.lengths();
+        let rows = self.rows::<K>(&lengths, usize::MAX);
+        let mut rows = rows.as_chunks::<WIDTH>().0.iter();
         let mut text = |length: &usize| {
             let mut total = [0.0; WIDTH];
             rows.by_ref().take(*length).for_each(|row| add(&mut total, row));
@@ -39,7 +34,39 @@ impl Job for Encode<'_> {
     }
 }
 
+/// Computes one row per piece of the texts.
+pub(super) struct EncodePieces<'a> {
+    pub(super) texts: Encode<'a>,
+    /// The rows after this number of layers.
+    pub(super) layers: usize,
+}
+
+impl Job for EncodePieces<'_> {
+    type Output = Vec<f32>;
+
+    #[inline(always)]
+    fn run<K: Kernels>(self) -> Self::Output {
+        self.texts.rows::<K>(&self.texts.lengths(), self.layers)
+    }
+}
+
 impl Encode<'_> {
+    fn lengths(&self) -> Vec<usize> {
+        self.texts.iter().map(|text| text.len().min(self.network.places.len())).collect()
+    }
+
+    /// The rows after this number of layers.
+    #[inline(always)]
+    fn rows<K: Kernels>(&self, lengths: &[usize], layers: usize) -> Vec<f32> {
+        let mut state = State::<K>::new(lengths);
+        self.look_up(&mut state.rows);
+        norm(&mut state.rows, &self.network.norm);
+        for layer in self.network.layers.iter().take(layers) {
+            state.go_through(layer, lengths);
+        }
+        state.rows
+    }
+
     /// The words and their positions.
     #[inline(always)]
     fn look_up(&self, rows: &mut [f32]) {

@@ -3,7 +3,7 @@
 use super::kernels::{BLOCK, Pair};
 
 /// The number of values per word piece between two layers.
-pub(super) const WIDTH: usize = 384;
+pub const WIDTH: usize = 384;
 /// The number of values per word piece in the middle of a layer.
 pub(super) const INNER: usize = 1536;
 /// Columns of a row of packed weights that have the same factor.

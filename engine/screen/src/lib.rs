@@ -14,7 +14,7 @@ mod view;
 /// Word lists.
 const LISTS: &str = include_str!("lists.txt");
 
-pub use place::{Finding, Kind, Name, Place, places};
+pub use place::{Finding, Kind, Name, Place, merged, places};
 
 /// Returns the credentials of a text, in order. Ranges begin and end at characters, never overlap, and are never empty.
 /// Placeholders of redacted secrets are not credentials.
@@ -31,7 +31,7 @@ pub fn findings(text: &str) -> Vec<Finding> {
             break;
         }
         found.extend(more);
-        found = place::merged(found);
+        found = merged(found);
     }
     found
 }
@@ -74,7 +74,7 @@ fn found_once(text: &str) -> Vec<Finding> {
         }
     };
     let taken = places(text);
-    place::merged(found.into_iter().filter(|finding| taken.iter().all(|(span, _)| !finding.overlaps(span))).collect())
+    merged(found.into_iter().filter(|finding| taken.iter().all(|(span, _)| !finding.overlaps(span))).collect())
 }
 
 /// The findings of all rules.

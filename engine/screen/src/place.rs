@@ -119,7 +119,7 @@ impl Finding {
 
 /// Sorts the findings, and merges those that overlap. The longest one determines the kind, or the first of equally long
 /// ones.
-pub(crate) fn merged(mut found: Vec<Finding>) -> Vec<Finding> {
+pub fn merged(mut found: Vec<Finding>) -> Vec<Finding> {
     found.retain(|finding| !finding.span.is_empty());
     found.sort_by_key(|finding| (finding.span.start, std::cmp::Reverse(finding.span.len())));
     let mut merged: Vec<(Finding, usize)> = Vec::with_capacity(found.len());

@@ -9,5 +9,5 @@ mod passages;
 pub use passages::{embeddings, embeddings_about, passages_of};
 pub use tessera_encoder::{
     DIMENSIONS, ENCODER_VERSION, Embedding, Encoder, Kernel, Made, Passages, SIGN_BYTES, Side, VECTOR_BYTES, Vector,
-    differing_signs, signs_of,
+    WIDTH, differing_signs, signs_of,
 };

@@ -10,6 +10,7 @@ mod found;
 mod json;
 mod known;
 mod looked;
+pub mod probable;
 mod screened;
 mod texts;
 
@@ -20,6 +21,6 @@ pub use dropped::{dropped, dropped_in_lines};
 pub use found::{findings, is_clean};
 pub use known::KnownValues;
 pub use looked::{Found, Looked};
-pub use screened::{Keeper, Screened, Secret, screened, screened_beside, screened_for};
+pub use screened::{Keeper, Screened, Secret, screened, screened_beside, screened_closely, screened_for};
 pub use tessera_screen::{Finding, Kind, Name, Place, places};
 pub use texts::{Part, Texts, Words};

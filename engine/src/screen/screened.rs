@@ -2,11 +2,12 @@
 
 use std::ops::{Deref, Range};
 
-use tessera_screen::{Name, Place, places};
+use tessera_screen::{Finding, Name, Place, merged, places};
 
 use super::found::{SLUG, SLUG_DROPPED, findings, is_clean};
 use super::known::{KnownValues, called, is_like_a_password};
 use super::looked::Looked;
+use super::probable::{Amount, probable};
 use super::texts::{Part, Texts};
 use crate::domain::{MemoryUuid, Timestamp};
 use crate::sync::{Action, Op};
@@ -118,7 +119,7 @@ pub fn screened_beside<T: Texts, K: Keeper>(
     keeper: &mut K,
     looked: &Looked<'_>,
 ) -> Result<Screened<T>, K::Error> {
-    screened_by(value, memory, keeper, looked.known(), &|text| looked.is_clean(text))
+    screened_by(value, memory, keeper, looked.known(), &|text| looked.is_clean(text), Probable::default())
 }
 
 /// Screens a value with known credentials, which are found without surrounding words.
@@ -131,7 +132,38 @@ pub fn screened_for<T: Texts, K: Keeper>(
     keeper: &mut K,
     known: &KnownValues,
 ) -> Result<Screened<T>, K::Error> {
-    screened_by(value, memory, keeper, known, &|text| is_clean(text) && !known.stands_in(text))
+    screened_by(value, memory, keeper, known, &|text| is_clean(text) && !known.stands_in(text), Probable::default())
+}
+
+/// Does the same as [`screened_for`], and also removes probable secrets from the main text of the value. This is for
+/// new texts; texts that were screened before are not read by the classifiers again.
+///
+/// # Errors
+/// Returns an error if the keeper rejects a text or cannot store a credential.
+pub fn screened_closely<T: Texts, K: Keeper>(
+    value: T,
+    memory: MemoryUuid,
+    keeper: &mut K,
+    known: &KnownValues,
+    amount: Amount,
+) -> Result<Screened<T>, K::Error> {
+    let said = value.words_beside().map(|(text, _)| Probable { text: text.to_owned(), found: probable(text, amount) });
+    let said = said.unwrap_or_default();
+    screened_by(value, memory, keeper, known, &|text| is_clean(text) && !known.stands_in(text), said)
+}
+
+/// The probable secrets of the main text of a value.
+#[derive(Default)]
+struct Probable {
+    text: String,
+    found: Vec<Finding>,
+}
+
+impl Probable {
+    /// The findings of a text, if it is the main text.
+    fn of(&self, text: &str) -> &[Finding] {
+        if text == self.text { &self.found } else { &[] }
+    }
 }
 
 fn screened_by<T: Texts, K: Keeper>(
@@ -140,10 +172,11 @@ fn screened_by<T: Texts, K: Keeper>(
     keeper: &mut K,
     known: &KnownValues,
     is_clean: &dyn Fn(&str) -> bool,
+    probable: Probable,
 ) -> Result<Screened<T>, K::Error> {
     let mut whole = Vec::new();
     value.each_text(&mut |part, text| {
-        if part == Part::Whole || !is_clean(text) {
+        if part == Part::Whole || !probable.of(text).is_empty() || !is_clean(text) {
             whole.push((part, text.to_owned()));
         }
     });
@@ -151,7 +184,7 @@ fn screened_by<T: Texts, K: Keeper>(
     if whole.is_empty() && called.is_empty() {
         return Ok(Screened { value, secrets: Vec::new() });
     }
-    let mut taken = Taken { memory, keeper, values: Vec::new(), secrets: Vec::new() };
+    let mut taken = Taken { memory, keeper, probable, values: Vec::new(), secrets: Vec::new() };
     for (part, text) in &whole {
         taken.note(*part, text)?;
         for (value, kind) in known.in_text(text).filter(|_| *part != Part::Identity) {
@@ -163,8 +196,10 @@ fn screened_by<T: Texts, K: Keeper>(
     }
     taken.note_pieces(&value);
     let mut value = value;
-    let Taken { values, secrets, .. } = taken;
-    value.change_texts(&mut |part, text| replaced(part, text, &values).or_else(|| piece_replaced(part, text, known)));
+    let Taken { values, secrets, probable, .. } = taken;
+    value.change_texts(&mut |part, text| {
+        replaced(part, text, &found_in(text, &probable), &values).or_else(|| piece_replaced(part, text, known))
+    });
     Ok(Screened { value, secrets })
 }
 
@@ -177,6 +212,7 @@ struct Found {
 struct Taken<'k, K> {
     memory: MemoryUuid,
     keeper: &'k mut K,
+    probable: Probable,
     values: Vec<Found>,
     secrets: Vec<Secret>,
 }
@@ -186,7 +222,7 @@ impl<K: Keeper> Taken<'_, K> {
         if part == Part::Whole {
             return self.take("text", text);
         }
-        for finding in findings(text) {
+        for finding in found_in(text, &self.probable) {
             self.take(finding.kind.as_str(), text.get(finding.span).unwrap_or_default())?;
         }
         Ok(())
@@ -216,14 +252,21 @@ impl<K: Keeper> Taken<'_, K> {
     }
 }
 
+/// The credentials of a text, and its probable secrets. Those that overlap are one finding.
+fn found_in(text: &str, probable: &Probable) -> Vec<Finding> {
+    let found = findings(text);
+    let probable = probable.of(text);
+    if probable.is_empty() { found } else { merged(found.into_iter().chain(probable.iter().cloned()).collect()) }
+}
+
 /// A text in which all found values are replaced, including repetitions.
-fn replaced(part: Part, text: &str, values: &[Found]) -> Option<String> {
+fn replaced(part: Part, text: &str, here: &[Finding], values: &[Found]) -> Option<String> {
     let found = |value: &str| values.iter().find(|found| found.value == value);
     let mut spans: Vec<(Range<usize>, &Found)> = if part == Part::Whole {
         found(text).map(|found| (0..text.len(), found)).into_iter().collect()
     } else {
-        let here = findings(text).into_iter();
-        here.filter_map(|finding| Some((finding.span.clone(), found(text.get(finding.span)?)?))).collect()
+        let value = |finding: &Finding| found(text.get(finding.span.clone())?);
+        here.iter().filter_map(|finding| Some((finding.span.clone(), value(finding)?))).collect()
     };
     let repeated = values.iter().filter(|found| part != Part::Identity && found.value.len() >= LEAST_REPEATED);
     for found in repeated {

@@ -6,7 +6,8 @@ use super::rights::refuse_fields;
 use super::write::{Stored, Written, set_aside, tell, write_row};
 use crate::compose::{self, Composed, Known};
 use crate::domain::{Memory, MemoryRef, Patch, Permission};
-use crate::screen::{screened, screened_for};
+use crate::screen::probable::Amount;
+use crate::screen::{screened, screened_closely};
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
 use crate::store::base::store::Store;
@@ -73,7 +74,7 @@ fn update(change: &Change<'_>, reference: MemoryRef, patch: &Patch, actor: &Acto
 pub(crate) fn rewrite(change: &Change<'_>, before: &Known, patch: &Patch, actor: &Actor) -> Result<Stored, StoreError> {
     let id = before.memory.id;
     let known = kept::values_of(change, id)?;
-    let patch = screened_for(patch.clone(), id, &mut change.secrets.keeper(change.tx), &known)?;
+    let patch = screened_closely(patch.clone(), id, &mut change.secrets.keeper(change.tx), &known, Amount::One)?;
     let composed = compose::edited(before, &patch, change.now, &O200k)?;
     let stored = put(change, &before.memory, &composed, actor)?;
     if patch.sensitive.is_some() {
