@@ -14,7 +14,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde::Deserialize;
 use tessera_engine::embedding::{Encoder, WIDTH};
-use tessera_engine::screen::probable::{Amount, DEVIATION, Reading, SHAPES, Table, probable_by};
+use tessera_engine::screen::probable::{Amount, DEVIATION, Reading, Table, probable_by};
 use tessera_eval::World;
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -190,5 +190,3 @@ fn report(table: &Table, test: &[Phrase]) {
         );
     }
 }
-
-const _: () = assert!(SHAPES < WIDTH);
