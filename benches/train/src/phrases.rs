@@ -93,7 +93,6 @@ pub(crate) fn write(dir: &str, worlds: &str, out: &Path) -> anyhow::Result<()> {
     all.extend(ordinary(Path::new(worlds))?);
     let (test, mut training): (Vec<_>, Vec<_>) = all.into_iter().partition(|phrase| phrase.author.starts_with('t'));
     training.retain(|phrase| phrase.text.len() <= 600);
-    eprintln!("{} notes for training, {} for the test", training.len(), test.len());
     let table = trained(&training);
     super::save(out, &table.to_bytes())?;
     report(&table, &test);
@@ -104,15 +103,13 @@ fn trained(phrases: &[Phrase]) -> Table {
     let mut table = Table { scales: scales(phrases), ..Table::default() };
     let examples: Vec<Example> = phrases.iter().map(|phrase| phrase.example(&table)).collect();
     letters::train(&mut table, phrases);
-    eprintln!("trained the letters");
     linear::train_text(&mut table, &examples);
-    eprintln!("trained the texts");
     net::train(&mut table, &examples);
     table
 }
 
 /// The mean and the inverse standard deviation of each number of a row.
-#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "statistics")]
+#[expect(clippy::cast_possible_truncation, reason = "statistics")]
 fn scales(phrases: &[Phrase]) -> Vec<[f32; 2]> {
     let (mut sums, mut squares, mut count) = (vec![0.0_f64; WIDTH], vec![0.0_f64; WIDTH], 0_u32);
     for phrase in phrases.iter().step_by(SAMPLE) {
@@ -147,6 +144,7 @@ fn share(part: usize, all: usize) -> String {
 }
 
 /// Prints, for each test author and language, how many secrets are found, and how many other notes are changed.
+#[expect(clippy::print_stdout, reason = "the report")]
 fn report(table: &Table, test: &[Phrase]) {
     #[derive(Default)]
     struct Count {

@@ -1,5 +1,7 @@
 //! Trains the classifier of letters: logistic regression over sequences of letters.
 
+#![expect(clippy::indexing_slicing, reason = "all indices are below the lengths of the arrays")]
+
 use tessera_engine::screen::probable::{BUCKETS, FACTOR_BITS, Table, buckets};
 
 use super::Phrase;

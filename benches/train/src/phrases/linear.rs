@@ -1,5 +1,7 @@
 //! Logistic regression, with the Adam optimiser.
 
+#![expect(clippy::indexing_slicing, reason = "all indices are below the lengths of the arrays")]
+
 use tessera_engine::classifier::odds_ratio;
 use tessera_engine::screen::probable::{FACTOR_BITS, TEXT_INPUTS, Table};
 

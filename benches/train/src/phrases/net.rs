@@ -1,5 +1,7 @@
 //! Trains the classifier of pieces: a network with one hidden layer.
 
+#![expect(clippy::indexing_slicing, reason = "all indices are below the lengths of the arrays")]
+
 use tessera_engine::embedding::WIDTH;
 use tessera_engine::screen::probable::{FACTOR_BITS, INPUTS, SHAPES, Table, UNITS};
 
@@ -115,7 +117,7 @@ pub(super) fn train(table: &mut Table, examples: &[Example]) {
     let mut optimisers = [Adam::new(INPUTS * UNITS), Adam::new(UNITS), Adam::new(UNITS), Adam::new(1)];
     let steps = PASSES * (pieces.len() / BATCH);
     let mut step = 0;
-    for pass in 0..PASSES {
+    for _ in 0..PASSES {
         for batch in shuffled(pieces.len(), &mut seed).chunks_exact(BATCH) {
             let mut gradient = Gradient::new();
             for &at in batch {
@@ -130,7 +132,6 @@ pub(super) fn train(table: &mut Table, examples: &[Example]) {
             addend.step(&mut net.addend, &gradient.addend, rate, 0.0);
             step += 1;
         }
-        eprintln!("trained the pieces: pass {} of {PASSES}", pass + 1);
     }
     write(table, &net);
 }
