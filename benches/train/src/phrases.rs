@@ -14,7 +14,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde::Deserialize;
 use tessera_engine::embedding::{Encoder, WIDTH};
-use tessera_engine::screen::probable::{Amount, DEVIATION, Reading, Table, probable_by};
+use tessera_engine::screen::probable::{Amount, DEVIATION, Reading, Scale, Table, probable_by};
 use tessera_eval::World;
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -22,8 +22,8 @@ use unicode_normalization::UnicodeNormalization as _;
 const SAMPLE: usize = 4;
 
 /// A note of a set.
-#[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Phrase {
+#[derive(Deserialize)]
+struct Phrase {
     text: String,
     lang: String,
     secrets: Vec<String>,
@@ -40,8 +40,8 @@ struct Example {
 }
 
 impl Phrase {
-    fn example(&self, table: &Table) -> Example {
-        let reading = Reading::of(&self.text, table);
+    fn example(&self, scales: &[Scale]) -> Example {
+        let reading = Reading::of(&self.text, scales);
         let mut labels = vec![false; reading.pieces.len()];
         for secret in &self.secrets {
             for (start, said) in self.text.match_indices(secret.as_str()) {
@@ -99,9 +99,9 @@ pub(crate) fn write(dir: &str, worlds: &str, out: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn trained(phrases: &[Phrase]) -> Table {
-    let mut table = Table { scales: scales(phrases), ..Table::default() };
-    let examples: Vec<Example> = phrases.iter().map(|phrase| phrase.example(&table)).collect();
+fn trained(phrases: &[Phrase]) -> Table<'static> {
+    let mut table = Table { scales: scales(phrases).into(), ..Table::default() };
+    let examples: Vec<Example> = phrases.iter().map(|phrase| phrase.example(&table.scales)).collect();
     letters::train(&mut table, phrases);
     linear::train_text(&mut table, &examples);
     net::train(&mut table, &examples);
@@ -110,7 +110,7 @@ fn trained(phrases: &[Phrase]) -> Table {
 
 /// The mean and the inverse standard deviation of each number of a row.
 #[expect(clippy::cast_possible_truncation, reason = "statistics")]
-fn scales(phrases: &[Phrase]) -> Vec<[f32; 2]> {
+fn scales(phrases: &[Phrase]) -> Vec<Scale> {
     let (mut sums, mut squares, mut count) = (vec![0.0_f64; WIDTH], vec![0.0_f64; WIDTH], 0_u32);
     for phrase in phrases.iter().step_by(SAMPLE) {
         for (_, row) in Encoder::shared().pieces(&phrase.text) {
@@ -124,7 +124,7 @@ fn scales(phrases: &[Phrase]) -> Vec<[f32; 2]> {
     let of = |(sum, square): (&f64, &f64)| {
         let mean = sum / f64::from(count);
         let deviation = (square / f64::from(count) - mean * mean).max(1e-12).sqrt();
-        [mean as f32, (1.0 / deviation) as f32]
+        [mean as f32, (1.0 / deviation) as f32].map(f32::to_le_bytes)
     };
     sums.iter().zip(&squares).map(of).collect()
 }
@@ -134,7 +134,7 @@ fn plain(at: usize, value: i8) -> f32 {
     if at < WIDTH { f32::from(value) / DEVIATION } else { f32::from(value) / 64.0 }
 }
 
-/// The same inputs and outputs for the classifiers and for their training.
+/// The worth of 1 in a row, and of 1 in a feature.
 const UNIT: [f32; 2] = [1.0 / DEVIATION, 1.0 / 64.0];
 
 fn share(part: usize, all: usize) -> String {
@@ -145,7 +145,7 @@ fn share(part: usize, all: usize) -> String {
 
 /// Prints, for each test author and language, how many secrets are found, and how many other notes are changed.
 #[expect(clippy::print_stdout, reason = "the report")]
-fn report(table: &Table, test: &[Phrase]) {
+fn report(table: &Table<'_>, test: &[Phrase]) {
     #[derive(Default)]
     struct Count {
         with: usize,

@@ -147,8 +147,9 @@ pub fn screened_closely<T: Texts, K: Keeper>(
     known: &KnownValues,
     amount: Amount,
 ) -> Result<Screened<T>, K::Error> {
-    let said = value.words_beside().map(|(text, _)| Probable { text: text.to_owned(), found: probable(text, amount) });
-    let said = said.unwrap_or_default();
+    let said = value.words_beside().map(|(text, _)| (text, probable(text, amount)));
+    let said = said.filter(|(_, found)| !found.is_empty());
+    let said = said.map(|(text, found)| Probable { text: text.to_owned(), found }).unwrap_or_default();
     screened_by(value, memory, keeper, known, &|text| is_clean(text) && !known.stands_in(text), said)
 }
 

@@ -15,7 +15,7 @@ const RATE: f32 = 4.0;
 const PENALTY: f32 = 1e-4;
 
 #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "small numbers")]
-pub(super) fn train(table: &mut Table, phrases: &[Phrase]) {
+pub(super) fn train(table: &mut Table<'_>, phrases: &[Phrase]) {
     let notes: Vec<(Vec<usize>, bool)> =
         phrases.iter().map(|phrase| (buckets(&phrase.text), !phrase.secrets.is_empty())).collect();
     let mut weights = vec![0.0_f32; BUCKETS];
@@ -38,7 +38,7 @@ pub(super) fn train(table: &mut Table, phrases: &[Phrase]) {
         }
     }
     let most = weights.iter().fold(1e-9_f32, |most, weight| most.max(weight.abs()));
-    table.letters = weights.iter().map(|weight| (weight / most * 127.0).round() as i8).collect();
+    table.letters = weights.iter().map(|weight| ((weight / most * 127.0).round() as i8).cast_unsigned()).collect();
     table.letters_factor = (most / 127.0 * 1024.0 * (1_u32 << FACTOR_BITS) as f32).min(i32::MAX as f32) as i32;
     table.letters_addend = (addend * 1024.0) as i32;
 }

@@ -76,7 +76,7 @@ pub(super) fn remaining(step: usize, steps: usize) -> f32 {
 
 /// Trains the classifier of texts.
 #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "small numbers")]
-pub(super) fn train_text(table: &mut Table, examples: &[Example]) {
+pub(super) fn train_text(table: &mut Table<'_>, examples: &[Example]) {
     let inputs: Vec<Vec<f32>> = examples
         .iter()
         .map(|one| one.reading.text_inputs().into_iter().enumerate().map(|(at, value)| plain(at, value)).collect())
@@ -100,7 +100,9 @@ pub(super) fn train_text(table: &mut Table, examples: &[Example]) {
             step += 1;
         }
     }
-    let factor = |(at, weight): (usize, &f32)| (weight * plain(at, 1) * 1024.0 * (1_u32 << FACTOR_BITS) as f32) as i32;
+    let factor = |(at, weight): (usize, &f32)| {
+        ((weight * plain(at, 1) * 1024.0 * (1_u32 << FACTOR_BITS) as f32) as i32).to_le_bytes()
+    };
     table.text = weights.iter().take(TEXT_INPUTS).enumerate().map(factor).collect();
     table.text_addend = (weights[TEXT_INPUTS] * 1024.0) as i32;
 }

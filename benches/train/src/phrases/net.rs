@@ -109,7 +109,7 @@ impl Gradient {
 }
 
 /// Trains the network, and writes its weights as integers.
-pub(super) fn train(table: &mut Table, examples: &[Example]) {
+pub(super) fn train(table: &mut Table<'_>, examples: &[Example]) {
     let mut seed = 3;
     let mut net = Net::new(&mut seed);
     let pieces: Vec<(usize, usize)> =
@@ -136,9 +136,9 @@ pub(super) fn train(table: &mut Table, examples: &[Example]) {
     write(table, &net);
 }
 
-/// Rounds the weights. The inputs of a row count 1/24, those of a shape 1/64; both are brought to 1/24.
+/// Rounds the weights. Each is first multiplied by the worth of its input, because the table stores no worths.
 #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "small numbers")]
-fn write(table: &mut Table, net: &Net) {
+fn write(table: &mut Table<'_>, net: &Net) {
     let worth = |at: usize| if at / UNITS < 4 * WIDTH { UNIT[0] } else { UNIT[1] };
     let scaled: Vec<f32> = net.inputs.iter().enumerate().map(|(at, weight)| weight * worth(at)).collect();
     let mut most = [1e-12_f32; UNITS];
@@ -146,7 +146,7 @@ fn write(table: &mut Table, net: &Net) {
         most.iter_mut().zip(row).for_each(|(most, weight)| *most = most.max(weight.abs()));
     }
     let steps = most.map(|most| most / 127.0);
-    let round = |(weight, step): (&f32, &f32)| (weight / step).round() as i8;
+    let round = |(weight, step): (&f32, &f32)| ((weight / step).round() as i8).cast_unsigned();
     table.inputs = scaled
         .as_chunks::<UNITS>()
         .0
@@ -157,8 +157,10 @@ fn write(table: &mut Table, net: &Net) {
             rounded
         })
         .collect();
-    table.addends = net.addends.iter().zip(&steps).map(|(addend, step)| (addend / step).round() as i32).collect();
-    let factor = |(output, step): (&f32, &f32)| (output * step * 1024.0 * (1_u32 << FACTOR_BITS) as f32) as i32;
+    table.addends =
+        net.addends.iter().zip(&steps).map(|(addend, step)| ((addend / step).round() as i32).to_le_bytes()).collect();
+    let factor =
+        |(output, step): (&f32, &f32)| ((output * step * 1024.0 * (1_u32 << FACTOR_BITS) as f32) as i32).to_le_bytes();
     table.factors = net.outputs.iter().zip(&steps).map(factor).collect();
     table.addend = (net.addend[0] * 1024.0) as i32;
 }

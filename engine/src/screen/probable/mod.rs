@@ -10,7 +10,6 @@ mod words;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use tessera_screen::{Finding, Kind, places};
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
@@ -18,11 +17,12 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::embedding::{Encoder, WIDTH};
 pub use shape::SHAPES;
-pub use table::{DEVIATION, FACTOR_BITS, INPUTS, Row, TEXT_INPUTS, Table, UNITS};
+pub use table::{DEVIATION, FACTOR_BITS, INPUTS, Row, Scale, TEXT_INPUTS, Table, UNITS};
 pub use words::{BUCKETS, buckets};
 
 /// The kind of all findings of this module.
 const PROBABLE: Kind = Kind::new("probable secret");
+
 /// How many texts are screened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
@@ -54,7 +54,8 @@ const MOST_PARTS: usize = 24;
 /// A text with more parts than this is read as sparingly as many texts.
 const FEW_PARTS: usize = 4;
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| Table::read(include_bytes!("probable.bin")).unwrap_or_default());
+/// The trained table.
+const TABLE: &[u8] = include_bytes!("probable.bin");
 
 /// A part of a text as the classifiers read it.
 #[derive(Debug, Clone)]
@@ -78,19 +79,25 @@ pub struct Piece {
 
 impl Reading {
     /// Reads a text in the normal form C.
-    pub fn of(text: &str, table: &Table) -> Self {
+    pub fn of(text: &str, scales: &[Scale]) -> Self {
         let (places, rows): (Vec<_>, Vec<_>) = Encoder::shared().pieces(text).into_iter().unzip();
         let shapes = shape::shapes(text, &places);
-        let rows = rows.iter().map(|row| table.row(row));
+        let rows = rows.iter().map(|row| table::row(scales, row));
         let pieces: Vec<Piece> =
             places.into_iter().zip(rows).zip(shapes).map(|((place, row), shape)| Piece { place, row, shape }).collect();
         let mean = mean(pieces.iter().map(|piece| piece.row));
         Self { pieces, mean }
     }
 
+    /// The places of the pieces without the marks, each with the value that belongs to the piece.
+    fn said<'a, T>(&'a self, values: &'a [T]) -> impl Iterator<Item = (&'a Range<usize>, &'a T)> {
+        let places = self.pieces.iter().map(|piece| &piece.place);
+        places.zip(values).filter(|(place, _)| !place.is_empty())
+    }
+
     /// The inputs of the classifier of texts.
     pub fn text_inputs(&self) -> Vec<i8> {
-        let said = || self.pieces.iter().filter(|piece| !piece.place.is_empty()).map(|piece| piece.shape);
+        let said = || self.said(&self.pieces).map(|(_, piece)| piece.shape);
         let largest = said().fold([0; SHAPES], |mut largest, shape| {
             largest.iter_mut().zip(shape).for_each(|(largest, value)| *largest = value.max(*largest));
             largest
@@ -111,11 +118,11 @@ fn mean<const N: usize>(rows: impl Iterator<Item = [i8; N]>) -> [i8; N] {
 
 /// The probable secrets of a text, in order.
 pub fn probable(text: &str, amount: Amount) -> Vec<Finding> {
-    probable_by(&TABLE, text, amount)
+    Table::read(TABLE).map(|table| probable_by(&table, text, amount)).unwrap_or_default()
 }
 
 /// The probable secrets of a text, according to a table.
-pub fn probable_by(table: &Table, text: &str, amount: Amount) -> Vec<Finding> {
+pub fn probable_by(table: &Table<'_>, text: &str, amount: Amount) -> Vec<Finding> {
     if is_document(text) {
         return Vec::new();
     }
@@ -148,16 +155,17 @@ fn is_document(text: &str) -> bool {
 }
 
 /// The probable secrets of a short text.
-fn secrets(table: &Table, text: &str, amount: Amount) -> Vec<Range<usize>> {
+fn secrets(table: &Table<'_>, text: &str, amount: Amount) -> Vec<Range<usize>> {
     let letters = table.letters(text);
     if letters < amount.least_letters() {
         return Vec::new();
     }
-    let reading = Reading::of(text, table);
+    let reading = Reading::of(text, &table.scales);
     let logits = table.pieces(&reading);
-    let best = reading.pieces.iter().zip(&logits).filter(|(piece, _)| !piece.place.is_empty()).map(|(_, logit)| *logit);
-    let sum = best.max().unwrap_or(i32::MIN / 2) + table.text(&reading) + letters / 2;
-    if sum < LEAST_SUM { Vec::new() } else { spans::spans(text, &reading, &logits) }
+    let said: Vec<(&Range<usize>, i32)> = reading.said(&logits).map(|(place, logit)| (place, *logit)).collect();
+    let best = said.iter().map(|(_, logit)| *logit).max().unwrap_or(i32::MIN / 2);
+    let sum = best + table.text(&reading) + letters / 2;
+    if sum < LEAST_SUM { Vec::new() } else { spans::spans(text, &said, best) }
 }
 
 /// A text in the normal form C, and its origin.

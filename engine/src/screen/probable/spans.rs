@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::Reading;
 use super::shape::{quoted_around, word_around};
 
 /// A piece with this logit is a part of a secret, in 1/1024, if the best piece is not lower.
@@ -14,16 +13,8 @@ const MOST_BETWEEN: usize = 2;
 /// Characters around a secret that do not belong to it.
 const AROUND: &str = ".,;:!?\"'`«»„“”‘’「」『』()[]{}<>|=→—–。，、？！：；…";
 
-/// The secrets of a text that contains one.
-pub(super) fn spans(text: &str, reading: &Reading, logits: &[i32]) -> Vec<Range<usize>> {
-    let said: Vec<(&Range<usize>, i32)> = reading
-        .pieces
-        .iter()
-        .zip(logits)
-        .filter(|(piece, _)| !piece.place.is_empty())
-        .map(|(piece, logit)| (&piece.place, *logit))
-        .collect();
-    let best = said.iter().map(|(_, logit)| *logit).max().unwrap_or_default();
+/// The secrets of a text that contains one, from the places and logits of its pieces, and the best logit.
+pub(super) fn spans(text: &str, said: &[(&Range<usize>, i32)], best: i32) -> Vec<Range<usize>> {
     let least = LEAST.min(best);
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut last = None;

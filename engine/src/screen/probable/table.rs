@@ -1,5 +1,7 @@
 //! The table of the classifiers, and their calculations. All sums are exact.
 
+use std::borrow::Cow;
+
 use super::shape::SHAPES;
 use super::words::{BUCKETS, buckets};
 use super::{Reading, WIDTH};
@@ -18,76 +20,68 @@ pub const DEVIATION: f32 = 24.0;
 /// A row as small integers.
 pub type Row = [i8; WIDTH];
 
-/// The trained numbers.
+/// A little-endian number.
+type Number = [u8; 4];
+/// The mean of a number of a row, and the inverse of its standard deviation, as little-endian `f32`.
+pub type Scale = [Number; 2];
+
+/// The trained numbers, as they are stored. A table that is read borrows them, so reading costs nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Table {
-    /// The mean of each number of a row, and the inverse of its standard deviation.
-    pub scales: Vec<[f32; 2]>,
+pub struct Table<'a> {
+    /// The scales of a row.
+    pub scales: Cow<'a, [Scale]>,
     /// The weights of sequences of letters, a factor (with [`FACTOR_BITS`]) and an addend in 1/1024.
-    pub letters: Vec<i8>,
+    pub letters: Cow<'a, [u8]>,
     /// See `letters`.
     pub letters_factor: i32,
     /// See `letters`.
     pub letters_addend: i32,
     /// The weights of the units: for each input, those of all units.
-    pub inputs: Vec<[i8; UNITS]>,
+    pub inputs: Cow<'a, [[u8; UNITS]]>,
     /// The addend of each unit.
-    pub addends: Vec<i32>,
+    pub addends: Cow<'a, [Number]>,
     /// The factor of each unit, with [`FACTOR_BITS`].
-    pub factors: Vec<i32>,
+    pub factors: Cow<'a, [Number]>,
     /// The addend of the logit of a piece, in 1/1024.
     pub addend: i32,
     /// The factors of the text's inputs, with [`FACTOR_BITS`].
-    pub text: Vec<i32>,
+    pub text: Cow<'a, [Number]>,
     /// The addend of the logit of a text, in 1/1024.
     pub text_addend: i32,
 }
 
-impl Table {
+impl<'a> Table<'a> {
     /// Reads a table; see [`Table::to_bytes`].
-    pub fn read(bytes: &[u8]) -> Option<Self> {
+    pub fn read(bytes: &'a [u8]) -> Option<Self> {
         let mut rest = bytes;
-        let mut number = || {
-            let (first, after) = rest.split_first_chunk::<4>()?;
+        let mut numbers = |count: usize| {
+            let (numbers, after) = rest.split_at_checked(4 * count)?;
             rest = after;
-            Some(u32::from_le_bytes(*first))
+            Some(numbers.as_chunks::<4>().0)
         };
-        let mut table = Self::default();
-        for _ in 0..WIDTH {
-            table.scales.push([f32::from_bits(number()?), f32::from_bits(number()?)]);
-        }
-        let mut integer = || number().map(u32::cast_signed);
-        for slot in [&mut table.letters_factor, &mut table.letters_addend, &mut table.addend, &mut table.text_addend] {
-            *slot = integer()?;
-        }
-        table.addends = (0..UNITS).map(|_| integer()).collect::<Option<_>>()?;
-        table.factors = (0..UNITS).map(|_| integer()).collect::<Option<_>>()?;
-        table.text = (0..TEXT_INPUTS).map(|_| integer()).collect::<Option<_>>()?;
+        let scales = numbers(2 * WIDTH)?.as_chunks::<2>().0;
+        let &[letters_factor, letters_addend, addend, text_addend] = numbers(4)? else { return None };
+        let (addends, factors, text) = (numbers(UNITS)?, numbers(UNITS)?, numbers(TEXT_INPUTS)?);
         let (letters, inputs) = rest.split_at_checked(BUCKETS)?;
-        table.letters = letters.iter().map(|byte| byte.cast_signed()).collect();
-        table.inputs = inputs.as_chunks::<UNITS>().0.iter().map(|row| row.map(u8::cast_signed)).collect();
-        (inputs.len() == INPUTS * UNITS).then_some(table)
+        (inputs.len() == INPUTS * UNITS).then(|| Self {
+            scales: scales.into(),
+            letters: letters.into(),
+            letters_factor: i32::from_le_bytes(letters_factor),
+            letters_addend: i32::from_le_bytes(letters_addend),
+            inputs: inputs.as_chunks().0.into(),
+            addends: addends.into(),
+            factors: factors.into(),
+            addend: i32::from_le_bytes(addend),
+            text: text.into(),
+            text_addend: i32::from_le_bytes(text_addend),
+        })
     }
 
     /// The stored form: scales, single numbers, units, text (each as four little-endian bytes), letters, inputs.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes: Vec<u8> = self.scales.iter().flatten().flat_map(|number| number.to_le_bytes()).collect();
-        let single = [self.letters_factor, self.letters_addend, self.addend, self.text_addend];
-        let numbers = single.iter().chain(&self.addends).chain(&self.factors).chain(&self.text);
-        bytes.extend(numbers.flat_map(|number| number.to_le_bytes()));
-        bytes.extend(self.letters.iter().map(|weight| weight.cast_unsigned()));
-        bytes.extend(self.inputs.iter().flatten().map(|weight| weight.cast_unsigned()));
-        bytes
-    }
-
-    /// A row of the encoder as small integers.
-    #[expect(clippy::cast_possible_truncation, reason = "at most 120")]
-    pub fn row(&self, numbers: &[f32; WIDTH]) -> Row {
-        let mut row = [0; WIDTH];
-        for ((slot, number), [mean, factor]) in row.iter_mut().zip(numbers).zip(&self.scales) {
-            *slot = (((number - mean) * factor).clamp(-5.0, 5.0) * DEVIATION).round() as i8;
-        }
-        row
+        let single = [self.letters_factor, self.letters_addend, self.addend, self.text_addend].map(i32::to_le_bytes);
+        let numbers = [self.scales.as_flattened(), &single, &self.addends, &self.factors, &self.text];
+        [numbers.concat().as_flattened(), &self.letters, self.inputs.as_flattened()].concat()
     }
 
     /// The logit of a text from its letters, in 1/1024. Only operations are used whose results are exact to the last bit
@@ -95,7 +89,7 @@ impl Table {
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "small numbers")]
     pub fn letters(&self, text: &str) -> i32 {
         let buckets = buckets(text);
-        let sum: i32 = buckets.iter().filter_map(|at| self.letters.get(*at)).map(|weight| i32::from(*weight)).sum();
+        let sum: i32 = buckets.iter().filter_map(|at| self.letters.get(*at)).map(|weight| weight_of(*weight)).sum();
         let size = (buckets.len().max(1) as f64).sqrt();
         (f64::from(sum) / size * f64::from(self.letters_factor) / f64::from(1 << FACTOR_BITS)).round() as i32
             + self.letters_addend
@@ -104,7 +98,7 @@ impl Table {
     /// The logit of each piece, in 1/1024: whether it is a part of a secret.
     pub fn pieces(&self, reading: &Reading) -> Vec<i32> {
         let mut of_text = [0; UNITS];
-        of_text.iter_mut().zip(&self.addends).for_each(|(sum, addend)| *sum = *addend);
+        of_text.iter_mut().zip(&*self.addends).for_each(|(sum, addend)| *sum = i32::from_le_bytes(*addend));
         self.add(&mut of_text, 3 * WIDTH, &reading.mean);
         let count = reading.pieces.len();
         let logit = |at: usize| {
@@ -116,9 +110,7 @@ impl Table {
                     self.add(&mut sums, 4 * WIDTH + part * SHAPES, &piece.shape);
                 }
             }
-            let terms =
-                sums.iter().zip(&self.factors).map(|(sum, factor)| i64::from((*sum).max(0)) * i64::from(*factor));
-            clamped(terms.sum::<i64>() >> FACTOR_BITS) + self.addend
+            products(sums.iter().map(|sum| (*sum).max(0)), &self.factors) + self.addend
         };
         (0..count).map(logit).collect()
     }
@@ -127,18 +119,34 @@ impl Table {
     fn add(&self, sums: &mut [i32; UNITS], from: usize, values: &[i8]) {
         for (value, weights) in values.iter().zip(self.inputs.get(from..).unwrap_or_default()) {
             let value = i32::from(*value);
-            sums.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += value * i32::from(*weight));
+            sums.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += value * weight_of(*weight));
         }
     }
 
     /// The logit of a text, in 1/1024: whether it contains a secret.
     pub fn text(&self, reading: &Reading) -> i32 {
-        let inputs = reading.text_inputs();
-        let terms = inputs.iter().zip(&self.text).map(|(value, factor)| i64::from(*value) * i64::from(*factor));
-        clamped(terms.sum::<i64>() >> FACTOR_BITS) + self.text_addend
+        products(reading.text_inputs().into_iter().map(i32::from), &self.text) + self.text_addend
     }
 }
 
-fn clamped(number: i64) -> i32 {
-    i32::try_from(number.clamp(-(1 << 20), 1 << 20)).unwrap_or_default()
+fn weight_of(byte: u8) -> i32 {
+    i32::from(byte.cast_signed())
+}
+
+/// The sum of the products of values and factors.
+fn products(values: impl Iterator<Item = i32>, factors: &[Number]) -> i32 {
+    let terms = values.zip(factors).map(|(value, factor)| i64::from(value) * i64::from(i32::from_le_bytes(*factor)));
+    let sum = terms.sum::<i64>() >> FACTOR_BITS;
+    i32::try_from(sum.clamp(-(1 << 20), 1 << 20)).unwrap_or_default()
+}
+
+/// A row of the encoder as small integers.
+#[expect(clippy::cast_possible_truncation, reason = "at most 120")]
+pub(super) fn row(scales: &[Scale], numbers: &[f32; WIDTH]) -> Row {
+    let mut row = [0; WIDTH];
+    for ((slot, number), scale) in row.iter_mut().zip(numbers).zip(scales) {
+        let [mean, factor] = scale.map(f32::from_le_bytes);
+        *slot = (((number - mean) * factor).clamp(-5.0, 5.0) * DEVIATION).round() as i8;
+    }
+    row
 }

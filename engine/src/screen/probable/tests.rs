@@ -1,4 +1,4 @@
-//! What is found, what stays, and that places fit other normal forms.
+//! Tests which texts contain probable secrets, which do not, and how texts are cut.
 
 use super::*;
 
@@ -49,7 +49,7 @@ fn a_secret_in_another_normal_form_is_found_at_its_place() {
 
 #[test]
 fn the_table_is_read_as_it_is_written() {
-    let bytes = include_bytes!("probable.bin");
+    let bytes = TABLE;
     assert_eq!(Table::read(bytes).unwrap().to_bytes(), bytes);
     assert_eq!(Table::read(&bytes[1..]), None);
 }
