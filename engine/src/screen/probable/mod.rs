@@ -51,7 +51,7 @@ const LEAST_SUM: i32 = 512;
 const LONGEST_PART: usize = 320;
 /// The number of different parts of a text that are read. Longer texts are documents; the rules read them completely.
 const MOST_PARTS: usize = 24;
-/// A text with more parts than this is read as sparingly the texts of an import.
+/// A text with more parts than this is read like the texts of an import.
 const FEW_PARTS: usize = 4;
 
 /// The trained table.
