@@ -4,6 +4,7 @@
 use serde::Serialize;
 use tessera_engine::domain::{Metadata, Scope, Tag, Timestamp};
 use tessera_engine::screen::Place;
+use tessera_engine::screen::probable::PROBABLE;
 use tessera_engine::store::{KeyPlace, Near, Stored};
 
 use crate::caller::Caller;
@@ -60,16 +61,22 @@ impl RedactedView {
 /// Describes the credentials removed from a stored text, one line each. `show` explains how to get a credential by its
 /// name.
 pub fn told_aside(stored: &Stored, key: Option<&KeyPlace>, show: impl Fn(&str) -> String) -> Vec<String> {
+    let allow = |place: &Place, name: &str| match place.kind == PROBABLE.as_str() {
+        true => format!("; if it is not a secret, `tessera secret allow {name}` restores the text"),
+        false => String::new(),
+    };
     let told = |place: &Place| match (&place.name, key) {
         (None, _) => format!("Redacted a {} and did not store its value; the text now contains {place}", place.kind),
         (Some(name), Some(key)) => {
             format!(
-                "Redacted {place} and encrypted its value with the key in {key}; {} shows the value",
-                show(name.as_str())
+                "Redacted {place} and encrypted its value with the key in {key}; {} shows the value{}",
+                show(name.as_str()),
+                allow(place, name.as_str())
             )
         }
         (Some(name), None) => {
-            format!("A redacted value was replaced with {place}; {} shows the value", show(name.as_str()))
+            let (show, allow) = (show(name.as_str()), allow(place, name.as_str()));
+            format!("A redacted value was replaced with {place}; {show} shows the value{allow}")
         }
     };
     stored.aside.iter().map(told).collect()

@@ -85,6 +85,25 @@ pub(crate) enum SecretTask {
     List {
         /// Only secrets of this memory
         memory: Option<MemoryRef>,
+        /// List the texts that you declared not to be secrets
+        #[arg(long, conflicts_with = "memory")]
+        allowed: bool,
+    },
+    /// Hide a text of a memory that Tessera did not recognise as a secret
+    ///
+    /// The command asks for the text, or reads it from stdin. A value on the command line would stay in the history of
+    /// the shell. Tessera encrypts the text and removes it from the memory, its history, logs, backups and other
+    /// machines.
+    Hide {
+        /// The ID of the memory
+        memory: MemoryRef,
+    },
+    /// Restore a text that is not a secret, and never redact it again
+    ///
+    /// This works for probable secrets and for texts that you hid.
+    Allow {
+        /// The name of the secret or its beginning, such as s7k4q2
+        name: String,
     },
     /// Print the value of a secret; the request is recorded
     Show {
@@ -110,6 +129,9 @@ pub(crate) enum SecretTask {
         /// Redact credentials; in your own memories, encrypt them as secrets
         #[arg(long)]
         fix: bool,
+        /// Skip the confirmation prompt
+        #[arg(long, short, requires = "fix")]
+        yes: bool,
     },
     /// Show where the encryption key is stored, and what it protects against
     Key,

@@ -15,16 +15,40 @@ use tessera_engine::store::{ClearCredential, Purged as Removal, Scan, Scanning, 
 use tessera_engine::sync::PurgeReport;
 
 use super::sync::runtime;
-use super::{Access, Context};
+use super::{Access, Context, agreed_or};
 use crate::exit::UserError;
 use crate::output;
 
 /// Maximum number of listed places; `--json` lists all.
 const MOST_TOLD: usize = 40;
 
-/// Finds credentials in clear text. Exits with 1 if there are any.
-pub(super) fn scan(context: &Context, fix: bool) -> anyhow::Result<ExitCode> {
-    let scanning = if fix { Scanning::Fix } else { Scanning::Look };
+/// Finds credentials in clear text. Exits with 1 if there are any. Before it changes something, it shows what it found
+/// and asks.
+pub(super) fn scan(context: &Context, fix: bool, yes: bool) -> anyhow::Result<ExitCode> {
+    let mut done = look(context, Scanning::Look)?;
+    if fix {
+        if done.0.left() > 0 && !yes {
+            report(context, &done, false)?;
+            let nobody = "no terminal to confirm on; check the findings above and pass --yes";
+            if !agreed_or(yes, "Redact these secrets? Their values stay available to you.", nobody)? {
+                return Ok(ExitCode::from(1));
+            }
+        }
+        // Without findings, too: an interrupted run may have left work.
+        done = look(context, Scanning::Fix)?;
+    }
+    report(context, &done, fix)?;
+    Ok(if is_done(&done) { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// The findings in the store, and those in files that people wrote.
+type Findings = (Scan, Vec<CredentialInFile>);
+
+fn is_done((scan, in_files): &Findings) -> bool {
+    scan.left() == 0 && in_files.is_empty() && scan.residues.iter().all(|residue| residue.problem.is_none())
+}
+
+fn look(context: &Context, scanning: Scanning) -> anyhow::Result<Findings> {
     let bar = if std::io::stderr().is_terminal() { ProgressBar::new(0) } else { ProgressBar::hidden() };
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} {eta}") {
         bar.set_style(style);
@@ -33,24 +57,24 @@ pub(super) fn scan(context: &Context, fix: bool) -> anyhow::Result<ExitCode> {
         bar.set_length(all);
         bar.set_position(done);
     };
-    let access = if fix { Access::Change } else { Access::Read };
+    let access = if scanning == Scanning::Fix { Access::Change } else { Access::Read };
     let verb = ScanSecrets { scanning, progress: &mut progress };
-    let (scan, in_files) = context.at_local_desk(access, |desk| {
+    let found = context.at_local_desk(access, |desk| {
         let scan = desk.perform(verb)?;
         Ok((scan, desk.perform(CredentialsInFiles)?))
     })?;
     bar.finish_and_clear();
+    Ok(found)
+}
+
+fn report(context: &Context, (scan, in_files): &Findings, is_fixed: bool) -> anyhow::Result<()> {
     if context.json {
-        output::json(&json!({
+        return output::json(&json!({
             "looked_at": scan.looked_at, "left": scan.left(), "found": scan.residues, "in_files": in_files,
-        }))?;
-    } else {
-        tell(&scan, fix, in_files.is_empty())?;
-        tell_files(&in_files)?;
+        }));
     }
-    let is_done =
-        scan.left() == 0 && in_files.is_empty() && scan.residues.iter().all(|residue| residue.problem.is_none());
-    Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    tell(scan, is_fixed, in_files.is_empty())?;
+    tell_files(in_files)
 }
 
 /// The findings at one place.

@@ -1,18 +1,22 @@
 //! `secret`: manages the values that were removed from texts.
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use serde_json::json;
 use tessera_desk::SharedStore;
 use tessera_desk::team::{FromServer, RevealFromServer};
-use tessera_desk::use_cases::{ForgetSecret, ListSecrets, Reveal, RotateKey, SecretUses, SecretsListed};
+use tessera_desk::use_cases::{
+    AllowSecret, ForgetSecret, HideText, ListSecrets, Reveal, RotateKey, SecretUses, SecretsListed,
+};
 use tessera_engine::domain::MemoryRef;
 use tessera_engine::store::{
-    KeyPlace, Revealed, RevealedSecret, SecretRef, SecretRow, StoreError, UnavailableBecause, Usage,
+    Allowed, CleanedFile, Hidden, KeyPlace, Revealed, RevealedSecret, SecretRef, SecretRow, StoreError,
+    UnavailableBecause, Usage,
 };
 
 use super::sync::runtime;
-use super::{Access, Context, residue};
+use super::{Access, Context, all_or_stdin, residue};
 use crate::cli::SecretTask;
 use crate::{config, output};
 
@@ -25,8 +29,11 @@ const GIVEN: &str = "is not stored in the home directory, so a copy of the home 
 /// Performs one action.
 pub(super) fn run(context: &Context, task: SecretTask) -> anyhow::Result<ExitCode> {
     let done = match task {
-        SecretTask::Scan { fix } => return residue::scan(context, fix),
-        SecretTask::List { memory } => list(context, memory),
+        SecretTask::Scan { fix, yes } => return residue::scan(context, fix, yes),
+        SecretTask::List { memory: _, allowed: true } => list_allowed(context),
+        SecretTask::List { memory, allowed: false } => list(context, memory),
+        SecretTask::Hide { memory } => hide(context, memory),
+        SecretTask::Allow { name } => allow(context, name),
         SecretTask::Show { which } => show(context, which),
         SecretTask::Forget { which } => forget(context, which),
         SecretTask::Uses { name } => uses(context, name),
@@ -56,6 +63,63 @@ fn list(context: &Context, of: Option<MemoryRef>) -> anyhow::Result<()> {
         ]
     };
     output::text(&output::table(&["name", "kind", "of", "set aside", "kept"], secrets.iter().map(row).collect()))
+}
+
+fn list_allowed(context: &Context) -> anyhow::Result<()> {
+    let SecretsListed { allowed, .. } = context.perform_here(Access::Read, ListSecrets { of: None })?;
+    if context.json {
+        return output::json(&json!({ "allowed": allowed }));
+    }
+    if allowed.is_empty() {
+        output::note("no allowed texts");
+    }
+    allowed.iter().try_for_each(|text| output::line(&output::shown(text)))
+}
+
+/// Hides a text that the person types without echo, or passes through stdin.
+fn hide(context: &Context, memory: MemoryRef) -> anyhow::Result<()> {
+    let text = if std::io::stdin().is_terminal() {
+        rpassword::prompt_password("Text to hide: ")?
+    } else {
+        all_or_stdin("-".to_owned())?
+    };
+    let hidden = context.perform_here(Access::Change, HideText { memory, text })?;
+    if context.json {
+        return output::json(&json!(hidden));
+    }
+    let Hidden { memory, name, versions, files, also_in } = &hidden;
+    output::line(&match name {
+        Some(name) => format!("Hidden in {memory} as {name}; `tessera secret show {name}` shows the text"),
+        None => format!("Removed from {memory}; the settings say that values are not stored"),
+    })?;
+    if *versions > 0 {
+        output::line(&format!("  Earlier versions without the text: {versions}"))?;
+    }
+    for CleanedFile { path, problem } in files {
+        let state = problem.as_deref().unwrap_or("rewritten without the text");
+        output::line(&format!("  {}: {}", output::shown(path), output::shown(state)))?;
+    }
+    if config::team(context.home.clone())?.is_some() {
+        output::line("  Other machines and the server remove it at their next sync.")?;
+    }
+    if !also_in.is_empty() {
+        let ids: Vec<String> = also_in.iter().map(ToString::to_string).collect();
+        let all = ids.join(", ");
+        output::note(&format!(
+            "the same text is also in {all}; if it is the secret there too, run the command for each"
+        ));
+    }
+    Ok(())
+}
+
+fn allow(context: &Context, name: String) -> anyhow::Result<()> {
+    let Allowed { name, value, memories } = context.perform_here(Access::Change, AllowSecret { name })?;
+    if context.json {
+        return output::json(&json!({ "name": name, "value": value, "ids": memories }));
+    }
+    let ids: Vec<String> = memories.iter().map(ToString::to_string).collect();
+    output::line(&format!("Restored in {}: {}", ids.join(", "), output::shown(&value)))?;
+    output::line("Tessera does not redact this text again. To hide it later, run `tessera secret hide ID`.")
 }
 
 /// Prints only the value to stdout, so that a pipe gets nothing else.
@@ -164,7 +228,7 @@ fn uses(context: &Context, name: Option<String>) -> anyhow::Result<()> {
 
 fn key(context: &Context) -> anyhow::Result<()> {
     let all = ListSecrets { of: None };
-    let SecretsListed { secrets, key } = context.perform_here(Access::Read, all)?;
+    let SecretsListed { secrets, key, .. } = context.perform_here(Access::Read, all)?;
     let protects = key.as_ref().map(|key| match key {
         KeyPlace::File(_) => IN_FILE,
         KeyPlace::Keyring => IN_KEYRING,

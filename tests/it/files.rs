@@ -66,7 +66,7 @@ fn no_credential_of_a_file_is_in_a_row_or_an_answer_and_the_file_stays_as_it_is(
     for secret in &secrets {
         assert!(told.contains(&&*format!("/notes/n{}.md", secret.number)), "{secret}: {told:?}");
     }
-    let mut shown = scan.stdout + &world.run(&["secret", "scan", "--fix"]).stdout;
+    let mut shown = scan.stdout + &world.run(&["secret", "scan", "--fix", "--yes"]).stdout;
     for args in [
         ["export"].as_slice(),
         &["list", "--json", "--limit", "200"],

@@ -15,6 +15,7 @@ mod exits;
 mod faults;
 mod files;
 mod gone;
+mod hidden;
 mod hooks;
 mod http;
 mod import_source;

@@ -301,7 +301,7 @@ fn what_is_searched_for_is_found_where_it_stands_in_clear_and_is_taken_out_by_co
     let looked = world.run(&["secret", "scan"]);
     assert_eq!(looked.code, Some(1), "{looked:?}");
     assert!(search.found_in(looked.stdout.as_bytes()).is_empty(), "a scan shows no value: {}", looked.stdout);
-    let fixed = world.run(&["secret", "scan", "--fix", "--json"]);
+    let fixed = world.run(&["secret", "scan", "--fix", "--yes", "--json"]);
     assert_eq!(fixed.code, Some(0), "{fixed:?}");
     assert_eq!(residue(&world, &search), Vec::<String>::new());
     for (short_id, secret) in (1..).zip(&secrets) {

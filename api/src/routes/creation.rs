@@ -38,7 +38,7 @@ pub(super) async fn creation(
     let (secrets, owner, body) = (Arc::clone(&app.secrets), caller.user.clone(), body.to_vec());
     let looked = off_runtime(move || {
         let mut aside = Aside::own(&secrets, owner.as_str());
-        let draft = aside.look_closely(new.draft()?, memory).map_err(|why| named(why, &body))?;
+        let draft = aside.look_closely(new.draft()?, memory, "").map_err(|why| named(why, &body))?;
         Ok::<_, Problem>(aside.looked(Screened::of(compose::document(&draft, now)?)))
     })
     .await??;

@@ -309,7 +309,7 @@ pub(super) async fn update(
             None => Aside::own(&kept, user.as_str()),
             Some(_) => Aside::anothers(&kept, user.as_str()),
         };
-        let patch = aside.look_closely(patch, memory).map_err(|why| named(why, &body))?;
+        let patch = aside.look_closely(patch, memory, base.content.as_str()).map_err(|why| named(why, &body))?;
         let edit = compose::edit(base, owner, &patch)?;
         let edit = aside.look(edit, memory).map_err(|why| named(why, &body))?.beside(patch.secrets());
         Ok(aside.looked(Screened::of(edit)))

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tessera_engine::domain::MemoryUuid;
 use tessera_engine::screen::probable::Amount;
 use tessera_engine::screen::{
-    Keeper, KnownValues, Name, Place, Screened, Secret, Texts, findings, screened, screened_closely,
+    Keeper, KnownValues, Name, Place, ProbableSecrets, Screened, Secret, Texts, findings, screened, screened_closely,
 };
 use tessera_engine::sync::Action;
 use tessera_seal::random;
@@ -103,13 +103,16 @@ impl<'a> Aside<'a> {
         screened(said, memory, self)
     }
 
-    /// Screens the texts of a memory that the caller has just written, also for probable secrets.
+    /// Screens the texts of a memory that the caller has just written, also for probable secrets. Those that are already
+    /// in the text `before` are no new secrets; a person may have allowed them.
     pub(crate) fn look_closely<T: Texts>(
         &mut self,
         said: T,
         memory: MemoryUuid,
+        before: &str,
     ) -> Result<Screened<T>, CannotKeepSecret> {
-        screened_closely(said, memory, self, &KnownValues::default(), Amount::One)
+        let probable = ProbableSecrets::of(&said, Amount::One).without(|value| before.contains(value));
+        screened_closely(said, memory, self, &KnownValues::default(), probable)
     }
 
     /// Returns the redacted change with all its secrets.

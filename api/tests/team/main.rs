@@ -11,6 +11,7 @@ mod cluster;
 mod contract;
 mod files;
 mod front;
+mod hidden;
 mod joining;
 mod killed;
 mod leaving;

@@ -25,7 +25,7 @@ pub use named::{FilePosition, Meant, Named, WhereInFiles};
 pub use notes::{BuildContext, FindMemory, FindNote, NotesReply, Part, ReadNote, RecentActivity, SearchNotes, Within};
 pub use project::{IsBelieved, Places, Purged, ScanSecrets, TrustProject, UntrustProject};
 pub use remember::{Remember, described};
-pub use secret::{ForgetSecret, ListSecrets, Reveal, RotateKey, SecretUses, SecretsListed};
+pub use secret::{AllowSecret, ForgetSecret, HideText, ListSecrets, Reveal, RotateKey, SecretUses, SecretsListed};
 pub use transfer::{Export, Import, ImportNotes, NoteFile, NotesImported};
 pub use unanswered::{ForgetQuestions, ListUnanswered, UnansweredTopic, UnansweredTopics};
 pub use view::{Count, Counts, Day, Log, Logged, Reason, TokenUsage, Why};

@@ -2,7 +2,9 @@
 
 use tessera_engine::Store;
 use tessera_engine::domain::MemoryRef;
-use tessera_engine::store::{KeyPlace, Revealed, Rotated, SecretRef, SecretRow, SecretUse, StoreError};
+use tessera_engine::store::{
+    Allowed, Hidden, KeyPlace, Revealed, Rotated, SecretRef, SecretRow, SecretUse, StoreError,
+};
 
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
@@ -37,6 +39,8 @@ pub struct SecretsListed {
     pub secrets: Vec<SecretRow>,
     /// Where the key of the secrets is stored, if there is one.
     pub key: Option<KeyPlace>,
+    /// The texts that a person declared not to be secrets.
+    pub allowed: Vec<String>,
 }
 
 impl UseCase for ListSecrets {
@@ -46,7 +50,45 @@ impl UseCase for ListSecrets {
     fn run(self, store: &mut Store, _: &Caller) -> Result<SecretsListed, StoreError> {
         let of = self.of.map(|of| Ok(store.get(of)?.ok_or(StoreError::NotFound(of))?.id));
         let of = of.transpose().map_err(|error: StoreError| error)?;
-        Ok(SecretsListed { secrets: store.secrets(of)?, key: store.secret_key_place()? })
+        Ok(SecretsListed {
+            secrets: store.secrets(of)?,
+            key: store.secret_key_place()?,
+            allowed: store.allowed_texts()?,
+        })
+    }
+}
+
+/// Hides a text of a memory: encrypts it, and replaces it everywhere with the name of a secret.
+#[derive(Debug, Clone)]
+pub struct HideText {
+    /// The memory.
+    pub memory: MemoryRef,
+    /// The text.
+    pub text: String,
+}
+
+impl UseCase for HideText {
+    type Outcome = Hidden;
+    const EFFECT: Effect = Effect::Changes;
+
+    fn run(self, store: &mut Store, caller: &Caller) -> Result<Hidden, StoreError> {
+        store.hide(self.memory, &self.text, &caller.actor(None))
+    }
+}
+
+/// Declares a secret that a classifier found, or that a person marked, not to be a secret. Restores its text.
+#[derive(Debug, Clone)]
+pub struct AllowSecret {
+    /// The name of the secret, or its beginning.
+    pub name: String,
+}
+
+impl UseCase for AllowSecret {
+    type Outcome = Allowed;
+    const EFFECT: Effect = Effect::Changes;
+
+    fn run(self, store: &mut Store, caller: &Caller) -> Result<Allowed, StoreError> {
+        store.allow_secret(&self.name, &caller.actor(None))
     }
 }
 

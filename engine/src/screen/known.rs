@@ -3,7 +3,10 @@
 //!
 //! Also finds passwords in keywords, names and tags, if the memory's text says that they are passwords.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use tessera_screen::places;
 
 use super::found::{findings, is_clean};
 use super::screened::again;
@@ -17,11 +20,16 @@ const PIECE: usize = 16;
 
 /// Values known to be credentials, with their kinds. They are never shown.
 #[derive(Clone, Default)]
-pub struct KnownValues(BTreeMap<String, String>);
+pub struct KnownValues {
+    /// Values that are found as complete words.
+    values: BTreeMap<String, String>,
+    /// Values that a person marked as secret. They are found everywhere, even as parts of words.
+    marked: BTreeMap<String, String>,
+}
 
 impl std::fmt::Debug for KnownValues {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "KnownValues({})", self.0.len())
+        write!(f, "KnownValues({})", self.values.len() + self.marked.len())
     }
 }
 
@@ -30,19 +38,44 @@ impl KnownValues {
     /// it.
     pub fn note(&mut self, kind: &str, value: &str) {
         if Self::takes(value) {
-            self.0.entry(value.to_owned()).or_insert_with(|| kind.to_owned());
+            self.note_word(kind, value);
         }
     }
 
+    /// Adds a value even if it may be an ordinary word, because a person said that it is a secret.
+    pub fn note_word(&mut self, kind: &str, value: &str) {
+        self.values.entry(value.to_owned()).or_insert_with(|| kind.to_owned());
+    }
+
+    /// Adds a value that a person marked in a text. It is also found as a part of a word, because many languages write
+    /// no spaces between words.
+    pub fn mark(&mut self, kind: &str, value: &str) {
+        self.marked.entry(value.to_owned()).or_insert_with(|| kind.to_owned());
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty() && self.marked.is_empty()
+    }
+
+    /// The places of marked values in a text, outside of placeholders.
+    pub(super) fn marked_in(&self, text: &str) -> Vec<Range<usize>> {
+        let taken = if self.marked.is_empty() { Vec::new() } else { places(text) };
+        let is_free =
+            |span: &Range<usize>| taken.iter().all(|(place, _)| span.end <= place.start || place.end <= span.start);
+        let spans = self.marked.keys().flat_map(|value| text.match_indices(value.as_str()));
+        spans.map(|(start, value)| start..start + value.len()).filter(is_free).collect()
+    }
+
     /// True for a value that is not a word and is long enough to be recognised alone.
-    pub(super) fn takes(value: &str) -> bool {
+    pub(crate) fn takes(value: &str) -> bool {
         let is_word = value.chars().all(char::is_alphabetic) || value.chars().all(char::is_numeric);
         value.len() >= LEAST && !is_word
     }
 
     /// The values.
     pub(super) fn values(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.values.keys().map(String::as_str)
     }
 
     /// Adds the credentials of a text to the known values.
@@ -55,7 +88,10 @@ impl KnownValues {
     /// The known values in a text, with their kinds.
     pub fn in_text<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         let stands = move |value: &str| again(text, value).next().is_some();
-        self.0.iter().map(|(value, kind)| (value.as_str(), kind.as_str())).filter(move |(value, _)| stands(value))
+        let marked: BTreeSet<&str> = self.marked_in(text).into_iter().filter_map(|span| text.get(span)).collect();
+        let marked = self.marked.iter().filter(move |(value, _)| marked.contains(value.as_str()));
+        let values = self.values.iter().filter(move |(value, _)| stands(value));
+        marked.chain(values).map(|(value, kind)| (value.as_str(), kind.as_str()))
     }
 
     /// True if a text contains one.
@@ -73,18 +109,23 @@ impl KnownValues {
             return None;
         }
         let word = word.to_ascii_lowercase();
-        let longer = self.0.iter().filter(|(value, _)| value.len() > word.len());
+        let longer = self.values.iter().filter(|(value, _)| value.len() > word.len());
         longer.filter(|(value, _)| value.to_ascii_lowercase().contains(&word)).map(|(_, kind)| kind.as_str()).next()
     }
 
     /// Returns the text without known values and other credentials; `None` if it contains none of them.
     pub fn taken_out_of(&self, text: &str) -> Option<String> {
         let mut said = super::dropped(text).into_owned();
-        for (value, kind) in self.0.iter().filter(|(value, _)| text.contains(value.as_str())) {
-            let place = tessera_screen::Place { name: None, kind: kind.clone() }.to_string();
+        let place = |kind: &str| tessera_screen::Place { name: None, kind: kind.to_owned() }.to_string();
+        for span in self.marked_in(&said).into_iter().rev() {
+            if let Some(kind) = said.get(span.clone()).and_then(|value| self.marked.get(value)) {
+                said.replace_range(span, &place(kind));
+            }
+        }
+        for (value, kind) in self.values.iter().filter(|(value, _)| text.contains(value.as_str())) {
             let spans: Vec<_> = again(&said, value).collect();
             for span in spans.into_iter().rev() {
-                said.replace_range(span, &place);
+                said.replace_range(span, &place(kind));
             }
         }
         if let (true, Some(kind)) = (said == text, self.piece(text)) {

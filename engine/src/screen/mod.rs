@@ -21,6 +21,9 @@ pub use dropped::{dropped, dropped_in_lines};
 pub use found::{findings, is_clean};
 pub use known::KnownValues;
 pub use looked::{Found, Looked};
-pub use screened::{Keeper, Screened, Secret, screened, screened_beside, screened_closely, screened_for};
+pub use screened::{
+    Keeper, MARKED, ProbableSecrets, Screened, Secret, put_back, screened, screened_beside, screened_closely,
+    screened_for,
+};
 pub use tessera_screen::{Finding, Kind, Name, Place, places};
-pub use texts::{Part, Texts, Words};
+pub use texts::{Part, Texts, Version, Words};

@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, Range};
 
-use tessera_screen::{Finding, Name, Place, merged, places};
+use tessera_screen::{Finding, Kind, Name, Place, merged, places};
 
 use super::found::{SLUG, SLUG_DROPPED, findings, is_clean};
 use super::known::{KnownValues, called, is_like_a_password};
@@ -14,6 +14,9 @@ use crate::sync::{Action, Op};
 
 /// A shorter value is replaced only where it was found, because elsewhere it may be an ordinary word.
 pub(super) const LEAST_REPEATED: usize = 6;
+
+/// The kind of a text that a person marked as secret.
+pub const MARKED: Kind = Kind::new("marked secret");
 
 /// A credential that was removed from a text. The value is encrypted, so this code cannot read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,7 +122,7 @@ pub fn screened_beside<T: Texts, K: Keeper>(
     keeper: &mut K,
     looked: &Looked<'_>,
 ) -> Result<Screened<T>, K::Error> {
-    screened_by(value, memory, keeper, looked.known(), &|text| looked.is_clean(text), Probable::default())
+    screened_by(value, memory, keeper, looked.known(), &|text| looked.is_clean(text), ProbableSecrets::default())
 }
 
 /// Screens a value with known credentials, which are found without surrounding words.
@@ -132,7 +135,14 @@ pub fn screened_for<T: Texts, K: Keeper>(
     keeper: &mut K,
     known: &KnownValues,
 ) -> Result<Screened<T>, K::Error> {
-    screened_by(value, memory, keeper, known, &|text| is_clean(text) && !known.stands_in(text), Probable::default())
+    screened_by(
+        value,
+        memory,
+        keeper,
+        known,
+        &|text| is_clean(text) && !known.stands_in(text),
+        ProbableSecrets::default(),
+    )
 }
 
 /// Does the same as [`screened_for`], and also removes probable secrets from the main text of the value. This is for
@@ -145,24 +155,52 @@ pub fn screened_closely<T: Texts, K: Keeper>(
     memory: MemoryUuid,
     keeper: &mut K,
     known: &KnownValues,
-    amount: Amount,
+    probable: ProbableSecrets,
 ) -> Result<Screened<T>, K::Error> {
-    let said = value.words_beside().map(|(text, _)| (text, probable(text, amount)));
-    let said = said.filter(|(_, found)| !found.is_empty());
-    let said = said.map(|(text, found)| Probable { text: text.to_owned(), found }).unwrap_or_default();
-    screened_by(value, memory, keeper, known, &|text| is_clean(text) && !known.stands_in(text), said)
+    screened_by(value, memory, keeper, known, &|text| is_clean(text) && !known.stands_in(text), probable)
 }
 
-/// The probable secrets of the main text of a value.
-#[derive(Default)]
-struct Probable {
+/// The probable secrets of the main text of a value. Finding them takes milliseconds, so callers look for them before a
+/// transaction begins.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProbableSecrets {
     text: String,
     found: Vec<Finding>,
 }
 
-impl Probable {
+impl ProbableSecrets {
+    /// Looks for them in a value.
+    pub fn of(value: &impl Texts, amount: Amount) -> Self {
+        let said = value.words_beside().map(|(text, _)| (text, probable(text, amount)));
+        let said = said.filter(|(_, found)| !found.is_empty());
+        said.map(|(text, found)| Self { text: text.to_owned(), found }).unwrap_or_default()
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// The number of secrets.
+    pub fn count(&self) -> usize {
+        self.found.len()
+    }
+
+    /// The texts of the secrets.
+    pub fn values(&self) -> impl Iterator<Item = &str> {
+        self.found.iter().filter_map(|finding| self.text.get(finding.span.clone()))
+    }
+
+    /// Without those whose text is excepted.
+    #[must_use]
+    pub fn without(mut self, is_excepted: impl Fn(&str) -> bool) -> Self {
+        let text = &self.text;
+        self.found.retain(|finding| !text.get(finding.span.clone()).is_some_and(&is_excepted));
+        self
+    }
+
     /// The findings of a text, if it is the main text.
-    fn of(&self, text: &str) -> &[Finding] {
+    fn in_text(&self, text: &str) -> &[Finding] {
         if text == self.text { &self.found } else { &[] }
     }
 }
@@ -173,11 +211,11 @@ fn screened_by<T: Texts, K: Keeper>(
     keeper: &mut K,
     known: &KnownValues,
     is_clean: &dyn Fn(&str) -> bool,
-    probable: Probable,
+    probable: ProbableSecrets,
 ) -> Result<Screened<T>, K::Error> {
     let mut whole = Vec::new();
     value.each_text(&mut |part, text| {
-        if part == Part::Whole || !probable.of(text).is_empty() || !is_clean(text) {
+        if part == Part::Whole || !probable.in_text(text).is_empty() || !is_clean(text) {
             whole.push((part, text.to_owned()));
         }
     });
@@ -199,7 +237,11 @@ fn screened_by<T: Texts, K: Keeper>(
     let mut value = value;
     let Taken { values, secrets, probable, .. } = taken;
     value.change_texts(&mut |part, text| {
-        replaced(part, text, &found_in(text, &probable), &values).or_else(|| piece_replaced(part, text, known))
+        let mut here = found_in(text, &probable);
+        if part != Part::Identity {
+            here.extend(known.marked_in(text).into_iter().map(|span| Finding { span, kind: MARKED }));
+        }
+        replaced(part, text, &here, &values).or_else(|| piece_replaced(part, text, known))
     });
     Ok(Screened { value, secrets })
 }
@@ -213,7 +255,7 @@ struct Found {
 struct Taken<'k, K> {
     memory: MemoryUuid,
     keeper: &'k mut K,
-    probable: Probable,
+    probable: ProbableSecrets,
     values: Vec<Found>,
     secrets: Vec<Secret>,
 }
@@ -254,9 +296,9 @@ impl<K: Keeper> Taken<'_, K> {
 }
 
 /// The credentials of a text, and its probable secrets. Those that overlap are one finding.
-fn found_in(text: &str, probable: &Probable) -> Vec<Finding> {
+fn found_in(text: &str, probable: &ProbableSecrets) -> Vec<Finding> {
     let found = findings(text);
-    let probable = probable.of(text);
+    let probable = probable.in_text(text);
     if probable.is_empty() { found } else { merged(found.into_iter().chain(probable.iter().cloned()).collect()) }
 }
 
@@ -317,10 +359,29 @@ pub(super) fn again<'t>(text: &'t str, value: &'t str) -> impl Iterator<Item = R
 
 /// True for a range that does not cut a word.
 pub(super) fn is_apart(text: &str, span: &Range<usize>) -> bool {
-    let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() && !is_unspaced(c));
     let value = text.get(span.clone()).unwrap_or_default();
     let before = text.get(..span.start).and_then(|head| head.chars().next_back());
     let after = text.get(span.end..).and_then(|rest| rest.chars().next());
     let (first, last) = (value.chars().next(), value.chars().next_back());
     !(is_word(before) && is_word(first) || is_word(after) && is_word(last))
+}
+
+/// True for a letter of a script that writes no spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese.
+fn is_unspaced(c: char) -> bool {
+    matches!(u32::from(c), 0xE00..=0xEFF | 0x1000..=0x109F | 0x1780..=0x17FF | 0x3040..=0x30FF | 0x3400..=0x9FFF | 0x2_0000..=0x3_FFFF)
+}
+
+/// A text in which a value replaces the placeholders of its name; `None` if there are none.
+pub fn put_back(part: Part, text: &str, name: &str, value: &str) -> Option<String> {
+    if part == Part::Slug {
+        let slug = format!("{SLUG}{name}");
+        return text.contains(&slug).then(|| text.replace(&slug, &as_slug(value)));
+    }
+    let is_named = |place: &Place| place.name.as_ref().is_some_and(|has| has.as_str() == name);
+    let spans: Vec<Range<usize>> =
+        places(text).into_iter().filter(|(_, place)| is_named(place)).map(|(span, _)| span).collect();
+    let mut restored = text.to_owned();
+    spans.iter().rev().for_each(|span| restored.replace_range(span.clone(), value));
+    (!spans.is_empty()).then_some(restored)
 }

@@ -1,10 +1,12 @@
 //! The texts of a value: everything that a person or a model may have written.
 
+use serde::{Deserialize, Serialize};
+
 use super::found::is_clean;
 use crate::domain::{
     Category, Content, Draft, InFile, MAX_CONTENT_BYTES, MAX_NAME_CHARS, Memory, Metadata, Origin, Patch, Scope, Tag,
 };
-use crate::sync::{Action, Details, Document, Edit, Op};
+use crate::sync::{Action, Details, Document, Edit, Op, State, SyncState};
 
 /// The kind of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -278,6 +280,27 @@ impl Texts for Memory {
     }
 }
 
+/// A memory as the history records it, with a summary that is not derived again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Version(pub Memory);
+
+impl Texts for Version {
+    fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
+        self.0.each_text(see);
+        see(Part::Text, &self.0.summary);
+    }
+
+    fn words_beside(&self) -> Option<(&str, Vec<&str>)> {
+        self.0.words_beside()
+    }
+
+    fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        self.0.change_texts(change);
+        change_in(&mut self.0.summary, Part::Text, change);
+    }
+}
+
 impl Texts for Details {
     fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
         each(self.keywords.iter().chain(&self.entities).chain(&self.session), see);
@@ -376,5 +399,32 @@ impl Texts for Op {
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
         self.action.change_texts(change);
+    }
+}
+
+impl Texts for State {
+    fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
+        self.document().into_iter().for_each(|document| document.each_text(see));
+    }
+
+    fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        match self {
+            Self::Live(document) | Self::Deleted(document) => document.change_texts(change),
+            Self::Purged => {}
+        }
+    }
+}
+
+impl Texts for SyncState {
+    fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
+        let (states, action) = self.parts();
+        states.into_iter().for_each(|state| state.each_text(see));
+        action.into_iter().for_each(|action| action.each_text(see));
+    }
+
+    fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        let (states, action) = self.parts_mut();
+        states.into_iter().for_each(|state| state.change_texts(change));
+        action.into_iter().for_each(|action| action.change_texts(change));
     }
 }

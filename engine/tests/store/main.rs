@@ -8,6 +8,7 @@ mod derived;
 mod embedding;
 mod every_kind;
 mod expiry;
+mod hidden;
 mod metadata;
 mod model;
 mod paging;

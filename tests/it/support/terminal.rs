@@ -14,13 +14,23 @@ pub(crate) const COLUMNS: u16 = 80;
 
 /// Starts a command on a terminal of its own, in colour, and gives the other end of it.
 pub(crate) fn start_on_terminal(world: &World, args: &[&str]) -> (Child, File) {
+    start(world.command(World::binary()), args)
+}
+
+/// Does the same for a command that opens the terminal itself, to ask for a text without showing it.
+pub(crate) fn start_asking(world: &World, args: &[&str]) -> (Child, File) {
+    let mut command = world.command(std::path::Path::new("setsid"));
+    command.args(["--ctty", "--wait"]).arg(World::binary());
+    start(command, args)
+}
+
+fn start(mut command: std::process::Command, args: &[&str]) -> (Child, File) {
     let master: OwnedFd = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
     tcsetwinsize(master.as_fd(), Winsize { ws_row: 24, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
     let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
     let terminal = || Stdio::from(File::options().read(true).write(true).open(&name).unwrap());
-    let mut command = world.command(World::binary());
     command.env_remove("NO_COLOR").env("TERM", "xterm").args(args);
     let child = command.stdin(terminal()).stdout(terminal()).stderr(terminal()).spawn().unwrap();
     (child, File::from(master))

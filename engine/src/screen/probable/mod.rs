@@ -14,6 +14,7 @@ use std::ops::Range;
 use tessera_screen::{Finding, Kind, places};
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 use unicode_segmentation::UnicodeSegmentation as _;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::embedding::{Encoder, WIDTH};
 pub use shape::SHAPES;
@@ -21,7 +22,7 @@ pub use table::{DEVIATION, FACTOR_BITS, INPUTS, Row, Scale, TEXT_INPUTS, Table, 
 pub use words::{BUCKETS, buckets};
 
 /// The kind of all findings of this module.
-const PROBABLE: Kind = Kind::new("probable secret");
+pub const PROBABLE: Kind = Kind::new("probable secret");
 
 /// How many texts are screened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +120,11 @@ fn mean<const N: usize>(rows: impl Iterator<Item = [i8; N]>) -> [i8; N] {
 /// The probable secrets of a text, in order.
 pub fn probable(text: &str, amount: Amount) -> Vec<Finding> {
     Table::read(TABLE).map(|table| probable_by(&table, text, amount)).unwrap_or_default()
+}
+
+/// A digest of a text and of the trained table. An equal digest means an equal result.
+pub fn digest(text: &str) -> u64 {
+    xxh3_64_with_seed(text.as_bytes(), xxh3_64(TABLE))
 }
 
 /// The probable secrets of a text, according to a table.

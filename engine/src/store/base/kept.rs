@@ -7,7 +7,8 @@ use super::config::Actor;
 use super::secrets::Secrets;
 use super::transaction::Change;
 use crate::domain::{Memory, MemoryUuid, Trust};
-use crate::screen::{KnownValues, Secret, places};
+use crate::screen::probable::PROBABLE;
+use crate::screen::{KnownValues, MARKED, Place, Secret, places};
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
@@ -27,21 +28,64 @@ pub(crate) fn write_all(change: &Change<'_>, memory: MemoryUuid, secrets: &[Secr
 }
 
 /// The values of earlier secrets of a memory, if they can be decrypted. Values of earlier secrets are recognised even
-/// if no word such as "password" precedes them.
-pub(crate) fn values_of(change: &Change<'_>, memory: MemoryUuid) -> Result<KnownValues, StoreError> {
+/// if no word such as "password" precedes them. Values that another machine allowed are not secrets any more.
+pub(crate) fn values_of(change: &Change<'_>, memory: &Memory) -> Result<KnownValues, StoreError> {
+    let mut known = KnownValues::default();
+    let named: Vec<String> =
+        places(&memory.content).into_iter().filter_map(|(_, place)| Some(place.name?.to_string())).collect();
+    each_value(change, memory.id, &mut |name, kind, value| match kind {
+        _ if kind == MARKED.as_str() => known.mark(kind, value),
+        _ if kind != PROBABLE.as_str() || named.iter().any(|has| has == name) => known.note(kind, value),
+        _ => {}
+    })?;
+    Ok(known)
+}
+
+/// The texts of a memory that a person marked as secret, if they can be decrypted.
+pub(crate) fn marks_of(change: &Change<'_>, memory: MemoryUuid) -> Result<KnownValues, StoreError> {
+    let mut marks = KnownValues::default();
+    let sql = "SELECT 1 FROM secrets WHERE memory = ?1 AND kind = ?2";
+    if change.tx.prepare_cached(sql)?.exists(params![memory, MARKED.as_str()])? {
+        each_value(change, memory, &mut |_, kind, value| {
+            if kind == MARKED.as_str() {
+                marks.mark(kind, value);
+            }
+        })?;
+    }
+    Ok(marks)
+}
+
+/// Visits the name, the kind and the value of each secret of a memory that can be decrypted.
+fn each_value(
+    change: &Change<'_>,
+    memory: MemoryUuid,
+    see: &mut dyn FnMut(&str, &str, &str),
+) -> Result<(), StoreError> {
     let sql = "SELECT name, kind, sealed FROM secrets WHERE memory = ?1 AND sealed IS NOT NULL";
     let mut statement = change.tx.prepare_cached(sql)?;
     let rows = statement.query_map([memory], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    let mut known = KnownValues::default();
     for row in rows {
         let (name, kind, sealed): (String, String, Vec<u8>) = row?;
         match change.secrets.opened(change.tx, memory, &name, &sealed) {
-            Ok(value) => known.note(&kind, &value),
+            Ok(value) => see(&name, &kind, &value),
             Err(error @ StoreError::KeysWanted { .. }) => return Err(error),
             Err(_) => {}
         }
     }
-    Ok(known)
+    Ok(())
+}
+
+/// Encrypts a value under a given name, because the memory's text already contains this name.
+pub(crate) fn write_named(
+    change: &Change<'_>,
+    memory: MemoryUuid,
+    place: &Place,
+    value: &str,
+) -> Result<(), StoreError> {
+    let Some(name) = &place.name else { return Ok(()) };
+    let keys = change.secrets.keys(change.tx)?.keys;
+    let (sealed, mark) = Secrets::sealed_anew(change.tx, &keys, (memory, name.as_str()), value)?;
+    write_all(change, memory, &[Secret { name: name.clone(), kind: place.kind.clone(), mark, sealed }])
 }
 
 /// Encrypts another memory's secret again for this memory.

@@ -2,6 +2,7 @@
 
 pub(crate) mod backup;
 pub(crate) mod doctor;
+pub(crate) mod hidden;
 pub(crate) mod restore_backup;
 pub(crate) mod rotate;
 pub(crate) mod salvage;

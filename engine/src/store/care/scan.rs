@@ -1,6 +1,7 @@
 //! Finds credentials in clear text that were stored, logged or copied before detection existed. They are counted and
 //! never shown. [`Scanning::Fix`] also encrypts or removes the credentials.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,18 +9,22 @@ use rusqlite::{Connection, OpenFlags, params};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::scan_copies::{self, fix_beside, forget_places, json_in, kinds_beside, kinds_in_json, note_texts, without};
-use crate::domain::{Memory, MemoryUuid, ShortId};
-use crate::screen::KnownValues;
+use super::scan_copies::{self, forget_places, kinds_beside, kinds_in_json, note_texts};
+use crate::domain::{Memory, MemoryRef, MemoryUuid, ShortId};
+use crate::screen::probable::{self, Amount, PROBABLE};
+use crate::screen::{KnownValues, ProbableSecrets};
+use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::change::clean::{self, Kinds};
+use crate::store::change::{allowed, hide};
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::file::private::replace;
+use crate::store::logs::beside::{self, json_in, without};
 use crate::store::logs::purges::{FOREIGN, is_foreign};
 use crate::store::logs::{small_files, traces};
-use crate::store::rows::codec::{Ask as _, sql};
+use crate::store::rows::codec::{Ask as _, Run as _, sql};
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::{memory as row, tables};
 
@@ -179,6 +184,7 @@ impl Store {
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.0.short_id.get();
             let mut found: Vec<(&Memory, Kinds)> = Vec::new();
+            let probable = self.probable_in(&rows)?;
             for (memory, sync_state) in &rows {
                 let mut kinds = clean::kinds_of(memory, &run.known);
                 let raw = clean::raw(&self.connection, memory.id).map_err(|error| self.failed(error))?;
@@ -193,13 +199,20 @@ impl Store {
                     // The same text as on the server.
                     kinds.entry(kind).or_insert(count);
                 }
+                if let Some(probable) = probable.get(&memory.id) {
+                    kinds.insert(PROBABLE.as_str().to_owned(), probable.count() as u64);
+                }
                 if !kinds.is_empty() {
                     found.push((memory, kinds));
                 }
             }
             let mut done = vec![false; found.len()];
             if run.scanning == Scanning::Fix && !found.is_empty() {
-                let fix = |change: &Change<'_>, memory| clean::memory_and_tell(change, memory, &run.known);
+                let fix = |change: &Change<'_>, memory: &Memory| {
+                    let is_hidden = probable.get(&memory.id).map(|probable| hide_probable(change, memory, probable));
+                    let is_cleaned = clean::memory_and_tell(change, memory, &run.known)?;
+                    Ok(is_hidden.transpose()?.is_some() || is_cleaned)
+                };
                 done = self.write(|change| found.iter().map(|(memory, _)| fix(change, memory)).collect())?;
             }
             for ((memory, kinds), done) in found.into_iter().zip(done) {
@@ -207,6 +220,40 @@ impl Store {
             }
             run.step(rows.len());
         }
+    }
+
+    /// The probable secrets of the user's own memories. A text without any is recorded, so that the next scan does not
+    /// read it again; an interrupted scan continues there.
+    fn probable_in(
+        &mut self,
+        rows: &[(Memory, Option<String>)],
+    ) -> Result<BTreeMap<MemoryUuid, ProbableSecrets>, StoreError> {
+        let (mut found, mut clean) = (BTreeMap::new(), Vec::new());
+        for (memory, _) in rows.iter().filter(|(memory, _)| memory.share.is_none() && memory.file.is_none()) {
+            let digest = probable::digest(&memory.content).cast_signed();
+            let sql = "SELECT 1 FROM clean_texts WHERE memory = ?1 AND digest = ?2";
+            let is_read =
+                self.connection.prepare_cached(sql).and_then(|mut was| was.exists(params![memory.id, digest]));
+            if is_read.map_err(|error| self.failed(error))? {
+                continue;
+            }
+            let probable = ProbableSecrets::of(memory, Amount::Many);
+            let probable = allowed::excepted(&self.connection, probable).map_err(|error| self.failed(error))?;
+            if probable.is_empty() {
+                clean.push((memory.id, digest));
+            } else {
+                found.insert(memory.id, probable);
+            }
+        }
+        let sql = "INSERT OR REPLACE INTO clean_texts (memory, digest) VALUES (?1, ?2)";
+        let record = |change: &Change<'_>| {
+            clean.iter().try_for_each(|(memory, digest)| Ok(change.tx.run(sql, params![memory, digest]).map(drop)?))
+        };
+        // A store that cannot be written can be scanned too, and then forgets what it has read.
+        if let (false, Err(error)) = (clean.is_empty(), self.write(record)) {
+            tracing::debug!(%error, "the scan cannot record what it has read");
+        }
+        Ok(found)
     }
 
     /// Some memories that are not permanently deleted, with their sync state.
@@ -266,7 +313,7 @@ impl Store {
             let kinds = kinds.map_err(|error| self.failed(error))?;
             let is_fixed = !kinds.is_empty() && run.scanning == Scanning::Fix;
             if is_fixed {
-                self.write(|change| Ok(fix_beside(change.tx, table, key, column, &run.known)?))?;
+                self.write(|change| Ok(beside::fix(change.tx, table, key, column, &run.known)?))?;
             }
             run.scan.add("log", table.to_owned(), kinds, Ok(is_fixed));
         }
@@ -280,6 +327,13 @@ impl Store {
         run.scan.add("log", "trusted_directories".to_owned(), kinds, Ok(is_fixed));
         Ok(())
     }
+}
+
+/// Hides the probable secrets of a memory.
+fn hide_probable(change: &Change<'_>, memory: &Memory, probable: &ProbableSecrets) -> Result<(), StoreError> {
+    let known = change.known(MemoryRef::Id(memory.id))?;
+    let texts: Vec<&str> = probable.values().collect();
+    hide::hide_all(change, &known, PROBABLE, &texts, &Actor::default()).map(drop)
 }
 
 /// A running scan.

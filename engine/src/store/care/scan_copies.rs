@@ -18,17 +18,30 @@ use crate::store::base::kept;
 use crate::store::base::store::Store;
 use crate::store::change::clean::{self, Kinds, kinds_in};
 use crate::store::file::error::StoreError;
+use crate::store::logs::beside::{self, json_in};
 use crate::store::logs::purges::{Copy, remove_beside};
-use crate::store::logs::small_files;
 use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::store::rows::columns::{Analysed, AnalysisColumns, CostColumns, MEMORY};
 use crate::store::rows::tables::has;
 use crate::store::rows::{memory as row, tables};
 use crate::text::O200k;
 
+/// A column of a memory with the kind of its texts.
+type Column = (&'static str, Part);
+
+/// The columns of a memory that contain its words. The other columns of [`TEXTS`] name its origin and its project.
+pub(crate) const WORDS: [Column; 6] = [
+    ("content", Part::Text),
+    ("summary", Part::Text),
+    ("heading", Part::Text),
+    ("keywords", Part::Text),
+    ("entities", Part::Text),
+    ("tags", Part::Slug),
+];
+
 /// The columns of a memory that contain texts, and the kinds of these texts. Lists are JSON. The column `metadata`, a
 /// JSON object, is scanned separately.
-const TEXTS: [(&str, Part); 12] = [
+const TEXTS: [Column; 12] = [
     ("content", Part::Text),
     ("summary", Part::Text),
     ("heading", Part::Text),
@@ -45,7 +58,7 @@ const TEXTS: [(&str, Part); 12] = [
 
 /// Records the credentials of a store or a copy, as far as readable.
 pub(crate) fn note(connection: &Connection, known: &mut KnownValues) {
-    for row in rows(connection).unwrap_or_default() {
+    for row in rows(connection, &TEXTS, None).unwrap_or_default() {
         row.words().0.iter().for_each(|(_, text)| known.note_all(text));
         row.metadata.iter().for_each(|value| value.each_text(&mut |_, text| known.note_all(text)));
     }
@@ -62,7 +75,7 @@ pub(crate) fn look(path: &Path, known: &KnownValues) -> rusqlite::Result<Kinds> 
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut kinds = Kinds::new();
     let mut add = |more: Kinds| more.into_iter().for_each(|(kind, count)| *kinds.entry(kind).or_default() += count);
-    for row in rows(&connection)? {
+    for row in rows(&connection, &TEXTS, None)? {
         add(kinds_in(&row.words(), known));
         row.metadata.iter().for_each(|value| add(kinds_in(value, known)));
     }
@@ -79,7 +92,7 @@ pub(crate) fn look(path: &Path, known: &KnownValues) -> rusqlite::Result<Kinds> 
 pub(crate) fn fix(store: &mut Store, path: &Path, known: &KnownValues) -> Result<(), StoreError> {
     let copy = Copy::open(path)?;
     let transaction = copy.begin()?;
-    for row in rows(&copy.connection)? {
+    for row in rows(&copy.connection, &TEXTS, None)? {
         if !kinds_in(&row.words(), known).is_empty() {
             row.fix(store, &copy, known)?;
         }
@@ -92,7 +105,7 @@ pub(crate) fn fix(store: &mut Store, path: &Path, known: &KnownValues) -> Result
     }
     for (table, key, column) in tables::texts(false) {
         if has(&copy.connection, table, column)? {
-            fix_beside(&copy.connection, table, key, column, known)?;
+            beside::fix(&copy.connection, table, key, column, known)?;
         }
     }
     if has(&copy.connection, "trusted_directories", "path")? {
@@ -105,25 +118,29 @@ pub(crate) fn fix(store: &mut Store, path: &Path, known: &KnownValues) -> Result
 }
 
 /// A row of a copy, with only those columns that contain texts.
-struct Row {
+pub(crate) struct Row {
     id: MemoryUuid,
     /// The columns that the copy has, with their texts.
     texts: Vec<(&'static str, Part, String)>,
     metadata: Option<Metadata>,
 }
 
-fn rows(connection: &Connection) -> rusqlite::Result<Vec<Row>> {
+/// The rows with these columns, or the row of one memory.
+pub(crate) fn rows(connection: &Connection, columns: &[Column], of: Option<MemoryUuid>) -> rusqlite::Result<Vec<Row>> {
     let mut there = Vec::new();
-    for (column, part) in TEXTS {
+    for (column, part) in columns {
         if has(connection, "memories", column)? {
-            there.push((column, part));
+            there.push((*column, *part));
         }
     }
     let metadata = if has(connection, "memories", "metadata")? { "metadata" } else { "NULL" };
     let names: Vec<&str> = there.iter().map(|(column, _)| *column).collect();
-    let sql = format!("SELECT id, {metadata}, {} FROM memories WHERE content <> ''", names.join(", "));
+    let sql = format!(
+        "SELECT id, {metadata}, {} FROM memories WHERE content <> '' AND (?1 IS NULL OR id = ?1)",
+        names.join(", ")
+    );
     let mut statement = connection.prepare(&sql)?;
-    let rows = statement.query_map([], |row| {
+    let rows = statement.query_map([of], |row| {
         let mut texts = Vec::new();
         for (at, (column, part)) in there.iter().enumerate() {
             if let Some(text) = row.get::<_, Option<String>>(at + 2)? {
@@ -138,7 +155,7 @@ fn rows(connection: &Connection) -> rusqlite::Result<Vec<Row>> {
 
 impl Row {
     /// The texts of the row, one by one; each item of a list is a separate text.
-    fn words(&self) -> Words {
+    pub(crate) fn words(&self) -> Words {
         let mut words = Vec::new();
         for (_, part, text) in &self.texts {
             match serde_json::from_str::<Vec<String>>(text) {
@@ -150,7 +167,7 @@ impl Row {
     }
 
     /// Writes the row without credentials, together with its new derived data.
-    fn fix(&self, store: &mut Store, copy: &Copy, known: &KnownValues) -> Result<(), StoreError> {
+    pub(crate) fn fix(&self, store: &mut Store, copy: &Copy, known: &KnownValues) -> Result<(), StoreError> {
         let clean = set_aside(store, self.words(), self.id, known)?;
         let mut clean = clean.0.into_iter().map(|(_, text)| text);
         for (column, part, text) in &self.texts {
@@ -211,7 +228,12 @@ fn is_own(connection: &Connection, id: MemoryUuid) -> rusqlite::Result<bool> {
 }
 
 /// Moves the credentials of a copy's texts to the store, and returns the texts without them.
-fn set_aside<T: Texts>(store: &mut Store, words: T, id: MemoryUuid, known: &KnownValues) -> Result<T, StoreError> {
+pub(crate) fn set_aside<T: Texts>(
+    store: &mut Store,
+    words: T,
+    id: MemoryUuid,
+    known: &KnownValues,
+) -> Result<T, StoreError> {
     let (clean, found) = {
         let mut keeper = store.secrets.keeper_of_old(&store.connection, is_own(&store.connection, id)?);
         screened_for(words, id, &mut keeper, known)?.into_parts()
@@ -276,32 +298,6 @@ pub(crate) fn kinds_beside(
     Ok(kinds)
 }
 
-/// Removes them for good.
-pub(crate) fn fix_beside(
-    connection: &Connection,
-    table: &str,
-    key: &str,
-    column: &str,
-    known: &KnownValues,
-) -> rusqlite::Result<()> {
-    let mut statement =
-        connection.prepare(&format!("SELECT {key}, {column} FROM {table} WHERE {column} IS NOT NULL"))?;
-    let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, Cell>(0)?, row.get::<_, String>(1)?));
-    let rows: Vec<(Cell, String)> = statement.query_map([], read)?.collect::<Result<_, _>>()?;
-    let update = format!("UPDATE OR REPLACE {table} SET {column} = ?2 WHERE {key} = ?1");
-    for (key, text) in rows {
-        if let Some(clean) = without(&text, known) {
-            connection.execute(&update, params![key, clean])?;
-        }
-    }
-    Ok(())
-}
-
-/// Parses JSON; `None` if it is a number or not JSON.
-pub(crate) fn json_in(text: &str) -> Option<Value> {
-    serde_json::from_str::<Value>(text).ok().filter(|value| !value.is_number())
-}
-
 /// Records the credentials of a text that may be JSON.
 pub(crate) fn note_texts(known: &mut KnownValues, text: &str) {
     match json_in(text) {
@@ -318,14 +314,4 @@ pub(crate) fn kinds_in_json(text: &str, known: &KnownValues) -> Kinds {
     let mut kinds = Kinds::new();
     clean::count(&mut kinds, text, known);
     kinds
-}
-
-/// Returns the text without its credentials; `None` if it contains none.
-pub(crate) fn without(text: &str, known: &KnownValues) -> Option<String> {
-    match json_in(text) {
-        Some(mut value) => {
-            small_files::each_string(&mut value, &|text| known.taken_out_of(text)).then(|| value.to_string())
-        }
-        None => known.taken_out_of(text),
-    }
 }

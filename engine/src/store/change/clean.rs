@@ -25,7 +25,7 @@ pub(crate) type Kinds = BTreeMap<String, u64>;
 
 /// In the sync state, this placeholder replaces the text of the base version if it contains a credential. The server
 /// already has the original text. The placeholder differs from the local text, so the server gets an update.
-const HELD: &str = "(a text with a credential)";
+pub(super) const HELD: &str = "(a text with a credential)";
 
 /// Counts the credentials in all texts of a value.
 pub(crate) fn kinds_in(value: &impl Texts, known: &KnownValues) -> Kinds {
@@ -100,18 +100,24 @@ fn this_row(change: &Change<'_>, known: &Known, values: &KnownValues) -> Result<
     let mut keeper = change.secrets.keeper_of_old(change.tx, is_own);
     let (clean, found) = screened_for(before.clone(), before.id, &mut keeper, values)?.into_parts();
     kept::write_all(change, before.id, &screened_for(raw, before.id, &mut keeper, values)?.into_parts().1)?;
-    let is_derived = before.entities == enrich::entities(&before.content);
-    let entities = if is_derived { enrich::entities(&clean.content) } else { clean.entities.clone() };
     let scope = values.taken_out_of(clean.scope.as_str());
     let scope = scope.map_or_else(|| Ok(clean.scope.clone()), |scope| scope.parse())?;
-    let composed = compose::carried(Memory { updated: change.now, scope, entities, ..clean }, &O200k);
-    let composed = composed.placed(before.short_id, change.next_rev()?);
-    write_row(change, &composed, Written::Again)?;
-    kept::write_all(change, before.id, &found)?;
     let reason = Some("a credential was redacted".to_owned());
     let actor = Actor { origin: Origin::User, reason, ..Actor::default() };
-    history::record(change, composed.memory(), Operation::Update, &actor, None)?;
+    write(change, known, Memory { scope, ..clean }, &actor)?;
+    kept::write_all(change, before.id, &found)?;
     Ok(true)
+}
+
+/// Writes a memory with other texts. The history does not record the text before.
+pub(super) fn write(change: &Change<'_>, known: &Known, memory: Memory, actor: &Actor) -> Result<(), StoreError> {
+    let before = &known.memory;
+    let is_derived = before.entities == enrich::entities(&before.content);
+    let entities = if is_derived { enrich::entities(&memory.content) } else { memory.entities.clone() };
+    let composed = compose::carried(Memory { updated: change.now, entities, ..memory }, &O200k);
+    let composed = composed.placed(before.short_id, change.next_rev()?);
+    write_row(change, &composed, Written::Again)?;
+    history::record(change, composed.memory(), Operation::Update, actor, None)
 }
 
 /// The same for the sync state.

@@ -1,9 +1,11 @@
 //! Changes of memories. Each change is one transaction, which writes the memory's row, its history and its outbox row.
 
+pub(crate) mod allowed;
 pub(crate) mod clean;
 pub(crate) mod conflict;
 pub(crate) mod erase;
 pub(crate) mod file_secrets;
+pub(crate) mod hide;
 pub(crate) mod import;
 pub(crate) mod import_line;
 pub(crate) mod import_source;

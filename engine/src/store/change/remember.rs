@@ -5,11 +5,11 @@ use rusqlite::params;
 use super::relate::note_related;
 use super::update::rewrite;
 use super::write::{Stored, Written, places_of, set_aside, tell, write_row};
-use super::{links, places};
+use super::{allowed, links, places};
 use crate::compose::{self, Composed, Known};
 use crate::domain::{Draft, Memory, MemoryRef, MemoryUuid, Metadata, Origin, Patch, Timestamp, Trust};
 use crate::screen::probable::Amount;
-use crate::screen::{KnownValues, Screened, dropped, findings, screened_closely};
+use crate::screen::{KnownValues, ProbableSecrets, Screened, dropped, findings, screened_closely};
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
 use crate::store::base::store::Store;
@@ -77,8 +77,9 @@ impl Store {
             return Err(StoreError::Credential { field: "scope", kind: finding.kind.as_str().to_owned() });
         }
         let id = draft.id.unwrap_or_else(|| MemoryUuid::generate(now));
+        let probable = allowed::excepted(&self.connection, ProbableSecrets::of(&draft, amount))?;
         let keeper = &mut self.secrets.keeper(&self.connection);
-        screened_closely(Draft { id: Some(id), ..draft }, id, keeper, &KnownValues::default(), amount)
+        screened_closely(Draft { id: Some(id), ..draft }, id, keeper, &KnownValues::default(), probable)
     }
 }
 

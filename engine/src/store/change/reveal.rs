@@ -118,7 +118,7 @@ impl Store {
 
     /// Returns the secrets of the user's own memories whose secret names begin with this text. If a secret has exactly
     /// this name, returns only this secret.
-    fn kept(&self, beginning: &str) -> Result<Vec<SecretRow>, StoreError> {
+    pub(super) fn kept(&self, beginning: &str) -> Result<Vec<SecretRow>, StoreError> {
         let sql = sql!(
             "SELECT ",
             SECRET,
@@ -214,7 +214,7 @@ impl Store {
 
 /// Rejects an ambiguous name. Several names may begin with this text, or the name may have different values in several
 /// memories.
-fn only_one(asked: &str, rows: &[SecretRow]) -> Result<(), StoreError> {
+pub(super) fn only_one(asked: &str, rows: &[SecretRow]) -> Result<(), StoreError> {
     let is_one =
         rows.windows(2).all(|pair| matches!(pair, [one, other] if one.name == other.name && one.mark == other.mark));
     if is_one {

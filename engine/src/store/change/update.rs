@@ -1,13 +1,13 @@
 //! Changes fields of an existing memory.
 
 use super::erase::Erase;
-use super::links;
 use super::rights::refuse_fields;
 use super::write::{Stored, Written, set_aside, tell, write_row};
+use super::{allowed, links};
 use crate::compose::{self, Composed, Known};
 use crate::domain::{Memory, MemoryRef, Patch, Permission};
 use crate::screen::probable::Amount;
-use crate::screen::{screened, screened_closely};
+use crate::screen::{ProbableSecrets, screened, screened_closely};
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
 use crate::store::base::store::Store;
@@ -25,7 +25,8 @@ impl Store {
     /// Returns an error if there is no such memory, a field is rejected, or the store cannot be written.
     pub fn update(&mut self, reference: MemoryRef, patch: &Patch, actor: &Actor) -> Result<Stored, StoreError> {
         patch.check()?;
-        let stored = self.write(|change| update(change, reference, patch, actor))?;
+        let probable = ProbableSecrets::of(patch, Amount::One);
+        let stored = self.write(|change| update(change, reference, patch, &probable, actor))?;
         self.scrubbed(if patch.sensitive.is_some() { Erase::Hard } else { Erase::Soft });
         Ok(stored)
     }
@@ -41,14 +42,21 @@ impl Store {
         actor: &Actor,
     ) -> Result<Vec<Stored>, StoreError> {
         patch.check()?;
-        let stored =
-            self.write(|change| references.iter().map(|reference| update(change, *reference, patch, actor)).collect())?;
+        let probable = ProbableSecrets::of(patch, Amount::One);
+        let each = |change: &Change<'_>, reference| update(change, reference, patch, &probable, actor);
+        let stored = self.write(|change| references.iter().map(|reference| each(change, *reference)).collect())?;
         self.maintain();
         Ok(stored)
     }
 }
 
-fn update(change: &Change<'_>, reference: MemoryRef, patch: &Patch, actor: &Actor) -> Result<Stored, StoreError> {
+fn update(
+    change: &Change<'_>,
+    reference: MemoryRef,
+    patch: &Patch,
+    probable: &ProbableSecrets,
+    actor: &Actor,
+) -> Result<Stored, StoreError> {
     let known = change.known(reference)?;
     let before = &known.memory;
     if before.deleted.is_some() {
@@ -67,14 +75,27 @@ fn update(change: &Change<'_>, reference: MemoryRef, patch: &Patch, actor: &Acto
         }
     }
     refuse_fields(before, patch)?;
-    rewrite(change, &known, patch, actor)
+    rewrite_screened(change, &known, patch, probable.clone(), actor)
 }
 
 /// Writes a live memory with changed fields.
 pub(crate) fn rewrite(change: &Change<'_>, before: &Known, patch: &Patch, actor: &Actor) -> Result<Stored, StoreError> {
+    rewrite_screened(change, before, patch, ProbableSecrets::of(patch, Amount::One), actor)
+}
+
+/// Does the same with the probable secrets of the patch, which were found before the transaction.
+fn rewrite_screened(
+    change: &Change<'_>,
+    before: &Known,
+    patch: &Patch,
+    probable: ProbableSecrets,
+    actor: &Actor,
+) -> Result<Stored, StoreError> {
     let id = before.memory.id;
-    let known = kept::values_of(change, id)?;
-    let patch = screened_closely(patch.clone(), id, &mut change.secrets.keeper(change.tx), &known, Amount::One)?;
+    let known = kept::values_of(change, &before.memory)?;
+    // What the stored text already contains is no new secret; another machine may have allowed it.
+    let probable = allowed::excepted(change.tx, probable)?.without(|value| before.memory.content.contains(value));
+    let patch = screened_closely(patch.clone(), id, &mut change.secrets.keeper(change.tx), &known, probable)?;
     let composed = compose::edited(before, &patch, change.now, &O200k)?;
     let stored = put(change, &before.memory, &composed, actor)?;
     if patch.sensitive.is_some() {

@@ -2,6 +2,7 @@
 //! these logs and truncates the write-ahead log after a permanent deletion.
 
 pub(crate) mod access_log;
+pub(crate) mod beside;
 pub(crate) mod chores;
 pub(crate) mod deliveries;
 pub(crate) mod history;

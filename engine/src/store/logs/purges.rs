@@ -321,7 +321,7 @@ pub(crate) fn take_out(path: &Path, live: &Connection, removed: &[MemoryUuid]) -
         .filter(|column| !OF_ITS_STORE.contains(&column.as_str()))
         .collect();
     let set: Vec<String> = names.iter().enumerate().map(|(at, column)| format!("{column} = ?{}", at + 2)).collect();
-    let read = live.prepare(&format!("SELECT {} FROM memories WHERE id = ?1 AND purged > 0", names.join(", ")))?;
+    let read = live.prepare(&format!("SELECT {} FROM memories WHERE id = ?1", names.join(", ")))?;
     let sql = format!("UPDATE memories SET {} WHERE id = ?1", set.join(", "));
     let (mut read, transaction) = (read, copy.begin()?);
     for id in removed {

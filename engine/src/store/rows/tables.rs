@@ -81,7 +81,7 @@ impl Table {
 }
 
 /// All tables. Rows of a file come after its memory, because they contain its revision.
-pub(crate) static TABLES: [Table; 30] = [
+pub(crate) static TABLES: [Table; 33] = [
     table("meta", &["key"], Apart),
     table("memories", &["short_id"], Apart),
     table("outbox", &["n"], Apart)
@@ -115,6 +115,9 @@ pub(crate) static TABLES: [Table; 30] = [
     table("secret_uses", &["n"], Rows)
         .texts(&[text("session")])
         .erase(&[erase("DELETE FROM secret_uses WHERE memory = ?1")]),
+    table("allowed_texts", &["value"], Rows),
+    table("hidden_secrets", &["memory", "name"], Rows).erase(&[erase("DELETE FROM hidden_secrets WHERE memory = ?1")]),
+    table("clean_texts", &["memory"], Again).erase(&[erase("DELETE FROM clean_texts WHERE memory = ?1")]),
     table("purges", &["memory", "place"], Rows),
     table("imports", &["n"], Rows).texts(&[text("source")]),
     table("imported", &["import", "memory"], Rows),

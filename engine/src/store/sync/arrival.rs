@@ -10,9 +10,10 @@ use crate::store::base::config::Actor;
 use crate::store::base::secrets::Aside;
 use crate::store::base::transaction::Change;
 use crate::store::change::erase::purge;
+use crate::store::change::hide::Learned;
 use crate::store::change::relate::note_related;
 use crate::store::change::write::{Written, tell, write_row};
-use crate::store::change::{links, secrets};
+use crate::store::change::{hide, links, secrets};
 use crate::store::file::error::StoreError;
 use crate::store::files::paths::{self, adopt_file};
 use crate::store::logs::history::{self, Operation};
@@ -59,11 +60,15 @@ pub(crate) fn save(change: &Change<'_>, id: MemoryUuid, local: &Local) -> Result
 /// True if something was permanently deleted.
 pub(crate) fn answer_one(change: &Change<'_>, answer: &Answer) -> Result<bool, StoreError> {
     let mut purged = false;
+    let row = answer.row.clone().map(|row| Looked::through(change, row)).transpose()?;
+    let looked = row.as_ref().map(|row| (row.learned, row.is_cleaned));
     if let Some(mut held) = Held::of(change, answer.memory)? {
         let mut fresh = || MemoryUuid::generate(change.now);
-        let row = answer.row.clone().map(|row| looked_through(change, row)).transpose()?;
-        let settled = held.local.answer(answer.op_id, answer.refused, row, &mut fresh);
+        let settled = held.local.answer(answer.op_id, answer.refused, row.map(|row| row.row), &mut fresh);
         purged = carry_out(change, answer.memory, Some(&held.known), held.mark, &held.local, settled)?;
+        if let Some((learned, is_cleaned)) = looked {
+            purged |= applied(change, answer.memory, learned, is_cleaned)?;
+        }
         if answer.refused == Some(Refusal::Invalid) {
             let why = "a field contains characters that the server cannot store; change the memory";
             change.tx.execute("UPDATE outbox SET refused = ?2 WHERE memory = ?1", params![answer.memory, why])?;
@@ -78,10 +83,30 @@ pub(crate) fn answer_one(change: &Change<'_>, answer: &Answer) -> Result<bool, S
 
 /// Applies a change to one memory. True if something was permanently deleted.
 pub(crate) fn take(change: &Change<'_>, id: MemoryUuid, arrival: Arrival) -> Result<bool, StoreError> {
-    let arrival = match arrival {
-        Arrival::Row(base_version) => Arrival::Row(Box::new(looked_through(change, *base_version)?)),
-        gone @ Arrival::Gone { .. } => gone,
+    let (arrival, learned, is_cleaned) = match arrival {
+        Arrival::Row(base_version) => {
+            let Looked { row, learned, is_cleaned } = Looked::through(change, *base_version)?;
+            (Arrival::Row(Box::new(row)), learned, is_cleaned)
+        }
+        gone @ Arrival::Gone { .. } => (gone, Learned::Nothing, false),
     };
+    let purged = settle(change, id, arrival)?;
+    Ok(applied(change, id, learned, is_cleaned)? || purged)
+}
+
+/// After a row was applied: finishes what it says about hidden texts. True if a text was hidden.
+fn applied(change: &Change<'_>, id: MemoryUuid, learned: Learned, is_cleaned: bool) -> Result<bool, StoreError> {
+    if learned == Learned::NotWhich {
+        hide::erase_earlier(change, id)?;
+    }
+    if is_cleaned {
+        hide::tell_again(change, id)?;
+    }
+    Ok(learned != Learned::Nothing)
+}
+
+/// Applies a screened change to one memory. True if something was permanently deleted.
+fn settle(change: &Change<'_>, id: MemoryUuid, arrival: Arrival) -> Result<bool, StoreError> {
     let_go_of_file(change, id)?;
     let mut is_equal = false;
     if let Arrival::Row(base_version) = &arrival
@@ -124,18 +149,31 @@ fn let_go_of_file(change: &Change<'_>, id: MemoryUuid) -> Result<(), StoreError>
     Ok(())
 }
 
-/// Removes credentials from a server's row, because an older server stores texts unchanged. Credentials of the user's
-/// own memories become secrets. The recorded server state is the cleaned text, so that nothing is sent back as a
-/// change.
-fn looked_through(change: &Change<'_>, mut base_version: BaseVersion) -> Result<BaseVersion, StoreError> {
-    let id = base_version.row.memory;
-    if let State::Live(document) | State::Deleted(document) = &mut base_version.row.state {
-        let mut keeper = keeper(change, base_version.share.as_ref());
-        let (clean, found) = screened(document.clone(), id, &mut keeper)?.into_parts();
-        secrets::write_all(change, id, &found)?;
-        *document = clean;
+/// A server's row without credentials.
+struct Looked {
+    row: BaseVersion,
+    /// What this machine has learned about hidden texts.
+    learned: Learned,
+    /// True if the row contained texts that this machine has hidden, so the server must get the clean text.
+    is_cleaned: bool,
+}
+
+impl Looked {
+    /// Removes credentials from a server's row, because an older server stores texts unchanged. Credentials of the
+    /// user's own memories become secrets. The recorded server state is the cleaned text, so that nothing is sent back
+    /// as a change.
+    fn through(change: &Change<'_>, mut row: BaseVersion) -> Result<Self, StoreError> {
+        let id = row.row.memory;
+        let learned = hide::learn(change, &row)?;
+        let is_cleaned = hide::apply(change, &mut row)?;
+        if let State::Live(document) | State::Deleted(document) = &mut row.row.state {
+            let mut keeper = keeper(change, row.share.as_ref());
+            let (clean, found) = screened(document.clone(), id, &mut keeper)?.into_parts();
+            secrets::write_all(change, id, &found)?;
+            *document = clean;
+        }
+        Ok(Self { row, learned, is_cleaned })
     }
-    Ok(base_version)
 }
 
 /// The keeper of found secrets. Secrets found in another user's text are discarded, because they do not belong to this

@@ -223,11 +223,27 @@ CREATE TABLE secret_uses (
     at      INTEGER NOT NULL,
     memory  BLOB NOT NULL,
     name    TEXT NOT NULL,
-    use     TEXT NOT NULL,               -- shown, forgotten, sent, moved
+    use     TEXT NOT NULL,               -- shown, forgotten, hidden, allowed, sent, moved
     origin  TEXT NOT NULL,
     session TEXT,
     client  TEXT
 ) STRICT;
+-- Texts that look like secrets, and that a person declared to be none.
+CREATE TABLE allowed_texts (
+    value TEXT NOT NULL PRIMARY KEY,
+    at    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+-- Secrets that a person marked, and whose values must still be removed from backups and other files.
+CREATE TABLE hidden_secrets (
+    memory BLOB NOT NULL CHECK (length(memory) = 16),
+    name   TEXT NOT NULL,
+    PRIMARY KEY (memory, name)
+) STRICT, WITHOUT ROWID;
+-- Texts that a scan for probable secrets has read without finding one.
+CREATE TABLE clean_texts (
+    memory BLOB NOT NULL PRIMARY KEY CHECK (length(memory) = 16),
+    digest INTEGER NOT NULL              -- a digest of the text and of the table of the classifiers
+) STRICT, WITHOUT ROWID;
 -- Permanently deleted memories, and when they were removed from which place. It never contains a text.
 CREATE TABLE purges (
     memory BLOB NOT NULL CHECK (length(memory) = 16),

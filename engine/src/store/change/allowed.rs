@@ -1,0 +1,124 @@
+//! Texts that a person declared not to be secrets. They are restored, and the classifiers leave them alone from then on.
+
+use rusqlite::{Connection, params};
+use serde::Serialize;
+
+use super::clean;
+use super::reveal::only_one;
+use super::write::tell;
+use crate::domain::{MemoryRef, MemoryUuid, ShortId};
+use crate::screen::probable::PROBABLE;
+use crate::screen::{MARKED, ProbableSecrets, Texts, Version, put_back};
+use crate::store::base::config::Actor;
+use crate::store::base::kept::{let_go, note};
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::file::error::{StoreError, UnavailableBecause};
+use crate::store::rows::codec::{Ask as _, Run as _};
+
+/// A text that is no secret any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Allowed {
+    /// The name that replaced the text.
+    pub name: String,
+    /// The text.
+    pub value: String,
+    /// The memories that contain the text again.
+    #[serde(rename = "ids")]
+    pub memories: Vec<ShortId>,
+}
+
+/// The probable secrets without the allowed ones.
+pub(crate) fn excepted(connection: &Connection, probable: ProbableSecrets) -> rusqlite::Result<ProbableSecrets> {
+    if probable.is_empty() {
+        return Ok(probable);
+    }
+    let mut statement = connection.prepare_cached("SELECT 1 FROM allowed_texts WHERE value = ?1")?;
+    let mut allowed = Vec::new();
+    for value in probable.values() {
+        if statement.exists([value])? {
+            allowed.push(value.to_owned());
+        }
+    }
+    Ok(probable.without(|value| allowed.iter().any(|allowed| allowed == value)))
+}
+
+impl Store {
+    /// Declares a probable or marked secret to be none: restores the text in all memories of the user, and in their
+    /// history.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such secret, if a rule found it, if its value is not here, or if the store cannot
+    /// be written.
+    pub fn allow_secret(&mut self, beginning: &str, actor: &Actor) -> Result<Allowed, StoreError> {
+        let rows = self.kept(beginning)?;
+        only_one(beginning, &rows)?;
+        let asked = || StoreError::NoSecret { asked: beginning.to_owned() };
+        let secret = rows.into_iter().next().ok_or_else(asked)?;
+        if ![PROBABLE.as_str(), MARKED.as_str()].contains(&secret.kind.as_str()) {
+            let problem = "has a secret of a known form, which every machine and the server would remove again; \
+                           `tessera secret show` prints its value";
+            return Err(StoreError::Conflict { memory: MemoryRef::ShortId(secret.short_id), problem });
+        }
+        let (name, holder) = (secret.name, secret.memory);
+        let value = self.secret_value(holder, &name)?.ok_or_else(|| StoreError::ValueElsewhere {
+            name: name.clone(),
+            memory: holder,
+            why: UnavailableBecause::InVault,
+        })?;
+        let memories = self.write(|change| {
+            let sql = "INSERT OR REPLACE INTO allowed_texts (value, at) VALUES (?1, ?2)";
+            change.tx.run(sql, params![value.as_str(), change.now])?;
+            let sql = "SELECT memory FROM secrets JOIN memories ON memories.id = secrets.memory
+                       WHERE name = ?1 AND mark = ?2 AND purged = 0 AND shared_by IS NULL ORDER BY short_id";
+            let holders: Vec<MemoryUuid> = change.tx.all(sql, params![name, secret.mark], |row| row.get(0))?;
+            holders.iter().map(|holder| restore_in(change, *holder, &name, &value, actor)).collect()
+        })?;
+        self.maintain();
+        Ok(Allowed { name, value: value.to_string(), memories })
+    }
+
+    /// The texts that a person declared not to be secrets.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub fn allowed_texts(&self) -> Result<Vec<String>, StoreError> {
+        self.all("SELECT value FROM allowed_texts ORDER BY value", [], |row| row.get(0))
+    }
+}
+
+/// Restores an allowed text in one memory and its history.
+fn restore_in(
+    change: &Change<'_>,
+    id: MemoryUuid,
+    name: &str,
+    value: &str,
+    actor: &Actor,
+) -> Result<ShortId, StoreError> {
+    let known = change.known(MemoryRef::Id(id))?;
+    let mut memory = known.memory.clone();
+    memory.change_texts(&mut |part, text| put_back(part, text, name, value));
+    if memory != known.memory {
+        let reason = Some("a text was declared not to be a secret".to_owned());
+        clean::write(change, &known, memory, &Actor { reason, ..actor.clone() })?;
+        tell(change, id)?;
+    }
+    for (rev, before) in earlier(change, id)? {
+        let mut restored = before.clone();
+        restored.change_texts(&mut |part, text| put_back(part, text, name, value));
+        if restored != before {
+            let text = serde_json::to_string(&restored).unwrap_or_default();
+            change.tx.run("UPDATE history SET before = ?2 WHERE rev = ?1", params![rev, text])?;
+        }
+    }
+    let_go(change, id, Some(name))?;
+    note(change, id, name, "allowed", actor)?;
+    Ok(known.memory.short_id)
+}
+
+/// The earlier versions of a memory that can be read, with the revs of their entries.
+pub(super) fn earlier(change: &Change<'_>, id: MemoryUuid) -> Result<Vec<(u64, Version)>, StoreError> {
+    let sql = "SELECT rev, before FROM history WHERE memory = ?1 AND before IS NOT NULL";
+    let rows: Vec<(u64, String)> = change.tx.all(sql, [id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.into_iter().filter_map(|(rev, text)| Some((rev, serde_json::from_str(&text).ok()?))).collect())
+}

@@ -1,0 +1,246 @@
+//! Texts that a person marks as secret, and texts that a person declares to be none.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tessera_engine::Store;
+use tessera_engine::domain::{Draft, Patch};
+use tessera_engine::store::{Actor, Erase, Scanning, SecretRef, StoreError};
+
+use crate::support::{Home, named, recalled};
+
+const NOW: &str = "2026-11-27T09:00:00Z";
+const SAID: &str = "The gate of the warehouse opens with purple lantern";
+const VALUE: &str = "purple lantern";
+
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+/// The files of a home directory that contain a text.
+fn holding(home: &Home, text: &str) -> Vec<PathBuf> {
+    let holds = |path: &PathBuf| fs::read(path).unwrap().windows(text.len()).any(|bytes| bytes == text.as_bytes());
+    files(home.dir.path()).into_iter().filter(holds).collect()
+}
+
+fn edit(store: &mut Store, number: u32, text: &str) {
+    let patch = Patch { content: Some(text.to_owned()), ..Patch::default() };
+    store.update(named(number), &patch, &Actor::default()).unwrap();
+}
+
+/// A memory that says a value in its text, an earlier text, a tag, a keyword, a backup, a log and a queued turn.
+fn said_everywhere(home: &Home) -> Store {
+    let mut store = home.open(NOW);
+    let tags = vec!["purple-lantern".parse().unwrap()];
+    let draft = Draft { keywords: vec![VALUE.into()], tags, ..Draft::new(SAID) };
+    store.remember(draft).unwrap();
+    edit(&mut store, 1, &format!("{SAID} since May"));
+    crate::support::store(&mut store, "The shed is painted in another colour");
+    store.backup(None).unwrap();
+    let dir = home.dir.path().join("t");
+    fs::write(dir.join("hooks.log"), format!("one\nopens with {VALUE}\ntwo\n")).unwrap();
+    fs::create_dir_all(dir.join("queue")).unwrap();
+    fs::write(dir.join("queue/1.json"), format!("{{\"answer\": \"I noted: {SAID}\", \"n\": 1}}")).unwrap();
+    store.recall(&tessera_engine::domain::RecallRequest::new(format!("{VALUE} zebra okapi"))).unwrap();
+    assert!(holding(home, VALUE).len() >= 4, "{:?}", holding(home, VALUE));
+    store
+}
+
+#[test]
+fn a_hidden_text_is_nowhere_in_clear_and_is_given_back_by_its_name() {
+    let home = Home::new();
+    let mut store = said_everywhere(&home);
+    let hidden = store.hide(named(1), "purple lantern\n", &Actor::default()).unwrap();
+    let name = hidden.name.clone().unwrap();
+    assert_eq!((hidden.versions, hidden.also_in.len()), (1, 0), "{hidden:?}");
+    assert!(hidden.files.iter().all(|file| file.problem.is_none()) && hidden.files.len() >= 3, "{hidden:?}");
+    let memory = store.get(named(1)).unwrap().unwrap();
+    let place = format!("[secret {name}: marked secret]");
+    assert_eq!(memory.content, format!("The gate of the warehouse opens with {place} since May"));
+    assert_eq!(memory.tags.iter().map(|tag| tag.as_str()).collect::<Vec<_>>(), [format!("secret-{name}")]);
+    let history = store.history(named(1)).unwrap();
+    let before: Vec<&str> = history.iter().filter_map(|entry| Some(entry.before.as_ref()?.content.as_str())).collect();
+    assert_eq!(before, [format!("The gate of the warehouse opens with {place}")]);
+    assert!(recalled(&mut store, "how does the gate open?")[0].contains(&place));
+    let revealed = store.reveal(&SecretRef::Name(name), &Actor::default()).unwrap();
+    assert_eq!(revealed.secrets[0].value.as_ref().unwrap().as_str(), VALUE);
+    drop(store);
+    assert_eq!(holding(&home, VALUE), Vec::<PathBuf>::new());
+    assert_eq!(holding(&home, "purple-lantern"), Vec::<PathBuf>::new());
+    let log = fs::read_to_string(home.dir.path().join("t/hooks.log")).unwrap();
+    assert!(log.starts_with("one\n") && log.ends_with("two\n"), "{log}");
+    // The backup is complete and can be restored.
+    let backup = files(&home.dir.path().join("t/backups")).remove(0);
+    let count = |sql: &str| {
+        rusqlite::Connection::open(&backup).unwrap().query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap()
+    };
+    assert_eq!((count("SELECT count(*) FROM memories"), count("SELECT count(*) FROM history")), (2, 3));
+    assert!(Store::examine(home.config(NOW), false).unwrap().is_good());
+}
+
+#[test]
+fn a_later_edit_with_the_text_is_redacted_again() {
+    let home = Home::new();
+    let mut store = said_everywhere(&home);
+    let name = store.hide(named(1), VALUE, &Actor::default()).unwrap().name.unwrap();
+    edit(&mut store, 1, "It is purple lantern, not green lantern");
+    let memory = store.get(named(1)).unwrap().unwrap();
+    assert_eq!(memory.content, format!("It is [secret {name}: marked secret], not green lantern"));
+}
+
+#[test]
+fn a_short_text_is_hidden_in_its_memory_alone_and_breaks_nothing_else() {
+    let home = Home::new();
+    let mut store = home.open(NOW);
+    // The digits are also in UUIDs and times of the history.
+    crate::support::store(&mut store, "The alarm takes 019 and the shed, too; 2019 was a good year");
+    edit(&mut store, 1, "The alarm takes 019");
+    crate::support::store(&mut store, "Room 019 is on the third floor");
+    let hidden = store.hide(named(1), "019", &Actor::default()).unwrap();
+    let name = hidden.name.unwrap();
+    assert_eq!((hidden.versions, hidden.also_in.iter().map(|id| id.get()).collect::<Vec<_>>()), (1, vec![2]));
+    let place = format!("[secret {name}: marked secret]");
+    assert_eq!(store.get(named(1)).unwrap().unwrap().content, format!("The alarm takes {place}"));
+    assert_eq!(store.get(named(2)).unwrap().unwrap().content, "Room 019 is on the third floor");
+    let before = store.history(named(1)).unwrap().iter().find_map(|entry| entry.before.clone()).unwrap();
+    assert_eq!(before.content, format!("The alarm takes {place} and the shed, too; 2{place} was a good year"));
+    drop(store);
+    assert!(Store::examine(home.config(NOW), false).unwrap().is_good());
+}
+
+#[test]
+fn what_cannot_be_hidden_is_refused_and_nothing_changes() {
+    let home = Home::new();
+    let mut store = said_everywhere(&home);
+    for (number, text, problem) in [
+        (1, "ab", "too short"),
+        (1, " \n ", "too short"),
+        (1, "green lantern", "does not contain this text"),
+        (9, VALUE, "no memory"),
+    ] {
+        let refused = store.hide(named(number), text, &Actor::default()).unwrap_err().to_string();
+        assert!(refused.contains(problem), "{text}: {refused}");
+    }
+    assert!(store.secrets(None).unwrap().is_empty());
+    store.forget(&[named(1)], Erase::Soft, &Actor::default()).unwrap();
+    store.hide(named(1), VALUE, &Actor::default()).unwrap();
+    drop(store);
+    assert_eq!(holding(&home, VALUE), Vec::<PathBuf>::new(), "a deleted memory is hidden, too");
+}
+
+#[test]
+fn texts_of_many_scripts_are_hidden_where_words_have_no_spaces() {
+    let home = Home::new();
+    let mut store = home.open(NOW);
+    for (number, (text, value)) in (1..).zip([
+        ("小石头下面有南瓜汤的纸条", "南瓜汤"),
+        ("الكلمة هي قمر أزرق للباب", "قمر أزرق"),
+        ("The word is 🦊🌲🦊 for the door", "🦊🌲🦊"),
+        ("Der Zettel sagt \"Mond\\Licht\" und 'x'", "\"Mond\\Licht\" und 'x'"),
+    ]) {
+        crate::support::store(&mut store, text);
+        let name = store.hide(named(number), value, &Actor::default()).unwrap().name.unwrap();
+        let content = store.get(named(number)).unwrap().unwrap().content;
+        assert_eq!(content, text.replace(value, &format!("[secret {name}: marked secret]")));
+    }
+}
+
+#[test]
+fn an_interrupted_run_goes_on_where_it_stopped() {
+    let home = Home::new();
+    drop(said_everywhere(&home));
+    let backups = home.dir.path().join("t/backups");
+    let copy = files(&backups).remove(0);
+    let kept = fs::read(&copy).unwrap();
+    let name = home.open(NOW).hide(named(1), VALUE, &Actor::default()).unwrap().name.unwrap();
+    // As if the program had ended after the transaction: the backup is as before, and the record says so.
+    fs::write(&copy, kept).unwrap();
+    let database = rusqlite::Connection::open(home.dir.path().join("t/tessera.db")).unwrap();
+    let sql = "INSERT INTO hidden_secrets SELECT memory, name FROM secrets WHERE name = ?1";
+    assert_eq!(database.execute(sql, [name]).unwrap(), 1);
+    drop(database);
+    assert_eq!(holding(&home, VALUE), [copy]);
+    home.open(NOW).go_on_removing().unwrap();
+    assert_eq!(holding(&home, VALUE), Vec::<PathBuf>::new());
+    let database = rusqlite::Connection::open(home.dir.path().join("t/tessera.db")).unwrap();
+    assert_eq!(database.query_row("SELECT count(*) FROM hidden_secrets", [], |row| row.get::<_, u32>(0)).unwrap(), 0);
+}
+
+/// A sentence in which the classifiers find a secret, and no rule does.
+const PROBABLE: &str = "the gate of the warehouse opens with pumpkin soup";
+
+fn probable_in(store: &Store, number: u32) -> (String, String) {
+    let of = store.get(named(number)).unwrap().unwrap().id;
+    let secret = store.secrets(Some(of)).unwrap().remove(0);
+    assert_eq!(secret.kind, "probable secret");
+    let value = store.secret_value(of, &secret.name).unwrap().unwrap().to_string();
+    (secret.name, value)
+}
+
+#[test]
+fn an_allowed_text_is_restored_and_never_redacted_again() {
+    let home = Home::new();
+    let mut store = home.open(NOW);
+    crate::support::store(&mut store, PROBABLE);
+    edit(&mut store, 1, &format!("{PROBABLE} since May"));
+    let (name, value) = probable_in(&store, 1);
+    let allowed = store.allow_secret(&name, &Actor::default()).unwrap();
+    assert_eq!((allowed.value, allowed.memories.len()), (value.clone(), 1));
+    assert_eq!(store.get(named(1)).unwrap().unwrap().content, format!("{PROBABLE} since May"));
+    let history = store.history(named(1)).unwrap();
+    assert_eq!(history.iter().find_map(|entry| entry.before.as_ref()).unwrap().content, PROBABLE);
+    assert!(store.secrets(None).unwrap().is_empty());
+    assert_eq!(store.allowed_texts().unwrap(), [value.as_str()]);
+    // Stored anew, edited, and scanned.
+    let again = store.remember(Draft::new(format!("In winter, {PROBABLE}"))).unwrap();
+    assert!(again.aside.is_empty() && again.memory.content.ends_with(PROBABLE), "{again:?}");
+    edit(&mut store, 1, &format!("{PROBABLE} since June"));
+    assert_eq!(store.get(named(1)).unwrap().unwrap().content, format!("{PROBABLE} since June"));
+    assert_eq!(store.scan(Scanning::Look, &mut |_, _| {}).unwrap().left(), 0);
+    // A person may change their mind.
+    store.hide(named(1), &value, &Actor::default()).unwrap();
+    assert!(store.allowed_texts().unwrap().is_empty());
+    assert!(!store.get(named(1)).unwrap().unwrap().content.contains(&value));
+}
+
+#[test]
+fn a_secret_that_a_rule_found_is_not_allowed() {
+    let home = Home::new();
+    let mut store = home.open(NOW);
+    crate::support::store(&mut store, "the staging password is hunter2!X9");
+    let name = store.secrets(None).unwrap().remove(0).name;
+    let refused = store.allow_secret(&name, &Actor::default()).unwrap_err();
+    assert!(matches!(refused, StoreError::Conflict { .. }) && refused.to_string().contains("secret show"), "{refused}");
+    assert!(store.get(named(1)).unwrap().unwrap().content.contains("[secret "));
+    let unknown = store.allow_secret("s00000", &Actor::default()).unwrap_err();
+    assert!(matches!(unknown, StoreError::NoSecret { .. }), "{unknown}");
+}
+
+#[test]
+fn a_scan_reads_old_texts_closely_and_only_once() {
+    let home = Home::new();
+    let mut store = home.open(NOW);
+    for text in ["The first note is about tabs", "The second note is about birch"] {
+        crate::support::store(&mut store, text);
+    }
+    let path = home.dir.path().join("t/tessera.db");
+    let count =
+        |sql: &str| rusqlite::Connection::open(&path).unwrap().query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap();
+    // As a program of before stored it, which had no classifiers.
+    let database = rusqlite::Connection::open(&path).unwrap();
+    database.execute("UPDATE memories SET content = ?1, summary = ?1 WHERE short_id = 2", [PROBABLE]).unwrap();
+    drop(database);
+    store.backup(None).unwrap();
+    let looked = store.scan(Scanning::Look, &mut |_, _| {}).unwrap();
+    assert_eq!((looked.left(), looked.residues[0].kinds.get("probable secret")), (1, Some(&1)), "{looked:?}");
+    assert_eq!(count("SELECT count(*) FROM clean_texts"), 1, "the other text is not read again");
+    let fixed = store.scan(Scanning::Fix, &mut |_, _| {}).unwrap();
+    assert_eq!(fixed.left(), 0, "{fixed:?}");
+    let (_, value) = probable_in(&store, 2);
+    drop(store);
+    assert_eq!(holding(&home, &value), Vec::<PathBuf>::new());
+    let again = home.open(NOW).scan(Scanning::Look, &mut |_, _| {}).unwrap();
+    assert_eq!(again.residues, []);
+    assert_eq!(count("SELECT count(*) FROM clean_texts"), 2);
+}
