@@ -61,9 +61,9 @@ impl RedactedView {
 /// Describes the credentials removed from a stored text, one line each. `show` explains how to get a credential by its
 /// name.
 pub fn told_aside(stored: &Stored, key: Option<&KeyPlace>, show: impl Fn(&str) -> String) -> Vec<String> {
-    let allow = |place: &Place, name: &str| match place.kind == PROBABLE.as_str() {
-        true => format!("; if it is not a secret, `tessera secret allow {name}` restores the text"),
-        false => String::new(),
+    let allow = |place: &Place, name: &str| {
+        let is_probable = place.kind == PROBABLE.as_str();
+        is_probable.then(|| format!("; if it is not a secret, `tessera secret allow {name}` restores the text"))
     };
     let told = |place: &Place| match (&place.name, key) {
         (None, _) => format!("Redacted a {} and did not store its value; the text now contains {place}", place.kind),
@@ -71,11 +71,11 @@ pub fn told_aside(stored: &Stored, key: Option<&KeyPlace>, show: impl Fn(&str) -
             format!(
                 "Redacted {place} and encrypted its value with the key in {key}; {} shows the value{}",
                 show(name.as_str()),
-                allow(place, name.as_str())
+                allow(place, name.as_str()).unwrap_or_default()
             )
         }
         (Some(name), None) => {
-            let (show, allow) = (show(name.as_str()), allow(place, name.as_str()));
+            let (show, allow) = (show(name.as_str()), allow(place, name.as_str()).unwrap_or_default());
             format!("A redacted value was replaced with {place}; {show} shows the value{allow}")
         }
     };

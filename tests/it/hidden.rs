@@ -1,8 +1,11 @@
 //! Secrets that no rule finds: a person hides them, allows them, or lets a scan find them.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::io::{Read as _, Write as _};
+use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::terminal::{plain, start_asking, start_on_terminal};
 use crate::support::{Client, World};
@@ -12,7 +15,7 @@ const SAID: &str = "The gate of the warehouse opens with purple lantern";
 const PROBABLE: &str = "the gate of the warehouse opens with pumpkin soup";
 
 /// Writes to a terminal, and gives what the command wrote and its exit code.
-fn answered((mut child, mut terminal): (std::process::Child, std::fs::File), answer: &str) -> (String, Option<i32>) {
+fn answered((mut child, mut terminal): (std::process::Child, fs::File), answer: &str) -> (String, Option<i32>) {
     let mut seen = Vec::new();
     let mut piece = [0; 1024];
     // The command has asked when it has written something that ends with a space.
@@ -38,7 +41,7 @@ fn a_text_is_hidden_by_a_prompt_that_does_not_show_it_or_by_stdin() {
     assert!(told.contains("the same text is also in #2"), "{told}");
     let hidden = world.run_with_stdin(&["secret", "hide", "2", "--json"], b"purple lantern\n");
     assert_eq!(hidden.code, Some(0), "{hidden:?}");
-    let told: serde_json::Value = serde_json::from_str(&hidden.stdout).unwrap();
+    let told: Value = serde_json::from_str(&hidden.stdout).unwrap();
     assert_eq!((&told["id"], &told["name"], &told["also_in"]), (&json!(2), &json!(name), &json!([])), "{told}");
     assert_eq!(world.run(&["secret", "show", "1"]).stdout, format!("{SAID}\n"));
     let empty = world.run_with_stdin(&["secret", "hide", "1"], b"");
@@ -89,4 +92,67 @@ fn a_scan_asks_before_it_changes_something() {
     assert_eq!(world.run(&["secret", "show", "1"]).stdout, format!("{PROBABLE}\n"));
     assert_eq!(world.run(&["secret", "scan"]).code, Some(0));
     world.assert_healthy();
+}
+
+/// Sentences of the test authors with their secrets. Each secret is in one sentence.
+fn phrases(most: usize) -> Vec<(String, Vec<String>)> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/phrases/t1.jsonl")).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let strings = |value: &Value| -> Vec<String> {
+        value.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+    };
+    let all = lines.map(|line| (line["text"].as_str().unwrap().to_owned(), strings(&line["secrets"])));
+    let is_apart = |(_, secrets): &(String, Vec<String>)| !secrets.is_empty() && secrets[0].len() >= 6;
+    all.filter(is_apart).take(most).collect()
+}
+
+/// The numbers of the sentences of which a file of the home contains a secret.
+fn in_clear(world: &World, phrases: &[(String, Vec<String>)]) -> BTreeSet<usize> {
+    let mut dirs = vec![world.home()];
+    let mut found = BTreeSet::new();
+    while let Some(dir) = dirs.pop() {
+        for path in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                dirs.push(path);
+                continue;
+            }
+            let bytes = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+            let holds = |secrets: &[String]| secrets.iter().any(|secret| bytes.contains(secret));
+            found.extend(phrases.iter().enumerate().filter(|(_, (_, secrets))| holds(secrets)).map(|(at, _)| at));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_way_in_redacts_what_remember_redacts() {
+    let phrases = phrases(60);
+    let world = World::new();
+    phrases.iter().for_each(|(text, _)| drop(world.remember(text)));
+    let of_remember = in_clear(&world, &phrases);
+    assert!(of_remember.len() < 15, "{} of 60", of_remember.len());
+
+    let tools = World::new();
+    let mut client = Client::start(&tools);
+    client.ok("memory_store", json!({ "content": "The lighthouse keeper is on duty in May" }));
+    for (text, _) in &phrases {
+        client.ok("memory_store", json!({ "content": text }));
+        client.ok("memory_update", json!({ "id": 1, "content": text }));
+    }
+    assert!(client.close().success());
+    assert_eq!(in_clear(&tools, &phrases), of_remember, "tools");
+
+    // Many texts at once are read more sparingly; the scan finds nothing more, because it reads them in the same way.
+    let lines: String = phrases.iter().map(|(text, _)| format!("{}\n", json!({ "content": text }))).collect();
+    let imported = World::new();
+    assert_eq!(imported.run_with_stdin(&["import", "-", "--mine"], lines.as_bytes()).code, Some(0));
+    let of_import = in_clear(&imported, &phrases);
+    assert!(of_import.len() <= of_remember.len() + 9, "{} and {} of 60", of_import.len(), of_remember.len());
+
+    let files = World::new();
+    for (at, (text, _)) in phrases.iter().enumerate() {
+        let command = json!({ "command": "create", "path": format!("/memories/{at}.md"), "file_text": text });
+        assert_eq!(files.run_with_stdin(&["memory-tool"], command.to_string().as_bytes()).code, Some(0));
+    }
+    assert_eq!(in_clear(&files, &phrases), of_import, "the memory tool reads texts as an import does");
 }

@@ -35,7 +35,7 @@ fn hide(world: &World) -> String {
 fn assert_hidden(server: &TeamServer, worlds: &[&World], text: &str) {
     for world in worlds {
         assert_eq!(holding(&world.home()), Vec::<String>::new());
-        assert_eq!(world.contents(), [text], "{:?}", world.home());
+        assert_eq!(world.contents(), [text]);
         world.assert_healthy();
     }
     assert!(!server.cluster.dump().contains(VALUE), "in the database");

@@ -3,6 +3,7 @@
 //!
 //! Also finds passwords in keywords, names and tags, if the memory's text says that they are passwords.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -142,7 +143,8 @@ pub(super) fn called(value: &impl Texts) -> Vec<(String, &'static str)> {
     if suspects.peek().is_none() {
         return Vec::new();
     }
-    let clauses = clauses(text);
+    let text = without_places(text);
+    let clauses = clauses(&text);
     let kind_of = |word: &str| clauses.iter().find_map(|clause| kind_by(clause, word));
     suspects.filter(|word| is_clean(word)).filter_map(|word| Some((word.to_owned(), kind_of(word)?))).collect()
 }
@@ -154,6 +156,15 @@ const VERBS: [&str; 14] =
     ["is", "are", "was", "were", "be", "been", "has", "have", "had", "no", "not", "never", "without", "must"];
 /// Words that may follow a label and introduce the purpose of the password.
 const OF: [&str; 6] = ["for", "of", "to", "on", "at", "in"];
+
+/// A text without its placeholders, whose words say nothing about other words.
+fn without_places(text: &str) -> Cow<'_, str> {
+    let mut said = Cow::Borrowed(text);
+    for (span, _) in places(text).into_iter().rev() {
+        said.to_mut().replace_range(span, ";");
+    }
+    said
+}
 
 /// The first and the last clause of a text. Each clause may say that a word outside the text is a password.
 fn clauses(text: &str) -> Vec<&str> {
@@ -203,6 +214,7 @@ pub(super) fn is_like_a_password(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Draft;
 
     #[test]
     fn a_value_is_found_again_without_a_word_around_it_unless_it_may_be_a_word_itself() {
@@ -214,6 +226,17 @@ mod tests {
         assert_eq!(known.taken_out_of(said).unwrap(), "it was [secret dropped: password], in production");
         assert_eq!(known.taken_out_of("in production"), None);
         assert_eq!(format!("{known:?}"), "KnownValues(1)");
+    }
+
+    #[test]
+    fn the_words_of_a_placeholder_call_no_other_word_a_secret() {
+        let draft = |text: &str| Draft { entities: vec!["E7x#z2E!9q".into()], ..Draft::new(text) };
+        assert_eq!(called(&draft("staging db password")).len(), 1);
+        for text in
+            ["#tag [secret s7k4q2: probable secret]", "[secret s7k4q2: password]", "tag, [secret dropped: token]"]
+        {
+            assert_eq!(called(&draft(text)), []);
+        }
     }
 
     #[test]

@@ -13,10 +13,11 @@ use super::said::Said;
 use super::written::write;
 use crate::compose::{self, Composed, Filed, Known, PartText, Told};
 use crate::domain::{DomainError, Draft, MemoryUuid, Origin, Timestamp, Trust, content_of_file};
-use crate::screen::{Screened, Secret, findings, screened};
+use crate::screen::probable::Amount;
+use crate::screen::{KnownValues, ProbableSecrets, Screened, Secret, findings, screened_closely};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
-use crate::store::change::secrets;
+use crate::store::change::{allowed, secrets};
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, Reader, Run as _, sql};
 use crate::store::rows::columns::{KNOWN, read_known};
@@ -62,11 +63,14 @@ impl Store {
     /// # Errors
     /// Returns an error if the settings reject texts with credentials, or encryption fails.
     pub fn screened_for_file(&self, text: &str, memory: MemoryUuid) -> Result<(String, Vec<Secret>), StoreError> {
-        if findings(text).is_empty() {
+        let draft = Draft::new(text);
+        let probable = ProbableSecrets::of(&draft, Amount::Many);
+        let probable = allowed::excepted(&self.connection, probable).map_err(|error| self.failed(error))?;
+        if findings(text).is_empty() && probable.is_empty() {
             return Ok((text.to_owned(), Vec::new()));
         }
-        let draft = screened(Draft::new(text), memory, &mut self.secrets.keeper(&self.connection))?;
-        let (draft, secrets) = draft.into_parts();
+        let (keeper, known) = (&mut self.secrets.keeper(&self.connection), KnownValues::default());
+        let (draft, secrets) = screened_closely(draft, memory, keeper, &known, probable)?.into_parts();
         Ok((draft.content, secrets))
     }
 

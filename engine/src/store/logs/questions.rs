@@ -15,6 +15,7 @@ use super::spool::Spool;
 use crate::domain::{Memory, RecallRequest, Scope, Timestamp};
 use crate::recall::known_words;
 use crate::screen::is_clean;
+use crate::screen::probable::may_be_secret;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
@@ -53,7 +54,7 @@ pub enum Noted {
     /// Also records the words of the question that memories contain.
     #[default]
     Words,
-    /// Also the question itself.
+    /// Also the question itself, unless its letters resemble those of a text with a secret.
     Text,
 }
 
@@ -63,6 +64,7 @@ impl Store {
     pub fn note_in_vain(&mut self, request: &RecallRequest, noted: Noted) {
         // Of a question with a credential, only the fact that it was asked is recorded.
         let noted = if is_clean(&request.query) { noted } else { Noted::Count };
+        let noted = if noted == Noted::Text && may_be_secret(&request.query) { Noted::Words } else { noted };
         let words = match noted {
             Noted::Count => Vec::new(),
             Noted::Words | Noted::Text => known_words(&self.index.view(), &request.query),
