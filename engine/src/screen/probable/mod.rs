@@ -46,8 +46,8 @@ impl Amount {
 }
 
 /// A text contains a secret if the sum of the logits of its best piece and of the text, and half the logit of its
-/// letters, is at least this, in 1/1024. With it, 3 of 483 everyday notes of the development sets are changed.
-const LEAST_SUM: i32 = 512;
+/// letters, is at least this, in 1/1024. With it, 2 of 483 everyday notes of the development sets are changed.
+const LEAST_SUM: i32 = 768;
 /// The maximum length of a part that is read at once, in bytes. The encoder reads about a hundred words.
 const LONGEST_PART: usize = 320;
 /// The number of different parts of a text that are read. Longer texts are documents; the rules read them completely.
