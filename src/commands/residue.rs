@@ -28,9 +28,12 @@ pub(super) fn scan(context: &Context, fix: bool, yes: bool) -> anyhow::Result<Ex
     let mut done = look(context, Scanning::Look)?;
     if fix {
         if done.0.left() > 0 && !yes {
-            report(context, &done, false)?;
+            if !context.json {
+                report(context, &done, false)?;
+            }
             let nobody = "no terminal to confirm on; check the findings above and pass --yes";
-            if !agreed_or(yes, "Redact these secrets? Their values stay available to you.", nobody)? {
+            if !agreed_or(yes, "Redact these secrets? The values of your own memories stay available to you.", nobody)?
+            {
                 return Ok(ExitCode::from(1));
             }
         }

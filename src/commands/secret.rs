@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context, task: SecretTask) -> anyhow::Result<ExitCod
         SecretTask::Scan { fix, yes } => return residue::scan(context, fix, yes),
         SecretTask::List { memory: _, allowed: true } => list_allowed(context),
         SecretTask::List { memory, allowed: false } => list(context, memory),
-        SecretTask::Hide { memory } => hide(context, memory),
+        SecretTask::Hide { memory } => return hide(context, memory),
         SecretTask::Allow { name } => allow(context, name),
         SecretTask::Show { which } => show(context, which),
         SecretTask::Forget { which } => forget(context, which),
@@ -76,18 +76,25 @@ fn list_allowed(context: &Context) -> anyhow::Result<()> {
     allowed.iter().try_for_each(|text| output::line(&output::shown(text)))
 }
 
-/// Hides a text that the person types without echo, or passes through stdin.
-fn hide(context: &Context, memory: MemoryRef) -> anyhow::Result<()> {
+/// Hides a text that the person types without echo, or passes through stdin. Exits with 1 if a file still contains it.
+fn hide(context: &Context, memory: MemoryRef) -> anyhow::Result<ExitCode> {
     let text = if std::io::stdin().is_terminal() {
         rpassword::prompt_password("Text to hide: ")?
     } else {
         all_or_stdin("-".to_owned())?
     };
     let hidden = context.perform_here(Access::Change, HideText { memory, text })?;
+    let is_done = hidden.files.iter().all(|file| file.problem.is_none());
     if context.json {
-        return output::json(&json!(hidden));
+        output::json(&json!(hidden))?;
+    } else {
+        tell_hidden(context, &hidden)?;
     }
-    let Hidden { memory, name, versions, files, also_in } = &hidden;
+    Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn tell_hidden(context: &Context, hidden: &Hidden) -> anyhow::Result<()> {
+    let Hidden { memory, name, versions, files, also_in } = hidden;
     output::line(&match name {
         Some(name) => format!("Hidden in {memory} as {name}; `tessera secret show {name}` shows the text"),
         None => format!("Removed from {memory}; the settings say that values are not stored"),

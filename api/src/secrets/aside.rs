@@ -10,6 +10,7 @@ use tessera_engine::domain::MemoryUuid;
 use tessera_engine::screen::probable::Amount;
 use tessera_engine::screen::{
     Keeper, KnownValues, Name, Place, ProbableSecrets, Screened, Secret, Texts, findings, screened, screened_closely,
+    stands_in,
 };
 use tessera_engine::sync::Action;
 use tessera_seal::random;
@@ -111,7 +112,7 @@ impl<'a> Aside<'a> {
         memory: MemoryUuid,
         before: &str,
     ) -> Result<Screened<T>, CannotKeepSecret> {
-        let probable = ProbableSecrets::of(&said, Amount::One).without(|value| before.contains(value));
+        let probable = ProbableSecrets::of(&said, Amount::One).without(|value| stands_in(before, value));
         screened_closely(said, memory, self, &KnownValues::default(), probable)
     }
 

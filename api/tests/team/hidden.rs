@@ -118,3 +118,60 @@ fn an_edit_that_reaches_the_server_first_is_hidden_when_it_comes_back() {
     }
     assert!(!server.cluster.dump().contains(VALUE), "in the database");
 }
+
+#[test]
+fn another_machine_restores_what_one_machine_allows() {
+    let Some(server) = TeamServer::start_with(&[("TESSERA_SECRET_KEY", "correct horse")]) else { return };
+    let ada = server.user("ada");
+    let (laptop, desktop) = (server.machine(&ada), server.machine(&ada));
+    laptop.remember(SAID);
+    exchange(&laptop);
+    exchange(&desktop);
+    let name = hide(&laptop);
+    exchange(&laptop);
+    exchange(&desktop);
+    assert_eq!(laptop.run(&["secret", "allow", &name]).code, Some(0));
+    for world in [&laptop, &desktop, &laptop, &desktop] {
+        exchange(world);
+    }
+    for world in [&laptop, &desktop] {
+        assert_eq!(world.contents(), [SAID]);
+        assert_eq!(world.json(&["secret", "list", "--allowed"])["allowed"][0], VALUE);
+    }
+    // An edit on the other machine leaves the text as it is.
+    desktop.json(&["update", "1", "--content", &format!("{SAID} at night")]);
+    exchange(&desktop);
+    exchange(&laptop);
+    assert_eq!(laptop.contents(), [format!("{SAID} at night")]);
+}
+
+#[test]
+fn a_name_that_comes_back_or_is_quoted_hides_nothing_else() {
+    let Some(server) = TeamServer::start() else { return };
+    let ada = server.user("ada");
+    let (laptop, desktop) = (server.machine(&ada), server.machine(&ada));
+    laptop.remember(SAID);
+    laptop.remember("The shed is painted in June");
+    exchange(&laptop);
+    exchange(&desktop);
+    let name = hide(&laptop);
+    laptop.json(&["update", "2", "--content", "The shed is painted in July"]);
+    for world in [&laptop, &desktop] {
+        exchange(world);
+    }
+    laptop.json(&["update", "1", "--content", "The gate is gone"]);
+    exchange(&laptop);
+    exchange(&desktop);
+    // The earlier text comes back, and another memory names the secret in the place of a word.
+    let place = format!("[secret {name}: marked secret]");
+    laptop.json(&["update", "1", "--content", &format!("The gate is {place}")]);
+    laptop.json(&["update", "2", "--content", &format!("The shed is painted in {place}")]);
+    exchange(&laptop);
+    exchange(&desktop);
+    let history = desktop.run(&["history", "1"]).stdout + &desktop.run(&["history", "2"]).stdout;
+    for kept in ["The gate is gone", "The shed is painted in June", "The shed is painted in July"] {
+        assert!(history.contains(kept), "{kept}: {history}");
+    }
+    assert_eq!(desktop.run(&["secret", "show", &name]).stdout, format!("{VALUE}\n"));
+    desktop.assert_healthy();
+}

@@ -7,10 +7,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use tessera_screen::places;
+use tessera_screen::{Place, places};
 
 use super::found::{findings, is_clean};
-use super::screened::again;
+use super::screened::{again, is_unspaced};
 use super::texts::Texts;
 
 /// The minimum length of a value that is searched for everywhere.
@@ -39,13 +39,15 @@ impl KnownValues {
     /// it.
     pub fn note(&mut self, kind: &str, value: &str) {
         if Self::takes(value) {
-            self.note_word(kind, value);
+            self.values.entry(value.to_owned()).or_insert_with(|| kind.to_owned());
         }
     }
 
-    /// Adds a value even if it may be an ordinary word, because a person said that it is a secret.
-    pub fn note_word(&mut self, kind: &str, value: &str) {
-        self.values.entry(value.to_owned()).or_insert_with(|| kind.to_owned());
+    /// Adds a value that a person marked, for texts that belong to no memory. It is found as a whole word there, even if
+    /// it may be an ordinary word. In scripts without spaces, it is found everywhere.
+    pub fn note_marked(&mut self, kind: &str, value: &str) {
+        let known = if value.chars().any(is_unspaced) { &mut self.marked } else { &mut self.values };
+        known.entry(value.to_owned()).or_insert_with(|| kind.to_owned());
     }
 
     /// Adds a value that a person marked in a text. It is also found as a part of a word, because many languages write
@@ -59,13 +61,16 @@ impl KnownValues {
         self.values.is_empty() && self.marked.is_empty()
     }
 
-    /// The places of marked values in a text, outside of placeholders.
+    /// The places of marked values in a text, in order, outside of placeholders. They may overlap.
     pub(super) fn marked_in(&self, text: &str) -> Vec<Range<usize>> {
         let taken = if self.marked.is_empty() { Vec::new() } else { places(text) };
         let is_free =
             |span: &Range<usize>| taken.iter().all(|(place, _)| span.end <= place.start || place.end <= span.start);
         let spans = self.marked.keys().flat_map(|value| text.match_indices(value.as_str()));
-        spans.map(|(start, value)| start..start + value.len()).filter(is_free).collect()
+        let mut spans: Vec<Range<usize>> =
+            spans.map(|(start, value)| start..start + value.len()).filter(is_free).collect();
+        spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
+        spans
     }
 
     /// True for a value that is not a word and is long enough to be recognised alone.
@@ -117,23 +122,35 @@ impl KnownValues {
     /// Returns the text without known values and other credentials; `None` if it contains none of them.
     pub fn taken_out_of(&self, text: &str) -> Option<String> {
         let mut said = super::dropped(text).into_owned();
-        let place = |kind: &str| tessera_screen::Place { name: None, kind: kind.to_owned() }.to_string();
-        for span in self.marked_in(&said).into_iter().rev() {
-            if let Some(kind) = said.get(span.clone()).and_then(|value| self.marked.get(value)) {
-                said.replace_range(span, &place(kind));
-            }
-        }
+        let marked = self.marked_in(&said);
+        said = replaced(&said, &marked, |value| self.marked.get(value));
         for (value, kind) in self.values.iter().filter(|(value, _)| text.contains(value.as_str())) {
-            let spans: Vec<_> = again(&said, value).collect();
-            for span in spans.into_iter().rev() {
-                said.replace_range(span, &place(kind));
-            }
+            let taken = places(&said);
+            let is_free =
+                |span: &Range<usize>| taken.iter().all(|(place, _)| span.end <= place.start || place.end <= span.start);
+            let spans: Vec<_> = again(&said, value).filter(is_free).collect();
+            said = replaced(&said, &spans, |_| Some(kind));
         }
         if let (true, Some(kind)) = (said == text, self.piece(text)) {
-            said = tessera_screen::Place { name: None, kind: kind.to_owned() }.to_string();
+            said = Place { name: None, kind: kind.to_owned() }.to_string();
         }
         (said != text).then_some(said)
     }
+}
+
+/// A text in which placeholders without a name replace ranges in order. The rest of an overlapping range is removed.
+fn replaced<'k>(text: &str, spans: &[Range<usize>], kind_of: impl Fn(&str) -> Option<&'k String>) -> String {
+    let (mut said, mut at) = (String::with_capacity(text.len()), 0);
+    for span in spans {
+        if span.start >= at {
+            let kind = text.get(span.clone()).and_then(&kind_of).cloned().unwrap_or_default();
+            said.push_str(text.get(at..span.start).unwrap_or_default());
+            said.push_str(&Place { name: None, kind }.to_string());
+        }
+        at = at.max(span.end);
+    }
+    said.push_str(text.get(at..).unwrap_or_default());
+    said
 }
 
 /// Returns the words that are credentials according to the text of the memory, each with its kind.

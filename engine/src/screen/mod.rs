@@ -23,7 +23,7 @@ pub use known::KnownValues;
 pub use looked::{Found, Looked};
 pub use screened::{
     Keeper, MARKED, ProbableSecrets, Screened, Secret, put_back, screened, screened_beside, screened_closely,
-    screened_for,
+    screened_for, stands_in,
 };
 pub use tessera_screen::{Finding, Kind, Name, Place, places};
 pub use texts::{Part, Texts, Version, Words};

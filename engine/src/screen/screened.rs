@@ -239,7 +239,9 @@ fn screened_by<T: Texts, K: Keeper>(
     value.change_texts(&mut |part, text| {
         let mut here = found_in(text, &probable);
         if part != Part::Identity {
-            here.extend(known.marked_in(text).into_iter().map(|span| Finding { span, kind: MARKED }));
+            // Part of a tag or of a category is often an ordinary word.
+            let marked = known.marked_in(text).into_iter().filter(|span| part != Part::Slug || is_apart(text, span));
+            here.extend(marked.map(|span| Finding { span, kind: MARKED }));
         }
         replaced(part, text, &here, &values).or_else(|| piece_replaced(part, text, known))
     });
@@ -311,7 +313,9 @@ fn replaced(part: Part, text: &str, here: &[Finding], values: &[Found]) -> Optio
         let value = |finding: &Finding| found(text.get(finding.span.clone())?);
         here.iter().filter_map(|finding| Some((finding.span.clone(), value(finding)?))).collect()
     };
-    let repeated = values.iter().filter(|found| part != Part::Identity && found.value.len() >= LEAST_REPEATED);
+    let is_long = |found: &Found| found.value.len() >= LEAST_REPEATED;
+    let is_marked = |found: &Found| part == Part::Slug && found.place.kind == MARKED.as_str();
+    let repeated = values.iter().filter(|found| part != Part::Identity && (is_long(found) || is_marked(found)));
     for found in repeated {
         spans.extend(again(text, &found.value).map(|span| (span, found)));
         if part == Part::Slug {
@@ -323,7 +327,12 @@ fn replaced(part: Part, text: &str, here: &[Finding], values: &[Found]) -> Optio
     let (mut written, mut at) = (String::new(), 0);
     for (span, found) in spans {
         let is_place = taken.iter().any(|(place, _)| place.start < span.end && span.start < place.end);
-        if span.start < at || is_place {
+        if is_place {
+            continue;
+        }
+        if span.start < at {
+            // Two values overlap; the rest of the second one is removed with the first.
+            at = at.max(span.end);
             continue;
         }
         written.push_str(text.get(at..span.start).unwrap_or_default());
@@ -359,7 +368,7 @@ pub(super) fn again<'t>(text: &'t str, value: &'t str) -> impl Iterator<Item = R
 
 /// True for a range that does not cut a word.
 pub(super) fn is_apart(text: &str, span: &Range<usize>) -> bool {
-    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() && !is_unspaced(c));
+    let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let value = text.get(span.clone()).unwrap_or_default();
     let before = text.get(..span.start).and_then(|head| head.chars().next_back());
     let after = text.get(span.end..).and_then(|rest| rest.chars().next());
@@ -367,8 +376,13 @@ pub(super) fn is_apart(text: &str, span: &Range<usize>) -> bool {
     !(is_word(before) && is_word(first) || is_word(after) && is_word(last))
 }
 
+/// True if a text contains a value as a whole word.
+pub fn stands_in(text: &str, value: &str) -> bool {
+    again(text, value).next().is_some()
+}
+
 /// True for a letter of a script that writes no spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese.
-fn is_unspaced(c: char) -> bool {
+pub(super) fn is_unspaced(c: char) -> bool {
     matches!(u32::from(c), 0xE00..=0xEFF | 0x1000..=0x109F | 0x1780..=0x17FF | 0x3040..=0x30FF | 0x3400..=0x9FFF | 0x2_0000..=0x3_FFFF)
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tessera_engine::Store;
-use tessera_engine::domain::{Draft, Patch};
+use tessera_engine::domain::{Draft, Patch, Tag};
 use tessera_engine::store::{Actor, Erase, Scanning, SecretRef, StoreError};
 
 use crate::support::{Home, named, recalled};
@@ -58,7 +58,7 @@ fn a_hidden_text_is_nowhere_in_clear_and_is_given_back_by_its_name() {
     let memory = store.get(named(1)).unwrap().unwrap();
     let place = format!("[secret {name}: marked secret]");
     assert_eq!(memory.content, format!("The gate of the warehouse opens with {place} since May"));
-    assert_eq!(memory.tags.iter().map(|tag| tag.as_str()).collect::<Vec<_>>(), [format!("secret-{name}")]);
+    assert_eq!(memory.tags.iter().map(Tag::as_str).collect::<Vec<_>>(), [format!("secret-{name}")]);
     let history = store.history(named(1)).unwrap();
     let before: Vec<&str> = history.iter().filter_map(|entry| Some(entry.before.as_ref()?.content.as_str())).collect();
     assert_eq!(before, [format!("The gate of the warehouse opens with {place}")]);
@@ -243,4 +243,116 @@ fn a_scan_reads_old_texts_closely_and_only_once() {
     let again = home.open(NOW).scan(Scanning::Look, &mut |_, _| {}).unwrap();
     assert_eq!(again.residues, []);
     assert_eq!(count("SELECT count(*) FROM clean_texts"), 2);
+}
+
+fn backup_of(home: &Home) -> PathBuf {
+    files(&home.dir.path().join("t/backups")).remove(0)
+}
+
+#[test]
+fn what_only_looks_like_the_text_in_logs_and_queued_turns_stays() {
+    let home = Home::new();
+    let mut store = home.open(NOW);
+    crate::support::store(&mut store, "the cabin was painted in 2026 by uncle Bob");
+    let queue = home.dir.path().join("t/queue");
+    fs::create_dir_all(&queue).unwrap();
+    let job = serde_json::json!({
+        "at": "2026-01-01T00:00:00Z", "scope": "2026", "transcript": "/home/2026/x.jsonl", "session": "2026",
+        "answer": "It was 2026",
+    });
+    fs::write(queue.join("1.json"), job.to_string()).unwrap();
+    store.hide(named(1), "2026", &Actor::default()).unwrap();
+    let after: serde_json::Value = serde_json::from_slice(&fs::read(queue.join("1.json")).unwrap()).unwrap();
+    for field in ["at", "scope", "transcript", "session"] {
+        assert_eq!(after[field], job[field]);
+    }
+    assert_eq!(after["answer"], "It was [secret dropped: marked secret]");
+}
+
+#[test]
+fn a_text_with_escapes_and_line_breaks_is_found_in_json_and_in_logs() {
+    for value in ["\"blue zebrafish\"", "first line\nsecond line", "caf\u{e9} \\ Zo\u{eb}"] {
+        let home = Home::new();
+        let mut store = home.open(NOW);
+        crate::support::store(&mut store, &format!("Note: {value} end"));
+        let queue = home.dir.path().join("t/queue");
+        fs::create_dir_all(&queue).unwrap();
+        fs::write(queue.join("1.json"), serde_json::json!({ "answer": format!("Ok: {value}") }).to_string()).unwrap();
+        fs::write(home.dir.path().join("t/hooks.log"), format!("one {value} two\n")).unwrap();
+        store.hide(named(1), value, &Actor::default()).unwrap();
+        let read = |name: &str| fs::read_to_string(home.dir.path().join("t").join(name)).unwrap();
+        assert_eq!(read("queue/1.json"), "{\"answer\":\"Ok: [secret dropped: marked secret]\"}");
+        assert_eq!(read("hooks.log"), "one [secret dropped: marked secret] two\n");
+    }
+}
+
+#[test]
+fn a_backup_loses_the_text_wherever_it_was_and_can_show_it_after_a_restore() {
+    let home = Home::new();
+    let mut store = home.open(NOW);
+    let metadata = Some(format!("{{\"owner\": \"{VALUE} x\"}}").parse().unwrap());
+    let draft = Draft { metadata, session: Some(format!("s {VALUE}")), ..Draft::new("A pond note") };
+    store.remember(draft).unwrap();
+    let patch = Patch { content: Some("[\"purple\", \"lantern\"]".into()), ..Patch::default() };
+    let actor = Actor { reason: Some(format!("it was {VALUE}")), ..Actor::default() };
+    store.update(named(1), &patch, &actor).unwrap();
+    crate::support::store(&mut store, "Another note");
+    store.backup(None).unwrap();
+    let copy = backup_of(&home);
+    assert_eq!(holding(&home, VALUE).len(), 2);
+    let name = store.hide(named(1), VALUE, &Actor::default()).unwrap().name.unwrap();
+    drop(store);
+    assert_eq!(holding(&home, VALUE), Vec::<PathBuf>::new());
+    let database = rusqlite::Connection::open(&copy).unwrap();
+    let one = |sql: &str| database.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
+    assert_eq!(one("SELECT content FROM memories WHERE short_id = 1"), "[\"purple\", \"lantern\"]");
+    assert_eq!(one("SELECT name FROM secrets WHERE sealed IS NOT NULL"), name);
+}
+
+#[test]
+fn without_stored_values_backups_get_the_present_text() {
+    let home = Home::new();
+    let mut store = said_everywhere(&home);
+    drop(store);
+    let mut config = home.config(NOW);
+    config.secrets.mode = tessera_engine::store::SecretMode::Drop;
+    store = Store::open(config).unwrap();
+    let hidden = store.hide(named(1), VALUE, &Actor::default()).unwrap();
+    assert_eq!(hidden.name, None);
+    assert!(store.get(named(1)).unwrap().unwrap().content.contains("[secret dropped: marked secret]"));
+    drop(store);
+    assert_eq!(holding(&home, VALUE), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_scan_leaves_the_same_text_in_other_memories_and_what_was_allowed() {
+    let home = Home::new();
+    let mut store = home.open(NOW);
+    crate::support::store(&mut store, SAID);
+    crate::support::store(&mut store, "The shed has a purple lantern");
+    crate::support::store(&mut store, PROBABLE);
+    store.hide(named(1), VALUE, &Actor::default()).unwrap();
+    let (name, _) = probable_in(&store, 3);
+    store.allow_secret(&name, &Actor::default()).unwrap();
+    assert_eq!(store.scan(Scanning::Fix, &mut |_, _| {}).unwrap().residues, []);
+    assert_eq!(store.get(named(2)).unwrap().unwrap().content, "The shed has a purple lantern");
+    assert_eq!(store.get(named(3)).unwrap().unwrap().content, PROBABLE);
+}
+
+#[test]
+fn allowing_a_text_does_not_restore_a_password_with_the_same_value() {
+    let home = Home::new();
+    let mut store = home.open(NOW);
+    crate::support::store(&mut store, "The staging password is Kestrel-42-Dawn");
+    crate::support::store(&mut store, "We named the ship Kestrel-42-Dawn last week");
+    let place = store.get(named(1)).unwrap().unwrap().content;
+    if store.get(named(2)).unwrap().unwrap().content.contains("Kestrel") {
+        store.hide(named(2), "Kestrel-42-Dawn", &Actor::default()).unwrap();
+    }
+    let of = store.get(named(2)).unwrap().unwrap().id;
+    let name = store.secrets(Some(of)).unwrap().remove(0).name;
+    let allowed = store.allow_secret(&name, &Actor::default()).unwrap();
+    assert_eq!(allowed.memories.iter().map(|id| id.get()).collect::<Vec<_>>(), [2]);
+    assert_eq!(store.get(named(1)).unwrap().unwrap().content, place);
+    assert_eq!(store.secrets(None).unwrap().len(), 1);
 }

@@ -1,7 +1,7 @@
 //! Secrets as rows, which are written in the same transaction as their text.
 
 use rusqlite::params;
-use tessera_seal::{KeyId, key_of};
+use tessera_seal::{KeyId, Value, key_of};
 
 use super::config::Actor;
 use super::secrets::Secrets;
@@ -53,6 +53,16 @@ pub(crate) fn marks_of(change: &Change<'_>, memory: MemoryUuid) -> Result<KnownV
         })?;
     }
     Ok(marks)
+}
+
+/// The value of one secret; `None` if it is not here, or cannot be decrypted.
+pub(crate) fn value(change: &Change<'_>, memory: MemoryUuid, name: &str) -> Result<Option<Value>, StoreError> {
+    let sql = "SELECT sealed FROM secrets WHERE memory = ?1 AND name = ?2 AND sealed IS NOT NULL";
+    let sealed: Option<Vec<u8>> = change.tx.maybe(sql, params![memory, name], |row| row.get(0))?;
+    match sealed.map(|sealed| change.secrets.opened(change.tx, memory, name, &sealed)).transpose() {
+        Err(error @ StoreError::KeysWanted { .. }) => Err(error),
+        found => Ok(found.ok().flatten()),
+    }
 }
 
 /// Visits the name, the kind and the value of each secret of a memory that can be decrypted.

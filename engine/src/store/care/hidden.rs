@@ -1,95 +1,141 @@
-//! Removes a text that a person marked as secret from backups, other copies of the store, logs and queued turns. The
-//! table `hidden_secrets` records what is still to do, so an interrupted run continues.
+//! Hides a text of a memory everywhere. The database is changed first, in one transaction. Then the text is removed from
+//! backups, other copies of the store, logs and queued turns. The table `hidden_secrets` records what is still to do, so
+//! an interrupted run continues.
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags, params};
-use serde::de::DeserializeOwned;
+use rusqlite::types::Value as Cell;
+use rusqlite::{Connection, params};
+use serde_json::Value;
 
 use super::scan_copies::{WORDS, rows, set_aside};
-use crate::domain::MemoryUuid;
+use crate::domain::{DomainError, MemoryRef, MemoryUuid, ShortId};
 use crate::screen::{KnownValues, MARKED, Texts, Version};
+use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
-use crate::store::change::hide::CleanedFile;
+use crate::store::change::allowed::disallow;
+use crate::store::change::erase::Erase;
+use crate::store::change::hide::{self, CleanedFile, Hidden};
 use crate::store::file::error::StoreError;
-use crate::store::logs::beside::without;
-use crate::store::logs::purges::{Copy, FOREIGN, holds_piece, is_foreign, remove_beside};
+use crate::store::file::private;
+use crate::store::logs::beside::{fix_marked, holds_marked, without_marked};
+use crate::store::logs::purges::{
+    Copy, FOREIGN, forget_context, holds_piece, is_foreign, is_rewriting, reader, remove_beside,
+};
+use crate::store::logs::questions::forget_those_saying;
 use crate::store::logs::small_files;
 use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::store::rows::tables::has;
 use crate::sync::SyncState;
 
+/// The minimum length of a text to hide, in characters. A shorter text would be found in too many places.
+const LEAST: usize = 3;
 /// The report for a file that Tessera did not write.
 const THEIRS: &str = "contains the text, but is not one of Tessera's files; change or delete it yourself";
-/// The report for a damaged copy.
-const DAMAGED: &str = "contains the text, but cannot be read; delete it if you do not need it";
+/// The report for a copy that cannot be changed.
+const LEFT: &str = "contains the text, and cannot be rewritten now";
 
-/// JSON about a memory in a column of a copy, and what replaces it if it cannot be read.
-const STATES: [(&str, &str, &str, &str); 2] = [
-    ("history", "before", "rev", "UPDATE history SET before = NULL WHERE rev = ?1"),
-    ("sync_states", "sync_state", "memory", "DELETE FROM sync_states WHERE memory = ?1"),
-];
+/// The values to hide.
+struct Sought {
+    /// The values of each memory.
+    of: BTreeMap<MemoryUuid, KnownValues>,
+    /// All values, for texts that belong to no memory.
+    words: KnownValues,
+    texts: Vec<String>,
+}
+
+impl Sought {
+    fn of(texts: &[(MemoryUuid, String)]) -> Self {
+        let mut sought = Self { of: BTreeMap::new(), words: KnownValues::default(), texts: Vec::new() };
+        for (memory, text) in texts {
+            hide::mark(sought.of.entry(*memory).or_default(), MARKED.as_str(), text);
+            sought.words.note_marked(MARKED.as_str(), text);
+            sought.texts.push(text.clone());
+        }
+        sought
+    }
+}
 
 impl Store {
+    /// Hides a text of a memory: encrypts it, and replaces it with a name in the memory, its history, the logs, backups
+    /// and other files. Other machines do the same when they sync.
+    ///
+    /// # Errors
+    /// Returns an error if the text is too short or not in the memory, if the memory belongs to somebody else or is a
+    /// file, or if the store cannot be written. An interrupted run continues with the next one.
+    pub fn hide(&mut self, reference: MemoryRef, text: &str, actor: &Actor) -> Result<Hidden, StoreError> {
+        let text = text.trim();
+        if text.chars().count() < LEAST {
+            let fix = "pass at least 3 characters";
+            return Err(DomainError::invalid("text", "is too short to be hidden", fix).into());
+        }
+        // Recorded texts are also in spools.
+        self.fold_questions()?;
+        self.fold_deliveries()?;
+        let (known, done) = self.write(|change| hide::hide(change, reference, text, actor))?;
+        let id = known.memory.id;
+        let files = self.sweep(&[(id, text.to_owned())])?;
+        self.scrubbed(Erase::Hard);
+        let sql = "SELECT short_id FROM memories WHERE id <> ?1 AND purged = 0 AND shared_by IS NULL AND file IS NULL
+                   AND instr(content, ?2) > 0 ORDER BY short_id";
+        let also_in: Vec<ShortId> = self.all(sql, params![id, text], |row| row.get(0))?;
+        let name = done.names.into_iter().next();
+        Ok(Hidden { memory: known.memory.short_id, name, versions: done.versions, files, also_in })
+    }
+
     /// Continues with hidden texts that may still be in files and copies. If a key is locked or a file is in use, this
     /// is tried again later.
     pub(crate) fn sweep_hidden(&mut self) -> Result<(), StoreError> {
-        let sql = "SELECT memory, name FROM hidden_secrets";
-        let left: Vec<(MemoryUuid, String)> = self.all(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let mut texts = Vec::new();
-        for (memory, name) in left {
+        for (memory, name) in self.left_to_sweep()? {
             match self.secret_value(memory, &name) {
                 Ok(Some(value)) => texts.push((memory, value.to_string())),
                 // The value was deleted or moved to a vault, so nothing can be searched for.
-                Ok(None) => self.swept(memory, &name)?,
+                Ok(None) => self.write(|change| {
+                    hide::refresh_copies(change, memory)?;
+                    swept(change.tx, memory, &name)
+                })?,
                 Err(error) => tracing::debug!(%error, name, "a hidden text cannot be removed from files now"),
             }
         }
         if texts.is_empty() { Ok(()) } else { self.sweep(&texts).map(drop) }
     }
 
+    fn left_to_sweep(&self) -> Result<Vec<(MemoryUuid, String)>, StoreError> {
+        self.all("SELECT memory, name FROM hidden_secrets", [], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
     /// Removes hidden texts of memories from files and copies. Returns those that contained one.
-    pub(crate) fn sweep(&mut self, texts: &[(MemoryUuid, String)]) -> Result<Vec<CleanedFile>, StoreError> {
-        let mut words = KnownValues::default();
-        let mut marks: BTreeMap<MemoryUuid, KnownValues> = BTreeMap::new();
-        for (memory, text) in texts {
-            marks.entry(*memory).or_default().mark(MARKED.as_str(), text);
-            words.note_word(MARKED.as_str(), text);
-        }
+    fn sweep(&mut self, texts: &[(MemoryUuid, String)]) -> Result<Vec<CleanedFile>, StoreError> {
+        let sought = Sought::of(texts);
         let mut cleaned = Vec::new();
+        let mut is_done = true;
         for path in self.home.small_files() {
-            let done = self.sweep_file(&path, &words);
-            cleaned.extend(self.told(&path, done.map_err(|error| error.to_string())));
-        }
-        let only: Vec<String> = texts.iter().map(|(_, text)| text.clone()).collect();
-        for path in self.home.copies() {
-            let done = self.sweep_copy(&path, &marks).map_err(|error| error.to_string());
-            let done = done.or_else(|problem| match fs::read(&path) {
-                Ok(bytes) if !holds_piece(&bytes, &only) => Ok(false),
-                _ if is_foreign(&path) => Err(FOREIGN.to_owned()),
-                _ => Err(format!("{DAMAGED} ({problem})")),
-            });
+            let done = self.sweep_file(&path, &sought).map_err(|error| error.to_string());
+            // Nobody but the user can finish the work in a file of the user.
+            is_done &= done.is_ok() || !self.home.is_own_small_file(&path);
             cleaned.extend(self.told(&path, done));
         }
-        if cleaned.iter().all(|file| file.problem.is_none()) {
-            let sql = "SELECT memory, name FROM hidden_secrets";
-            let left: Vec<(MemoryUuid, String)> = self.all(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            for (memory, name) in left {
-                let value = self.secret_value(memory, &name).ok().flatten();
-                if texts.iter().any(|(of, text)| *of == memory && value.as_ref().is_some_and(|value| **value == *text))
-                {
-                    self.swept(memory, &name)?;
-                }
+        for path in self.home.copies() {
+            let done = self.sweep_copy(&path, &sought).or_else(|error: StoreError| match fs::read(&path) {
+                Ok(bytes) if !holds_piece(&bytes, &sought.texts) => Ok(false),
+                _ if is_foreign(&path) => Err(FOREIGN.to_owned()),
+                _ => Err(format!("{LEFT}: {error}")),
+            });
+            is_done &= done.is_ok();
+            cleaned.extend(self.told(&path, done));
+        }
+        for (memory, name) in if is_done { self.left_to_sweep()? } else { Vec::new() } {
+            let value = self.secret_value(memory, &name).ok().flatten();
+            let is_it = |value: &str| texts.iter().any(|(of, text)| *of == memory && text == value);
+            if value.is_some_and(|value| is_it(&value)) {
+                self.write(|change| swept(change.tx, memory, &name))?;
             }
         }
         Ok(cleaned)
-    }
-
-    fn swept(&mut self, memory: MemoryUuid, name: &str) -> Result<(), StoreError> {
-        let sql = "DELETE FROM hidden_secrets WHERE memory = ?1 AND name = ?2";
-        self.write(|change| Ok(change.tx.run(sql, params![memory, name]).map(drop)?))
     }
 
     fn told(&self, path: &Path, done: Result<bool, String>) -> Option<CleanedFile> {
@@ -101,27 +147,39 @@ impl Store {
         }
     }
 
-    fn sweep_file(&self, path: &Path, words: &KnownValues) -> std::io::Result<bool> {
-        let text = small_files::text_of(path)?.unwrap_or_default();
-        if !words.stands_in(&text) {
+    fn sweep_file(&self, path: &Path, sought: &Sought) -> io::Result<bool> {
+        let Some(text) = small_files::text_of(path)? else { return Ok(false) };
+        let is_in_line = text.lines().any(|line| without_marked(line, &sought.words).is_some());
+        let whole = without_marked(&text, &sought.words);
+        if !is_in_line && whole.is_none() {
             return Ok(false);
         }
         if !self.home.is_own_small_file(path) {
-            return Err(std::io::Error::other(THEIRS));
+            return Err(io::Error::other(THEIRS));
         }
-        small_files::rewritten(path, &|line| without(line, words))
+        if is_in_line {
+            small_files::rewritten(path, &|line| without_marked(line, &sought.words))?;
+        }
+        // A value of several lines, or a file that is one JSON object on several lines.
+        let text = small_files::text_of(path)?.unwrap_or_default();
+        match without_marked(&text, &sought.words) {
+            Some(clean) => private::replace(path, clean.as_bytes()).map(|()| true),
+            None => Ok(true),
+        }
     }
 
-    fn sweep_copy(&mut self, path: &Path, marks: &BTreeMap<MemoryUuid, KnownValues>) -> Result<bool, StoreError> {
-        let reader = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    fn sweep_copy(&mut self, path: &Path, sought: &Sought) -> Result<bool, StoreError> {
+        let copy = reader(path)?;
+        let is_interrupted = is_rewriting(&copy)?;
         let mut held = Vec::new();
-        for (memory, marks) in marks {
-            if holds(&reader, *memory, marks)? {
+        for (memory, marks) in &sought.of {
+            if holds(&copy, *memory, marks)? {
                 held.push((*memory, marks));
             }
         }
-        drop(reader);
-        if held.is_empty() {
+        let is_in_logs = holds_marked(&copy, &sought.words)?;
+        drop(copy);
+        if held.is_empty() && !is_in_logs && !is_interrupted {
             return Ok(false);
         }
         let copy = Copy::open(path)?;
@@ -129,55 +187,104 @@ impl Store {
         for (memory, marks) in held {
             self.sweep_memory(&copy, memory, marks)?;
         }
+        fix_marked(&copy.connection, &sought.words)?;
+        for text in &sought.texts {
+            if has(&copy.connection, "unanswered_questions", "words")? {
+                forget_those_saying(&copy.connection, text)?;
+            }
+            if has(&copy.connection, "allowed_texts", "value")? {
+                disallow(&copy.connection, text)?;
+            }
+        }
         transaction.commit()?;
         copy.finish()?;
         remove_beside(path);
         Ok(true)
     }
 
-    /// Removes the marked texts of one memory from a copy.
+    /// Removes the marked texts of one memory from a copy. The copy gets the encrypted values, too.
     fn sweep_memory(&mut self, copy: &Copy, memory: MemoryUuid, marks: &KnownValues) -> Result<(), StoreError> {
         for row in rows(&copy.connection, &WORDS, Some(memory))? {
             row.fix(self, copy, marks)?;
+            row.fix_metadata(self, copy, marks)?;
         }
-        for (table, column, key, instead) in STATES {
-            for (key_of, text) in states(&copy.connection, (table, column, key), memory)? {
-                let clean = if table == "history" {
-                    self.clean_state::<Version>(memory, &text, marks)?
-                } else {
-                    self.clean_state::<SyncState>(memory, &text, marks)?
-                };
-                match clean {
-                    Some(clean) => {
-                        let sql = format!("UPDATE {table} SET {column} = ?2 WHERE {key} = ?1");
-                        copy.connection.execute(&sql, params![key_of, clean])?;
-                    }
-                    None => drop(copy.connection.execute(instead, [key_of])?),
+        forget_context(&copy.connection, memory)?;
+        for (rev, text) in states(&copy.connection, HISTORY, memory)? {
+            let clean = match serde_json::from_str::<Version>(&text) {
+                Ok(before) => hide::cleaned(&before, marks, |version| set_aside(self, version, memory, marks))?,
+                Err(_) => None,
+            };
+            if clean.is_some() || holds_json(&text, marks) {
+                let sql = "UPDATE history SET before = ?2 WHERE rev = ?1";
+                copy.connection.execute(sql, params![rev, clean])?;
+            }
+        }
+        for (_, text) in states(&copy.connection, SYNC, memory)? {
+            if !holds_json(&text, marks) {
+                continue;
+            }
+            let clean = match serde_json::from_str::<SyncState>(&text) {
+                Ok(state) => serde_json::to_string(&set_aside(self, state, memory, marks)?).ok(),
+                Err(_) => None,
+            };
+            // Without its state, the memory is compared with the server again.
+            match clean {
+                Some(clean) => copy
+                    .connection
+                    .execute("UPDATE sync_states SET sync_state = ?2 WHERE memory = ?1", params![memory, clean])?,
+                None => copy.connection.execute("DELETE FROM sync_states WHERE memory = ?1", [memory])?,
+            };
+        }
+        Self::sweep_reasons(copy, memory, marks)?;
+        self.hand_over(copy, memory)
+    }
+
+    /// Removes the marked texts of a memory from the reasons and names in its history.
+    fn sweep_reasons(copy: &Copy, memory: MemoryUuid, marks: &KnownValues) -> Result<(), StoreError> {
+        for column in ["reason", "session", "client"] {
+            for (rev, text) in states(&copy.connection, ("history", column, "rev"), memory)? {
+                if let Some(clean) = marks.stands_in(&text).then(|| marks.taken_out_of(&text)).flatten() {
+                    let sql = format!("UPDATE history SET {column} = ?2 WHERE rev = ?1");
+                    copy.connection.execute(&sql, params![rev, clean])?;
                 }
             }
         }
         Ok(())
     }
 
-    /// A state of a memory without the marked texts; `None` if it cannot be read.
-    fn clean_state<T: Texts + DeserializeOwned + serde::Serialize>(
-        &mut self,
-        memory: MemoryUuid,
-        text: &str,
-        marks: &KnownValues,
-    ) -> Result<Option<String>, StoreError> {
-        let Ok(state) = serde_json::from_str::<T>(text) else { return Ok(None) };
-        let clean = set_aside(self, state, memory, marks)?;
-        Ok(serde_json::to_string(&clean).ok())
+    /// Writes the encrypted values of a memory to a copy, so that a restored copy can show them.
+    fn hand_over(&self, copy: &Copy, memory: MemoryUuid) -> Result<(), StoreError> {
+        const COLUMNS: &str = "memory, name, kind, mark, sealed, place, made, told";
+        if !has(&copy.connection, "secrets", "told")? {
+            return Ok(());
+        }
+        let sql = format!("SELECT {COLUMNS} FROM secrets WHERE memory = ?1 AND sealed IS NOT NULL");
+        let secrets: Vec<Vec<Cell>> =
+            self.all(&sql, [memory], |row| (0..8).map(|at| row.get(at)).collect::<rusqlite::Result<_>>())?;
+        let sql = format!("INSERT OR IGNORE INTO secrets ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
+        for secret in secrets {
+            copy.connection.execute(&sql, rusqlite::params_from_iter(secret))?;
+        }
+        Ok(())
     }
 }
 
-/// The states of a memory in one column of a copy; none if an older copy lacks the column.
+fn swept(connection: &Connection, memory: MemoryUuid, name: &str) -> Result<(), StoreError> {
+    connection.run("DELETE FROM hidden_secrets WHERE memory = ?1 AND name = ?2", params![memory, name])?;
+    Ok(())
+}
+
+/// A column with JSON about memories: its table, its name, and the key of the table.
+type State = (&'static str, &'static str, &'static str);
+const HISTORY: State = ("history", "before", "rev");
+const SYNC: State = ("sync_states", "sync_state", "memory");
+
+/// The texts of a memory in one column of a copy; none if an older copy lacks the column.
 fn states(
     connection: &Connection,
-    (table, column, key): (&str, &str, &str),
+    (table, column, key): State,
     memory: MemoryUuid,
-) -> rusqlite::Result<Vec<(rusqlite::types::Value, String)>> {
+) -> rusqlite::Result<Vec<(Cell, String)>> {
     if !has(connection, table, column)? {
         return Ok(Vec::new());
     }
@@ -185,17 +292,27 @@ fn states(
     connection.all(&sql, [memory], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
+/// True if JSON contains a marked text.
+fn holds_json(text: &str, marks: &KnownValues) -> bool {
+    let mut is_in_it = false;
+    let value = serde_json::from_str::<Value>(text).unwrap_or_default();
+    value.each_text(&mut |_, text| is_in_it |= marks.stands_in(text));
+    is_in_it
+}
+
 /// True if a copy contains a marked text of a memory.
 fn holds(connection: &Connection, memory: MemoryUuid, marks: &KnownValues) -> rusqlite::Result<bool> {
     let mut is_in_it = false;
     for row in rows(connection, &WORDS, Some(memory))? {
         row.words().each_text(&mut |_, text| is_in_it |= marks.stands_in(text));
+        row.metadata().into_iter().for_each(|value| value.each_text(&mut |_, text| is_in_it |= marks.stands_in(text)));
     }
-    for (table, column, key, _) in STATES {
-        for (_, text) in states(connection, (table, column, key), memory)? {
-            let value = serde_json::from_str::<serde_json::Value>(&text).unwrap_or_default();
-            value.each_text(&mut |_, text| is_in_it |= marks.stands_in(text));
-        }
+    for state in [HISTORY, SYNC] {
+        is_in_it |= states(connection, state, memory)?.iter().any(|(_, text)| holds_json(text, marks));
+    }
+    for column in ["reason", "session", "client"] {
+        is_in_it |=
+            states(connection, ("history", column, "rev"), memory)?.iter().any(|(_, text)| marks.stands_in(text));
     }
     Ok(is_in_it)
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::scan_copies::{self, forget_places, kinds_beside, kinds_in_json, note_texts};
 use crate::domain::{Memory, MemoryRef, MemoryUuid, ShortId};
 use crate::screen::probable::{self, Amount, PROBABLE};
-use crate::screen::{KnownValues, ProbableSecrets};
+use crate::screen::{KnownValues, MARKED, ProbableSecrets};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -142,7 +142,10 @@ impl Store {
                 scan_copies::note(&connection, &mut known);
             }
         }
-        for secret in self.secrets(None).unwrap_or_default() {
+        // Probable and marked secrets are secrets in their memories alone; elsewhere, their texts may be ordinary words.
+        let mut secrets = self.secrets(None).unwrap_or_default();
+        secrets.retain(|secret| secret.kind != PROBABLE.as_str() && secret.kind != MARKED.as_str());
+        for secret in secrets {
             if let Ok(Some(value)) = self.secret_value(secret.memory, &secret.name) {
                 known.note(&secret.kind, &value);
             }
@@ -213,7 +216,13 @@ impl Store {
                     let is_cleaned = clean::memory_and_tell(change, memory, &run.known)?;
                     Ok(is_hidden.transpose()?.is_some() || is_cleaned)
                 };
-                done = self.write(|change| found.iter().map(|(memory, _)| fix(change, memory)).collect())?;
+                let values: Vec<&str> = probable.values().flat_map(ProbableSecrets::values).collect();
+                done = self.write(|change| {
+                    if !values.is_empty() {
+                        hide::in_logs(change, &values)?;
+                    }
+                    found.iter().map(|(memory, _)| fix(change, memory)).collect()
+                })?;
             }
             for ((memory, kinds), done) in found.into_iter().zip(done) {
                 run.scan.add("memory", memory.short_id.to_string(), kinds, Ok(done));

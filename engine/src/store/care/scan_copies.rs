@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use rusqlite::types::Value as Cell;
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{Connection, params};
 use serde_json::Value;
 
 use crate::compose;
@@ -19,7 +19,7 @@ use crate::store::base::store::Store;
 use crate::store::change::clean::{self, Kinds, kinds_in};
 use crate::store::file::error::StoreError;
 use crate::store::logs::beside::{self, json_in};
-use crate::store::logs::purges::{Copy, remove_beside};
+use crate::store::logs::purges::{Copy, reader, remove_beside};
 use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::store::rows::columns::{Analysed, AnalysisColumns, CostColumns, MEMORY};
 use crate::store::rows::tables::has;
@@ -29,15 +29,21 @@ use crate::text::O200k;
 /// A column of a memory with the kind of its texts.
 type Column = (&'static str, Part);
 
-/// The columns of a memory that contain its words. The other columns of [`TEXTS`] name its origin and its project.
-pub(crate) const WORDS: [Column; 6] = [
+/// The columns of a memory that contain its words. The other columns of [`TEXTS`] name its origin, directory and
+/// project.
+pub(crate) const WORDS: [Column; 9] = [
     ("content", Part::Text),
     ("summary", Part::Text),
     ("heading", Part::Text),
     ("keywords", Part::Text),
     ("entities", Part::Text),
+    ("session", Part::Text),
+    ("client", Part::Text),
     ("tags", Part::Slug),
+    ("category", Part::Slug),
 ];
+/// The columns with lists of texts, as JSON.
+const LISTS: [&str; 3] = ["keywords", "entities", "tags"];
 
 /// The columns of a memory that contain texts, and the kinds of these texts. Lists are JSON. The column `metadata`, a
 /// JSON object, is scanned separately.
@@ -72,7 +78,7 @@ pub(crate) fn note(connection: &Connection, known: &mut KnownValues) {
 
 /// The credentials of a copy.
 pub(crate) fn look(path: &Path, known: &KnownValues) -> rusqlite::Result<Kinds> {
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let connection = reader(path)?;
     let mut kinds = Kinds::new();
     let mut add = |more: Kinds| more.into_iter().for_each(|(kind, count)| *kinds.entry(kind).or_default() += count);
     for row in rows(&connection, &TEXTS, None)? {
@@ -154,13 +160,18 @@ pub(crate) fn rows(connection: &Connection, columns: &[Column], of: Option<Memor
 }
 
 impl Row {
+    /// The metadata of the row.
+    pub(crate) fn metadata(&self) -> Option<&Metadata> {
+        self.metadata.as_ref()
+    }
+
     /// The texts of the row, one by one; each item of a list is a separate text.
     pub(crate) fn words(&self) -> Words {
         let mut words = Vec::new();
-        for (_, part, text) in &self.texts {
-            match serde_json::from_str::<Vec<String>>(text) {
-                Ok(items) => words.extend(items.into_iter().map(|item| (*part, item))),
-                Err(_) => words.push((*part, text.clone())),
+        for (column, part, text) in &self.texts {
+            match items_of(column, text) {
+                Some(items) => words.extend(items.into_iter().map(|item| (*part, item))),
+                None => words.push((*part, text.clone())),
             }
         }
         Words(words)
@@ -171,10 +182,9 @@ impl Row {
         let clean = set_aside(store, self.words(), self.id, known)?;
         let mut clean = clean.0.into_iter().map(|(_, text)| text);
         for (column, part, text) in &self.texts {
-            let is_list = serde_json::from_str::<Vec<String>>(text);
-            let value = match &is_list {
-                Ok(items) => clean.by_ref().take(items.len()).map(slugged(*part)).collect::<Value>().to_string(),
-                Err(_) => clean.next().unwrap_or_default(),
+            let value = match items_of(column, text) {
+                Some(items) => clean.by_ref().take(items.len()).map(slugged(*part)).collect::<Value>().to_string(),
+                None => clean.next().unwrap_or_default(),
             };
             let sql = format!("UPDATE memories SET {column} = ?2 WHERE id = ?1");
             copy.connection.run(&sql, params![self.id, value])?;
@@ -183,7 +193,7 @@ impl Row {
     }
 
     /// Writes the metadata without credentials.
-    fn fix_metadata(&self, store: &mut Store, copy: &Copy, known: &KnownValues) -> Result<(), StoreError> {
+    pub(crate) fn fix_metadata(&self, store: &mut Store, copy: &Copy, known: &KnownValues) -> Result<(), StoreError> {
         let Some(metadata) = self.metadata.as_ref().filter(|value| !kinds_in(*value, known).is_empty()) else {
             return Ok(());
         };
@@ -214,6 +224,11 @@ impl Row {
         }
         Ok(())
     }
+}
+
+/// The items of a column with a list; `None` for a column with one text.
+fn items_of(column: &str, text: &str) -> Option<Vec<String>> {
+    if LISTS.contains(&column) { serde_json::from_str(text).ok() } else { None }
 }
 
 /// Converts a text to the form of tags.

@@ -16,6 +16,9 @@ use crate::store::base::transaction::Change;
 use crate::store::file::error::{StoreError, UnavailableBecause};
 use crate::store::rows::codec::{Ask as _, Run as _};
 
+/// The kinds of secrets that can be allowed. What a rule finds is redacted again by other machines and by the server.
+const KINDS: [&str; 2] = [PROBABLE.as_str(), MARKED.as_str()];
+
 /// A text that is no secret any more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Allowed {
@@ -51,15 +54,17 @@ impl Store {
     /// Returns an error if there is no such secret, if a rule found it, if its value is not here, or if the store cannot
     /// be written.
     pub fn allow_secret(&mut self, beginning: &str, actor: &Actor) -> Result<Allowed, StoreError> {
-        let rows = self.kept(beginning)?;
+        let mut rows = self.kept(beginning)?;
         only_one(beginning, &rows)?;
+        let first = rows.first().cloned();
+        rows.retain(|row| KINDS.contains(&row.kind.as_str()));
         let asked = || StoreError::NoSecret { asked: beginning.to_owned() };
-        let secret = rows.into_iter().next().ok_or_else(asked)?;
-        if ![PROBABLE.as_str(), MARKED.as_str()].contains(&secret.kind.as_str()) {
+        let Some(secret) = rows.into_iter().next() else {
+            let secret = first.ok_or_else(asked)?;
             let problem = "has a secret of a known form, which every machine and the server would remove again; \
                            `tessera secret show` prints its value";
             return Err(StoreError::Conflict { memory: MemoryRef::ShortId(secret.short_id), problem });
-        }
+        };
         let (name, holder) = (secret.name, secret.memory);
         let value = self.secret_value(holder, &name)?.ok_or_else(|| StoreError::ValueElsewhere {
             name: name.clone(),
@@ -67,12 +72,17 @@ impl Store {
             why: UnavailableBecause::InVault,
         })?;
         let memories = self.write(|change| {
-            let sql = "INSERT OR REPLACE INTO allowed_texts (value, at) VALUES (?1, ?2)";
-            change.tx.run(sql, params![value.as_str(), change.now])?;
-            let sql = "SELECT memory FROM secrets JOIN memories ON memories.id = secrets.memory
-                       WHERE name = ?1 AND mark = ?2 AND purged = 0 AND shared_by IS NULL ORDER BY short_id";
-            let holders: Vec<MemoryUuid> = change.tx.all(sql, params![name, secret.mark], |row| row.get(0))?;
-            holders.iter().map(|holder| restore_in(change, *holder, &name, &value, actor)).collect()
+            allow(change, &value)?;
+            // The texts of an import may have given several names to one value.
+            let sql = "SELECT memory, name FROM secrets JOIN memories ON memories.id = secrets.memory
+                       WHERE mark = ?1 AND kind IN (?2, ?3) AND purged = 0 AND shared_by IS NULL ORDER BY short_id";
+            let values = params![secret.mark, PROBABLE.as_str(), MARKED.as_str()];
+            let holders: Vec<(MemoryUuid, String)> =
+                change.tx.all(sql, values, |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let restore = |(holder, name): &(MemoryUuid, String)| restore_in(change, *holder, name, &value, actor);
+            let mut restored = holders.iter().map(restore).collect::<Result<Vec<_>, StoreError>>()?;
+            restored.dedup();
+            Ok(restored)
         })?;
         self.maintain();
         Ok(Allowed { name, value: value.to_string(), memories })
@@ -85,6 +95,18 @@ impl Store {
     pub fn allowed_texts(&self) -> Result<Vec<String>, StoreError> {
         self.all("SELECT value FROM allowed_texts ORDER BY value", [], |row| row.get(0))
     }
+}
+
+/// Records an allowed text.
+pub(crate) fn allow(change: &Change<'_>, text: &str) -> Result<(), StoreError> {
+    let sql = "INSERT OR REPLACE INTO allowed_texts (value, at) VALUES (?1, ?2)";
+    Ok(change.tx.run(sql, params![text, change.now]).map(drop)?)
+}
+
+/// Forgets allowed texts that contain a hidden text, or are a part of it.
+pub(crate) fn disallow(connection: &Connection, text: &str) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM allowed_texts WHERE instr(value, ?1) > 0 OR instr(?1, value) > 0";
+    connection.execute(sql, [text]).map(drop)
 }
 
 /// Restores an allowed text in one memory and its history.

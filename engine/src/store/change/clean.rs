@@ -25,7 +25,7 @@ pub(crate) type Kinds = BTreeMap<String, u64>;
 
 /// In the sync state, this placeholder replaces the text of the base version if it contains a credential. The server
 /// already has the original text. The placeholder differs from the local text, so the server gets an update.
-pub(super) const HELD: &str = "(a text with a credential)";
+pub(crate) const HELD: &str = "(a text with a credential)";
 
 /// Counts the credentials in all texts of a value.
 pub(crate) fn kinds_in(value: &impl Texts, known: &KnownValues) -> Kinds {

@@ -6,6 +6,8 @@ use serde_json::Value;
 
 use super::small_files;
 use crate::screen::KnownValues;
+use crate::store::rows::codec::Ask as _;
+use crate::store::rows::tables::has;
 
 /// Removes credentials from one column of a table, permanently.
 pub(crate) fn fix(
@@ -26,6 +28,71 @@ pub(crate) fn fix(
         }
     }
     Ok(())
+}
+
+/// Columns of logs with words of people or of other programs. Questions are deleted as a whole.
+const COLUMNS: [(&str, &str, &str); 4] = [
+    ("outbox", "n", "refused"),
+    ("outbox", "n", "failing"),
+    ("server", "only_row", "problem"),
+    ("imports", "n", "source"),
+];
+/// Fields of JSON with such words. Other fields are names, times and paths.
+const WORDS: [&str; 12] = [
+    "answer", "content", "keywords", "message", "problem", "prompt", "query", "question", "reason", "summary", "text",
+    "words",
+];
+
+/// Removes marked values from the logs in a store or a copy, permanently.
+pub(crate) fn fix_marked(connection: &Connection, marked: &KnownValues) -> rusqlite::Result<()> {
+    for (table, key, column) in COLUMNS {
+        for (key_of, text) in texts(connection, (table, key, column))? {
+            if let Some(clean) = without_marked(&text, marked) {
+                let update = format!("UPDATE {table} SET {column} = ?2 WHERE {key} = ?1");
+                connection.execute(&update, params![key_of, clean])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// True if the logs in a store or a copy contain a marked value.
+pub(crate) fn holds_marked(connection: &Connection, marked: &KnownValues) -> rusqlite::Result<bool> {
+    for column in COLUMNS {
+        if texts(connection, column)?.iter().any(|(_, text)| without_marked(text, marked).is_some()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The texts of a column with their keys; none if an older copy lacks the column.
+fn texts(connection: &Connection, (table, key, column): (&str, &str, &str)) -> rusqlite::Result<Vec<(Cell, String)>> {
+    if !has(connection, table, column)? {
+        return Ok(Vec::new());
+    }
+    let sql = format!("SELECT {key}, {column} FROM {table} WHERE {column} IS NOT NULL");
+    connection.all(&sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Returns a text without marked values; `None` if it contains none. Of JSON, only texts of people are changed.
+pub(crate) fn without_marked(text: &str, marked: &KnownValues) -> Option<String> {
+    let clean = |text: &str| marked.stands_in(text).then(|| marked.taken_out_of(text)).flatten();
+    match json_in(text) {
+        Some(mut value) => each_word(&mut value, true, &clean).then(|| value.to_string()),
+        None => clean(text),
+    }
+}
+
+fn each_word(value: &mut Value, is_said: bool, change: &dyn Fn(&str) -> Option<String>) -> bool {
+    match value {
+        Value::String(text) if is_said => change(text).map(|changed| *text = changed).is_some(),
+        Value::Array(items) => items.iter_mut().fold(false, |is, item| each_word(item, is_said, change) | is),
+        Value::Object(fields) => fields
+            .iter_mut()
+            .fold(false, |is, (name, field)| each_word(field, WORDS.contains(&name.as_str()), change) | is),
+        _ => false,
+    }
 }
 
 /// Parses JSON; `None` if it is a number or not JSON.

@@ -292,11 +292,16 @@ pub(crate) fn is_foreign(path: &Path) -> bool {
     is_database(path) && read().unwrap_or(false)
 }
 
+/// True if a copy was changed, and its free pages may still contain what was removed.
+pub(crate) fn is_rewriting(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.prepare("SELECT 1 FROM meta WHERE key = ?1")?.exists([REWRITING])
+}
+
 /// True if a copy is readable and contains none of these memories.
 pub(crate) fn is_free_of(path: &Path, removed: &[MemoryUuid]) -> bool {
     let read = || -> rusqlite::Result<bool> {
-        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        if connection.prepare("SELECT 1 FROM meta WHERE key = ?1")?.exists([REWRITING])? {
+        let connection = reader(path)?;
+        if is_rewriting(&connection)? {
             return Ok(false);
         }
         let mut statement = connection.prepare(
@@ -328,17 +333,38 @@ pub(crate) fn take_out(path: &Path, live: &Connection, removed: &[MemoryUuid]) -
         let emptied = read
             .query_row([id], |row| (0..names.len()).map(|at| row.get(at)).collect::<rusqlite::Result<Vec<Value>>>());
         let Some(emptied) = emptied.optional()? else { continue };
-        // The context of turns in the same session contains words of their neighbours. It is rebuilt when the copy is
-        // opened.
-        let around = "UPDATE memories SET forward = x'' WHERE deleted IS NULL AND session =
-                          (SELECT session FROM memories WHERE id = ?1 AND origin = 'conversation')";
-        copy.connection.execute(around, [id])?;
+        forget_context(&copy.connection, *id)?;
         let values = [Value::Blob(id.as_bytes().to_vec())].into_iter().chain(emptied);
         copy.connection.execute(&sql, params_from_iter(values))?;
-        erase_beside_in_copy(&copy.connection, *id)?;
+        let is_live = "SELECT 1 FROM memories WHERE id = ?1 AND purged = 0";
+        if live.prepare_cached(is_live)?.exists([id])? {
+            // Only its earlier texts are erased; they may contain a hidden text that is not known here.
+            copy.connection.execute("UPDATE history SET before = NULL WHERE memory = ?1", [id])?;
+            copy.connection.execute("DELETE FROM sync_states WHERE memory = ?1", [id])?;
+        } else {
+            erase_beside_in_copy(&copy.connection, *id)?;
+        }
     }
     transaction.commit()?;
     copy.finish()
+}
+
+/// Deletes the stored terms of the turns around a memory in a copy, because their context contains words of their
+/// neighbours. They are rebuilt when the copy is opened.
+pub(crate) fn forget_context(copy: &Connection, id: MemoryUuid) -> rusqlite::Result<()> {
+    let around = "UPDATE memories SET forward = x'' WHERE deleted IS NULL AND session =
+                      (SELECT session FROM memories WHERE id = ?1 AND origin = 'conversation')";
+    copy.execute(around, [id]).map(drop)
+}
+
+/// Opens a copy for reading. If a change of it was interrupted, the change is first undone.
+pub(crate) fn reader(path: &Path) -> rusqlite::Result<Connection> {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-journal");
+    if Path::new(&journal).exists() {
+        drop(Copy::open(path)?);
+    }
+    Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
 }
 
 /// Deletes the files next to a database copy that contain the same data. They are rebuilt when needed.

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Row, params};
+use rusqlite::{Connection, Row, params};
 use serde::{Deserialize, Serialize};
 
 use super::history;
@@ -125,13 +125,22 @@ pub(crate) fn forget_those_about(change: &Change<'_>, memory: &Memory) -> Result
         .chain([memory])
         .flat_map(|memory| terms(&said_by(memory)))
         .collect();
-    let mut statement = change.tx.prepare_cached("SELECT at, scope, words, text, n FROM unanswered_questions")?;
+    Ok(forget_those_with(change.tx, &words)?)
+}
+
+/// Deletes recorded questions with a word of a hidden text, from a store or a copy.
+pub(crate) fn forget_those_saying(connection: &Connection, text: &str) -> rusqlite::Result<()> {
+    forget_those_with(connection, &terms(text))
+}
+
+fn forget_those_with(connection: &Connection, words: &BTreeSet<String>) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached("SELECT at, scope, words, text, n FROM unanswered_questions")?;
     let asked: Vec<(UnansweredQuestion, i64)> =
         statement.query_map([], |row| Ok((read(row)?, row.get(4)?)))?.collect::<Result<_, _>>()?;
-    let mut delete = change.tx.prepare_cached("DELETE FROM unanswered_questions WHERE n = ?1")?;
+    let mut delete = connection.prepare_cached("DELETE FROM unanswered_questions WHERE n = ?1")?;
     for (asked, n) in asked {
         let told = format!("{} {}", asked.words.join(" "), asked.text.unwrap_or_default());
-        if !terms(&told).is_disjoint(&words) {
+        if !terms(&told).is_disjoint(words) {
             delete.execute([n])?;
         }
     }

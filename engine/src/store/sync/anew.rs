@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::params;
 
-use super::arrival::{Held, carry_out, settle_paths, take};
+use super::arrival::{Held, applied, carry_out, settle_paths, take};
 use super::checkpoints::note_checkpoint;
 use super::embeddings::believe;
 use super::equal::{Among, adopt};
+use super::hidden::{self, Learned};
 use crate::domain::MemoryUuid;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -131,15 +132,22 @@ fn restore(
     whole: &Whole,
     user: &str,
 ) -> Result<bool, StoreError> {
-    let Some(mut held) = Held::of(change, id)? else {
+    if Held::of(change, id)?.is_none() {
         return row.map_or(Ok(false), |base_version| take(change, id, Arrival::Row(Box::new(base_version))));
-    };
+    }
+    let (mut row, mut learned, mut is_cleaned) = (row, Learned::Nothing, false);
+    if let Some(row) = &mut row {
+        learned = hidden::learn(change, row)?;
+        is_cleaned = hidden::apply(change, row)?;
+    }
+    let Some(mut held) = Held::of(change, id)? else { return Ok(false) };
     if let (true, Some(base_version)) = (is_equal, &row) {
         held.local.agree_with(base_version);
     }
     let mut fresh = || MemoryUuid::generate(change.now);
     let settled = held.local.restore(row, whole.restored_seq, user, &mut fresh);
-    carry_out(change, id, Some(&held.known), held.mark, &held.local, settled)
+    let purged = carry_out(change, id, Some(&held.known), held.mark, &held.local, settled)?;
+    Ok(applied(change, id, learned, is_cleaned)? || purged)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use rusqlite::params;
 
 use super::equal::{Among, adopt};
+use super::hidden::{self, Learned};
 use crate::compose::{self, Arrived, Known};
 use crate::domain::{Memory, MemoryUuid, Origin, Share};
 use crate::screen::screened;
@@ -10,10 +11,9 @@ use crate::store::base::config::Actor;
 use crate::store::base::secrets::Aside;
 use crate::store::base::transaction::Change;
 use crate::store::change::erase::purge;
-use crate::store::change::hide::Learned;
 use crate::store::change::relate::note_related;
 use crate::store::change::write::{Written, tell, write_row};
-use crate::store::change::{hide, links, secrets};
+use crate::store::change::{links, secrets};
 use crate::store::file::error::StoreError;
 use crate::store::files::paths::{self, adopt_file};
 use crate::store::logs::history::{self, Operation};
@@ -95,12 +95,17 @@ pub(crate) fn take(change: &Change<'_>, id: MemoryUuid, arrival: Arrival) -> Res
 }
 
 /// After a row was applied: finishes what it says about hidden texts. True if a text was hidden.
-fn applied(change: &Change<'_>, id: MemoryUuid, learned: Learned, is_cleaned: bool) -> Result<bool, StoreError> {
+pub(super) fn applied(
+    change: &Change<'_>,
+    id: MemoryUuid,
+    learned: Learned,
+    is_cleaned: bool,
+) -> Result<bool, StoreError> {
     if learned == Learned::NotWhich {
-        hide::erase_earlier(change, id)?;
+        hidden::erase_earlier(change, id)?;
     }
     if is_cleaned {
-        hide::tell_again(change, id)?;
+        hidden::tell_again(change, id)?;
     }
     Ok(learned != Learned::Nothing)
 }
@@ -164,8 +169,8 @@ impl Looked {
     /// as a change.
     fn through(change: &Change<'_>, mut row: BaseVersion) -> Result<Self, StoreError> {
         let id = row.row.memory;
-        let learned = hide::learn(change, &row)?;
-        let is_cleaned = hide::apply(change, &mut row)?;
+        let learned = hidden::learn(change, &row)?;
+        let is_cleaned = hidden::apply(change, &mut row)?;
         if let State::Live(document) | State::Deleted(document) = &mut row.row.state {
             let mut keeper = keeper(change, row.share.as_ref());
             let (clean, found) = screened(document.clone(), id, &mut keeper)?.into_parts();

@@ -7,6 +7,7 @@ mod embeddings;
 mod equal;
 pub(crate) mod exchange;
 mod held_back;
+pub(crate) mod hidden;
 pub(crate) mod invitations;
 pub(crate) mod secrets;
 pub(crate) mod server;
