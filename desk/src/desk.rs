@@ -2,7 +2,7 @@
 
 use tessera_engine::Store;
 use tessera_engine::domain::{MemoryRef, Timestamp};
-use tessera_engine::store::{KeyPlace, StoreError};
+use tessera_engine::store::{KeyPlace, StoreError, Tried};
 
 use crate::caller::Caller;
 use crate::chain::{Asked, Chain};
@@ -116,11 +116,15 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Computes missing embeddings after the caller got the answer. Errors are ignored, because another process
+    /// After the caller got the answer: computes missing embeddings, and continues interrupted work. Errors are ignored, because another process
     /// computes the embeddings later.
     pub fn embed(&mut self) {
         if self.has_changed {
             embedding::after_write(self.store);
+            // An interrupted run may have left hidden texts in backups. An error is reported by `doctor`.
+            if let Err(error) = self.store.go_on_hiding(Tried::NotYet) {
+                tracing::debug!(%error, "hidden texts cannot be removed from files now");
+            }
         }
     }
 

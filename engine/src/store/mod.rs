@@ -41,6 +41,7 @@ pub use change::allowed::Allowed;
 pub use change::conflict::{Conflict, Resolution};
 pub use change::erase::{Erase, Forgotten};
 pub use change::file_secrets::WithoutValues;
+pub use change::hidden_files::Tried;
 pub use change::hide::{CleanedFile, Hidden};
 pub use change::import::{ImportProgress, Imported};
 pub use change::import_line::ImportAs;

@@ -3,6 +3,8 @@
 //! The base version is the last known row of the server. Differences from it must be sent. A sent
 //! change is not modified until the server answers it. Later changes wait for this answer.
 
+mod parts;
+
 use serde::{Deserialize, Serialize};
 
 use super::both::merged;
@@ -10,7 +12,7 @@ use super::decide::{conflicting, own_text};
 use super::document::{Document, Edit, State, says_the_same};
 use super::op::{Action, Op, Refusal, Row, copy_id};
 use super::untold::UnsentFile;
-use crate::domain::{Content, MemoryUuid, Share, Timestamp, Trust};
+use crate::domain::{MemoryUuid, Share, Timestamp, Trust};
 
 /// The last known state on the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,39 +84,6 @@ impl SyncState {
     /// The hashes of a removed file's last text, if the server did not get this text.
     pub fn untold(&self) -> Option<UnsentFile> {
         self.untold
-    }
-
-    /// All stored states of the memory, and the action of the sent change.
-    pub(crate) fn parts(&self) -> (Vec<&State>, Option<&Action>) {
-        let arrived = match &self.arrived {
-            Some(Arrival::Row(row)) => Some(&row.row.state),
-            _ => None,
-        };
-        let base = self.base_version.as_ref().map(|base| &base.row.state);
-        let sent = self.sent.as_ref();
-        (
-            base.into_iter().chain(arrived).chain(sent.map(|sent| &sent.state)).collect(),
-            sent.map(|sent| &sent.op.action),
-        )
-    }
-
-    /// Does the same for changes.
-    pub(crate) fn parts_mut(&mut self) -> (Vec<&mut State>, Option<&mut Action>) {
-        let arrived = match &mut self.arrived {
-            Some(Arrival::Row(row)) => Some(&mut row.row.state),
-            _ => None,
-        };
-        let base = self.base_version.as_mut().map(|base| &mut base.row.state);
-        let (sent, action) = self.sent.as_mut().map(|sent| (&mut sent.state, &mut sent.op.action)).unzip();
-        (base.into_iter().chain(arrived).chain(sent).collect(), action)
-    }
-
-    /// The text of the memory on the server as this machine knows it.
-    pub(crate) fn base_content(&mut self) -> Option<&mut Content> {
-        match &mut self.base_version.as_mut()?.row.state {
-            State::Live(document) | State::Deleted(document) => Some(&mut document.content),
-            State::Purged => None,
-        }
     }
 }
 

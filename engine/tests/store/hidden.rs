@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tessera_engine::Store;
 use tessera_engine::domain::{Draft, Patch, Tag};
-use tessera_engine::store::{Actor, Erase, Scanning, SecretRef, StoreError};
+use tessera_engine::store::{Actor, Erase, Scanning, SecretRef, StoreError, Tried};
 
 use crate::support::{Home, named, recalled};
 
@@ -157,11 +157,11 @@ fn an_interrupted_run_goes_on_where_it_stopped() {
     // As if the program had ended after the transaction: the backup is as before, and the record says so.
     fs::write(&copy, kept).unwrap();
     let database = rusqlite::Connection::open(home.dir.path().join("t/tessera.db")).unwrap();
-    let sql = "INSERT INTO hidden_secrets SELECT memory, name FROM secrets WHERE name = ?1";
+    let sql = "INSERT INTO hidden_secrets (memory, name) SELECT memory, name FROM secrets WHERE name = ?1";
     assert_eq!(database.execute(sql, [name]).unwrap(), 1);
     drop(database);
     assert_eq!(holding(&home, VALUE), [copy]);
-    home.open(NOW).go_on_removing().unwrap();
+    home.open(NOW).go_on_hiding(Tried::NotYet).unwrap();
     assert_eq!(holding(&home, VALUE), Vec::<PathBuf>::new());
     let database = rusqlite::Connection::open(home.dir.path().join("t/tessera.db")).unwrap();
     assert_eq!(database.query_row("SELECT count(*) FROM hidden_secrets", [], |row| row.get::<_, u32>(0)).unwrap(), 0);

@@ -119,3 +119,13 @@ pub struct Actor {
     /// The changes that plugins made to a request before Tessera processed it.
     pub altered: Vec<Alteration>,
 }
+
+/// The client's name that the history shows for changes from the server.
+const SYNC: &str = "sync";
+
+impl Actor {
+    /// A change from the server.
+    pub(crate) fn by_sync() -> Self {
+        Self { client: Some(SYNC.to_owned()), ..Self::default() }
+    }
+}

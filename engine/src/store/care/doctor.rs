@@ -11,6 +11,7 @@ use crate::index::ForwardDoc;
 use crate::store::base::config::StoreConfig;
 use crate::store::base::embedding::EmbeddingCounts;
 use crate::store::base::store::Store;
+use crate::store::change::hidden_files::Tried;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
 use crate::store::file::{private, scratch};
@@ -288,8 +289,12 @@ impl Store {
 
     /// Checks whether words of permanently deleted memories remain.
     fn check_traces(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
-        if repair && let Err(error) = self.go_on_removing() {
+        if repair && let Err(error) = self.go_on_removing().and_then(|()| self.go_on_hiding(Tried::Again)) {
             tracing::debug!(error = %error, "a permanent deletion could not be completed");
+        }
+        if self.hidden_left()? > 0 {
+            let detail = "backups or other files may contain texts that you have hidden; run with --repair";
+            health.add("hidden", Verdict::Warning, detail);
         }
         if self.are_copies_left()? {
             let detail = "backups and other copies may contain permanently deleted memories; run with --repair";

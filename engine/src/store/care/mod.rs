@@ -2,10 +2,8 @@
 
 pub(crate) mod backup;
 pub(crate) mod doctor;
-pub(crate) mod hidden;
 pub(crate) mod restore_backup;
 pub(crate) mod rotate;
 pub(crate) mod salvage;
 pub(crate) mod scan;
-pub(crate) mod scan_copies;
 pub(crate) mod secrets;

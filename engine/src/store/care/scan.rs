@@ -9,7 +9,6 @@ use rusqlite::{Connection, OpenFlags, params};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::scan_copies::{self, forget_places, kinds_beside, kinds_in_json, note_texts};
 use crate::domain::{Memory, MemoryRef, MemoryUuid, ShortId};
 use crate::screen::probable::{self, Amount, PROBABLE};
 use crate::screen::{KnownValues, MARKED, ProbableSecrets};
@@ -17,6 +16,8 @@ use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::change::clean::{self, Kinds};
+use crate::store::change::copies::{self, forget_places, kinds_beside, kinds_in_json, note_texts};
+use crate::store::change::hidden_files::Tried;
 use crate::store::change::{allowed, hide};
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
@@ -122,6 +123,7 @@ impl Store {
         if scanning == Scanning::Fix {
             // Pages and the log that contained a text are rewritten, even if an earlier run was interrupted.
             self.go_on_removing()?;
+            self.go_on_hiding(Tried::Again)?;
             self.maintain();
         }
         Ok(run.scan)
@@ -136,10 +138,10 @@ impl Store {
             note_texts(&mut known, &text);
             text.lines().for_each(|line| note_texts(&mut known, line));
         }
-        scan_copies::note(&self.connection, &mut known);
+        copies::note(&self.connection, &mut known);
         for path in copies {
             if let Ok(connection) = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY) {
-                scan_copies::note(&connection, &mut known);
+                copies::note(&connection, &mut known);
             }
         }
         // Probable and marked secrets are secrets in their memories alone; elsewhere, their texts may be ordinary words.
@@ -154,11 +156,11 @@ impl Store {
     }
 
     fn scan_copy(&mut self, path: &Path, run: &mut Run<'_>) {
-        let (kinds, done) = match scan_copies::look(path, &run.known) {
+        let (kinds, done) = match copies::look(path, &run.known) {
             _ if is_foreign(path) => (Kinds::new(), Err(FOREIGN.to_owned())),
             Ok(kinds) if kinds.is_empty() || run.scanning == Scanning::Look => (kinds, Ok(false)),
             Ok(kinds) => {
-                let done = scan_copies::fix(self, path, &run.known);
+                let done = copies::fix(self, path, &run.known);
                 (kinds, done.map(|()| true).map_err(|error| error.to_string()))
             }
             Err(error) => (Kinds::new(), Err(format!("cannot be read: {error}"))),

@@ -1,5 +1,5 @@
 //! Hides a text that a person marks as secret: in its memory and the memory's history, in logs, and in the state of
-//! sync. `care::hidden` removes it from files and copies, and `sync::hidden` from other machines.
+//! sync. `hidden_files` removes it from files and copies, and `sync::hidden` from other machines.
 
 use rusqlite::params;
 use serde::Serialize;

@@ -3,8 +3,10 @@
 pub(crate) mod allowed;
 pub(crate) mod clean;
 pub(crate) mod conflict;
+pub(crate) mod copies;
 pub(crate) mod erase;
 pub(crate) mod file_secrets;
+pub(crate) mod hidden_files;
 pub(crate) mod hide;
 pub(crate) mod import;
 pub(crate) mod import_line;

@@ -158,7 +158,6 @@ impl Store {
     pub fn go_on_removing(&mut self) -> Result<(), StoreError> {
         self.scrub_if_due()?;
         self.clean_copies()?;
-        self.sweep_hidden()?;
         self.note_files_that_went()
     }
 
@@ -205,7 +204,6 @@ impl Store {
             })?;
         }
         self.clean_copies()?;
-        self.sweep_hidden()?;
         if !self.home.snapshot().exists() && self.live_rows().map_err(|error| self.failed(error))? > 1000 {
             self.rebuild_snapshot()?;
         }

@@ -22,9 +22,6 @@ use crate::store::rows::memory as row;
 use crate::sync::{Answer, Arrival, BaseVersion, Document, Local, Refusal, Settled, State, SyncState};
 use crate::text::O200k;
 
-/// The client's name that the history shows for changes from the server.
-const SYNC: &str = "sync";
-
 /// A memory in the store, for sync.
 pub(crate) struct Held {
     pub(crate) known: Known,
@@ -200,7 +197,7 @@ pub(crate) fn carry_out(
         stay(change, id, held, mark, local)?
     } else {
         change.tx.execute("DELETE FROM outbox WHERE memory = ?1", [id])?;
-        held.map_or(Ok(()), |known| purge(change, &known.memory, row::GONE, &by_sync()))?;
+        held.map_or(Ok(()), |known| purge(change, &known.memory, row::GONE, &Actor::by_sync()))?;
         held.is_some()
     };
     for (id, document) in settled.kept {
@@ -210,7 +207,7 @@ pub(crate) fn carry_out(
             show(change, news, None, row::HERE)?;
             tell(change, id)?;
             let path = document.details.file.as_ref();
-            path.map_or(Ok(()), |path| paths::settle(change, path, &by_sync()))?;
+            path.map_or(Ok(()), |path| paths::settle(change, path, &Actor::by_sync()))?;
         }
     }
     Ok(purged)
@@ -227,7 +224,7 @@ fn stay(
     let mut purged = false;
     match (&local.state, held) {
         (State::Purged, Some(known)) if mark == row::HERE => {
-            purge(change, &known.memory, row::PURGED, &by_sync())?;
+            purge(change, &known.memory, row::PURGED, &Actor::by_sync())?;
             purged = true;
         }
         (State::Purged, _) => {}
@@ -259,14 +256,10 @@ pub(crate) fn settle_paths(change: &Change<'_>, ids: impl IntoIterator<Item = Me
         let memory = known.memory;
         let is_own_file = memory.is_whole_file() && memory.deleted.is_none() && memory.share.is_none();
         if let Some(file) = memory.file.filter(|_| is_own_file) {
-            paths::settle(change, &file.path, &by_sync())?;
+            paths::settle(change, &file.path, &Actor::by_sync())?;
         }
     }
     Ok(())
-}
-
-pub(crate) fn by_sync() -> Actor {
-    Actor { client: Some(SYNC.into()), ..Actor::default() }
 }
 
 /// Writes a memory from a document; does nothing if they are equal.
@@ -309,7 +302,7 @@ fn show(change: &Change<'_>, news: Arrived<'_>, held: Option<&Known>, mark: u8) 
         Some(share) => Origin::Shared(share.by.clone()),
         None => memory.origin.clone(),
     };
-    let actor = Actor { origin, client: Some(SYNC.into()), ..Actor::default() };
+    let actor = Actor { origin, ..Actor::by_sync() };
     history::record(change, memory, operation, &actor, known)
 }
 

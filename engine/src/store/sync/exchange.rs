@@ -12,6 +12,7 @@ use crate::domain::MemoryUuid;
 use crate::screen::{KnownValues, dropped};
 use crate::store::base::store::Store;
 use crate::store::change::clean;
+use crate::store::change::hidden_files::Tried;
 use crate::store::file::error::StoreError;
 use crate::sync::{Op, Page, Pushed};
 
@@ -157,6 +158,7 @@ impl Store {
 
     pub(in crate::store) fn after_news(&mut self, purged: bool) -> Result<(), StoreError> {
         if purged {
+            self.go_on_hiding(Tried::NotYet)?;
             self.scrub()?;
         }
         self.maintain();

@@ -4,7 +4,7 @@
 
 use rusqlite::params;
 
-use super::arrival::{Held, by_sync, carry_out, settle_paths};
+use super::arrival::{Held, carry_out, settle_paths};
 use crate::compose::Known;
 use crate::domain::{Memory, MemoryRef, MemoryUuid, Patch, Tag};
 use crate::store::base::store::Store;
@@ -105,7 +105,7 @@ fn fold(change: &Change<'_>, there: &Known, here: &Known) -> Result<(), StoreErr
     let mut tags: Vec<Tag> = there.memory.tags.clone();
     tags.extend(here.memory.tags.iter().filter(|tag| !there.memory.tags.contains(tag)).cloned());
     if tags.len() > there.memory.tags.len() {
-        rewrite(change, there, &Patch { tags: Some(tags), ..Patch::default() }, &by_sync())?;
+        rewrite(change, there, &Patch { tags: Some(tags), ..Patch::default() }, &Actor::by_sync())?;
     }
     for sql in [
         "INSERT OR IGNORE INTO links (source, type, target, created)
@@ -120,7 +120,7 @@ fn fold(change: &Change<'_>, there: &Known, here: &Known) -> Result<(), StoreErr
     ] {
         change.tx.run(sql, params![before, now])?;
     }
-    delete(change, here, &by_sync())?;
+    delete(change, here, &Actor::by_sync())?;
     tell(change, now)
 }
 

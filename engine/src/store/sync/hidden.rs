@@ -6,11 +6,10 @@
 
 use rusqlite::params;
 
-use super::arrival::by_sync;
 use crate::domain::MemoryUuid;
 use crate::screen::probable::PROBABLE;
 use crate::screen::{KnownValues, MARKED, Place, places};
-use crate::store::base::config::SecretMode;
+use crate::store::base::config::{Actor, SecretMode};
 use crate::store::base::kept;
 use crate::store::base::transaction::Change;
 use crate::store::change::allowed::allow;
@@ -91,7 +90,7 @@ pub(crate) fn learn(change: &Change<'_>, arrived: &BaseVersion) -> Result<Learne
         }
     }
     in_logs(change, &found.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>())?;
-    in_row(change, &known, &marks, &by_sync())?;
+    in_row(change, &known, &marks, &Actor::by_sync())?;
     in_history(change, id, &marks)?;
     in_sync_state(change, id, &marks, Base::IsNew)?;
     forget_digests(change, id)?;
@@ -106,7 +105,7 @@ fn learn_allowed(change: &Change<'_>, id: MemoryUuid, old: &str, now: &str) -> R
         let Some(name) = place.name.as_ref().filter(|_| is_kind) else { continue };
         if kept::value(change, id, name.as_str())?.is_some_and(|has| *has == value) {
             kept::let_go(change, id, Some(name.as_str()))?;
-            kept::note(change, id, name.as_str(), "allowed", &by_sync())?;
+            kept::note(change, id, name.as_str(), "allowed", &Actor::by_sync())?;
             allow(change, &value)?;
         }
     }

@@ -3,11 +3,11 @@
 use rusqlite::params;
 
 use crate::domain::MemoryUuid;
+use crate::store::base::config::Actor;
 use crate::store::base::kept::note;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, Run as _};
-use crate::store::sync::arrival::by_sync;
 use crate::sync::{Became, KeptSecrets, MOST_SECRET_BYTES, MOST_SECRETS, SentSecret};
 
 /// Maximum bytes of values in one request. A single value may be longer.
@@ -68,7 +68,7 @@ impl Store {
                 change.tx.run(sql, params![answer.memory, answer.name, told])?;
                 if answer.became == Became::Kept {
                     kept += 1;
-                    note(change, answer.memory, &answer.name, "sent", &by_sync())?;
+                    note(change, answer.memory, &answer.name, "sent", &Actor::by_sync())?;
                 }
             }
             Ok(kept)

@@ -237,6 +237,7 @@ CREATE TABLE allowed_texts (
 CREATE TABLE hidden_secrets (
     memory BLOB NOT NULL CHECK (length(memory) = 16),
     name   TEXT NOT NULL,
+    tried  INTEGER NOT NULL DEFAULT 0,   -- 1 if a file could not be changed
     PRIMARY KEY (memory, name)
 ) STRICT, WITHOUT ROWID;
 -- Texts that a scan for probable secrets has read without finding one.

@@ -11,14 +11,14 @@ use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, params};
 use serde_json::Value;
 
-use super::scan_copies::{WORDS, rows, set_aside};
+use super::allowed::disallow;
+use super::copies::{WORDS, rows, set_aside};
+use super::erase::Erase;
+use super::hide::{self, CleanedFile, Hidden};
 use crate::domain::{DomainError, MemoryRef, MemoryUuid, ShortId};
 use crate::screen::{KnownValues, MARKED, Texts, Version};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
-use crate::store::change::allowed::disallow;
-use crate::store::change::erase::Erase;
-use crate::store::change::hide::{self, CleanedFile, Hidden};
 use crate::store::file::error::StoreError;
 use crate::store::file::private;
 use crate::store::logs::beside::{fix_marked, holds_marked, without_marked};
@@ -37,6 +37,15 @@ const LEAST: usize = 3;
 const THEIRS: &str = "contains the text, but is not one of Tessera's files; change or delete it yourself";
 /// The report for a copy that cannot be changed.
 const LEFT: &str = "contains the text, and cannot be rewritten now";
+
+/// Which pending work is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tried {
+    /// Only what was not tried yet, because an earlier run was interrupted.
+    NotYet,
+    /// Also what failed earlier.
+    Again,
+}
 
 /// The values to hide.
 struct Sought {
@@ -86,11 +95,13 @@ impl Store {
         Ok(Hidden { memory: known.memory.short_id, name, versions: done.versions, files, also_in })
     }
 
-    /// Continues with hidden texts that may still be in files and copies. If a key is locked or a file is in use, this
-    /// is tried again later.
-    pub(crate) fn sweep_hidden(&mut self) -> Result<(), StoreError> {
+    /// Continues with hidden texts that may still be in files and copies.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be written. Files that cannot be changed are left for [`Tried::Again`].
+    pub fn go_on_hiding(&mut self, tried: Tried) -> Result<(), StoreError> {
         let mut texts = Vec::new();
-        for (memory, name) in self.left_to_sweep()? {
+        for (memory, name) in self.left_to_sweep(tried)? {
             match self.secret_value(memory, &name) {
                 Ok(Some(value)) => texts.push((memory, value.to_string())),
                 // The value was deleted or moved to a vault, so nothing can be searched for.
@@ -104,8 +115,14 @@ impl Store {
         if texts.is_empty() { Ok(()) } else { self.sweep(&texts).map(drop) }
     }
 
-    fn left_to_sweep(&self) -> Result<Vec<(MemoryUuid, String)>, StoreError> {
-        self.all("SELECT memory, name FROM hidden_secrets", [], |row| Ok((row.get(0)?, row.get(1)?)))
+    /// The number of hidden texts that may still be in files or copies.
+    pub(crate) fn hidden_left(&self) -> Result<usize, StoreError> {
+        Ok(self.left_to_sweep(Tried::Again)?.len())
+    }
+
+    fn left_to_sweep(&self, tried: Tried) -> Result<Vec<(MemoryUuid, String)>, StoreError> {
+        let sql = "SELECT memory, name FROM hidden_secrets WHERE tried = 0 OR ?1";
+        self.all(sql, [tried == Tried::Again], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
     /// Removes hidden texts of memories from files and copies. Returns those that contained one.
@@ -128,12 +145,18 @@ impl Store {
             is_done &= done.is_ok();
             cleaned.extend(self.told(&path, done));
         }
-        for (memory, name) in if is_done { self.left_to_sweep()? } else { Vec::new() } {
+        for (memory, name) in self.left_to_sweep(Tried::Again)? {
             let value = self.secret_value(memory, &name).ok().flatten();
-            let is_it = |value: &str| texts.iter().any(|(of, text)| *of == memory && text == value);
-            if value.is_some_and(|value| is_it(&value)) {
-                self.write(|change| swept(change.tx, memory, &name))?;
+            if !value.is_some_and(|value| texts.iter().any(|(of, text)| *of == memory && *text == *value)) {
+                continue;
             }
+            let sql = "UPDATE hidden_secrets SET tried = 1 WHERE memory = ?1 AND name = ?2";
+            self.write(|change| {
+                if is_done {
+                    return swept(change.tx, memory, &name);
+                }
+                Ok(change.tx.run(sql, params![memory, name]).map(drop)?)
+            })?;
         }
         Ok(cleaned)
     }

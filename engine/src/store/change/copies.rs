@@ -11,12 +11,12 @@ use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, params};
 use serde_json::Value;
 
+use super::clean::{self, Kinds, kinds_in};
 use crate::compose;
 use crate::domain::{MemoryUuid, Metadata};
 use crate::screen::{KnownValues, Part, Texts, Words, screened_for};
 use crate::store::base::kept;
 use crate::store::base::store::Store;
-use crate::store::change::clean::{self, Kinds, kinds_in};
 use crate::store::file::error::StoreError;
 use crate::store::logs::beside::{self, json_in};
 use crate::store::logs::purges::{Copy, reader, remove_beside};
