@@ -334,7 +334,7 @@ mod tests {
         let rev = memory.rev;
         assert!(!arrive(&mut store, &theirs), "the same again");
         assert_eq!(held(&store, &theirs).unwrap().rev, rev, "writes nothing");
-        assert_eq!(store.history(named(&memory)).unwrap()[0].client.as_deref(), Some(SYNC));
+        assert_eq!(store.history(named(&memory)).unwrap()[0].client.as_deref(), Some("sync"));
     }
 
     #[test]
