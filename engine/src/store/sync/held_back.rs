@@ -7,6 +7,7 @@ use rusqlite::params;
 use super::arrival::{Held, carry_out, settle_paths};
 use crate::compose::Known;
 use crate::domain::{Memory, MemoryRef, MemoryUuid, Patch, Tag};
+use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::change::erase::delete;
