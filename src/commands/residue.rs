@@ -73,11 +73,21 @@ fn look(context: &Context, scanning: Scanning) -> anyhow::Result<Findings> {
 fn report(context: &Context, (scan, in_files): &Findings, is_fixed: bool) -> anyhow::Result<()> {
     if context.json {
         return output::json(&json!({
-            "looked_at": scan.looked_at, "left": scan.left(), "found": scan.residues, "in_files": in_files,
+            "looked_at": scan.looked_at, "left": scan.left(), "kinds": by_kind(scan), "found": scan.residues,
+            "in_files": in_files,
         }));
     }
     tell(scan, is_fixed, in_files.is_empty())?;
     tell_files(in_files)
+}
+
+/// The number of findings by kind.
+fn by_kind(scan: &Scan) -> BTreeMap<&str, u64> {
+    let mut kinds = BTreeMap::new();
+    for (kind, count) in scan.residues.iter().flat_map(|residue| &residue.kinds) {
+        *kinds.entry(kind.as_str()).or_default() += count;
+    }
+    kinds
 }
 
 /// The findings at one place.
@@ -109,6 +119,8 @@ fn tell(scan: &Scan, fix: bool, is_all: bool) -> anyhow::Result<()> {
         rows.push(vec![(*place).to_owned(), (*which).to_owned(), kinds.join(", "), state.to_owned()]);
     }
     output::text(&output::table(&["where", "which", "what", "state"], rows))?;
+    let all: Vec<String> = by_kind(scan).iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
+    output::line(&format!("Found in {} places: {}", places.len(), all.join(", ")))?;
     if places.len() > MOST_TOLD {
         output::note(&format!("and {} more places; --json lists all", places.len() - MOST_TOLD));
     }

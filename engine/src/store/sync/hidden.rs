@@ -43,6 +43,12 @@ pub(crate) fn learn(change: &Change<'_>, arrived: &BaseVersion) -> Result<Learne
     let Some(now) = arrived.row.state.document().map(|document| document.content.as_str()) else {
         return Ok(Learned::Nothing);
     };
+    // Most rows have neither a hidden nor an allowed text.
+    let sql = "SELECT 1 FROM secrets WHERE memory = ?1 AND kind IN (?2, ?3)";
+    let may_be_allowed = change.tx.prepare_cached(sql)?.exists(params![id, MARKED.as_str(), PROBABLE.as_str()])?;
+    if !may_be_allowed && !now.contains(MARKED.as_str()) {
+        return Ok(Learned::Nothing);
+    }
     let Some((known, row::HERE)) = row::remains(change.tx, id)? else { return Ok(Learned::Nothing) };
     // A local change that the server does not know yet is no difference between the two.
     let base = sync_state(change, id)?.unwrap_or_default().base_content().map(|content| content.as_str().to_owned());
