@@ -122,15 +122,6 @@ pub fn probable(text: &str, amount: Amount) -> Vec<Finding> {
     Table::read(TABLE).map(|table| probable_by(&table, text, amount)).unwrap_or_default()
 }
 
-/// True if the letters of a text resemble those of a text with a secret. This takes microseconds, and the encoder is not
-/// used. So it is also true for about 5 % of everyday texts.
-pub fn may_be_secret(text: &str) -> bool {
-    let Some(table) = Table::read(TABLE) else { return false };
-    parts(text)
-        .into_iter()
-        .any(|part| text.get(part).is_some_and(|part| table.letters(part) >= Amount::Many.least_letters()))
-}
-
 /// A digest of a text and of the trained table. An equal digest means an equal result.
 pub fn digest(text: &str) -> u64 {
     xxh3_64_with_seed(text.as_bytes(), xxh3_64(TABLE))

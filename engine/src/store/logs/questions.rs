@@ -15,7 +15,7 @@ use super::spool::Spool;
 use crate::domain::{Memory, RecallRequest, Scope, Timestamp};
 use crate::recall::known_words;
 use crate::screen::is_clean;
-use crate::screen::probable::may_be_secret;
+use crate::screen::probable::{Amount, probable};
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
@@ -54,7 +54,7 @@ pub enum Noted {
     /// Also records the words of the question that memories contain.
     #[default]
     Words,
-    /// Also the question itself, unless its letters resemble those of a text with a secret.
+    /// Also the question itself, unless it contains a probable secret.
     Text,
 }
 
@@ -64,7 +64,9 @@ impl Store {
     pub fn note_in_vain(&mut self, request: &RecallRequest, noted: Noted) {
         // Of a question with a credential, only the fact that it was asked is recorded.
         let noted = if is_clean(&request.query) { noted } else { Noted::Count };
-        let noted = if noted == Noted::Text && may_be_secret(&request.query) { Noted::Words } else { noted };
+        // Only users who want the text wait for the classifiers, and only for a question without a clear answer.
+        let is_secret = noted == Noted::Text && !probable(&request.query, Amount::Many).is_empty();
+        let noted = if is_secret { Noted::Words } else { noted };
         let words = match noted {
             Noted::Count => Vec::new(),
             Noted::Words | Noted::Text => known_words(&self.index.view(), &request.query),
@@ -243,6 +245,14 @@ mod tests {
         store.fold_questions().unwrap();
         let left = store.unanswered_questions(None).unwrap();
         assert_eq!(left.iter().map(|asked| asked.text.as_deref()).collect::<Vec<_>>(), [Some("later")]);
+    }
+
+    #[test]
+    fn the_text_of_a_question_with_a_probable_secret_is_not_recorded() {
+        let mut store = InMemory::new();
+        asks(&mut store, "is it true that the gate of the warehouse opens with pumpkin soup", Noted::Text);
+        let asked = store.unanswered_questions(None).unwrap();
+        assert_eq!(asked.iter().map(|asked| asked.text.clone()).collect::<Vec<_>>(), [None]);
     }
 
     #[test]
