@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::terminal::{plain, start_asking, start_on_terminal};
+use crate::support::terminal::{plain, start_asking, start_on_terminal, wait_until_hidden};
 use crate::support::{Client, World};
 
 const SAID: &str = "The gate of the warehouse opens with purple lantern";
@@ -15,13 +15,20 @@ const SAID: &str = "The gate of the warehouse opens with purple lantern";
 const PROBABLE: &str = "the gate of the warehouse opens with pumpkin soup";
 
 /// Writes to a terminal, and gives what the command wrote and its exit code.
-fn answered((mut child, mut terminal): (std::process::Child, fs::File), answer: &str) -> (String, Option<i32>) {
+fn answered(
+    (mut child, mut terminal): (std::process::Child, fs::File),
+    answer: &str,
+    is_hidden: bool,
+) -> (String, Option<i32>) {
     let mut seen = Vec::new();
     let mut piece = [0; 1024];
     // The command has asked when it has written something that ends with a space.
     while !seen.ends_with(b" ") {
         let count = terminal.read(&mut piece).unwrap();
         seen.extend_from_slice(&piece[..count]);
+    }
+    if is_hidden {
+        wait_until_hidden(&terminal);
     }
     terminal.write_all(answer.as_bytes()).unwrap();
     let _ = terminal.read_to_end(&mut seen);
@@ -34,7 +41,7 @@ fn a_text_is_hidden_by_a_prompt_that_does_not_show_it_or_by_stdin() {
     let world = World::new();
     world.remember(SAID);
     world.remember("The lamp of the shed is called purple lantern, too");
-    let (told, code) = answered(start_asking(&world, &["secret", "hide", "1"]), "purple lantern\n");
+    let (told, code) = answered(start_asking(&world, &["secret", "hide", "1"]), "purple lantern\n", true);
     assert_eq!(code, Some(0), "{told}");
     let name = world.json(&["secret", "list"])["secrets"][0]["name"].as_str().unwrap().to_owned();
     assert!(told.contains(&format!("Hidden in #1 as {name}")) && !told.contains("lantern"), "{told}");
@@ -84,9 +91,9 @@ fn a_scan_asks_before_it_changes_something() {
     let nobody = world.run(&["secret", "scan", "--fix"]);
     assert!(nobody.code == Some(1) && nobody.stderr.contains("pass --yes"), "{nobody:?}");
     assert!(nobody.stdout.contains("1 × probable secret"), "{nobody:?}");
-    let (told, code) = answered(start_on_terminal(&world, &["secret", "scan", "--fix"]), "n\n");
+    let (told, code) = answered(start_on_terminal(&world, &["secret", "scan", "--fix"]), "n\n", false);
     assert_eq!((code, world.contents()), (Some(1), vec![PROBABLE.to_owned()]), "{told}");
-    let (told, code) = answered(start_on_terminal(&world, &["secret", "scan", "--fix"]), "y\n");
+    let (told, code) = answered(start_on_terminal(&world, &["secret", "scan", "--fix"]), "y\n", false);
     assert_eq!(code, Some(0), "{told}");
     assert!(world.contents()[0].contains("probable secret"), "{:?}", world.contents());
     assert_eq!(world.run(&["secret", "show", "1"]).stdout, format!("{PROBABLE}\n"));

@@ -22,6 +22,7 @@ mod load;
 mod metadata;
 mod older;
 mod owner_local;
+mod probable;
 mod raw;
 mod recall;
 mod rest;

@@ -6,9 +6,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Stdio};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 use super::World;
+use super::hooks::until;
 
 pub(crate) const COLUMNS: u16 = 80;
 
@@ -44,6 +45,14 @@ pub(crate) fn on_terminal(world: &World, args: &[&str]) -> String {
     let _ = terminal.read_to_end(&mut bytes);
     assert!(child.wait().unwrap().success(), "{args:?}: {}", String::from_utf8_lossy(&bytes));
     String::from_utf8(bytes).unwrap().replace("\r\n", "\n")
+}
+
+/// Waits until the terminal does not show what is typed.
+pub(crate) fn wait_until_hidden(terminal: &File) {
+    until(
+        || !tcgetattr(terminal.as_fd()).unwrap().local_modes.contains(LocalModes::ECHO),
+        || "the terminal shows what is typed".to_owned(),
+    );
 }
 
 /// The text without colours.
