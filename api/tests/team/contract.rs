@@ -16,7 +16,7 @@ const CASES: &str = "20";
 const CONFIGURATION: &str = "[cache]\nenabled = false\n[checks.positive_data_acceptance]\n\
      expected-statuses = [\"2xx\", \"401\", \"403\", \"404\", \"409\", \"410\", \"412\"]\n";
 /// What stands in every text of the other user. Nothing that the first one is sent may hold it.
-const MARK: &str = "zanzibar-lighthouse-7281";
+const MARK: &str = "The Zanzibar lighthouse stands on the coast";
 
 #[test]
 fn generated_requests_break_nothing_and_see_nothing_of_another_user() {
@@ -29,7 +29,7 @@ fn generated_requests_break_nothing_and_see_nothing_of_another_user() {
     let (ada, bob) = (server.user("ada"), server.user("bob"));
     let adas = server.machine(&ada);
     for number in 0..20 {
-        adas.remember(&format!("{MARK} {number}"));
+        adas.remember(&format!("{MARK}, says note {number}"));
     }
     adas.json(&["update", "1", "--tags", "private"]);
     exchange(&adas);
