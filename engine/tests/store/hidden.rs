@@ -356,3 +356,21 @@ fn allowing_a_text_does_not_restore_a_password_with_the_same_value() {
     assert_eq!(store.get(named(1)).unwrap().unwrap().content, place);
     assert_eq!(store.secrets(None).unwrap().len(), 1);
 }
+
+#[test]
+fn summaries_and_names_that_were_derived_from_the_text_keep_no_part_of_it() {
+    let home = Home::new();
+    let mut store = home.open(NOW);
+    crate::support::store(&mut store, "We walked along amber\nnorth and met Maria Lopez there");
+    edit(&mut store, 1, "We walked along amber\nnorth and met Maria Lopez there again");
+    store.backup(None).unwrap();
+    store.hide(named(1), "amber\nnorth and met Maria Lopez there", &Actor::default()).unwrap();
+    drop(store);
+    assert_eq!(holding(&home, "amber north"), Vec::<PathBuf>::new());
+    let history = home.open(NOW).history(named(1)).unwrap();
+    let before = history.iter().find_map(|entry| entry.before.clone()).unwrap();
+    assert!(
+        !before.summary.contains("amber") && before.entities.iter().all(|name| !name.contains("Maria")),
+        "{before:?}"
+    );
+}

@@ -134,6 +134,7 @@ fn restore_in(
         }
     }
     let_go(change, id, Some(name))?;
+    change.tx.run("DELETE FROM hidden_secrets WHERE memory = ?1 AND name = ?2", params![id, name])?;
     note(change, id, name, "allowed", actor)?;
     Ok(known.memory.short_id)
 }

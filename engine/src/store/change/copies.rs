@@ -213,6 +213,11 @@ impl Row {
         let sql = format!("SELECT {} FROM memories WHERE id = ?1", read.join(", "));
         let memory = connection.query_row(&sql, [self.id], row::memory)?;
         let composed = compose::carried(memory, &O200k);
+        if has(connection, "memories", "summary")? {
+            // The old one may end within a value.
+            let summary = &composed.memory().summary;
+            connection.run("UPDATE memories SET summary = ?2 WHERE id = ?1", params![self.id, summary])?;
+        }
         let (analysed, mut values) = (Analysed::of(&composed), Vec::new());
         AnalysisColumns::write(&analysed, &mut values)?;
         CostColumns::write(composed.costs(), &mut values)?;

@@ -9,6 +9,7 @@ use super::clean;
 use super::write::tell;
 use crate::compose::{self, Known};
 use crate::domain::{Content, MAX_CONTENT_BYTES, MemoryRef, MemoryUuid, ShortId};
+use crate::enrich;
 use crate::screen::{Keeper as _, Kind, KnownValues, MARKED, Texts, Version, screened_for};
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
@@ -229,6 +230,9 @@ pub(crate) fn cleaned<E>(
     let mut clean = without(before.clone())?;
     if clean.0.content != before.0.content {
         clean.0.summary.clone_from(&compose::carried(clean.0.clone(), &O200k).memory().summary);
+        if before.0.entities == enrich::entities(&before.0.content) {
+            clean.0.entities = enrich::entities(&clean.0.content);
+        }
     }
     Ok(serde_json::to_string(&clean).ok())
 }
