@@ -111,8 +111,9 @@ impl<'a> Aside<'a> {
         said: T,
         memory: MemoryUuid,
         before: &str,
+        amount: Amount,
     ) -> Result<Screened<T>, CannotKeepSecret> {
-        let probable = ProbableSecrets::of(&said, Amount::One).without(|value| stands_in(before, value));
+        let probable = ProbableSecrets::of(&said, amount).without(|value| stands_in(before, value));
         screened_closely(said, memory, self, &KnownValues::default(), probable)
     }
 
