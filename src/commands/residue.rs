@@ -25,11 +25,11 @@ const MOST_TOLD: usize = 40;
 /// Finds credentials in clear text. Exits with 1 if there are any. Before it changes something, it shows what it found
 /// and asks.
 pub(super) fn scan(context: &Context, fix: bool, yes: bool) -> anyhow::Result<ExitCode> {
-    let mut done = look(context, Scanning::Look)?;
-    if fix {
-        if done.0.left() > 0 && !yes {
+    if fix && !yes {
+        let found = look(context, Scanning::Look)?;
+        if found.0.left() > 0 {
             if !context.json {
-                report(context, &done, false)?;
+                report(context, &found, false)?;
             }
             let nobody = "no terminal to confirm on; check the findings above and pass --yes";
             if !agreed_or(yes, "Redact these secrets? The values of your own memories stay available to you.", nobody)?
@@ -37,9 +37,9 @@ pub(super) fn scan(context: &Context, fix: bool, yes: bool) -> anyhow::Result<Ex
                 return Ok(ExitCode::from(1));
             }
         }
-        // Without findings, too: an interrupted run may have left work.
-        done = look(context, Scanning::Fix)?;
     }
+    // A fix also runs without findings, because an interrupted run may have left work.
+    let done = look(context, if fix { Scanning::Fix } else { Scanning::Look })?;
     report(context, &done, fix)?;
     Ok(if is_done(&done) { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }

@@ -74,7 +74,7 @@ impl KnownValues {
     }
 
     /// True for a value that is not a word and is long enough to be recognised alone.
-    pub(crate) fn takes(value: &str) -> bool {
+    pub(super) fn takes(value: &str) -> bool {
         let is_word = value.chars().all(char::is_alphabetic) || value.chars().all(char::is_numeric);
         value.len() >= LEAST && !is_word
     }
@@ -117,6 +117,11 @@ impl KnownValues {
         let word = word.to_ascii_lowercase();
         let longer = self.values.iter().filter(|(value, _)| value.len() > word.len());
         longer.filter(|(value, _)| value.to_ascii_lowercase().contains(&word)).map(|(_, kind)| kind.as_str()).next()
+    }
+
+    /// Does the same as [`Self::taken_out_of`] for a text with a known value; `None` for any other text.
+    pub fn cleaned(&self, text: &str) -> Option<String> {
+        self.stands_in(text).then(|| self.taken_out_of(text)).flatten()
     }
 
     /// Returns the text without known values and other credentials; `None` if it contains none of them.

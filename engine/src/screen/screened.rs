@@ -135,14 +135,7 @@ pub fn screened_for<T: Texts, K: Keeper>(
     keeper: &mut K,
     known: &KnownValues,
 ) -> Result<Screened<T>, K::Error> {
-    screened_by(
-        value,
-        memory,
-        keeper,
-        known,
-        &|text| is_clean(text) && !known.stands_in(text),
-        ProbableSecrets::default(),
-    )
+    screened_closely(value, memory, keeper, known, ProbableSecrets::default())
 }
 
 /// Does the same as [`screened_for`], and also removes probable secrets from the main text of the value. This is for

@@ -29,19 +29,6 @@ use crate::text::O200k;
 /// A column of a memory with the kind of its texts.
 type Column = (&'static str, Part);
 
-/// The columns of a memory that contain its words. The other columns of [`TEXTS`] name its origin, directory and
-/// project.
-pub(crate) const WORDS: [Column; 9] = [
-    ("content", Part::Text),
-    ("summary", Part::Text),
-    ("heading", Part::Text),
-    ("keywords", Part::Text),
-    ("entities", Part::Text),
-    ("session", Part::Text),
-    ("client", Part::Text),
-    ("tags", Part::Slug),
-    ("category", Part::Slug),
-];
 /// The columns with lists of texts, as JSON.
 const LISTS: [&str; 3] = ["keywords", "entities", "tags"];
 
@@ -55,12 +42,14 @@ const TEXTS: [Column; 12] = [
     ("entities", Part::Text),
     ("session", Part::Text),
     ("client", Part::Text),
+    ("tags", Part::Slug),
+    ("category", Part::Slug),
     ("cwd", Part::Text),
     ("scope", Part::Slug),
     ("origin", Part::Slug),
-    ("tags", Part::Slug),
-    ("category", Part::Slug),
 ];
+/// The first of them contain the words of the memory. The others name its directory, project and origin.
+pub(crate) const WORDS: &[Column] = TEXTS.split_at(9).0;
 
 /// Records the credentials of a store or a copy, as far as readable.
 pub(crate) fn note(connection: &Connection, known: &mut KnownValues) {

@@ -16,7 +16,7 @@ use super::copies::{WORDS, rows, set_aside};
 use super::erase::Erase;
 use super::hide::{self, CleanedFile, Hidden};
 use crate::domain::{DomainError, MemoryRef, MemoryUuid, ShortId};
-use crate::screen::{KnownValues, MARKED, Texts, Version};
+use crate::screen::{KnownValues, MARKED, Version};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
@@ -27,14 +27,13 @@ use crate::store::logs::purges::{
 };
 use crate::store::logs::questions::forget_those_saying;
 use crate::store::logs::small_files;
+use crate::store::logs::traces::THEIRS;
 use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::store::rows::tables::has;
 use crate::sync::SyncState;
 
 /// The minimum length of a text to hide, in characters. A shorter text would be found in too many places.
 const LEAST: usize = 3;
-/// The report for a file that Tessera did not write.
-const THEIRS: &str = "contains the text, but is not one of Tessera's files; change or delete it yourself";
 /// The report for a copy that cannot be changed.
 const LEFT: &str = "contains the text, and cannot be rewritten now";
 
@@ -162,7 +161,7 @@ impl Store {
     }
 
     fn told(&self, path: &Path, done: Result<bool, String>) -> Option<CleanedFile> {
-        let path = path.strip_prefix(self.home.dir()).unwrap_or(path).to_string_lossy().into_owned();
+        let path = self.in_home(path);
         match done {
             Ok(false) => None,
             Ok(true) => Some(CleanedFile { path, problem: None }),
@@ -227,7 +226,7 @@ impl Store {
 
     /// Removes the marked texts of one memory from a copy. The copy gets the encrypted values, too.
     fn sweep_memory(&mut self, copy: &Copy, memory: MemoryUuid, marks: &KnownValues) -> Result<(), StoreError> {
-        for row in rows(&copy.connection, &WORDS, Some(memory))? {
+        for row in rows(&copy.connection, WORDS, Some(memory))? {
             row.fix(self, copy, marks)?;
             row.fix_metadata(self, copy, marks)?;
         }
@@ -264,9 +263,9 @@ impl Store {
 
     /// Removes the marked texts of a memory from the reasons and names in its history.
     fn sweep_reasons(copy: &Copy, memory: MemoryUuid, marks: &KnownValues) -> Result<(), StoreError> {
-        for column in ["reason", "session", "client"] {
+        for column in MADE_BY {
             for (rev, text) in states(&copy.connection, ("history", column, "rev"), memory)? {
-                if let Some(clean) = marks.stands_in(&text).then(|| marks.taken_out_of(&text)).flatten() {
+                if let Some(clean) = marks.cleaned(&text) {
                     let sql = format!("UPDATE history SET {column} = ?2 WHERE rev = ?1");
                     copy.connection.execute(&sql, params![rev, clean])?;
                 }
@@ -299,6 +298,8 @@ fn swept(connection: &Connection, memory: MemoryUuid, name: &str) -> Result<(), 
 
 /// A column with JSON about memories: its table, its name, and the key of the table.
 type State = (&'static str, &'static str, &'static str);
+/// The columns of the history that say who made a change, and why.
+const MADE_BY: [&str; 3] = ["reason", "session", "client"];
 const HISTORY: State = ("history", "before", "rev");
 const SYNC: State = ("sync_states", "sync_state", "memory");
 
@@ -317,23 +318,19 @@ fn states(
 
 /// True if JSON contains a marked text.
 fn holds_json(text: &str, marks: &KnownValues) -> bool {
-    let mut is_in_it = false;
-    let value = serde_json::from_str::<Value>(text).unwrap_or_default();
-    value.each_text(&mut |_, text| is_in_it |= marks.stands_in(text));
-    is_in_it
+    serde_json::from_str::<Value>(text).is_ok_and(|value| hide::holds(&value, marks))
 }
 
 /// True if a copy contains a marked text of a memory.
 fn holds(connection: &Connection, memory: MemoryUuid, marks: &KnownValues) -> rusqlite::Result<bool> {
     let mut is_in_it = false;
-    for row in rows(connection, &WORDS, Some(memory))? {
-        row.words().each_text(&mut |_, text| is_in_it |= marks.stands_in(text));
-        row.metadata().into_iter().for_each(|value| value.each_text(&mut |_, text| is_in_it |= marks.stands_in(text)));
+    for row in rows(connection, WORDS, Some(memory))? {
+        is_in_it |= hide::holds(&row.words(), marks) || row.metadata().is_some_and(|value| hide::holds(value, marks));
     }
     for state in [HISTORY, SYNC] {
         is_in_it |= states(connection, state, memory)?.iter().any(|(_, text)| holds_json(text, marks));
     }
-    for column in ["reason", "session", "client"] {
+    for column in MADE_BY {
         is_in_it |=
             states(connection, ("history", column, "rev"), memory)?.iter().any(|(_, text)| marks.stands_in(text));
     }

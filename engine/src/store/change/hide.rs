@@ -206,7 +206,7 @@ pub(crate) fn in_history(change: &Change<'_>, id: MemoryUuid, marks: &KnownValue
     for (rev, texts) in texts {
         let clean = texts.each_ref().map(|text| {
             let text = text.as_ref()?;
-            Some(marks.stands_in(text).then(|| marks.taken_out_of(text)).flatten().unwrap_or_else(|| text.clone()))
+            Some(marks.cleaned(text).unwrap_or_else(|| text.clone()))
         });
         if clean != texts {
             let [reason, session, client] = clean;

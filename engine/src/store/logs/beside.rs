@@ -77,7 +77,7 @@ fn texts(connection: &Connection, (table, key, column): (&str, &str, &str)) -> r
 
 /// Returns a text without marked values; `None` if it contains none. Of JSON, only texts of people are changed.
 pub(crate) fn without_marked(text: &str, marked: &KnownValues) -> Option<String> {
-    let clean = |text: &str| marked.stands_in(text).then(|| marked.taken_out_of(text)).flatten();
+    let clean = |text: &str| marked.cleaned(text);
     match json_in(text) {
         Some(mut value) => each_word(&mut value, true, &clean).then(|| value.to_string()),
         None => clean(text),

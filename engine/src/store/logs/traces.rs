@@ -28,7 +28,7 @@ const REWRITTEN: &str = "rewritten";
 /// The report for a file that was deleted as a whole.
 const REMOVED: &str = "deleted: it contained the text and could not be rewritten";
 /// The report for a user's file.
-const THEIRS: &str = "contains the text, but is not one of Tessera's files; change or delete it yourself";
+pub(crate) const THEIRS: &str = "contains the text, but is not one of Tessera's files; change or delete it yourself";
 /// The message for an unreadable file that does not contain the deleted text.
 const NOT_IN_IT: &str = "could not be rewritten, but its bytes do not contain the text";
 
@@ -290,7 +290,7 @@ impl Store {
     }
 
     /// The name of a file relative to the home directory.
-    fn in_home(&self, path: &Path) -> String {
+    pub(crate) fn in_home(&self, path: &Path) -> String {
         path.strip_prefix(self.home.dir()).unwrap_or(path).to_string_lossy().into_owned()
     }
 
