@@ -374,3 +374,47 @@ fn summaries_and_names_that_were_derived_from_the_text_keep_no_part_of_it() {
         "{before:?}"
     );
 }
+
+#[test]
+fn an_old_backup_from_elsewhere_brings_no_hidden_text_back() {
+    let home = Home::new();
+    let mut store = said_everywhere(&home);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let old = elsewhere.path().join("old.db");
+    fs::copy(backup_of(&home), &old).unwrap();
+    let name = store.hide(named(1), VALUE, &Actor::default()).unwrap().name.unwrap();
+    drop(store);
+    let restored = Store::restore_backup(home.config(NOW), &old, |_| true).unwrap().unwrap();
+    assert_eq!(restored.memories, 2);
+    assert_eq!(holding(&home, VALUE), Vec::<PathBuf>::new());
+    let mut store = home.open(NOW);
+    let content = store.get(named(1)).unwrap().unwrap().content;
+    assert!(content.contains(&format!("[secret {name}: marked secret]")), "{content}");
+    let revealed = store.reveal(&SecretRef::Name(name), &Actor::default()).unwrap();
+    assert_eq!(revealed.secrets[0].value.as_ref().unwrap().as_str(), VALUE);
+}
+
+#[test]
+fn a_deleted_value_is_first_removed_from_files_that_an_interrupted_run_left() {
+    type Deletes = fn(&mut Store, &str);
+    let deletions: [Deletes; 2] = [
+        |store, name| drop(store.forget_secrets(&SecretRef::Name(name.to_owned()), &Actor::default()).unwrap()),
+        |store, _| drop(store.forget(&[named(1)], Erase::Hard, &Actor::default()).unwrap()),
+    ];
+    for deletes in deletions {
+        let home = Home::new();
+        let mut store = said_everywhere(&home);
+        let (copy, queued) = (backup_of(&home), home.dir.path().join("t/queue/1.json"));
+        let kept = [&copy, &queued].map(|path| fs::read(path).unwrap());
+        let name = store.hide(named(1), VALUE, &Actor::default()).unwrap().name.unwrap();
+        fs::write(&copy, &kept[0]).unwrap();
+        fs::write(&queued, &kept[1]).unwrap();
+        let database = rusqlite::Connection::open(home.dir.path().join("t/tessera.db")).unwrap();
+        let sql = "INSERT INTO hidden_secrets (memory, name) SELECT memory, name FROM secrets WHERE name = ?1";
+        assert_eq!(database.execute(sql, [&name]).unwrap(), 1);
+        drop(database);
+        deletes(&mut store, &name);
+        drop(store);
+        assert_eq!(holding(&home, VALUE), Vec::<PathBuf>::new());
+    }
+}

@@ -79,11 +79,16 @@ impl Store {
         let scratch = Scratch::beside(home.dir()).map_err(failed)?;
         let prepared = Home::new(scratch.path());
         copy_of(file, &prepared)?;
+        let mut live = present(&config)?;
+        if let Some(live) = &mut live {
+            // The restored store no longer knows what was hidden since then.
+            live.finish_hiding();
+            live.hide_again_in(&prepared.database())?;
+        }
         let mut backup = Self::open(StoreConfig { home: prepared.clone(), ..config.clone() })?;
         if backup.damage_found()?.is_some() {
             return Err(StoreError::file(file, std::io::Error::other("it is damaged; use another backup")));
         }
-        let mut live = present(&config)?;
         let memories = backup.stats()?.memories;
         let (now, is_of_another_store) = match &mut live {
             Some(live) => (live.stats()?.memories, backup.identity()? != live.identity()?),

@@ -52,6 +52,8 @@ impl Store {
         if erase == Erase::Hard {
             // Recorded questions about it are deleted too, including those still in the spool.
             self.fold_questions()?;
+            // Afterwards, nobody knows the texts that were hidden in it.
+            self.finish_hiding();
         }
         let said = if erase == Erase::Hard { self.said_by(references)? } else { Vec::new() };
         let forgotten: Vec<Forgotten> =

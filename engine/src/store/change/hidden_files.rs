@@ -17,7 +17,7 @@ use super::erase::Erase;
 use super::hide::{self, CleanedFile, Hidden};
 use crate::domain::{DomainError, MemoryRef, MemoryUuid, ShortId};
 use crate::screen::{KnownValues, MARKED, Version};
-use crate::store::base::config::Actor;
+use crate::store::base::config::{Actor, SecretMode};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::file::private;
@@ -29,6 +29,7 @@ use crate::store::logs::questions::forget_those_saying;
 use crate::store::logs::small_files;
 use crate::store::logs::traces::THEIRS;
 use crate::store::rows::codec::{Ask as _, Run as _};
+use crate::store::rows::memory as row;
 use crate::store::rows::tables::has;
 use crate::sync::SyncState;
 
@@ -83,15 +84,59 @@ impl Store {
         // Recorded texts are also in spools.
         self.fold_questions()?;
         self.fold_deliveries()?;
+        let mut files = Vec::new();
+        if self.secrets.rules().mode == SecretMode::Drop {
+            // Nobody knows the value afterwards, so an interrupted run could not continue with the files.
+            files = self.sweep_before(reference, text)?;
+        }
         let (known, done) = self.write(|change| hide::hide(change, reference, text, actor))?;
         let id = known.memory.id;
-        let files = self.sweep(&[(id, text.to_owned())])?;
+        files.extend(self.sweep(&[(id, text.to_owned())])?);
         self.scrubbed(Erase::Hard);
         let sql = "SELECT short_id FROM memories WHERE id <> ?1 AND purged = 0 AND shared_by IS NULL AND file IS NULL
                    AND instr(content, ?2) > 0 ORDER BY short_id";
         let also_in: Vec<ShortId> = self.all(sql, params![id, text], |row| row.get(0))?;
         let name = done.names.into_iter().next();
         Ok(Hidden { memory: known.memory.short_id, name, versions: done.versions, files, also_in })
+    }
+
+    /// Removes a text from the small files, if the memory contains it and may be changed.
+    fn sweep_before(&mut self, reference: MemoryRef, text: &str) -> Result<Vec<CleanedFile>, StoreError> {
+        let memory = row::find(&self.connection, reference).map_err(|error| self.failed(error))?;
+        let own = memory.filter(|memory| memory.share.is_none() && memory.file.is_none());
+        let is_in_it = self.said_by(&[reference])?.iter().any(|said| said.contains(text));
+        let sought = own.filter(|_| is_in_it).map(|memory| Sought::of(&[(memory.id, text.to_owned())]));
+        Ok(sought.map(|sought| self.sweep_files(&sought)).unwrap_or_default())
+    }
+
+    fn sweep_files(&self, sought: &Sought) -> Vec<CleanedFile> {
+        let swept = self.home.small_files().into_iter().map(|path| {
+            let done = self.sweep_file(&path, sought).map_err(|error| error.to_string());
+            self.told(&path, done)
+        });
+        swept.flatten().collect()
+    }
+
+    /// Removes all texts that were ever hidden from a copy of the store, which an old backup may still contain. The
+    /// copy gets the encrypted values.
+    ///
+    /// # Errors
+    /// Returns an error if the copy cannot be written.
+    pub(crate) fn hide_again_in(&mut self, copy: &Path) -> Result<(), StoreError> {
+        let mut texts = Vec::new();
+        let sql = "SELECT memory, name FROM secrets WHERE kind = ?1 AND sealed IS NOT NULL";
+        let marked: Vec<(MemoryUuid, String)> =
+            self.all(sql, [MARKED.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        for (memory, name) in marked {
+            match self.secret_value(memory, &name) {
+                Ok(value) => texts.extend(value.map(|value| (memory, value.to_string()))),
+                Err(error) => tracing::debug!(%error, name, "a hidden text cannot be removed from a copy"),
+            }
+        }
+        if !texts.is_empty() {
+            self.sweep_copy(copy, &Sought::of(&texts))?;
+        }
+        Ok(())
     }
 
     /// Continues with hidden texts that may still be in files and copies.
@@ -114,6 +159,13 @@ impl Store {
         if texts.is_empty() { Ok(()) } else { self.sweep(&texts).map(drop) }
     }
 
+    /// Finishes pending work as far as possible, before a value is deleted that the work needs.
+    pub(crate) fn finish_hiding(&mut self) {
+        if let Err(error) = self.go_on_hiding(Tried::Again) {
+            tracing::debug!(%error, "hidden texts cannot be removed from files now");
+        }
+    }
+
     /// The number of hidden texts that may still be in files or copies.
     pub(crate) fn hidden_left(&self) -> Result<usize, StoreError> {
         Ok(self.left_to_sweep(Tried::Again)?.len())
@@ -129,11 +181,10 @@ impl Store {
         let sought = Sought::of(texts);
         let mut cleaned = Vec::new();
         let mut is_done = true;
-        for path in self.home.small_files() {
-            let done = self.sweep_file(&path, &sought).map_err(|error| error.to_string());
+        for file in self.sweep_files(&sought) {
             // Nobody but the user can finish the work in a file of the user.
-            is_done &= done.is_ok() || !self.home.is_own_small_file(&path);
-            cleaned.extend(self.told(&path, done));
+            is_done &= file.problem.is_none() || !self.home.is_own_small_file(&self.home.dir().join(&file.path));
+            cleaned.push(file);
         }
         for path in self.home.copies() {
             let done = self.sweep_copy(&path, &sought).or_else(|error: StoreError| match fs::read(&path) {

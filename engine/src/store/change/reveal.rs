@@ -105,6 +105,7 @@ impl Store {
         if gone.is_empty() {
             return Err(StoreError::NoSecret { asked: which.to_string() });
         }
+        self.finish_hiding();
         self.write(|change| {
             for secret in &gone {
                 let_go(change, secret.memory, Some(&secret.name))?;
