@@ -8,7 +8,6 @@ use base64::engine::general_purpose::STANDARD;
 use tessera_engine::compose;
 use tessera_engine::domain::MemoryUuid;
 use tessera_engine::screen::Screened;
-use tessera_engine::screen::probable::Amount;
 use tessera_engine::sync::Action;
 use tessera_vault::Fields;
 
@@ -23,7 +22,6 @@ use crate::threads::off_runtime;
 pub(super) async fn creation(
     app: &App,
     new: NewMemory,
-    amount: Amount,
     idempotency: Option<Idempotency>,
     caller: &Caller,
     body: &[u8],
@@ -40,7 +38,7 @@ pub(super) async fn creation(
     let (secrets, owner, body) = (Arc::clone(&app.secrets), caller.user.clone(), body.to_vec());
     let looked = off_runtime(move || {
         let mut aside = Aside::own(&secrets, owner.as_str());
-        let draft = aside.look_closely(new.draft()?, memory, "", amount).map_err(|why| named(why, &body))?;
+        let draft = aside.look_closely(new.draft()?, memory, "").map_err(|why| named(why, &body))?;
         Ok::<_, Problem>(aside.looked(Screened::of(compose::document(&draft, now)?)))
     })
     .await??;

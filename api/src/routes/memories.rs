@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use tessera_engine::compose;
 use tessera_engine::domain::{Category, DomainError, Link, MemoryUuid, Packing, RecallRequest, ShortId, Sort, Tag};
 use tessera_engine::screen::Screened;
-use tessera_engine::screen::probable::Amount;
 use tessera_engine::sync::{Action, Edit, Refusal, Rights, State as Being};
 
 use super::creation::{creation, named};
@@ -120,7 +119,7 @@ pub(super) async fn create(
     let idempotency = idempotency(&headers, "create", &body)?;
     let new: NewMemory = read(&body)?;
     let local_id = new.local_id().cloned();
-    let (ask, secrets) = creation(&app, new, Amount::One, idempotency, &caller, &body).await?;
+    let (ask, secrets) = creation(&app, new, idempotency, &caller, &body).await?;
     let known = match (&local_id, secrets.is_empty()) {
         (Some(_), true) => app.sent_before(&caller, &ask).await?,
         _ => None,
@@ -310,8 +309,7 @@ pub(super) async fn update(
             None => Aside::own(&kept, user.as_str()),
             Some(_) => Aside::anothers(&kept, user.as_str()),
         };
-        let patch =
-            aside.look_closely(patch, memory, base.content.as_str(), Amount::One).map_err(|why| named(why, &body))?;
+        let patch = aside.look_closely(patch, memory, base.content.as_str()).map_err(|why| named(why, &body))?;
         let edit = compose::edit(base, owner, &patch)?;
         let edit = aside.look(edit, memory).map_err(|why| named(why, &body))?.beside(patch.secrets());
         Ok(aside.looked(Screened::of(edit)))

@@ -14,7 +14,6 @@ use utoipa::ToSchema;
 
 use super::creation::creation;
 use super::memories::{done, idempotency};
-use tessera_engine::screen::probable::Amount;
 
 use crate::App;
 use crate::contract::{ImportedRow, MemoryView, NewMemory};
@@ -139,7 +138,7 @@ async fn asked(
 ) -> Result<(Ask, Vec<SetAside>), Problem> {
     let new: NewMemory = serde_json::from_str(text).map_err(|error| Problem::invalid(error.to_string()))?;
     let idempotency = given.map(|given| Idempotency { key: format!("{} row {row}", given.key), body: text.into() });
-    creation(app, new, Amount::Many, idempotency, caller, text.as_bytes()).await
+    creation(app, new, idempotency, caller, text.as_bytes()).await
 }
 
 /// A memory as a line for `tessera import`: `id` is its UUID, and `tags` is a list.

@@ -7,7 +7,6 @@
 use serde::Serialize;
 use serde_json::Value;
 use tessera_engine::domain::MemoryUuid;
-use tessera_engine::screen::probable::Amount;
 use tessera_engine::screen::{
     Keeper, KnownValues, Name, Place, ProbableSecrets, Screened, Secret, Texts, findings, screened, screened_closely,
     stands_in,
@@ -111,9 +110,8 @@ impl<'a> Aside<'a> {
         said: T,
         memory: MemoryUuid,
         before: &str,
-        amount: Amount,
     ) -> Result<Screened<T>, CannotKeepSecret> {
-        let probable = ProbableSecrets::of(&said, amount).without(|value| stands_in(before, value));
+        let probable = ProbableSecrets::of(&said).without(|value| stands_in(before, value));
         screened_closely(said, memory, self, &KnownValues::default(), probable)
     }
 

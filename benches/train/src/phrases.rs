@@ -14,7 +14,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde::Deserialize;
 use tessera_engine::embedding::{Encoder, WIDTH};
-use tessera_engine::screen::probable::{Amount, DEVIATION, Reading, Scale, Table, probable_by};
+use tessera_engine::screen::probable::{DEVIATION, Reading, Scale, Table, probable_by};
 use tessera_eval::World;
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -156,7 +156,7 @@ fn report(table: &Table<'_>, test: &[Phrase]) {
     }
     let mut counts: BTreeMap<String, Count> = BTreeMap::new();
     for phrase in test {
-        let found = probable_by(table, &phrase.text, Amount::One);
+        let found = probable_by(table, &phrase.text);
         let holds = |secret: &String| {
             phrase.text.match_indices(secret.as_str()).all(|(start, said)| {
                 found.iter().any(|one| one.span.start <= start && start + said.len() <= one.span.end)

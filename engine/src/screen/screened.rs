@@ -7,7 +7,7 @@ use tessera_screen::{Finding, Kind, Name, Place, merged, places};
 use super::found::{SLUG, SLUG_DROPPED, findings, is_clean};
 use super::known::{KnownValues, called, is_like_a_password};
 use super::looked::Looked;
-use super::probable::{Amount, probable};
+use super::probable::probable;
 use super::texts::{Part, Texts};
 use crate::domain::{MemoryUuid, Timestamp};
 use crate::sync::{Action, Op};
@@ -163,8 +163,8 @@ pub struct ProbableSecrets {
 
 impl ProbableSecrets {
     /// Looks for them in a value.
-    pub fn of(value: &impl Texts, amount: Amount) -> Self {
-        let said = value.words_beside().map(|(text, _)| (text, probable(text, amount)));
+    pub fn of(value: &impl Texts) -> Self {
+        let said = value.words_beside().map(|(text, _)| (text, probable(text)));
         let said = said.filter(|(_, found)| !found.is_empty());
         said.map(|(text, found)| Self { text: text.to_owned(), found }).unwrap_or_default()
     }

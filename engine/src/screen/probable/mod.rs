@@ -24,27 +24,11 @@ pub use words::{BUCKETS, buckets};
 /// The kind of all findings of this module.
 pub const PROBABLE: Kind = Kind::new("probable secret");
 
-/// How many texts are screened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Amount {
-    /// One text, which somebody has just written.
-    One,
-    /// Many texts, for example those of an import. Fewer of them are read by the encoder.
-    Many,
-}
-
-impl Amount {
-    /// A text is read by the encoder only if its letters have at least this logit, in 1/1024. This logit is reached by
-    /// 97 % of the secrets of the development and test sets and by 27 % of everyday notes; for many texts, by 84 % and
-    /// by 5 %.
-    fn least_letters(self) -> i32 {
-        match self {
-            Self::One => -2048,
-            Self::Many => -1024,
-        }
-    }
-}
-
+/// A text is read by the encoder only if its letters have at least this logit, in 1/1024. This logit is reached by 97 %
+/// of the secrets of the development and test sets and by 27 % of everyday notes.
+const LEAST_LETTERS: i32 = -2048;
+/// The same for a part of a long text. It is reached by 84 % of the secrets and by 5 % of everyday notes.
+const LEAST_LETTERS_OF_MANY: i32 = -1024;
 /// A text contains a secret if the sum of the logits of its best piece and of the text, and half the logit of its
 /// letters, is at least this, in 1/1024. With it, 2 of 483 everyday notes of the development sets are changed.
 const LEAST_SUM: i32 = 768;
@@ -52,7 +36,7 @@ const LEAST_SUM: i32 = 768;
 const LONGEST_PART: usize = 320;
 /// The number of different parts of a text that are read. Longer texts are documents; the rules read them completely.
 const MOST_PARTS: usize = 24;
-/// A text with more parts than this is read like the texts of an import.
+/// In a text with more parts than this, fewer of them are read by the encoder.
 const FEW_PARTS: usize = 4;
 
 /// The trained table.
@@ -118,8 +102,8 @@ fn mean<const N: usize>(rows: impl Iterator<Item = [i8; N]>) -> [i8; N] {
 }
 
 /// The probable secrets of a text, in order.
-pub fn probable(text: &str, amount: Amount) -> Vec<Finding> {
-    Table::read(TABLE).map(|table| probable_by(&table, text, amount)).unwrap_or_default()
+pub fn probable(text: &str) -> Vec<Finding> {
+    Table::read(TABLE).map(|table| probable_by(&table, text)).unwrap_or_default()
 }
 
 /// A digest of a text and of the trained table. An equal digest means an equal result.
@@ -128,13 +112,13 @@ pub fn digest(text: &str) -> u64 {
 }
 
 /// The probable secrets of a text, according to a table.
-pub fn probable_by(table: &Table<'_>, text: &str, amount: Amount) -> Vec<Finding> {
+pub fn probable_by(table: &Table<'_>, text: &str) -> Vec<Finding> {
     if is_document(text) {
         return Vec::new();
     }
     let plain = Plain::of(text);
     let parts = parts(&plain.text);
-    let amount = if parts.len() > FEW_PARTS { Amount::Many } else { amount };
+    let least = if parts.len() > FEW_PARTS { LEAST_LETTERS_OF_MANY } else { LEAST_LETTERS };
     let mut read = BTreeSet::new();
     let mut found = Vec::new();
     for part in parts {
@@ -142,7 +126,7 @@ pub fn probable_by(table: &Table<'_>, text: &str, amount: Amount) -> Vec<Finding
         if read.len() == MOST_PARTS || !read.insert(said) {
             continue;
         }
-        for span in secrets(table, said, amount) {
+        for span in secrets(table, said, least) {
             let span = plain.origin(&(part.start + span.start..part.start + span.end));
             found.push(Finding { span, kind: PROBABLE });
         }
@@ -161,9 +145,9 @@ fn is_document(text: &str) -> bool {
 }
 
 /// The probable secrets of a short text.
-fn secrets(table: &Table<'_>, text: &str, amount: Amount) -> Vec<Range<usize>> {
+fn secrets(table: &Table<'_>, text: &str, least: i32) -> Vec<Range<usize>> {
     let letters = table.letters(text);
-    if letters < amount.least_letters() {
+    if letters < least {
         return Vec::new();
     }
     let reading = Reading::of(text, &table.scales);

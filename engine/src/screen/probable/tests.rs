@@ -3,7 +3,7 @@
 use super::*;
 
 fn found(text: &str) -> Vec<&str> {
-    probable(text, Amount::One).into_iter().map(|finding| &text[finding.span]).collect()
+    probable(text).into_iter().map(|finding| &text[finding.span]).collect()
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::domain::{Memory, MemoryRef, MemoryUuid, ShortId};
-use crate::screen::probable::{self, Amount, PROBABLE};
+use crate::screen::probable::{self, PROBABLE};
 use crate::screen::{KnownValues, MARKED, ProbableSecrets};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
@@ -248,7 +248,7 @@ impl Store {
             if is_read.map_err(|error| self.failed(error))? {
                 continue;
             }
-            let probable = ProbableSecrets::of(memory, Amount::Many);
+            let probable = ProbableSecrets::of(memory);
             let probable = allowed::excepted(&self.connection, probable).map_err(|error| self.failed(error))?;
             if probable.is_empty() {
                 clean.push((memory.id, digest));

@@ -12,7 +12,6 @@ use super::update::rewrite;
 use crate::compose::{self, Composed, Known};
 use crate::domain::{DomainError, Draft, Link, Memory, MemoryRef, MemoryUuid, Origin, Patch, Timestamp, Trust};
 use crate::screen::dropped;
-use crate::screen::probable::Amount;
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -255,7 +254,7 @@ impl Store {
             let content = draft.content;
             return Ok(Incoming::Known { id, is_theirs: line.is_theirs(), content });
         }
-        let draft = match self.looked_through(draft, now, Amount::Many) {
+        let draft = match self.looked_through(draft, now) {
             Ok(draft) => draft,
             Err(refused @ StoreError::Credential { .. }) => return Ok(Incoming::Rejected(refused.to_string())),
             Err(error) => return Err(error),

@@ -15,7 +15,6 @@ use super::update::rewrite;
 use super::write::{Stored, tell};
 use crate::compose::{self, Composed, Known};
 use crate::domain::{Draft, Link, LinkKind, Memory, MemoryRef, MemoryUuid, Patch, Timestamp, Trust};
-use crate::screen::probable::Amount;
 use crate::screen::{Screened, screened};
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -181,7 +180,7 @@ impl Store {
             return Ok(Ready::Known);
         }
         let draft = Draft { id: Some(of.id()), ..of.draft.clone() };
-        let draft = match self.looked_through(draft, now, Amount::Many) {
+        let draft = match self.looked_through(draft, now) {
             Ok(draft) => draft,
             Err(refused @ StoreError::Credential { .. }) => return Ok(Ready::Refused(refused.to_string())),
             Err(error) => return Err(error),

@@ -8,7 +8,6 @@ use super::write::{Stored, Written, places_of, set_aside, tell, write_row};
 use super::{allowed, links, places};
 use crate::compose::{self, Composed, Known};
 use crate::domain::{Draft, Memory, MemoryRef, MemoryUuid, Metadata, Origin, Patch, Timestamp, Trust};
-use crate::screen::probable::Amount;
 use crate::screen::{KnownValues, ProbableSecrets, Screened, dropped, findings, screened_closely};
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
@@ -29,7 +28,7 @@ impl Store {
     /// Returns an error if a field is rejected, or the store cannot be written. Then nothing is stored.
     pub fn remember(&mut self, draft: Draft) -> Result<Stored, StoreError> {
         let now = self.clock.now();
-        let draft = self.looked_through(draft, now, Amount::One)?;
+        let draft = self.looked_through(draft, now)?;
         let composed = compose::created(&draft, now, &O200k)?;
         let unlinked = Memory { links: draft.links.clone(), ..composed.memory().clone() };
         let updated = self.updated_by(&unlinked, false)?;
@@ -54,7 +53,7 @@ impl Store {
     pub fn remember_all(&mut self, drafts: &[Draft]) -> Result<Vec<Stored>, StoreError> {
         let now = self.clock.now();
         let composed = drafts.iter().map(|draft| {
-            let draft = self.looked_through(draft.clone(), now, Amount::Many)?;
+            let draft = self.looked_through(draft.clone(), now)?;
             let composed = compose::created(&draft, now, &O200k)?;
             Ok((draft, composed))
         });
@@ -66,18 +65,13 @@ impl Store {
     }
 
     /// A draft without credentials. Credentials are encrypted for the memory's UUID, so the draft gets its UUID first.
-    pub(in crate::store) fn looked_through(
-        &self,
-        draft: Draft,
-        now: Timestamp,
-        amount: Amount,
-    ) -> Result<Screened<Draft>, StoreError> {
+    pub(in crate::store) fn looked_through(&self, draft: Draft, now: Timestamp) -> Result<Screened<Draft>, StoreError> {
         if let Some(finding) = findings(draft.scope.as_str()).first() {
             // A project's name is in many rows, so it cannot be changed.
             return Err(StoreError::Credential { field: "scope", kind: finding.kind.as_str().to_owned() });
         }
         let id = draft.id.unwrap_or_else(|| MemoryUuid::generate(now));
-        let probable = allowed::excepted(&self.connection, ProbableSecrets::of(&draft, amount))?;
+        let probable = allowed::excepted(&self.connection, ProbableSecrets::of(&draft))?;
         let keeper = &mut self.secrets.keeper(&self.connection);
         screened_closely(Draft { id: Some(id), ..draft }, id, keeper, &KnownValues::default(), probable)
     }

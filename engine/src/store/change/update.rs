@@ -6,7 +6,6 @@ use super::write::{Stored, Written, set_aside, tell, write_row};
 use super::{allowed, links};
 use crate::compose::{self, Composed, Known};
 use crate::domain::{Memory, MemoryRef, Patch, Permission};
-use crate::screen::probable::Amount;
 use crate::screen::{ProbableSecrets, screened, screened_closely, stands_in};
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
@@ -25,7 +24,7 @@ impl Store {
     /// Returns an error if there is no such memory, a field is rejected, or the store cannot be written.
     pub fn update(&mut self, reference: MemoryRef, patch: &Patch, actor: &Actor) -> Result<Stored, StoreError> {
         patch.check()?;
-        let probable = ProbableSecrets::of(patch, Amount::One);
+        let probable = ProbableSecrets::of(patch);
         let stored = self.write(|change| update(change, reference, patch, &probable, actor))?;
         self.scrubbed(if patch.sensitive.is_some() { Erase::Hard } else { Erase::Soft });
         Ok(stored)
@@ -42,7 +41,7 @@ impl Store {
         actor: &Actor,
     ) -> Result<Vec<Stored>, StoreError> {
         patch.check()?;
-        let probable = ProbableSecrets::of(patch, Amount::One);
+        let probable = ProbableSecrets::of(patch);
         let each = |change: &Change<'_>, reference| update(change, reference, patch, &probable, actor);
         let stored = self.write(|change| references.iter().map(|reference| each(change, *reference)).collect())?;
         self.maintain();
@@ -80,7 +79,7 @@ fn update(
 
 /// Writes a live memory with changed fields.
 pub(crate) fn rewrite(change: &Change<'_>, before: &Known, patch: &Patch, actor: &Actor) -> Result<Stored, StoreError> {
-    rewrite_screened(change, before, patch, ProbableSecrets::of(patch, Amount::One), actor)
+    rewrite_screened(change, before, patch, ProbableSecrets::of(patch), actor)
 }
 
 /// Does the same with the probable secrets of the patch, which were found before the transaction.

@@ -13,7 +13,6 @@ use super::said::Said;
 use super::written::write;
 use crate::compose::{self, Composed, Filed, Known, PartText, Told};
 use crate::domain::{DomainError, Draft, MemoryUuid, Origin, Timestamp, Trust, content_of_file};
-use crate::screen::probable::Amount;
 use crate::screen::{KnownValues, ProbableSecrets, Screened, Secret, findings, screened_closely};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
@@ -64,7 +63,7 @@ impl Store {
     /// Returns an error if the settings reject texts with credentials, or encryption fails.
     pub fn screened_for_file(&self, text: &str, memory: MemoryUuid) -> Result<(String, Vec<Secret>), StoreError> {
         let draft = Draft::new(text);
-        let probable = ProbableSecrets::of(&draft, Amount::Many);
+        let probable = ProbableSecrets::of(&draft);
         let probable = allowed::excepted(&self.connection, probable).map_err(|error| self.failed(error))?;
         if findings(text).is_empty() && probable.is_empty() {
             return Ok((text.to_owned(), Vec::new()));

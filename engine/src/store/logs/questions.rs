@@ -15,7 +15,7 @@ use super::spool::Spool;
 use crate::domain::{Memory, RecallRequest, Scope, Timestamp};
 use crate::recall::known_words;
 use crate::screen::is_clean;
-use crate::screen::probable::{Amount, probable};
+use crate::screen::probable::probable;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
@@ -65,7 +65,7 @@ impl Store {
         // Of a question with a credential, only the fact that it was asked is recorded.
         let noted = if is_clean(&request.query) { noted } else { Noted::Count };
         // Only users who want the text wait for the classifiers, and only for a question without a clear answer.
-        let is_secret = noted == Noted::Text && !probable(&request.query, Amount::Many).is_empty();
+        let is_secret = noted == Noted::Text && !probable(&request.query).is_empty();
         let noted = if is_secret { Noted::Words } else { noted };
         let words = match noted {
             Noted::Count => Vec::new(),
