@@ -105,6 +105,7 @@ impl Encoder {
         let most = self.second.network.places.len() - 2;
         let (pieces, places) = UnigramCutter::new(&self.second).cut_with_places(Side::Passage.prefix(), text, most);
         let texts = Encode { network: &self.second.network, texts: &[pieces] };
+        self.second.network.wake();
         let rows = run(self.kernel, EncodePieces { texts, layers: PIECE_LAYERS });
         places.into_iter().zip(rows.as_chunks::<WIDTH>().0.iter().copied()).collect()
     }
@@ -120,10 +121,12 @@ impl Encoder {
     }
 
     fn first_vectors(&self, texts: &[Vec<u16>]) -> Vec<[f32; WIDTH]> {
+        self.first.network.wake();
         run(self.kernel, Encode { network: &self.first.network, texts })
     }
 
     fn second_vectors(&self, texts: &[Vec<u16>]) -> Vec<[f32; WIDTH]> {
+        self.second.network.wake();
         run(self.kernel, Encode { network: &self.second.network, texts })
     }
 }

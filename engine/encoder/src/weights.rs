@@ -1,5 +1,7 @@
 //! The two files of weights, read in place. `engine/weights/make.py` and `make_e5.py` document their formats.
 
+use tessera_weights::Woken;
+
 use super::kernels::{BLOCK, Pair};
 
 /// The number of values per word piece between two layers.
@@ -42,6 +44,9 @@ pub(super) struct Network {
     pub(super) places: &'static [[Bytes4; WIDTH]],
     pub(super) norm: Norm,
     pub(super) layers: Vec<Layer>,
+    /// The bytes of the layers. All of them are read for each text.
+    bytes: &'static [u8],
+    woken: Woken,
 }
 
 /// The rows of word pieces.
@@ -192,12 +197,17 @@ impl Network {
         let (mut norm, mut places) = (places, places);
         let all = places.len().checked_sub(8 * WIDTH)?;
         norm = norm.get(all..)?;
-        let mut read = Vec::new();
+        let (mut read, bytes) = (Vec::new(), layers);
         while !layers.is_empty() {
             read.push(Layer::take(&mut layers, form)?);
         }
         let places = whole(numbers(&mut places, all / 4)?)?;
-        Some(Self { words, places, norm: Norm::take(&mut norm)?, layers: read })
+        Some(Self { words, places, norm: Norm::take(&mut norm)?, layers: read, bytes, woken: Woken::default() })
+    }
+
+    /// Maps the layers before they are read.
+    pub(super) fn wake(&self) {
+        self.woken.wake(self.bytes);
     }
 }
 

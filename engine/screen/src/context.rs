@@ -1,15 +1,13 @@
 //! Credentials recognised by their surroundings: assignments, headers, addresses, prose.
 //!
-//! One automaton finds marks: words and symbols near credentials. Each mark is then checked by code within a limited
-//! part of the text, so the time is linear in the length of the text.
+//! First, marks are found: words and symbols near credentials. Each mark is then checked by code within a limited part of
+//! the text, so the time is linear in the length of the text.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use headers::Given;
 use nouns::{Class, Noun};
-use tessera_tables::{count_sections, entry_at, names, section};
+use tessera_tables::names;
 use value::Value;
 
 use crate::place::{Finding, Kind, places};
@@ -22,6 +20,7 @@ mod headers;
 mod judge;
 mod letters;
 mod logins;
+mod marks;
 mod names;
 mod nouns;
 mod pairs;
@@ -70,50 +69,6 @@ enum Mark {
 }
 }
 
-/// The words and symbols at which a credential may begin. Upper and lower case of ASCII letters are equal.
-const MARKS: [(&str, Mark); Mark::COUNT] = Mark::all();
-
-impl Mark {
-    const COUNT: usize = Self::fill(&mut []);
-
-    const fn all() -> [(&'static str, Self); Self::COUNT] {
-        let mut all = [("", Self::Noun); Self::COUNT];
-        Self::fill(&mut all);
-        all
-    }
-
-    /// Returns the number of marks, and writes as many as the array can hold.
-    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
-    const fn fill(into: &mut [(&'static str, Self)]) -> usize {
-        const MARKS: &str = include_str!("context/marks.txt");
-        assert!(count_sections(MARKS) == Self::ALL.len(), "each section of marks.txt must have the name of a `Mark`");
-        let (mut count, mut kind) = (0, 0);
-        while kind < Self::ALL.len() {
-            let list = section(MARKS, Self::ALL[kind].as_str());
-            let mut from = 0;
-            while let Some((mark, next)) = entry_at(list, from) {
-                if count < into.len() {
-                    into[count] = (mark, Self::ALL[kind]);
-                }
-                count += 1;
-                from = next;
-            }
-            kind += 1;
-        }
-        count
-    }
-}
-
-static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .match_kind(MatchKind::LeftmostLongest)
-        .kind(Some(AhoCorasickKind::ContiguousNFA))
-        .prefilter(false)
-        .build(MARKS.iter().map(|(mark, _)| mark))
-        .ok()
-});
-
 const PASSWORD: Kind = Kind::new("password");
 const NAME: Kind = Kind::new("user name");
 const CONNECTION: Kind = Kind::new("connection password");
@@ -130,12 +85,9 @@ const PIN: Kind = Kind::new("PIN");
 
 /// The credentials recognised by their surroundings.
 pub(crate) fn findings(text: &str) -> Vec<Finding> {
-    let Some(automaton) = AUTOMATON.as_ref() else { return Vec::new() };
     let mut search = Search { text, found: Vec::new(), until: 0, in_vain: 0 };
     let mut taken = None;
-    for hit in automaton.find_iter(text) {
-        let Some((_, mark)) = MARKS.get(hit.pattern().as_usize()) else { continue };
-        let span = hit.range();
+    for (mark, span) in marks::marks(text) {
         let taken = taken.get_or_insert_with(|| places(text).into_iter().peekable());
         while taken.peek().is_some_and(|(place, _)| place.end <= span.start) {
             taken.next();
@@ -146,7 +98,7 @@ pub(crate) fn findings(text: &str) -> Vec<Finding> {
         if next >= span.end && span.start >= search.until && is_due {
             search.text = text.get(..next).unwrap_or_default();
             let before = search.found.len();
-            search.look(*mark, &span);
+            search.look(mark, &span);
             search.in_vain += usize::from(search.found.len() == before);
         }
     }

@@ -22,6 +22,6 @@ pub use label::Label;
 pub use postings::{FieldTf, Posting};
 pub use sections::{BadBlob, CURRENT_HEAD, Freshness};
 pub use similarities::Similarities;
-pub use snapshot::{Identity, Snapshot, SnapshotError};
+pub use snapshot::{HEADER, Identity, Snapshot, SnapshotError};
 pub use tail::{IndexRow, Tail};
 pub use view::{DocId, IndexView, Mask, TermPostings};

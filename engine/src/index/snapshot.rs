@@ -28,7 +28,8 @@ use crate::text::ANALYZER_VERSION;
 const MAGIC: &[u8; 8] = b"TESSNAP\x01";
 /// The version of the layout, combined with the version of the encoder.
 const FORMAT: u32 = 5 | (ENCODER_VERSION as u32) << 16;
-const HEADER: usize = 128;
+/// The length of the header in bytes.
+pub const HEADER: usize = 128;
 const FEATURES: usize = 28;
 /// Where the features of a row contain the time of the last use, and the access count.
 const USED: std::ops::Range<usize> = 8..12;
@@ -86,22 +87,46 @@ struct Sections {
     passages: usize,
 }
 
+impl Identity {
+    /// Reads the identity of a snapshot from the first [`HEADER`] bytes of its file.
+    ///
+    /// # Errors
+    /// Returns an error if the bytes are not the header of a valid snapshot of this version.
+    pub fn of_header(header: &[u8]) -> Result<Self, SnapshotError> {
+        let said = header.get(..120).ok_or(SnapshotError::Damaged)?;
+        if header.get(..8) != Some(MAGIC) || u64_at(header, 120)? != xxh3_64(said) {
+            return Err(SnapshotError::Damaged);
+        }
+        if u32_at(header, 8)? != FORMAT || u32_at(header, 12)? != ANALYZER_VERSION {
+            return Err(SnapshotError::OtherVersion);
+        }
+        Ok(Self { store: array_at(header, 16)?, rev: u64_at(header, 32)?, stamp: array_at(header, 40)? })
+    }
+}
+
 impl<B: AsRef<[u8]>> Snapshot<B> {
     /// Checks the bytes and returns a reader for them. Reads every byte once for the checksum.
     ///
     /// # Errors
     /// Returns an error if the bytes are not a valid snapshot of this version.
     pub fn open(bytes: B) -> Result<Self, SnapshotError> {
-        let all = bytes.as_ref();
-        let header = all.get(..HEADER).ok_or(SnapshotError::Damaged)?;
-        if header.get(..8) != Some(MAGIC) || u64_at(header, 120)? != xxh3_64(header.get(..120).unwrap_or_default()) {
+        let (header, body) = bytes.as_ref().split_at_checked(HEADER).ok_or(SnapshotError::Damaged)?;
+        Identity::of_header(header)?;
+        if u64_at(header, 112)? != xxh3_64(body) {
             return Err(SnapshotError::Damaged);
         }
-        if u32_at(header, 8)? != FORMAT || u32_at(header, 12)? != ANALYZER_VERSION {
-            return Err(SnapshotError::OtherVersion);
-        }
-        let body = all.get(HEADER..).unwrap_or_default();
-        if u64_at(header, 104)? != all.len() as u64 || u64_at(header, 112)? != xxh3_64(body) {
+        Self::open_known(bytes)
+    }
+
+    /// Returns a reader for bytes that are known to be a complete snapshot. Reads only the beginning of each section.
+    ///
+    /// # Errors
+    /// Returns an error if the bytes are of another version, or the sections do not fit.
+    pub fn open_known(bytes: B) -> Result<Self, SnapshotError> {
+        let all = bytes.as_ref();
+        let header = all.get(..HEADER).ok_or(SnapshotError::Damaged)?;
+        let identity = Identity::of_header(header)?;
+        if u64_at(header, 104)? != all.len() as u64 {
             return Err(SnapshotError::Damaged);
         }
         let rows = u32_at(header, 56)?;
@@ -112,8 +137,6 @@ impl<B: AsRef<[u8]>> Snapshot<B> {
         let postings = dictionary + length(88)?;
         let passages = (postings + length(96)?).next_multiple_of(ALIGNED);
         let names = all.get(scopes..dictionary).and_then(read_scopes).ok_or(SnapshotError::Damaged)?;
-        let identity =
-            Identity { store: array_at(header, 16)?, rev: u64_at(header, 32)?, stamp: array_at(header, 40)? };
         let total_length = u64_at(header, 64)?;
         fst::Map::new(all.get(dictionary..postings).unwrap_or_default()).map_err(|_| SnapshotError::Damaged)?;
         PassageTable::of(all.get(passages..).unwrap_or_default(), rows).ok_or(SnapshotError::Damaged)?;

@@ -65,13 +65,15 @@ impl Rated {
     /// scores of both must be comparable.
     pub(super) fn of(rows: Vec<Match>, question: &Question, weights: &Weights) -> Self {
         let half = weights.half_score_embedding;
-        let (turns, mut matches): (Vec<Match>, Vec<Match>) = rows.into_iter().partition(|row| row.is_turn);
+        let mut matches = rows;
+        let turns: Vec<Match> = matches.extract_if(.., |row| row.is_turn).collect();
         let keeps_scores = !turns.is_empty();
         matches.sort_unstable_by(by_score);
-        let mut others = matches.split_off(matches.len().min(MOST));
-        let features = features(&matches, question);
+        let rated = matches.len().min(MOST);
+        let (best, others) = matches.split_at_mut(rated);
+        let features = features(best, question);
         let mut least = f64::INFINITY;
-        for (row, features) in matches.iter_mut().zip(&features) {
+        for (row, features) in best.iter_mut().zip(&features) {
             let mut rated = row.clone();
             rated.rate(Trees(&weights.relevance).odds(features), half);
             let is_irrelevant = rated.score < weights.relevance_least && !rated.holds_all();
@@ -84,17 +86,16 @@ impl Rated {
             }
         }
         // The others keep their order, below the rated rows.
-        let best = others.first().map_or(1.0, Match::odds).max(f64::MIN_POSITIVE);
-        for row in &mut others {
+        let most = others.first().map_or(1.0, Match::odds).max(f64::MIN_POSITIVE);
+        for row in others {
             if !keeps_scores {
-                row.replace_evidence(least * row.odds() / best, half);
+                row.replace_evidence(least * row.odds() / most, half);
             }
             if !row.holds_all() {
                 row.standing = Standing::Irrelevant;
             }
         }
         let features = matches.iter().map(|row| row.short_id).zip(features).collect();
-        matches.extend(others);
         matches.extend(turns);
         Self { matches, features }
     }

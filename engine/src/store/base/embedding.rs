@@ -5,6 +5,7 @@
 //! it ends. A process that computes many embeddings holds a lock. A process that computes only the embeddings of its
 //! own writes does not wait for this lock.
 
+use std::cmp::Ordering;
 use std::fs::File;
 
 use rusqlite::params;
@@ -105,16 +106,20 @@ impl Store {
     /// # Errors
     /// Returns an error if the store cannot be read.
     pub fn embeddings(&self) -> Result<EmbeddingCounts, StoreError> {
-        // The first byte is the version of the encoder.
-        let sql =
-            "SELECT count(*) FILTER (WHERE embedding >= ?1 AND embedding < ?2), count(*) FILTER (WHERE embedding < ?1),
-                       count(*) FILTER (WHERE embedding >= ?2) FROM memories WHERE deleted IS NULL AND is_file = 0";
-        let read = |row: &rusqlite::Row<'_>| {
-            Ok(EmbeddingCounts { made: row.get(0)?, waiting: row.get(1)?, later: row.get(2)? })
-        };
-        self.connection
-            .query_row(sql, [[ENCODER_VERSION], [ENCODER_VERSION + 1]], read)
-            .map_err(|error| self.failed(error))
+        // The first byte is the version of the encoder; a text that waits has none.
+        let sql = "SELECT value, n FROM counts WHERE kind = 'encoder'";
+        let counts: rusqlite::Result<Vec<(String, u64)>> =
+            self.connection.all(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
+        let mut embeddings = EmbeddingCounts::default();
+        for (version, count) in counts.map_err(|error| self.failed(error))? {
+            let version = u8::from_str_radix(&version, 16).unwrap_or(0);
+            *match version.cmp(&ENCODER_VERSION) {
+                Ordering::Equal => &mut embeddings.made,
+                Ordering::Less => &mut embeddings.waiting,
+                Ordering::Greater => &mut embeddings.later,
+            } += count;
+        }
+        Ok(embeddings)
     }
 
     /// Takes the lock for computing missing embeddings; `None` if another process has it, or semantic search is off.

@@ -3,8 +3,9 @@
 use crate::store::file::error::StoreError;
 use crate::store::file::{marker, snapshot};
 
-use super::index_cache::snapshot_bytes;
+use super::index_cache::{CHECKED, snapshot_bytes};
 use super::store::Store;
+use crate::store::rows::codec::{Ask as _, Run as _};
 
 impl Store {
     /// Rebuilds the snapshot if enough has changed. True if it did.
@@ -26,7 +27,13 @@ impl Store {
     /// Returns the same errors as [`Store::rebuild_if_due`].
     pub fn rebuild_snapshot(&mut self) -> Result<(), StoreError> {
         let bytes = snapshot_bytes(&self.connection).map_err(|error| self.failed(error))?;
-        snapshot::write(&self.home.snapshot(), &bytes)?;
+        let path = self.home.snapshot();
+        snapshot::write(&path, &bytes)?;
+        // Nobody needs to read all of it to know that it is good.
+        if let Some(version) = snapshot::version(&path) {
+            let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)";
+            self.write(|change| Ok(change.tx.run(sql, (CHECKED, version.to_string())).map(drop)?))?;
+        }
         marker::write(&self.home, self.live_rows().map_err(|error| self.failed(error))?)
     }
 
@@ -36,7 +43,7 @@ impl Store {
     }
 
     pub(crate) fn live_rows(&self) -> rusqlite::Result<u64> {
-        self.connection
-            .query_row("SELECT count(*) FROM memories WHERE deleted IS NULL AND is_file = 0", [], |row| row.get(0))
+        let sql = "SELECT n FROM counts WHERE kind = 'memories'";
+        Ok(self.connection.maybe(sql, [], |row| row.get(0))?.unwrap_or_default())
     }
 }

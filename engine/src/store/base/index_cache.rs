@@ -59,7 +59,7 @@ impl IndexCache {
         let is_first = self.generation == 0;
         let rev: u64 = connection.one("SELECT value FROM meta WHERE key = 'rev'", [], |row| row.get(0))?;
         if is_first || version != self.version || rev < self.seen {
-            self.snapshot = load(connection, &path, rev)?;
+            self.snapshot = load(connection, &path, (version, rev))?;
             self.version = version;
             self.tail = new_tail(self.usage);
             self.seen = self.snapshot.as_ref().map_or(0, |snapshot| snapshot.identity().rev);
@@ -131,17 +131,40 @@ fn new_tail(usage: Usage) -> Tail {
 }
 
 /// A snapshot of this store, built at a point that is still part of its history.
-fn load(connection: &Connection, path: &Path, rev: u64) -> rusqlite::Result<Option<Snapshot<Mmap>>> {
-    let snapshot = match snapshot::map(path) {
+/// The key in `meta` of the version of the snapshot's file that was written and synced to disk completely.
+pub(crate) const CHECKED: &str = "snapshot";
+
+fn load(
+    connection: &Connection,
+    path: &Path,
+    (version, rev): (Option<Version>, u64),
+) -> rusqlite::Result<Option<Snapshot<Mmap>>> {
+    let checked: Option<String> =
+        connection.maybe("SELECT value FROM meta WHERE key = ?1", [CHECKED], |row| row.get(0))?;
+    let is_known = version.is_some_and(|version| checked.is_some_and(|checked| checked == version.to_string()));
+    let snapshot = match snapshot::map(path, is_known) {
         Ok(snapshot) => snapshot,
         Err(error) => {
             tracing::debug!(error = %error, "no snapshot");
             return Ok(None);
         }
     };
-    let claimed = snapshot.identity();
-    let is_ours = claimed.rev <= rev && identity_at(connection, claimed.rev)? == claimed;
-    Ok(is_ours.then_some(snapshot))
+    Ok(is_of(connection, snapshot.identity(), rev)?.then_some(snapshot))
+}
+
+/// True if a snapshot was built from this store, which is now at `rev`.
+fn is_of(connection: &Connection, claimed: Identity, rev: u64) -> rusqlite::Result<bool> {
+    Ok(claimed.rev <= rev && identity_at(connection, claimed.rev)? == claimed)
+}
+
+/// The number of changed rows that are not in the snapshot in a file.
+pub(crate) fn tail_rows(connection: &Connection, path: &Path) -> rusqlite::Result<u64> {
+    let rev = connection.one("SELECT value FROM meta WHERE key = 'rev'", [], |row| row.get(0))?;
+    let ours = match snapshot::identity(path) {
+        Ok(claimed) if is_of(connection, claimed, rev)? => claimed.rev,
+        _ => 0,
+    };
+    connection.one("SELECT count(*) FROM memories WHERE rev > ?1", [ours], |row| row.get(0))
 }
 
 /// The identity of a snapshot that is built at `rev`.

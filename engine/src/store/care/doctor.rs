@@ -7,15 +7,15 @@ use super::secrets::Seen;
 use crate::compose;
 use crate::domain::{MemoryRef, ShortId};
 use crate::embedding::ENCODER_VERSION;
-use crate::index::ForwardDoc;
+use crate::index::{ForwardDoc, SnapshotError};
 use crate::store::base::config::StoreConfig;
 use crate::store::base::embedding::EmbeddingCounts;
 use crate::store::base::store::Store;
 use crate::store::change::hidden_files::Tried;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
-use crate::store::file::{private, scratch};
-use crate::store::rows::codec::sql;
+use crate::store::file::{private, scratch, snapshot};
+use crate::store::rows::codec::{Ask as _, sql};
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 use crate::text::O200k;
@@ -190,8 +190,13 @@ impl Store {
                 format!("{} index rows do not match their texts; run with --repair", stale.len()),
             );
         }
+        self.check_counts(health, repair)?;
         if repair {
             self.rebuild_snapshot()?;
+        }
+        if let Err(SnapshotError::Damaged) = snapshot::map(&self.home.snapshot(), false) {
+            health.add("snapshot", Verdict::Bad, "is damaged; run with --repair");
+            return Ok(());
         }
         self.refresh_index()?;
         let (indexed, live) = (self.index.view().rows(), self.live_rows().map_err(|error| self.failed(error))?);
@@ -204,6 +209,25 @@ impl Store {
                 self.index.tail_len()
             ),
         );
+        Ok(())
+    }
+
+    /// Compares the counts with the rows. With `repair`, the memories are counted again.
+    fn check_counts(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
+        let sql = "WITH counted_now AS (SELECT kind, value, count(*) FROM counted GROUP BY 1, 2)
+                   SELECT (SELECT count(*) FROM (SELECT * FROM counted_now EXCEPT SELECT * FROM counts))
+                        + (SELECT count(*) FROM (SELECT * FROM counts EXCEPT SELECT * FROM counted_now))";
+        let wrong: u64 = self.connection.one(sql, [], |row| row.get(0)).map_err(|error| self.failed(error))?;
+        if wrong == 0 {
+            health.add("counts", Verdict::Ok, "agree with the memories");
+        } else if repair {
+            let again = "DELETE FROM counts;
+                         INSERT INTO counts SELECT kind, value, count(*) FROM counted GROUP BY 1, 2;";
+            self.write(|change| Ok(change.tx.execute_batch(again)?))?;
+            health.add("counts", Verdict::Mended, "counted the memories again");
+        } else {
+            health.add("counts", Verdict::Bad, format!("{wrong} counts are wrong; run with --repair"));
+        }
         Ok(())
     }
 

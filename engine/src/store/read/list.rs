@@ -85,15 +85,22 @@ impl Store {
         request.filters.entities = self.spellings(&request.filters.entities)?;
         let request = &request;
         let (mut sql, mut values) = conditions(request, self.now());
-        let count = format!("SELECT count(*) FROM memories WHERE {sql}");
-        let total_count = self.connection.query_row(&count, rusqlite::params_from_iter(&values), |row| row.get(0))?;
+        let rows = if request.deleted { "memories" } else { "memories INDEXED BY memories_listed" };
+        let is_unfiltered =
+            *request == ListRequest { limit: request.limit, after: request.after, ..Default::default() };
+        let total_count = if is_unfiltered {
+            u32::try_from(self.live_rows()?.saturating_sub(self.count_expired()?)).unwrap_or(u32::MAX)
+        } else {
+            let count = format!("SELECT count(*) FROM {rows} WHERE {sql}");
+            self.connection.query_row(&count, rusqlite::params_from_iter(&values), |row| row.get(0))?
+        };
         if let Some(after) = request.after {
             sql.push_str(" AND (created, short_id) < (SELECT created, short_id FROM memories WHERE short_id = ?)");
             values.push(after.get().into());
         }
         let limit = request.limit.clamp(1, crate::domain::MAX_LIMIT);
         values.push((limit + 1).into());
-        let select = format!("SELECT {MEMORY} FROM memories WHERE {sql} ORDER BY created DESC, short_id DESC LIMIT ?");
+        let select = format!("SELECT {MEMORY} FROM {rows} WHERE {sql} ORDER BY created DESC, short_id DESC LIMIT ?");
         let mut statement = self.connection.prepare(&select)?;
         let rows = statement.query_map(rusqlite::params_from_iter(&values), row::memory)?;
         let mut memories = rows.collect::<rusqlite::Result<Vec<_>>>()?;

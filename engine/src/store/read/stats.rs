@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::embedding::ENCODER_VERSION;
+use crate::store::base::index_cache::tail_rows;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
+use crate::store::rows::codec::Ask as _;
 
 /// Counts of a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -48,12 +50,11 @@ impl Store {
     /// # Errors
     /// Returns an error if the store cannot be read.
     pub fn stats(&mut self) -> Result<Stats, StoreError> {
-        self.refresh_index()?;
         let mut stats = self.counted().map_err(|error| self.failed(error))?;
         let size = |path: PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
         stats.database_bytes = size(self.home.database()) + size(self.home.write_ahead_log());
         stats.snapshot_bytes = size(self.home.snapshot());
-        stats.tail_rows = self.index.tail_len();
+        stats.tail_rows = tail_rows(&self.connection, &self.home.snapshot()).map_err(|error| self.failed(error))?;
         let embeddings = self.embeddings()?;
         (stats.with_embedding, stats.awaiting_embedding) = (embeddings.made, embeddings.waiting);
         stats.encoder = if self.has_embedding() { ENCODER_VERSION } else { 0 };
@@ -66,29 +67,30 @@ impl Store {
     }
 
     fn counted(&self) -> rusqlite::Result<Stats> {
-        let one = |sql: &str| self.connection.query_row(sql, [], |row| row.get::<_, u64>(0));
-        let grouped = |sql: &str| -> rusqlite::Result<BTreeMap<String, u64>> {
-            let mut statement = self.connection.prepare(sql)?;
-            statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
-        };
-        let by = |column: &str| {
-            grouped(&format!(
-                "SELECT {column}, count(*) FROM memories WHERE is_file = 0 AND deleted IS NULL GROUP BY 1"
-            ))
-        };
-        Ok(Stats {
-            memories: one("SELECT count(*) FROM memories WHERE is_file = 0 AND deleted IS NULL")?,
-            deleted: one("SELECT count(*) FROM memories WHERE is_file = 0 AND deleted IS NOT NULL AND purged = 0")?,
-            expired: self.count_expired()?,
-            by_category: by("category")?,
-            by_type: by("type")?,
-            by_scope: by("scope")?,
-            by_tag: grouped(
-                "SELECT value, count(*) FROM memories, json_each(memories.tags) WHERE is_file = 0 AND deleted IS NULL
-                 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 50",
-            )?,
-            outbox: one("SELECT count(*) FROM outbox")?,
-            ..Stats::default()
-        })
+        let mut stats = Stats { expired: self.count_expired()?, ..Stats::default() };
+        let sql = "SELECT kind, value, n FROM counts WHERE kind <> 'tag'
+                   UNION ALL SELECT * FROM (SELECT kind, value, n FROM counts WHERE kind = 'tag' ORDER BY n DESC, value LIMIT 50)";
+        let counts: Vec<(String, String, u64)> =
+            self.connection.all(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        for (kind, value, count) in counts {
+            let by = match kind.as_str() {
+                "memories" => {
+                    stats.memories = count;
+                    continue;
+                }
+                "deleted" => {
+                    stats.deleted = count;
+                    continue;
+                }
+                "category" => &mut stats.by_category,
+                "type" => &mut stats.by_type,
+                "scope" => &mut stats.by_scope,
+                "tag" => &mut stats.by_tag,
+                _ => continue,
+            };
+            by.insert(value, count);
+        }
+        stats.outbox = self.connection.one("SELECT count(*) FROM outbox", [], |row| row.get(0))?;
+        Ok(stats)
     }
 }

@@ -182,11 +182,15 @@ impl Store {
     /// Returns an error if the store cannot be read.
     pub fn sync_status(&self) -> Result<SyncStatus, StoreError> {
         let server = self.server()?;
-        let one = |sql: &str| self.connection.query_row(sql, [], |row| row.get(0)).map_err(|error| self.failed(error));
+        let one = |sql: &str| -> Result<u64, StoreError> {
+            self.connection.query_row(sql, [], |row| row.get(0)).map_err(|error| self.failed(error))
+        };
+        let refused = one("SELECT count(*) FROM outbox WHERE refused IS NOT NULL")?;
         Ok(SyncStatus {
-            waiting: one("SELECT count(*) FROM outbox WHERE refused IS NULL")?,
+            // All rows are counted without reading them.
+            waiting: one("SELECT count(*) FROM outbox")?.saturating_sub(refused),
             failing: one("SELECT count(*) FROM outbox WHERE refused IS NULL AND failing IS NOT NULL")?,
-            refused: one("SELECT count(*) FROM outbox WHERE refused IS NOT NULL")?,
+            refused,
             conflicts: one("SELECT count(*) FROM memories WHERE conflict_of IS NOT NULL AND deleted IS NULL")?,
             shared_with_me: one("SELECT count(*) FROM memories WHERE shared_by IS NOT NULL AND deleted IS NULL")?,
             private: one("SELECT count(*) FROM private JOIN memories ON id = memory WHERE deleted IS NULL")?,

@@ -82,6 +82,60 @@ END;
 CREATE INDEX memories_unrelated ON memories (created, short_id) WHERE related = 0 AND deleted IS NULL AND is_file = 0;
 CREATE INDEX memories_expires ON memories (expires) WHERE expires IS NOT NULL AND deleted IS NULL;
 
+-- For lists: newest first, with the columns that their filters use most.
+CREATE INDEX memories_listed ON memories (created, short_id, expires, category, type, scope, trust, shared_by)
+    WHERE deleted IS NULL AND purged = 0 AND is_file = 0;
+
+-- How many memories have a value, so that nobody reads all of them to count. Triggers maintain it, whichever program
+-- writes. The view `counted` says what is counted.
+CREATE TABLE counts (
+    kind  TEXT NOT NULL,
+    value TEXT NOT NULL,
+    n     INTEGER NOT NULL,
+    PRIMARY KEY (kind, value)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX counts_nothing ON counts (n) WHERE n = 0;
+
+-- The kind `encoder` is the first byte of the embedding, in hexadecimal; its value is empty for a memory that waits.
+CREATE VIEW counted (short_id, kind, value) AS
+    SELECT short_id, 'memories', '' FROM memories WHERE deleted IS NULL AND is_file = 0
+    UNION ALL SELECT short_id, 'deleted', '' FROM memories WHERE deleted IS NOT NULL AND purged = 0 AND is_file = 0
+    UNION ALL SELECT short_id, 'category', category FROM memories WHERE deleted IS NULL AND is_file = 0
+    UNION ALL SELECT short_id, 'type', type FROM memories WHERE deleted IS NULL AND is_file = 0
+    UNION ALL SELECT short_id, 'scope', scope FROM memories WHERE deleted IS NULL AND is_file = 0
+    UNION ALL SELECT short_id, 'encoder', hex(substr(embedding, 1, 1)) FROM memories WHERE deleted IS NULL AND is_file = 0
+    UNION ALL SELECT short_id, 'tag', json_each.value FROM memories, json_each(tags) WHERE deleted IS NULL AND is_file = 0;
+
+CREATE TRIGGER memories_counted AFTER INSERT ON memories
+BEGIN
+    INSERT INTO counts SELECT kind, value, 1 FROM counted WHERE short_id = NEW.short_id
+        ON CONFLICT (kind, value) DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER memories_uncounted BEFORE DELETE ON memories
+BEGIN
+    INSERT INTO counts SELECT kind, value, -1 FROM counted WHERE short_id = OLD.short_id
+        ON CONFLICT (kind, value) DO UPDATE SET n = n - 1;
+    DELETE FROM counts WHERE n = 0;
+END;
+-- Another trigger may change the row in between. Then a count is wrong until this row's last trigger has run.
+CREATE TRIGGER memories_before_recount BEFORE UPDATE OF category, type, scope, tags, deleted, purged, is_file, embedding
+    ON memories WHEN OLD.category <> NEW.category OR OLD.type <> NEW.type OR OLD.scope <> NEW.scope OR OLD.tags <> NEW.tags
+        OR OLD.deleted IS NOT NEW.deleted OR OLD.purged <> NEW.purged OR OLD.is_file <> NEW.is_file
+        OR substr(OLD.embedding, 1, 1) IS NOT substr(NEW.embedding, 1, 1)
+BEGIN
+    INSERT INTO counts SELECT kind, value, -1 FROM counted WHERE short_id = OLD.short_id
+        ON CONFLICT (kind, value) DO UPDATE SET n = n - 1;
+END;
+CREATE TRIGGER memories_after_recount AFTER UPDATE OF category, type, scope, tags, deleted, purged, is_file, embedding
+    ON memories WHEN OLD.category <> NEW.category OR OLD.type <> NEW.type OR OLD.scope <> NEW.scope OR OLD.tags <> NEW.tags
+        OR OLD.deleted IS NOT NEW.deleted OR OLD.purged <> NEW.purged OR OLD.is_file <> NEW.is_file
+        OR substr(OLD.embedding, 1, 1) IS NOT substr(NEW.embedding, 1, 1)
+BEGIN
+    INSERT INTO counts SELECT kind, value, 1 FROM counted WHERE short_id = NEW.short_id
+        ON CONFLICT (kind, value) DO UPDATE SET n = n + 1;
+    DELETE FROM counts WHERE n = 0;
+END;
+
 CREATE TABLE links (
     source  BLOB NOT NULL,
     type    TEXT NOT NULL,
@@ -158,6 +212,9 @@ CREATE TABLE outbox (
     refused  TEXT,                    -- why the server rejects it; it is not sent again unless the user asks
     failing  TEXT                     -- why the server could not process it; it is sent again with each exchange
 ) STRICT;
+
+CREATE INDEX outbox_refused ON outbox (n) WHERE refused IS NOT NULL;
+CREATE INDEX outbox_failing ON outbox (n) WHERE failing IS NOT NULL;
 
 -- One row: the server that this store belongs to.
 CREATE TABLE server (
