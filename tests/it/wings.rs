@@ -133,12 +133,14 @@ fn back(arrows: &Arrows) -> Vec<&(String, String)> {
 fn circles(arrows: &Arrows) -> Vec<&String> {
     let mut left = arrows.clone();
     loop {
-        // What uses nothing that is left is on no circle.
+        // What uses nothing that is left, or is used by nothing that is left, is on no circle.
         let users: BTreeSet<String> = left.iter().map(|(from, _)| from.clone()).collect();
+        let used: BTreeSet<String> = left.iter().map(|(_, to)| to.clone()).collect();
         let before = left.len();
-        left.retain(|(_, to)| users.contains(to));
+        left.retain(|(from, to)| users.contains(to) && used.contains(from));
         if left.len() == before {
-            return arrows.iter().map(|(from, _)| from).filter(|from| users.contains(*from)).collect();
+            let on_circle: BTreeSet<&String> = arrows.iter().map(|(from, _)| from).collect();
+            return on_circle.into_iter().filter(|file| users.contains(*file)).collect();
         }
     }
 }

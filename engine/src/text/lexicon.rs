@@ -84,7 +84,7 @@ mod tests {
     /// The rows of the lexicon as they are written.
     #[derive(Default)]
     struct Rows {
-        rows: Vec<(WordRelation, Vec<String>)>,
+        all: Vec<(WordRelation, Vec<String>)>,
         /// The row numbers of each term.
         by_term: BTreeMap<String, Vec<usize>>,
         light: BTreeSet<String>,
@@ -115,15 +115,15 @@ mod tests {
             let row: Vec<String> = words.split(',').map(term_of).filter(|term| !term.is_empty()).collect();
             assert!(!row.is_empty(), "{words}");
             for key in only.map_or_else(|| row.clone(), |word| vec![term_of(word)]) {
-                self.by_term.entry(key).or_default().push(self.rows.len());
+                self.by_term.entry(key).or_default().push(self.all.len());
             }
-            self.rows.push((relation, row));
+            self.all.push((relation, row));
         }
 
         /// The related terms of a term, closest first, without duplicates.
         fn related(&self, term: &str) -> Vec<(WordRelation, &str)> {
             let mut related: Vec<(WordRelation, &str)> = Vec::new();
-            for (relation, row) in self.by_term.get(term).into_iter().flatten().map(|at| &self.rows[*at]) {
+            for (relation, row) in self.by_term.get(term).into_iter().flatten().map(|at| &self.all[*at]) {
                 related.extend(row.iter().filter(|other| *other != term).map(|other| (*relation, other.as_str())));
             }
             related.sort_by_key(|(relation, _)| *relation);

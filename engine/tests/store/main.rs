@@ -3,6 +3,7 @@
 
 mod again;
 mod attacked;
+mod counted;
 mod credentials_in_clear;
 mod derived;
 mod embedding;

@@ -12,13 +12,14 @@ use serde_json::Value;
 use crate::domain::{Memory, MemoryRef, MemoryUuid, ShortId};
 use crate::screen::probable::{self, PROBABLE};
 use crate::screen::{KnownValues, MARKED, ProbableSecrets};
+use crate::store::base::allowed_texts;
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::change::clean::{self, Kinds};
 use crate::store::change::copies::{self, forget_places, kinds_beside, kinds_in_json, note_texts};
 use crate::store::change::hidden_files::Tried;
-use crate::store::change::{allowed, hide};
+use crate::store::change::hide;
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::file::private::replace;
@@ -249,7 +250,7 @@ impl Store {
                 continue;
             }
             let probable = ProbableSecrets::of(memory);
-            let probable = allowed::excepted(&self.connection, probable).map_err(|error| self.failed(error))?;
+            let probable = allowed_texts::excepted(&self.connection, probable).map_err(|error| self.failed(error))?;
             if probable.is_empty() {
                 clean.push((memory.id, digest));
             } else {

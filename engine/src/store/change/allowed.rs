@@ -1,6 +1,6 @@
 //! Texts that a person declared not to be secrets. They are restored, and the classifiers leave them alone from then on.
 
-use rusqlite::{Connection, params};
+use rusqlite::params;
 use serde::Serialize;
 
 use super::clean;
@@ -8,12 +8,14 @@ use super::reveal::only_one;
 use super::write::tell;
 use crate::domain::{MemoryRef, MemoryUuid, ShortId};
 use crate::screen::probable::PROBABLE;
-use crate::screen::{MARKED, ProbableSecrets, Texts, Version, put_back};
+use crate::screen::{MARKED, Texts as _, put_back};
+use crate::store::base::allowed_texts::allow;
 use crate::store::base::config::Actor;
 use crate::store::base::kept::{let_go, note};
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::{StoreError, UnavailableBecause};
+use crate::store::logs::history::earlier;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
 /// The kinds of secrets that can be allowed. What a rule finds is redacted again by other machines and by the server.
@@ -29,21 +31,6 @@ pub struct Allowed {
     /// The memories that contain the text again.
     #[serde(rename = "ids")]
     pub memories: Vec<ShortId>,
-}
-
-/// The probable secrets without the allowed ones.
-pub(crate) fn excepted(connection: &Connection, probable: ProbableSecrets) -> rusqlite::Result<ProbableSecrets> {
-    if probable.is_empty() {
-        return Ok(probable);
-    }
-    let mut statement = connection.prepare_cached("SELECT 1 FROM allowed_texts WHERE value = ?1")?;
-    let mut allowed = Vec::new();
-    for value in probable.values() {
-        if statement.exists([value])? {
-            allowed.push(value.to_owned());
-        }
-    }
-    Ok(probable.without(|value| allowed.iter().any(|allowed| allowed == value)))
 }
 
 impl Store {
@@ -97,18 +84,6 @@ impl Store {
     }
 }
 
-/// Records an allowed text.
-pub(crate) fn allow(change: &Change<'_>, text: &str) -> Result<(), StoreError> {
-    let sql = "INSERT OR REPLACE INTO allowed_texts (value, at) VALUES (?1, ?2)";
-    Ok(change.tx.run(sql, params![text, change.now]).map(drop)?)
-}
-
-/// Forgets allowed texts that contain a hidden text, or are a part of it.
-pub(crate) fn disallow(connection: &Connection, text: &str) -> rusqlite::Result<()> {
-    let sql = "DELETE FROM allowed_texts WHERE instr(value, ?1) > 0 OR instr(?1, value) > 0";
-    connection.execute(sql, [text]).map(drop)
-}
-
 /// Restores an allowed text in one memory and its history.
 fn restore_in(
     change: &Change<'_>,
@@ -137,11 +112,4 @@ fn restore_in(
     change.tx.run("DELETE FROM hidden_secrets WHERE memory = ?1 AND name = ?2", params![id, name])?;
     note(change, id, name, "allowed", actor)?;
     Ok(known.memory.short_id)
-}
-
-/// The earlier versions of a memory that can be read, with the revs of their entries.
-pub(super) fn earlier(change: &Change<'_>, id: MemoryUuid) -> Result<Vec<(u64, Version)>, StoreError> {
-    let sql = "SELECT rev, before FROM history WHERE memory = ?1 AND before IS NOT NULL";
-    let rows: Vec<(u64, String)> = change.tx.all(sql, [id], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(rows.into_iter().filter_map(|(rev, text)| Some((rev, serde_json::from_str(&text).ok()?))).collect())
 }

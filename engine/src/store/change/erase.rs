@@ -84,20 +84,6 @@ impl Store {
         }
         self.maintain();
     }
-
-    /// The present and earlier texts of memories.
-    pub(crate) fn said_by(&self, references: &[MemoryRef]) -> Result<Vec<String>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<String>> {
-            let mut said = Vec::new();
-            for reference in references {
-                let Some(memory) = row::find(&self.connection, *reference)? else { continue };
-                said.extend(history::all_before(&self.connection, memory.id)?.into_iter().map(|before| before.content));
-                said.push(memory.content);
-            }
-            Ok(said)
-        };
-        read().map_err(|error| self.failed(error))
-    }
 }
 
 fn forget(change: &Change<'_>, reference: MemoryRef, erase: Erase, actor: &Actor) -> Result<Forgotten, StoreError> {

@@ -11,12 +11,11 @@ use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, params};
 use serde_json::Value;
 
-use super::allowed::disallow;
 use super::copies::{WORDS, rows, set_aside};
-use super::erase::Erase;
 use super::hide::{self, CleanedFile, Hidden};
 use crate::domain::{DomainError, MemoryRef, MemoryUuid, ShortId};
 use crate::screen::{KnownValues, MARKED, Version};
+use crate::store::base::allowed_texts::disallow;
 use crate::store::base::config::{Actor, SecretMode};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
@@ -92,7 +91,10 @@ impl Store {
         let (known, done) = self.write(|change| hide::hide(change, reference, text, actor))?;
         let id = known.memory.id;
         files.extend(self.sweep(&[(id, text.to_owned())])?);
-        self.scrubbed(Erase::Hard);
+        if let Err(error) = self.scrub() {
+            tracing::debug!(%error, "the write-ahead log cannot be truncated now");
+        }
+        self.maintain();
         let sql = "SELECT short_id FROM memories WHERE id <> ?1 AND purged = 0 AND shared_by IS NULL AND file IS NULL
                    AND instr(content, ?2) > 0 ORDER BY short_id";
         let also_in: Vec<ShortId> = self.all(sql, params![id, text], |row| row.get(0))?;

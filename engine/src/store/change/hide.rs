@@ -4,17 +4,18 @@
 use rusqlite::params;
 use serde::Serialize;
 
-use super::allowed::{disallow, earlier};
 use super::clean;
 use super::write::tell;
 use crate::compose::{self, Known};
 use crate::domain::{Content, MAX_CONTENT_BYTES, MemoryRef, MemoryUuid, ShortId};
 use crate::enrich;
 use crate::screen::{Keeper as _, Kind, KnownValues, MARKED, Texts, Version, screened_for};
+use crate::store::base::allowed_texts::disallow;
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
+use crate::store::logs::history::earlier;
 use crate::store::logs::{beside, purges, questions, traces};
 use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::sync::SyncState;

@@ -5,10 +5,11 @@ use rusqlite::params;
 use super::relate::note_related;
 use super::update::rewrite;
 use super::write::{Stored, Written, places_of, set_aside, tell, write_row};
-use super::{allowed, links, places};
+use super::{links, places};
 use crate::compose::{self, Composed, Known};
 use crate::domain::{Draft, Memory, MemoryRef, MemoryUuid, Metadata, Origin, Patch, Timestamp, Trust};
 use crate::screen::{KnownValues, ProbableSecrets, Screened, dropped, findings, screened_closely};
+use crate::store::base::allowed_texts;
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
 use crate::store::base::store::Store;
@@ -71,7 +72,7 @@ impl Store {
             return Err(StoreError::Credential { field: "scope", kind: finding.kind.as_str().to_owned() });
         }
         let id = draft.id.unwrap_or_else(|| MemoryUuid::generate(now));
-        let probable = allowed::excepted(&self.connection, ProbableSecrets::of(&draft))?;
+        let probable = allowed_texts::excepted(&self.connection, ProbableSecrets::of(&draft))?;
         let keeper = &mut self.secrets.keeper(&self.connection);
         screened_closely(Draft { id: Some(id), ..draft }, id, keeper, &KnownValues::default(), probable)
     }

@@ -1,12 +1,13 @@
 //! Changes fields of an existing memory.
 
 use super::erase::Erase;
+use super::links;
 use super::rights::refuse_fields;
 use super::write::{Stored, Written, set_aside, tell, write_row};
-use super::{allowed, links};
 use crate::compose::{self, Composed, Known};
 use crate::domain::{Memory, MemoryRef, Patch, Permission};
 use crate::screen::{ProbableSecrets, screened, screened_closely, stands_in};
+use crate::store::base::allowed_texts;
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
 use crate::store::base::store::Store;
@@ -93,7 +94,8 @@ fn rewrite_screened(
     let id = before.memory.id;
     let known = kept::values_of(change, &before.memory)?;
     // What the stored text already contains is no new secret; another machine may have allowed it.
-    let probable = allowed::excepted(change.tx, probable)?.without(|value| stands_in(&before.memory.content, value));
+    let probable =
+        allowed_texts::excepted(change.tx, probable)?.without(|value| stands_in(&before.memory.content, value));
     let patch = screened_closely(patch.clone(), id, &mut change.secrets.keeper(change.tx), &known, probable)?;
     let composed = compose::edited(before, &patch, change.now, &O200k)?;
     let stored = put(change, &before.memory, &composed, actor)?;

@@ -14,9 +14,10 @@ use super::written::write;
 use crate::compose::{self, Composed, Filed, Known, PartText, Told};
 use crate::domain::{DomainError, Draft, MemoryUuid, Origin, Timestamp, Trust, content_of_file};
 use crate::screen::{KnownValues, ProbableSecrets, Screened, Secret, findings, screened_closely};
+use crate::store::base::allowed_texts;
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
-use crate::store::change::{allowed, secrets};
+use crate::store::change::secrets;
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, Reader, Run as _, sql};
 use crate::store::rows::columns::{KNOWN, read_known};
@@ -64,7 +65,7 @@ impl Store {
     pub fn screened_for_file(&self, text: &str, memory: MemoryUuid) -> Result<(String, Vec<Secret>), StoreError> {
         let draft = Draft::new(text);
         let probable = ProbableSecrets::of(&draft);
-        let probable = allowed::excepted(&self.connection, probable).map_err(|error| self.failed(error))?;
+        let probable = allowed_texts::excepted(&self.connection, probable).map_err(|error| self.failed(error))?;
         if findings(text).is_empty() && probable.is_empty() {
             return Ok((text.to_owned(), Vec::new()));
         }

@@ -5,13 +5,14 @@ use serde::Serialize;
 use tessera_tables::names;
 
 use crate::domain::{Alteration, Memory, MemoryRef, MemoryUuid, Origin, ShortId, Timestamp};
-use crate::screen::{KnownValues, dropped, screened};
+use crate::screen::{KnownValues, Version, dropped, screened};
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, FromColumns, Reader, Run as _, read_columns, sql};
+use crate::store::rows::memory as row;
 
 names! {
 /// The operation.
@@ -201,7 +202,28 @@ pub(crate) fn before(connection: &Connection, id: MemoryUuid, rev: u64) -> rusql
     Ok(text.flatten().and_then(|text| serde_json::from_str(&text).ok()))
 }
 
+/// The earlier versions of a memory that can be read, with the revs of their entries.
+pub(crate) fn earlier(change: &Change<'_>, id: MemoryUuid) -> Result<Vec<(u64, Version)>, StoreError> {
+    let sql = "SELECT rev, before FROM history WHERE memory = ?1 AND before IS NOT NULL";
+    let rows: Vec<(u64, String)> = change.tx.all(sql, [id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.into_iter().filter_map(|(rev, text)| Some((rev, serde_json::from_str(&text).ok()?))).collect())
+}
+
 impl Store {
+    /// The present and earlier texts of memories.
+    pub(crate) fn said_by(&self, references: &[MemoryRef]) -> Result<Vec<String>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<String>> {
+            let mut said = Vec::new();
+            for reference in references {
+                let Some(memory) = row::find(&self.connection, *reference)? else { continue };
+                said.extend(all_before(&self.connection, memory.id)?.into_iter().map(|before| before.content));
+                said.push(memory.content);
+            }
+            Ok(said)
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
     /// The changes of a memory, latest first, even if the memory was permanently deleted.
     ///
     /// # Errors

@@ -9,10 +9,10 @@ use rusqlite::params;
 use crate::domain::MemoryUuid;
 use crate::screen::probable::PROBABLE;
 use crate::screen::{KnownValues, MARKED, Place, places};
+use crate::store::base::allowed_texts::allow;
 use crate::store::base::config::{Actor, SecretMode};
 use crate::store::base::kept;
 use crate::store::base::transaction::Change;
-use crate::store::change::allowed::allow;
 use crate::store::change::clean::HELD;
 use crate::store::change::hide::{
     Base, forget_digests, hold, holds, in_history, in_logs, in_row, in_sync_state, mark, must_sweep, refresh_copies,

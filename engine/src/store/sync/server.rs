@@ -193,9 +193,10 @@ impl Store {
             refused,
             conflicts: one("SELECT count(*) FROM memories WHERE conflict_of IS NOT NULL AND deleted IS NULL")?,
             shared_with_me: one("SELECT count(*) FROM memories WHERE shared_by IS NOT NULL AND deleted IS NULL")?,
-            private: one("SELECT count(*) FROM private JOIN memories ON id = memory WHERE deleted IS NULL")?,
+            // The short table comes first.
+            private: one("SELECT count(*) FROM private CROSS JOIN memories ON id = memory WHERE deleted IS NULL")?,
             undecided: one(
-                "SELECT count(*) FROM private JOIN memories ON id = memory WHERE deleted IS NULL AND why = 'undecided'",
+                "SELECT count(*) FROM private CROSS JOIN memories ON id = memory WHERE deleted IS NULL AND why = 'undecided'",
             )?,
             server,
         })
