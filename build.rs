@@ -10,10 +10,11 @@ const STRIPPED: &str = "-Wl,--strip-all";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let is = |key: &str, value: &str| std::env::var(key).is_ok_and(|found| found == value);
-    if is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") {
+    let set = |key: &str| std::env::var(key).unwrap_or_default();
+    let is_static = set("CARGO_CFG_TARGET_FEATURE").split(',').any(|feature| feature == "crt-static");
+    if set("CARGO_CFG_TARGET_OS") == "linux" && set("CARGO_CFG_TARGET_ENV") == "gnu" && !is_static {
         println!("cargo::rustc-link-arg-bins={FIXED}");
-        if is("PROFILE", "release") {
+        if set("PROFILE") == "release" && set("DEBUG") == "false" {
             println!("cargo::rustc-link-arg-bins={STRIPPED}");
         }
     }

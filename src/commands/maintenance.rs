@@ -158,6 +158,13 @@ pub(super) fn restore_backup(context: &Context, file: &Path, yes: bool) -> anyho
         if let Some(aside) = &restored.kept_aside {
             output::note(&format!("the previous content is in {}", aside.display()));
         }
+        if restored.not_hidden > 0 {
+            output::note(&format!(
+                "{} texts that you had hidden may be visible again, because their values are not available; hide them \
+                again with `tessera secret hide ID`",
+                restored.not_hidden
+            ));
+        }
         if !restored.missing_keys.is_empty() {
             output::note(&format!(
                 "the backup contains secrets, but their key is missing (ID {}): add its line to {}, or set \

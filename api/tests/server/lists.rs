@@ -75,8 +75,8 @@ fn pages_of_long_texts_are_bounded_and_lead_to_all_of_them() {
 fn changes_of_one_time_are_told_page_after_page() {
     with_site(|site| async move {
         let ada = site.user("ada").await;
-        for part in 0..2 {
-            let rows: Vec<Value> = (0..1_000).map(|n| json!({ "content": format!("note {part} {n}") })).collect();
+        for part in 0..8 {
+            let rows: Vec<Value> = (0..250).map(|n| json!({ "content": format!("note {part} {n}") })).collect();
             Site::ok(site.post(&ada, "/api/memories/import", &json!(rows)).await).await;
         }
         // The very same time for more than a page, as an import of the time before has it.

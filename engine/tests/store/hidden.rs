@@ -385,7 +385,7 @@ fn an_old_backup_from_elsewhere_brings_no_hidden_text_back() {
     let name = store.hide(named(1), VALUE, &Actor::default()).unwrap().name.unwrap();
     drop(store);
     let restored = Store::restore_backup(home.config(NOW), &old, |_| true).unwrap().unwrap();
-    assert_eq!(restored.memories, 2);
+    assert_eq!((restored.memories, restored.not_hidden), (2, 0));
     assert_eq!(holding(&home, VALUE), Vec::<PathBuf>::new());
     let mut store = home.open(NOW);
     let content = store.get(named(1)).unwrap().unwrap().content;
@@ -417,4 +417,18 @@ fn a_deleted_value_is_first_removed_from_files_that_an_interrupted_run_left() {
         drop(store);
         assert_eq!(holding(&home, VALUE), Vec::<PathBuf>::new());
     }
+}
+
+#[test]
+fn a_restored_backup_of_another_store_says_what_it_could_not_hide() {
+    let (home, other) = (Home::new(), Home::new());
+    let mut store = said_everywhere(&home);
+    store.hide(named(1), VALUE, &Actor::default()).unwrap();
+    drop(store);
+    let mut theirs = other.open(NOW);
+    crate::support::store(&mut theirs, "A note of another machine");
+    let copy = theirs.backup(None).unwrap();
+    let restored = Store::restore_backup(home.config(NOW), &copy, |_| true).unwrap().unwrap();
+    assert_eq!((restored.memories, restored.not_hidden), (1, 1));
+    assert!(Store::examine(home.config(NOW), false).unwrap().is_good());
 }

@@ -107,7 +107,7 @@ impl Store {
     /// Returns an error if the store cannot be read.
     pub fn embeddings(&self) -> Result<EmbeddingCounts, StoreError> {
         // The first byte is the version of the encoder; a text that waits has none.
-        let sql = "SELECT value, n FROM counts WHERE kind = 'encoder'";
+        let sql = "SELECT value, max(n, 0) FROM counts WHERE kind = 'encoder'";
         let counts: rusqlite::Result<Vec<(String, u64)>> =
             self.connection.all(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
         let mut embeddings = EmbeddingCounts::default();

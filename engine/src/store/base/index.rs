@@ -1,11 +1,12 @@
 //! The store's index. The index is updated before each read, and rebuilt when many rows have changed.
 
 use crate::store::file::error::StoreError;
+use crate::store::file::snapshot::Version;
 use crate::store::file::{marker, snapshot};
 
-use super::index_cache::{CHECKED, snapshot_bytes};
+use super::index_cache::{is_known, note_known, snapshot_bytes};
 use super::store::Store;
-use crate::store::rows::codec::{Ask as _, Run as _};
+use crate::store::rows::codec::Ask as _;
 
 impl Store {
     /// Rebuilds the snapshot if enough has changed. True if it did.
@@ -15,6 +16,7 @@ impl Store {
     pub fn rebuild_if_due(&mut self) -> Result<bool, StoreError> {
         self.refresh_index()?;
         if !self.index.is_rebuild_due() {
+            self.note_snapshot(self.index.version());
             return Ok(false);
         }
         self.rebuild_snapshot()?;
@@ -29,14 +31,19 @@ impl Store {
         let bytes = snapshot_bytes(&self.connection).map_err(|error| self.failed(error))?;
         let path = self.home.snapshot();
         snapshot::write(&path, &bytes)?;
-        // Nobody needs to read all of it to know that it is good.
-        if let Some(version) = snapshot::version(&path) {
-            let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)";
-            if let Err(error) = self.connection.run(sql, (CHECKED, version.to_string())) {
-                tracing::debug!(%error, "the next process reads the whole snapshot");
-            }
-        }
+        self.note_snapshot(snapshot::version(&path));
         marker::write(&self.home, self.live_rows().map_err(|error| self.failed(error))?)
+    }
+
+    /// Records that a snapshot was completely written or read, so that the next process need not read all of it.
+    fn note_snapshot(&self, version: Option<Version>) {
+        let noted = match is_known(&self.connection, version) {
+            Ok(true) => Ok(()),
+            _ => note_known(&self.connection, version),
+        };
+        if let Err(error) = noted {
+            tracing::debug!(%error, "the next process reads the whole snapshot");
+        }
     }
 
     pub(crate) fn refresh_index(&mut self) -> Result<(), StoreError> {
@@ -45,7 +52,7 @@ impl Store {
     }
 
     pub(crate) fn live_rows(&self) -> rusqlite::Result<u64> {
-        let sql = "SELECT n FROM counts WHERE kind = 'memories'";
+        let sql = "SELECT max(n, 0) FROM counts WHERE kind = 'memories'";
         Ok(self.connection.maybe(sql, [], |row| row.get(0))?.unwrap_or_default())
     }
 }

@@ -10,7 +10,7 @@ use crate::embedding::{Embedding, Made};
 use crate::index::{ForwardDoc, Freshness, Identity, IndexRow, IndexView, Mask, Snapshot, Tail};
 use crate::store::file::home::Home;
 use crate::store::file::snapshot::{self, Version};
-use crate::store::rows::codec::{Ask as _, Reader, sql};
+use crate::store::rows::codec::{Ask as _, Reader, Run as _, sql};
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::index::{IndexColumns, index_row, read_index_row};
 use crate::store::rows::memory as row;
@@ -96,6 +96,11 @@ impl IndexCache {
         Ok(())
     }
 
+    /// The file of the snapshot that was read; `None` without one.
+    pub(crate) fn version(&self) -> Option<Version> {
+        self.snapshot.as_ref().and(self.version)
+    }
+
     pub(crate) fn tail_len(&self) -> u64 {
         self.tail.len() as u64
     }
@@ -130,19 +135,30 @@ fn new_tail(usage: Usage) -> Tail {
     if usage == Usage::Serve { Tail::inverted() } else { Tail::scanned() }
 }
 
-/// A snapshot of this store, built at a point that is still part of its history.
-/// The key in `meta` of the version of the snapshot's file that was written and synced to disk completely.
-pub(crate) const CHECKED: &str = "snapshot";
+/// The key in `meta` of the mark of the snapshot's file that is known to be complete.
+const CHECKED: &str = "snapshot";
 
+/// True if the snapshot's file is known to be complete, so that its checksum need not be computed.
+pub(crate) fn is_known(connection: &Connection, version: Option<Version>) -> rusqlite::Result<bool> {
+    let Some(mark) = version.and_then(|version| version.mark()) else { return Ok(false) };
+    let checked: Option<String> =
+        connection.maybe("SELECT value FROM meta WHERE key = ?1", [CHECKED], |row| row.get(0))?;
+    Ok(checked.is_some_and(|checked| checked == mark))
+}
+
+/// Records that the snapshot's file is complete.
+pub(crate) fn note_known(connection: &Connection, version: Option<Version>) -> rusqlite::Result<()> {
+    let Some(mark) = version.and_then(|version| version.mark()) else { return Ok(()) };
+    connection.run("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)", (CHECKED, mark)).map(drop)
+}
+
+/// A snapshot of this store, built at a point that is still part of its history.
 fn load(
     connection: &Connection,
     path: &Path,
     (version, rev): (Option<Version>, u64),
 ) -> rusqlite::Result<Option<Snapshot<Mmap>>> {
-    let checked: Option<String> =
-        connection.maybe("SELECT value FROM meta WHERE key = ?1", [CHECKED], |row| row.get(0))?;
-    let is_known = version.is_some_and(|version| checked.is_some_and(|checked| checked == version.to_string()));
-    let snapshot = match snapshot::map(path, is_known) {
+    let snapshot = match snapshot::map(path, is_known(connection, version)?) {
         Ok(snapshot) => snapshot,
         Err(error) => {
             tracing::debug!(error = %error, "no snapshot");

@@ -23,6 +23,7 @@ use crate::store::file::scratch::Scratch;
 use crate::store::file::{marker, private, replacement, scratch};
 use crate::store::logs::access_log;
 use crate::store::open::migrate;
+use crate::store::rows::codec::Ask as _;
 
 /// A backup compared with the store that it would replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +45,8 @@ pub struct Restored {
     pub kept_aside: Option<PathBuf>,
     /// The IDs of missing keys. Some secrets in the backup are encrypted with these keys.
     pub missing_keys: Vec<String>,
+    /// The number of texts that were hidden since the backup was made, and may be visible again.
+    pub not_hidden: usize,
 }
 
 /// The file of a backup's keys, which `backup --with-key` writes.
@@ -80,11 +83,7 @@ impl Store {
         let prepared = Home::new(scratch.path());
         copy_of(file, &prepared)?;
         let mut live = present(&config)?;
-        if let Some(live) = &mut live {
-            // The restored store no longer knows what was hidden since then.
-            live.finish_hiding();
-            live.hide_again_in(&prepared.database())?;
-        }
+        let not_hidden = live.as_mut().map_or(Ok(0), |live| hide_again(live, &prepared))?;
         let mut backup = Self::open(StoreConfig { home: prepared.clone(), ..config.clone() })?;
         if backup.damage_found()?.is_some() {
             return Err(StoreError::file(file, std::io::Error::other("it is damaged; use another backup")));
@@ -105,7 +104,7 @@ impl Store {
         let mut store = Self::open(config)?;
         store.rebuild_snapshot()?;
         let missing_keys = store.take_keys(file)?;
-        Ok(Some(Restored { memories, kept_aside, missing_keys }))
+        Ok(Some(Restored { memories, kept_aside, missing_keys, not_hidden }))
     }
 
     /// Continues the IDs and revs of the present store, so none is assigned twice.
@@ -156,6 +155,18 @@ impl Store {
         let sql = "SELECT CAST(value AS BLOB) FROM meta WHERE key = 'store_id'";
         self.connection.query_row(sql, [], |row| row.get(0)).map_err(|error| self.failed(error))
     }
+}
+
+/// Hides again in a restored backup what was hidden since it was made. The restored store does not know about it. Returns
+/// the number of texts that cannot be hidden.
+fn hide_again(live: &mut Store, prepared: &Home) -> Result<usize, StoreError> {
+    live.finish_hiding();
+    let database = prepared.database();
+    let theirs = Connection::open_with_flags(&database, OpenFlags::SQLITE_OPEN_READ_ONLY)
+        .and_then(|copy| copy.one("SELECT CAST(value AS BLOB) FROM meta WHERE key = 'store_id'", [], |row| row.get(0)));
+    let theirs: Vec<u8> = theirs.map_err(|error| StoreError::sqlite(&database, error))?;
+    // Another store cannot decrypt what this one has encrypted.
+    if live.identity()? == theirs { live.hide_again_in(&database) } else { Ok(live.marked()?.len()) }
 }
 
 /// How often the copy is tried while other processes use the store.

@@ -87,6 +87,8 @@ impl Store {
         if self.secrets.rules().mode == SecretMode::Drop {
             // Nobody knows the value afterwards, so an interrupted run could not continue with the files.
             files = self.sweep_before(reference, text)?;
+            // What could not be changed is reported below.
+            files.retain(|file| file.problem.is_none());
         }
         let (known, done) = self.write(|change| hide::hide(change, reference, text, actor))?;
         let id = known.memory.id;
@@ -119,26 +121,39 @@ impl Store {
         swept.flatten().collect()
     }
 
-    /// Removes all texts that were ever hidden from a copy of the store, which an old backup may still contain. The
-    /// copy gets the encrypted values.
+    /// Removes the texts that were hidden in this store from an old copy of it. The copy gets the encrypted values, and
+    /// the work that is still to do. Returns the number of texts whose values are not available here.
     ///
     /// # Errors
     /// Returns an error if the copy cannot be written.
-    pub(crate) fn hide_again_in(&mut self, copy: &Path) -> Result<(), StoreError> {
-        let mut texts = Vec::new();
-        let sql = "SELECT memory, name FROM secrets WHERE kind = ?1 AND sealed IS NOT NULL";
-        let marked: Vec<(MemoryUuid, String)> =
-            self.all(sql, [MARKED.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        for (memory, name) in marked {
+    pub(crate) fn hide_again_in(&mut self, copy: &Path) -> Result<usize, StoreError> {
+        let (mut texts, mut unknown) = (Vec::new(), 0);
+        for (memory, name) in self.marked()? {
             match self.secret_value(memory, &name) {
-                Ok(value) => texts.extend(value.map(|value| (memory, value.to_string()))),
-                Err(error) => tracing::debug!(%error, name, "a hidden text cannot be removed from a copy"),
+                Ok(Some(value)) => texts.push((memory, value.to_string())),
+                Ok(None) | Err(_) => unknown += 1,
             }
         }
         if !texts.is_empty() {
             self.sweep_copy(copy, &Sought::of(&texts))?;
         }
-        Ok(())
+        let left = self.left_to_sweep(Tried::Again)?;
+        if !left.is_empty() {
+            let copy = Copy::open(copy)?;
+            if has(&copy.connection, "hidden_secrets", "tried")? {
+                for (memory, name) in left {
+                    hide::must_sweep(&copy.connection, memory, &name)?;
+                }
+            }
+            copy.finish()?;
+        }
+        Ok(unknown)
+    }
+
+    /// The marked secrets of this store.
+    pub(crate) fn marked(&self) -> Result<Vec<(MemoryUuid, String)>, StoreError> {
+        let sql = "SELECT memory, name FROM secrets WHERE kind = ?1";
+        self.all(sql, [MARKED.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
     /// Continues with hidden texts that may still be in files and copies.

@@ -1,7 +1,7 @@
 //! Hides a text that a person marks as secret: in its memory and the memory's history, in logs, and in the state of
 //! sync. `hidden_files` removes it from files and copies, and `sync::hidden` from other machines.
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 use serde::Serialize;
 
 use super::clean;
@@ -112,7 +112,7 @@ pub(crate) fn hide_all(
         match secret {
             Some(secret) => {
                 kept::note(change, id, secret.name.as_str(), "hidden", actor)?;
-                must_sweep(change, id, secret.name.as_str())?;
+                must_sweep(change.tx, id, secret.name.as_str())?;
                 names.push(secret.name.to_string());
             }
             // Without the value, only the memory as a whole can be replaced in copies.
@@ -135,8 +135,8 @@ pub(crate) fn mark(marks: &mut KnownValues, kind: &str, text: &str) {
 }
 
 /// Records that files and copies may contain the value of a secret.
-pub(crate) fn must_sweep(change: &Change<'_>, id: MemoryUuid, name: &str) -> Result<(), StoreError> {
-    change.tx.run("INSERT OR IGNORE INTO hidden_secrets (memory, name) VALUES (?1, ?2)", params![id, name])?;
+pub(crate) fn must_sweep(connection: &Connection, id: MemoryUuid, name: &str) -> Result<(), StoreError> {
+    connection.run("INSERT OR IGNORE INTO hidden_secrets (memory, name) VALUES (?1, ?2)", params![id, name])?;
     Ok(())
 }
 

@@ -18,10 +18,13 @@ pub(crate) struct Version {
     inode: u64,
 }
 
-impl std::fmt::Display for Version {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let since = self.modified.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-        write!(f, "{} {} {}", self.len, since.unwrap_or_default().as_nanos(), self.inode)
+impl Version {
+    /// Identifies the file until the system starts again: a disk may lose pages without power. `None` if the system does
+    /// not say when it started.
+    pub(crate) fn mark(&self) -> Option<String> {
+        let since = self.modified?.duration_since(std::time::UNIX_EPOCH).ok()?;
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        Some(format!("{} {} {} {}", self.len, since.as_nanos(), self.inode, boot.trim()))
     }
 }
 

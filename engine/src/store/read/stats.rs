@@ -68,8 +68,8 @@ impl Store {
 
     fn counted(&self) -> rusqlite::Result<Stats> {
         let mut stats = Stats { expired: self.count_expired()?, ..Stats::default() };
-        let sql = "SELECT kind, value, n FROM counts WHERE kind <> 'tag'
-                   UNION ALL SELECT * FROM (SELECT kind, value, n FROM counts WHERE kind = 'tag' ORDER BY n DESC, value LIMIT 50)";
+        let sql = "SELECT kind, value, max(n, 0) FROM counts WHERE kind <> 'tag'
+                   UNION ALL SELECT * FROM (SELECT kind, value, max(n, 0) FROM counts WHERE kind = 'tag' ORDER BY n DESC, value LIMIT 50)";
         let counts: Vec<(String, String, u64)> =
             self.connection.all(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         for (kind, value, count) in counts {

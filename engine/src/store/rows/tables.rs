@@ -87,8 +87,7 @@ pub(crate) static TABLES: [Table; 34] = [
     table("outbox", &["n"], Apart)
         .texts(&[text("refused"), text("failing")])
         .erase(&[erase("UPDATE outbox SET refused = NULL, failing = NULL WHERE memory = ?1")]),
-    // The rows of memories fill it.
-    table("counts", &["kind", "value"], Apart),
+    table("counts", &["kind", "value"], Again),
     table("private", &["memory"], Apart),
     table("links", &["source", "type", "target"], Rows)
         .erase(&[erase("DELETE FROM links WHERE source = ?1 OR target = ?1")]),

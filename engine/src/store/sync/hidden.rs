@@ -90,7 +90,7 @@ pub(crate) fn learn(change: &Change<'_>, arrived: &BaseVersion) -> Result<Learne
         mark(&mut marks, &place.kind, value);
         if let (true, Some(name)) = (is_kept, &place.name) {
             kept::write_named(change, id, place, value)?;
-            must_sweep(change, id, name.as_str())?;
+            must_sweep(change.tx, id, name.as_str())?;
         } else {
             refresh_copies(change, id)?;
         }

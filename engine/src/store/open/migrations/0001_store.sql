@@ -117,7 +117,7 @@ BEGIN
         ON CONFLICT (kind, value) DO UPDATE SET n = n - 1;
     DELETE FROM counts WHERE n = 0;
 END;
--- Another trigger may change the row in between. Then a count is wrong until this row's last trigger has run.
+-- `memories_embedding`, which is created earlier, runs after these: SQLite runs the newest trigger first.
 CREATE TRIGGER memories_before_recount BEFORE UPDATE OF category, type, scope, tags, deleted, purged, is_file, embedding
     ON memories WHEN OLD.category <> NEW.category OR OLD.type <> NEW.type OR OLD.scope <> NEW.scope OR OLD.tags <> NEW.tags
         OR OLD.deleted IS NOT NEW.deleted OR OLD.purged <> NEW.purged OR OLD.is_file <> NEW.is_file
