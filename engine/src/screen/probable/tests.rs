@@ -63,3 +63,11 @@ fn a_text_is_cut_into_parts_without_gaps() {
         assert_eq!(parts.iter().map(|part| &text[part.clone()]).collect::<String>(), text);
     }
 }
+
+#[test]
+fn a_token_alone_is_left_to_the_rules() {
+    for alone in ["nvkey-AFNjXAgQdLYwZo2zJJUKLMIE4zrPYAksXDqWRXI_0Js5FX", "jwt-base64", "RUNPOD_API_KEY=rpa_short\n"] {
+        assert_eq!(found(alone), Vec::<&str>::new(), "{alone}");
+    }
+    assert_ne!(found("the gate of the warehouse opens with pumpkin soup"), Vec::<&str>::new());
+}
