@@ -54,7 +54,7 @@ fn a_copy_of_another_schema_a_reader_and_a_server_in_use_keep_nothing_of_it() {
         .unwrap();
     let copy = world.home().join("backups/tessera-without-sync_states.db");
     fs::copy(fixture, &copy).unwrap();
-    let lacking = "DROP TABLE sync_states; ALTER TABLE outbox DROP COLUMN failing";
+    let lacking = "DROP TABLE sync_states; DROP INDEX outbox_failing; ALTER TABLE outbox DROP COLUMN failing";
     rusqlite::Connection::open(&copy).unwrap().execute_batch(lacking).unwrap();
     let mut client = Client::start(&world);
     client.ok("memory_recall", serde_json::json!({ "query": "harbour master" }));

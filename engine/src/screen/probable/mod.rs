@@ -128,6 +128,9 @@ pub fn probable_by(table: &Table<'_>, text: &str) -> Vec<Finding> {
         }
         for span in secrets(table, said, least) {
             let span = plain.origin(&(part.start + span.start..part.start + span.end));
+            if text.get(span.clone()).is_some_and(names_file) {
+                continue;
+            }
             found.push(Finding { span, kind: PROBABLE });
         }
     }
@@ -136,12 +139,22 @@ pub fn probable_by(table: &Table<'_>, text: &str) -> Vec<Finding> {
     found
 }
 
-/// True for a Markdown document with headings or observations (`- [category] text`). Nobody wrote training sentences of
+/// True for a Markdown document with front matter, headings or observations (`- [category] text`). Nobody wrote training sentences of
 /// this kind, and the classifiers find secrets in such documents where there are none.
 fn is_document(text: &str) -> bool {
     let is_part =
         |line: &str| line.trim_start_matches('#').starts_with(' ') && line.starts_with('#') || line.starts_with("- [");
-    text.lines().any(is_part)
+    text.starts_with("---\n") || text.lines().any(is_part)
+}
+
+/// True for the name of a file.
+fn names_file(text: &str) -> bool {
+    const ENDINGS: [&str; 24] = [
+        "c", "cpp", "css", "csv", "db", "go", "gz", "h", "html", "java", "jpg", "js", "json", "log", "md", "pdf",
+        "png", "py", "rs", "sh", "sql", "toml", "txt", "yaml",
+    ];
+    let ending = text.rsplit_once('.').map_or("", |(_, ending)| ending);
+    !text.contains(char::is_whitespace) && ENDINGS.contains(&ending)
 }
 
 /// True for a token, an address or an assignment alone. Nothing around it says what it means, so only the rules decide.

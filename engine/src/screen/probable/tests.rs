@@ -71,3 +71,9 @@ fn a_token_alone_is_left_to_the_rules() {
     }
     assert_ne!(found("the gate of the warehouse opens with pumpkin soup"), Vec::<&str>::new());
 }
+
+#[test]
+fn the_name_of_a_file_is_no_secret() {
+    assert_eq!(found("Me: shake-0928-113.txt in the bucket."), Vec::<&str>::new());
+    assert!(names_file("a/b.rs") && !names_file("pumpkin.soup") && !names_file("a b.txt") && !names_file("txt"));
+}

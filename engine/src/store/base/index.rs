@@ -1,10 +1,9 @@
 //! The store's index. The index is updated before each read, and rebuilt when many rows have changed.
 
 use crate::store::file::error::StoreError;
-use crate::store::file::snapshot::Version;
 use crate::store::file::{marker, snapshot};
 
-use super::index_cache::{is_known, note_known, snapshot_bytes};
+use super::index_cache::{note_known, snapshot_bytes};
 use super::store::Store;
 use crate::store::rows::codec::Ask as _;
 
@@ -16,7 +15,6 @@ impl Store {
     pub fn rebuild_if_due(&mut self) -> Result<bool, StoreError> {
         self.refresh_index()?;
         if !self.index.is_rebuild_due() {
-            self.note_snapshot(self.index.version());
             return Ok(false);
         }
         self.rebuild_snapshot()?;
@@ -31,19 +29,10 @@ impl Store {
         let bytes = snapshot_bytes(&self.connection).map_err(|error| self.failed(error))?;
         let path = self.home.snapshot();
         snapshot::write(&path, &bytes)?;
-        self.note_snapshot(snapshot::version(&path));
-        marker::write(&self.home, self.live_rows().map_err(|error| self.failed(error))?)
-    }
-
-    /// Records that a snapshot was completely written or read, so that the next process need not read all of it.
-    fn note_snapshot(&self, version: Option<Version>) {
-        let noted = match is_known(&self.connection, version) {
-            Ok(true) => Ok(()),
-            _ => note_known(&self.connection, version),
-        };
-        if let Err(error) = noted {
+        if let Err(error) = note_known(&self.connection, snapshot::version(&path)) {
             tracing::debug!(%error, "the next process reads the whole snapshot");
         }
+        marker::write(&self.home, self.live_rows().map_err(|error| self.failed(error))?)
     }
 
     pub(crate) fn refresh_index(&mut self) -> Result<(), StoreError> {

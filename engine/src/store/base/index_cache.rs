@@ -96,11 +96,6 @@ impl IndexCache {
         Ok(())
     }
 
-    /// The file of the snapshot that was read; `None` without one.
-    pub(crate) fn version(&self) -> Option<Version> {
-        self.snapshot.as_ref().and(self.version)
-    }
-
     pub(crate) fn tail_len(&self) -> u64 {
         self.tail.len() as u64
     }
@@ -139,7 +134,7 @@ fn new_tail(usage: Usage) -> Tail {
 const CHECKED: &str = "snapshot";
 
 /// True if the snapshot's file is known to be complete, so that its checksum need not be computed.
-pub(crate) fn is_known(connection: &Connection, version: Option<Version>) -> rusqlite::Result<bool> {
+fn is_known(connection: &Connection, version: Option<Version>) -> rusqlite::Result<bool> {
     let Some(mark) = version.and_then(|version| version.mark()) else { return Ok(false) };
     let checked: Option<String> =
         connection.maybe("SELECT value FROM meta WHERE key = ?1", [CHECKED], |row| row.get(0))?;

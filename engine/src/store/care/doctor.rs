@@ -89,7 +89,7 @@ impl Store {
         repair: bool,
         agreed: impl FnOnce(&str) -> bool,
     ) -> Result<Health, StoreError> {
-        let mut health = Health::default();
+        let (mut health, mut repair) = (Health::default(), repair);
         scratch::sweep(&config.home);
         let opened = Self::open(config.clone());
         let damage = match &opened {
@@ -108,6 +108,8 @@ impl Store {
             }
             Some(damage) => {
                 health.add("database", Verdict::Bad, format!("{damage}; run with --repair"));
+                // Nothing is written to a damaged store.
+                repair = false;
                 opened?
             }
             None => opened?,
