@@ -119,9 +119,15 @@ pub fn probable_by(table: &Table<'_>, text: &str) -> Vec<Finding> {
     let plain = Plain::of(text);
     let parts = parts(&plain.text);
     let least = if parts.len() > FEW_PARTS { LEAST_LETTERS_OF_MANY } else { LEAST_LETTERS };
+    let taken = places(text);
     let mut read = BTreeSet::new();
     let mut found = Vec::new();
     for part in parts {
+        // A part with a placeholder was read before. Read again without its secret, it might seem to contain another.
+        let whole = Finding { span: plain.origin(&part), kind: PROBABLE };
+        if taken.iter().any(|(place, _)| whole.overlaps(place)) {
+            continue;
+        }
         let said = plain.text.get(part.clone()).unwrap_or_default();
         if read.len() == MOST_PARTS || !read.insert(said) {
             continue;
@@ -134,8 +140,7 @@ pub fn probable_by(table: &Table<'_>, text: &str) -> Vec<Finding> {
             found.push(Finding { span, kind: PROBABLE });
         }
     }
-    let taken = places(text);
-    found.retain(|finding| !finding.span.is_empty() && taken.iter().all(|(place, _)| !finding.overlaps(place)));
+    found.retain(|finding| !finding.span.is_empty());
     found
 }
 
