@@ -190,7 +190,13 @@ fn content() -> impl Strategy<Value = String> {
 
 fn line() -> impl Strategy<Value = Value> {
     let slug = || prop_oneof!["[a-z][a-z0-9/_-]{0,9}", "[a-zé用户]{1,5}", "(node_modules|con|true|1|\\.x)"];
-    let words = || prop::collection::vec("[A-Za-z用][\\PC]{0,12}", 0..3);
+    // In the front matter, a word that ends with such a noun and the next word read like a password.
+    let reads_like_a_name = |word: &String| {
+        let word = word.to_lowercase();
+        ["pw", "psk", "psw", "pass", "key", "mdp", "cred", "auth", "sess", "pin"].iter().any(|noun| word.contains(noun))
+    };
+    let word = move || "[A-Za-z用][\\PC]{0,12}".prop_filter("names a secret", move |word| !reads_like_a_name(word));
+    let words = || prop::collection::vec(word(), 0..3);
     let scope = prop_oneof![
         3 => Just("global".to_owned()),
         2 => "github\\.com/[a-z]{1,6}/[a-z]{1,6}",
