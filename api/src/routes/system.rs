@@ -14,7 +14,6 @@ use utoipa::ToSchema;
 
 use super::creation::creation;
 use super::memories::{done, idempotency};
-
 use crate::App;
 use crate::contract::{ImportedRow, MemoryView, NewMemory};
 use crate::db::{Ask, Caller, Idempotency};
