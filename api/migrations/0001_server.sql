@@ -118,6 +118,8 @@ CREATE TABLE memories (
     -- The key of the machine that sent the embedding, until this server has computed the same; and whether it must do so.
     embedding_key    text,
     embedding_check boolean NOT NULL DEFAULT false,
+    -- False until the memory was compared with older ones. The machine that sends a memory has compared it.
+    related boolean NOT NULL DEFAULT false,
     -- For clients of the older API, which send a text again: the server looks up the existing memory by this digest.
     content_md5 text GENERATED ALWAYS AS (md5(content)) STORED,
     PRIMARY KEY (owner, id)
@@ -132,6 +134,7 @@ CREATE INDEX memories_waiting ON memories
     WHERE state = 'live' AND NOT embedding_check;
 CREATE INDEX memories_to_check ON memories (owner) WHERE embedding_check;
 CREATE INDEX memories_unchecked ON memories (owner) WHERE embedding_key IS NOT NULL;
+CREATE INDEX memories_unrelated ON memories (owner) WHERE NOT related;
 
 CREATE TABLE memory_shares (
     owner      text NOT NULL,
@@ -640,7 +643,7 @@ GRANT UPDATE (rev, people_rev, content_rev, details_at, state, edited_by, conten
     importance_millionths, keywords, entities, links, scope, created, expires, owner_trust, origin, session, conflict_of, file,
     metadata,
     updated, summary, is_instruction, length, signature, forward, costs, passages, embedding, embedding_rev, embedding_key,
-    embedding_check)
+    embedding_check, related)
     ON memories TO tessera_app;
 GRANT UPDATE (uses, used) ON feed TO tessera_app;
 -- The digest of a change could reveal a secret by trying values. So it is emptied if a secret is found in the text later.

@@ -1,4 +1,5 @@
 //! Computes embeddings in the background: one batch at a time, on a thread of the lowest priority, active users first.
+//! Afterwards, compares memories that were created through REST with older ones.
 //! After an interruption, finished batches are kept, and the next round finds the remaining rows.
 
 use std::collections::{HashMap, VecDeque};
@@ -8,7 +9,7 @@ use tessera_engine::embedding::{Embedding, Encoder, embeddings};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::db::{Db, DbError, Kept, PendingEmbedding, UserId};
+use crate::db::{DbError, Kept, PendingEmbedding, UserId};
 use crate::{App, SemanticSearch};
 
 /// Memories of a batch.
@@ -29,13 +30,13 @@ pub(crate) async fn make(app: App) {
     if app.embedding != SemanticSearch::On {
         return app.db.active().close();
     }
-    let mut work = Work { db: app.db, rest: VecDeque::new(), later: HashMap::new(), waiting: HashMap::new() };
+    let mut work = Work { app, rest: VecDeque::new(), later: HashMap::new(), waiting: HashMap::new() };
     let mut round = Instant::now();
     loop {
         let Some(user) = work.next() else {
             let again = work.later.values().min().copied().unwrap_or(round);
             tokio::select! {
-                () = work.db.active().some() => {}
+                () = work.app.db.active().some() => {}
                 () = sleep_until(round.min(again)) => {
                     if round <= Instant::now() {
                         round = Instant::now() + work.begin_round().await;
@@ -55,7 +56,7 @@ pub(crate) async fn make(app: App) {
 
 /// The remaining work.
 struct Work {
-    db: Db,
+    app: App,
     /// Users that this round has not processed yet.
     rest: VecDeque<UserId>,
     /// Users whose work failed, and when to try again.
@@ -77,7 +78,7 @@ impl Work {
             return Some(user);
         }
         loop {
-            let user = self.db.active().next().or_else(|| self.rest.pop_front())?;
+            let user = self.app.db.active().next().or_else(|| self.rest.pop_front())?;
             if !self.later.contains_key(&user) {
                 return Some(user);
             }
@@ -86,7 +87,7 @@ impl Work {
 
     /// Begins a round over all users; returns the time until the next one.
     async fn begin_round(&mut self) -> Duration {
-        match self.db.users().await {
+        match self.app.db.users().await {
             Ok(users) => {
                 self.rest = users.iter().filter_map(|user| user.parse().ok()).collect();
                 ROUND
@@ -100,21 +101,36 @@ impl Work {
 
     /// Processes one batch of a user, and queues the user again if there is more.
     async fn some_of(&mut self, user: &UserId) -> Result<(), DbError> {
-        let mut rows = self.db.to_make(user, BATCH).await?;
-        if rows.is_empty() && self.db.check_shared(user).await? > 0 {
-            rows = self.db.to_make(user, BATCH).await?;
+        let db = &self.app.db;
+        let mut rows = db.to_make(user, BATCH).await?;
+        if rows.is_empty() && db.check_shared(user).await? > 0 {
+            rows = db.to_make(user, BATCH).await?;
         }
         if !rows.is_empty() {
-            let kept = self.db.keep_made(user, &made_or_none(user, rows).await?).await?;
+            let kept = db.keep_made(user, &made_or_none(user, rows).await?).await?;
             note(user, kept);
-            self.db.active().note(user.clone());
+            db.active().note(user.clone());
+        } else if relate_some(&self.app, user).await? {
+            db.active().note(user.clone());
         }
-        let waiting = self.db.waiting(user).await?;
+        let waiting = db.waiting(user).await?;
         self.waiting.insert(user.clone(), waiting);
         self.waiting.retain(|_, waiting| *waiting > 0);
         metrics::gauge!("tessera_embeddings_waiting").set(self.waiting.values().sum::<u64>() as f64);
         Ok(())
     }
+}
+
+/// Compares some of a user's memories with older ones. Returns false if none was waiting.
+async fn relate_some(app: &App, user: &UserId) -> Result<bool, DbError> {
+    let short_ids = app.db.to_relate(user, BATCH).await?;
+    if short_ids.is_empty() {
+        return Ok(false);
+    }
+    let related = app.recaller.relate(&app.db, user, &short_ids).await?;
+    app.db.keep_related(user, &related, app.clock.now()).await?;
+    metrics::counter!("tessera_memories_compared_total").increment(related.len() as u64);
+    Ok(!related.is_empty())
 }
 
 /// Records the result of a batch in the metrics.

@@ -10,7 +10,7 @@ use tessera_engine::sync::{Action, Op, Refusal};
 
 use super::foreseen::UnlockedOutcome;
 use super::memories::{Stored, columns, numbered, seen, uuid};
-use super::ops::{Current, Step};
+use super::ops::{Current, Sender, Step};
 use super::sync::MOST_PAGE_BYTES;
 use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
@@ -81,20 +81,12 @@ impl Db {
     /// Applies several changes in one transaction.
     pub(crate) async fn ask_all(&self, caller: &Caller, asks: &[Ask]) -> Result<Vec<Reply>, DbError> {
         self.has_room(&caller.user, asks.iter().map(|ask| &*ask.action)).await?;
-        let foreseen = self.foresee_all(caller, asks).await?;
+        let foreseen = self.foresee_all(&caller.user, asks).await?;
         let foreseen = &foreseen;
         unless_overtaken(|| async {
-            'again: for _ in 0..super::sync::ATTEMPTS {
+            for _ in 0..super::sync::ATTEMPTS {
                 let mut tx = self.by(caller).await?;
-                let mut all = Vec::with_capacity(asks.len());
-                for (ask, foreseen) in asks.iter().zip(foreseen) {
-                    match tx.ask(ask, foreseen).await? {
-                        Some(done) => all.push(done),
-                        None => continue 'again,
-                    }
-                }
-                // One update for all changes keeps the lock on the counters short.
-                tx.tell().await?;
+                let Some(mut all) = tx.ask_each(asks, foreseen).await? else { continue };
                 for (reply, ask) in all.iter_mut().zip(asks) {
                     if let Reply::Done(now) = reply {
                         *now = tx.memory(ask.memory).await?.map(Box::new);
@@ -110,6 +102,23 @@ impl Db {
 }
 
 impl UserTx {
+    /// Carries out changes, and notifies those who see the memories. Returns `None` if another transaction created one
+    /// of the memories meanwhile; the caller then repeats the transaction.
+    pub(super) async fn ask_each(
+        &mut self,
+        asks: &[Ask],
+        foreseen: &[UnlockedOutcome],
+    ) -> Result<Option<Vec<Reply>>, DbError> {
+        let mut all = Vec::with_capacity(asks.len());
+        for (ask, foreseen) in asks.iter().zip(foreseen) {
+            let Some(done) = self.ask(ask, foreseen).await? else { return Ok(None) };
+            all.push(done);
+        }
+        // One update for all changes keeps the lock on the counters short.
+        self.tell().await?;
+        Ok(Some(all))
+    }
+
     /// Like [`Db::own_after`], within this transaction.
     pub(super) async fn own_after(&mut self, after: Option<MemoryUuid>) -> Result<Vec<Stored>, DbError> {
         let sql = concat!(
@@ -145,7 +154,7 @@ impl UserTx {
         let decided = match &ask.idempotency {
             Some(idempotency) => self.apply(&op, &Sha256::digest(&idempotency.body), current, foreseen).await?,
             // Nobody can repeat a request without an idempotency key.
-            None => self.decide(&op, current, None, foreseen).await?,
+            None => self.decide(&op, current, Sender::Request, foreseen).await?,
         };
         match decided {
             None => return Ok(None),

@@ -26,6 +26,7 @@ mod ops;
 mod own_role;
 mod quota;
 mod ready;
+mod related;
 mod remove;
 mod secrets;
 mod shares;
@@ -50,6 +51,7 @@ pub(crate) use memories::{Stored, columns, costs, stored, uuid};
 pub use migrated::Migrated;
 pub(crate) use migrated::Migrator;
 pub(crate) use numbers::{Browsed, Use};
+pub(crate) use related::Related;
 pub use older::TakenOver;
 pub use quota::{Quota, Used};
 pub use remove::{Counts, ExportTo};
@@ -395,12 +397,15 @@ impl Db {
     /// A writing transaction of the caller, with the data for the audit. The name of the application in this
     /// transaction tells other transactions that it writes (`unfinished_since` in the schema).
     pub(crate) async fn by(&self, caller: &Caller) -> Result<UserTx, DbError> {
-        let tx = if self.is_spread {
-            self.of(&caller.user).await?
-        } else {
-            self.beginning(&caller.user, "; SET LOCAL application_name = 'tessera writes'").await?
-        };
-        Ok(UserTx { by: By::of(caller), ..tx })
+        Ok(UserTx { by: By::of(caller), ..self.writing(&caller.user).await? })
+    }
+
+    /// Like [`Db::by`], for the server's own changes.
+    pub(crate) async fn writing(&self, user: &UserId) -> Result<UserTx, DbError> {
+        if self.is_spread {
+            return self.of(user).await;
+        }
+        self.beginning(user, "; SET LOCAL application_name = 'tessera writes'").await
     }
 
     /// The user of a key; `None` if the key is unknown, wrong, revoked or expired. All cases take the same time.

@@ -51,6 +51,16 @@ pub(super) struct Begun {
     pub(super) is_distrusted: bool,
 }
 
+/// Who sent a change.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Sender<'a> {
+    /// A machine, with the embedding that it sent and that the server may use. The machine compares its new memories
+    /// with older ones.
+    Machine(Option<&'a Sent>),
+    /// A request to the REST API. The server compares its new memories with older ones.
+    Request,
+}
+
 /// The result of a change.
 #[derive(Debug)]
 pub(super) enum Step {
@@ -178,7 +188,7 @@ impl UserTx {
         }
         let current = self.current(op.memory, &begun).await?;
         let believed = sent.filter(|_| !begun.is_distrusted);
-        let Some(step) = self.decide(op, current, believed, foreseen).await? else { return Ok(None) };
+        let Some(step) = self.decide(op, current, Sender::Machine(believed), foreseen).await? else { return Ok(None) };
         match step {
             Step::Refused(refusal) => {
                 self.note_refusal(op, refusal).await?;
@@ -271,7 +281,7 @@ impl UserTx {
         if let Some(known) = begun.known {
             return Ok(Some(refused_before(known, hash)?.map_or(Step::Kept, Step::Refused)));
         }
-        let step = self.decide(op, current, None, foreseen).await?;
+        let step = self.decide(op, current, Sender::Request, foreseen).await?;
         if let Some(Step::Refused(refusal)) = step {
             self.note_refusal(op, refusal).await?;
         }
@@ -291,7 +301,7 @@ impl UserTx {
         &mut self,
         op: &Screened<Op>,
         current: Current,
-        sent: Option<&Sent>,
+        sender: Sender<'_>,
         foreseen: &UnlockedOutcome,
     ) -> Result<Option<Step>, DbError> {
         if matches!(current, Current::Anothers) {
@@ -315,14 +325,18 @@ impl UserTx {
         if is_unheard && !is_own_alone {
             self.hold_shares(&owner).await?;
         }
+        let (sent, is_related) = match sender {
+            Sender::Machine(sent) => (sent, true),
+            Sender::Request => (None, false),
+        };
         let (row, key) = self.with_embedding(op, sent, &owner, *row);
         match &current {
             Some(_) => self.replace(&owner, &row, key).await?,
-            None if self.insert(&row, key).await? => {}
+            None if self.insert(&row, key, is_related).await? => {}
             None => return Ok(None),
         }
         let copy = match copy {
-            Some(copy) => Some((copy.row().memory, self.insert(&copy, None).await?)),
+            Some(copy) => Some((copy.row().memory, self.insert(&copy, None, true).await?)),
             None => None,
         };
         let tags =

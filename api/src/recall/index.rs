@@ -160,7 +160,11 @@ impl UserIndex {
         now: Timestamp,
         weights: &Weights,
     ) -> Ranking {
-        rank(&IndexView::new(self.snapshot.as_ref(), &self.tail, &self.mask), request, meant, now, weights)
+        rank(&self.view(), request, meant, now, weights)
+    }
+
+    pub(super) fn view(&self) -> IndexView<'_, Vec<u8>> {
+        IndexView::new(self.snapshot.as_ref(), &self.tail, &self.mask)
     }
 
     /// True if it is time to check the pending rows.

@@ -6,6 +6,7 @@
 mod cache;
 mod index;
 mod news;
+mod related;
 mod texts;
 
 use std::collections::HashMap;
@@ -21,7 +22,7 @@ use tessera_engine::score::Weights;
 use tessera_engine::text::O200k;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::db::{Caller, Db, DbError, Stored, Use, UserId, UserTx, believed, columns, costs, stored};
+use crate::db::{Caller, Db, DbError, Position, Stored, Use, UserId, UserTx, believed, columns, costs, stored};
 use cache::{Cache, Room, Slot};
 use index::UserIndex;
 use news::News;
@@ -162,11 +163,17 @@ impl Recaller {
     }
 
     /// Refreshes the index of a user. The connection is released before the work begins.
-    async fn refresh(&self, db: &Db, caller: &Caller, slot: &Arc<Slot>, turn: &Turn) -> Result<(), DbError> {
-        let user = &caller.user;
+    /// Another task may have done it meanwhile: then the index is at the position `at`.
+    async fn refresh(
+        &self,
+        db: &Db,
+        user: &UserId,
+        at: Option<&Position>,
+        slot: &Arc<Slot>,
+        turn: &Turn,
+    ) -> Result<(), DbError> {
         let _refreshing = slot.refreshing.lock().await;
-        // Another task may have done it meanwhile.
-        if slot.is_at(&caller.at) {
+        if at.is_some_and(|at| slot.is_at(at)) {
             return Ok(());
         }
         let taken = if slot.is_loaded() { None } else { self.take_kept(db, user, slot, turn).await? };
@@ -273,7 +280,7 @@ impl Recaller {
         let slot = self.cache.of(&caller.user);
         let turn = self.turn(&slot).await;
         if !slot.is_at(&caller.at) {
-            self.refresh(db, caller, &slot, &turn).await?;
+            self.refresh(db, &caller.user, Some(&caller.at), &slot, &turn).await?;
         }
         Ok((slot, turn))
     }

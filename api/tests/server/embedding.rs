@@ -23,18 +23,18 @@ use crate::recall::send;
 use crate::site::{Site, with_site_of};
 use crate::sync::create;
 
-fn settings(embedding: SemanticSearch) -> Settings {
+pub(crate) fn settings(embedding: SemanticSearch) -> Settings {
     let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
     let clock = Arc::new(FixedClock("2026-11-20T12:00:00Z".parse::<Timestamp>().unwrap()));
     Settings { embedding, limits, clock, count_uses_every: Duration::from_hours(1), ..Settings::default() }
 }
 
-fn nothing() -> Whole {
+pub(crate) fn nothing() -> Whole {
     Whole { epoch: 1, restored_seq: u64::MAX, head: 0, checkpoint: None, rows: vec![], embeddings: BTreeMap::new() }
 }
 
 /// A machine of ada's that begins with this.
-fn machine(home: &Path, whole: &Whole) -> Store {
+pub(crate) fn machine(home: &Path, whole: &Whole) -> Store {
     let clock = settings(SemanticSearch::Kept).clock;
     let config = StoreConfig {
         home: home.into(),
@@ -73,7 +73,7 @@ async fn kept(site: &Site) -> BTreeMap<String, (Vec<u8>, Option<String>)> {
     rows.iter().map(|row| (row.get("content"), (row.get("embedding"), row.get("embedding_key")))).collect()
 }
 
-async fn until(mut is_so: impl AsyncFnMut() -> bool) {
+pub(crate) async fn until(mut is_so: impl AsyncFnMut() -> bool) {
     for _ in 0..1_200 {
         if is_so().await {
             return;

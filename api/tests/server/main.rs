@@ -25,6 +25,7 @@ mod owner_local;
 mod probable;
 mod raw;
 mod recall;
+mod related;
 mod rest;
 mod retained;
 mod rights;

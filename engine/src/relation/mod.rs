@@ -5,49 +5,18 @@
 //! the index.
 
 mod candidates;
+mod compared;
 mod explicit;
 mod pair;
 mod restated;
 mod statement;
 
 pub use candidates::{Candidate, candidates};
+pub use compared::{CERTAIN, Compared, Comparison, found_links, is_compared};
 pub use pair::{Beside, FEATURES, Features, Holders};
 pub use restated::Restated;
 
 use statement::Statement;
-
-use crate::domain::{MemoryUuid, Scope, ShortId, Timestamp, Trust};
-
-/// The result of a comparison with an older memory.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Compared {
-    /// The ID of the older memory.
-    pub short_id: ShortId,
-    /// Its UUID.
-    pub id: MemoryUuid,
-    /// Its scope.
-    pub scope: Scope,
-    /// Its trust.
-    pub trust: Trust,
-    /// Its summary.
-    pub summary: String,
-    /// When it was created.
-    pub created: Timestamp,
-    /// The cosine similarity of both embeddings; `None` if one is missing.
-    pub near: Option<f64>,
-    /// True if both texts consist of the same words in the same order.
-    pub is_same: bool,
-    /// The features of the pair.
-    pub features: Features,
-    /// The logarithm of the odds that the new text updates it, in 1/1024; [`CERTAIN`] for a restatement, and its negative
-    /// for things with different numbers.
-    pub odds: i32,
-    /// True if the words of the new text say that it replaces the older one as a whole.
-    pub is_replaced: bool,
-}
-
-/// The odds of a restatement: higher than those of any other pair.
-pub const CERTAIN: i32 = i32::MAX;
 
 /// True if two texts have the same words in the same order. One text may be the opposite of a similar one, and
 /// embeddings do not show this.

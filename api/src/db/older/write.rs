@@ -131,7 +131,7 @@ impl UserTx {
         let memory = id_of(one.owner, number);
         for (place, state) in one.states.iter().enumerate() {
             if place == 0 {
-                self.insert(state, None).await?;
+                self.insert(state, None, false).await?;
             } else {
                 self.replace(&owner, state, None).await?;
             }

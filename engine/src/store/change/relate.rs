@@ -3,13 +3,13 @@
 
 use super::links::add_found;
 use super::write::tell;
-use crate::domain::{Link, LinkKind, Memory, MemoryRef, ShortId};
+use crate::domain::{Link, Memory, MemoryRef, ShortId};
+use crate::relation::{found_links, is_compared};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
-use crate::store::read::relations::is_compared;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
 /// The maximum number of memories in one transaction.
@@ -54,28 +54,13 @@ impl Store {
         })
     }
 
-    /// The links from a memory to the older memories that it probably updates, without those to which it already has a
-    /// link. Of two memories with the same time, the one that was stored first is older. A memory that is just being
-    /// stored supersedes an older one if its words say so, because the reply can report this.
+    /// The links from a memory to the older memories that it probably updates ([`found_links`]).
     pub(in crate::store) fn updated_by(&mut self, memory: &Memory, is_stored: bool) -> Result<Vec<Link>, StoreError> {
         if memory.sensitive || !is_compared(memory) {
             return Ok(Vec::new());
         }
         let compared = self.compare(&memory.content, &memory.scope, Some(memory.id))?;
-        let least = self.weights.updates_least;
-        let found = compared.iter().filter(|older| {
-            let is_linked = memory.links.iter().any(|link| link.to == older.id);
-            let is_earlier = older.created < memory.created
-                || (older.created == memory.created && (!is_stored || older.short_id < memory.short_id));
-            older.odds >= least && is_earlier && !is_linked
-        });
-        let found = found.map(|older| {
-            // Another project may still need a global memory.
-            let is_replaced = older.is_replaced && older.scope == memory.scope && memory.trust <= older.trust;
-            let kind = if is_replaced && !is_stored { LinkKind::Supersedes } else { LinkKind::Updates };
-            Link { kind, to: older.id }
-        });
-        let found = found.collect();
+        let found = found_links(memory, &compared, self.weights.updates_least, is_stored);
         self.encoded.compared = Some((memory.id, compared));
         Ok(found)
     }
