@@ -98,7 +98,7 @@ impl Caller {
     /// The default scope of a memory: the caller's project, or global for preferences about how the assistant works and
     /// for statements about the caller. If the caller sets a category, only this category counts: preferences and people
     /// are global. Outside of a project, all memories are global.
-    pub(crate) fn default_scope(&self, content: &str, category: Option<&Category>) -> Scope {
+    pub fn default_scope(&self, content: &str, category: Option<&Category>) -> Scope {
         let is_global = match category.map(Category::as_str) {
             Some(given) => matches!(given, Category::PREFERENCES | "people") && !enrich::is_about_here(content),
             None => enrich::is_personal(content),

@@ -60,6 +60,12 @@ pub(crate) enum Eval {
         /// Maximum number of tokens in a reply
         #[arg(long, default_value_t = 400, value_name = "N")]
         max_tokens: u32,
+        /// The ranker
+        #[arg(long, value_enum, default_value_t)]
+        ranker: EvalRanker,
+        /// The vectors.
+        #[command(flatten)]
+        vectors: EvalVectors,
     },
     /// Check how times in options and questions are understood
     Time {

@@ -7,8 +7,8 @@ use serde_json::json;
 use tessera_engine::domain::Packing;
 use tessera_engine::score::Weights;
 use tessera_eval::{
-    EvalConfig, Fixture, LifeTally, ReplayReport, Report, Screening, TimeAnswer, Unit, UsageTrace, Vectors, World,
-    evaluate_life, evaluate_locomo, evaluate_time, replay, screenings, total,
+    EvalConfig, Filing, Fixture, LifeTally, ReplayReport, Report, Screening, TimeAnswer, Unit, UsageTrace, Vectors,
+    World, evaluate_life, evaluate_locomo, evaluate_time, replay, screenings, total,
 };
 
 use super::{Context, questions};
@@ -31,7 +31,10 @@ pub(super) fn run(context: &Context, what: Eval) -> anyhow::Result<()> {
             let config = ranker.config(&vectors, &[], Packing::Dual, Weights::default());
             questions::run(context, &files, max_tokens, &config)
         }
-        Eval::Life { files, max_tokens } => life(context, &files, max_tokens),
+        Eval::Life { files, max_tokens, ranker, vectors } => {
+            let config = ranker.config(&vectors, &[], Packing::Dual, Weights::default());
+            life(context, &files, max_tokens, &config)
+        }
         Eval::Time { file, all } => time(context, &file, all),
         Eval::Secrets { file } => secrets(context, &file),
         Eval::Compare { data, fixtures, cache } => questions::compare(context, &data, &fixtures, cache),
@@ -42,16 +45,19 @@ pub(super) fn run(context: &Context, what: Eval) -> anyhow::Result<()> {
 const LIFE_ASKED_AT: &str = "2026-11-23T12:00:00Z";
 
 /// Asks the questions of sets of notes that change.
-fn life(context: &Context, files: &[PathBuf], budget: u32) -> anyhow::Result<()> {
-    let mut answers = Vec::new();
+fn life(context: &Context, files: &[PathBuf], budget: u32, config: &EvalConfig) -> anyhow::Result<()> {
+    let (mut answers, mut filing) = (Vec::new(), Filing::default());
+    let (now, weights) = (LIFE_ASKED_AT.parse()?, config.store_weights());
     for file in files {
         for world in World::read_file(file)? {
-            answers.extend(evaluate_life(&world, LIFE_ASKED_AT.parse()?, budget, &Weights::default())?);
+            let (of_world, filed) = evaluate_life(&world, now, budget, (config.ranker, &weights))?;
+            answers.extend(of_world);
+            filing.with(filed);
         }
     }
     let groups = LifeTally::by_group(&answers);
     if context.json {
-        return output::json(&json!({ "groups": groups, "answers": answers }));
+        return output::json(&json!({ "groups": groups, "filing": filing, "answers": answers }));
     }
     let share = |part: u32, of: u32| match of {
         0 => "-".to_owned(),
@@ -86,7 +92,10 @@ fn life(context: &Context, files: &[PathBuf], budget: u32) -> anyhow::Result<()>
         "order",
         "quiet",
     ];
-    output::text(&output::table(&header, groups.iter().map(row).collect()))
+    output::text(&output::table(&header, groups.iter().map(row).collect()))?;
+    let filed = [("category of three", filing.categories), ("scope", filing.scopes)];
+    let row = |(name, right): (&str, u32)| vec![name.to_owned(), filing.notes.to_string(), share(right, filing.notes)];
+    output::text(&output::table(&["notes", "n", "right"], filed.map(row).to_vec()))
 }
 
 /// Checks how times are understood.

@@ -144,9 +144,13 @@ mod tests {
 
     #[test]
     fn what_an_older_program_made_is_made_anew_and_a_newer_ones_is_left() {
-        let composed =
-            created(&Screened::clean(Draft::new("The crane is serviced")).unwrap(), Timestamp::from_micros(0), &O200k)
-                .unwrap();
+        let composed = created(
+            &Screened::clean(Draft::new("The crane is serviced")).unwrap(),
+            None,
+            Timestamp::from_micros(0),
+            &O200k,
+        )
+        .unwrap();
         let of = |forward: Vec<u8>, costs: Option<LineCosts>| Known {
             memory: composed.memory().clone(),
             is_instruction: composed.is_instruction(),

@@ -2,6 +2,7 @@
 //! stores.
 
 mod compare;
+mod filing;
 mod fixture;
 mod life;
 mod locomo;
@@ -21,6 +22,7 @@ use tessera_engine::score::Weights;
 use tessera_engine::store::{SecretRules, Store, StoreConfig, StoreError, Usage};
 
 pub use compare::{Compared, Comparison, compare};
+pub use filing::Filing;
 pub use fixture::{Fixture, FixtureQuery, QueryReport};
 pub use life::{LifeAnswer, LifeTally, RatedRow, evaluate as evaluate_life, rated as rated_life};
 pub use locomo::{Unit, evaluate as evaluate_locomo};
@@ -50,7 +52,7 @@ pub struct EvalConfig {
 
 impl EvalConfig {
     /// The weights of the evaluated stores.
-    pub(crate) fn store_weights(&self) -> Weights {
+    pub fn store_weights(&self) -> Weights {
         self.ranker.weights(&self.vectors.weights(self.weights.clone()))
     }
 }

@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Serialize;
 use tessera_engine::domain::{Draft, RecallRequest, ShortId, Timestamp, TokenBudget};
-use tessera_engine::pack::JsonRows;
 use tessera_engine::recall::Features;
 use tessera_engine::score::Weights;
 use tessera_engine::store::StoreError;
 
+use crate::filing::Filing;
+use crate::ranker::Asker;
 use crate::worlds::{World, WorldQuestion};
-use crate::{EvalError, Scratch};
+use crate::{EvalError, Ranker, Scratch};
 
 /// The reply to a question.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -80,19 +81,21 @@ struct LifeStore {
     scratch: Scratch,
     /// The name of each memory's note.
     names: HashMap<ShortId, String>,
+    filing: Filing,
 }
 
 impl LifeStore {
     fn new(world: &World, now: Timestamp, weights: &Weights) -> Result<Self, EvalError> {
         let mut scratch = Scratch::new(now, weights)?;
-        let mut names = HashMap::new();
+        let (mut names, mut filing) = (HashMap::new(), Filing::default());
         for note in &world.notes {
             let draft = Draft { scope: note.scope()?, created: Some(note.time()?), ..Draft::new(note.text.clone()) };
             let stored = scratch.store.remember(draft)?;
+            filing.add(note, &stored.memory)?;
             names.entry(stored.memory.short_id).or_insert_with(|| note.id.clone());
             scratch.store.embed_newest(|| true)?;
         }
-        Ok(Self { scratch, names })
+        Ok(Self { scratch, names, filing })
     }
 
     fn rated(&mut self, question: &WorldQuestion) -> Result<Vec<RatedRow>, EvalError> {
@@ -104,9 +107,9 @@ impl LifeStore {
         Ok(rows.map(|(id, features)| RatedRow { features: *features, is_wanted: is_wanted(id) }).collect())
     }
 
-    fn ask(&mut self, question: &WorldQuestion, budget: TokenBudget) -> Result<LifeAnswer, EvalError> {
+    fn ask(&mut self, question: &WorldQuestion, budget: TokenBudget, ranker: Ranker) -> Result<LifeAnswer, EvalError> {
         let request = RecallRequest { budget, scope: question.scope()?, ..RecallRequest::new(question.q.clone()) };
-        let reply = self.scratch.store.recall_json(&request, JsonRows::default())?;
+        let reply = Asker::new(&mut self.scratch.store, ranker)?.recall_json(&request)?;
         let details = reply.details.iter().map(|detail| &detail.ranked);
         let rows: Vec<_> = details.chain(reply.index.iter().map(|entry| &entry.ranked)).collect();
         let name = |id: &ShortId| self.names.get(id).cloned().unwrap_or_default();
@@ -124,14 +127,20 @@ impl LifeStore {
     }
 }
 
-/// Asks the questions of a set.
+/// Asks the questions of a set. Also returns how well its notes were filed. Rankers other than Tessera's ignore scopes.
 ///
 /// # Errors
 /// Returns an error if the set is invalid or the store fails.
-pub fn evaluate(world: &World, now: Timestamp, budget: u32, weights: &Weights) -> Result<Vec<LifeAnswer>, EvalError> {
+pub fn evaluate(
+    world: &World,
+    now: Timestamp,
+    budget: u32,
+    (ranker, weights): (Ranker, &Weights),
+) -> Result<(Vec<LifeAnswer>, Filing), EvalError> {
     let budget = TokenBudget::try_from(budget).map_err(StoreError::from)?;
     let mut store = LifeStore::new(world, now, weights)?;
-    world.questions.iter().map(|question| store.ask(question, budget)).collect()
+    let answers = world.questions.iter().map(|question| store.ask(question, budget, ranker));
+    Ok((answers.collect::<Result<_, _>>()?, store.filing))
 }
 
 /// A row of a reply before it is cut, for training.

@@ -4,11 +4,15 @@
 //! `tessera-train check DIR` leave each author out once and print how well updates are found, and how well questions are
 //! answered. The authors of the test sets (`t…`) are never used for training.
 //!
+//! `tessera-train categories DIR OUT` writes the weights of the classifier of categories. `tessera-train filing DIR`
+//! leaves each author out once and prints how many notes get the right category.
+//!
 //! `tessera-train phrases DIR WORLDS OUT` trains the classifiers of probable secrets on `fixtures/phrases`.
 //!
 //! `tessera-train centre DIR OUT` writes the centres of the encoder's second network.
 
 mod boost;
+mod categories;
 mod centre;
 mod pairs;
 mod phrases;
@@ -25,7 +29,7 @@ use relevance::Ratings;
 use tessera_engine::classifier::Trees;
 use tessera_engine::domain::Timestamp;
 use tessera_engine::score::Weights;
-use tessera_eval::{LifeAnswer, World, evaluate_life};
+use tessera_eval::{LifeAnswer, Ranker, World, evaluate_life};
 
 /// The parameters that were best when each author was left out once.
 const UPDATES: Training = Training { trees: 160, rate: 0.1, lambda: 4.0, least: 2.0 };
@@ -42,11 +46,13 @@ fn main() -> anyhow::Result<()> {
         ["updates", dir, out] => write_updates(dir, Path::new(out)),
         ["relevance", dir, out] => write_relevance(dir, Path::new(out)),
         ["check", dir] => check(dir),
+        ["categories", dir, out] => categories::write(dir, Path::new(out)),
+        ["filing", dir] => categories::check(dir),
         ["pairs", dir] => check_pairs(dir),
         ["centre", dir, out] => centre::write(dir, Path::new(out)),
         ["phrases", dir, worlds, out] => phrases::write(dir, worlds, Path::new(out)),
         _ => bail!(
-            "use `tessera-train updates|relevance|centre DIR OUT`, `tessera-train check|pairs DIR`, or \
+            "use `tessera-train updates|relevance|categories|centre DIR OUT`, `tessera-train check|pairs|filing DIR`, or \
             `tessera-train phrases DIR WORLDS OUT`"
         ),
     }
@@ -177,7 +183,7 @@ fn check(dir: &str) -> anyhow::Result<()> {
         let trees = relevance.entry(author.clone()).or_insert_with(|| ratings.without(&author));
         let weights = Weights { relevance: trees.clone().into(), ..updates.without(&author) };
         let group: String = author.chars().take_while(|letter| letter.is_alphabetic()).collect();
-        answers.entry(group).or_default().extend(evaluate_life(world, now, BUDGET, &weights)?);
+        answers.entry(group).or_default().extend(evaluate_life(world, now, BUDGET, (Ranker::Tessera, &weights))?.0);
     }
     answers.iter().for_each(|(group, answers)| report::answers(group, answers));
     Ok(())

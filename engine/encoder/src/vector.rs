@@ -97,6 +97,16 @@ impl Vector {
         (self.squares as f32).sqrt() * if self.is_foreign { foreign_size() } else { 1.0 }
     }
 
+    /// Its numbers, from -127 to 127.
+    pub fn numbers(&self) -> &[i8; DIMENSIONS] {
+        &self.values
+    }
+
+    /// The sum of their squares.
+    pub fn squares(&self) -> u32 {
+        self.squares
+    }
+
     pub(crate) fn query(&self) -> Query {
         Query::of(&self.values)
     }

@@ -2,7 +2,7 @@
 
 use super::fields::{self, Beside, memory_of};
 use crate::domain::{DomainError, Draft, Memory, MemoryUuid, Metadata, Patch, Share, ShortId, Timestamp};
-use crate::embedding::Embedding;
+use crate::embedding::{Embedding, Vector};
 use crate::enrich;
 use crate::index::{Analysis, ForwardDoc, Freshness};
 use crate::pack::LineCosts;
@@ -243,12 +243,17 @@ fn analysed(memory: &Memory, replaced: &[u8]) -> Terms {
     (analysis.is_instruction, analysis.doc.length, analysis.signature, analysis.doc.encode_into(replaced))
 }
 
-/// A new memory.
+/// A new memory. `meant` is the embedding of the first passage of its text, if it is known.
 ///
 /// # Errors
 /// Returns an error if a field is rejected. The error names the field and the fix.
-pub fn created(draft: &Screened<Draft>, now: Timestamp, counter: &impl TokenCounter) -> Result<Composed, DomainError> {
-    Ok(compose(fields::new(draft, now)?, None, counter).beside_secrets(draft.secrets()))
+pub fn created(
+    draft: &Screened<Draft>,
+    meant: Option<&Vector>,
+    now: Timestamp,
+    counter: &impl TokenCounter,
+) -> Result<Composed, DomainError> {
+    Ok(compose(fields::new(draft, meant, now)?, None, counter).beside_secrets(draft.secrets()))
 }
 
 /// Fields of a memory that only an export from Tessera contains.
@@ -274,7 +279,7 @@ pub fn imported(
     now: Timestamp,
     counter: &impl TokenCounter,
 ) -> Result<Composed, DomainError> {
-    let mut memory = fields::new(draft, now)?;
+    let mut memory = fields::new(draft, None, now)?;
     memory.updated = stamps.updated.unwrap_or(now);
     (memory.access_count, memory.deleted) = (stamps.access_count, stamps.deleted);
     memory.last_accessed = stamps.last_accessed;

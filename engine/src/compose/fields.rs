@@ -1,20 +1,23 @@
 //! The fields of a memory: given ones, derived ones, and its trust.
 
+use super::categories;
 use crate::domain::{DomainError, Draft, InFile, Memory, MemoryUuid, Origin, Patch, Share, ShortId, Timestamp, Trust};
+use crate::embedding::Vector;
 use crate::enrich;
 use crate::sync::Document;
 
 /// The tag of a conflict copy.
 const CONFLICT: &str = "conflict";
 
-/// A new memory. Missing fields of the draft are derived from its text. It has no ID yet.
-pub(super) fn new(draft: &Draft, now: Timestamp) -> Result<Memory, DomainError> {
+/// A new memory. Missing fields of the draft are derived from its text, and the category also from `meant`, the
+/// embedding of the text's first passage. The memory has no ID yet.
+pub(super) fn new(draft: &Draft, meant: Option<&Vector>, now: Timestamp) -> Result<Memory, DomainError> {
     let content = draft.check()?.as_str().to_owned();
     let is_whole = draft.file.as_ref().is_some_and(|file| file.is_whole);
     let entities =
         if draft.entities.is_empty() && !is_whole { enrich::entities(&content) } else { draft.entities.clone() };
     Ok(Memory {
-        category: draft.category.clone().unwrap_or_else(|| enrich::category(&content)),
+        category: draft.category.clone().unwrap_or_else(|| categories::category(&content, meant)),
         kind: draft.kind.unwrap_or_else(|| enrich::kind(&content, &entities)),
         importance: draft.importance.unwrap_or_else(|| enrich::importance(&content)),
         tags: draft.tags.clone(),

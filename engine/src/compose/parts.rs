@@ -114,7 +114,7 @@ pub fn filed(
     now: Timestamp,
     counter: &impl TokenCounter,
 ) -> Result<Composed, DomainError> {
-    let mut memory = fields::new(draft, now)?;
+    let mut memory = fields::new(draft, None, now)?;
     memory.updated = changed.unwrap_or(now).min(now);
     if let Some(before) = known.map(|known| &known.memory) {
         let is_same_text = before.content == memory.content;

@@ -125,7 +125,7 @@ impl Beside {
 /// # Errors
 /// Returns an error if a field is rejected. The error names the field and the fix.
 pub fn document(draft: &Screened<Draft>, now: Timestamp) -> Result<Screened<Document>, DomainError> {
-    let document = Document::of(&fields::new(draft, now)?)?;
+    let document = Document::of(&fields::new(draft, None, now)?)?;
     document.check()?;
     Ok(draft.follow(document))
 }

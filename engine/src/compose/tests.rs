@@ -47,7 +47,7 @@ fn known(composed: &Composed) -> Known {
 }
 
 fn stored(text: &str) -> Known {
-    known(&created(&clean(&Draft::new(text)), now(), &Asked::default()).unwrap())
+    known(&created(&clean(&Draft::new(text)), None, now(), &Asked::default()).unwrap())
 }
 
 fn with_text(text: &str) -> Patch {
@@ -68,7 +68,7 @@ fn what_a_draft_leaves_out_follows_from_its_text_and_what_it_gives_stays() {
         owner_trust: Some(Trust::Model),
         ..Draft::new("We decided that Mara owns the Billing service")
     };
-    let kept = created(&clean(&given), now(), &Asked::default()).unwrap().memory().clone();
+    let kept = created(&clean(&given), None, now(), &Asked::default()).unwrap().memory().clone();
     assert_eq!((kept.category.as_str(), kept.kind, kept.importance.percent()), ("facts", MemoryType::Entity, 7));
     assert_eq!((kept.entities, kept.trust), (vec!["Harbour".to_owned()], Trust::Model));
 }
@@ -84,7 +84,7 @@ fn every_field_that_cannot_be_stored_is_named_with_what_to_do() {
         ("session", Draft { session: Some(long.clone()), ..Draft::new("x") }),
         ("tags", Draft { tags, ..Draft::new("x") }),
     ] {
-        let here = created(&clean(&draft), now(), &Asked::default()).unwrap_err().to_string();
+        let here = created(&clean(&draft), None, now(), &Asked::default()).unwrap_err().to_string();
         assert!(here.starts_with(&format!("{field}: ")) && here.contains("; "), "{here}");
         assert_eq!(document(&clean(&draft), now()).unwrap_err().to_string(), here);
     }
@@ -148,7 +148,7 @@ fn of_another_users_memory_the_text_alone_changes_here_and_by_a_request() {
 #[test]
 fn nothing_is_analysed_or_counted_again_that_did_not_change() {
     let counter = Asked::default();
-    let before = known(&created(&clean(&Draft::new("The crane is serviced in May")), now(), &counter).unwrap());
+    let before = known(&created(&clean(&Draft::new("The crane is serviced in May")), None, now(), &counter).unwrap());
     counter.0.set(0);
     // A blob as only the store can make it: with the words around a captured turn.
     let mut doc = ForwardDoc::decode(&before.forward).unwrap();
@@ -188,7 +188,7 @@ fn what_another_analyzer_made_is_made_anew_and_keeps_what_else_is_in_its_blob() 
 #[test]
 fn what_is_removed_for_good_leaves_its_identity() {
     let draft = Draft { session: Some("s".into()), tags: vec!["harbour".parse().unwrap()], ..Draft::new("The crane") };
-    let before = created(&clean(&draft), now(), &Asked::default()).unwrap();
+    let before = created(&clean(&draft), None, now(), &Asked::default()).unwrap();
     let gone = purged(before.memory(), now());
     assert_eq!((gone.memory().id, gone.forward().len(), gone.costs()), (before.memory().id, 0, &LineCosts::default()));
     let text = serde_json::to_string(gone.memory()).unwrap();
@@ -232,7 +232,7 @@ proptest! {
         text in texts(), edits in prop::collection::vec((patches(), 0..4_u8), 1..5),
     ) {
         let counter = Asked::default();
-        let mut at = known(&created(&clean(&Draft::new(text)), now(), &counter).unwrap());
+        let mut at = known(&created(&clean(&Draft::new(text)), None, now(), &counter).unwrap());
         for (patch, then) in edits {
             if then == 0 {
                 at = known(&deleted(&at, now(), &counter));
@@ -262,7 +262,8 @@ proptest! {
 #[test]
 fn lines_that_name_the_short_id_cost_what_it_costs() {
     let counter = O200k;
-    let composed = created(&clean(&Draft::new("The crane is serviced in May, says Mara")), now(), &counter).unwrap();
+    let composed =
+        created(&clean(&Draft::new("The crane is serviced in May, says Mara")), None, now(), &counter).unwrap();
     let costs = composed.costs();
     let kept = [costs.detail, costs.index, costs.json_detail, costs.json_index, LineCosts::FORM];
     for short_id in [1, 9, 10, 999, 1_000, 123_456, 1_234_567] {

@@ -51,12 +51,7 @@ pub struct Comparison {
 
 impl Comparison {
     /// Selects older memories of the scope and of the global scope. `meant` is the embedding of the text's first passage.
-    pub fn new<B: AsRef<[u8]>>(
-        view: &IndexView<'_, B>,
-        content: &str,
-        scope: &Scope,
-        meant: Option<&Vector>,
-    ) -> Self {
+    pub fn new<B: AsRef<[u8]>>(view: &IndexView<'_, B>, content: &str, scope: &Scope, meant: Option<&Vector>) -> Self {
         let text = PreparedText::read(content);
         let similarities = meant.map(|meant| view.similarities(meant)).unwrap_or_default();
         let in_scope = view.scope_test(|name| name == scope.as_str() || name == Scope::Global.as_str());

@@ -89,15 +89,19 @@ impl Store {
         }
     }
 
-    /// The embedding of the first passage of a text, for comparisons before its row is written. A text with one passage
-    /// is not encoded twice.
+    /// The embedding of the first passage of a text, before its row is written. The last one is cached. A text with one
+    /// passage is not encoded again for its row.
     pub(in crate::store) fn embedding_key(&mut self, content: &str) -> Option<Vector> {
+        if let Some((_, vector)) = self.encoded.key.as_ref().filter(|(known, _)| known == content) {
+            return Some(vector.clone());
+        }
         let passages = passages_of(content);
         let first = passages.first().filter(|_| self.embedding)?;
         let vector = Encoder::shared().passages(&[first]).pop()?;
         if passages.len() == 1 {
             self.encoded.row = Some((content.to_owned(), Embedding::of(std::slice::from_ref(&vector)).into_bytes()));
         }
+        self.encoded.key = Some((content.to_owned(), vector.clone()));
         Some(vector)
     }
 

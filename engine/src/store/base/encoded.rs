@@ -9,6 +9,8 @@ use crate::relation::Compared;
 pub(in crate::store) struct Encoded {
     /// The last question.
     pub(super) question: Option<(String, Vector)>,
+    /// The text that was compared last, and the embedding of its first passage.
+    pub(super) key: Option<(String, Vector)>,
     /// The text of the last written row.
     pub(super) row: Option<(String, Vec<u8>)>,
     /// The last memory that was compared with older ones, and the result.

@@ -30,7 +30,9 @@ impl Store {
     pub fn remember(&mut self, draft: Draft) -> Result<Stored, StoreError> {
         let now = self.clock.now();
         let draft = self.looked_through(draft, now)?;
-        let composed = compose::created(&draft, now, &O200k)?;
+        let is_filed = draft.category.is_some() || draft.sensitive.is_some();
+        let meant = if is_filed { None } else { self.embedding_key(&draft.content) };
+        let composed = compose::created(&draft, meant.as_ref(), now, &O200k)?;
         let unlinked = Memory { links: draft.links.clone(), ..composed.memory().clone() };
         let updated = self.updated_by(&unlinked, false)?;
         let stored = self.write(|change| {
@@ -55,7 +57,7 @@ impl Store {
         let now = self.clock.now();
         let composed = drafts.iter().map(|draft| {
             let draft = self.looked_through(draft.clone(), now)?;
-            let composed = compose::created(&draft, now, &O200k)?;
+            let composed = compose::created(&draft, None, now, &O200k)?;
             Ok((draft, composed))
         });
         let composed: Vec<_> = composed.collect::<Result<_, StoreError>>()?;

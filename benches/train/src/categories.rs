@@ -1,0 +1,140 @@
+//! Trains the classifier of categories on the notes of `fixtures/worlds`, and measures it on authors of their own.
+//!
+//! For each class, the classifier is a logistic regression over the embedding of a note and over the patterns. Everything
+//! is computed in a fixed order, so the same notes give the same table.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use tessera_engine::compose::categories::{CLASSES, INPUTS, ONE, class_bytes, inputs};
+use tessera_engine::embedding::{Encoder, passages_of};
+use tessera_engine::enrich;
+use tessera_eval::World;
+
+use crate::pairs::author_of;
+
+/// How often the weights are corrected.
+const STEPS: usize = 400;
+/// How far a step goes, and how much of the last step it repeats.
+const RATE: f64 = 0.5;
+const MOMENTUM: f64 = 0.9;
+/// The cost of large weights.
+const DECAY: f64 = 2e-3;
+/// The stored weights are multiples of one divided by this number.
+const UNIT: f64 = 1024.0;
+
+/// A note with its class. The class of the rest is the number of classes.
+struct Example {
+    author: String,
+    inputs: Vec<f64>,
+    class: usize,
+    /// The class that the patterns alone give.
+    by_words: usize,
+}
+
+fn class_of(category: &str) -> usize {
+    CLASSES.iter().position(|class| *class == category).unwrap_or(CLASSES.len())
+}
+
+fn examples(worlds: &[World]) -> Vec<Example> {
+    let mut examples = Vec::new();
+    for world in worlds {
+        let author = author_of(&world.name);
+        for note in &world.notes {
+            let passages = passages_of(&note.text);
+            let first = passages.first().copied().unwrap_or_default();
+            let meant = Encoder::shared().passages(&[first]).pop().unwrap_or_default();
+            let inputs = inputs(&note.text, &meant).into_iter().map(|value| f64::from(value) / f64::from(ONE));
+            examples.push(Example {
+                author: author.clone(),
+                inputs: inputs.collect(),
+                class: class_of(&note.category),
+                by_words: class_of(enrich::category(&note.text).as_str()),
+            });
+        }
+    }
+    examples
+}
+
+/// The weights of a class, and its bias.
+#[derive(Default)]
+struct Weights {
+    of_inputs: Vec<f64>,
+    bias: f64,
+}
+
+impl Weights {
+    fn trained(examples: &[&Example], class: usize) -> Self {
+        let mut weights = Self { of_inputs: vec![0.0; INPUTS], bias: 0.0 };
+        let mut speed = Self { of_inputs: vec![0.0; INPUTS], bias: 0.0 };
+        let count = examples.len() as f64;
+        for _ in 0..STEPS {
+            let mut slope = Self { of_inputs: vec![0.0; INPUTS], bias: 0.0 };
+            for example in examples {
+                let wrong = chance(weights.logit(&example.inputs)) - f64::from(u8::from(example.class == class));
+                slope.of_inputs.iter_mut().zip(&example.inputs).for_each(|(slope, input)| *slope += wrong * input);
+                slope.bias += wrong;
+            }
+            let each = weights.of_inputs.iter_mut().zip(&mut speed.of_inputs).zip(&slope.of_inputs);
+            for ((weight, speed), slope) in each {
+                *speed = MOMENTUM * *speed - RATE * (slope / count + DECAY * *weight);
+                *weight += *speed;
+            }
+            speed.bias = MOMENTUM * speed.bias - RATE * slope.bias / count;
+            weights.bias += speed.bias;
+        }
+        weights
+    }
+
+    fn logit(&self, inputs: &[f64]) -> f64 {
+        self.of_inputs.iter().zip(inputs).map(|(weight, input)| weight * input).sum::<f64>() + self.bias
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "limited")]
+    fn to_bytes(&self) -> Vec<u8> {
+        let limit = f64::from(i16::MAX);
+        let weights: Vec<i16> =
+            self.of_inputs.iter().map(|weight| (weight * UNIT).round().clamp(-limit, limit) as i16).collect();
+        class_bytes(&weights, (self.bias * UNIT * f64::from(ONE)).round() as i32)
+    }
+}
+
+fn chance(logit: f64) -> f64 {
+    1.0 / (1.0 + (-logit).exp())
+}
+
+/// The weights of all classes.
+fn all_trained(examples: &[&Example]) -> Vec<Weights> {
+    (0..CLASSES.len()).map(|class| Weights::trained(examples, class)).collect()
+}
+
+fn class_by(weights: &[Weights], inputs: &[f64]) -> usize {
+    let logits = weights.iter().map(|weights| weights.logit(inputs)).enumerate();
+    let best = logits.filter(|(_, logit)| *logit > 0.0).max_by(|(_, one), (_, other)| one.total_cmp(other));
+    best.map_or(CLASSES.len(), |(class, _)| class)
+}
+
+/// Trains on all authors but the test authors, whose names begin with `t`.
+pub(crate) fn write(dir: &str, out: &Path) -> anyhow::Result<()> {
+    let all = examples(&World::read_all(Path::new(dir))?);
+    let training: Vec<&Example> = all.iter().filter(|example| !example.author.starts_with('t')).collect();
+    let table: Vec<u8> = all_trained(&training).iter().flat_map(Weights::to_bytes).collect();
+    super::save(out, &table)
+}
+
+/// Leaves each author out once, and prints how many of this author's notes get the right class. The test authors are
+/// never used for training.
+pub(crate) fn check(dir: &str) -> anyhow::Result<()> {
+    let all = examples(&World::read_all(Path::new(dir))?);
+    let authors: BTreeSet<&str> = all.iter().map(|example| example.author.as_str()).collect();
+    for author in authors {
+        let (own, others): (Vec<&Example>, Vec<&Example>) = all.iter().partition(|example| example.author == author);
+        let training: Vec<&Example> = others.into_iter().filter(|example| !example.author.starts_with('t')).collect();
+        let weights = all_trained(&training);
+        let right = own.iter().filter(|example| class_by(&weights, &example.inputs) == example.class).count();
+        let by_words = own.iter().filter(|example| example.by_words == example.class).count();
+        let share = |right: usize| 100.0 * right as f64 / own.len() as f64;
+        println!("{author}: {} notes, {:.1} % right, patterns alone {:.1} %", own.len(), share(right), share(by_words));
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! Derives the category of a text from its words and its embedding: people, preferences, or the rest.
+//!
+//! For each of the two classes, a logistic regression adds up weights of the embedding's numbers and of the patterns
+//! (`enrich::category`). `tessera-train categories` trains the weights. Without an embedding, only the patterns decide.
+
+use crate::domain::Category;
+use crate::embedding::{DIMENSIONS, Vector};
+use crate::enrich;
+
+/// The classes that the embedding decides. The patterns separate decisions from facts.
+pub const CLASSES: [&str; 2] = ["people", Category::PREFERENCES];
+/// Yes-or-no inputs: what the patterns say.
+const PATTERNS: usize = 5;
+/// The inputs of a class.
+pub const INPUTS: usize = DIMENSIONS + PATTERNS;
+/// The value of an input that stands for 1.
+pub const ONE: i8 = 127;
+/// The value of a number of the embedding that stands for the length of the embedding. Larger values are cut off at 127.
+const LENGTH: f32 = 640.0;
+/// The bytes of a class: the weights, then the bias.
+const CLASS_BYTES: usize = 2 * INPUTS + 4;
+/// The trained table.
+const TABLE: &[u8; CLASSES.len() * CLASS_BYTES] = include_bytes!("categories.bin");
+
+/// The category of a text, if its author did not set one. `meant` is the embedding of its first passage.
+pub fn category(text: &str, meant: Option<&Vector>) -> Category {
+    let by_words = enrich::category(text);
+    let Some(meant) = meant else { return by_words };
+    let inputs = inputs(text, meant);
+    let (classes, _) = TABLE.as_chunks::<CLASS_BYTES>();
+    let logits = CLASSES.iter().zip(classes).map(|(class, table)| (*class, logit(table, &inputs)));
+    let best = logits.filter(|(_, logit)| *logit > 0).max_by_key(|(_, logit)| *logit);
+    match best {
+        Some((class, _)) => class.parse().unwrap_or_default(),
+        // The embedding says that the text is of neither class.
+        None if CLASSES.contains(&by_words.as_str()) => Category::default(),
+        None => by_words,
+    }
+}
+
+/// The inputs of a text, from -127 to 127.
+#[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "small numbers")]
+pub fn inputs(text: &str, meant: &Vector) -> Vec<i8> {
+    let (numbers, squares) = (meant.numbers(), meant.squares() as f32);
+    let scale = LENGTH / squares.sqrt().max(1.0);
+    let limit = f32::from(ONE);
+    let scaled = numbers.iter().map(|number| (f32::from(*number) * scale).clamp(-limit, limit) as i8);
+    let patterns: [bool; PATTERNS] = [
+        enrich::is_personal(text),
+        enrich::is_about_people(text),
+        enrich::is_instruction(text),
+        enrich::category(text).as_str() == "people",
+        enrich::is_about_here(text),
+    ];
+    scaled.chain(patterns.map(|is_so| if is_so { ONE } else { 0 })).collect()
+}
+
+/// The stored form of a class: its weights, and its bias.
+pub fn class_bytes(weights: &[i16], bias: i32) -> Vec<u8> {
+    weights.iter().flat_map(|weight| weight.to_le_bytes()).chain(bias.to_le_bytes()).collect()
+}
+
+/// The logit of a class, as a multiple of an unknown unit; above 0 if the class is more likely than not.
+fn logit(table: &[u8; CLASS_BYTES], inputs: &[i8]) -> i64 {
+    let (weights, bias) = table.split_at(2 * INPUTS);
+    let (weights, _) = weights.as_chunks::<2>();
+    let products =
+        weights.iter().zip(inputs).map(|(weight, input)| i64::from(i16::from_le_bytes(*weight)) * i64::from(*input));
+    let bias = bias.first_chunk::<4>().map_or(0, |bytes| i32::from_le_bytes(*bytes));
+    products.sum::<i64>() + i64::from(bias)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedding::Encoder;
+
+    fn of(text: &str) -> String {
+        let meant = Encoder::shared().passages(&[text]).pop();
+        category(text, meant.as_ref()).as_str().to_owned()
+    }
+
+    #[test]
+    fn the_embedding_finds_people_and_preferences_that_no_pattern_knows() {
+        for (text, class) in [
+            ("Mathilde est en congé jusqu'en mars", "people"),
+            ("Für Rechnungen ist Gesine zuständig", "people"),
+            ("I prefer Svelte over React", "preferences"),
+            ("Give me short answers with the code first", "preferences"),
+            ("The exporter listens on 8080", "facts"),
+            ("Terraform is only ever applied from the pipeline, never from a laptop.", "facts"),
+            ("We decided to use SQLite because it is one file", "decisions"),
+        ] {
+            assert_eq!(of(text), class, "{text}");
+        }
+    }
+
+    #[test]
+    fn without_an_embedding_the_patterns_decide() {
+        assert_eq!(category("Never force-push to main", None).as_str(), "preferences");
+        assert_eq!(category("Mathilde est en congé jusqu'en mars", None).as_str(), "facts");
+    }
+}
