@@ -366,6 +366,13 @@ pub(crate) fn project(dir: &Path) -> Scope {
     claim(dir).scope
 }
 
+/// True if a store exists and semantic search is on.
+pub(crate) fn is_semantic(home_flag: Option<PathBuf>) -> bool {
+    let Ok(home) = home(home_flag) else { return false };
+    let file = ConfigFile::read(&home).unwrap_or_else(|_| ConfigFile::empty(&home));
+    home.holds_store() && SEMANTIC.parsed(&file, true, switch).unwrap_or(false)
+}
+
 /// The configuration for opening the user's store.
 pub(crate) fn store(home_flag: Option<PathBuf>, usage: Usage) -> Result<StoreConfig, SetupError> {
     let home = home(home_flag)?;

@@ -2,6 +2,7 @@
 
 use tessera_engine::Store;
 use tessera_engine::domain::{MemoryRef, Timestamp};
+use tessera_engine::embedding::Ahead;
 use tessera_engine::store::{KeyPlace, StoreError, Tried};
 
 use crate::caller::Caller;
@@ -85,6 +86,11 @@ impl<'a> Desk<'a> {
     #[must_use]
     pub fn looking(self, looks: Option<ChangeWait>) -> Self {
         Self { looks, ..self }
+    }
+
+    /// Uses a text that is being encoded, for the next question or memory with this text.
+    pub fn expect(&mut self, ahead: Option<Ahead>) {
+        self.store.expect(ahead);
     }
 
     /// Runs a use case. Every front end runs every use case here. A use case that needs another use case runs it on its

@@ -7,6 +7,8 @@ use std::time::Instant;
 
 use tessera_desk::use_cases::{Prompted, Question};
 use tessera_desk::{Desk, chain, files};
+use tessera_engine::domain::{Purpose, RecallRequest};
+use tessera_engine::embedding::Ahead;
 use tessera_engine::store::{Home, Usage, private_file};
 
 use crate::prompt::Reading;
@@ -28,9 +30,17 @@ pub(crate) fn on_prompt(payload: &Payload, surroundings: &Surroundings) -> Resul
         Reading::Skip(reason) => Question::None(reason.to_owned()),
         Reading::Ask { query, expanded } => Question::Of { query, expanded },
     };
+    let ahead = match &question {
+        Question::Of { query, .. } if surroundings.settings.embedding => {
+            let request = RecallRequest { purpose: Purpose::Unasked, ..RecallRequest::new(query.clone()) };
+            Ahead::question(request.subject(surroundings.clock.now()).into_owned())
+        }
+        _ => None,
+    };
     let event = event(EVENT, started, &claim(payload, surroundings));
     let prompted = Prompted { event, question, budget: surroundings.settings.recall_tokens };
     let (mut store, caller) = (surroundings.open(Usage::ReadOnce)?, caller(payload, surroundings));
+    store.expect(ahead);
     let given = Desk::new(&mut store, &caller).perform(prompted)?;
     Ok(given.map(|given| Reply::context(EVENT, &given.body)))
 }

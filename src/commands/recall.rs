@@ -2,6 +2,7 @@
 
 use tessera_desk::use_cases::{Form, Recall as Asks};
 use tessera_engine::domain::{Filters, RecallRequest, TokenBudget};
+use tessera_engine::embedding::Ahead;
 use tessera_engine::pack::JsonRows;
 
 use super::{Access, Context, caller, explain, text_or_stdin};
@@ -28,12 +29,18 @@ pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
         explain: args.explain,
         ..RecallRequest::new(text_or_stdin(args.query)?)
     };
+    let ahead = if config::is_semantic(context.home.clone()) {
+        Ahead::question(request.subject(config::clock()?.now()).into_owned())
+    } else {
+        None
+    };
     let asker = config::asking(caller(), args.token_profile, context.home.clone())?;
     // The printed text is exactly the counted text. In JSON, the score parts belong to the row and are counted; the
     // table beside a text is for people and is not.
     let rows = JsonRows { parts: args.explain, full: args.full };
     let form = if context.json { Form::Json(rows) } else { Form::Text };
     let (answer, position) = context.at_desk_as(&asker, Access::Read, |desk| {
+        desk.expect(ahead);
         let answer = desk.perform(Asks { request, form })?;
         let position = if answer.searched.is_some() { explain::position(desk, &answer.reply)? } else { Vec::new() };
         Ok((answer, position))

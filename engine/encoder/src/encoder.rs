@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 use std::sync::OnceLock;
+use std::thread;
 
 use super::english::is_english;
 use super::join::{Side, first_share, joined};
@@ -22,6 +23,9 @@ const QUESTION_PIECES: usize = 32;
 const LANGUAGE_CHARS: usize = 240;
 /// The number of texts that go through a network together.
 const BATCH: usize = 16;
+
+/// The results of a network: one row for each text.
+type Rows = Vec<[f32; WIDTH]>;
 /// The rows of pieces are those after this number of layers. They say more about single words than those of the last
 /// layer, which was trained for complete texts.
 const PIECE_LAYERS: usize = 9;
@@ -54,12 +58,50 @@ impl Encoder {
 
     /// The embedding of a question. For a long question, only the beginning is read, about twenty-five words.
     pub fn question(&self, text: &str) -> Vector {
-        let share = self.share(Side::Question, text);
-        let first = framed(&Cutter::new(&self.first).cut(text, QUESTION_PIECES - 2));
-        let second = self.second_pieces(Side::Question, text, QUESTION_PIECES - 2);
-        let (first, second) = (self.first_vectors(&[first]), self.second_vectors(&[second]));
+        let (first, second) = self.cut(Side::Question, text, [QUESTION_PIECES - 2; 2]);
+        let vectors = (self.first_vectors(&[first]), self.second_vectors(&[second]));
+        self.vector(Side::Question, text, vectors)
+    }
+
+    /// Like [`Encoder::question`], on two threads: about a third faster if a second processor is idle.
+    pub fn question_in_parallel(&self, text: &str) -> Vector {
+        let pieces = self.cut(Side::Question, text, [QUESTION_PIECES - 2; 2]);
+        self.vector(Side::Question, text, self.in_parallel(pieces))
+    }
+
+    /// The embedding of one passage, on two threads (see [`Encoder::passages`]).
+    pub fn passage_in_parallel(&self, text: &str) -> Vector {
+        let pieces = self.cut(Side::Passage, text, self.most_pieces());
+        self.vector(Side::Passage, text, self.in_parallel(pieces))
+    }
+
+    /// The pieces of a text for both networks.
+    fn cut(&self, side: Side, text: &str, most: [usize; 2]) -> (Vec<u16>, Vec<u16>) {
+        let first = framed(&Cutter::new(&self.first).cut(text, most[0]));
+        (first, self.second_pieces(side, text, most[1]))
+    }
+
+    /// The number of pieces of a passage that each network reads, without the two marks.
+    fn most_pieces(&self) -> [usize; 2] {
+        [&self.first.network, &self.second.network].map(|network| network.places.len() - 2)
+    }
+
+    /// The results of both networks for one text, each computed on a thread of its own.
+    fn in_parallel(&self, (first, second): (Vec<u16>, Vec<u16>)) -> (Rows, Rows) {
+        let texts = [first];
+        thread::scope(|scope| {
+            let first = thread::Builder::new().spawn_scoped(scope, || self.first_vectors(&texts)).ok();
+            let second = self.second_vectors(&[second]);
+            let first = first.and_then(|first| first.join().ok());
+            (first.unwrap_or_else(|| self.first_vectors(&texts)), second)
+        })
+    }
+
+    /// The vector of one text from the results of both networks.
+    fn vector(&self, side: Side, text: &str, (first, second): (Rows, Rows)) -> Vector {
+        let share = self.share(side, text);
         let vector = first.first().zip(second.first());
-        vector.map_or_else(Vector::default, |(first, second)| joined(first, second, Side::Question, share))
+        vector.map_or_else(Vector::default, |(first, second)| joined(first, second, side, share))
     }
 
     /// The share of the first network in the vector of a text.
@@ -76,12 +118,8 @@ impl Encoder {
 
     /// The embedding of each passage, from about its first hundred words. Several at once are faster.
     pub fn passages(&self, texts: &[&str]) -> Vec<Vector> {
-        let most = [&self.first.network, &self.second.network].map(|network| network.places.len() - 2);
-        let cut = |text: &&str| {
-            let first = Cutter::new(&self.first).cut(text, most[0]);
-            let second = self.second_pieces(Side::Passage, text, most[1]);
-            (self.share(Side::Passage, text), (framed(&first), second))
-        };
+        let most = self.most_pieces();
+        let cut = |text: &&str| (self.share(Side::Passage, text), self.cut(Side::Passage, text, most));
         let mut vectors = Vec::with_capacity(texts.len());
         for texts in texts.chunks(BATCH) {
             let (shares, (first, second)): (Vec<f32>, (Vec<_>, Vec<_>)) = texts.iter().map(cut).unzip();
@@ -120,12 +158,12 @@ impl Encoder {
         UnigramCutter::new(&self.second).cut(side.prefix(), text, most)
     }
 
-    fn first_vectors(&self, texts: &[Vec<u16>]) -> Vec<[f32; WIDTH]> {
+    fn first_vectors(&self, texts: &[Vec<u16>]) -> Rows {
         self.first.network.wake();
         run(self.kernel, Encode { network: &self.first.network, texts })
     }
 
-    fn second_vectors(&self, texts: &[Vec<u16>]) -> Vec<[f32; WIDTH]> {
+    fn second_vectors(&self, texts: &[Vec<u16>]) -> Rows {
         self.second.network.wake();
         run(self.kernel, Encode { network: &self.second.network, texts })
     }

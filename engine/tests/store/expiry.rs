@@ -1,7 +1,7 @@
 //! A lifetime exists only where somebody asked for it, and hides; it neither deletes nor travels as a deletion.
 
 use tessera_engine::domain::{Draft, Importance, MemoryRef, Patch, RecallRequest, Scope};
-use tessera_engine::store::{Actor, ListRequest, Store, StoreError};
+use tessera_engine::store::{Actor, ListRequest, Store, StoreError, Upload};
 use tessera_engine::sync::Document;
 
 use crate::support::{Home, at, listed, named, recalled, shown, store};
@@ -79,8 +79,10 @@ fn short_id(reference: MemoryRef) -> tessera_engine::ShortId {
 fn reading_changes_nothing_that_travels() {
     let home = Home::new();
     let mut now = passing(&home);
+    now.join("http://server", "ada", Upload::All).unwrap();
     let before = [1, 2].map(|number| Document::of(&now.get(named(number)).unwrap().unwrap()).unwrap());
     let waiting = now.stats().unwrap().outbox;
+    assert!(waiting > 0);
     for question in ["is the lift being repaired?", "stairs"] {
         assert_eq!(recalled(&mut now, question).len(), 1);
     }

@@ -12,7 +12,7 @@ use rusqlite::params;
 
 use super::store::Store;
 use crate::domain::ShortId;
-use crate::embedding::{ENCODER_VERSION, Embedding, Encoder, Vector, embeddings_about, passages_of};
+use crate::embedding::{Ahead, ENCODER_VERSION, Embedding, Encoder, Vector, embeddings_about, passages_of};
 use crate::recall::is_semantic_query;
 use crate::store::file::error::StoreError;
 use crate::store::file::private;
@@ -74,6 +74,11 @@ impl Store {
         self.embedding
     }
 
+    /// Uses a text that is being encoded, for the next question or memory with this text.
+    pub fn expect(&mut self, ahead: Option<Ahead>) {
+        self.encoded.ahead = ahead;
+    }
+
     /// The embedding of a question; `None` if semantic search is off or there is no question. The last one is cached.
     pub(in crate::store) fn meant(&mut self, question: &str) -> Option<Vector> {
         if !self.embedding || !is_semantic_query(question, &self.weights) {
@@ -82,7 +87,8 @@ impl Store {
         match &self.encoded.question {
             Some((known, vector)) if known == question => Some(vector.clone()),
             _ => {
-                let vector = Encoder::shared().question(question);
+                let ahead = self.encoded.ahead.take().and_then(|ahead| ahead.of_question(question));
+                let vector = ahead.unwrap_or_else(|| Encoder::shared().question_in_parallel(question));
                 self.encoded.question = Some((question.to_owned(), vector.clone()));
                 Some(vector)
             }
@@ -97,7 +103,8 @@ impl Store {
         }
         let passages = passages_of(content);
         let first = passages.first().filter(|_| self.embedding)?;
-        let vector = Encoder::shared().passages(&[first]).pop()?;
+        let ahead = self.encoded.ahead.take().and_then(|ahead| ahead.of_passage(first));
+        let vector = ahead.unwrap_or_else(|| Encoder::shared().passage_in_parallel(first));
         if passages.len() == 1 {
             self.encoded.row = Some((content.to_owned(), Embedding::of(std::slice::from_ref(&vector)).into_bytes()));
         }

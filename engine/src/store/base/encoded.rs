@@ -1,12 +1,14 @@
 //! Recent results of the encoder and of comparisons.
 
 use crate::domain::MemoryUuid;
-use crate::embedding::Vector;
+use crate::embedding::{Ahead, Vector};
 use crate::relation::Compared;
 
 /// Results that will probably be needed again.
 #[derive(Debug, Default)]
 pub(in crate::store) struct Encoded {
+    /// The text that is being encoded.
+    pub(super) ahead: Option<Ahead>,
     /// The last question.
     pub(super) question: Option<(String, Vector)>,
     /// The text that was compared last, and the embedding of its first passage.

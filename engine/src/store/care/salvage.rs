@@ -26,6 +26,7 @@ use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::tables::{Salvaged, TABLES};
 use crate::store::rows::{memory as row, tables};
+use crate::store::sync::server::queue_all;
 use crate::text::O200k;
 
 /// The result of a salvage.
@@ -295,11 +296,9 @@ fn carry(change: &Change<'_>, found: &Found, composed: &Composed) -> Result<(), 
 fn settle(change: &Change<'_>, is_private_whole: bool) -> Result<(), StoreError> {
     change.tx.execute_batch(
         "UPDATE memories SET superseded_by = NULL WHERE superseded_by NOT IN (SELECT short_id FROM memories);
-         UPDATE memories SET newer = NULL WHERE newer NOT IN (SELECT short_id FROM memories);
-         INSERT OR IGNORE INTO outbox (memory) SELECT id FROM memories WHERE shared_by IS NULL AND purged = 0
-             AND (file IS NULL OR is_file = 1)
-             ORDER BY short_id;",
+         UPDATE memories SET newer = NULL WHERE newer NOT IN (SELECT short_id FROM memories);",
     )?;
+    queue_all(change)?;
     if !is_private_whole {
         // The server has not received these memories, and it is unknown whether it may, so they stay local.
         let sql = "INSERT OR IGNORE INTO private (memory) SELECT id FROM memories

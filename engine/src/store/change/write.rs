@@ -117,10 +117,11 @@ pub(crate) fn rename(change: &Change<'_>, before: MemoryUuid, now: MemoryUuid) -
     Ok(())
 }
 
-/// Queues a memory for the team server, unless it is to stay on this machine.
+/// Queues a memory for the team server, unless it is to stay on this machine. A store without a server has no queue:
+/// joining a server queues all memories.
 pub(crate) fn tell(change: &Change<'_>, memory: MemoryUuid) -> Result<(), StoreError> {
-    let sql =
-        "INSERT OR REPLACE INTO outbox (memory) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM private WHERE memory = ?1)
+    let sql = "INSERT OR REPLACE INTO outbox (memory) SELECT ?1 WHERE EXISTS (SELECT 1 FROM server)
+               AND NOT EXISTS (SELECT 1 FROM private WHERE memory = ?1)
                AND NOT EXISTS (SELECT 1 FROM memories WHERE id = ?1 AND file IS NOT NULL AND is_file = 0
                                AND shared_by IS NULL)";
     change.tx.run(sql, [memory])?;

@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_folder_is_let_go_of_as_a_whole_or_not_at_all() {
-        let mut store = InMemory::new();
+        let mut store = InMemory::joined();
         let id = store.file("/memories/a.md", "- lives\n");
         let waiting = "SELECT count(*) FROM outbox";
         assert_eq!(store.one::<u32>(waiting), 1);

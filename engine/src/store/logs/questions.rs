@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn only_words_that_memories_hold_are_noted_and_the_text_where_it_is_wanted() {
-        let mut store = InMemory::new();
+        let mut store = InMemory::joined();
         store.said("The staging database of svc/customs runs on birch");
         let question = "What is the Staging's database password, hunter2!X9, in svc/customs for databases?";
         for noted in [Noted::Count, Noted::Words, Noted::Text] {

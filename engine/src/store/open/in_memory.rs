@@ -22,6 +22,7 @@ use crate::store::base::secrets::Secrets;
 use crate::store::base::store::Store;
 use crate::store::file::home::Home;
 use crate::store::files::folders::{FileStamp, Folder, SeenFile};
+use crate::store::sync::server::Upload;
 use crate::sync::{BaseVersion, Document, Row, State};
 
 /// 2026-11-20T00:00:00Z
@@ -55,6 +56,13 @@ pub(crate) fn config_at(home: &Home) -> StoreConfig {
 }
 
 impl InMemory {
+    /// A store that has joined a server.
+    pub(crate) fn joined() -> Self {
+        let mut store = Self::new();
+        store.join("http://server", "ada", Upload::All).unwrap();
+        store
+    }
+
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path());

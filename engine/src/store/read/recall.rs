@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn an_answer_counts_as_use_once_it_is_delivered_and_a_ranking_does_not() {
-        let mut store = InMemory::new();
+        let mut store = InMemory::joined();
         let memory = store.said("The cache lives on birch");
         let request = RecallRequest::new("where does the cache live?");
         let ranking = store.rank(&request).unwrap();

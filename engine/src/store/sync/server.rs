@@ -9,9 +9,10 @@ use crate::domain::{Memory, MemoryUuid, ShortId, Timestamp};
 use crate::screen::dropped;
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
 use crate::store::change::erase::purge;
 use crate::store::file::error::StoreError;
-use crate::store::rows::codec::{Reader, read_columns, sql};
+use crate::store::rows::codec::{Reader, Run as _, read_columns, sql};
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 
@@ -105,6 +106,14 @@ read_columns! {
     }
 }
 
+/// If the store has a server, queues all memories of the user for it, except those that are to stay on this machine.
+pub(in crate::store) fn queue_all(change: &Change<'_>) -> Result<(), StoreError> {
+    let sql = "INSERT OR IGNORE INTO outbox (memory) SELECT id FROM memories WHERE EXISTS (SELECT 1 FROM server) AND shared_by IS NULL
+                   AND purged = 0 AND (file IS NULL OR is_file = 1) AND id NOT IN (SELECT memory FROM private) ORDER BY short_id";
+    change.tx.run(sql, [])?;
+    Ok(())
+}
+
 impl Store {
     /// The server of this store.
     ///
@@ -141,7 +150,7 @@ impl Store {
             let sql = "INSERT INTO server (only_row, url, user, epoch, cursor, is_whole) VALUES (1, ?1, ?2, 0, 0, 0)";
             change.tx.execute(sql, [url, user])?;
             let why = match upload {
-                Upload::All => return Ok(()),
+                Upload::All => return queue_all(change),
                 Upload::Nothing => None,
                 Upload::Known => Some("undecided"),
             };
@@ -167,9 +176,7 @@ impl Store {
             }
             change.tx.execute_batch(
                 "DELETE FROM sync_states; DELETE FROM private WHERE why IS NOT 'file'; DELETE FROM outbox; DELETE FROM server; DELETE FROM checkpoints;
-                 DELETE FROM invitations; UPDATE secrets SET told = 0;
-                 INSERT INTO outbox (memory) SELECT id FROM memories WHERE purged = 0 AND (file IS NULL OR is_file = 1)
-                     AND id NOT IN (SELECT memory FROM private) ORDER BY short_id;",
+                 DELETE FROM invitations; UPDATE secrets SET told = 0;",
             )?;
             Ok(())
         })?;

@@ -1,0 +1,67 @@
+//! Encodes a text on other threads, while the caller opens the store.
+
+use std::thread::{self, JoinHandle};
+
+use super::{Encoder, Vector};
+
+/// The embedding of a text that will probably be needed.
+#[derive(Debug)]
+pub struct Ahead {
+    text: String,
+    side: Side,
+    made: JoinHandle<Vector>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Question,
+    Passage,
+}
+
+impl Ahead {
+    /// Begins to encode the subject of a question; `None` if no thread can be started.
+    pub fn question(subject: String) -> Option<Self> {
+        Self::begin(subject, Side::Question, |text| Encoder::shared().question_in_parallel(text))
+    }
+
+    /// Begins to encode a passage; `None` if no thread can be started.
+    pub fn passage(passage: String) -> Option<Self> {
+        Self::begin(passage, Side::Passage, |text| Encoder::shared().passage_in_parallel(text))
+    }
+
+    fn begin(text: String, side: Side, make: fn(&str) -> Vector) -> Option<Self> {
+        let copy = text.clone();
+        let made = thread::Builder::new().name("encoder".into()).spawn(move || make(&copy)).ok()?;
+        Some(Self { text, side, made })
+    }
+
+    /// Waits for the embedding of a question; `None` if another text was encoded.
+    pub(crate) fn of_question(self, subject: &str) -> Option<Vector> {
+        self.of(subject, Side::Question)
+    }
+
+    /// Waits for the embedding of a passage; `None` if another text was encoded.
+    pub(crate) fn of_passage(self, passage: &str) -> Option<Vector> {
+        self.of(passage, Side::Passage)
+    }
+
+    fn of(self, text: &str, side: Side) -> Option<Vector> {
+        (self.text == text && self.side == side).then(|| self.made.join().ok())?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_was_encoded_ahead_has_the_same_embedding_and_another_text_has_none() {
+        let text = "which port does the gateway use?";
+        let ahead = || Ahead::question(text.to_owned()).unwrap();
+        assert_eq!(ahead().of_question(text).unwrap(), Encoder::shared().question(text));
+        assert_eq!(ahead().of_question("which port?"), None);
+        assert_eq!(ahead().of_passage(text), None);
+        let passage = Ahead::passage(text.to_owned()).unwrap();
+        assert_eq!(passage.of_passage(text), Encoder::shared().passages(&[text]).pop());
+    }
+}
