@@ -19,7 +19,7 @@ use tessera_engine::domain::{
     Scope, Sort, Tag, TokenProfile, Trust, WrittenTime,
 };
 
-pub(crate) use eval::{Eval, EvalOptions, EvalUnit};
+pub(crate) use eval::{Eval, EvalOptions, EvalUnit, EvalVectors};
 pub(crate) use files::{AddArguments, FilesTask};
 pub(crate) use import::{ImportArguments, ImportKind, OlderArguments, Whose};
 pub(crate) use notes::{Filter, GraphArguments, NoteBounds, NoteTask, UnansweredArguments};

@@ -128,9 +128,10 @@ async fn relate_some(app: &App, user: &UserId) -> Result<bool, DbError> {
         return Ok(false);
     }
     let related = app.recaller.relate(&app.db, user, &short_ids).await?;
-    app.db.keep_related(user, &related, app.clock.now()).await?;
-    metrics::counter!("tessera_memories_compared_total").increment(related.len() as u64);
-    Ok(!related.is_empty())
+    let marked = app.db.keep_related(user, &related).await?;
+    metrics::counter!("tessera_memories_compared_total").increment(marked);
+    // A memory that changed meanwhile is compared again later.
+    Ok(marked > 0)
 }
 
 /// Records the result of a batch in the metrics.

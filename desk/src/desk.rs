@@ -2,8 +2,7 @@
 
 use tessera_engine::Store;
 use tessera_engine::domain::{MemoryRef, Timestamp};
-use tessera_engine::embedding::Ahead;
-use tessera_engine::store::{KeyPlace, StoreError, Tried};
+use tessera_engine::store::{Ahead, KeyPlace, StoreError, Tried};
 
 use crate::caller::Caller;
 use crate::chain::{Asked, Chain};

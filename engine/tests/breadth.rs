@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tessera_engine::Store;
-use tessera_engine::domain::{Breadth, Draft, FixedClock, Origin, RecallRequest, Timestamp};
+use tessera_engine::domain::{Breadth, Category, Draft, FixedClock, Origin, RecallRequest, Timestamp};
 use tessera_engine::pack::{JsonRows, Recall};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{SecretRules, StoreConfig, Usage};
@@ -39,7 +39,10 @@ fn weeks() -> (tempfile::TempDir, Store) {
         let created = Timestamp::from_micros(created.as_micros() + day * 86_400_000_000);
         let more = "And a sentence that says nothing of it. ".repeat(usize::try_from(number % 4).unwrap() * 3);
         let text = format!("{more}On day {day} the harbour crane moved {number} crates. {more}");
-        store.remember(Draft { origin: Origin::Import, created: Some(created), ..Draft::new(text) }).unwrap();
+        // These texts say nothing, so a derived category would be arbitrary; preferences rank higher.
+        let category = Some(Category::default());
+        let draft = Draft { origin: Origin::Import, category, created: Some(created), ..Draft::new(text) };
+        store.remember(draft).unwrap();
     }
     (dir, store)
 }

@@ -8,8 +8,7 @@ use std::time::Instant;
 use tessera_desk::use_cases::{Prompted, Question};
 use tessera_desk::{Desk, chain, files};
 use tessera_engine::domain::{Purpose, RecallRequest};
-use tessera_engine::embedding::Ahead;
-use tessera_engine::store::{Home, Usage, private_file};
+use tessera_engine::store::{Ahead, Home, Usage, private_file};
 
 use crate::prompt::Reading;
 use crate::reply::{HookError, Reply, caller, claim, event};

@@ -63,9 +63,9 @@ pub(crate) enum Eval {
         /// The ranker
         #[arg(long, value_enum, default_value_t)]
         ranker: EvalRanker,
-        /// The vectors.
-        #[command(flatten)]
-        vectors: EvalVectors,
+        /// Semantic search: on or off
+        #[arg(long, default_value = "on", value_name = "on|off")]
+        semantic: Leg,
     },
     /// Check how times in options and questions are understood
     Time {
@@ -136,6 +136,11 @@ pub(crate) struct EvalVectors {
 }
 
 impl EvalVectors {
+    /// Vectors that are computed in this run.
+    pub(crate) fn fresh(semantic: Leg) -> Self {
+        Self { semantic, cache: None }
+    }
+
     /// Converts the options for the evaluator.
     pub(crate) fn vectors(&self) -> Vectors {
         Vectors { leg: self.semantic, cache: self.cache.clone() }

@@ -12,7 +12,7 @@ use tessera_eval::{
 };
 
 use super::{Context, questions};
-use crate::cli::{Eval, EvalOptions, EvalUnit};
+use crate::cli::{Eval, EvalOptions, EvalUnit, EvalVectors};
 use crate::output;
 
 /// Measures, and prints a report.
@@ -31,8 +31,8 @@ pub(super) fn run(context: &Context, what: Eval) -> anyhow::Result<()> {
             let config = ranker.config(&vectors, &[], Packing::Dual, Weights::default());
             questions::run(context, &files, max_tokens, &config)
         }
-        Eval::Life { files, max_tokens, ranker, vectors } => {
-            let config = ranker.config(&vectors, &[], Packing::Dual, Weights::default());
+        Eval::Life { files, max_tokens, ranker, semantic } => {
+            let config = ranker.config(&EvalVectors::fresh(semantic), &[], Packing::Dual, Weights::default());
             life(context, &files, max_tokens, &config)
         }
         Eval::Time { file, all } => time(context, &file, all),

@@ -2,8 +2,8 @@
 
 use tessera_desk::use_cases::{Form, Recall as Asks};
 use tessera_engine::domain::{Filters, RecallRequest, TokenBudget};
-use tessera_engine::embedding::Ahead;
 use tessera_engine::pack::JsonRows;
+use tessera_engine::store::Ahead;
 
 use super::{Access, Context, caller, explain, text_or_stdin};
 use crate::cli::{Filter, Recall};

@@ -11,8 +11,8 @@ use tessera_desk::use_cases::{
 };
 use tessera_desk::views::{StoredView, told_aside, told_kept, told_scope};
 use tessera_engine::domain::{Category, FilePath, Memory, MemoryRef, Patch, Scope, Tag};
-use tessera_engine::embedding::{Ahead, passages_of};
-use tessera_engine::store::{Erase, Near, StoreError, Stored};
+use tessera_engine::embedding::passages_of;
+use tessera_engine::store::{Ahead, Erase, Near, StoreError, Stored};
 
 use super::{Access, Context, all_or_stdin, text_or_stdin, without_last_newline};
 use crate::cli::{Remember, Update};

@@ -81,12 +81,20 @@ impl Db {
     /// Applies several changes in one transaction.
     pub(crate) async fn ask_all(&self, caller: &Caller, asks: &[Ask]) -> Result<Vec<Reply>, DbError> {
         self.has_room(&caller.user, asks.iter().map(|ask| &*ask.action)).await?;
-        let foreseen = self.foresee_all(&caller.user, asks).await?;
+        let foreseen = self.foresee_all(caller, asks).await?;
         let foreseen = &foreseen;
         unless_overtaken(|| async {
-            for _ in 0..super::sync::ATTEMPTS {
+            'again: for _ in 0..super::sync::ATTEMPTS {
                 let mut tx = self.by(caller).await?;
-                let Some(mut all) = tx.ask_each(asks, foreseen).await? else { continue };
+                let mut all = Vec::with_capacity(asks.len());
+                for (ask, foreseen) in asks.iter().zip(foreseen) {
+                    match tx.ask(ask, foreseen).await? {
+                        Some(done) => all.push(done),
+                        None => continue 'again,
+                    }
+                }
+                // One update for all changes keeps the lock on the counters short.
+                tx.tell().await?;
                 for (reply, ask) in all.iter_mut().zip(asks) {
                     if let Reply::Done(now) = reply {
                         *now = tx.memory(ask.memory).await?.map(Box::new);
@@ -102,23 +110,6 @@ impl Db {
 }
 
 impl UserTx {
-    /// Carries out changes, and notifies those who see the memories. Returns `None` if another transaction created one
-    /// of the memories meanwhile; the caller then repeats the transaction.
-    pub(super) async fn ask_each(
-        &mut self,
-        asks: &[Ask],
-        foreseen: &[UnlockedOutcome],
-    ) -> Result<Option<Vec<Reply>>, DbError> {
-        let mut all = Vec::with_capacity(asks.len());
-        for (ask, foreseen) in asks.iter().zip(foreseen) {
-            let Some(done) = self.ask(ask, foreseen).await? else { return Ok(None) };
-            all.push(done);
-        }
-        // One update for all changes keeps the lock on the counters short.
-        self.tell().await?;
-        Ok(Some(all))
-    }
-
     /// Like [`Db::own_after`], within this transaction.
     pub(super) async fn own_after(&mut self, after: Option<MemoryUuid>) -> Result<Vec<Stored>, DbError> {
         let sql = concat!(
@@ -136,6 +127,19 @@ impl UserTx {
             .all(sql, args![self.user.as_str(), after.map_or(uuid::Uuid::nil(), uuid), MOST_EXPORT_BYTES])
             .await?;
         rows.iter().map(numbered).collect()
+    }
+
+    /// True if links of one type lead from one of the user's memories to another.
+    pub(super) async fn leads_to(&mut self, kind: &LinkKind, [from, to]: [MemoryUuid; 2]) -> Result<bool, DbError> {
+        // UNION keeps each memory once, so a cycle ends.
+        let sql = "WITH RECURSIVE chain (id) AS (
+                       SELECT $2::uuid
+                       UNION
+                       SELECT split_part(link, ':', 2)::uuid FROM chain
+                       JOIN memories ON owner = $1 AND memories.id = chain.id AND state <> 'purged', unnest(links) AS link
+                       WHERE split_part(link, ':', 1) = $4)
+                   SELECT EXISTS (SELECT FROM chain WHERE id = $3)";
+        Ok(self.tx.value(sql, args![self.user.as_str(), uuid(from), uuid(to), kind.as_str()]).await?)
     }
 
     async fn ask(&mut self, ask: &Ask, foreseen: &UnlockedOutcome) -> Result<Option<Reply>, DbError> {
@@ -317,16 +321,7 @@ impl Db {
         kind: &LinkKind,
         [from, to]: [MemoryUuid; 2],
     ) -> Result<bool, DbError> {
-        let mut tx = self.of(user).await?;
-        // UNION keeps each memory once, so a cycle ends.
-        let sql = "WITH RECURSIVE chain (id) AS (
-                       SELECT $2::uuid
-                       UNION
-                       SELECT split_part(link, ':', 2)::uuid FROM chain
-                       JOIN memories ON owner = $1 AND memories.id = chain.id AND state <> 'purged', unnest(links) AS link
-                       WHERE split_part(link, ':', 1) = $4)
-                   SELECT EXISTS (SELECT FROM chain WHERE id = $3)";
-        Ok(tx.value(sql, args![user.as_str(), uuid(from), uuid(to), kind.as_str()]).await?)
+        self.of(user).await?.leads_to(kind, [from, to]).await
     }
 
     /// The user's own memories that link to a memory: their UUIDs and link types.

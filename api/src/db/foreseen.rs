@@ -89,7 +89,7 @@ impl Db {
 
     /// Computes the outcomes of several changes in order. If two of them change the same memory,
     /// the outcome of the second is computed again in its transaction.
-    pub(super) async fn foresee_all(&self, user: &UserId, asks: &[Ask]) -> Result<Vec<UnlockedOutcome>, DbError> {
+    pub(super) async fn foresee_all(&self, caller: &Caller, asks: &[Ask]) -> Result<Vec<UnlockedOutcome>, DbError> {
         let mut bases = Vec::with_capacity(asks.len());
         let mut tx = None;
         for ask in asks {
@@ -99,12 +99,12 @@ impl Db {
             }
             let tx = match &mut tx {
                 Some(tx) => tx,
-                None => tx.insert(self.of(user).await?),
+                None => tx.insert(self.of(&caller.user).await?),
             };
             bases.push(tx.memory_to_foresee(ask.memory).await?.as_ref().map(Base::of));
         }
         drop(tx);
-        let (asks, author) = (asks.to_vec(), user.clone());
+        let (asks, author) = (asks.to_vec(), caller.user.clone());
         off_runtime(move || {
             let foreseen = asks.iter().zip(bases).map(|(ask, base)| {
                 let op = ask.op(base.as_ref().map_or(0, |base| base.row.rev));

@@ -97,39 +97,45 @@ codec! {
     "embedding_rev" => |query, it| query.bind(signed(it.row.content_rev));
 }
 
+/// Whether a new memory was compared with older ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comparison {
+    /// Its machine has done it, or it is never compared.
+    Done,
+    /// The server must do it.
+    Due,
+}
+
 /// A row to write. A permanently deleted memory has no fields.
 struct Written<'a> {
     row: &'a Row,
     /// The key of the machine that sent the embedding, if a machine sent it.
     embedding_key: Option<&'a str>,
-    /// True if the memory was compared with older ones.
-    is_related: bool,
     document: Option<&'a Document>,
     details: Option<&'a Details>,
     composed: Option<&'a Composed>,
 }
 
 impl<'a> Written<'a> {
-    fn of(decided: &'a Decided, embedding_key: Option<&'a str>, is_related: bool) -> Self {
+    fn of(decided: &'a Decided, embedding_key: Option<&'a str>) -> Self {
         let document = decided.row().state.document();
         let details = document.map(|document| &document.details);
-        Self { row: decided.row(), embedding_key, is_related, document, details, composed: decided.composed() }
+        Self { row: decided.row(), embedding_key, document, details, composed: decided.composed() }
     }
 
-    /// Binds the owner, the UUID, every column, the key that sent the embedding, whether to check that embedding, and
-    /// whether the memory was compared.
+    /// Binds the owner, the UUID, every column, the key that sent the embedding, and whether to check that embedding.
     fn bind(&'a self, query: Query<'a>, owner: &'a str) -> Query<'a> {
         let query = query.bind(owner).bind(uuid(self.row.memory));
         let query = WRITTEN.iter().fold(query, |query, column| (column.bind)(query, self));
         let is_checked = self.embedding_key.is_some() && Sent::is_sampled();
-        query.bind(self.embedding_key).bind(is_checked).bind(self.is_related)
+        query.bind(self.embedding_key).bind(is_checked)
     }
 }
 
 /// The statement's time in microseconds.
 const NOW: &str = "(extract(epoch FROM now()) * 1000000)::bigint";
 
-/// Inserts a row. [`Written::bind`] binds its parameters.
+/// Inserts a row. [`Written::bind`] binds its parameters, and whether it was compared comes last.
 static INSERT: LazyLock<String> = LazyLock::new(|| {
     let names: Vec<&str> =
         WRITTEN.iter().map(|column| column.name).chain(["embedding_key", "embedding_check", "related"]).collect();
@@ -145,12 +151,11 @@ static INSERT: LazyLock<String> = LazyLock::new(|| {
 static REPLACE: LazyLock<String> = LazyLock::new(|| {
     let set: Vec<String> = (3..).zip(WRITTEN).map(|(n, column)| format!("{} = ${n}", column.name)).collect();
     let embedding = WRITTEN.iter().position(|column| column.name == "embedding").map_or(0, |at| at + 3);
-    let (by, check, related) = (WRITTEN.len() + 3, WRITTEN.len() + 4, WRITTEN.len() + 5);
+    let (by, check) = (WRITTEN.len() + 3, WRITTEN.len() + 4);
     let kept = format!("${by}::text IS NULL AND embedding = ${embedding} AND embedding <> ''");
     format!(
         "UPDATE memories SET updated = {NOW}, {}, embedding_key = CASE WHEN {kept} THEN embedding_key ELSE ${by} END,
-             embedding_check = CASE WHEN {kept} THEN embedding_check ELSE ${check} END,
-             related = related OR ${related} WHERE owner = $1 AND id = $2",
+             embedding_check = CASE WHEN {kept} THEN embedding_check ELSE ${check} END WHERE owner = $1 AND id = $2",
         set.join(", ")
     )
 });
@@ -409,11 +414,10 @@ impl UserTx {
         &mut self,
         decided: &Decided,
         embedding_key: Option<&str>,
-        is_related: bool,
+        comparison: Comparison,
     ) -> Result<bool, DbError> {
-        let written = Written::of(decided, embedding_key, is_related);
-        let sql = AssertSqlSafe(INSERT.as_str());
-        let query = written.bind(sqlx::query(sql), self.user.as_str());
+        let (written, sql) = (Written::of(decided, embedding_key), AssertSqlSafe(INSERT.as_str()));
+        let query = written.bind(sqlx::query(sql), self.user.as_str()).bind(comparison == Comparison::Done);
         let is_new = query.execute(&mut *self.tx).await?.rows_affected() > 0;
         if is_new {
             self.keep_secrets(decided).await?;
@@ -428,7 +432,7 @@ impl UserTx {
         decided: &Decided,
         embedding_key: Option<&str>,
     ) -> Result<(), DbError> {
-        let (written, sql) = (Written::of(decided, embedding_key, false), AssertSqlSafe(REPLACE.as_str()));
+        let (written, sql) = (Written::of(decided, embedding_key), AssertSqlSafe(REPLACE.as_str()));
         written.bind(sqlx::query(sql), owner).execute(&mut *self.tx).await?;
         self.keep_secrets(decided).await
     }

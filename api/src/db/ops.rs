@@ -9,7 +9,7 @@ use tessera_engine::sync::{Action, Answer, BaseVersion, Op, Refusal, State, copy
 
 use super::embedding::Sent;
 use super::foreseen::{UnlockedOutcome, outcome_on};
-use super::memories::{Stored, uuid};
+use super::memories::{Comparison, Stored, uuid};
 use super::sync::{ATTEMPTS, base_version};
 use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, UserTx, unless_overtaken};
@@ -325,18 +325,18 @@ impl UserTx {
         if is_unheard && !is_own_alone {
             self.hold_shares(&owner).await?;
         }
-        let (sent, is_related) = match sender {
-            Sender::Machine(sent) => (sent, true),
-            Sender::Request => (None, false),
+        let (sent, comparison) = match sender {
+            Sender::Machine(sent) => (sent, Comparison::Done),
+            Sender::Request => (None, Comparison::Due),
         };
         let (row, key) = self.with_embedding(op, sent, &owner, *row);
         match &current {
             Some(_) => self.replace(&owner, &row, key).await?,
-            None if self.insert(&row, key, is_related).await? => {}
+            None if self.insert(&row, key, comparison).await? => {}
             None => return Ok(None),
         }
         let copy = match copy {
-            Some(copy) => Some((copy.row().memory, self.insert(&copy, None, true).await?)),
+            Some(copy) => Some((copy.row().memory, self.insert(&copy, None, Comparison::Done).await?)),
             None => None,
         };
         let tags =

@@ -173,6 +173,11 @@ impl UserIndex {
         !self.waiting.is_empty() && looked.is_none_or(|looked| looked.elapsed() > LOOK)
     }
 
+    /// Makes the next check of the pending rows due.
+    pub(super) fn look_now(&self) {
+        *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// The IDs of pending rows if a check is due; records the time.
     pub(super) fn take_a_look(&self) -> Vec<i64> {
         if !self.is_look_due() {

@@ -5,7 +5,8 @@ use std::sync::{Arc, PoisonError};
 
 use tessera_engine::domain::{Link, Memory};
 use tessera_engine::embedding::{Embedding, Vector};
-use tessera_engine::relation::{Comparison, found_links, is_compared};
+use tessera_engine::relation::{ComparedWhen, Comparison, found_links, is_compared};
+use tessera_engine::screen::places;
 
 use super::cache::Slot;
 use super::{Found, Recaller, Turn, apart, found};
@@ -16,18 +17,30 @@ impl Recaller {
     pub(crate) async fn relate(&self, db: &Db, user: &UserId, short_ids: &[u32]) -> Result<Vec<Related>, DbError> {
         let slot = self.cache.of(user);
         let turn = self.turn(&slot).await;
-        self.refresh(db, user, None, &slot, &turn).await?;
+        // The first refresh reads changes. The second one reads the embeddings that were computed meanwhile.
+        for _ in 0..2 {
+            slot.index.read().unwrap_or_else(PoisonError::into_inner).look_now();
+            self.refresh(db, user, None, &slot, &turn).await?;
+        }
         let mut new = found(&mut db.of(user).await?, short_ids).await?;
         let mut related = Vec::with_capacity(new.len());
         for short_id in short_ids {
             let Some(new) = new.remove(short_id) else { continue };
-            let memory = new.memory.id;
-            let links = if is_compared(&new.memory) {
-                self.updated_by(db, user, (&slot, &turn), new).await?
+            let (memory, rev) = (new.memory.id, new.stored.row.rev);
+            // Texts with secrets resemble one another.
+            let is_plain = places(&new.memory.content).is_empty();
+            let links = if is_compared(&new.memory) && is_plain {
+                match self.updated_by(db, user, (&slot, &turn), new).await {
+                    Err(DbError::Row(error)) => {
+                        tracing::error!(%error, %memory, "a memory cannot be compared with older ones");
+                        Vec::new()
+                    }
+                    links => links?,
+                }
             } else {
                 Vec::new()
             };
-            related.push((memory, links));
+            related.push(Related { memory, rev, links });
         }
         Ok(related)
     }
@@ -59,7 +72,7 @@ impl Recaller {
             let index = at.index.read().unwrap_or_else(PoisonError::into_inner);
             let read = |short_id| Ok::<_, DbError>(older.remove(&short_id));
             let compared = comparison.with(&index.view(), read, &weights.updates)?;
-            Ok(found_links(&memory, &compared, weights.updates_least, true))
+            Ok(found_links(&memory, &compared, weights.updates_least, ComparedWhen::Stored))
         })
         .await?
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tessera_api::SemanticSearch;
-use tessera_engine::domain::{Draft, LinkKind, MemoryRef};
+use tessera_engine::domain::{Draft, LinkKind, MemoryRef, MemoryUuid};
 use tessera_engine::store::Actor;
 
 use crate::embedding::{machine, nothing, settings, until};
@@ -52,6 +52,29 @@ fn a_memory_created_through_rest_updates_an_older_one_and_a_removed_link_stays_r
         created(&site, &key, &json!({ "content": "The pilot is called Marta" })).await;
         until(async || is_done(&site).await).await;
         assert!(links(&site, NEW).await.is_empty());
+    });
+}
+
+#[test]
+fn a_machine_that_has_not_seen_the_link_can_still_delete_the_memory() {
+    with_site_of(settings(SemanticSearch::On), |site| async move {
+        let key = site.user("ada").await;
+        for text in [OLD, NEW] {
+            created(&site, &key, &json!({ "content": text })).await;
+            until(async || is_done(&site).await).await;
+        }
+        assert_eq!(links(&site, NEW).await.len(), 1);
+        let sql = "SELECT id, rev, people_rev FROM memories WHERE content = $1";
+        let (id, rev, people_rev): (uuid::Uuid, i64, i64) =
+            sqlx::query_as(sql).bind(NEW).fetch_one(&site.admin().await).await.unwrap();
+        assert_eq!((rev, people_rev), (2, 1), "nobody changed it");
+        let op = json!({ "op_id": MemoryUuid::from_key("gone"), "memory": id, "base_rev": 1,
+            "at": "2026-11-20T12:00:00Z", "action": "delete" });
+        let answer = Site::ok(site.post(&key, "/v1/sync/push", &json!({ "epoch": 1, "ops": [op] })).await).await;
+        assert_eq!(answer["answers"][0]["refused"], Value::Null, "{answer}");
+        let sql = "SELECT state FROM memories WHERE content = $1";
+        let state: String = sqlx::query_scalar(sql).bind(NEW).fetch_one(&site.admin().await).await.unwrap();
+        assert_eq!(state, "deleted");
     });
 }
 

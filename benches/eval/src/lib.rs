@@ -104,7 +104,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// An empty store with a fixed time.
+    /// An empty store with a fixed time. Without a weight of embeddings, semantic search is off.
     ///
     /// # Errors
     /// Returns an error if it cannot be created.
@@ -118,7 +118,7 @@ impl Scratch {
             clock,
             weights: weights.clone(),
             usage: Usage::Serve,
-            embedding: true,
+            embedding: weights.embedding > 0.0,
             secrets: SecretRules::default(),
         })?;
         Ok(Self { store, dir })

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use tessera_engine::compose::categories::{CLASSES, INPUTS, ONE, class_bytes, inputs};
+use tessera_engine::compose::categories::{CLASSES, INPUTS, ONE, class, class_bytes, inputs};
 use tessera_engine::embedding::{Encoder, passages_of};
 use tessera_engine::enrich;
 use tessera_eval::World;
@@ -23,17 +23,18 @@ const DECAY: f64 = 2e-3;
 /// The stored weights are multiples of one divided by this number.
 const UNIT: f64 = 1024.0;
 
-/// A note with its class. The class of the rest is the number of classes.
+/// A note with its class; `None` for the rest.
 struct Example {
     author: String,
+    stored: Vec<i8>,
     inputs: Vec<f64>,
-    class: usize,
+    class: Option<&'static str>,
     /// The class that the patterns alone give.
-    by_words: usize,
+    by_words: Option<&'static str>,
 }
 
-fn class_of(category: &str) -> usize {
-    CLASSES.iter().position(|class| *class == category).unwrap_or(CLASSES.len())
+fn class_of(category: &str) -> Option<&'static str> {
+    CLASSES.into_iter().find(|class| *class == category)
 }
 
 fn examples(worlds: &[World]) -> Vec<Example> {
@@ -44,10 +45,11 @@ fn examples(worlds: &[World]) -> Vec<Example> {
             let passages = passages_of(&note.text);
             let first = passages.first().copied().unwrap_or_default();
             let meant = Encoder::shared().passages(&[first]).pop().unwrap_or_default();
-            let inputs = inputs(&note.text, &meant).into_iter().map(|value| f64::from(value) / f64::from(ONE));
+            let stored = inputs(&note.text, &meant);
             examples.push(Example {
                 author: author.clone(),
-                inputs: inputs.collect(),
+                inputs: stored.iter().map(|value| f64::from(*value) / f64::from(ONE)).collect(),
+                stored,
                 class: class_of(&note.category),
                 by_words: class_of(enrich::category(&note.text).as_str()),
             });
@@ -64,14 +66,14 @@ struct Weights {
 }
 
 impl Weights {
-    fn trained(examples: &[&Example], class: usize) -> Self {
+    fn trained(examples: &[&Example], class: &str) -> Self {
         let mut weights = Self { of_inputs: vec![0.0; INPUTS], bias: 0.0 };
         let mut speed = Self { of_inputs: vec![0.0; INPUTS], bias: 0.0 };
         let count = examples.len() as f64;
         for _ in 0..STEPS {
             let mut slope = Self { of_inputs: vec![0.0; INPUTS], bias: 0.0 };
             for example in examples {
-                let wrong = chance(weights.logit(&example.inputs)) - f64::from(u8::from(example.class == class));
+                let wrong = chance(weights.logit(&example.inputs)) - f64::from(u8::from(example.class == Some(class)));
                 slope.of_inputs.iter_mut().zip(&example.inputs).for_each(|(slope, input)| *slope += wrong * input);
                 slope.bias += wrong;
             }
@@ -103,35 +105,29 @@ fn chance(logit: f64) -> f64 {
     1.0 / (1.0 + (-logit).exp())
 }
 
-/// The weights of all classes.
-fn all_trained(examples: &[&Example]) -> Vec<Weights> {
-    (0..CLASSES.len()).map(|class| Weights::trained(examples, class)).collect()
-}
-
-fn class_by(weights: &[Weights], inputs: &[f64]) -> usize {
-    let logits = weights.iter().map(|weights| weights.logit(inputs)).enumerate();
-    let best = logits.filter(|(_, logit)| *logit > 0.0).max_by(|(_, one), (_, other)| one.total_cmp(other));
-    best.map_or(CLASSES.len(), |(class, _)| class)
+/// The table of all classes.
+fn table(examples: &[&Example]) -> Vec<u8> {
+    CLASSES.iter().flat_map(|class| Weights::trained(examples, class).to_bytes()).collect()
 }
 
 /// Trains on all authors but the test authors, whose names begin with `t`.
 pub(crate) fn write(dir: &str, out: &Path) -> anyhow::Result<()> {
     let all = examples(&World::read_all(Path::new(dir))?);
     let training: Vec<&Example> = all.iter().filter(|example| !example.author.starts_with('t')).collect();
-    let table: Vec<u8> = all_trained(&training).iter().flat_map(Weights::to_bytes).collect();
-    super::save(out, &table)
+    super::save(out, &table(&training))
 }
 
 /// Leaves each author out once, and prints how many of this author's notes get the right class. The test authors are
 /// never used for training.
+#[expect(clippy::print_stdout, reason = "the report")]
 pub(crate) fn check(dir: &str) -> anyhow::Result<()> {
     let all = examples(&World::read_all(Path::new(dir))?);
     let authors: BTreeSet<&str> = all.iter().map(|example| example.author.as_str()).collect();
     for author in authors {
         let (own, others): (Vec<&Example>, Vec<&Example>) = all.iter().partition(|example| example.author == author);
         let training: Vec<&Example> = others.into_iter().filter(|example| !example.author.starts_with('t')).collect();
-        let weights = all_trained(&training);
-        let right = own.iter().filter(|example| class_by(&weights, &example.inputs) == example.class).count();
+        let table = table(&training);
+        let right = own.iter().filter(|example| class(&table, &example.stored) == example.class).count();
         let by_words = own.iter().filter(|example| example.by_words == example.class).count();
         let share = |right: usize| 100.0 * right as f64 / own.len() as f64;
         println!("{author}: {} notes, {:.1} % right, patterns alone {:.1} %", own.len(), share(right), share(by_words));

@@ -26,16 +26,20 @@ const TABLE: &[u8; CLASSES.len() * CLASS_BYTES] = include_bytes!("categories.bin
 pub fn category(text: &str, meant: Option<&Vector>) -> Category {
     let by_words = enrich::category(text);
     let Some(meant) = meant else { return by_words };
-    let inputs = inputs(text, meant);
-    let (classes, _) = TABLE.as_chunks::<CLASS_BYTES>();
-    let logits = CLASSES.iter().zip(classes).map(|(class, table)| (*class, logit(table, &inputs)));
-    let best = logits.filter(|(_, logit)| *logit > 0).max_by_key(|(_, logit)| *logit);
-    match best {
-        Some((class, _)) => class.parse().unwrap_or_default(),
+    match class(TABLE, &inputs(text, meant)) {
+        Some(class) => class.parse().unwrap_or_default(),
         // The embedding says that the text is of neither class.
         None if CLASSES.contains(&by_words.as_str()) => Category::default(),
         None => by_words,
     }
+}
+
+/// The class of these inputs according to a table; `None` for the rest.
+pub fn class(table: &[u8], inputs: &[i8]) -> Option<&'static str> {
+    let (classes, _) = table.as_chunks::<CLASS_BYTES>();
+    let logits = CLASSES.iter().zip(classes).map(|(class, table)| (*class, logit(table, inputs)));
+    let best = logits.filter(|(_, logit)| *logit > 0).max_by_key(|(_, logit)| *logit);
+    best.map(|(class, _)| class)
 }
 
 /// The inputs of a text, from -127 to 127.

@@ -252,7 +252,7 @@ pub struct Draft {
     pub id: Option<MemoryUuid>,
     /// The text. Required.
     pub content: String,
-    /// Category; derived from phrases, if absent.
+    /// Category; derived from phrases and the embedding, if absent.
     pub category: Option<Category>,
     /// Type; derived, if absent.
     pub kind: Option<MemoryType>,

@@ -4,10 +4,8 @@
 //!
 //! It is pure and deterministic: the same text gives the same bits on every machine.
 
-mod ahead;
 mod passages;
 
-pub use ahead::Ahead;
 pub use passages::{embeddings, embeddings_about, passages_of};
 pub use tessera_encoder::{
     DIMENSIONS, ENCODER_VERSION, Embedding, Encoder, Kernel, Made, Passages, SIGN_BYTES, Side, VECTOR_BYTES, Vector,

@@ -132,15 +132,27 @@ pub fn is_compared(memory: &Memory) -> bool {
     is_own && memory.deleted.is_none() && !memory.origin.is_captured()
 }
 
+/// When a memory is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ComparedWhen {
+    /// While it is being stored. The reply can report what it supersedes.
+    Storing,
+    /// Afterwards, in the background.
+    Stored,
+}
+
 /// The links from a memory to the older memories that it probably updates, without those to which it already has a
 /// link. Their odds are at least `least`. Of two memories with the same time, the one that was stored first is older. A
-/// memory that is just being stored supersedes an older one if its words say so, because the reply can report this.
-pub fn found_links(memory: &Memory, compared: &[Compared], least: i32, is_stored: bool) -> Vec<Link> {
+/// memory that is just being stored supersedes an older one if its words say so. A foreign memory updates only foreign
+/// ones.
+pub fn found_links(memory: &Memory, compared: &[Compared], least: i32, when: ComparedWhen) -> Vec<Link> {
+    let is_stored = when == ComparedWhen::Stored;
     let found = compared.iter().filter(|older| {
         let is_linked = memory.links.iter().any(|link| link.to == older.id);
         let is_earlier = older.created < memory.created
             || (older.created == memory.created && (!is_stored || older.short_id < memory.short_id));
-        older.odds >= least && is_earlier && !is_linked
+        let may_update = memory.trust != Trust::Foreign || older.trust == Trust::Foreign;
+        older.odds >= least && is_earlier && !is_linked && may_update
     });
     let found = found.map(|older| {
         // Another project may still need a global memory.

@@ -12,7 +12,7 @@ mod restated;
 mod statement;
 
 pub use candidates::{Candidate, candidates};
-pub use compared::{CERTAIN, Compared, Comparison, found_links, is_compared};
+pub use compared::{CERTAIN, Compared, ComparedWhen, Comparison, found_links, is_compared};
 pub use pair::{Beside, FEATURES, Features, Holders};
 pub use restated::Restated;
 

@@ -28,6 +28,7 @@ mod open;
 
 mod care;
 
+pub use base::ahead::Ahead;
 pub use base::config::{Actor, Keyring, KeyringError, SecretMode, SecretRules, StoreConfig, Usage};
 pub use base::embedding::{EmbeddingCounts, EmbeddingTurn};
 pub use base::secrets::KeyPlace;

@@ -7,7 +7,7 @@ use super::names::Names;
 use super::row::{Becomes, Older, id_of, next, reading};
 use super::shares::{Grant, Rules};
 use crate::db::error::Remedy;
-use crate::db::memories::uuid;
+use crate::db::memories::{Comparison, uuid};
 use crate::db::verbs::{Ask as _, args};
 use crate::db::{AuditedAction, Db, DbError, UserId, UserTx, unless_overtaken};
 use crate::secrets::Secrets;
@@ -131,7 +131,7 @@ impl UserTx {
         let memory = id_of(one.owner, number);
         for (place, state) in one.states.iter().enumerate() {
             if place == 0 {
-                self.insert(state, None, false).await?;
+                self.insert(state, None, Comparison::Due).await?;
             } else {
                 self.replace(&owner, state, None).await?;
             }

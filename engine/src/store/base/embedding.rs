@@ -12,8 +12,9 @@ use rusqlite::params;
 
 use super::store::Store;
 use crate::domain::ShortId;
-use crate::embedding::{Ahead, ENCODER_VERSION, Embedding, Encoder, Vector, embeddings_about, passages_of};
+use crate::embedding::{ENCODER_VERSION, Embedding, Encoder, Vector, embeddings_about, passages_of};
 use crate::recall::is_semantic_query;
+use crate::store::base::ahead::Ahead;
 use crate::store::file::error::StoreError;
 use crate::store::file::private;
 use crate::store::rows::codec::{Ask as _, Run as _};

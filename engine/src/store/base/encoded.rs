@@ -1,7 +1,8 @@
 //! Recent results of the encoder and of comparisons.
 
+use super::ahead::Ahead;
 use crate::domain::MemoryUuid;
-use crate::embedding::{Ahead, Vector};
+use crate::embedding::Vector;
 use crate::relation::Compared;
 
 /// Results that will probably be needed again.

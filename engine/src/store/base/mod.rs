@@ -1,5 +1,6 @@
 //! The foundation of the other modules of the store: the open store, its index, and its transactions.
 
+pub(crate) mod ahead;
 pub(crate) mod allowed_texts;
 pub(crate) mod config;
 pub(crate) mod context;

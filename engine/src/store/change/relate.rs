@@ -4,7 +4,7 @@
 use super::links::add_found;
 use super::write::tell;
 use crate::domain::{Link, Memory, MemoryRef, ShortId};
-use crate::relation::{found_links, is_compared};
+use crate::relation::{ComparedWhen, found_links, is_compared};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -41,7 +41,10 @@ impl Store {
         let mut compared: Vec<(ShortId, Vec<Link>)> = Vec::new();
         for short_id in waiting.into_iter().take_while(|_| pause()) {
             let memory = self.get(MemoryRef::ShortId(short_id))?;
-            compared.push((short_id, memory.map_or(Ok(Vec::new()), |memory| self.updated_by(&memory, true))?));
+            compared.push((
+                short_id,
+                memory.map_or(Ok(Vec::new()), |memory| self.updated_by(&memory, ComparedWhen::Stored))?,
+            ));
         }
         self.write(|change| {
             for (short_id, updated) in &compared {
@@ -55,12 +58,16 @@ impl Store {
     }
 
     /// The links from a memory to the older memories that it probably updates ([`found_links`]).
-    pub(in crate::store) fn updated_by(&mut self, memory: &Memory, is_stored: bool) -> Result<Vec<Link>, StoreError> {
+    pub(in crate::store) fn updated_by(
+        &mut self,
+        memory: &Memory,
+        when: ComparedWhen,
+    ) -> Result<Vec<Link>, StoreError> {
         if memory.sensitive || !is_compared(memory) {
             return Ok(Vec::new());
         }
         let compared = self.compare(&memory.content, &memory.scope, Some(memory.id))?;
-        let found = found_links(memory, &compared, self.weights.updates_least, is_stored);
+        let found = found_links(memory, &compared, self.weights.updates_least, when);
         self.encoded.compared = Some((memory.id, compared));
         Ok(found)
     }

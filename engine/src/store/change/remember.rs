@@ -8,6 +8,7 @@ use super::write::{Stored, Written, places_of, set_aside, tell, write_row};
 use super::{links, places};
 use crate::compose::{self, Composed, Known};
 use crate::domain::{Draft, Memory, MemoryRef, MemoryUuid, Metadata, Origin, Patch, Timestamp, Trust};
+use crate::relation::ComparedWhen;
 use crate::screen::{KnownValues, ProbableSecrets, Screened, dropped, findings, screened_closely};
 use crate::store::base::allowed_texts;
 use crate::store::base::config::Actor;
@@ -34,7 +35,7 @@ impl Store {
         let meant = if is_filed { None } else { self.embedding_key(&draft.content) };
         let composed = compose::created(&draft, meant.as_ref(), now, &O200k)?;
         let unlinked = Memory { links: draft.links.clone(), ..composed.memory().clone() };
-        let updated = self.updated_by(&unlinked, false)?;
+        let updated = self.updated_by(&unlinked, ComparedWhen::Storing)?;
         let stored = self.write(|change| {
             places::note_made(change, &draft)?;
             let mut stored = insert(change, &draft, &composed)?;

@@ -165,7 +165,7 @@ mod tests {
 
     /// A file is sent, its folder is removed, and then the answer arrives.
     fn let_go_while_told() -> (InMemory, MemoryUuid) {
-        let mut store = InMemory::new();
+        let mut store = InMemory::joined();
         let id = store.file("/memories/a.md", "- told\n");
         let op = store.ops(9).unwrap().pop().unwrap();
         let document =

@@ -2,7 +2,7 @@
 
 use std::thread::{self, JoinHandle};
 
-use super::{Encoder, Vector};
+use crate::embedding::{Encoder, Side, Vector};
 
 /// The embedding of a text that will probably be needed.
 #[derive(Debug)]
@@ -10,12 +10,6 @@ pub struct Ahead {
     text: String,
     side: Side,
     made: JoinHandle<Vector>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Question,
-    Passage,
 }
 
 impl Ahead {
