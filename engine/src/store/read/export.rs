@@ -2,22 +2,44 @@
 
 use std::io::Write;
 
-use crate::domain::{Memory, MemoryRef};
+use serde::Serialize;
+
+use super::newer::Newer;
+use crate::domain::{Memory, MemoryRef, ShortId};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::sql;
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 
+/// A memory, and the memory that replaces it. An import ignores the last two fields, because the links of the newer
+/// memory say the same.
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    memory: &'a Memory,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    superseded_by: Option<ShortId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    older: Option<ShortId>,
+}
+
 impl Store {
     /// Writes every memory that is not deleted, oldest first, one JSON object per line. Returns their number. Memories
-    /// from files are left out, because the files can be copied.
+    /// from files are left out, because the files can be copied. A memory that is no longer true has the ID of the newer
+    /// one in `superseded_by` or `older`.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read or the lines cannot be written.
     pub fn export(&self, out: &mut dyn Write) -> Result<u64, StoreError> {
         self.each_live(false, &mut |memory| {
-            let line = serde_json::to_string(&memory).unwrap_or_default();
+            let (mut superseded_by, mut older) = (None, None);
+            match self.newer_of([memory.short_id])?.remove(&memory.short_id) {
+                Some(Newer::SupersededBy(newer)) => superseded_by = Some(newer),
+                Some(Newer::UpdatedBy(newer)) => older = Some(newer),
+                None => {}
+            }
+            let line = serde_json::to_string(&Line { memory: &memory, superseded_by, older }).unwrap_or_default();
             writeln!(out, "{line}").map_err(|source| StoreError::file(self.path(), source))
         })
     }
@@ -49,5 +71,29 @@ impl Store {
             told += 1;
         }
         Ok(told)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::domain::{Draft, LinkKind};
+    use crate::store::base::config::Actor;
+    use crate::store::open::in_memory::{InMemory, named};
+
+    #[test]
+    fn a_memory_that_is_no_longer_true_names_the_newer_one() {
+        let mut store = InMemory::new();
+        let [old, amended, new] = ["Builds use make", "Builds take a minute", "Builds use just, and two minutes"]
+            .map(|text| store.said(text));
+        store.link(named(&new), &LinkKind::Supersedes, named(&old), &Actor::default()).unwrap();
+        store.link(named(&new), &LinkKind::Updates, named(&amended), &Actor::default()).unwrap();
+        let mut lines = Vec::new();
+        assert_eq!(store.export(&mut lines).unwrap(), 3);
+        let lines: Vec<serde_json::Value> =
+            String::from_utf8(lines).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!((&lines[0]["superseded_by"], lines[0].get("older")), (&new.short_id.get().into(), None));
+        assert_eq!((&lines[1]["older"], lines[1].get("superseded_by")), (&new.short_id.get().into(), None));
+        assert!(lines[2].get("older").is_none() && lines[2].get("superseded_by").is_none());
+        assert_eq!(lines[0]["content"], Draft::new("Builds use make").content);
     }
 }
