@@ -32,7 +32,7 @@ pub(crate) fn on_prompt(payload: &Payload, surroundings: &Surroundings) -> Resul
     let ahead = match &question {
         Question::Of { query, .. } if surroundings.settings.embedding => {
             let request = RecallRequest { purpose: Purpose::Unasked, ..RecallRequest::new(query.clone()) };
-            Ahead::question(request.subject(surroundings.clock.now()).into_owned())
+            Ahead::question(&request, surroundings.clock.now())
         }
         _ => None,
     };

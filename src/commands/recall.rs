@@ -30,7 +30,7 @@ pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
         ..RecallRequest::new(text_or_stdin(args.query)?)
     };
     let ahead = if config::is_semantic(context.home.clone()) {
-        Ahead::question(request.subject(config::clock()?.now()).into_owned())
+        Ahead::question(&request, config::clock()?.now())
     } else {
         None
     };

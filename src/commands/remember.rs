@@ -11,7 +11,6 @@ use tessera_desk::use_cases::{
 };
 use tessera_desk::views::{StoredView, told_aside, told_kept, told_scope};
 use tessera_engine::domain::{Category, FilePath, Memory, MemoryRef, Patch, Scope, Tag};
-use tessera_engine::embedding::passages_of;
 use tessera_engine::store::{Ahead, Erase, Near, StoreError, Stored};
 
 use super::{Access, Context, all_or_stdin, text_or_stdin, without_last_newline};
@@ -24,8 +23,7 @@ pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
     let content = text_or_stdin(args.text)?;
     let is_chosen = args.scope.is_some();
     let is_encoded = !args.sensitive && config::is_semantic(context.home.clone());
-    let ahead =
-        passages_of(&content).first().filter(|_| is_encoded).and_then(|first| Ahead::passage((*first).to_owned()));
+    let ahead = if is_encoded { Ahead::memory(&content) } else { None };
     context.at_desk(Access::Add, |desk| {
         desk.expect(ahead);
         let named: Vec<Named> = args.supersedes.into_iter().collect();

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 use tessera_desk::{Caller, Project};
-use tessera_engine::domain::{Category, Memory, Origin, Scope};
+use tessera_engine::compose::categories::class_of;
+use tessera_engine::domain::{Memory, Origin, Scope};
 
 use crate::EvalError;
 use crate::worlds::WorldNote;
@@ -29,7 +30,8 @@ impl Filing {
         let caller = Caller { project, ..Caller::new(Origin::User) };
         let is_global = caller.default_scope(&note.text, None) == Scope::Global;
         self.notes += 1;
-        self.categories += u32::from(class(&note.category) == class(memory.category.as_str()));
+        self.categories +=
+            u32::from(class_of(&note.category.parse().unwrap_or_default()) == class_of(&memory.category));
         self.scopes += u32::from(is_global == (note.scope == "global"));
         Ok(())
     }
@@ -40,9 +42,4 @@ impl Filing {
         self.categories += other.categories;
         self.scopes += other.scopes;
     }
-}
-
-/// Decisions, facts and projects are one class, because people disagree about them.
-fn class(category: &str) -> Option<&str> {
-    ["people", Category::PREFERENCES].into_iter().find(|class| *class == category)
 }

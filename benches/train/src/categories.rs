@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use tessera_engine::compose::categories::{CLASSES, INPUTS, ONE, class, class_bytes, inputs};
+use tessera_engine::compose::categories::{CLASSES, INPUTS, ONE, class, class_bytes, class_of, inputs};
 use tessera_engine::embedding::{Encoder, passages_of};
 use tessera_engine::enrich;
 use tessera_eval::World;
@@ -33,10 +33,6 @@ struct Example {
     by_words: Option<&'static str>,
 }
 
-fn class_of(category: &str) -> Option<&'static str> {
-    CLASSES.into_iter().find(|class| *class == category)
-}
-
 fn examples(worlds: &[World]) -> Vec<Example> {
     let mut examples = Vec::new();
     for world in worlds {
@@ -45,13 +41,14 @@ fn examples(worlds: &[World]) -> Vec<Example> {
             let passages = passages_of(&note.text);
             let first = passages.first().copied().unwrap_or_default();
             let meant = Encoder::shared().passages(&[first]).pop().unwrap_or_default();
-            let stored = inputs(&note.text, &meant);
+            let by_words = enrich::category(&note.text);
+            let stored = inputs(&note.text, &by_words, &meant);
             examples.push(Example {
                 author: author.clone(),
                 inputs: stored.iter().map(|value| f64::from(*value) / f64::from(ONE)).collect(),
                 stored,
-                class: class_of(&note.category),
-                by_words: class_of(enrich::category(&note.text).as_str()),
+                class: class_of(&note.category.parse().unwrap_or_default()),
+                by_words: class_of(&by_words),
             });
         }
     }
@@ -59,19 +56,21 @@ fn examples(worlds: &[World]) -> Vec<Example> {
 }
 
 /// The weights of a class, and its bias.
-#[derive(Default)]
 struct Weights {
     of_inputs: Vec<f64>,
     bias: f64,
 }
 
 impl Weights {
+    fn zero() -> Self {
+        Self { of_inputs: vec![0.0; INPUTS], bias: 0.0 }
+    }
+
     fn trained(examples: &[&Example], class: &str) -> Self {
-        let mut weights = Self { of_inputs: vec![0.0; INPUTS], bias: 0.0 };
-        let mut speed = Self { of_inputs: vec![0.0; INPUTS], bias: 0.0 };
+        let (mut weights, mut speed) = (Self::zero(), Self::zero());
         let count = examples.len() as f64;
         for _ in 0..STEPS {
-            let mut slope = Self { of_inputs: vec![0.0; INPUTS], bias: 0.0 };
+            let mut slope = Self::zero();
             for example in examples {
                 let wrong = chance(weights.logit(&example.inputs)) - f64::from(u8::from(example.class == Some(class)));
                 slope.of_inputs.iter_mut().zip(&example.inputs).for_each(|(slope, input)| *slope += wrong * input);

@@ -23,12 +23,12 @@ const QUESTION_PIECES: usize = 32;
 const LANGUAGE_CHARS: usize = 240;
 /// The number of texts that go through a network together.
 const BATCH: usize = 16;
-
-/// The results of a network: one row for each text.
-type Rows = Vec<[f32; WIDTH]>;
 /// The rows of pieces are those after this number of layers. They say more about single words than those of the last
 /// layer, which was trained for complete texts.
 const PIECE_LAYERS: usize = 9;
+
+/// The results of a network: one row for each text.
+type Rows = Vec<[f32; WIDTH]>;
 
 /// Computes embeddings of texts.
 #[derive(Debug)]

@@ -26,12 +26,17 @@ const TABLE: &[u8; CLASSES.len() * CLASS_BYTES] = include_bytes!("categories.bin
 pub fn category(text: &str, meant: Option<&Vector>) -> Category {
     let by_words = enrich::category(text);
     let Some(meant) = meant else { return by_words };
-    match class(TABLE, &inputs(text, meant)) {
+    match class(TABLE, &inputs(text, &by_words, meant)) {
         Some(class) => class.parse().unwrap_or_default(),
         // The embedding says that the text is of neither class.
-        None if CLASSES.contains(&by_words.as_str()) => Category::default(),
+        None if class_of(&by_words).is_some() => Category::default(),
         None => by_words,
     }
+}
+
+/// The class of a category; `None` for the rest.
+pub fn class_of(category: &Category) -> Option<&'static str> {
+    CLASSES.into_iter().find(|class| *class == category.as_str())
 }
 
 /// The class of these inputs according to a table; `None` for the rest.
@@ -42,9 +47,9 @@ pub fn class(table: &[u8], inputs: &[i8]) -> Option<&'static str> {
     best.map(|(class, _)| class)
 }
 
-/// The inputs of a text, from -127 to 127.
+/// The inputs of a text, from -127 to 127. `by_words` is the category according to the patterns.
 #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "small numbers")]
-pub fn inputs(text: &str, meant: &Vector) -> Vec<i8> {
+pub fn inputs(text: &str, by_words: &Category, meant: &Vector) -> Vec<i8> {
     let (numbers, squares) = (meant.numbers(), meant.squares() as f32);
     let scale = LENGTH / squares.sqrt().max(1.0);
     let limit = f32::from(ONE);
@@ -53,7 +58,7 @@ pub fn inputs(text: &str, meant: &Vector) -> Vec<i8> {
         enrich::is_personal(text),
         enrich::is_about_people(text),
         enrich::is_instruction(text),
-        enrich::category(text).as_str() == "people",
+        by_words.as_str() == "people",
         enrich::is_about_here(text),
     ];
     scaled.chain(patterns.map(|is_so| if is_so { ONE } else { 0 })).collect()

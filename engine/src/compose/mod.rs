@@ -4,7 +4,6 @@
 //! The composer is pure: it uses no clock and no storage. The composer runs before a store takes its lock, and reuses
 //! data of fields that did not change.
 
-/// The category of a text.
 pub mod categories;
 mod composed;
 mod fields;

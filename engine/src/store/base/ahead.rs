@@ -2,7 +2,8 @@
 
 use std::thread::{self, JoinHandle};
 
-use crate::embedding::{Encoder, Side, Vector};
+use crate::domain::{RecallRequest, Timestamp};
+use crate::embedding::{Encoder, Side, Vector, passages_of};
 
 /// The embedding of a text that will probably be needed.
 #[derive(Debug)]
@@ -13,14 +14,17 @@ pub struct Ahead {
 }
 
 impl Ahead {
-    /// Begins to encode the subject of a question; `None` if no thread can be started.
-    pub fn question(subject: String) -> Option<Self> {
-        Self::begin(subject, Side::Question, |text| Encoder::shared().question_in_parallel(text))
+    /// Begins to encode the subject of a question that is asked at `now`; `None` if no thread can be started.
+    pub fn question(request: &RecallRequest, now: Timestamp) -> Option<Self> {
+        Self::begin(request.subject(now).into_owned(), Side::Question, |text| {
+            Encoder::shared().question_in_parallel(text)
+        })
     }
 
-    /// Begins to encode a passage; `None` if no thread can be started.
-    pub fn passage(passage: String) -> Option<Self> {
-        Self::begin(passage, Side::Passage, |text| Encoder::shared().passage_in_parallel(text))
+    /// Begins to encode the first passage of a memory; `None` if there is none, or no thread can be started.
+    pub fn memory(content: &str) -> Option<Self> {
+        let first = (*passages_of(content).first()?).to_owned();
+        Self::begin(first, Side::Passage, |text| Encoder::shared().passage_in_parallel(text))
     }
 
     fn begin(text: String, side: Side, make: fn(&str) -> Vector) -> Option<Self> {
@@ -51,11 +55,11 @@ mod tests {
     #[test]
     fn a_text_that_was_encoded_ahead_has_the_same_embedding_and_another_text_has_none() {
         let text = "which port does the gateway use?";
-        let ahead = || Ahead::question(text.to_owned()).unwrap();
+        let ahead = || Ahead::question(&RecallRequest::new(text), Timestamp::from_micros(0)).unwrap();
         assert_eq!(ahead().of_question(text).unwrap(), Encoder::shared().question(text));
         assert_eq!(ahead().of_question("which port?"), None);
         assert_eq!(ahead().of_passage(text), None);
-        let passage = Ahead::passage(text.to_owned()).unwrap();
+        let passage = Ahead::memory(text).unwrap();
         assert_eq!(passage.of_passage(text), Encoder::shared().passages(&[text]).pop());
     }
 }

@@ -1,10 +1,10 @@
 //! Export as JSON lines, one memory per line.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use serde::Serialize;
 
-use super::newer::Newer;
 use crate::domain::{Memory, MemoryRef, ShortId};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
@@ -12,16 +12,14 @@ use crate::store::rows::codec::sql;
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 
-/// A memory, and the memory that replaces it. An import ignores the last two fields, because the links of the newer
-/// memory say the same.
+/// A memory, and the ID of the newer one if it is no longer true. An import ignores this ID, because the links of the
+/// newer memory say the same.
 #[derive(Serialize)]
 struct Line<'a> {
     #[serde(flatten)]
     memory: &'a Memory,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    superseded_by: Option<ShortId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    older: Option<ShortId>,
+    #[serde(flatten)]
+    newer: BTreeMap<&'static str, ShortId>,
 }
 
 impl Store {
@@ -33,13 +31,9 @@ impl Store {
     /// Returns an error if the store cannot be read or the lines cannot be written.
     pub fn export(&self, out: &mut dyn Write) -> Result<u64, StoreError> {
         self.each_live(false, &mut |memory| {
-            let (mut superseded_by, mut older) = (None, None);
-            match self.newer_of([memory.short_id])?.remove(&memory.short_id) {
-                Some(Newer::SupersededBy(newer)) => superseded_by = Some(newer),
-                Some(Newer::UpdatedBy(newer)) => older = Some(newer),
-                None => {}
-            }
-            let line = serde_json::to_string(&Line { memory: &memory, superseded_by, older }).unwrap_or_default();
+            let newer = self.newer_of([memory.short_id])?;
+            let newer = newer.values().map(|newer| (newer.field(), newer.short_id())).collect();
+            let line = serde_json::to_string(&Line { memory: &memory, newer }).unwrap_or_default();
             writeln!(out, "{line}").map_err(|source| StoreError::file(self.path(), source))
         })
     }
