@@ -155,7 +155,8 @@ fn of_a_hundred_credentials_none_is_seen_on_the_wire_in_the_database_or_in_the_l
     let (of_machine, of_server) = planted.split_at(40);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    // The searches below take long enough that the server closes an idle connection.
+    let client = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build().unwrap();
     let ask = |path: &str, body: Value| -> Value {
         let request = client.post(format!("{}{path}", server.url())).bearer_auth(&ada).json(&body);
         runtime.block_on(async {

@@ -227,7 +227,7 @@ impl Default for Weights {
             index_share_embedding: 0.4,
             unasked_held: 0.1,
             unasked_held_most: 3.0,
-            unasked_gate: 0.44,
+            unasked_gate: 0.47,
             unasked_without_word: 0.15,
             unasked_word: 0.6,
             unasked_gate_near_best: 0.85,
