@@ -2,13 +2,13 @@
 //! languages. A vector contains the results of both.
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use super::english::is_english;
 use super::join::{Side, first_share, joined};
 use super::kernels::{Kernel, run};
-use super::net::{Encode, EncodePieces};
+use super::net::{Continue, Encode, EncodePieces};
 use super::pieces::{Cutter, framed};
 use super::unigram::{MARKS, UnigramCutter};
 use super::vector::Vector;
@@ -30,12 +30,21 @@ const PIECE_LAYERS: usize = 9;
 /// The results of a network: one row for each text.
 type Rows = Vec<[f32; WIDTH]>;
 
+/// The rows of a text after `PIECE_LAYERS` layers of the second network.
+#[derive(Debug, Default)]
+struct Halfway {
+    pieces: Vec<u16>,
+    rows: Arc<OnceLock<Vec<f32>>>,
+}
+
 /// Computes embeddings of texts.
 #[derive(Debug)]
 pub struct Encoder {
     first: Minilm,
     second: E5,
     kernel: Kernel,
+    /// The last text that was alone. A new memory is read twice at the same time: for its embedding, and for secrets.
+    halfway: Mutex<Halfway>,
 }
 
 impl Encoder {
@@ -53,7 +62,7 @@ impl Encoder {
         assert!(Kernel::here().contains(&kernel), "this processor does not support {kernel:?}");
         let read = Minilm::of(tessera_weights::minilm()).zip(E5::of(tessera_weights::e5()));
         let (first, second) = read.expect("the weights are built into the program and covered by tests");
-        Self { first, second, kernel }
+        Self { first, second, kernel, halfway: Mutex::default() }
     }
 
     /// The embedding of a question. For a long question, only the beginning is read, about twenty-five words.
@@ -142,14 +151,32 @@ impl Encoder {
     pub fn pieces(&self, text: &str) -> Vec<(Range<usize>, [f32; WIDTH])> {
         let most = self.second.network.places.len() - 2;
         let (pieces, places) = UnigramCutter::new(&self.second).cut_with_places(Side::Passage.prefix(), text, most);
-        let texts = Encode { network: &self.second.network, texts: &[pieces] };
-        self.second.network.wake();
-        let rows = run(self.kernel, EncodePieces { texts, layers: PIECE_LAYERS });
+        let rows = self.halfway(&pieces);
         places.into_iter().zip(rows.as_chunks::<WIDTH>().0.iter().copied()).collect()
+    }
+
+    /// Computes the rows of a text after `PIECE_LAYERS` layers of the second network. If another thread computes the
+    /// rows of the same text, it waits for them.
+    fn halfway(&self, pieces: &[u16]) -> Vec<f32> {
+        let rows = {
+            let mut last = self.halfway.lock().unwrap_or_else(PoisonError::into_inner);
+            if last.pieces != pieces {
+                *last = Halfway { pieces: pieces.to_vec(), rows: Arc::default() };
+            }
+            Arc::clone(&last.rows)
+        };
+        let compute = || {
+            let network = &self.second.network;
+            network.wake();
+            let texts = Encode { network, texts: &[pieces.to_vec()] };
+            run(self.kernel, EncodePieces { texts, layers: PIECE_LAYERS })
+        };
+        rows.get_or_init(compute).clone()
     }
 
     /// Releases the memory of the encoder's weights while the process is idle. The next text takes longer.
     pub fn rest(&self) {
+        *self.halfway.lock().unwrap_or_else(PoisonError::into_inner) = Halfway::default();
         tessera_weights::rest();
     }
 
@@ -164,7 +191,54 @@ impl Encoder {
     }
 
     fn second_vectors(&self, texts: &[Vec<u16>]) -> Rows {
-        self.second.network.wake();
-        run(self.kernel, Encode { network: &self.second.network, texts })
+        let network = &self.second.network;
+        network.wake();
+        if let [text] = texts {
+            let rows = self.halfway(text);
+            return vec![run(self.kernel, Continue { network, rows, layers: PIECE_LAYERS })];
+        }
+        run(self.kernel, Encode { network, texts })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_was_read_for_its_pieces_has_the_same_embedding_and_the_reverse() {
+        let texts = ["The proxy is nginx", "Der Cache liegt auf der Birke"];
+        let both = |text: &str, has_pieces_first: bool| {
+            let encoder = Encoder::on(Kernel::best());
+            if has_pieces_first {
+                let pieces = encoder.pieces(text);
+                return (pieces, encoder.passage_in_parallel(text));
+            }
+            let vector = encoder.passages(&[text]).remove(0);
+            (encoder.pieces(text), vector)
+        };
+        let together = Encoder::shared().passages(&texts);
+        for (text, vector) in texts.into_iter().zip(together) {
+            assert_eq!(both(text, true), both(text, false));
+            assert_eq!(both(text, true).1, vector, "a text in a batch has no rows of its own");
+        }
+    }
+
+    #[test]
+    fn two_threads_read_one_text_and_others_in_between() {
+        let encoder = Encoder::on(Kernel::best());
+        let texts = ["The proxy is nginx", "The cache lives on birch", "Lunch is at noon"];
+        let expected = texts.map(|text| Encoder::on(Kernel::best()).pieces(text));
+        thread::scope(|scope| {
+            for start in 0..4 {
+                let (encoder, expected) = (&encoder, &expected);
+                scope.spawn(move || {
+                    for at in 0..12 {
+                        let at = (start / 2 + at) % texts.len();
+                        assert_eq!(encoder.pieces(texts[at]), expected[at]);
+                    }
+                });
+            }
+        });
     }
 }

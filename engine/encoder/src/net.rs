@@ -25,13 +25,15 @@ impl Job for Encode<'_> {
         let lengths = self.lengths();
         let rows = self.rows::<K>(&lengths, usize::MAX);
         let mut rows = rows.as_chunks::<WIDTH>().0.iter();
-        let mut text = |length: &usize| {
-            let mut total = [0.0; WIDTH];
-            rows.by_ref().take(*length).for_each(|row| add(&mut total, row));
-            total
-        };
-        lengths.iter().map(&mut text).collect()
+        lengths.iter().map(|length| total(rows.by_ref().take(*length))).collect()
     }
+}
+
+/// The sum of the rows of a text.
+fn total<'a>(rows: impl Iterator<Item = &'a [f32; WIDTH]>) -> [f32; WIDTH] {
+    let mut total = [0.0; WIDTH];
+    rows.for_each(|row| add(&mut total, row));
+    total
 }
 
 /// Computes one row per piece of the texts.
@@ -47,6 +49,30 @@ impl Job for EncodePieces<'_> {
     #[inline(always)]
     fn run<K: Kernels>(self) -> Self::Output {
         self.texts.rows::<K>(&self.texts.lengths(), self.layers)
+    }
+}
+
+/// Continues with one text, from its rows after some layers.
+pub(super) struct Continue<'a> {
+    pub(super) network: &'a Network,
+    /// The rows from [`EncodePieces`].
+    pub(super) rows: Vec<f32>,
+    /// The number of layers through which they have gone.
+    pub(super) layers: usize,
+}
+
+impl Job for Continue<'_> {
+    type Output = [f32; WIDTH];
+
+    #[inline(always)]
+    fn run<K: Kernels>(self) -> Self::Output {
+        let lengths = [self.rows.len() / WIDTH];
+        let mut state = State::<K>::new(&lengths);
+        state.rows = self.rows;
+        for layer in self.network.layers.iter().skip(self.layers) {
+            state.go_through(layer, &lengths);
+        }
+        total(state.rows.as_chunks::<WIDTH>().0.iter())
     }
 }
 

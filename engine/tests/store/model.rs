@@ -13,9 +13,9 @@ use tessera_engine::store::{Actor, Erase, ImportAs, ListRequest, StoreError};
 use crate::support::{Home, listed, named};
 
 const NOW: &str = "2028-01-20T11:00:00Z";
-/// Steps of one sequence, and sequences: thirty thousand steps. The classifiers of secrets read every new text.
+/// Steps of one sequence, and sequences: ten thousand steps. The encoder reads every new text.
 const STEPS: usize = 200;
-const SEQUENCES: u64 = 150;
+const SEQUENCES: u64 = 50;
 /// Sequences that found a fault once.
 const FOUND: [u64; 3] = [0, 1, 242];
 
