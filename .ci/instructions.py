@@ -1,4 +1,8 @@
-"""Counts instructions for .ci/instructions: usage instructions.py PROGRAM [accept]."""
+"""Counts instructions for .ci/instructions: usage instructions.py PROGRAM [accept].
+
+Also counts those of values that are built once per process (`LazyLock`, `OnceLock`): a value that takes more than a few
+microseconds belongs into a table that is built with the program.
+"""
 
 import json
 import os
@@ -11,6 +15,8 @@ from pathlib import Path
 BUDGETS = Path(__file__).with_suffix(".tsv")
 # Hash tables have random seeds, and times have more or fewer digits.
 TOLERANCE = 0.03
+# For the values that a command builds once, in thousands. The regular expression of a slash command takes 40.
+MOST_ONCE = 100
 SERVICES = ["gateway", "ledger", "mailer", "search indexer", "report builder", "session cache", "audit log", "billing worker"]
 FACTS = ["listens on port {}", "keeps its logs for {} days", "was rewritten in Rust in week {}", "is owned by team {}"]
 QUESTION = "which port does the gateway listen on?"
@@ -41,18 +47,42 @@ def environment(home, semantic):
 
 
 def counted(program, home, arguments, text="", semantic="off", runs=1):
-    """The least instructions of some runs of a command, in thousands. Threads make the counts of single runs differ."""
+    """The least instructions of some runs of a command, in thousands, and those of values that are built once. Threads
+    make the counts of single runs differ."""
     texts = (text.replace("SESSION", f"{semantic} {run}") for run in range(runs))
     return min(counted_once(program, home, arguments, text, semantic) for text in texts)
 
 
+def built_once(profile):
+    """The instructions of values that are built once, in thousands, from callgrind's profile: the costs of all calls
+    from `Once::call_once_force`, through which the standard library builds them."""
+    names, caller, total, is_call = {}, "", 0, False
+
+    def name(text):
+        number, _, known = text.partition(" ")
+        if known:
+            names[number] = known
+        return names.get(number, text)
+
+    for line in profile.read_text(errors="replace").splitlines():
+        if line.startswith("fn="):
+            caller = name(line[3:])
+        elif line.startswith("cfn="):
+            name(line[4:])
+        elif is_call and caller.endswith("Once::call_once_force"):
+            total += int(line.split()[1])
+        is_call = line.startswith("calls=")
+    return total // 1000
+
+
 def counted_once(program, home, arguments, text, semantic):
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, *arguments]
+    profile = Path(home) / "profile"
+    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", program, *arguments]
     done = subprocess.run(command, input=text, text=True, capture_output=True, env=environment(home, semantic), cwd=home)
     found = re.search(r"Collected : (\d+)", done.stderr)
     if done.returncode != 0 or not found:
         sys.exit(f"{' '.join(arguments)} failed: {done.stdout}{done.stderr}")
-    return int(found[1]) // 1000
+    return int(found[1]) // 1000, built_once(profile)
 
 
 def all_counts(program):
@@ -82,15 +112,16 @@ def all_counts(program):
 def main():
     counts = dict(all_counts(str(Path(sys.argv[1]).resolve())))
     if sys.argv[2:] == ["accept"]:
-        BUDGETS.write_text("".join(f"{name}\t{count}\n" for name, count in counts.items()))
+        BUDGETS.write_text("".join(f"{name}\t{count}\n" for name, (count, _) in counts.items()))
         return
     budgets = dict(line.split("\t") for line in BUDGETS.read_text().splitlines())
     exceeded = False
-    for name, count in counts.items():
+    for name, (count, once) in counts.items():
         budget = int(budgets.get(name, 0))
-        is_over = count > budget * (1 + TOLERANCE)
+        is_over = count > budget * (1 + TOLERANCE) or once > MOST_ONCE
         exceeded |= is_over
-        print(f"{name:24}{count:>10} of {budget:>8} thousand instructions{'  TOO MANY' if is_over else ''}")
+        verdict = "  TOO MANY" if is_over else ""
+        print(f"{name:24}{count:>10} of {budget:>8} thousand instructions, {once:>4} of {MOST_ONCE} built once{verdict}")
     if exceeded:
         sys.exit("find out what became slower; `.ci/instructions accept` writes new budgets if the cost is justified")
 

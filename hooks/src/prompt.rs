@@ -1,5 +1,6 @@
 //! Turns a prompt into a query: it removes code, pasted output and commands.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -79,7 +80,7 @@ impl Reading {
     /// Reads a prompt.
     pub(crate) fn of(prompt: &str) -> Self {
         let prompt = shortened(prompt.trim());
-        let unwrapped = WRAPPED.replace_all(&prompt, " ");
+        let unwrapped = unwrapped(&prompt);
         let mut text = unwrapped.trim();
         if text.is_empty() {
             return Self::Skip("empty");
@@ -87,7 +88,7 @@ impl Reading {
         if text.starts_with('!') {
             return Self::Skip("shell command");
         }
-        if let Some(command) = COMMAND.captures(text) {
+        if let Some(command) = text.starts_with('/').then(|| COMMAND.captures(text)).flatten() {
             let name = command.get(1).map_or("", |name| name.as_str());
             if matches!(name.rsplit(':').next(), Some("recall" | "remember")) {
                 return Self::Skip("our own command");
@@ -119,8 +120,31 @@ pub fn own_words(text: &str) -> String {
 }
 
 /// Returns the prompt without the text that the client added.
-pub(crate) fn unwrapped(text: &str) -> String {
-    WRAPPED.replace_all(text, " ").into_owned()
+pub(crate) fn unwrapped(text: &str) -> Cow<'_, str> {
+    // Most prompts contain no such text, and the pattern is built at its first use.
+    if text.contains("</") { WRAPPED.replace_all(text, " ") } else { Cow::Borrowed(text) }
+}
+
+/// True for a line that matches [`PASTED`].
+fn is_pasted(line: &str) -> bool {
+    may_be_pasted(line) && PASTED.is_match(line)
+}
+
+/// False for a line that does not match [`PASTED`] because of its first word. Most prompts contain only such lines, so
+/// that the pattern is not built.
+fn may_be_pasted(line: &str) -> bool {
+    const FIRST: &str = " at File Traceback Caused panicked diff index test npm yarn pnpm cargo pip make ";
+    let line = line.trim_start();
+    let end = line.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(line.len());
+    let word = line.get(..end).unwrap_or_default();
+    let is_level = word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase());
+    let is_known = FIRST.split(' ').any(|first| first == word);
+    !word.starts_with(char::is_alphabetic)
+        || is_level
+        || is_known
+        || line.contains(':')
+        || word.contains("Error")
+        || word.contains("Exception")
 }
 
 /// A prompt of limited length.
@@ -150,7 +174,7 @@ fn parts(text: &str) -> (String, Vec<String>) {
         let is_code = code.iter().any(|block| block.contains(&at));
         at += line.len();
         let line = line.trim_end();
-        if is_code || PASTED.is_match(line) || is_machine_made(line) {
+        if is_code || is_pasted(line) || is_machine_made(line) {
             pasted.push(line.to_owned());
         } else {
             prose.push(line);

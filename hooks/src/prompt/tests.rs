@@ -61,3 +61,53 @@ fn a_huge_prompt_is_read_at_both_ends() {
     let emoji = "🧩".repeat(40_000);
     assert!(asked(&emoji).is_err());
 }
+
+#[test]
+fn every_line_that_a_program_wrote_reaches_the_pattern() {
+    let pasted = [
+        "2026-11-20T12:00 up",
+        "[12:00:01] up",
+        "Nov 12 10:10:10 host",
+        "TRACE done",
+        "  WARN] full",
+        "FATAL: full",
+        "error[E0433]: failed",
+        "at Ledger.post(Ledger.java)",
+        "at async main",
+        "File \"a.py\"",
+        "Traceback (most",
+        "Caused by: x",
+        "... 12 more",
+        "--> src",
+        "3: 0x1f",
+        "panicked at x",
+        "@@ -1",
+        "+++ b",
+        "- old",
+        "diff --git a",
+        "index 0a1b2c3",
+        "{",
+        "\"key\" : 1",
+        "| a",
+        "====",
+        "$ ls",
+        "12 | let",
+        "npm ERR! x",
+        "cargo[1]: x",
+        "test a::b ... ok",
+        "TypeError x",
+        "my_Exception",
+        "Überlauf_Error: 3",
+    ];
+    for line in pasted {
+        assert_eq!(is_pasted(line), PASTED.is_match(line), "{line}");
+        assert!(may_be_pasted(line), "{line}");
+    }
+    let file = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/prompts.toml")).unwrap();
+    let mut plain = 0;
+    for line in file.lines().map(|line| line.trim_start_matches(|c: char| !c.is_alphabetic())) {
+        assert_eq!(is_pasted(line), PASTED.is_match(line), "{line}");
+        plain += usize::from(!may_be_pasted(line));
+    }
+    assert!(plain > 300, "{plain} lines do without the pattern");
+}
