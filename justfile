@@ -33,10 +33,15 @@ map:
 budget cases="100000":
     TESSERA_BUDGET_CASES={{cases}} cargo test --release -p tessera-engine --test budget
 
-# Run the benchmarks, next to FTS5 and tantivy
+# Run the benchmarks, next to FTS5 and tantivy, and draw docs/charts
 bench:
-    cargo build --release -p tessera-memory -p tessera-api
+    cargo build --release -p tessera-memory -p tessera-api -p tessera-benches
     cargo bench -p tessera-benches
+    just charts
+
+# Draw the latest results of the benchmarks in docs/charts
+charts:
+    cargo run --release -p tessera-benches --bin charts target/criterion docs/charts
 
 # Accept a changed order or cost of the fixture queries
 accept-quality:

@@ -1,4 +1,5 @@
-//! Measures `tessera recall` from its start to its end, next to `/bin/true` and a program that only opens SQLite.
+//! Measures commands of `tessera` from their start to their end, next to `/bin/true` and a program that only opens
+//! SQLite.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -28,6 +29,11 @@ fn cold(c: &mut Criterion) {
         group.bench_function("tessera recall", |b| {
             b.iter(|| run(Command::new(&tessera).env("TESSERA_HOME", filled.home()).args(["recall", &query()])));
         });
+        for command in [&["list"][..], &["get", "1"], &["stats"]] {
+            group.bench_function(format!("tessera {}", command.join(" ")), |b| {
+                b.iter(|| run(Command::new(&tessera).env("TESSERA_HOME", filled.home()).args(command)));
+            });
+        }
         group.bench_function("open SQLite alone", |b| {
             b.iter(|| run(Command::new(&open).arg(filled.home().join("tessera.db"))));
         });
