@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use tessera_engine::domain::Packing;
 use tessera_engine::score::Weights;
-use tessera_eval::{EvalConfig, Leg, Ranker, Vectors};
+use tessera_eval::{EvalConfig, Leg, Network, Ranker, Vectors};
 
 /// The evaluation sets.
 #[derive(Debug, Subcommand)]
@@ -159,6 +159,10 @@ pub(crate) enum EvalRanker {
     Fts5,
     /// The sentence encoder alone.
     Encoder,
+    /// The encoder's network for English alone.
+    FirstNetwork,
+    /// The encoder's network for all languages alone.
+    SecondNetwork,
 }
 
 impl EvalRanker {
@@ -175,6 +179,8 @@ impl EvalRanker {
             Self::Bm25 => (Ranker::Tessera, Weights::bm25_alone()),
             Self::Fts5 => (Ranker::Fts5, weights),
             Self::Encoder => (Ranker::Encoder, weights),
+            Self::FirstNetwork => (Ranker::Network(Network::First), weights),
+            Self::SecondNetwork => (Ranker::Network(Network::Second), weights),
         };
         EvalConfig { budgets: budgets.to_vec(), packing, weights, vectors: vectors.vectors(), ranker }
     }

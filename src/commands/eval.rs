@@ -7,8 +7,8 @@ use serde_json::json;
 use tessera_engine::domain::Packing;
 use tessera_engine::score::Weights;
 use tessera_eval::{
-    EvalConfig, Filing, Fixture, LifeTally, ReplayReport, Report, Screening, TimeAnswer, Unit, UsageTrace, Vectors,
-    World, evaluate_life, evaluate_locomo, evaluate_time, replay, screenings, total,
+    EvalConfig, Filing, Fixture, LifeTally, ReplayReport, Report, Screening, TimeAnswer, TurnVerdict, Unit, UsageTrace,
+    Vectors, World, evaluate_life, evaluate_locomo, evaluate_time, evaluate_turns, replay, screenings, total,
 };
 
 use super::{Context, questions};
@@ -46,9 +46,10 @@ const LIFE_ASKED_AT: &str = "2026-11-23T12:00:00Z";
 
 /// Asks the questions of sets of notes that change.
 fn life(context: &Context, files: &[PathBuf], budget: u32, config: &EvalConfig) -> anyhow::Result<()> {
-    let (mut answers, mut filing) = (Vec::new(), Filing::default());
+    let (mut answers, mut filing, mut turns) = (Vec::new(), Filing::default(), Vec::new());
     let (now, weights) = (LIFE_ASKED_AT.parse()?, config.store_weights());
     for file in files {
+        turns.extend(evaluate_turns(file, tessera_learn::statements)?);
         for world in World::read_file(file)? {
             let (of_world, filed) = evaluate_life(&world, now, budget, (config.ranker, &weights))?;
             answers.extend(of_world);
@@ -57,7 +58,7 @@ fn life(context: &Context, files: &[PathBuf], budget: u32, config: &EvalConfig) 
     }
     let groups = LifeTally::by_group(&answers);
     if context.json {
-        return output::json(&json!({ "groups": groups, "filing": filing, "answers": answers }));
+        return output::json(&json!({ "groups": groups, "filing": filing, "answers": answers, "turns": turns }));
     }
     let share = |part: u32, of: u32| match of {
         0 => "-".to_owned(),
@@ -95,7 +96,14 @@ fn life(context: &Context, files: &[PathBuf], budget: u32, config: &EvalConfig) 
     output::text(&output::table(&header, groups.iter().map(row).collect()))?;
     let filed = [("category of three", filing.categories), ("scope", filing.scopes)];
     let row = |(name, right): (&str, u32)| vec![name.to_owned(), filing.notes.to_string(), share(right, filing.notes)];
-    output::text(&output::table(&["notes", "n", "right"], filed.map(row).to_vec()))
+    output::text(&output::table(&["notes", "n", "right"], filed.map(row).to_vec()))?;
+    if turns.is_empty() {
+        return Ok(());
+    }
+    let mut verdicts: BTreeMap<TurnVerdict, u32> = BTreeMap::new();
+    turns.iter().for_each(|turn| *verdicts.entry(turn.verdict).or_default() += 1);
+    let row = |(verdict, count): (&TurnVerdict, &u32)| vec![verdict.name().to_owned(), count.to_string()];
+    output::text(&output::table(&["turns", "n"], verdicts.iter().map(row).collect()))
 }
 
 /// Checks how times are understood.

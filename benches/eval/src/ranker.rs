@@ -1,9 +1,10 @@
-//! Rankers: Tessera, FTS5, and the encoder alone. They rank the same memories, and the same code fills the replies.
+//! Rankers: Tessera, FTS5, and the encoder or one of its networks alone. They rank the same memories, and the same code fills the replies.
 
 use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 use tessera_engine::domain::{MemoryRef, RecallRequest, ShortId};
+use tessera_engine::embedding::{DIMENSIONS, Embedding, Encoder, Vector};
 use tessera_engine::pack::{JsonRows, Recall};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{Store, StoreError};
@@ -20,6 +21,52 @@ pub enum Ranker {
     Fts5,
     /// The sentence encoder alone. No threshold.
     Encoder,
+    /// One network of the encoder alone. No threshold.
+    Network(Network),
+}
+
+/// A network of the sentence encoder. Its numbers are one half of each vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// The network for English. It reads no text in another language.
+    First,
+    /// The network for all languages.
+    Second,
+}
+
+impl Network {
+    fn part(self, vector: &Vector) -> &[i8] {
+        let (first, second) = vector.numbers().split_at(DIMENSIONS / 2);
+        match self {
+            Self::First => first,
+            Self::Second => second,
+        }
+    }
+
+    /// The cosine similarity of this network's parts; 0 if a part is zero.
+    fn similarity(self, one: &Vector, other: &Vector) -> f64 {
+        let product = |one: &[i8], other: &[i8]| -> f64 {
+            one.iter().zip(other).map(|(one, other)| f64::from(*one) * f64::from(*other)).sum()
+        };
+        let (one, other) = (self.part(one), self.part(other));
+        let sizes = (product(one, one) * product(other, other)).sqrt();
+        if sizes > 0.0 { product(one, other) / sizes } else { 0.0 }
+    }
+
+    /// The most similar memories. Of equally similar ones, the newer comes first.
+    fn order(self, store: &Store, question: &str, most: usize) -> Result<Vec<ShortId>, EvalError> {
+        let question = Encoder::shared().question(question);
+        let mut near = Vec::new();
+        store.each_embedding(|short_id, _, bytes| {
+            let vectors = Embedding::vectors(bytes).filter_map(Vector::of_bytes);
+            let best = vectors.map(|vector| self.similarity(&question, &vector)).fold(0.0, f64::max);
+            if best > 0.0 {
+                near.push((short_id, best));
+            }
+        })?;
+        near.sort_by(|(a, near_a), (b, near_b)| near_b.total_cmp(near_a).then(b.cmp(a)));
+        Ok(near.into_iter().take(most).map(|(short_id, _)| short_id).collect())
+    }
 }
 
 impl Ranker {
@@ -28,7 +75,7 @@ impl Ranker {
     pub fn weights(self, weights: &Weights) -> Weights {
         match self {
             Self::Tessera => weights.clone(),
-            Self::Fts5 | Self::Encoder => Weights { charge_power: 0.0, ..weights.clone() },
+            Self::Fts5 | Self::Encoder | Self::Network(_) => Weights { charge_power: 0.0, ..weights.clone() },
         }
     }
 }
@@ -55,7 +102,8 @@ impl<'a> Asker<'a> {
             (None, Ranker::Encoder) => {
                 self.store.nearest(&request.query, most)?.into_iter().map(|(short_id, _)| short_id).collect()
             }
-            (None, _) => {
+            (None, Ranker::Network(network)) => network.order(self.store, &request.query, most)?,
+            (None, Ranker::Tessera | Ranker::Fts5) => {
                 let page = self.store.rank(request)?.page(request).map_err(StoreError::from)?;
                 page.iter().map(|ranked| ranked.short_id).collect()
             }
@@ -154,5 +202,24 @@ mod tests {
         assert_eq!(asker.recall_json(&request).unwrap().details.len(), 2);
         assert!(asker.order(&RecallRequest::new("?!")).unwrap().is_empty(), "no word, no error");
         assert!(asker.recall(&RecallRequest::new("?!")).unwrap().details.is_empty());
+    }
+
+    #[test]
+    fn each_network_ranks_alone_and_only_the_second_reads_german() {
+        let mut scratch = Scratch::new(Timestamp::from_micros(0), &Weights::default()).unwrap();
+        let said = ["Lunch is at noon", "Das Mittagessen gibt es um zwölf Uhr", "The cache is on birch"];
+        let short_ids = said.map(|text| {
+            let stored = scratch.store.remember(Draft::new(text)).unwrap();
+            scratch.store.embed_newest(|| true).unwrap();
+            stored.memory.short_id
+        });
+        let mut order = |network, question: &str| {
+            let mut asker = Asker::new(&mut scratch.store, Ranker::Network(network)).unwrap();
+            asker.order(&RecallRequest::new(question)).unwrap()
+        };
+        let first = order(Network::First, "when do we eat?");
+        assert!(first.first() == Some(&short_ids[0]) && !first.contains(&short_ids[1]), "{first:?}");
+        assert!(order(Network::First, "Wann essen wir zu Mittag?").is_empty());
+        assert_ne!(order(Network::Second, "Wann essen wir zu Mittag?")[0], short_ids[2]);
     }
 }

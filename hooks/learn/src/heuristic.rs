@@ -9,7 +9,9 @@ use regex_lite::Regex;
 use tessera_engine::text::{TokenKind, tokenize};
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::correction::lacks_subject;
 use crate::extracted_memory::{ExtractedKind, ExtractedMemory, MOST_LESSONS, Window};
+use crate::transcript::Turn;
 use tessera_desk::screen::holds_credential;
 
 /// The length of an extractable sentence in characters.
@@ -110,6 +112,14 @@ pub(crate) fn extracted_memories(window: &Window<'_>) -> Vec<ExtractedMemory> {
     }
     found.truncate(MOST_LESSONS);
     found
+}
+
+/// The statements of a turn that would be kept if the store contained no memory. A correction without a subject is
+/// not among them.
+pub fn statements(said: &str) -> Vec<String> {
+    let turn = Turn { id: String::new(), at: None, user: said.to_owned(), assistant: String::new() };
+    let found = extracted_memories(&Window { turns: &[turn], is_deep: false, known: &[] });
+    found.into_iter().map(|lesson| lesson.content).filter(|content| !lacks_subject(content)).collect()
 }
 
 /// Sentences; a line break also ends one.

@@ -15,4 +15,5 @@ mod transcript;
 mod worker;
 
 pub use claude::CHILD;
+pub use heuristic::statements;
 pub use worker::drain;
