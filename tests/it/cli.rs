@@ -208,17 +208,21 @@ fn filters_scopes_and_orders_work_together() {
         "2026-03-02",
     ]);
     world.json(&["remember", "deploy servers with care", "--importance", "0.5", "--created", "2026-02-02"]);
-    let found = |args: &[&str]| -> Vec<u64> {
-        let recall = world.json(&[&["recall", "deploy server"], args].concat());
-        recall["details"].as_array().unwrap().iter().map(|row| row["id"].as_u64().unwrap()).collect()
-    };
+    let found = |args: &[&str]| world.found_with("deploy server", args);
     assert_eq!(found(&["--scope", "billing"]), [1]);
     assert_eq!(found(&["--tags", "#OPS"]), [1]);
     assert_eq!(found(&["--category", "decisions"]), [2]);
     assert_eq!(found(&["--since", "2026-02-01", "--until", "2026-03-01"]), [3]);
     assert_eq!(found(&["--sort", "importance"]), [2, 3, 1]);
     assert_eq!(found(&["--sort", "recency"]), [2, 3, 1]);
-    assert_eq!(found(&["--project", "billing"]).last(), Some(&2));
+    let sorted = |mut ids: Vec<u64>| {
+        ids.sort_unstable();
+        ids
+    };
+    assert_eq!(sorted(found(&["--project", "billing"])), [1, 3], "memories of another project are left out");
+    assert_eq!(sorted(found(&["--project", "global"])), [1, 2, 3]);
+    assert_eq!(sorted(found(&["--project", "billing", "--scope", "web,global"])), [2, 3]);
+    assert_eq!(world.found_with("deploy the web server", &["--project", "billing"])[0], 2, "its project is named");
     let ran = world.run(&["recall", "deploy server", "--scope", "bilings"]);
     assert!(ran.stderr.contains("1 under --scope billing"), "{ran:?}");
 }

@@ -53,7 +53,8 @@ pub(crate) struct Question {
     entities: Option<Words>,
     /// Only of these scopes.
     scope: Option<Words>,
-    /// The current project: its memories and global ones rank first.
+    /// The current project: memories of other projects are left out, unless the question names their project or nothing
+    /// else matches.
     project: Option<String>,
     /// Only shared by this user.
     shared_by: Option<String>,

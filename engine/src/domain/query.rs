@@ -183,7 +183,8 @@ pub struct RecallRequest {
     pub is_limited: bool,
     /// Conditions for matches.
     pub filters: Filters,
-    /// The current project. Its memories and global ones rank first.
+    /// The current project. Memories of other projects are left out, unless the query names their project or nothing
+    /// else matches.
     pub scope: Option<Scope>,
     /// The order.
     pub sort: Sort,

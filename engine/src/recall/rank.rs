@@ -231,6 +231,10 @@ impl Ranking {
             let is_unsure = !is_sure && matches.iter().all(|found| !found.is_turn);
             self.certainty = if is_unsure { Certainty::Unsure } else { Certainty::Sure };
         }
+        let is_own = |found: &Match| !found.signs.is_elsewhere;
+        if request.purpose == Purpose::Asked && !request.weak && matches.iter().any(is_own) {
+            self.below.extend(matches.extract_if(.., |found| !is_own(found)));
+        }
         if let Some(timing) = self.timing.as_ref().filter(|timing| !timing.is_open()) {
             let best = matches.iter().map(|found| found.evidence).fold(0.0, f64::max);
             let NearBest { in_window, in_order, .. } = weights.near_best;

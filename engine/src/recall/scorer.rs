@@ -42,7 +42,7 @@ pub(super) struct Signs {
     pub(super) own_words: u32,
     /// The number of words of the row.
     pub(super) length: u16,
-    /// True if the row belongs to another scope than the question.
+    /// True if the row belongs to another project than the question.
     pub(super) is_elsewhere: bool,
     /// True if its words or its similarity alone are enough.
     pub(super) is_match: bool,
@@ -69,6 +69,17 @@ pub(super) enum Relevance {
 fn tells_nothing(term: &str) -> bool {
     let is_letter = term.len() == 1 && term.bytes().all(|b| b.is_ascii_alphabetic());
     is_letter || term.chars().all(|c| matches!(c, '\u{3040}'..='\u{309f}'))
+}
+
+/// The words of a text in lower case, each between spaces.
+fn words_of(text: &str) -> String {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.fold(" ".to_owned(), |words, word| words + &word.to_lowercase() + " ")
+}
+
+/// The name of a project without the names of its host and owner.
+fn last_part(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 #[derive(Clone, Copy)]
@@ -109,10 +120,14 @@ impl<'a> Scorer<'a> {
             Gain { bm25, name, concepts: term.concepts, relation: term.relation, telling }
         };
         let gains = terms.query.terms.iter().zip(&terms.lists).map(gain).collect();
-        let in_scope = request.scope.as_ref().map(|scope| {
-            let wanted = scope.as_str().to_owned();
-            let test = view.scope_test(move |name| name == wanted || name == Scope::Global.as_str());
-            Box::new(test) as Box<dyn Fn(DocId) -> bool + 'a>
+        // The user asks for other projects with a filter, or by their names.
+        let scope = request.scope.as_ref().filter(|_| request.filters.scopes.is_empty());
+        let in_scope = scope.map(|scope| {
+            let (wanted, asked) = (scope.as_str().to_owned(), words_of(&request.query));
+            let is_here = move |name: &str| {
+                name == wanted || name == Scope::Global.as_str() || asked.contains(&words_of(last_part(name)))
+            };
+            Box::new(view.scope_test(is_here)) as Box<dyn Fn(DocId) -> bool + 'a>
         });
         Self {
             request,

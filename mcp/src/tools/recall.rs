@@ -33,7 +33,7 @@ pub(super) const TOOL: Entry = Entry {
             "tags": { "type": "array", "items": { "type": "string" } },
             "entities": { "type": "array", "items": { "type": "string" } },
             "scope": { "type": "string", "description": "Only this project" },
-            "project": { "type": "string", "description": "Current project, ranked first" },
+            "project": { "type": "string", "description": "Current project; global: all" },
             "since": { "type": "string", "description": "Date" },
             "until": { "type": "string" },
             "sort": { "type": "string", "enum": ["hybrid", "relevance", "importance", "recency"] },

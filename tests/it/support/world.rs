@@ -106,7 +106,12 @@ impl World {
 
     /// The IDs of the details of a recall.
     pub(crate) fn found(&self, query: &str) -> Vec<u64> {
-        let recall = self.json(&["recall", query]);
+        self.found_with(query, &[])
+    }
+
+    /// The IDs of the details of a recall with options.
+    pub(crate) fn found_with(&self, query: &str, options: &[&str]) -> Vec<u64> {
+        let recall = self.json(&[&["recall", query], options].concat());
         recall["details"].as_array().unwrap().iter().map(|row| row["id"].as_u64().unwrap()).collect()
     }
 
