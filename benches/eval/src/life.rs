@@ -76,43 +76,63 @@ pub struct LifeTally {
     pub unsure_answers: u32,
 }
 
-/// A store with the notes of a set.
-struct LifeStore {
+/// A store with the notes of one set, or of several sets.
+struct LifeStore<'a> {
     scratch: Scratch,
-    /// The name of each memory's note.
-    names: HashMap<ShortId, String>,
+    /// The set and the name of each memory's note.
+    names: HashMap<ShortId, (&'a World, &'a str)>,
     filing: Filing,
 }
 
-impl LifeStore {
-    fn new(world: &World, now: Timestamp, weights: &Weights) -> Result<Self, EvalError> {
+impl<'a> LifeStore<'a> {
+    fn new(worlds: &'a [World], now: Timestamp, weights: &Weights) -> Result<Self, EvalError> {
         let mut scratch = Scratch::new(now, weights)?;
         let (mut names, mut filing) = (HashMap::new(), Filing::default());
-        for note in &world.notes {
-            let draft = Draft { scope: note.scope()?, created: Some(note.time()?), ..Draft::new(note.text.clone()) };
+        let mut notes = Vec::new();
+        for world in worlds {
+            for note in &world.notes {
+                notes.push((note.time()?, world, note));
+            }
+        }
+        notes.sort_by_key(|(time, ..)| *time);
+        for (time, world, note) in notes {
+            let draft = Draft { scope: note.scope()?, created: Some(time), ..Draft::new(note.text.clone()) };
             let stored = scratch.store.remember(draft)?;
             filing.add(note, &stored.memory)?;
-            names.entry(stored.memory.short_id).or_insert_with(|| note.id.clone());
+            names.entry(stored.memory.short_id).or_insert((world, note.id.as_str()));
             scratch.store.embed_newest(|| true)?;
         }
         Ok(Self { scratch, names, filing })
     }
 
-    fn rated(&mut self, question: &WorldQuestion) -> Result<Vec<RatedRow>, EvalError> {
+    fn rated(&mut self, world: &World, question: &WorldQuestion) -> Result<Vec<RatedRow>, EvalError> {
         let request =
             RecallRequest { explain: true, scope: question.scope()?, ..RecallRequest::new(question.q.clone()) };
         let ranking = self.scratch.store.rank(&request)?;
-        let rows = ranking.rated().iter();
-        let is_wanted = |id: &ShortId| self.names.get(id).is_some_and(|name| question.gold.contains(name));
-        Ok(rows.map(|(id, features)| RatedRow { features: *features, is_wanted: is_wanted(id) }).collect())
+        let row = |(id, features): &(ShortId, Features)| {
+            let (of, name) = self.names.get(id)?;
+            let is_wanted = of.name == world.name && question.gold.iter().any(|gold| gold == name);
+            Some(RatedRow { asked_of: world.name.clone(), from: of.name.clone(), features: *features, is_wanted })
+        };
+        Ok(ranking.rated().iter().filter_map(row).collect())
     }
 
-    fn ask(&mut self, question: &WorldQuestion, budget: TokenBudget, ranker: Ranker) -> Result<LifeAnswer, EvalError> {
+    fn ask(
+        &mut self,
+        world: &World,
+        question: &WorldQuestion,
+        budget: TokenBudget,
+        ranker: Ranker,
+    ) -> Result<LifeAnswer, EvalError> {
         let request = RecallRequest { budget, scope: question.scope()?, ..RecallRequest::new(question.q.clone()) };
         let reply = Asker::new(&mut self.scratch.store, ranker)?.recall_json(&request)?;
         let details = reply.details.iter().map(|detail| &detail.ranked);
         let rows: Vec<_> = details.chain(reply.index.iter().map(|entry| &entry.ranked)).collect();
-        let name = |id: &ShortId| self.names.get(id).cloned().unwrap_or_default();
+        let name = |id: &ShortId| match self.names.get(id) {
+            Some((of, name)) if of.name == world.name => (*name).to_owned(),
+            Some((of, name)) => format!("{}/{name}", of.name),
+            None => String::new(),
+        };
         let marked = rows.iter().filter(|ranked| ranked.newer.is_some());
         Ok(LifeAnswer {
             q: question.q.clone(),
@@ -138,27 +158,82 @@ pub fn evaluate(
     (ranker, weights): (Ranker, &Weights),
 ) -> Result<(Vec<LifeAnswer>, Filing), EvalError> {
     let budget = TokenBudget::try_from(budget).map_err(StoreError::from)?;
-    let mut store = LifeStore::new(world, now, weights)?;
-    let answers = world.questions.iter().map(|question| store.ask(question, budget, ranker));
+    let mut store = LifeStore::new(std::slice::from_ref(world), now, weights)?;
+    let answers = world.questions.iter().map(|question| store.ask(world, question, budget, ranker));
     Ok((answers.collect::<Result<_, _>>()?, store.filing))
 }
 
+/// Prepares sets for one store. Every other set keeps its projects, under names of their own. The notes of the others
+/// become global, and their questions are asked outside of projects.
+fn together(worlds: &[&World]) -> Vec<World> {
+    let keeps = |at: usize| at.is_multiple_of(2);
+    let prepared = worlds.iter().enumerate().map(|(at, world)| {
+        let mut world = World::clone(world);
+        let name = |project: &str| keeps(at).then(|| format!("{}-{project}", world.name));
+        let projects = world.notes.iter_mut().map(|note| &mut note.project);
+        for project in projects.chain(world.questions.iter_mut().map(|question| &mut question.project)) {
+            *project = project.as_deref().and_then(name);
+        }
+        world
+    });
+    prepared.collect()
+}
+
+/// Asks the questions of some sets in a store with the notes of all sets.
+///
+/// # Errors
+/// Returns an error if a set is invalid or the store fails.
+pub fn evaluate_together(
+    worlds: &[&World],
+    is_asked: impl Fn(&World) -> bool,
+    now: Timestamp,
+    budget: u32,
+    weights: &Weights,
+) -> Result<Vec<LifeAnswer>, EvalError> {
+    let budget = TokenBudget::try_from(budget).map_err(StoreError::from)?;
+    let worlds = together(worlds);
+    let mut store = LifeStore::new(&worlds, now, weights)?;
+    let mut answers = Vec::new();
+    for world in worlds.iter().filter(|world| is_asked(world)) {
+        for question in &world.questions {
+            answers.push(store.ask(world, question, budget, Ranker::Tessera)?);
+        }
+    }
+    Ok(answers)
+}
+
 /// A row of a reply before it is cut, for training.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct RatedRow {
+    /// The set of the question.
+    pub asked_of: String,
+    /// The set of the note.
+    pub from: String,
     /// The features for the classifier of relevance.
     pub features: Features,
     /// True if the note answers the question.
     pub is_wanted: bool,
 }
 
-/// The rows that recall rates for each question of a set. Some questions have none.
+/// The rows that recall rates for the questions of some sets, in a store with the notes of all sets.
 ///
 /// # Errors
-/// Returns an error if the set is invalid or the store fails.
-pub fn rated(world: &World, now: Timestamp, weights: &Weights) -> Result<Vec<Vec<RatedRow>>, EvalError> {
-    let mut store = LifeStore::new(world, now, weights)?;
-    world.questions.iter().map(|question| store.rated(question)).collect()
+/// Returns an error if a set is invalid or the store fails.
+pub fn rated(
+    worlds: &[&World],
+    is_asked: impl Fn(&World) -> bool,
+    now: Timestamp,
+    weights: &Weights,
+) -> Result<Vec<RatedRow>, EvalError> {
+    let worlds = if let [world] = worlds { vec![World::clone(world)] } else { together(worlds) };
+    let mut store = LifeStore::new(&worlds, now, weights)?;
+    let mut rows = Vec::new();
+    for world in worlds.iter().filter(|world| is_asked(world)) {
+        for question in &world.questions {
+            rows.extend(store.rated(world, question)?);
+        }
+    }
+    Ok(rows)
 }
 
 /// The group of a kind of question.

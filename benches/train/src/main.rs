@@ -19,7 +19,7 @@ mod phrases;
 mod relevance;
 mod report;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
@@ -29,7 +29,7 @@ use relevance::Ratings;
 use tessera_engine::classifier::Trees;
 use tessera_engine::domain::Timestamp;
 use tessera_engine::score::Weights;
-use tessera_eval::{LifeAnswer, Ranker, World, evaluate_life};
+use tessera_eval::{LifeAnswer, Ranker, World, evaluate_life, evaluate_together};
 
 /// The parameters that were best when each author was left out once.
 const UPDATES: Training = Training { trees: 160, rate: 0.1, lambda: 4.0, least: 2.0 };
@@ -96,9 +96,9 @@ fn example(pair: &Pair) -> Example {
     Example { features: pair.features.to_vec(), label: pair.label.is_update(), weight }
 }
 
-/// The classifier of updates from all authors but one.
-fn without<'a>(author: &str, pairs: impl Iterator<Item = &'a Pair>) -> Vec<u8> {
-    train(&pairs.filter(|pair| pair.author != author).map(example).collect::<Vec<_>>(), UPDATES)
+/// The classifier of updates from all authors but some.
+fn without<'a>(authors: &[&str], pairs: impl Iterator<Item = &'a Pair>) -> Vec<u8> {
+    train(&pairs.filter(|pair| !authors.contains(&pair.author.as_str())).map(example).collect::<Vec<_>>(), UPDATES)
 }
 
 fn scored_by<'a>(trees: &[u8], pairs: impl Iterator<Item = &'a Pair>) -> Vec<(i32, Pair)> {
@@ -115,7 +115,7 @@ fn check_pairs(dir: &str) -> anyhow::Result<()> {
     authors.dedup();
     let mut left_out = [Vec::new(), Vec::new()];
     for author in &authors {
-        let trees = without(author, single.iter().chain(&together));
+        let trees = without(&[author], single.iter().chain(&together));
         for (scored, pairs) in left_out.iter_mut().zip([&single, &together]) {
             scored.extend(scored_by(&trees, pairs.iter().filter(|pair| pair.author == *author)));
         }
@@ -132,7 +132,18 @@ fn check_pairs(dir: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The classifiers of updates, each without one author.
+/// The authors of sets, in the order of their names.
+fn authors_of<'a>(worlds: impl IntoIterator<Item = &'a World>) -> Vec<String> {
+    let authors: BTreeSet<String> = worlds.into_iter().map(|world| pairs::author_of(&world.name)).collect();
+    authors.into_iter().collect()
+}
+
+/// Divides authors into thirds.
+fn thirds(authors: &[String]) -> [Vec<&str>; 3] {
+    [0, 1, 2].map(|third| authors.iter().skip(third).step_by(3).map(String::as_str).collect())
+}
+
+/// The classifiers of updates, each without some authors.
 struct Updates {
     pairs: Vec<Pair>,
     known: BTreeMap<String, Vec<u8>>,
@@ -145,20 +156,26 @@ impl Updates {
         Ok(Self { pairs: all_pairs(&trained)?, known: BTreeMap::new() })
     }
 
-    /// The weights for the sets of an author whom the classifier of updates has not seen.
-    fn without(&mut self, author: &str) -> Weights {
+    /// The weights for the sets of authors whom the classifier of updates has not seen.
+    fn without(&mut self, authors: &[&str]) -> Weights {
         let pairs = &self.pairs;
-        let trees = self.known.entry(author.to_owned()).or_insert_with(|| without(author, pairs.iter()));
+        let trees = self.known.entry(authors.join(" ")).or_insert_with(|| without(authors, pairs.iter()));
         Weights { updates: trees.clone().into(), ..Weights::default() }
     }
 }
 
-/// The rated rows of all sets but the test sets.
+/// The rated rows of all sets but the test sets, in small stores and in a large one. Similarities and the information of
+/// words depend on the size of the store.
 fn ratings(worlds: &[World], updates: &mut Updates) -> anyhow::Result<Ratings> {
     let now: Timestamp = NOW.parse()?;
+    let worlds: Vec<&World> = worlds.iter().filter(|world| !is_test(world)).collect();
     let mut ratings = Ratings::default();
-    for world in worlds.iter().filter(|world| !is_test(world)) {
-        ratings.add(world, now, &updates.without(&pairs::author_of(&world.name)))?;
+    for world in &worlds {
+        let author = pairs::author_of(&world.name);
+        ratings.add(&[world], &[&author], now, &updates.without(&[&author]))?;
+    }
+    for third in thirds(&authors_of(worlds.iter().copied())) {
+        ratings.add(&worlds, &third, now, &updates.without(&third))?;
     }
     Ok(ratings)
 }
@@ -167,24 +184,34 @@ fn ratings(worlds: &[World], updates: &mut Updates) -> anyhow::Result<Ratings> {
 fn write_relevance(dir: &str, out: &Path) -> anyhow::Result<()> {
     let worlds = World::read_all(Path::new(dir))?;
     let ratings = ratings(&worlds, &mut Updates::new(&worlds)?)?;
-    save(out, &ratings.all())
+    save(out, &ratings.without(&[]))
 }
 
-/// Asks the questions of each set, with classifiers that have seen no note and no question of its author.
+/// Asks the questions of each set in a store of its own, with classifiers that have seen no note and no question of its
+/// author. Then asks all questions in one store, with classifiers that have seen nothing of a third of the authors.
 fn check(dir: &str) -> anyhow::Result<()> {
     let worlds = World::read_all(Path::new(dir))?;
     let now: Timestamp = NOW.parse()?;
     let mut updates = Updates::new(&worlds)?;
     let ratings = ratings(&worlds, &mut updates)?;
-    let mut relevance: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     let mut answers: BTreeMap<String, Vec<LifeAnswer>> = BTreeMap::new();
-    for world in &worlds {
-        let author = pairs::author_of(&world.name);
-        let trees = relevance.entry(author.clone()).or_insert_with(|| ratings.without(&author));
-        let weights = Weights { relevance: trees.clone().into(), ..updates.without(&author) };
+    let authors = authors_of(&worlds);
+    for author in &authors {
+        let weights = Weights { relevance: ratings.without(&[author]).into(), ..updates.without(&[author]) };
         let group: String = author.chars().take_while(|letter| letter.is_alphabetic()).collect();
-        answers.entry(group).or_default().extend(evaluate_life(world, now, BUDGET, (Ranker::Tessera, &weights))?.0);
+        let answers = answers.entry(group).or_default();
+        for world in worlds.iter().filter(|world| pairs::is_by(&world.name, &[author])) {
+            answers.extend(evaluate_life(world, now, BUDGET, (Ranker::Tessera, &weights))?.0);
+        }
     }
     answers.iter().for_each(|(group, answers)| report::answers(group, answers));
+    let all: Vec<&World> = worlds.iter().collect();
+    let mut together = Vec::new();
+    for third in thirds(&authors) {
+        let weights = Weights { relevance: ratings.without(&third).into(), ..updates.without(&third) };
+        let is_asked = |world: &World| pairs::is_by(&world.name, &third);
+        together.extend(evaluate_together(&all, is_asked, now, BUDGET, &weights)?);
+    }
+    report::answers("all in one store", &together);
     Ok(())
 }

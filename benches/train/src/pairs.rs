@@ -101,3 +101,9 @@ pub(crate) fn pairs(worlds: &[World]) -> Result<(Vec<Pair>, usize), EvalError> {
 pub(crate) fn author_of(world: &str) -> String {
     world.split_once('w').map_or(world, |(author, _)| author).to_owned()
 }
+
+/// True if one of these authors wrote the set.
+pub(crate) fn is_by(world: &str, authors: &[&str]) -> bool {
+    let author = author_of(world);
+    authors.iter().any(|one| *one == author)
+}

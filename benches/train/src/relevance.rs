@@ -1,38 +1,46 @@
 //! Turns the questions of labelled sets into examples for the classifier of relevance.
 
-use std::collections::BTreeMap;
-
 use tessera_engine::domain::Timestamp;
 use tessera_engine::score::Weights;
 use tessera_eval::{EvalError, RatedRow, World, rated_life};
 
 use crate::boost::{Example, Training, train};
-use crate::pairs::author_of;
+use crate::pairs::is_by;
 
 /// Other depths and rates were not better when each author was left out once.
 const RELEVANCE: Training = Training { trees: 160, rate: 0.06, lambda: 4.0, least: 2.0 };
 
-/// The rows that recall rates, for each author.
+/// How much a row counts that comes from the store with the notes of all sets.
+const TOGETHER: f64 = 0.4;
+
+/// The rows that recall rates, with weights.
 #[derive(Default)]
-pub(crate) struct Ratings(BTreeMap<String, Vec<RatedRow>>);
+pub(crate) struct Ratings(Vec<(f64, RatedRow)>);
 
 impl Ratings {
-    /// Asks the questions of a set. The weights contain a classifier of updates that has not seen its author.
-    pub(crate) fn add(&mut self, world: &World, now: Timestamp, weights: &Weights) -> Result<(), EvalError> {
-        let rows = rated_life(world, now, weights)?;
-        self.0.entry(author_of(&world.name)).or_default().extend(rows.into_iter().flatten());
+    /// Asks the questions of some authors in a store with the notes of all sets. The weights contain a classifier of
+    /// updates that has not seen these authors.
+    pub(crate) fn add(
+        &mut self,
+        worlds: &[&World],
+        asked: &[&str],
+        now: Timestamp,
+        weights: &Weights,
+    ) -> Result<(), EvalError> {
+        let weight = if worlds.len() == 1 { 1.0 } else { TOGETHER };
+        let rows = rated_life(worlds, |world| is_by(&world.name, asked), now, weights)?;
+        self.0.extend(rows.into_iter().map(|row| (weight, row)));
         Ok(())
     }
 
-    /// The classifier from all authors but one.
-    pub(crate) fn without(&self, author: &str) -> Vec<u8> {
-        let rows = self.0.iter().filter(|(of, _)| *of != author).flat_map(|(_, rows)| rows);
-        let example = |row: &RatedRow| Example { features: row.features.to_vec(), label: row.is_wanted, weight: 1.0 };
+    /// The classifier from all authors but some.
+    pub(crate) fn without(&self, authors: &[&str]) -> Vec<u8> {
+        let rows = self.0.iter().filter(|(_, row)| !is_by(&row.asked_of, authors) && !is_by(&row.from, authors));
+        let example = |(weight, row): &(f64, RatedRow)| Example {
+            features: row.features.to_vec(),
+            label: row.is_wanted,
+            weight: *weight,
+        };
         train(&rows.map(example).collect::<Vec<_>>(), RELEVANCE)
-    }
-
-    /// The classifier from all authors.
-    pub(crate) fn all(&self) -> Vec<u8> {
-        self.without("")
     }
 }

@@ -72,11 +72,12 @@ impl Rated {
         let rated = matches.len().min(MOST);
         let (best, others) = matches.split_at_mut(rated);
         let features = features(best, question);
+        let cut = weights.least_relevance(question.rows);
         let mut least = f64::INFINITY;
         for (row, features) in best.iter_mut().zip(&features) {
             let mut rated = row.clone();
             rated.rate(Trees(&weights.relevance).odds(features), half);
-            let is_irrelevant = rated.score < weights.relevance_least && !rated.holds_all();
+            let is_irrelevant = rated.score < cut && !rated.holds_all();
             least = least.min(rated.evidence);
             if !keeps_scores {
                 *row = rated;

@@ -36,9 +36,11 @@ pub fn candidates<B: AsRef<[u8]>>(
     let holders =
         Holders { rows: view.rows(), terms: new.terms().map(str::to_owned).zip(own.iter().copied()).collect() };
     let is_live = |doc: DocId| !view.features(doc).flags.has(Flags::SUPERSEDED) && counts(doc);
+    // Of equal rows, the one with the higher ID comes first, wherever the index keeps the rows.
+    let newer_id = |one: DocId, other: DocId| view.features(other).short_id.cmp(&view.features(one).short_id);
     let mut chosen: BTreeSet<DocId> = BTreeSet::new();
     let mut near: Vec<(DocId, f32)> = similarities.all().filter(|(doc, _)| is_live(*doc)).collect();
-    near.sort_by(|(one, a), (other, b)| b.total_cmp(a).then(other.cmp(one)));
+    near.sort_by(|(one, a), (other, b)| b.total_cmp(a).then_with(|| newer_id(*one, *other)));
     chosen.extend(near.iter().take(NEAREST).map(|(doc, _)| *doc));
     let mut shared: BTreeMap<DocId, i64> = BTreeMap::new();
     let rare: Vec<&str> =
@@ -52,7 +54,7 @@ pub fn candidates<B: AsRef<[u8]>>(
         snapshot.chain(tail).for_each(|doc| *shared.entry(doc).or_default() += gain);
     }
     let mut sharing: Vec<(DocId, i64)> = shared.into_iter().filter(|(doc, _)| is_live(*doc)).collect();
-    sharing.sort_by(|(one, a), (other, b)| b.cmp(a).then(other.cmp(one)));
+    sharing.sort_by(|(one, a), (other, b)| b.cmp(a).then_with(|| newer_id(*one, *other)));
     chosen.extend(sharing.iter().take(SHARING).map(|(doc, _)| *doc));
     let candidate = |doc: DocId| {
         let features = view.features(doc);

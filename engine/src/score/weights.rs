@@ -152,8 +152,10 @@ pub struct Weights {
     pub index_share: f64,
     /// The trees that give the probability that a memory answers a question.
     pub relevance: Cow<'static, [u8]>,
-    /// In requested recall, memories with a lower score are omitted.
+    /// In requested recall, memories with a lower score are omitted, if the store is small.
     pub relevance_least: f64,
+    /// The number of rows at which this limit is halved.
+    pub relevance_rows: f64,
     /// In requested recall, all memories are low-confidence matches if the result of the answerability check and this
     /// multiple of the best score are together lower than `sure`.
     pub sure_score: f64,
@@ -254,6 +256,7 @@ impl Default for Weights {
             index_share: 0.3,
             relevance: Cow::Borrowed(RELEVANCE),
             relevance_least: 0.05,
+            relevance_rows: 2000.0,
             sure_score: 0.3,
             sure: 1.23,
             updates: Cow::Borrowed(UPDATES),
@@ -271,6 +274,12 @@ impl Weights {
     /// rows.
     pub fn chance(&self, rows: u32) -> f64 {
         self.gate_rows * (f64::from(rows) / FEW_ROWS).max(1.0).ln()
+    }
+
+    /// The score below which memories are omitted. The more memories a store has, the smaller is the probability of each,
+    /// and the more of them may belong to the answer.
+    pub(crate) fn least_relevance(&self, rows: u32) -> f64 {
+        self.relevance_least / (1.0 + f64::from(rows) / self.relevance_rows)
     }
 
     /// Only BM25 over stemmed words without function words, as in textbooks.
