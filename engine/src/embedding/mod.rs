@@ -6,7 +6,7 @@
 
 mod passages;
 
-pub use passages::{embeddings, embeddings_about, passages_of};
+pub use passages::{as_read, embeddings, embeddings_about, passages_of};
 pub use tessera_encoder::{
     DIMENSIONS, ENCODER_VERSION, Embedding, Encoder, Kernel, Made, Passages, SIGN_BYTES, Side, VECTOR_BYTES, Vector,
     WIDTH, differing_signs, signs_of,

@@ -4,7 +4,10 @@
 //! A short text is one passage. A long text is cut between lines and sentences, where a reply could also cut it. Fenced
 //! code in a long text gets no embedding, so only its words can be found.
 
+use std::borrow::Cow;
+
 use tessera_encoder::{Embedding, Encoder};
+use tessera_screen::places;
 
 use crate::text::pieces;
 
@@ -36,8 +39,8 @@ pub fn embeddings(encoder: &Encoder, texts: &[&str], pause: impl FnMut() -> bool
 /// how the text is cut.
 pub fn embeddings_about(encoder: &Encoder, texts: &[(&str, &str)], mut pause: impl FnMut() -> bool) -> Vec<Embedding> {
     let below = |about: &str, passage: &'_ str| match about {
-        "" => passage.to_owned(),
-        about => format!("{about}: {passage}"),
+        "" => as_read(passage).into_owned(),
+        about => format!("{about}: {}", as_read(passage)),
     };
     let cut: Vec<Vec<String>> = texts
         .iter()
@@ -64,6 +67,24 @@ pub fn embeddings_about(encoder: &Encoder, texts: &[(&str, &str)], mut pause: im
         start += passages.len();
     }
     embeddings
+}
+
+/// A passage as the encoder reads it. The name of a secret is random, so the encoder reads only the kind: `[password]`.
+pub fn as_read(passage: &str) -> Cow<'_, str> {
+    let secrets = places(passage);
+    if secrets.is_empty() {
+        return Cow::Borrowed(passage);
+    }
+    let (mut read, mut end) = (String::with_capacity(passage.len()), 0);
+    for (range, secret) in secrets {
+        read.push_str(passage.get(end..range.start).unwrap_or_default());
+        read.push('[');
+        read.push_str(&secret.kind);
+        read.push(']');
+        end = range.end;
+    }
+    read.push_str(passage.get(end..).unwrap_or_default());
+    Cow::Owned(read)
 }
 
 /// Cuts a text into passages, in order. Returns no passages for a text without words.
@@ -190,6 +211,16 @@ mod tests {
     }
 
     const SENTENCE: &str = "Batteries are taken ashore and charged once a month by whoever has the duty that week. ";
+
+    #[test]
+    fn the_name_of_a_secret_does_not_change_an_embedding() {
+        let text =
+            |name: &str| format!("jobs need --account=[secret {name}: password] or {{wait}} [secret dropped: token]");
+        assert_eq!(as_read(&text("s7k4q2")), "jobs need --account=[password] or {wait} [token]");
+        let [one, other] = ["s7k4q2", "szzzzz"].map(|name| embeddings(Encoder::shared(), &[&text(name)], || true));
+        assert_eq!(one, other);
+        assert!(matches!(as_read("[secret s7]: no placeholder"), Cow::Borrowed(_)));
+    }
 
     #[test]
     fn a_short_text_is_one_passage_as_it_stands() {

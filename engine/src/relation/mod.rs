@@ -18,6 +18,8 @@ pub use restated::Restated;
 
 use statement::Statement;
 
+use crate::embedding::as_read;
+
 /// True if two texts have the same words in the same order. One text may be the opposite of a similar one, and
 /// embeddings do not show this.
 pub fn is_same(one: &str, other: &str) -> bool {
@@ -36,9 +38,9 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 pub struct PreparedText(Statement);
 
 impl PreparedText {
-    /// Reads a text.
+    /// Reads a text. The names of secrets are random, so they are left out.
     pub fn read(text: &str) -> Self {
-        Self(Statement::read(text))
+        Self(Statement::read(&as_read(text)))
     }
 
     /// The terms of the text, sorted.

@@ -3,7 +3,7 @@
 use std::thread::{self, JoinHandle};
 
 use crate::domain::{RecallRequest, Timestamp};
-use crate::embedding::{Encoder, Side, Vector, passages_of};
+use crate::embedding::{Encoder, Side, Vector, as_read, passages_of};
 
 /// The embedding of a text that will probably be needed.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Ahead {
     /// Begins to encode the first passage of a memory; `None` if there is none, or no thread can be started.
     pub fn memory(content: &str) -> Option<Self> {
         let first = (*passages_of(content).first()?).to_owned();
-        Self::begin(first, Side::Passage, |text| Encoder::shared().passage_in_parallel(text))
+        Self::begin(first, Side::Passage, |text| Encoder::shared().passage_in_parallel(&as_read(text)))
     }
 
     fn begin(text: String, side: Side, make: fn(&str) -> Vector) -> Option<Self> {

@@ -12,7 +12,7 @@ use rusqlite::params;
 
 use super::store::Store;
 use crate::domain::ShortId;
-use crate::embedding::{ENCODER_VERSION, Embedding, Encoder, Vector, embeddings_about, passages_of};
+use crate::embedding::{ENCODER_VERSION, Embedding, Encoder, Vector, as_read, embeddings_about, passages_of};
 use crate::recall::is_semantic_query;
 use crate::store::base::ahead::Ahead;
 use crate::store::file::error::StoreError;
@@ -105,7 +105,7 @@ impl Store {
         let passages = passages_of(content);
         let first = passages.first().filter(|_| self.embedding)?;
         let ahead = self.encoded.ahead.take().and_then(|ahead| ahead.of_passage(first));
-        let vector = ahead.unwrap_or_else(|| Encoder::shared().passage_in_parallel(first));
+        let vector = ahead.unwrap_or_else(|| Encoder::shared().passage_in_parallel(&as_read(first)));
         if passages.len() == 1 {
             self.encoded.row = Some((content.to_owned(), Embedding::of(std::slice::from_ref(&vector)).into_bytes()));
         }
