@@ -40,7 +40,7 @@ pub fn embeddings(encoder: &Encoder, texts: &[&str], pause: impl FnMut() -> bool
 pub fn embeddings_about(encoder: &Encoder, texts: &[(&str, &str)], mut pause: impl FnMut() -> bool) -> Vec<Embedding> {
     let below = |about: &str, passage: &'_ str| match about {
         "" => as_read(passage).into_owned(),
-        about => format!("{about}: {}", as_read(passage)),
+        about => as_read(&format!("{about}: {passage}")).into_owned(),
     };
     let cut: Vec<Vec<String>> = texts
         .iter()

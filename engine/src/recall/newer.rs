@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::allowed::Allowed;
 use super::rank::Match;
-use super::scorer::Scorer;
+use super::scorer::{Scorer, Signs};
 use crate::index::{DocId, Features, Flags, IndexView};
 
 /// Follows the chain of newer memories to the last one that is live and not expired. A chain consists of rows that have
@@ -77,8 +77,9 @@ pub(super) fn newer_first<B: AsRef<[u8]>>(
             places.insert(features.short_id, matches.len());
             let (short_id, created, importance) = (features.short_id, features.created, features.importance);
             let redirected_from = Some(old.short_id);
-            let mut new =
-                Match { short_id, created, importance, redirected_from, is_updated: false, newer: None, ..old.clone() };
+            let signs = Signs { place: scorer.place(next), ..old.signs };
+            let own = Match { short_id, created, importance, redirected_from, signs, ..old.clone() };
+            let mut new = Match { is_updated: false, newer: None, ..own };
             new.raise_above(&old);
             matches.push(new);
         }

@@ -8,7 +8,7 @@ use super::newer::raise_newer;
 use super::paging;
 use super::query::QueryTerms;
 use super::relevance::{Features, Question, Rated};
-use super::scorer::Signs;
+use super::scorer::{Place, Signs};
 use super::timing::{TimeOrder, Timing};
 use crate::domain::{Purpose, RecallRequest, ShortId, Sort};
 use crate::embedding::Vector;
@@ -106,6 +106,8 @@ pub(super) struct Match {
     pub(super) newer: Option<u32>,
 }
 
+/// Memories of other projects are left out if a memory of the project has at least this share of their best evidence.
+const OWN_SHARE: f64 = 0.5;
 /// The maximum number of low-confidence matches in a reply that has no relevant match, and of rows below the threshold
 /// in an explanation.
 const MAX_WEAK: usize = 3;
@@ -224,16 +226,17 @@ impl Ranking {
             matches.retain(|found| found.evidence >= best * share || counts(found));
         }
         let is_usual = (request.sort, request.purpose) == (Sort::Hybrid, Purpose::Asked) && !request.weak;
-        if let Some(answerability) = self.answerability.filter(|_| is_usual) {
+        if self.answerability.is_some() && is_usual {
             self.below.extend(matches.extract_if(.., |found| found.standing == Standing::Irrelevant));
+        }
+        if request.purpose == Purpose::Asked && !request.weak && request.filters.scopes.is_empty() {
+            self.below.extend(of_other_projects(matches));
+        }
+        if let Some(answerability) = self.answerability.filter(|_| is_usual) {
             let best = matches.iter().map(|found| found.score).fold(0.0, f64::max);
             let is_sure = answerability + weights.sure_score * best >= weights.sure;
             let is_unsure = !is_sure && matches.iter().all(|found| !found.is_turn);
             self.certainty = if is_unsure { Certainty::Unsure } else { Certainty::Sure };
-        }
-        let is_own = |found: &Match| !found.signs.is_elsewhere;
-        if request.purpose == Purpose::Asked && !request.weak && matches.iter().any(is_own) {
-            self.below.extend(matches.extract_if(.., |found| !is_own(found)));
         }
         if let Some(timing) = self.timing.as_ref().filter(|timing| !timing.is_open()) {
             let best = matches.iter().map(|found| found.evidence).fold(0.0, f64::max);
@@ -384,6 +387,19 @@ impl Match {
 /// Ties go to the newer ID, so that the order does not depend on where a row is stored.
 pub(super) fn by_score(a: &Match, b: &Match) -> Ordering {
     b.score.total_cmp(&a.score).then(b.short_id.cmp(&a.short_id))
+}
+
+/// Takes out the memories of other projects, unless they are much better than those of the project and the global ones.
+fn of_other_projects(matches: &mut Vec<Match>) -> Vec<Match> {
+    let is_elsewhere = |found: &Match| found.signs.place == Place::Elsewhere;
+    let best = |elsewhere: bool| {
+        let found = matches.iter().filter(|found| is_elsewhere(found) == elsewhere);
+        found.map(|found| found.evidence).fold(0.0, f64::max)
+    };
+    if best(false) < OWN_SHARE * best(true) {
+        return Vec::new();
+    }
+    matches.extract_if(.., |found| is_elsewhere(found)).collect()
 }
 
 /// Rows with all words of the query first, then by score and importance together. This is the default order of

@@ -22,6 +22,8 @@ pub(super) struct Scorer<'a> {
     /// The information of a word that only one row contains.
     rarest: f64,
     in_scope: Option<Box<dyn Fn(DocId) -> bool + 'a>>,
+    /// True for rows of a project that the question names.
+    is_named: Option<Box<dyn Fn(DocId) -> bool + 'a>>,
 }
 
 /// What the words and the scope of a row say about its relevance.
@@ -42,10 +44,22 @@ pub(super) struct Signs {
     pub(super) own_words: u32,
     /// The number of words of the row.
     pub(super) length: u16,
-    /// True if the row belongs to another project than the question.
-    pub(super) is_elsewhere: bool,
+    /// Where the row belongs.
+    pub(super) place: Place,
     /// True if its words or its similarity alone are enough.
     pub(super) is_match: bool,
+}
+
+/// Where a row belongs, as seen from the project of the question.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Place {
+    /// To this project or to all projects; or the question has no project.
+    #[default]
+    Here,
+    /// To another project that the question names.
+    Named,
+    /// To another project.
+    Elsewhere,
 }
 
 /// How a row compares with the relevance threshold.
@@ -77,9 +91,10 @@ fn words_of(text: &str) -> String {
     words.fold(" ".to_owned(), |words, word| words + &word.to_lowercase() + " ")
 }
 
-/// The name of a project without the names of its host and owner.
-fn last_part(name: &str) -> &str {
-    name.rsplit('/').next().unwrap_or(name)
+/// True if these words contain the name of a project, without the names of its host and owner.
+fn names(asked: &str, project: &str) -> bool {
+    let name = words_of(project.rsplit(['/', '\\', ':']).next().unwrap_or(project));
+    !name.trim().is_empty() && asked.contains(&name)
 }
 
 #[derive(Clone, Copy)]
@@ -120,14 +135,16 @@ impl<'a> Scorer<'a> {
             Gain { bm25, name, concepts: term.concepts, relation: term.relation, telling }
         };
         let gains = terms.query.terms.iter().zip(&terms.lists).map(gain).collect();
-        // The user asks for other projects with a filter, or by their names.
-        let scope = request.scope.as_ref().filter(|_| request.filters.scopes.is_empty());
+        let scope = request.scope.as_ref().filter(|scope| **scope != Scope::Global && view.knows_every_scope());
         let in_scope = scope.map(|scope| {
-            let (wanted, asked) = (scope.as_str().to_owned(), words_of(&request.query));
-            let is_here = move |name: &str| {
-                name == wanted || name == Scope::Global.as_str() || asked.contains(&words_of(last_part(name)))
-            };
-            Box::new(view.scope_test(is_here)) as Box<dyn Fn(DocId) -> bool + 'a>
+            let wanted = scope.as_str().to_owned();
+            let test = view.scope_test(move |name| name == wanted || name == Scope::Global.as_str());
+            Box::new(test) as Box<dyn Fn(DocId) -> bool + 'a>
+        });
+        let is_named = in_scope.as_ref().map(|_| {
+            let asked = words_of(&request.query);
+            let test = view.scope_test(move |name| names(&asked, name));
+            Box::new(test) as Box<dyn Fn(DocId) -> bool + 'a>
         });
         Self {
             request,
@@ -140,6 +157,7 @@ impl<'a> Scorer<'a> {
             information,
             rarest: idf(rows, 1),
             in_scope,
+            is_named,
         }
     }
 
@@ -348,9 +366,19 @@ impl<'a> Scorer<'a> {
         told >= wanted.min(all)
     }
 
+    /// Where a row belongs, as seen from the project of the question.
+    pub(super) fn place(&self, doc: DocId) -> Place {
+        match (&self.in_scope, &self.is_named) {
+            (Some(in_scope), _) if in_scope(doc) => Place::Here,
+            (Some(_), Some(is_named)) if is_named(doc) => Place::Named,
+            (Some(_), _) => Place::Elsewhere,
+            (None, _) => Place::Here,
+        }
+    }
+
     fn finish(&self, doc: DocId, features: &Features, mut parts: ScoreParts) -> Match {
-        let is_elsewhere = self.in_scope.as_ref().is_some_and(|in_scope| !in_scope(doc));
-        if is_elsewhere {
+        let place = self.place(doc);
+        if place != Place::Here {
             parts = parts.scaled(self.weights.other_scope);
         }
         let evidence = parts.evidence();
@@ -375,7 +403,7 @@ impl<'a> Scorer<'a> {
             is_turn: features.flags.has(Flags::CAPTURED),
             pointed: 0.0,
             redirected_from: None,
-            signs: Signs { length: features.length, is_elsewhere, ..Signs::default() },
+            signs: Signs { length: features.length, place, ..Signs::default() },
             is_updated: features.flags.has(Flags::UPDATED),
             newer: None,
         }

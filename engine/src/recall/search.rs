@@ -7,7 +7,7 @@ use super::lookup::{Embedding, Gate, Terms};
 use super::newer::{newer_first, newest};
 use super::query::QueryTerms;
 use super::rank::{Match, Ranking};
-use super::scorer::{Relevance, Scorer};
+use super::scorer::{Relevance, Scorer, Signs};
 use super::timing::{TimeKind, Timing};
 use crate::domain::{Purpose, RecallRequest, Timestamp};
 use crate::embedding::Vector;
@@ -237,7 +237,8 @@ fn redirect<B: AsRef<[u8]>>(
         let redirected_from = (short_id != old.short_id).then_some(old.short_id);
         let (created, importance) = (features.created, features.importance);
         let is_updated = features.flags.has(Flags::UPDATED);
-        let new = Match { short_id, created, importance, redirected_from, is_updated, ..old };
+        let signs = Signs { place: scorer.place(next), ..old.signs };
+        let new = Match { short_id, created, importance, redirected_from, signs, is_updated, ..old };
         if let Some(known) = places.get(&short_id).and_then(|at| matches.get_mut(*at)) {
             if known.score < new.score {
                 *known = new;

@@ -258,7 +258,7 @@ impl Default for Weights {
             relevance_least: 0.05,
             relevance_rows: 2000.0,
             sure_score: 0.3,
-            sure: 1.23,
+            sure: 1.27,
             updates: Cow::Borrowed(UPDATES),
             updates_least: 200,
             may_update_least: -900,

@@ -79,7 +79,8 @@ impl Store {
     /// Returns an error if the store cannot be read.
     pub fn near_scopes(&mut self, request: &RecallRequest) -> Result<Vec<(Scope, u32)>, StoreError> {
         let filters = Filters { scopes: Vec::new(), ..request.filters.clone() };
-        let wider = RecallRequest { filters, cursor: None, limit: crate::domain::MAX_LIMIT, ..request.clone() };
+        let wider =
+            RecallRequest { filters, scope: None, cursor: None, limit: crate::domain::MAX_LIMIT, ..request.clone() };
         let page = self.rank(&wider)?.page(&wider)?;
         let mut scopes: Vec<(Scope, u32)> = Vec::new();
         let page: Vec<Ranked> = page.into_iter().filter(|ranked| !ranked.is_weak).collect();
