@@ -30,7 +30,8 @@ const COLOURS: [RGBColor; 6] = [
 #[derive(Deserialize)]
 struct Benchmark {
     group_id: String,
-    function_id: String,
+    /// `None` for a benchmark that is not in a group.
+    function_id: Option<String>,
 }
 
 /// Criterion's `sample.json`: how often each sample ran, and how long that took in nanoseconds.
@@ -73,10 +74,15 @@ fn main() -> anyhow::Result<()> {
     }
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
     for (name, programs) in &benchmarks {
-        draw(&out.join(format!("{name}.svg")), name, programs)?;
+        draw(&out.join(file_of(name)), name, programs)?;
     }
     let page = out.join("README.md");
     fs::write(&page, table(&benchmarks)).with_context(|| format!("cannot write {}", page.display()))
+}
+
+/// The file of a chart.
+fn file_of(name: &str) -> String {
+    format!("{}.svg", name.replace(' ', "-"))
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
@@ -97,10 +103,10 @@ fn collect(dir: &Path, benchmarks: &mut BTreeMap<String, Programs>) -> anyhow::R
         }
         let Benchmark { group_id, function_id } = read(&path.join("benchmark.json"))?;
         let size = group_id.rsplit_once(' ').and_then(|(name, size)| Some((name, size.parse().ok()?)));
-        let times = read::<Samples>(&path.join("sample.json"))?.times();
-        if let Some(((name, size), times)) = size.zip(times) {
+        let (Some((name, size)), Some(program)) = (size, function_id) else { continue };
+        if let Some(times) = read::<Samples>(&path.join("sample.json"))?.times() {
             let programs = benchmarks.entry(name.to_owned()).or_default();
-            programs.entry(function_id).or_default().insert(size, times);
+            programs.entry(program).or_default().insert(size, times);
         }
     }
     Ok(())
@@ -165,7 +171,8 @@ fn table(benchmarks: &BTreeMap<String, Programs>) -> String {
         let line = "---|".repeat(sizes.len());
         let _ = write!(
             page,
-            "\n## {title}\n\n![{title}: time by number of memories]({name}.svg)\n\n| memories |{header}\n|---|{line}\n"
+            "\n## {title}\n\n![{title}: time by number of memories]({})\n\n| memories |{header}\n|---|{line}\n",
+            file_of(name)
         );
         for (program, by_size) in programs {
             let field = |size| match by_size.get(size) {
@@ -208,9 +215,17 @@ mod tests {
             let sample = serde_json::json!({ "sampling_mode": "Flat", "iters": [2.0, 2.0, 2.0], "times": times });
             fs::write(new.join("sample.json"), sample.to_string()).expect("written");
         }
+        let alone = dir.path().join("pack 200/new");
+        fs::create_dir_all(&alone).expect("a directory");
+        fs::write(alone.join("benchmark.json"), r#"{"group_id":"pack 200","function_id":null}"#).expect("written");
+        fs::write(alone.join("sample.json"), r#"{"iters":[1.0],"times":[1.0]}"#).expect("written");
         let mut found = BTreeMap::new();
         collect(dir.path(), &mut found).expect("readable");
-        assert_eq!(found.keys().collect::<Vec<_>>(), ["recall"], "a group without a size has no chart");
+        assert_eq!(
+            found.keys().collect::<Vec<_>>(),
+            ["recall"],
+            "neither a group without a size nor a benchmark without a group has a chart"
+        );
         let page = table(&found);
         assert!(
             page.contains("| memories | 1000 | 10000 |\n")
