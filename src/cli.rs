@@ -380,8 +380,8 @@ pub(crate) struct Recall {
     pub(crate) filter: Filter,
     /// The current project [default: the project of this directory]
     ///
-    /// Memories of other projects are left out, unless the question names their project or nothing else matches.
-    /// `--project global` covers all projects.
+    /// Memories of other projects are left out, unless the question names their project or nothing else matches
+    /// nearly as well. `--project global` covers all projects.
     #[arg(long)]
     pub(crate) project: Option<Scope>,
     /// hybrid, relevance, importance or recency

@@ -130,8 +130,8 @@ fn is_pasted(line: &str) -> bool {
     may_be_pasted(line) && PASTED.is_match(line)
 }
 
-/// False for a line that does not match [`PASTED`] because of its first word. Most prompts contain only such lines, so
-/// that the pattern is not built.
+/// False for a line that cannot match [`PASTED`]: it begins with an ordinary word and contains no colon. Most prompts
+/// contain only such lines, so the pattern is not built.
 fn may_be_pasted(line: &str) -> bool {
     const FIRST: &str = " at File Traceback Caused panicked diff index test npm yarn pnpm cargo pip make ";
     let line = line.trim_start();

@@ -54,7 +54,7 @@ pub(crate) struct Question {
     /// Only of these scopes.
     scope: Option<Words>,
     /// The current project: memories of other projects are left out, unless the question names their project or nothing
-    /// else matches.
+    /// else matches nearly as well.
     project: Option<String>,
     /// Only shared by this user.
     shared_by: Option<String>,

@@ -21,7 +21,7 @@ struct Expected {
     must_contain: Vec<String>,
 }
 
-/// What was kept of a turn.
+/// A turn, and the texts that the learner kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TurnAnswer {
     /// The turn.

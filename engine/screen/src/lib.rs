@@ -14,7 +14,7 @@ mod view;
 /// Word lists.
 const LISTS: &str = include_str!("lists.txt");
 
-pub use place::{Finding, Kind, Name, Place, merged, places};
+pub use place::{Finding, Kind, Name, Place, merged, places, without_places};
 
 /// Returns the credentials of a text, in order. Ranges begin and end at characters, never overlap, and are never empty.
 /// Placeholders of redacted secrets are not credentials.

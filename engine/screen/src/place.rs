@@ -3,6 +3,7 @@
 //!
 //! Also defines a finding: a range of a text with its kind.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
@@ -65,6 +66,15 @@ pub fn places(text: &str) -> Vec<(Range<usize>, Place)> {
         }
     }
     found
+}
+
+/// A text with other words instead of its placeholders.
+pub fn without_places(text: &str, instead: impl Fn(&Place) -> String) -> Cow<'_, str> {
+    let mut without = Cow::Borrowed(text);
+    for (span, place) in places(text).into_iter().rev() {
+        without.to_mut().replace_range(span, &instead(&place));
+    }
+    without
 }
 
 /// Parses a placeholder after its opening bracket and its first word. Returns the length of this text.

@@ -184,7 +184,7 @@ pub struct RecallRequest {
     /// Conditions for matches.
     pub filters: Filters,
     /// The current project. Memories of other projects are left out, unless the query names their project or nothing
-    /// else matches.
+    /// else matches nearly as well.
     pub scope: Option<Scope>,
     /// The order.
     pub sort: Sort,

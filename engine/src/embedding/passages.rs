@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use tessera_encoder::{Embedding, Encoder};
-use tessera_screen::places;
+use tessera_screen::without_places;
 
 use crate::text::pieces;
 
@@ -71,20 +71,7 @@ pub fn embeddings_about(encoder: &Encoder, texts: &[(&str, &str)], mut pause: im
 
 /// A passage as the encoder reads it. The name of a secret is random, so the encoder reads only the kind: `[password]`.
 pub fn as_read(passage: &str) -> Cow<'_, str> {
-    let secrets = places(passage);
-    if secrets.is_empty() {
-        return Cow::Borrowed(passage);
-    }
-    let (mut read, mut end) = (String::with_capacity(passage.len()), 0);
-    for (range, secret) in secrets {
-        read.push_str(passage.get(end..range.start).unwrap_or_default());
-        read.push('[');
-        read.push_str(&secret.kind);
-        read.push(']');
-        end = range.end;
-    }
-    read.push_str(passage.get(end..).unwrap_or_default());
-    Cow::Owned(read)
+    without_places(passage, |secret| format!("[{}]", secret.kind))
 }
 
 /// Cuts a text into passages, in order. Returns no passages for a text without words.

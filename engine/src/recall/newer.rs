@@ -77,9 +77,17 @@ pub(super) fn newer_first<B: AsRef<[u8]>>(
             places.insert(features.short_id, matches.len());
             let (short_id, created, importance) = (features.short_id, features.created, features.importance);
             let redirected_from = Some(old.short_id);
-            let signs = Signs { place: scorer.place(next), ..old.signs };
-            let own = Match { short_id, created, importance, redirected_from, signs, ..old.clone() };
-            let mut new = Match { is_updated: false, newer: None, ..own };
+            let signs = Signs { location: scorer.location(next), ..old.signs };
+            let mut new = Match {
+                short_id,
+                created,
+                importance,
+                redirected_from,
+                signs,
+                is_updated: false,
+                newer: None,
+                ..old.clone()
+            };
             new.raise_above(&old);
             matches.push(new);
         }

@@ -8,7 +8,7 @@ use super::newer::raise_newer;
 use super::paging;
 use super::query::QueryTerms;
 use super::relevance::{Features, Question, Rated};
-use super::scorer::{Place, Signs};
+use super::scorer::{Location, Signs};
 use super::timing::{TimeOrder, Timing};
 use crate::domain::{Purpose, RecallRequest, ShortId, Sort};
 use crate::embedding::Vector;
@@ -391,7 +391,7 @@ pub(super) fn by_score(a: &Match, b: &Match) -> Ordering {
 
 /// Takes out the memories of other projects, unless they are much better than those of the project and the global ones.
 fn of_other_projects(matches: &mut Vec<Match>) -> Vec<Match> {
-    let is_elsewhere = |found: &Match| found.signs.place == Place::Elsewhere;
+    let is_elsewhere = |found: &Match| found.signs.location == Location::Elsewhere;
     let best = |elsewhere: bool| {
         let found = matches.iter().filter(|found| is_elsewhere(found) == elsewhere);
         found.map(|found| found.evidence).fold(0.0, f64::max)

@@ -4,7 +4,7 @@
 //! answers the question. It rates memories, but not turns of conversations.
 
 use super::rank::{Match, Standing, by_score};
-use super::scorer::{Place as Home, Signs};
+use super::scorer::{Location, Signs};
 use crate::classifier::{Trees, odds_ratio};
 use crate::score::{ScoreParts, Weights};
 
@@ -184,7 +184,7 @@ impl Among {
     }
 
     fn features(&self, row: &Match, place: &Place, question: &Question) -> [f64; FEATURES] {
-        let Signs { told, subject, best, words, similar, own_words, length, place: home, is_match } = row.signs;
+        let Signs { told, subject, best, words, similar, own_words, length, location, is_match } = row.signs;
         let &Place { evidence, by_evidence, by_near, by_age } = place;
         let [first, second] = self.evidence;
         [
@@ -202,7 +202,7 @@ impl Among {
             FINE * (self.text - text(row)),
             by_evidence,
             by_near,
-            flag(home != Home::Here),
+            flag(location != Location::Here),
             f64::from(words),
             f64::from(similar),
             f64::from(own_words),

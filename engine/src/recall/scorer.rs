@@ -21,9 +21,8 @@ pub(super) struct Scorer<'a> {
     information: Information,
     /// The information of a word that only one row contains.
     rarest: f64,
-    in_scope: Option<Box<dyn Fn(DocId) -> bool + 'a>>,
-    /// True for rows of a project that the question names.
-    is_named: Option<Box<dyn Fn(DocId) -> bool + 'a>>,
+    /// Where rows belong; `None` if the question has no project.
+    locate: Option<Box<dyn Fn(DocId) -> Location + 'a>>,
 }
 
 /// What the words and the scope of a row say about its relevance.
@@ -45,14 +44,14 @@ pub(super) struct Signs {
     /// The number of words of the row.
     pub(super) length: u16,
     /// Where the row belongs.
-    pub(super) place: Place,
+    pub(super) location: Location,
     /// True if its words or its similarity alone are enough.
     pub(super) is_match: bool,
 }
 
 /// Where a row belongs, as seen from the project of the question.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Location {
     /// To this project or to all projects; or the question has no project.
     #[default]
     Here,
@@ -136,15 +135,16 @@ impl<'a> Scorer<'a> {
         };
         let gains = terms.query.terms.iter().zip(&terms.lists).map(gain).collect();
         let scope = request.scope.as_ref().filter(|scope| **scope != Scope::Global && view.knows_every_scope());
-        let in_scope = scope.map(|scope| {
-            let wanted = scope.as_str().to_owned();
-            let test = view.scope_test(move |name| name == wanted || name == Scope::Global.as_str());
-            Box::new(test) as Box<dyn Fn(DocId) -> bool + 'a>
-        });
-        let is_named = in_scope.as_ref().map(|_| {
-            let asked = words_of(&request.query);
-            let test = view.scope_test(move |name| names(&asked, name));
-            Box::new(test) as Box<dyn Fn(DocId) -> bool + 'a>
+        let locate = scope.map(|scope| {
+            let (here, asked) = (scope.as_str().to_owned(), words_of(&request.query));
+            let is_here = view.scope_test(move |name| name == here || name == Scope::Global.as_str());
+            let is_named = view.scope_test(move |name| names(&asked, name));
+            let locate = move |doc| match doc {
+                doc if is_here(doc) => Location::Here,
+                doc if is_named(doc) => Location::Named,
+                _ => Location::Elsewhere,
+            };
+            Box::new(locate) as Box<dyn Fn(DocId) -> Location + 'a>
         });
         Self {
             request,
@@ -156,8 +156,7 @@ impl<'a> Scorer<'a> {
             gains,
             information,
             rarest: idf(rows, 1),
-            in_scope,
-            is_named,
+            locate,
         }
     }
 
@@ -367,18 +366,13 @@ impl<'a> Scorer<'a> {
     }
 
     /// Where a row belongs, as seen from the project of the question.
-    pub(super) fn place(&self, doc: DocId) -> Place {
-        match (&self.in_scope, &self.is_named) {
-            (Some(in_scope), _) if in_scope(doc) => Place::Here,
-            (Some(_), Some(is_named)) if is_named(doc) => Place::Named,
-            (Some(_), _) => Place::Elsewhere,
-            (None, _) => Place::Here,
-        }
+    pub(super) fn location(&self, doc: DocId) -> Location {
+        self.locate.as_ref().map_or(Location::Here, |locate| locate(doc))
     }
 
     fn finish(&self, doc: DocId, features: &Features, mut parts: ScoreParts) -> Match {
-        let place = self.place(doc);
-        if place != Place::Here {
+        let location = self.location(doc);
+        if location != Location::Here {
             parts = parts.scaled(self.weights.other_scope);
         }
         let evidence = parts.evidence();
@@ -403,7 +397,7 @@ impl<'a> Scorer<'a> {
             is_turn: features.flags.has(Flags::CAPTURED),
             pointed: 0.0,
             redirected_from: None,
-            signs: Signs { length: features.length, place, ..Signs::default() },
+            signs: Signs { length: features.length, location, ..Signs::default() },
             is_updated: features.flags.has(Flags::UPDATED),
             newer: None,
         }

@@ -237,7 +237,7 @@ fn redirect<B: AsRef<[u8]>>(
         let redirected_from = (short_id != old.short_id).then_some(old.short_id);
         let (created, importance) = (features.created, features.importance);
         let is_updated = features.flags.has(Flags::UPDATED);
-        let signs = Signs { place: scorer.place(next), ..old.signs };
+        let signs = Signs { location: scorer.location(next), ..old.signs };
         let new = Match { short_id, created, importance, redirected_from, signs, is_updated, ..old };
         if let Some(known) = places.get(&short_id).and_then(|at| matches.get_mut(*at)) {
             if known.score < new.score {

@@ -3,11 +3,10 @@
 //!
 //! Also finds passwords in keywords, names and tags, if the memory's text says that they are passwords.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use tessera_screen::{Place, places};
+use tessera_screen::{Place, places, without_places};
 
 use super::found::{findings, is_clean};
 use super::screened::{again, is_unspaced};
@@ -165,7 +164,8 @@ pub(super) fn called(value: &impl Texts) -> Vec<(String, &'static str)> {
     if suspects.peek().is_none() {
         return Vec::new();
     }
-    let text = without_places(text);
+    // The words of a placeholder say nothing about other words.
+    let text = without_places(text, |_| ";".to_owned());
     let clauses = clauses(&text);
     let kind_of = |word: &str| clauses.iter().find_map(|clause| kind_by(clause, word));
     suspects.filter(|word| is_clean(word)).filter_map(|word| Some((word.to_owned(), kind_of(word)?))).collect()
@@ -178,15 +178,6 @@ const VERBS: [&str; 14] =
     ["is", "are", "was", "were", "be", "been", "has", "have", "had", "no", "not", "never", "without", "must"];
 /// Words that may follow a label and introduce the purpose of the password.
 const OF: [&str; 6] = ["for", "of", "to", "on", "at", "in"];
-
-/// A text without its placeholders, whose words say nothing about other words.
-fn without_places(text: &str) -> Cow<'_, str> {
-    let mut said = Cow::Borrowed(text);
-    for (span, _) in places(text).into_iter().rev() {
-        said.to_mut().replace_range(span, ";");
-    }
-    said
-}
 
 /// The first and the last clause of a text. Each clause may say that a word outside the text is a password.
 fn clauses(text: &str) -> Vec<&str> {
