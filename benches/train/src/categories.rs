@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use tessera_engine::compose::categories::{CLASSES, INPUTS, ONE, class, class_bytes, class_of, inputs};
-use tessera_engine::embedding::{Encoder, passages_of};
+use tessera_engine::embedding::{Encoder, as_read, passages_of};
 use tessera_engine::enrich;
 use tessera_eval::World;
 
@@ -39,8 +39,8 @@ fn examples(worlds: &[World]) -> Vec<Example> {
         let author = author_of(&world.name);
         for note in &world.notes {
             let passages = passages_of(&note.text);
-            let first = passages.first().copied().unwrap_or_default();
-            let meant = Encoder::shared().passages(&[first]).pop().unwrap_or_default();
+            let first = as_read(passages.first().copied().unwrap_or_default());
+            let meant = Encoder::shared().passages(&[&first]).pop().unwrap_or_default();
             let by_words = enrich::category(&note.text);
             let stored = inputs(&note.text, &by_words, &meant);
             examples.push(Example {

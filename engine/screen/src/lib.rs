@@ -8,6 +8,7 @@
 
 mod context;
 mod formats;
+mod groups;
 mod place;
 mod view;
 

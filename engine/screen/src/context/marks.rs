@@ -6,6 +6,7 @@ use std::ops::Range;
 use tessera_tables::{count_sections, entry_at, section};
 
 use super::Mark;
+use crate::groups::{Groups, NO_GROUP};
 
 /// The words and symbols at which a credential may begin. Upper and lower case of ASCII letters are equal.
 const MARKS: [(&str, Mark); Mark::COUNT] = Mark::all();
@@ -48,10 +49,8 @@ const NONE: u16 = u16::MAX;
 
 /// The marks by their beginning.
 struct Index {
-    /// Where each group begins in `order`; the last entry is its end.
-    begins: [u16; GROUPS + 1],
-    /// The places of the marks, by group.
-    order: [u16; Mark::COUNT],
+    /// The marks of two or more bytes.
+    groups: Groups<{ Mark::COUNT }, { GROUPS + 1 }>,
     /// The places of marks of one byte, by byte.
     single: [u16; 256],
 }
@@ -66,47 +65,24 @@ impl Index {
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
     #[expect(clippy::cast_possible_truncation, reason = "there are a few hundred marks")]
     const fn of_marks() -> Self {
-        let mut index = Self { begins: [0; GROUPS + 1], order: [NONE; Mark::COUNT], single: [NONE; 256] };
-        let mut at = 0;
+        let (mut groups, mut single, mut at) = ([NO_GROUP; Mark::COUNT], [NONE; 256], 0);
         while at < Mark::COUNT {
             let bytes = MARKS[at].0.as_bytes();
             if bytes.len() > 1 {
-                index.begins[group(bytes[0], bytes[1]) + 1] += 1;
-            } else if index.single[bytes[0] as usize] == NONE {
-                index.single[bytes[0] as usize] = at as u16;
+                groups[at] = group(bytes[0], bytes[1]);
+            } else if single[bytes[0] as usize] == NONE {
+                single[bytes[0] as usize] = at as u16;
             }
             at += 1;
         }
-        let mut group_at = 0;
-        while group_at < GROUPS {
-            index.begins[group_at + 1] += index.begins[group_at];
-            group_at += 1;
-        }
-        let mut next = index.begins;
-        at = 0;
-        while at < Mark::COUNT {
-            let bytes = MARKS[at].0.as_bytes();
-            if bytes.len() > 1 {
-                let group = group(bytes[0], bytes[1]);
-                index.order[next[group] as usize] = at as u16;
-                next[group] += 1;
-            }
-            at += 1;
-        }
-        index
-    }
-
-    /// The places of the marks of a group.
-    fn of_group(&self, group: usize) -> &[u16] {
-        let Some(&[from, to]) = self.begins.get(group..group + 2) else { return &[] };
-        self.order.get(usize::from(from)..usize::from(to)).unwrap_or_default()
+        Self { groups: Groups::of(&groups), single }
     }
 
     /// The longest mark at the beginning of a text. Of equal ones, the first in the list.
     fn longest(&self, text: &[u8]) -> Option<&'static (&'static str, Mark)> {
         let first = *text.first()?;
         let mut longest = self.single.get(usize::from(first)).and_then(|place| MARKS.get(usize::from(*place)));
-        for place in text.get(1).map(|second| self.of_group(group(first, *second))).unwrap_or_default() {
+        for place in text.get(1).map(|second| self.groups.of_group(group(first, *second))).unwrap_or_default() {
             let Some(mark) = MARKS.get(usize::from(*place)) else { continue };
             let is_here = text.get(..mark.0.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(mark.0.as_bytes()));
             if is_here && longest.is_none_or(|longest| longest.0.len() < mark.0.len()) {

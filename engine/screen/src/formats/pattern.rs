@@ -24,8 +24,7 @@ enum Step {
     Begin,
 }
 
-/// A pattern in parts. The parts of a pattern are parsed only if a text contains its anchor, which saves time at the
-/// start.
+/// A pattern in parts. Each part is parsed only if a text contains the anchor.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pattern {
     before: &'static str,
@@ -44,10 +43,15 @@ pub(super) struct Match {
 
 impl Pattern {
     /// Parses a pattern.
-    pub(super) fn of(text: &'static str) -> Self {
-        let (before, rest) = text.split_once('^').unwrap_or(("", text));
-        let end = rest.find(['{', '<']).unwrap_or(rest.len());
-        let (anchor, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+    pub(super) const fn of(text: &'static str) -> Self {
+        let (before, rest) = match position(text, b"^") {
+            Some(at) => (text.split_at(at).0, text.split_at(at + 1).1),
+            None => ("", text),
+        };
+        let (anchor, after) = match position(rest, b"{<") {
+            Some(at) => rest.split_at(at),
+            None => (rest, ""),
+        };
         Self { before, anchor, after }
     }
 
@@ -95,6 +99,22 @@ impl Pattern {
         let first = || Steps(self.before).next().or_else(|| Steps(self.after).next());
         matches!(before, b'-' | b'+' | b'.') && matches!(first(), Some(Step::Run { class, .. }) if class.holds(*before))
     }
+}
+
+/// The position of the first of some ASCII bytes.
+const fn position(text: &str, wanted: &[u8]) -> Option<usize> {
+    let (mut rest, mut at) = (text.as_bytes(), 0);
+    while let [byte, after @ ..] = rest {
+        let mut others = wanted;
+        while let [one, more @ ..] = others {
+            if *one == *byte {
+                return Some(at);
+            }
+            others = more;
+        }
+        (rest, at) = (after, at + 1);
+    }
+    None
 }
 
 /// Iterates over the steps of one part of a pattern, until its end or an invalid step.

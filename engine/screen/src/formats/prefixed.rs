@@ -1,4 +1,4 @@
-//! Tokens of the formats in [`ROWS`]: one search finds all anchors, then the pattern is checked at each.
+//! Tokens of the formats in [`ROWS`]: an index finds all anchors, then the pattern is checked at each.
 //!
 //! The table contains the formats of providers' tokens: a pattern (see [`super::pattern`]) and the kind. The formats
 //! come from the providers' documentation, and from tokens that we saw.
@@ -6,14 +6,13 @@
 //! Some tokens end with a checksum: the CRC-32 of their random part, in six base62 digits.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use tessera_tables::{field, pairs, section, words};
 
 use super::look::{self, Look};
 use super::pattern::{Match, Pattern};
 use crate::LISTS;
+use crate::groups::Groups;
 use crate::place::{Finding, Kind};
 
 /// Anchors of tokens that end with a checksum.
@@ -21,41 +20,107 @@ const CHECKED: [&str; 11] = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "npm_", "vc
 
 /// Maximum length of a short anchor.
 const SHORT: usize = 3;
-/// How many bytes of an anchor are searched: enough to be rare, and few enough that the automaton is built quickly.
-const SEARCHED: usize = 8;
+/// How many bytes of an anchor are searched. The rest may follow on the next line.
+const SEARCHED: usize = size_of::<u64>();
 
-/// One search for the beginnings of all anchors. Its patterns have the same order as the rows.
-static SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let begins = ROWS.iter().map(|(pattern, _)| {
-        let anchor = Pattern::of(pattern).anchor;
-        anchor.get(..SEARCHED).unwrap_or(anchor)
-    });
-    AhoCorasick::builder()
-        // This kind is built fastest, and is equally fast if there are few matches.
-        .kind(Some(AhoCorasickKind::NoncontiguousNFA))
-        .dense_depth(1)
-        .prefilter(false)
-        .build(begins)
-        .expect("an automaton of a few hundred short patterns can always be built")
-});
+/// The number of groups of anchors by their first two bytes. Each anchor of one byte is in the group of this byte after
+/// them.
+const PAIRS: usize = 1024;
+const GROUPS: usize = PAIRS + 256;
+
+/// The rows by the beginning of their anchors.
+static INDEX: Groups<{ ROWS.len() }, { GROUPS + 1 }> = index();
+
+const fn of_pair(first: u8, second: u8) -> usize {
+    (first as usize * 37 + second as usize) % PAIRS
+}
+
+const fn of_byte(first: u8) -> usize {
+    PAIRS + first as usize
+}
+
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
+const fn index() -> Groups<{ ROWS.len() }, { GROUPS + 1 }> {
+    let (mut groups, mut at) = ([0; ROWS.len()], 0);
+    while at < ROWS.len() {
+        groups[at] = match Pattern::of(ROWS[at].0).anchor.as_bytes() {
+            [] => panic!("a pattern begins with its anchor"),
+            [first] => of_byte(*first),
+            [first, second, ..] => of_pair(*first, *second),
+        };
+        at += 1;
+    }
+    Groups::of(&groups)
+}
+
+/// The beginning of each row's anchor.
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
+static BEGINNINGS: [Beginning; ROWS.len()] = {
+    let (mut beginnings, mut at) = ([Beginning { bytes: 0, mask: 0 }; ROWS.len()], 0);
+    while at < ROWS.len() {
+        beginnings[at] = Beginning::of(Pattern::of(ROWS[at].0).anchor.as_bytes());
+        at += 1;
+    }
+    beginnings
+};
+
+/// The first [`SEARCHED`] bytes of an anchor as a number, and which bits of it count.
+#[derive(Clone, Copy)]
+struct Beginning {
+    bytes: u64,
+    mask: u64,
+}
+
+impl Beginning {
+    const fn of(mut anchor: &[u8]) -> Self {
+        let (mut bytes, mut mask, mut shift) = (0, 0, 0);
+        while let [first, rest @ ..] = anchor
+            && shift < u64::BITS
+        {
+            bytes |= (*first as u64) << shift;
+            mask |= 0xff << shift;
+            shift += 8;
+            anchor = rest;
+        }
+        Self { bytes, mask }
+    }
+
+    /// True if a text begins with it, given the text's first bytes.
+    const fn begins(self, text: u64) -> bool {
+        text & self.mask == self.bytes
+    }
+}
+
+/// The patterns whose anchors begin in a text, with the position and the kind of credential.
+fn beginnings(text: &str) -> impl Iterator<Item = (usize, Pattern, &'static str)> {
+    let bytes = text.as_bytes();
+    bytes.iter().enumerate().flat_map(move |(at, first)| {
+        let rest = bytes.get(at..).unwrap_or_default();
+        let of_pair = rest.get(1).map_or(&[][..], |second| INDEX.of_group(of_pair(*first, *second)));
+        let here = rest.first_chunk().map_or_else(|| Beginning::of(rest).bytes, |chunk| u64::from_le_bytes(*chunk));
+        of_pair.iter().chain(INDEX.of_group(of_byte(*first))).filter_map(move |row| {
+            let row = usize::from(*row);
+            let (pattern, kind) = ROWS.get(row).filter(|_| BEGINNINGS.get(row).is_some_and(|one| one.begins(here)))?;
+            Some((at, Pattern::of(pattern), *kind))
+        })
+    })
+}
 
 /// True if a text contains the beginning of a token.
 pub(super) fn may_begin(text: &str) -> bool {
-    SEARCH.is_match(text.as_bytes())
+    beginnings(text).next().is_some()
 }
 
 /// The tokens of a text, in no order; they may overlap.
 pub(super) fn findings(text: &str) -> Vec<Finding> {
-    let bytes = text.as_bytes();
     let mut found: Vec<Finding> = Vec::new();
-    for hit in SEARCH.find_overlapping_iter(bytes) {
+    for (start, pattern, kind) in beginnings(text) {
         // A match inside a token is skipped.
-        if found.last().is_some_and(|last| last.span.start < hit.start() && hit.end() <= last.span.end) {
+        let end = start + pattern.anchor.len().min(SEARCHED);
+        if found.last().is_some_and(|last| last.span.start < start && end <= last.span.end) {
             continue;
         }
-        let Some((pattern, kind)) = ROWS.get(hit.pattern().as_usize()) else { continue };
-        let pattern = Pattern::of(pattern);
-        if let Some(matched) = pattern.matched(bytes, hit.start())
+        if let Some(matched) = pattern.matched(text.as_bytes(), start)
             && is_token(text, pattern.anchor, &matched)
         {
             found.push(Finding { span: matched.span, kind: Kind::new(kind) });

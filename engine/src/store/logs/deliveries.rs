@@ -155,7 +155,9 @@ impl Store {
     pub fn deliveries(&self, filter: &DeliveryFilter) -> Result<Vec<Delivery>, StoreError> {
         let unfolded = SPOOL.unfolded(&self.home);
         let mut deliveries = self.folded_deliveries(filter).map_err(|error| self.failed(error))?;
-        deliveries.extend(lines(&unfolded));
+        // Most lines belong to other sessions, and are not parsed.
+        let session = filter.session.as_ref().and_then(|session| serde_json::to_string(session).ok());
+        deliveries.extend(lines(&unfolded, &session.unwrap_or_default()));
         deliveries.retain(|delivery| filter.admits(delivery));
         Ok(deliveries)
     }
@@ -226,7 +228,7 @@ impl Store {
 
 fn fold(change: &Change<'_>, records: &[u8]) -> Result<(), StoreError> {
     let mut insert = change.tx.prepare_cached("INSERT INTO deliveries (session, at, delivery) VALUES (?1, ?2, ?3)")?;
-    for delivery in lines(records) {
+    for delivery in lines(records, "") {
         let text = serde_json::to_string(&delivery).unwrap_or_default();
         insert.execute(params![delivery.session, delivery.at, text])?;
     }
@@ -237,9 +239,10 @@ fn fold(change: &Change<'_>, records: &[u8]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The complete lines with deliveries. An incomplete line of a killed process is skipped.
-fn lines(records: &[u8]) -> impl Iterator<Item = Delivery> {
-    records.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
+/// The deliveries of complete lines that contain a text. An incomplete line of a killed process is skipped.
+fn lines<'r>(records: &'r [u8], text: &'r str) -> impl Iterator<Item = Delivery> + 'r {
+    let lines = records.split(|byte| *byte == b'\n').filter_map(|line| str::from_utf8(line).ok());
+    lines.filter(move |line| line.contains(text)).filter_map(|line| serde_json::from_str(line).ok())
 }
 
 #[cfg(test)]
