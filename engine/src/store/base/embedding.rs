@@ -113,6 +113,13 @@ impl Store {
         Some(vector)
     }
 
+    /// Uses the stored embeddings of a text instead of encoding it, if the current encoder made them.
+    pub(in crate::store) fn know_embedding(&mut self, content: &str, stored: &[u8]) {
+        if let Some(vector) = Embedding::vectors(stored).next().and_then(Vector::of_bytes) {
+            self.encoded.key = Some((content.to_owned(), vector));
+        }
+    }
+
     /// The state of the embeddings.
     ///
     /// # Errors

@@ -1,6 +1,8 @@
 //! Compares memories with older ones in the background, if this did not happen when they were stored: memories of an
 //! import, and those of an older version.
 
+use rusqlite::Row;
+
 use super::links::add_found;
 use super::write::tell;
 use crate::domain::{Link, Memory, MemoryRef, ShortId};
@@ -16,6 +18,9 @@ use crate::store::rows::codec::{Ask as _, Run as _};
 const STEP: usize = 32;
 /// The reason in the history of a link that a comparison created. Undoing an import ignores such changes.
 pub(crate) const REASON: &str = "compared with older memories";
+
+/// Records that a memory was compared with older ones, if it still has the rev that was compared.
+const RELATED: &str = "UPDATE memories SET related = 1 WHERE short_id = ?1 AND rev = ?2";
 
 /// Records that a memory was compared with older ones. This is local, so it needs no new rev.
 pub(crate) fn note_related(change: &Change<'_>, short_id: ShortId) -> Result<(), StoreError> {
@@ -33,23 +38,28 @@ impl Store {
         if !self.has_embedding() {
             return Ok(0);
         }
-        let sql =
-            "SELECT short_id FROM memories WHERE related = 0 AND deleted IS NULL AND is_file = 0 AND embedding <> x''
+        let sql = "SELECT short_id, rev, embedding FROM memories
+                   WHERE related = 0 AND deleted IS NULL AND is_file = 0 AND embedding <> x''
                    ORDER BY created, short_id LIMIT ?1";
-        let waiting: Vec<ShortId> =
-            self.connection.all(sql, [STEP as u64], |row| row.get(0)).map_err(|error| self.failed(error))?;
-        let mut compared: Vec<(ShortId, Vec<Link>)> = Vec::new();
-        for short_id in waiting.into_iter().take_while(|_| pause()) {
-            let memory = self.get(MemoryRef::ShortId(short_id))?;
-            compared.push((
-                short_id,
-                memory.map_or(Ok(Vec::new()), |memory| self.updated_by(&memory, ComparedWhen::Stored))?,
-            ));
+        let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        let waiting: Vec<(ShortId, u64, Vec<u8>)> =
+            self.connection.all(sql, [STEP as u64], row).map_err(|error| self.failed(error))?;
+        let mut compared: Vec<(ShortId, u64, Vec<Link>)> = Vec::new();
+        for (short_id, rev, embedding) in waiting.into_iter().take_while(|_| pause()) {
+            let updated = match self.get(MemoryRef::ShortId(short_id))?.filter(|memory| memory.rev == rev) {
+                Some(memory) => {
+                    self.know_embedding(&memory.content, &embedding);
+                    self.updated_by(&memory, ComparedWhen::Stored)?
+                }
+                None => Vec::new(),
+            };
+            compared.push((short_id, rev, updated));
         }
         self.write(|change| {
-            for (short_id, updated) in &compared {
-                note_related(change, *short_id)?;
-                if !updated.is_empty() {
+            for (short_id, rev, updated) in &compared {
+                // Another process may have changed it; then it is compared again.
+                let is_same = change.tx.run(RELATED, (short_id, rev))? > 0;
+                if is_same && !updated.is_empty() {
                     relate(change, *short_id, updated)?;
                 }
             }
