@@ -12,7 +12,7 @@ use tessera_engine::store::{Home, StoreError, Usage};
 
 use crate::caller::PluginRules;
 use crate::chain::spool;
-use crate::embedding::work_off;
+use crate::embedding::{Pace, work_off};
 
 /// How long a new process stays idle before it looks for work.
 const FIRST: Duration = Duration::from_secs(5);
@@ -73,7 +73,7 @@ fn run(
             tracing::debug!(%error, "plugins will receive events later");
         }
         let worked = opened().and_then(|mut store| {
-            work_off(&mut store, |_| {
+            work_off(&mut store, Pace::Aside, |_| {
                 step_aside(calls);
                 true
             })

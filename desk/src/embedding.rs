@@ -1,5 +1,6 @@
 //! Computes embeddings in the background, or after the answer. Also compares memories with older ones in the background.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use tessera_engine::Store;
@@ -20,19 +21,38 @@ pub(crate) fn after_write(store: &mut Store) {
     drop(made);
 }
 
+/// How many processors the computation of embeddings uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// All of them: a person waits.
+    Fast,
+    /// All but one: other programs are in use.
+    Aside,
+}
+
+impl Pace {
+    fn threads(self) -> usize {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        match self {
+            Self::Fast => processors,
+            Self::Aside => (processors - 1).max(1),
+        }
+    }
+}
+
 /// Computes missing embeddings, newest first, while `go_on` returns true. Then compares the memories that were not
 /// compared yet. `go_on` receives the number of finished embeddings. Returns the number of computed embeddings; 0 if
 /// another process computes them. Lowers the priority of the calling thread permanently.
 ///
 /// # Errors
 /// Returns an error if the store cannot be read or written. Embeddings that are already computed are kept.
-pub fn work_off(store: &mut Store, mut go_on: impl FnMut(u64) -> bool) -> Result<u64, StoreError> {
+pub fn work_off(store: &mut Store, pace: Pace, mut go_on: impl FnMut(u64) -> bool) -> Result<u64, StoreError> {
     let Some(_turn) = store.embedding_turn()? else { return Ok(0) };
     step_behind();
     let mut made = 0;
     loop {
         let mut is_stopped = false;
-        let some = store.embed_while(|| {
+        let some = store.embed_while(pace.threads(), || {
             is_stopped = !go_on(made);
             !is_stopped
         })?;

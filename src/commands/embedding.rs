@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use tessera_desk::embedding::work_off;
+use tessera_desk::embedding::{Pace, work_off};
 use tessera_engine::store::Usage;
 
 use super::Context;
@@ -30,7 +30,7 @@ pub(super) fn make_waiting(context: &Context, patience: Option<Duration>) -> any
     let started = Instant::now();
     let is_watched = output::is_terminal();
     let mut embedded = None;
-    work_off(&mut store, |made| {
+    work_off(&mut store, Pace::Fast, |made| {
         bar.set_position(made);
         let since = (made >= waiting).then(|| *embedded.get_or_insert_with(Instant::now));
         let is_comparing = since.is_none_or(|since| since.elapsed() < COMPARING);

@@ -5,8 +5,9 @@
 //! code in a long text gets no embedding, so only its words can be found.
 
 use std::borrow::Cow;
+use std::thread;
 
-use tessera_encoder::{Embedding, Encoder};
+use tessera_encoder::{Embedding, Encoder, Vector};
 use tessera_screen::without_places;
 
 use crate::text::pieces;
@@ -32,12 +33,17 @@ const BYTES_AT_ONCE: usize = 1024;
 /// `false`, the computation stops, and the result ends before the first unfinished text.
 pub fn embeddings(encoder: &Encoder, texts: &[&str], pause: impl FnMut() -> bool) -> Vec<Embedding> {
     let texts: Vec<(&str, &str)> = texts.iter().map(|text| ("", *text)).collect();
-    embeddings_about(encoder, &texts, pause)
+    embeddings_about(encoder, &texts, 1, pause)
 }
 
-/// The embeddings of texts with headings. Each passage is read together with its heading. The heading does not change
-/// how the text is cut.
-pub fn embeddings_about(encoder: &Encoder, texts: &[(&str, &str)], mut pause: impl FnMut() -> bool) -> Vec<Embedding> {
+/// The embeddings of texts with headings, computed on several threads. Each passage is read together with its heading.
+/// The heading does not change how the text is cut.
+pub fn embeddings_about(
+    encoder: &Encoder,
+    texts: &[(&str, &str)],
+    threads: usize,
+    mut pause: impl FnMut() -> bool,
+) -> Vec<Embedding> {
     let below = |about: &str, passage: &'_ str| match about {
         "" => as_read(passage).into_owned(),
         about => as_read(&format!("{about}: {passage}")).into_owned(),
@@ -48,16 +54,11 @@ pub fn embeddings_about(encoder: &Encoder, texts: &[(&str, &str)], mut pause: im
         .collect();
     let all: Vec<&str> = cut.iter().flatten().map(String::as_str).collect();
     let mut vectors = Vec::with_capacity(all.len());
-    let mut rest = all.as_slice();
-    while !rest.is_empty() && (vectors.is_empty() || pause()) {
-        let mut bytes = 0;
-        let fits = |passage: &&&str| {
-            bytes += passage.len();
-            bytes <= BYTES_AT_ONCE
-        };
-        let (batch, later) = rest.split_at(rest.iter().take(AT_ONCE).take_while(fits).count().max(1));
-        vectors.extend(encoder.passages(batch));
-        rest = later;
+    for batches in batches(&all).chunks(threads.max(1)) {
+        if !vectors.is_empty() && !pause() {
+            break;
+        }
+        vectors.extend(encoded(encoder, batches));
     }
     let mut embeddings = Vec::with_capacity(texts.len());
     let mut start = 0;
@@ -67,6 +68,39 @@ pub fn embeddings_about(encoder: &Encoder, texts: &[(&str, &str)], mut pause: im
         start += passages.len();
     }
     embeddings
+}
+
+/// Passages in batches, each of which is encoded at once.
+fn batches<'p>(passages: &'p [&'p str]) -> Vec<&'p [&'p str]> {
+    let (mut batches, mut rest) = (Vec::new(), passages);
+    while !rest.is_empty() {
+        let mut bytes = 0;
+        let fits = |passage: &&&str| {
+            bytes += passage.len();
+            bytes <= BYTES_AT_ONCE
+        };
+        let (batch, later) = rest.split_at(rest.iter().take(AT_ONCE).take_while(fits).count().max(1));
+        batches.push(batch);
+        rest = later;
+    }
+    batches
+}
+
+/// The vectors of the passages of some batches, each computed on a thread of its own.
+fn encoded(encoder: &Encoder, batches: &[&[&str]]) -> Vec<Vector> {
+    let Some((own, others)) = batches.split_first() else { return Vec::new() };
+    thread::scope(|scope| {
+        let encode = |batch: &[&str]| encoder.passages(batch);
+        let started: Vec<_> = others
+            .iter()
+            .map(|batch| (batch, thread::Builder::new().spawn_scoped(scope, move || encode(batch)).ok()))
+            .collect();
+        let mut vectors = encode(own);
+        for (batch, other) in started {
+            vectors.extend(other.and_then(|other| other.join().ok()).unwrap_or_else(|| encode(batch)));
+        }
+        vectors
+    })
 }
 
 /// A passage as the encoder reads it. The name of a secret is random, so the encoder reads only the kind: `[password]`.

@@ -54,7 +54,7 @@ fn the_newest_come_first_and_what_is_interrupted_goes_on() {
     assert!(kept(&home, 3).is_empty());
     let long = "Batteries are taken ashore and charged once a month by whoever has the duty that week. ".repeat(200);
     store(&mut opened, &long);
-    assert_eq!(opened.embed_while(|| false).unwrap(), 0, "a long one is not finished at once");
+    assert_eq!(opened.embed_while(1, || false).unwrap(), 0, "a long one is not finished at once");
     assert_eq!(counts(&opened), (1, 4, 0));
     drop(opened);
     // Whoever comes next goes on.
@@ -79,7 +79,7 @@ fn one_process_works_off_at_a_time_and_what_was_changed_meanwhile_waits() {
     store(&mut opened, &"The harbour office opens at seven, but not on Sundays. ".repeat(130));
     let mut changed = 0;
     opened
-        .embed_while(|| {
+        .embed_while(1, || {
             if changed == 0 {
                 other.update(named(2), &patch, &Actor::default()).unwrap();
                 changed += 1;

@@ -18,7 +18,7 @@ use crate::heuristic::{Retraction, taken_back};
 use crate::reconcile::{self, Outcome};
 use crate::transcript::{Turn, Turns, turns};
 use tessera_desk::chain::spool;
-use tessera_desk::embedding::work_off;
+use tessera_desk::embedding::{Pace, work_off};
 use tessera_desk::log;
 use tessera_desk::queue::{self, Batch, Job, WorkerTurn};
 use tessera_desk::screen::screened;
@@ -85,7 +85,7 @@ fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usi
     // No client waits for this process. So it computes the embeddings of its new memories and of all others that miss
     // them, until the next job arrives.
     let is_idle = |_| queue::due(&surroundings.home, surroundings.clock.now(), seen).is_empty();
-    if let Err(error) = work_off(&mut store, is_idle) {
+    if let Err(error) = work_off(&mut store, Pace::Aside, is_idle) {
         note(&format!("embeddings are postponed: {error}"));
     }
     // Plugins are notified last, because they may be slow.

@@ -19,9 +19,10 @@ use crate::store::file::error::StoreError;
 use crate::store::file::private;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
-/// The maximum number of rows in one step, and the number of passages after which a step ends.
+/// The maximum number of rows in one step on one thread.
 const STEP: usize = 64;
-const PASSAGES: usize = 32;
+/// A step ends as soon as it has half as many passages as it may have rows.
+const ROWS_PER_PASSAGE: usize = 2;
 
 /// The key in `meta` for the encoder version to which the progress in [`LEFT`] belongs.
 const FOR: &str = "embedding";
@@ -159,16 +160,16 @@ impl Store {
     /// # Errors
     /// Returns an error if the store cannot be read or written. The work is tried again later.
     pub fn embed_some(&mut self) -> Result<bool, StoreError> {
-        self.embed_while(|| true).map(|done| done > 0)
+        self.embed_while(1, || true).map(|done| done > 0)
     }
 
-    /// Computes embeddings as long as `pause` returns `true`. The function `pause` is called every few hundredths of a
-    /// second. Returns the number of rows that got an embedding: 0 if none waits, or there was no time.
+    /// Computes embeddings on several threads as long as `pause` returns `true`. The function `pause` is called every few
+    /// hundredths of a second. Returns the number of rows that got an embedding: 0 if none waits, or there was no time.
     ///
     /// # Errors
     /// Returns the same errors as [`Store::embed_some`].
-    pub fn embed_while(&mut self, pause: impl FnMut() -> bool) -> Result<u64, StoreError> {
-        self.embed(STEP, pause)
+    pub fn embed_while(&mut self, threads: usize, pause: impl FnMut() -> bool) -> Result<u64, StoreError> {
+        self.embed(STEP * threads.max(1), threads, pause)
     }
 
     /// Computes one embedding: for the last written row if its embedding is missing, otherwise for another row.
@@ -176,10 +177,10 @@ impl Store {
     /// # Errors
     /// Returns the same errors as [`Store::embed_some`].
     pub fn embed_newest(&mut self, pause: impl FnMut() -> bool) -> Result<u64, StoreError> {
-        self.embed(1, pause)
+        self.embed(1, 1, pause)
     }
 
-    fn embed(&mut self, most: usize, pause: impl FnMut() -> bool) -> Result<u64, StoreError> {
+    fn embed(&mut self, most: usize, threads: usize, pause: impl FnMut() -> bool) -> Result<u64, StoreError> {
         if !self.embedding {
             return Ok(0);
         }
@@ -188,7 +189,7 @@ impl Store {
         let made = match self.encoded.row.take() {
             Some((content, embedding)) if contents == [("", content.as_str())] => vec![embedding],
             _ => {
-                let embeddings = embeddings_about(Encoder::shared(), &contents, pause);
+                let embeddings = embeddings_about(Encoder::shared(), &contents, threads, pause);
                 embeddings.into_iter().map(Embedding::into_bytes).collect()
             }
         };
@@ -246,7 +247,7 @@ impl Store {
             let row = Waiting { short_id: row.get(0)?, rev: row.get(1)?, content: row.get(2)?, about: row.get(3)? };
             passages += passages_of(&row.content).len();
             taken.push(row);
-            if passages >= PASSAGES {
+            if passages * ROWS_PER_PASSAGE >= most {
                 return Ok((taken, true));
             }
         }
