@@ -1,10 +1,10 @@
 //! Computes embeddings in the background, or after the answer. Also compares memories with older ones in the background.
 
-use std::thread;
 use std::time::{Duration, Instant};
 
 use tessera_engine::Store;
 use tessera_engine::store::StoreError;
+use tessera_engine::threads::processors;
 
 /// The maximum time that a command spends on the embeddings of the memories that it wrote. A short note needs only a
 /// hundredth of this time.
@@ -32,10 +32,9 @@ pub enum Pace {
 
 impl Pace {
     fn threads(self) -> usize {
-        let processors = thread::available_parallelism().map_or(1, usize::from);
         match self {
-            Self::Fast => processors,
-            Self::Aside => (processors - 1).max(1),
+            Self::Fast => processors(),
+            Self::Aside => (processors() - 1).max(1),
         }
     }
 }

@@ -17,6 +17,7 @@
 //! - [`sync`]: the rules of the sync, without I/O.
 //! - [`screen`]: removes credentials from texts before anything else uses them.
 //! - [`compose`]: turns a text into a memory with its derived data and token counts.
+//! - [`threads`]: work on several threads.
 //! - [`store`]: SQLite, behind the feature `sqlite`.
 
 pub mod classifier;
@@ -35,6 +36,7 @@ pub mod screen;
 #[cfg(feature = "sqlite")]
 pub mod store;
 pub mod sync;
+pub mod threads;
 
 pub use domain::{Draft, Memory, MemoryRef, MemoryUuid, Patch, RecallRequest, ShortId, Timestamp, TokenBudget};
 #[cfg(feature = "sqlite")]

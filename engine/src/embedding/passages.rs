@@ -5,12 +5,12 @@
 //! code in a long text gets no embedding, so only its words can be found.
 
 use std::borrow::Cow;
-use std::thread;
 
-use tessera_encoder::{Embedding, Encoder, Vector};
+use tessera_encoder::{Embedding, Encoder};
 use tessera_screen::without_places;
 
 use crate::text::pieces;
+use crate::threads::mapped;
 
 /// A text of at most about this number of word pieces is a single passage.
 const SHORT: usize = 100;
@@ -58,7 +58,7 @@ pub fn embeddings_about(
         if !vectors.is_empty() && !pause() {
             break;
         }
-        vectors.extend(encoded(encoder, batches));
+        vectors.extend(mapped(batches, threads, |batch| encoder.passages(batch)).into_iter().flatten());
     }
     let mut embeddings = Vec::with_capacity(texts.len());
     let mut start = 0;
@@ -84,23 +84,6 @@ fn batches<'p>(passages: &'p [&'p str]) -> Vec<&'p [&'p str]> {
         rest = later;
     }
     batches
-}
-
-/// The vectors of the passages of some batches, each computed on a thread of its own.
-fn encoded(encoder: &Encoder, batches: &[&[&str]]) -> Vec<Vector> {
-    let Some((own, others)) = batches.split_first() else { return Vec::new() };
-    thread::scope(|scope| {
-        let encode = |batch: &[&str]| encoder.passages(batch);
-        let started: Vec<_> = others
-            .iter()
-            .map(|batch| (batch, thread::Builder::new().spawn_scoped(scope, move || encode(batch)).ok()))
-            .collect();
-        let mut vectors = encode(own);
-        for (batch, other) in started {
-            vectors.extend(other.and_then(|other| other.join().ok()).unwrap_or_else(|| encode(batch)));
-        }
-        vectors
-    })
 }
 
 /// A passage as the encoder reads it. The name of a secret is random, so the encoder reads only the kind: `[password]`.

@@ -11,6 +11,7 @@ use super::probable::probable;
 use super::texts::{Part, Texts};
 use crate::domain::{MemoryUuid, Timestamp};
 use crate::sync::{Action, Op};
+use crate::threads::{mapped, processors};
 
 /// A shorter value is replaced only where it was found, because elsewhere it may be an ordinary word.
 pub(super) const LEAST_REPEATED: usize = 6;
@@ -167,6 +168,11 @@ impl ProbableSecrets {
         let said = value.words_beside().map(|(text, _)| (text, probable(text)));
         let said = said.filter(|(_, found)| !found.is_empty());
         said.map(|(text, found)| Self { text: text.to_owned(), found }).unwrap_or_default()
+    }
+
+    /// Looks for them in the values of several items, on all processors. Items without a value have none.
+    pub(crate) fn of_each<I: Sync, T: Texts>(items: &[I], value: impl Fn(&I) -> Option<&T> + Sync) -> Vec<Self> {
+        mapped(items, processors(), |item| value(item).map(Self::of).unwrap_or_default())
     }
 
     /// True if there are none.

@@ -15,7 +15,7 @@ use super::update::rewrite;
 use super::write::{Stored, tell};
 use crate::compose::{self, Composed, Known};
 use crate::domain::{Draft, Link, LinkKind, Memory, MemoryRef, MemoryUuid, Patch, Timestamp, Trust};
-use crate::screen::{Screened, screened};
+use crate::screen::{ProbableSecrets, Screened, screened};
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
@@ -68,9 +68,15 @@ impl Store {
     ) -> Result<Vec<Result<Over, String>>, StoreError> {
         let now = self.clock.now();
         // Slow work is done before the lock is taken, and only for new rows.
-        let ready = rows.iter().map(|of| {
+        let begun = rows.iter().map(|of| {
             of.said();
-            self.made_ready(of, run.whose, now)
+            self.begun_row(of, run.whose)
+        });
+        let begun = begun.collect::<Result<Vec<_>, _>>()?;
+        let probable = ProbableSecrets::of_each(&begun, |one| one.as_ref().ok());
+        let ready = begun.into_iter().zip(probable).zip(rows).map(|((begun, probable), of)| match begun {
+            Ok(draft) => self.made_ready(of, draft, probable, now),
+            Err(settled) => Ok(settled),
         });
         let ready = ready.collect::<Result<Vec<_>, _>>()?;
         let (n, over) = self.write(|change| {
@@ -171,16 +177,26 @@ impl Store {
         row::is_there(&self.connection, beside_of(of)).map_err(|error| self.failed(error))
     }
 
-    fn made_ready(&self, of: &OlderRow, whose: ImportAs, now: Timestamp) -> Result<Ready, StoreError> {
+    /// The draft of a new row, or the result of any other row.
+    fn begun_row(&self, of: &OlderRow, whose: ImportAs) -> Result<Result<Draft, Ready>, StoreError> {
         if let Err(refused) = of.draft.check() {
-            return Ok(Ready::Refused(refused.to_string()));
+            return Ok(Err(Ready::Refused(refused.to_string())));
         }
         let look = look(&self.connection, of, whose).map_err(|error| self.failed(error))?;
         if !matches!(look.status, RowStatus::New | RowStatus::NewDeleted) {
-            return Ok(Ready::Known);
+            return Ok(Err(Ready::Known));
         }
-        let draft = Draft { id: Some(of.id()), ..of.draft.clone() };
-        let draft = match self.looked_through(draft, now) {
+        Ok(Ok(Draft { id: Some(of.id()), ..of.draft.clone() }))
+    }
+
+    fn made_ready(
+        &self,
+        of: &OlderRow,
+        draft: Draft,
+        probable: ProbableSecrets,
+        now: Timestamp,
+    ) -> Result<Ready, StoreError> {
+        let draft = match self.looked_through(draft, probable, now) {
             Ok(draft) => draft,
             Err(refused @ StoreError::Credential { .. }) => return Ok(Ready::Refused(refused.to_string())),
             Err(error) => return Err(error),

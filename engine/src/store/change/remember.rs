@@ -30,7 +30,8 @@ impl Store {
     /// Returns an error if a field is rejected, or the store cannot be written. Then nothing is stored.
     pub fn remember(&mut self, draft: Draft) -> Result<Stored, StoreError> {
         let now = self.clock.now();
-        let draft = self.looked_through(draft, now)?;
+        let probable = ProbableSecrets::of(&draft);
+        let draft = self.looked_through(draft, probable, now)?;
         let is_filed = draft.category.is_some() || draft.sensitive.is_some();
         let meant = if is_filed { None } else { self.embedding_key(&draft.content) };
         let composed = compose::created(&draft, meant.as_ref(), now, &O200k)?;
@@ -56,8 +57,9 @@ impl Store {
     /// Returns the same errors as [`Store::remember`].
     pub fn remember_all(&mut self, drafts: &[Draft]) -> Result<Vec<Stored>, StoreError> {
         let now = self.clock.now();
-        let composed = drafts.iter().map(|draft| {
-            let draft = self.looked_through(draft.clone(), now)?;
+        let probable = ProbableSecrets::of_each(drafts, |draft| Some(draft));
+        let composed = drafts.iter().zip(probable).map(|(draft, probable)| {
+            let draft = self.looked_through(draft.clone(), probable, now)?;
             let composed = compose::created(&draft, None, now, &O200k)?;
             Ok((draft, composed))
         });
@@ -69,13 +71,18 @@ impl Store {
     }
 
     /// A draft without credentials. Credentials are encrypted for the memory's UUID, so the draft gets its UUID first.
-    pub(in crate::store) fn looked_through(&self, draft: Draft, now: Timestamp) -> Result<Screened<Draft>, StoreError> {
+    pub(in crate::store) fn looked_through(
+        &self,
+        draft: Draft,
+        probable: ProbableSecrets,
+        now: Timestamp,
+    ) -> Result<Screened<Draft>, StoreError> {
         if let Some(finding) = findings(draft.scope.as_str()).first() {
             // A project's name is in many rows, so it cannot be changed.
             return Err(StoreError::Credential { field: "scope", kind: finding.kind.as_str().to_owned() });
         }
         let id = draft.id.unwrap_or_else(|| MemoryUuid::generate(now));
-        let probable = allowed_texts::excepted(&self.connection, ProbableSecrets::of(&draft))?;
+        let probable = allowed_texts::excepted(&self.connection, probable)?;
         let keeper = &mut self.secrets.keeper(&self.connection);
         screened_closely(Draft { id: Some(id), ..draft }, id, keeper, &KnownValues::default(), probable)
     }
