@@ -299,6 +299,12 @@ mod tests {
         let encoder = Encoder::shared();
         assert_eq!(embeddings(encoder, &texts, || false).len(), AT_ONCE);
         let all = embeddings(encoder, &texts, || true);
+        let named: Vec<(&str, &str)> = texts.iter().map(|text| ("", *text)).collect();
+        for threads in [0, 2, 3, 40] {
+            assert_eq!(embeddings_about(encoder, &named, threads, || true), all);
+            let some = embeddings_about(encoder, &named, threads, || false);
+            assert_eq!(some, all[..(AT_ONCE * threads.max(1)).min(all.len())], "one round is finished");
+        }
         assert_eq!(all.len(), 40);
         assert_eq!(
             all[7],

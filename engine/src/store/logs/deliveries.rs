@@ -283,10 +283,12 @@ mod tests {
 
     #[test]
     fn deliveries_read_the_same_from_the_spool_and_from_the_database() {
+        // A name that JSON escapes.
+        const TWO: &str = "s\"2\\ü\u{1}";
         let mut store = InMemory::new();
         let one = delivery(&store, "s1", &[(1, GivenAs::Detail)]);
         store.pass_days(1);
-        let two = delivery(&store, "s2", &[(2, GivenAs::Index), (1, GivenAs::Excerpt)]);
+        let two = delivery(&store, TWO, &[(2, GivenAs::Index), (1, GivenAs::Excerpt)]);
         for delivery in [&one, &two] {
             store.keep_delivery(delivery);
         }
