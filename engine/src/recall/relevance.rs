@@ -15,6 +15,8 @@ pub type Features = [i16; FEATURES];
 
 /// The maximum number of rated rows. All others have a lower score.
 const MOST: usize = 64;
+/// The share of the lowest rated evidence that the best of the others gets. Rounding does not lift it above a rated row.
+const BELOW: f64 = 1.0 - 1e-9;
 /// The logarithm of the odds is limited to this value, in 1/1024.
 const MOST_ODDS: i32 = 8 * 1024;
 /// The unit of features that are shares, similarities or logarithms.
@@ -90,7 +92,7 @@ impl Rated {
         let most = others.first().map_or(1.0, Match::odds).max(f64::MIN_POSITIVE);
         for row in others {
             if !keeps_scores {
-                row.replace_evidence(least * row.odds() / most, half);
+                row.replace_evidence(BELOW * least * row.odds() / most, half);
             }
             if !row.holds_all() {
                 row.standing = Standing::Irrelevant;

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use rusqlite::params;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tessera_tables::names;
 
@@ -83,6 +84,23 @@ pub struct Given {
     pub parts: ScoreParts,
 }
 
+/// The parts of a delivery that each prompt of a session reads. The other parts are not parsed, which takes less time.
+#[derive(Deserialize)]
+struct Received {
+    session: String,
+    #[serde(default)]
+    resets: bool,
+    #[serde(default)]
+    given: Vec<ReceivedMemory>,
+}
+
+#[derive(Deserialize)]
+struct ReceivedMemory {
+    #[serde(rename = "id")]
+    short_id: ShortId,
+    form: GivenAs,
+}
+
 names! {
 /// The form in which a memory was returned.
 #[derive(Serialize, Deserialize)]
@@ -153,16 +171,22 @@ impl Store {
     /// # Errors
     /// Returns an error if the store cannot be read.
     pub fn deliveries(&self, filter: &DeliveryFilter) -> Result<Vec<Delivery>, StoreError> {
+        let mut deliveries: Vec<Delivery> = self.recorded(filter)?;
+        deliveries.retain(|delivery| filter.admits(delivery));
+        Ok(deliveries)
+    }
+
+    /// The deliveries, or parts of them, oldest first. Some of them do not pass the filter.
+    fn recorded<D: DeserializeOwned>(&self, filter: &DeliveryFilter) -> Result<Vec<D>, StoreError> {
         let unfolded = SPOOL.unfolded(&self.home);
         let mut deliveries = self.folded_deliveries(filter).map_err(|error| self.failed(error))?;
         // Most lines belong to other sessions, and are not parsed.
         let session = filter.session.as_ref().and_then(|session| serde_json::to_string(session).ok());
         deliveries.extend(lines(&unfolded, &session.unwrap_or_default()));
-        deliveries.retain(|delivery| filter.admits(delivery));
         Ok(deliveries)
     }
 
-    fn folded_deliveries(&self, filter: &DeliveryFilter) -> rusqlite::Result<Vec<Delivery>> {
+    fn folded_deliveries<D: DeserializeOwned>(&self, filter: &DeliveryFilter) -> rusqlite::Result<Vec<D>> {
         let sql = match (&filter.session, filter.short_id) {
             (Some(_), _) => "SELECT delivery FROM deliveries WHERE session = ?1 AND at >= ?2 ORDER BY n",
             (None, Some(_)) => {
@@ -188,10 +212,8 @@ impl Store {
     /// # Errors
     /// Returns an error if the store cannot be read.
     pub fn given_in(&self, session: &str) -> Result<BTreeSet<ShortId>, StoreError> {
-        let filter = DeliveryFilter { session: Some(session.to_owned()), ..DeliveryFilter::default() };
-        let deliveries = self.deliveries(&filter)?;
-        let from = deliveries.iter().rposition(|delivery| delivery.resets).unwrap_or(0);
-        let given = deliveries.iter().skip(from).flat_map(|delivery| &delivery.given);
+        let received = self.received_in(session)?;
+        let given = received.iter().flat_map(|event| &event.given);
         Ok(given.filter(|given| given.form != GivenAs::Saved).map(|given| given.short_id).collect())
     }
 
@@ -201,16 +223,23 @@ impl Store {
     /// # Errors
     /// Returns an error if the store cannot be read.
     pub fn lost_to_compaction(&self, session: &str) -> Result<Vec<ShortId>, StoreError> {
-        let filter = DeliveryFilter { session: Some(session.to_owned()), ..DeliveryFilter::default() };
-        let deliveries = self.deliveries(&filter)?;
-        let from = deliveries.iter().rposition(|delivery| delivery.resets).unwrap_or(0);
+        let received = self.received_in(session)?;
         let mut lost = Vec::new();
-        for given in deliveries.iter().skip(from).rev().flat_map(|delivery| &delivery.given) {
+        for given in received.iter().rev().flat_map(|event| &event.given) {
             if !lost.contains(&given.short_id) {
                 lost.push(given.short_id);
             }
         }
         Ok(lost)
+    }
+
+    /// What a session received since its context began, oldest first.
+    fn received_in(&self, session: &str) -> Result<Vec<Received>, StoreError> {
+        let filter = DeliveryFilter { session: Some(session.to_owned()), ..DeliveryFilter::default() };
+        let mut received: Vec<Received> = self.recorded(&filter)?;
+        received.retain(|event| event.session == session);
+        let from = received.iter().rposition(|event| event.resets).unwrap_or(0);
+        Ok(received.split_off(from))
     }
 
     /// Adds the spooled deliveries to the database, and deletes old ones.
@@ -228,7 +257,7 @@ impl Store {
 
 fn fold(change: &Change<'_>, records: &[u8]) -> Result<(), StoreError> {
     let mut insert = change.tx.prepare_cached("INSERT INTO deliveries (session, at, delivery) VALUES (?1, ?2, ?3)")?;
-    for delivery in lines(records, "") {
+    for delivery in lines::<Delivery>(records, "") {
         let text = serde_json::to_string(&delivery).unwrap_or_default();
         insert.execute(params![delivery.session, delivery.at, text])?;
     }
@@ -239,8 +268,8 @@ fn fold(change: &Change<'_>, records: &[u8]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The deliveries of complete lines that contain a text. An incomplete line of a killed process is skipped.
-fn lines<'r>(records: &'r [u8], text: &'r str) -> impl Iterator<Item = Delivery> + 'r {
+/// The deliveries, or parts of them, of complete lines that contain a text. An incomplete line of a killed process is skipped.
+fn lines<'r, D: DeserializeOwned>(records: &'r [u8], text: &'r str) -> impl Iterator<Item = D> + 'r {
     let lines = records.split(|byte| *byte == b'\n').filter_map(|line| str::from_utf8(line).ok());
     lines.filter(move |line| line.contains(text)).filter_map(|line| serde_json::from_str(line).ok())
 }
