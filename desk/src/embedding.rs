@@ -26,7 +26,7 @@ pub(crate) fn after_write(store: &mut Store) {
 pub enum Pace {
     /// All of them: a person waits.
     Fast,
-    /// All but one: other programs are in use.
+    /// All but one, with low priority: other programs are in use. Only one where a thread has no priority of its own.
     Aside,
 }
 
@@ -34,7 +34,8 @@ impl Pace {
     fn threads(self) -> usize {
         match self {
             Self::Fast => processors(),
-            Self::Aside => (processors() - 1).max(1),
+            Self::Aside if cfg!(target_os = "linux") => (processors() - 1).max(1),
+            Self::Aside => 1,
         }
     }
 }

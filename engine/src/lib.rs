@@ -3,6 +3,7 @@
 //! All modules except [`store`] are pure: they do no I/O. Modules in the order of their dependencies (none points
 //! backwards):
 //!
+//! - [`threads`]: work on several threads.
 //! - [`domain`]: the types (memory, scope, budget, query, time).
 //! - [`classifier`]: a small classifier as a table.
 //! - [`text`]: normalise, tokenise, stem, count tokens.
@@ -17,7 +18,6 @@
 //! - [`sync`]: the rules of the sync, without I/O.
 //! - [`screen`]: removes credentials from texts before anything else uses them.
 //! - [`compose`]: turns a text into a memory with its derived data and token counts.
-//! - [`threads`]: work on several threads.
 //! - [`store`]: SQLite, behind the feature `sqlite`.
 
 pub mod classifier;

@@ -1,5 +1,6 @@
 //! Work on several threads.
 
+use std::panic::resume_unwind;
 use std::thread;
 
 /// The number of processors that this process may use.
@@ -7,8 +8,8 @@ pub fn processors() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The results of `work` for all items, in their order. Each of the threads gets about the same number of items. Without
-/// a free thread, the caller's thread does the work.
+/// The results of `work` for all items, in their order. Each of the threads gets about the same number of items. If a
+/// thread cannot be started, the caller's thread does its work.
 pub(crate) fn mapped<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let all = |part: &[T]| part.iter().map(&work).collect::<Vec<R>>();
     let mut parts = items.chunks(items.len().div_ceil(threads.max(1)).max(1));
@@ -19,7 +20,10 @@ pub(crate) fn mapped<T: Sync, R: Send>(items: &[T], threads: usize, work: impl F
             parts.map(|part| (part, thread::Builder::new().spawn_scoped(scope, move || all(part)).ok())).collect();
         let mut results = all(own);
         for (part, other) in started {
-            results.extend(other.and_then(|other| other.join().ok()).unwrap_or_else(|| all(part)));
+            results.extend(match other {
+                Some(other) => other.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                None => all(part),
+            });
         }
         results
     })

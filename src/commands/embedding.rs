@@ -1,4 +1,4 @@
-//! `tessera doctor` and the end of an import compute missing embeddings.
+//! `tessera doctor`, and commands that store many memories, compute missing embeddings.
 
 use std::time::{Duration, Instant};
 

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const MOST_LINES: usize = 500;
-const ROOMS: [&str; 14] = [
+const ROOMS: [&str; 15] = [
+    "threads",
     "domain",
     "classifier",
     "text",

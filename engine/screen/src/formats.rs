@@ -20,7 +20,7 @@ pub(crate) fn may_begin(text: &str) -> bool {
 
 pub(crate) fn findings(text: &str) -> Vec<Finding> {
     let mut found = prefixed::findings(text);
-    found.sort_by_key(|finding| finding.span.start);
+    found.sort_by_key(|finding| (finding.span.start, finding.span.end));
     let mut near = Vec::new();
     for mut finding in near::findings(text) {
         // The format is more precise than the word before.

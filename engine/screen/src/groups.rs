@@ -1,5 +1,5 @@
-//! Entries of a table by a group, such as one for the first two bytes of a word. The compiler computes the order, so
-//! nothing is built when the program starts.
+//! Finds the entries of a table by their group, for example by the first two bytes of a word. The compiler computes the
+//! order, so nothing is built when the program starts.
 
 /// The group of an entry that belongs to none.
 pub(crate) const NO_GROUP: usize = usize::MAX;

@@ -54,11 +54,11 @@ pub fn embeddings_about(
         .collect();
     let all: Vec<&str> = cut.iter().flatten().map(String::as_str).collect();
     let mut vectors = Vec::with_capacity(all.len());
-    for batches in batches(&all).chunks(threads.max(1)) {
+    for round in batches(&all).chunks(threads.max(1)) {
         if !vectors.is_empty() && !pause() {
             break;
         }
-        vectors.extend(mapped(batches, threads, |batch| encoder.passages(batch)).into_iter().flatten());
+        vectors.extend(mapped(round, threads, |batch| encoder.passages(batch)).into_iter().flatten());
     }
     let mut embeddings = Vec::with_capacity(texts.len());
     let mut start = 0;

@@ -11,6 +11,7 @@ use super::probable::probable;
 use super::texts::{Part, Texts};
 use crate::domain::{MemoryUuid, Timestamp};
 use crate::sync::{Action, Op};
+#[cfg(feature = "sqlite")]
 use crate::threads::{mapped, processors};
 
 /// A shorter value is replaced only where it was found, because elsewhere it may be an ordinary word.
@@ -170,7 +171,8 @@ impl ProbableSecrets {
         said.map(|(text, found)| Self { text: text.to_owned(), found }).unwrap_or_default()
     }
 
-    /// Looks for them in the values of several items, on all processors. Items without a value have none.
+    /// Finds the probable secrets of several items on all processors. Items without a value have none.
+    #[cfg(feature = "sqlite")]
     pub(crate) fn of_each<I: Sync, T: Texts>(items: &[I], value: impl Fn(&I) -> Option<&T> + Sync) -> Vec<Self> {
         mapped(items, processors(), |item| value(item).map(Self::of).unwrap_or_default())
     }

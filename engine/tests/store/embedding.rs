@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use tessera_engine::Store;
 use tessera_engine::domain::{Draft, Patch, RecallRequest, Scope};
-use tessera_engine::embedding::{ENCODER_VERSION, Embedding, Encoder, passages_of};
+use tessera_engine::embedding::{ENCODER_VERSION, Embedding, Encoder, Vector, passages_of};
 use tessera_engine::store::{Actor, EmbeddingCounts, Erase, ImportAs, SimilarityKind, StoreConfig, Verdict};
 
 use crate::support::{Home, named, store};
@@ -91,6 +91,53 @@ fn one_process_works_off_at_a_time_and_what_was_changed_meanwhile_waits() {
     assert!(kept(&home, 2).is_empty());
     while opened.embed_some().unwrap() {}
     assert_eq!(kept(&home, 2), vectors_of(text.trim()));
+}
+
+#[test]
+fn a_memory_that_changes_while_it_is_compared_is_compared_again() {
+    let home = Home::new();
+    let mut opened = home.open(NOW);
+    let port = |port: u32| Draft::new(format!("The checkout service listens on port {port}"));
+    opened.remember_all(&[port(7070), port(7171)]).unwrap();
+    while opened.embed_some().unwrap() {}
+    let related = || -> Vec<(bool, bool)> {
+        let sql = "SELECT related, newer IS NOT NULL FROM memories ORDER BY short_id";
+        let (database, row) = (database(&home), |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?)));
+        database.prepare(sql).unwrap().query_map([], row).unwrap().map(Result::unwrap).collect()
+    };
+    let mut other = home.open(NOW);
+    let patch = Patch { content: Some("Lunch is at noon".to_owned()), ..Patch::default() };
+    let mut changed = 0;
+    let compared = opened.relate_while(|| {
+        if changed == 0 {
+            other.update(named(2), &patch, &Actor::default()).unwrap();
+            changed += 1;
+        }
+        true
+    });
+    assert_eq!((compared.unwrap(), changed, related()), (2, 1, vec![(true, false), (false, false)]));
+    while opened.embed_some().unwrap() {}
+    assert_eq!((opened.relate_while(|| true).unwrap(), related()), (1, vec![(true, false), (true, false)]));
+}
+
+#[test]
+fn a_stored_memory_is_compared_by_its_stored_embedding() {
+    let home = Home::new();
+    let mut opened = home.open(NOW);
+    let texts = ["The checkout service listens on port 7070", "We moved the checkout service to port 7171 today"];
+    opened.remember_all(&texts.map(Draft::new)).unwrap();
+    while opened.embed_some().unwrap() {}
+    // As if the encoder had found no similarity at all.
+    let nothing = Embedding::of(&[Vector::default()]).into_bytes();
+    database(&home).execute("UPDATE memories SET embedding = ?1", [nothing]).unwrap();
+    let newer = |home: &Home| -> u32 {
+        database(home).query_row("SELECT count(newer) FROM memories", [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!((opened.relate_while(|| true).unwrap(), newer(&home)), (2, 0));
+    database(&home).execute("UPDATE memories SET related = 0, embedding = x'', rev = rev + 100", []).unwrap();
+    let mut opened = home.open(NOW);
+    while opened.embed_some().unwrap() {}
+    assert_eq!((opened.relate_while(|| true).unwrap(), newer(&home)), (2, 1));
 }
 
 #[test]

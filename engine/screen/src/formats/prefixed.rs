@@ -20,12 +20,12 @@ const CHECKED: [&str; 11] = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "npm_", "vc
 
 /// Maximum length of a short anchor.
 const SHORT: usize = 3;
-/// How many bytes of an anchor are searched. The rest may follow on the next line.
+/// How many bytes of an anchor are searched. The rest of the anchor may stand on the next line.
 const SEARCHED: usize = size_of::<u64>();
 
-/// The number of groups of anchors by their first two bytes. Each anchor of one byte is in the group of this byte after
-/// them.
+/// The number of groups for anchors of two or more bytes.
 const PAIRS: usize = 1024;
+/// The number of all groups. The last 256 are for anchors of one byte, one for each byte.
 const GROUPS: usize = PAIRS + 256;
 
 /// The rows by the beginning of their anchors.
@@ -96,9 +96,9 @@ fn beginnings(text: &str) -> impl Iterator<Item = (usize, Pattern, &'static str)
     let bytes = text.as_bytes();
     bytes.iter().enumerate().flat_map(move |(at, first)| {
         let rest = bytes.get(at..).unwrap_or_default();
-        let of_pair = rest.get(1).map_or(&[][..], |second| INDEX.of_group(of_pair(*first, *second)));
+        let longer = rest.get(1).map_or(&[][..], |second| INDEX.of_group(of_pair(*first, *second)));
         let here = rest.first_chunk().map_or_else(|| Beginning::of(rest).bytes, |chunk| u64::from_le_bytes(*chunk));
-        of_pair.iter().chain(INDEX.of_group(of_byte(*first))).filter_map(move |row| {
+        longer.iter().chain(INDEX.of_group(of_byte(*first))).filter_map(move |row| {
             let row = usize::from(*row);
             let (pattern, kind) = ROWS.get(row).filter(|_| BEGINNINGS.get(row).is_some_and(|one| one.begins(here)))?;
             Some((at, Pattern::of(pattern), *kind))
@@ -198,6 +198,29 @@ pub(super) fn of(body: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_index_finds_the_same_as_a_comparison_with_every_row() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for _ in 0..2000 {
+            let mut text = String::new();
+            for _ in 0..random.usize(1..5) {
+                let anchor = Pattern::of(ROWS[random.usize(..ROWS.len())].0).anchor;
+                text.push_str(&anchor[..random.usize(..=anchor.len())]);
+                text.push_str(["", "|", "ä", " ", "x", "\0"][random.usize(..6)]);
+            }
+            let found: Vec<(usize, &str)> = beginnings(&text).map(|(at, pattern, _)| (at, pattern.anchor)).collect();
+            let all = (0..text.len()).flat_map(|at| {
+                let rest = &text.as_bytes()[at..];
+                let anchors = ROWS.iter().map(|(pattern, _)| Pattern::of(pattern).anchor);
+                let is_here = move |anchor: &&str| rest.starts_with(&anchor.as_bytes()[..anchor.len().min(SEARCHED)]);
+                // Anchors of two or more bytes come first.
+                let (longer, single): (Vec<&str>, Vec<&str>) = anchors.filter(is_here).partition(|one| one.len() > 1);
+                longer.into_iter().chain(single).map(move |anchor| (at, anchor))
+            });
+            assert_eq!(found, all.collect::<Vec<_>>(), "{text:?}");
+        }
+    }
 
     #[test]
     fn every_row_is_read() {

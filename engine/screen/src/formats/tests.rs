@@ -222,6 +222,13 @@ fn tokens_that_begin_with_something_else_are_found_by_what_is_in_them() {
 }
 
 #[test]
+fn of_two_formats_for_one_token_the_first_of_the_table_names_it() {
+    let token = format!("EAAA{}", w(56));
+    let kinds: Vec<String> = crate::findings(&token).iter().map(|finding| finding.kind.as_str().to_owned()).collect();
+    assert_eq!(kinds, ["Square token"]);
+}
+
+#[test]
 fn every_row_finds_what_is_drawn_by_it() {
     let missed = prefixed::ROWS.iter().filter_map(|(pattern, kind)| {
         // Drawn by the pattern alone: a new row changes the token of no other.

@@ -21,7 +21,7 @@ use crate::store::rows::codec::{Ask as _, Run as _};
 
 /// The maximum number of rows in one step on one thread.
 const STEP: usize = 64;
-/// A step ends as soon as it has half as many passages as it may have rows.
+/// A step ends when it has one passage for every two rows that it may have.
 const ROWS_PER_PASSAGE: usize = 2;
 
 /// The key in `meta` for the encoder version to which the progress in [`LEFT`] belongs.
@@ -114,7 +114,7 @@ impl Store {
         Some(vector)
     }
 
-    /// Uses the stored embeddings of a text instead of encoding it, if the current encoder made them.
+    /// Uses the stored embeddings of a text without a heading instead of encoding it, if the current encoder made them.
     pub(in crate::store) fn know_embedding(&mut self, content: &str, stored: &[u8]) {
         if let Some(vector) = Embedding::vectors(stored).next().and_then(Vector::of_bytes) {
             self.encoded.key = Some((content.to_owned(), vector));
@@ -163,8 +163,8 @@ impl Store {
         self.embed_while(1, || true).map(|done| done > 0)
     }
 
-    /// Computes embeddings on several threads as long as `pause` returns `true`. The function `pause` is called every few
-    /// hundredths of a second. Returns the number of rows that got an embedding: 0 if none waits, or there was no time.
+    /// Computes embeddings on several threads as long as `pause` returns `true`. The function `pause` is called every
+    /// few hundredths of a second. Returns the number of rows that got an embedding: 0 if none waits, or there was no time.
     ///
     /// # Errors
     /// Returns the same errors as [`Store::embed_some`].

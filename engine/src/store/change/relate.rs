@@ -48,7 +48,9 @@ impl Store {
         for (short_id, rev, embedding) in waiting.into_iter().take_while(|_| pause()) {
             let updated = match self.get(MemoryRef::ShortId(short_id))?.filter(|memory| memory.rev == rev) {
                 Some(memory) => {
-                    self.know_embedding(&memory.content, &embedding);
+                    if is_compared(&memory) {
+                        self.know_embedding(&memory.content, &embedding);
+                    }
                     self.updated_by(&memory, ComparedWhen::Stored)?
                 }
                 None => Vec::new(),
@@ -57,7 +59,7 @@ impl Store {
         }
         self.write(|change| {
             for (short_id, rev, updated) in &compared {
-                // Another process may have changed it; then it is compared again.
+                // If another process changed the memory, the memory is compared again later.
                 let is_same = change.tx.run(RELATED, (short_id, rev))? > 0;
                 if is_same && !updated.is_empty() {
                     relate(change, *short_id, updated)?;
@@ -86,9 +88,6 @@ impl Store {
 fn relate(change: &Change<'_>, short_id: ShortId, updated: &[Link]) -> Result<(), StoreError> {
     let reference = MemoryRef::ShortId(short_id);
     let mut memory = change.existing(reference)?;
-    if memory.deleted.is_some() {
-        return Ok(());
-    }
     memory.rev = change.next_rev()?;
     let links = add_found(change, &memory, updated)?;
     if links.len() > memory.links.len() {

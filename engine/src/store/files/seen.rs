@@ -23,6 +23,7 @@ use crate::store::rows::codec::{Ask as _, Reader, Run as _, sql};
 use crate::store::rows::columns::{KNOWN, read_known};
 use crate::store::rows::memory as row;
 use crate::text::Remembered;
+use crate::threads::processors;
 
 /// Files per transaction.
 const STEP: usize = 200;
@@ -238,7 +239,7 @@ fn made_in_parallel(
     counters: &mut Vec<Remembered>,
     now: Timestamp,
 ) -> Result<Vec<Option<Made>>, StoreError> {
-    let processors = thread::available_parallelism().map_or(1, usize::from).min(4);
+    let processors = processors().min(4);
     let chunks: Vec<_> = known.chunks(TOGETHER).collect();
     let threads = processors.min(chunks.len()).max(1);
     counters.resize_with(threads.max(counters.len()), Remembered::default);

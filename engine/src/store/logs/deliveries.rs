@@ -268,7 +268,8 @@ fn fold(change: &Change<'_>, records: &[u8]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The deliveries, or parts of them, of complete lines that contain a text. An incomplete line of a killed process is skipped.
+/// The deliveries, or parts of them, of complete lines that contain a text. An incomplete line of a killed process is
+/// skipped.
 fn lines<'r, D: DeserializeOwned>(records: &'r [u8], text: &'r str) -> impl Iterator<Item = D> + 'r {
     let lines = records.split(|byte| *byte == b'\n').filter_map(|line| str::from_utf8(line).ok());
     lines.filter(move |line| line.contains(text)).filter_map(|line| serde_json::from_str(line).ok())
