@@ -56,7 +56,7 @@ impl Server {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let line = lines.next().unwrap().unwrap();
-        assert!(line.starts_with("serving"), "{line}");
+        assert!(line.starts_with("listening"), "{line}");
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
         Self { child, url: format!("http://{}", line.rsplit("http://").next().unwrap()) }
     }

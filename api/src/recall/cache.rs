@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use lru::LruCache;
 use tessera_engine::Timestamp;
 use tessera_engine::domain::RecallRequest;
-use tessera_engine::recall::{Ranking, meant};
+use tessera_engine::embedding::Vector;
+use tessera_engine::recall::Ranking;
 use tessera_engine::score::Weights;
 use tokio::sync::{Mutex as Turn, OwnedSemaphorePermit, Semaphore};
 
@@ -40,10 +41,14 @@ impl Slot {
     }
 
     /// Ranks memories for a question. Call this on a thread that may block.
-    pub(super) fn rank(&self, request: &RecallRequest, now: Timestamp, weights: &Weights) -> Ranking {
-        let meant = meant(request, now, weights);
-        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
-        index.rank(request, meant.as_ref(), now, weights)
+    pub(super) fn rank(
+        &self,
+        request: &RecallRequest,
+        meant: Option<&Vector>,
+        now: Timestamp,
+        weights: &Weights,
+    ) -> Ranking {
+        self.index.read().unwrap_or_else(PoisonError::into_inner).rank(request, meant, now, weights)
     }
 }
 

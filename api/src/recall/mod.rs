@@ -4,6 +4,7 @@
 //! `index` and `news` import each other, because an index receives changes, and the changes depend on the index.
 
 mod cache;
+mod encoding;
 mod index;
 mod news;
 mod related;
@@ -16,14 +17,16 @@ use sqlx::Row as _;
 use tessera_engine::Timestamp;
 use tessera_engine::compose::{Beside, memory_of};
 use tessera_engine::domain::{Clock, Memory, RecallRequest, ShortId};
+use tessera_engine::embedding::Vector;
 use tessera_engine::pack::{JsonRows, LineCosts, Ranked, Recall, Row};
-use tessera_engine::recall::{Form, Ranking, answer};
+use tessera_engine::recall::{Form, Ranking, answer, semantic_query};
 use tessera_engine::score::Weights;
 use tessera_engine::text::O200k;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::db::{Caller, Db, DbError, Position, Stored, Use, UserId, UserTx, believed, columns, costs, stored};
 use cache::{Cache, Room, Slot};
+use encoding::Encoding;
 use index::UserIndex;
 use news::News;
 use texts::{Label, Texts};
@@ -46,6 +49,7 @@ pub(crate) struct Recaller {
     clock: Arc<dyn Clock>,
     /// If semantic search is off, indexes contain no embeddings.
     weights: Arc<Weights>,
+    encoding: Encoding,
     /// The limit of simultaneous questions is higher than the number of processors, because each question also waits
     /// for the database. A waiting question holds no connection.
     turns: Arc<Semaphore>,
@@ -150,6 +154,7 @@ impl Recaller {
             texts: Arc::new(Texts::new(most_bytes / TEXTS)),
             clock,
             weights: Arc::new(Weights { embedding, ..weights }),
+            encoding: Encoding::new(processors),
             turns: Arc::new(Semaphore::new(turns)),
             keeping: Arc::new(Semaphore::new(1)),
             uses: Mutex::default(),
@@ -275,6 +280,15 @@ impl Recaller {
         Ok(())
     }
 
+    /// The embedding of a question; `None` if only words are compared. It is computed before the question takes a
+    /// permit, so that all waiting questions can be encoded together.
+    async fn meant(&self, request: &RecallRequest) -> Result<Option<Arc<Vector>>, DbError> {
+        match semantic_query(request, self.clock.now(), &self.weights) {
+            Some(query) => self.encoding.of(&query).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
     /// Returns a permit, and the caller's index with all changes before the request.
     async fn ready(&self, db: &Db, caller: &Caller) -> Result<(Arc<Slot>, Turn), DbError> {
         let slot = self.cache.of(&caller.user);
@@ -292,9 +306,10 @@ impl Recaller {
         caller: &Caller,
         request: &RecallRequest,
     ) -> Result<Vec<(Ranked, Stored)>, RecallError> {
+        let meant = self.meant(request).await?;
         let (slot, turn) = self.ready(db, caller).await?;
         let (request, now, weights) = (request.clone(), self.clock.now(), Arc::clone(&self.weights));
-        let page = apart(&turn, move || slot.rank(&request, now, &weights).page(&request)).await??;
+        let page = apart(&turn, move || slot.rank(&request, meant.as_deref(), now, &weights).page(&request)).await??;
         let mut tx = db.of(&caller.user).await?;
         let short_ids: Vec<u32> = page.iter().map(|ranked| ranked.short_id.get()).collect();
         let mut found = found(&mut tx, &short_ids).await?;
@@ -311,11 +326,12 @@ impl Recaller {
         request: &RecallRequest,
         form: JsonRows,
     ) -> Result<Recall, RecallError> {
+        let meant = self.meant(request).await?;
         let (slot, turn) = self.ready(db, caller).await?;
         let (request, now, weights) = (request.clone(), self.clock.now(), Arc::clone(&self.weights));
         let (at, texts) = (Arc::clone(&slot), Arc::clone(&self.texts));
         let ranked = apart(&turn, move || {
-            let ranking = at.rank(&request, now, &weights);
+            let ranking = at.rank(&request, meant.as_deref(), now, &weights);
             let page = ranking.page(&request)?;
             let short_ids = page.iter().map(|ranked| ranked.short_id.get());
             let (mut rows, mut others, label) = texts.of(&at.shelf, short_ids);

@@ -2,11 +2,12 @@
 //! languages. A vector contains the results of both.
 
 use std::ops::Range;
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use super::english::is_english;
-use super::join::{Side, first_share, joined};
+use super::join::{Side, joined};
 use super::kernels::{Kernel, run};
 use super::net::{Continue, Encode, EncodePieces};
 use super::pieces::{Cutter, framed};
@@ -29,6 +30,14 @@ const PIECE_LAYERS: usize = 9;
 
 /// The results of a network: one row for each text.
 type Rows = Vec<[f32; WIDTH]>;
+
+/// The pieces of a text for both networks.
+struct Pieces {
+    /// `None` if the text is probably not in English: the first network was trained on English, so its result has no
+    /// share in the vector.
+    first: Option<Vec<u16>>,
+    second: Vec<u16>,
+}
 
 /// The rows of a text after `PIECE_LAYERS` layers of the second network.
 #[derive(Debug, Default)]
@@ -67,82 +76,85 @@ impl Encoder {
 
     /// The embedding of a question. For a long question, only the beginning is read, about twenty-five words.
     pub fn question(&self, text: &str) -> Vector {
-        let (first, second) = self.cut(Side::Question, text, [QUESTION_PIECES - 2; 2]);
-        let vectors = (self.first_vectors(&[first]), self.second_vectors(&[second]));
-        self.vector(Side::Question, text, vectors)
+        self.questions(&[text]).pop().unwrap_or_default()
     }
 
-    /// Like [`Encoder::question`], on two threads: about a third faster if a second processor is idle.
-    pub fn question_in_parallel(&self, text: &str) -> Vector {
-        let pieces = self.cut(Side::Question, text, [QUESTION_PIECES - 2; 2]);
-        self.vector(Side::Question, text, self.in_parallel(pieces))
-    }
-
-    /// The embedding of one passage, on two threads (see [`Encoder::passages`]).
-    pub fn passage_in_parallel(&self, text: &str) -> Vector {
-        let pieces = self.cut(Side::Passage, text, self.most_pieces());
-        self.vector(Side::Passage, text, self.in_parallel(pieces))
-    }
-
-    /// The pieces of a text for both networks.
-    fn cut(&self, side: Side, text: &str, most: [usize; 2]) -> (Vec<u16>, Vec<u16>) {
-        let first = framed(&Cutter::new(&self.first).cut(text, most[0]));
-        (first, self.second_pieces(side, text, most[1]))
-    }
-
-    /// The number of pieces of a passage that each network reads, without the two marks.
-    fn most_pieces(&self) -> [usize; 2] {
-        [&self.first.network, &self.second.network].map(|network| network.places.len() - 2)
-    }
-
-    /// The results of both networks for one text, each computed on a thread of its own.
-    fn in_parallel(&self, (first, second): (Vec<u16>, Vec<u16>)) -> (Rows, Rows) {
-        let texts = [first];
-        thread::scope(|scope| {
-            let first = thread::Builder::new().spawn_scoped(scope, || self.first_vectors(&texts)).ok();
-            let second = self.second_vectors(&[second]);
-            let first = first.and_then(|first| first.join().ok());
-            (first.unwrap_or_else(|| self.first_vectors(&texts)), second)
-        })
-    }
-
-    /// The vector of one text from the results of both networks.
-    fn vector(&self, side: Side, text: &str, (first, second): (Rows, Rows)) -> Vector {
-        let share = self.share(side, text);
-        let vector = first.first().zip(second.first());
-        vector.map_or_else(Vector::default, |(first, second)| joined(first, second, side, share))
-    }
-
-    /// The share of the first network in the vector of a text.
-    #[expect(clippy::cast_precision_loss, reason = "a text has few pieces")]
-    fn share(&self, side: Side, text: &str) -> f32 {
-        let end = text.char_indices().nth(LANGUAGE_CHARS).map_or(text.len(), |(at, _)| at);
-        let text = text.get(..end).unwrap_or(text);
-        first_share(is_english(text, side, || {
-            let first = Cutter::new(&self.first).cut(text, usize::MAX).len();
-            let second = UnigramCutter::new(&self.second).cut("", text, usize::MAX).len() - MARKS;
-            first as f32 / second.max(1) as f32
-        }))
+    /// The embedding of each question. Several at once are faster.
+    pub fn questions(&self, texts: &[&str]) -> Vec<Vector> {
+        self.vectors(Side::Question, texts)
     }
 
     /// The embedding of each passage, from about its first hundred words. Several at once are faster.
     pub fn passages(&self, texts: &[&str]) -> Vec<Vector> {
-        let most = self.most_pieces();
-        let cut = |text: &&str| (self.share(Side::Passage, text), self.cut(Side::Passage, text, most));
+        self.vectors(Side::Passage, texts)
+    }
+
+    /// Like [`Encoder::question`], on two threads: about a third faster if a second processor is idle.
+    pub fn question_in_parallel(&self, text: &str) -> Vector {
+        self.in_parallel(Side::Question, text)
+    }
+
+    /// The embedding of one passage, on two threads (see [`Encoder::passages`]).
+    pub fn passage_in_parallel(&self, text: &str) -> Vector {
+        self.in_parallel(Side::Passage, text)
+    }
+
+    fn vectors(&self, side: Side, texts: &[&str]) -> Vec<Vector> {
         let mut vectors = Vec::with_capacity(texts.len());
         for texts in texts.chunks(BATCH) {
-            let (shares, (first, second)): (Vec<f32>, (Vec<_>, Vec<_>)) = texts.iter().map(cut).unzip();
-            let (first, second) = (self.first_vectors(&first), self.second_vectors(&second));
-            let both = first.iter().zip(&second).zip(shares);
-            vectors.extend(both.map(|((first, second), share)| joined(first, second, Side::Passage, share)));
+            let cut: Vec<Pieces> = texts.iter().map(|text| self.cut(side, text)).collect();
+            let first: Vec<&[u16]> = cut.iter().filter_map(|pieces| pieces.first.as_deref()).collect();
+            let second: Vec<&[u16]> = cut.iter().map(|pieces| pieces.second.as_slice()).collect();
+            let (mut first, second) = (self.first_vectors(&first).into_iter(), self.second_vectors(&second));
+            vectors.extend(cut.iter().zip(&second).map(|(pieces, second)| {
+                let first = pieces.first.as_ref().and_then(|_| first.next());
+                joined(first.as_ref(), second, side)
+            }));
         }
         vectors
+    }
+
+    /// The vector of one text. Each network runs on a thread of its own.
+    fn in_parallel(&self, side: Side, text: &str) -> Vector {
+        let Pieces { first, second } = self.cut(side, text);
+        let begin = || first.as_deref().and_then(|first| self.first_vectors(&[first]).pop());
+        let (first, second) = thread::scope(|scope| {
+            let other = first.as_ref().and_then(|_| thread::Builder::new().spawn_scoped(scope, begin).ok());
+            let second = self.second_vectors(&[&second]);
+            (other.map_or_else(begin, |other| other.join().unwrap_or_else(|panic| resume_unwind(panic))), second)
+        });
+        second.first().map_or_else(Vector::default, |second| joined(first.as_ref(), second, side))
+    }
+
+    /// The pieces of a text that the networks read.
+    fn cut(&self, side: Side, text: &str) -> Pieces {
+        let [first, second] = match side {
+            Side::Question => [QUESTION_PIECES - 2; 2],
+            Side::Passage => [&self.first.network, &self.second.network].map(|network| network.places.len() - 2),
+        };
+        let is_english = self.is_english(side, text);
+        Pieces {
+            first: is_english.then(|| framed(&Cutter::new(&self.first).cut(text, first))),
+            second: self.second_pieces(side, text, second),
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a text has few pieces")]
+    fn is_english(&self, side: Side, text: &str) -> bool {
+        let end = text.char_indices().nth(LANGUAGE_CHARS).map_or(text.len(), |(at, _)| at);
+        let text = text.get(..end).unwrap_or(text);
+        is_english(text, side, || {
+            let first = Cutter::new(&self.first).cut(text, usize::MAX).len();
+            let second = UnigramCutter::new(&self.second).cut("", text, usize::MAX).len() - MARKS;
+            first as f32 / second.max(1) as f32
+        })
     }
 
     /// The results of the second network alone, before they are centred. They are needed to compute the centre.
     pub fn second_alone(&self, side: Side, texts: &[&str]) -> Vec<[f32; WIDTH]> {
         let most = self.second.network.places.len() - 2;
         let pieces: Vec<Vec<u16>> = texts.iter().map(|text| self.second_pieces(side, text, most)).collect();
+        let pieces: Vec<&[u16]> = pieces.iter().map(Vec::as_slice).collect();
         pieces.chunks(BATCH).flat_map(|pieces| self.second_vectors(pieces)).collect()
     }
 
@@ -168,7 +180,7 @@ impl Encoder {
         let compute = || {
             let network = &self.second.network;
             network.wake();
-            let texts = Encode { network, texts: &[pieces.to_vec()] };
+            let texts = Encode { network, texts: &[pieces] };
             run(self.kernel, EncodePieces { texts, layers: PIECE_LAYERS })
         };
         rows.get_or_init(compute).clone()
@@ -185,12 +197,15 @@ impl Encoder {
         UnigramCutter::new(&self.second).cut(side.prefix(), text, most)
     }
 
-    fn first_vectors(&self, texts: &[Vec<u16>]) -> Rows {
+    fn first_vectors(&self, texts: &[&[u16]]) -> Rows {
+        if texts.is_empty() {
+            return Rows::new();
+        }
         self.first.network.wake();
         run(self.kernel, Encode { network: &self.first.network, texts })
     }
 
-    fn second_vectors(&self, texts: &[Vec<u16>]) -> Rows {
+    fn second_vectors(&self, texts: &[&[u16]]) -> Rows {
         let network = &self.second.network;
         network.wake();
         if let [text] = texts {

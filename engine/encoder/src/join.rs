@@ -41,24 +41,22 @@ const CENTRES: &[u8; 2 * 4 * WIDTH] = include_bytes!("centres.bin");
 /// The share of the first network in the similarity of English texts. On our development sets, the mean reciprocal rank
 /// changes little between .3 and .5.
 const FIRST: f32 = 0.4;
-/// The share of the first network. It was trained on English, so for other languages, only the second one counts.
-pub(super) fn first_share(is_english: bool) -> f32 {
-    if is_english { FIRST } else { 0.0 }
-}
 
-/// The vector of a text. `share` is the share of the first network.
-pub(super) fn joined(first: &[f32; WIDTH], second: &[f32; WIDTH], side: Side, share: f32) -> Vector {
+/// The vector of a text. Without a result of the first network, the text is in another language, and only the second
+/// network counts.
+pub(super) fn joined(first: Option<&[f32; WIDTH]>, second: &[f32; WIDTH], side: Side) -> Vector {
     let mut second = unit(second);
     for (number, centre) in second.iter_mut().zip(side.centre()) {
         *number -= f32::from_le_bytes(*centre);
     }
-    let parts = [(unit(first), share), (unit(&second), 1.0 - share)];
+    let share = if first.is_some() { FIRST } else { 0.0 };
+    let parts = [(first.map_or([0.0; WIDTH], unit), share), (unit(&second), 1.0 - share)];
     let mut values = [0.0; DIMENSIONS];
     let scaled = parts.iter().flat_map(|(part, share)| part.iter().map(|number| *number * share.sqrt()));
     values.iter_mut().zip(scaled).for_each(|(value, number)| *value = number);
     match side {
         Side::Passage => Vector::of(&values),
-        Side::Question => Vector::of_question(&values, share < FIRST),
+        Side::Question => Vector::of_question(&values, first.is_none()),
     }
 }
 
@@ -91,10 +89,10 @@ mod tests {
             unit(&vector.try_into().unwrap())
         };
         let (question, passage) = (centred(Side::Question), centred(Side::Passage));
-        for share in [0.0, FIRST] {
-            let asked = joined(&axis(1), &question, Side::Question, share);
-            let same = joined(&axis(1), &passage, Side::Passage, FIRST);
-            let other = joined(&axis(2), &passage, Side::Passage, FIRST);
+        for (asked, share) in [(None, 0.0), (Some(&axis(1)), FIRST)] {
+            let asked = joined(asked, &question, Side::Question);
+            let same = joined(Some(&axis(1)), &passage, Side::Passage);
+            let other = joined(Some(&axis(2)), &passage, Side::Passage);
             let (same, other) = (asked.similarities(&same), asked.similarities(&other));
             assert!(same > 0.9 && same <= 1.01, "{same}");
             let first = f64::from((share * FIRST).sqrt() / ((share * FIRST).sqrt() + ((1.0 - share) * 0.6).sqrt()));

@@ -14,7 +14,7 @@ const HEADS: usize = WIDTH / HEAD;
 /// Texts to encode, each as rows of the word table, at most as many as the network has positions.
 pub(super) struct Encode<'a> {
     pub(super) network: &'a Network,
-    pub(super) texts: &'a [Vec<u16>],
+    pub(super) texts: &'a [&'a [u16]],
 }
 
 impl Job for Encode<'_> {

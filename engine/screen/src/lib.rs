@@ -8,7 +8,6 @@
 
 mod context;
 mod formats;
-mod groups;
 mod place;
 mod view;
 

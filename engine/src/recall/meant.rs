@@ -1,14 +1,13 @@
-//! The embedding of a question. All rankers use this one rule.
+//! Which questions are encoded. All rankers use this one rule.
+
+use std::borrow::Cow;
 
 use crate::domain::{RecallRequest, Timestamp};
-use crate::embedding::{Encoder, Vector};
 use crate::score::Weights;
 
-/// The embedding of the question that is asked at `now`; `None` if only words are compared. Computing it takes milliseconds of processor time.
-/// Do not do this on a thread for which other work waits.
-pub fn meant(request: &RecallRequest, now: Timestamp, weights: &Weights) -> Option<Vector> {
-    let subject = request.subject(now);
-    is_semantic_query(&subject, weights).then(|| Encoder::shared().question(&subject))
+/// The text to encode for a question that is asked at `now`; `None` if only words are compared.
+pub fn semantic_query<'r>(request: &'r RecallRequest, now: Timestamp, weights: &Weights) -> Option<Cow<'r, str>> {
+    Some(request.subject(now)).filter(|subject| is_semantic_query(subject, weights))
 }
 
 /// True for a question that is also ranked by semantic search.

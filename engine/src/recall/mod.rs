@@ -29,7 +29,7 @@ pub use answer::{Form, answer};
 pub use lookup::known_words;
 #[cfg(feature = "sqlite")]
 pub(crate) use meant::is_semantic_query;
-pub use meant::meant;
+pub use meant::semantic_query;
 pub use query::{QueryTerm, QueryTerms, Relation};
 pub use rank::Ranking;
 pub use relevance::{FEATURES, Features};

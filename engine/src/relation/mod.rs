@@ -8,6 +8,7 @@ mod candidates;
 mod compared;
 mod explicit;
 mod pair;
+mod phrases;
 mod restated;
 mod statement;
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tessera_tables::{section, words};
 
+use super::phrases::{Meaning, Said, phrases};
 use crate::text::{Token, TokenKind, fold, is_stop_word, tokenize};
 
 pub(super) const RELATION_WORDS: &str = include_str!("words.txt");
@@ -12,7 +13,7 @@ pub(super) const CHANGE: &[&str] = words!(section(RELATION_WORDS, "change"));
 /// The stems of the words that show a change, sorted.
 pub(super) const CHANGE_TERMS: &[&str] = words!(section(RELATION_WORDS, "change terms"));
 /// The groups of words that show how a statement relates to an older one.
-const CUES: [&[&str]; Cue::COUNT] = [
+pub(super) const CUES: [&[&str]; Cue::COUNT] = [
     CHANGE,
     words!(section(RELATION_WORDS, "addition")),
     words!(section(RELATION_WORDS, "stays")),
@@ -21,13 +22,13 @@ const CUES: [&[&str]; Cue::COUNT] = [
     words!(section(RELATION_WORDS, "negation")),
 ];
 /// Phrases before the name of something that is no longer used.
-const RETRACTION: &[&str] = words!(section(RELATION_WORDS, "retraction"));
+pub(super) const RETRACTION: &[&str] = words!(section(RELATION_WORDS, "retraction"));
 /// Words before a number that is a value.
 const VALUE_NOUNS: &[&str] = words!(section(RELATION_WORDS, "value nouns"));
 /// Verbs that may stand before this name.
 const PASSING_VERBS: &[&str] = words!(section(RELATION_WORDS, "passing verbs"));
-const PLACES: &[&str] = words!(section(RELATION_WORDS, "places"));
-const DAYS: &[&str] = words!(section(RELATION_WORDS, "days"));
+pub(super) const PLACES: &[&str] = words!(section(RELATION_WORDS, "places"));
+pub(super) const DAYS: &[&str] = words!(section(RELATION_WORDS, "days"));
 const DURATIONS: &[&str] = words!(section(RELATION_WORDS, "durations"));
 const CLOCKS: &[&str] = words!(section(RELATION_WORDS, "clocks"));
 const MONEY: &[&str] = words!(section(RELATION_WORDS, "money"));
@@ -100,12 +101,8 @@ impl Statement {
         let text = text.get(..end).unwrap_or(text);
         let spaced = spaced(text);
         let mut statement = Self { is_question: text.trim_end().ends_with(['?', '？']), ..Self::default() };
-        for (has, words) in statement.cues.iter_mut().zip(CUES) {
-            *has = words.iter().any(|word| says(&spaced, word));
-        }
-        statement.places = PLACES.iter().copied().filter(|word| says(&spaced, word)).collect();
+        statement.read_phrases(&spaced);
         statement.read_values(&spaced);
-        statement.retracted = retracted(&spaced);
         statement.spaced = spaced;
         let tokens = tokenize(text);
         statement.read_terms(&tokens);
@@ -138,6 +135,26 @@ impl Statement {
         }
     }
 
+    fn read_phrases(&mut self, spaced: &str) {
+        let mut after = Vec::new();
+        for Said { phrase, meaning, rest } in phrases(spaced) {
+            match meaning {
+                Meaning::Cue(list) => self.cues.get_mut(list).into_iter().for_each(|has| *has = true),
+                Meaning::Place => _ = self.places.insert(phrase),
+                // `Mondays` and `Monday` are the same day.
+                Meaning::Day => {
+                    self.values.insert((ValueKind::Day, phrase.strip_suffix('s').unwrap_or(phrase).to_owned()));
+                }
+                Meaning::Retraction => after.push(rest),
+            }
+        }
+        // In "from Gandi to deSEC", the word after `from` counts if the statement has a word of change.
+        if self.has(Cue::Change) && spaced.contains(" to ") {
+            after.extend(spaced.match_indices(" from ").filter_map(|(at, from)| spaced.get(at + from.len() - 1..)));
+        }
+        self.retracted = after.into_iter().filter_map(retracted).collect();
+    }
+
     fn read_values(&mut self, spaced: &str) {
         let chunks: Vec<&str> = spaced.split(' ').filter(|chunk| !chunk.is_empty()).collect();
         for (at, chunk) in chunks.iter().enumerate() {
@@ -150,10 +167,6 @@ impl Statement {
                 }
                 self.values.insert((kind, (*chunk).to_owned()));
             }
-        }
-        for day in DAYS.iter().filter(|day| says(spaced, day)) {
-            // `Mondays` and `Monday` are the same day.
-            self.values.insert((ValueKind::Day, day.strip_suffix('s').unwrap_or(day).to_owned()));
         }
     }
 }
@@ -187,32 +200,11 @@ fn spaced(text: &str) -> String {
     words
 }
 
-/// The terms of the words after a retraction, one for each phrase. In "from Gandi to deSEC", the word after `from`
-/// counts if the statement has a word of change.
-fn retracted(spaced: &str) -> BTreeSet<String> {
-    let is_moved = spaced.contains(" to ") && CHANGE.iter().any(|word| says(spaced, word));
-    let phrases = RETRACTION.iter().copied().chain(is_moved.then_some("from"));
-    let after = phrases.flat_map(|phrase| {
-        let ends =
-            spaced.match_indices(phrase).filter(|(at, _)| spaced.get(..*at).is_some_and(|text| text.ends_with(' ')));
-        ends.filter_map(move |(at, _)| spaced.get(at + phrase.len()..)?.strip_prefix(' '))
-    });
-    let term = |rest: &str| {
-        let word = rest.split(' ').take(3).find(|word| !PASSING_VERBS.contains(word) && !is_stop_word(word))?;
-        tokenize(word).into_iter().find(|token| token.kind == TokenKind::Word).map(|token| token.term)
-    };
-    after.filter_map(term).collect()
-}
-
-/// True if a spaced text contains a word or a phrase.
-fn says(spaced: &str, phrase: &str) -> bool {
-    if phrase.chars().next().is_some_and(|first| first >= '\u{2e80}') {
-        return spaced.contains(phrase);
-    }
-    spaced.match_indices(phrase).any(|(at, _)| {
-        let before = spaced.get(..at).is_some_and(|before| before.ends_with(' '));
-        before && spaced.get(at + phrase.len()..).is_some_and(|after| after.starts_with(' '))
-    })
+/// The term of what a text after a retraction names.
+fn retracted(rest: &str) -> Option<String> {
+    let mut words = rest.split(' ').filter(|word| !word.is_empty()).take(3);
+    let word = words.find(|word| !PASSING_VERBS.contains(word) && !is_stop_word(word))?;
+    tokenize(word).into_iter().find(|token| token.kind == TokenKind::Word).map(|token| token.term)
 }
 
 /// True for a word that forms a name with the number after it, such as "crane". "On" and "port" do not.

@@ -6,8 +6,11 @@
 //! lines continue its value. A table of pairs has one pair per line: `left | right`.
 #![expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
 
+mod groups;
 mod names;
 mod settings;
+
+pub use groups::{Groups, NO_GROUP};
 
 /// Parses a list as `&'static [&'static str]`. The argument is a constant text, such as `include_str!("words.txt")`.
 #[macro_export]

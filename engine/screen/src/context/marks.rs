@@ -3,10 +3,9 @@
 
 use std::ops::Range;
 
-use tessera_tables::{count_sections, entry_at, section};
+use tessera_tables::{Groups, NO_GROUP, count_sections, entry_at, section};
 
 use super::Mark;
-use crate::groups::{Groups, NO_GROUP};
 
 /// The words and symbols at which a credential may begin. Upper and lower case of ASCII letters are equal.
 const MARKS: [(&str, Mark); Mark::COUNT] = Mark::all();

@@ -7,12 +7,11 @@
 
 use std::ops::Range;
 
-use tessera_tables::{field, pairs, section, words};
+use tessera_tables::{Groups, field, pairs, section, words};
 
 use super::look::{self, Look};
 use super::pattern::{Match, Pattern};
 use crate::LISTS;
-use crate::groups::Groups;
 use crate::place::{Finding, Kind};
 
 /// Anchors of tokens that end with a checksum.

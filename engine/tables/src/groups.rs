@@ -2,10 +2,11 @@
 //! order, so nothing is built when the program starts.
 
 /// The group of an entry that belongs to none.
-pub(crate) const NO_GROUP: usize = usize::MAX;
+pub const NO_GROUP: usize = usize::MAX;
 
 /// The places of `ENTRIES` entries by their group. `BOUNDS` is the number of groups plus one.
-pub(crate) struct Groups<const ENTRIES: usize, const BOUNDS: usize> {
+#[derive(Debug)]
+pub struct Groups<const ENTRIES: usize, const BOUNDS: usize> {
     /// Where each group begins in `order`; the last bound is the end of the last group.
     begins: [u16; BOUNDS],
     /// The places of the entries by group. Within a group, they have the order of the table.
@@ -14,9 +15,11 @@ pub(crate) struct Groups<const ENTRIES: usize, const BOUNDS: usize> {
 
 impl<const ENTRIES: usize, const BOUNDS: usize> Groups<ENTRIES, BOUNDS> {
     /// Orders the entries, given the group of each.
-    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
+    ///
+    /// # Panics
+    /// If there are more than 65,535 entries, which is a compile error in a constant.
     #[expect(clippy::cast_possible_truncation, reason = "checked below")]
-    pub(crate) const fn of(groups: &[usize; ENTRIES]) -> Self {
+    pub const fn of(groups: &[usize; ENTRIES]) -> Self {
         assert!(ENTRIES <= u16::MAX as usize, "places have 16 bits");
         let (mut begins, mut order, mut at) = ([0; BOUNDS], [0; ENTRIES], 0);
         while at < ENTRIES {
@@ -44,7 +47,7 @@ impl<const ENTRIES: usize, const BOUNDS: usize> Groups<ENTRIES, BOUNDS> {
     }
 
     /// The places of the entries of a group, in the order of the table.
-    pub(crate) fn of_group(&self, group: usize) -> &[u16] {
+    pub fn of_group(&self, group: usize) -> &[u16] {
         let Some(&[from, to]) = self.begins.get(group..group.saturating_add(2)) else { return &[] };
         self.order.get(usize::from(from)..usize::from(to)).unwrap_or_default()
     }
