@@ -8,12 +8,12 @@ pub use corpus::{Corpus, Note};
 pub use peers::{Fts5, Tantivy};
 pub use tessera::Filled;
 
-/// Corpus sizes of a run. The size of one million is used only if `TESSERA_BENCH_1M` is set.
+/// Corpus sizes of a run. `TESSERA_BENCH_SIZES` names others, such as `1000,1000000`.
+///
+/// # Panics
+/// Panics if `TESSERA_BENCH_SIZES` contains anything else than numbers.
 #[expect(clippy::disallowed_methods, reason = "benchmarks have no configuration of their own")]
 pub fn sizes() -> Vec<usize> {
-    let mut sizes = vec![1_000, 10_000, 100_000];
-    if std::env::var_os("TESSERA_BENCH_1M").is_some() {
-        sizes.push(1_000_000);
-    }
-    sizes
+    let Ok(named) = std::env::var("TESSERA_BENCH_SIZES") else { return vec![1_000, 10_000, 100_000] };
+    named.split(',').map(|size| size.trim().parse().expect("a number")).collect()
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use tessera_tables::{section, words};
 
-use super::forms::{Word, covered, first_match, words_of};
+use super::forms::{Form, Word, covered, first_match, forms, words_of};
 use super::timing::{TimeKind, Timing};
 use crate::domain::{Breadth, Purpose, RecallRequest, Timestamp};
 
@@ -57,10 +57,10 @@ impl RecallRequest {
 const LISTS: &str = include_str!("breadth.txt");
 
 /// Forms of questions about many memories.
-const FORMS: &[&str] = words!(section(LISTS, "forms"));
+const FORMS: &[Form] = forms!(section(LISTS, "forms"));
 
 /// Phrases that only express the request. They have the same notation as the forms of broad questions.
-const REQUESTS: &[&str] = words!(section(LISTS, "requests"));
+const REQUESTS: &[Form] = forms!(section(LISTS, "requests"));
 /// Connecting words, which are removed from the ends of the subject.
 const JOINING: &[&str] = words!(section(LISTS, "joining"));
 

@@ -10,24 +10,24 @@ use jiff::tz::TimeZone;
 use tessera_calendar::{Mention, Window, mention};
 use tessera_tables::{section, words};
 
-use super::forms::{Word, all_matches, covered, first_match, words_of};
+use super::forms::{Form, Word, all_matches, covered, first_match, forms, words_of};
 use crate::domain::{Breadth, Filters, Packing, Purpose, RecallRequest, Scope, Sort, Timestamp};
 use crate::text::{TokenKind, tokenize};
 
 const LISTS: &str = include_str!("timing.txt");
 
 /// The forms of one kind of question: for languages with spaces, and for languages without.
-struct Forms(&'static [&'static str], &'static [&'static str]);
+struct Forms(&'static [Form], &'static [&'static str]);
 
-const ASKS: Forms = Forms(words!(section(LISTS, "asks")), words!(section(LISTS, "asks dense")));
-const CHANGED: Forms = Forms(words!(section(LISTS, "changed")), words!(section(LISTS, "changed dense")));
-const LATEST: Forms = Forms(words!(section(LISTS, "latest")), words!(section(LISTS, "latest dense")));
-const OLDEST: Forms = Forms(words!(section(LISTS, "oldest")), words!(section(LISTS, "oldest dense")));
-const NEWEST_FIRST: Forms = Forms(words!(section(LISTS, "newest first")), words!(section(LISTS, "newest first dense")));
-const OLDEST_FIRST: Forms = Forms(words!(section(LISTS, "oldest first")), words!(section(LISTS, "oldest first dense")));
-const RECORDS: Forms = Forms(words!(section(LISTS, "records")), words!(section(LISTS, "records dense")));
-const EVERYWHERE: Forms = Forms(words!(section(LISTS, "everywhere")), words!(section(LISTS, "everywhere dense")));
-const REQUESTS: Forms = Forms(words!(section(LISTS, "requests")), words!(section(LISTS, "requests dense")));
+const ASKS: Forms = Forms(forms!(section(LISTS, "asks")), words!(section(LISTS, "asks dense")));
+const CHANGED: Forms = Forms(forms!(section(LISTS, "changed")), words!(section(LISTS, "changed dense")));
+const LATEST: Forms = Forms(forms!(section(LISTS, "latest")), words!(section(LISTS, "latest dense")));
+const OLDEST: Forms = Forms(forms!(section(LISTS, "oldest")), words!(section(LISTS, "oldest dense")));
+const NEWEST_FIRST: Forms = Forms(forms!(section(LISTS, "newest first")), words!(section(LISTS, "newest first dense")));
+const OLDEST_FIRST: Forms = Forms(forms!(section(LISTS, "oldest first")), words!(section(LISTS, "oldest first dense")));
+const RECORDS: Forms = Forms(forms!(section(LISTS, "records")), words!(section(LISTS, "records dense")));
+const EVERYWHERE: Forms = Forms(forms!(section(LISTS, "everywhere")), words!(section(LISTS, "everywhere dense")));
+const REQUESTS: Forms = Forms(forms!(section(LISTS, "requests")), words!(section(LISTS, "requests dense")));
 const PARTICLES: &[&str] = words!(section(LISTS, "particles"));
 const COUNTS: [(u32, &[&str]); 10] = [
     (2, words!(section(LISTS, "two"))),
