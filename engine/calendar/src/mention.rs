@@ -9,7 +9,7 @@ use std::ops::Range;
 use jiff::Zoned;
 
 use super::parser::Parser;
-use super::token::{Token, tokens};
+use super::token::{Token, chunks, tokens};
 use super::value::Value;
 use super::words::{Kana, LANGUAGES, Language, Reading, Unit, Which};
 use super::{Toward, Window};
@@ -42,8 +42,9 @@ pub fn mention(question: &str, now: &Zoned) -> Option<Mention> {
         Kana::Usual => has_kana || has_han && !is_long,
         Kana::Unknown => true,
     };
+    let chunks = chunks(question);
     let found = LANGUAGES.iter().filter(is_possible).filter_map(|language| {
-        let tokens = tokens(question, language, now.time_zone());
+        let tokens = tokens(&chunks, language, now.time_zone());
         let parser = Parser { is_question: true, ..Parser::new(&tokens, now, Toward::Past) };
         parser.first(language)
     });

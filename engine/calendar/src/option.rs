@@ -3,7 +3,7 @@
 use jiff::Zoned;
 
 use super::parser::Parser;
-use super::token::{Token, tokens};
+use super::token::{Token, chunks, tokens};
 use super::words::{LANGUAGES, Reading, Unit};
 use super::{Problem, Toward, Window};
 
@@ -26,7 +26,7 @@ pub fn option(text: &str, now: &Zoned, toward: Toward) -> Result<Window, Problem
     let mut known: Vec<bool> = Vec::new();
     let mut is_incomplete = false;
     for language in &LANGUAGES {
-        let tokens = tokens(text, language, now.time_zone());
+        let tokens = tokens(&chunks(text), language, now.time_zone());
         let parser = Parser::new(&tokens, now, toward);
         if let Some(window) = parser.whole() {
             return Ok(window);

@@ -1,5 +1,6 @@
 //! Divides a text into words of time, in one language.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use jiff::tz::TimeZone;
@@ -35,13 +36,14 @@ const MAX_WORDS: usize = 5;
 /// Maximum number of characters of a phrase in a script without spaces.
 const MAX_DENSE: usize = 6;
 
-/// The tokens of a text.
-pub(crate) fn tokens(text: &str, language: &Language, zone: &TimeZone) -> Vec<Token> {
-    let mut chunks = chunks(text);
+/// The tokens of the chunks of a text.
+pub(crate) fn tokens(chunks: &[Chunk], language: &Language, zone: &TimeZone) -> Vec<Token> {
     if language.is_dense {
         return chunks.iter().flat_map(|chunk| dense(chunk, language, zone)).collect();
     }
-    chunks = chunks.into_iter().flat_map(|chunk| elided(chunk, language)).collect();
+    let has_elided = chunks.iter().any(|chunk| chunk.folded.contains('\''));
+    let divided = || chunks.iter().flat_map(|chunk| elided(chunk.clone(), language)).collect();
+    let chunks = if has_elided { Cow::Owned(divided()) } else { Cow::Borrowed(chunks) };
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(chunk) = chunks.get(at) {
@@ -65,7 +67,7 @@ pub(crate) fn tokens(text: &str, language: &Language, zone: &TimeZone) -> Vec<To
 /// The letters between two separators.
 #[expect(clippy::struct_excessive_bools, reason = "independent properties of a word in its text")]
 #[derive(Debug, Clone)]
-struct Chunk {
+pub(crate) struct Chunk {
     range: Range<usize>,
     folded: String,
     is_capital: bool,
@@ -140,7 +142,8 @@ struct Chunks<'a> {
     is_quoted: bool,
 }
 
-fn chunks(text: &str) -> Vec<Chunk> {
+/// Divides a text, for any language.
+pub(crate) fn chunks(text: &str) -> Vec<Chunk> {
     let mut chunks = Chunks { text, found: Vec::new(), is_first: true, is_apart: false, is_quoted: false };
     let mut start = None;
     let bytes = text.as_bytes();
@@ -201,8 +204,8 @@ impl Chunks<'_> {
 
 /// Divides `d'octobre`, unless the whole is a phrase such as `aujourd'hui`.
 fn elided(chunk: Chunk, language: &Language) -> Vec<Chunk> {
-    let is_whole = language.readings(&chunk.folded).is_some() || language.may_continue(&chunk.folded);
-    let Some(at) = chunk.folded.find('\'').filter(|at| *at > 0 && *at < 8 && !is_whole) else { return vec![chunk] };
+    let is_whole = || language.readings(&chunk.folded).is_some() || language.may_continue(&chunk.folded);
+    let Some(at) = chunk.folded.find('\'').filter(|at| *at > 0 && *at < 8 && !is_whole()) else { return vec![chunk] };
     let Some(next) = chunk.folded.get(..=at).map(|head| head.chars().count()) else { return vec![chunk] };
     let Some(place) = chunk.places.get(next).copied() else { return vec![chunk] };
     let (head, rest) = chunk.folded.split_at(at + 1);

@@ -50,9 +50,10 @@ impl Language {
 
     /// True if a phrase of several words begins with this word.
     pub(crate) fn may_continue(&self, word: &str) -> bool {
-        let beginning = format!("{word} ");
-        let at = self.phrases.partition_point(|(known, _)| *known < beginning.as_str());
-        self.phrases.get(at).is_some_and(|(known, _)| known.starts_with(&beginning))
+        // No character of a phrase sorts before the space, so such phrases follow the word itself.
+        let at = self.phrases.partition_point(|(known, _)| *known <= word);
+        let next = self.phrases.get(at).and_then(|(known, _)| known.strip_prefix(word));
+        next.is_some_and(|rest| rest.starts_with(' '))
     }
 }
 
@@ -315,6 +316,7 @@ mod tests {
                 assert!(pair[0].0 < pair[1].0, "{} {}", pair[0].0, pair[1].0);
             }
             for (phrase, readings) in language.phrases {
+                assert!(phrase.chars().all(|c| c >= ' '), "{phrase:?}");
                 assert_eq!(crate::fold::folded(phrase).0, *phrase);
                 readings.split(' ').for_each(|one| assert!(one.parse::<Reading>().is_ok(), "{phrase}: {one}"));
             }
