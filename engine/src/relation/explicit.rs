@@ -5,7 +5,8 @@
 
 use tessera_tables::{section, words};
 
-use super::statement::{Cue, RELATION_WORDS, Statement, ValueKind};
+use super::phrases::RELATION_WORDS;
+use super::statement::{Cue, Statement, ValueKind};
 
 /// Phrases that say that something is true from now on.
 const NOW: &[&str] = words!(section(RELATION_WORDS, "now"));

@@ -2,25 +2,27 @@
 //! built when the program starts.
 #![expect(clippy::indexing_slicing, reason = "evaluated at compile time: a wrong index is a compile error")]
 
-use tessera_tables::Groups;
+use tessera_tables::{Groups, section, words};
 
-use super::statement::{CUES, DAYS, PLACES, RETRACTION};
-
-/// The number of lists with cues.
-const CUE_LISTS: usize = CUES.len();
-/// All lists.
-const LISTS: [&[&str]; CUE_LISTS + 3] = {
-    let mut lists: [&[&str]; CUE_LISTS + 3] = [&[]; CUE_LISTS + 3];
-    let mut at = 0;
-    while at < CUE_LISTS {
-        lists[at] = CUES[at];
-        at += 1;
-    }
-    lists[CUE_LISTS] = PLACES;
-    lists[CUE_LISTS + 1] = DAYS;
-    lists[CUE_LISTS + 2] = RETRACTION;
-    lists
-};
+pub(super) const RELATION_WORDS: &str = include_str!("words.txt");
+/// The words that show a change.
+pub(super) const CHANGE: &[&str] = words!(section(RELATION_WORDS, "change"));
+/// The stems of the words that show a change, sorted.
+pub(super) const CHANGE_TERMS: &[&str] = words!(section(RELATION_WORDS, "change terms"));
+/// The number of lists with cues. They come first, in the order of `Cue`.
+pub(super) const CUE_LISTS: usize = 6;
+/// All lists. The last one contains phrases before the name of something that is no longer used.
+const LISTS: [&[&str]; CUE_LISTS + 3] = [
+    CHANGE,
+    words!(section(RELATION_WORDS, "addition")),
+    words!(section(RELATION_WORDS, "stays")),
+    words!(section(RELATION_WORDS, "unsettled")),
+    words!(section(RELATION_WORDS, "passing")),
+    words!(section(RELATION_WORDS, "negation")),
+    words!(section(RELATION_WORDS, "places")),
+    words!(section(RELATION_WORDS, "days")),
+    words!(section(RELATION_WORDS, "retraction")),
+];
 
 const COUNT: usize = {
     let (mut count, mut at) = (0, 0);
@@ -67,7 +69,7 @@ const fn group(first: u8, second: u8) -> usize {
 /// What a phrase means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// The place of a list in [`CUES`].
+    /// The place of a cue.
     Cue(usize),
     Place,
     Day,

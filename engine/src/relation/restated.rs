@@ -5,7 +5,8 @@
 use std::collections::BTreeSet;
 
 use super::explicit::replaces;
-use super::statement::{CHANGE_TERMS, Cue, Statement};
+use super::phrases::CHANGE_TERMS;
+use super::statement::{Cue, Statement};
 
 /// The minimum number of terms of a subject.
 const LEAST: usize = 2;
@@ -81,7 +82,7 @@ fn has_other_value(new: &Statement, old: &Statement) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::relation::statement::CHANGE;
+    use crate::relation::phrases::CHANGE;
     use crate::text::{TokenKind, tokenize};
     #[test]
     fn the_terms_of_change_are_the_stems_of_the_words_of_change() {

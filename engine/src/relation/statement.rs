@@ -4,31 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tessera_tables::{section, words};
 
-use super::phrases::{Meaning, Said, phrases};
+use super::phrases::{CUE_LISTS, Meaning, RELATION_WORDS, Said, phrases};
 use crate::text::{Token, TokenKind, fold, is_stop_word, tokenize};
 
-pub(super) const RELATION_WORDS: &str = include_str!("words.txt");
-/// The words that show a change.
-pub(super) const CHANGE: &[&str] = words!(section(RELATION_WORDS, "change"));
-/// The stems of the words that show a change, sorted.
-pub(super) const CHANGE_TERMS: &[&str] = words!(section(RELATION_WORDS, "change terms"));
-/// The groups of words that show how a statement relates to an older one.
-pub(super) const CUES: [&[&str]; Cue::COUNT] = [
-    CHANGE,
-    words!(section(RELATION_WORDS, "addition")),
-    words!(section(RELATION_WORDS, "stays")),
-    words!(section(RELATION_WORDS, "unsettled")),
-    words!(section(RELATION_WORDS, "passing")),
-    words!(section(RELATION_WORDS, "negation")),
-];
-/// Phrases before the name of something that is no longer used.
-pub(super) const RETRACTION: &[&str] = words!(section(RELATION_WORDS, "retraction"));
 /// Words before a number that is a value.
 const VALUE_NOUNS: &[&str] = words!(section(RELATION_WORDS, "value nouns"));
-/// Verbs that may stand before this name.
+/// Verbs that may stand before the name of something that is no longer used.
 const PASSING_VERBS: &[&str] = words!(section(RELATION_WORDS, "passing verbs"));
-pub(super) const PLACES: &[&str] = words!(section(RELATION_WORDS, "places"));
-pub(super) const DAYS: &[&str] = words!(section(RELATION_WORDS, "days"));
 const DURATIONS: &[&str] = words!(section(RELATION_WORDS, "durations"));
 const CLOCKS: &[&str] = words!(section(RELATION_WORDS, "clocks"));
 const MONEY: &[&str] = words!(section(RELATION_WORDS, "money"));
@@ -55,7 +37,7 @@ pub(super) enum Cue {
 }
 
 impl Cue {
-    const COUNT: usize = 6;
+    const COUNT: usize = CUE_LISTS;
 }
 
 /// The kind of a value.
