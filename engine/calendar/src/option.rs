@@ -25,8 +25,9 @@ pub fn option(text: &str, now: &Zoned, toward: Toward) -> Result<Window, Problem
     let mut problem = None;
     let mut known: Vec<bool> = Vec::new();
     let mut is_incomplete = false;
+    let chunks = chunks(text);
     for language in &LANGUAGES {
-        let tokens = tokens(&chunks(text), language, now.time_zone());
+        let tokens = tokens(&chunks, language, now.time_zone());
         let parser = Parser::new(&tokens, now, toward);
         if let Some(window) = parser.whole() {
             return Ok(window);
