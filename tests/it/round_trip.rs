@@ -190,12 +190,8 @@ fn content() -> impl Strategy<Value = String> {
 
 fn line() -> impl Strategy<Value = Value> {
     let slug = || prop_oneof!["[a-z][a-z0-9/_-]{0,9}", "[a-zé用户]{1,5}", "(node_modules|con|true|1|\\.x)"];
-    // In the front matter, a word that ends with such a noun and the next word read like a password.
-    let reads_like_a_name = |word: &String| {
-        let word = word.to_lowercase();
-        ["pw", "psk", "psw", "pass", "key", "mdp", "cred", "auth", "sess", "pin"].iter().any(|noun| word.contains(noun))
-    };
-    let word = move || "[A-Za-z用][\\PC]{0,12}".prop_filter("names a secret", move |word| !reads_like_a_name(word));
+    // A word that names a secret, before another word, reads like a password in the front matter.
+    let word = || prop_oneof![9 => "[A-Za-z用][\\PC]{0,12}", 1 => "(db )?(pw|pass|key|pin|auth)( is)?"];
     let words = || prop::collection::vec(word(), 0..3);
     let scope = prop_oneof![
         3 => Just("global".to_owned()),
@@ -207,7 +203,7 @@ fn line() -> impl Strategy<Value = Value> {
     let kind = prop::sample::select(vec!["fact", "entity", "relationship", "self"]);
     let beside = prop_oneof![
         3 => Just(Value::Null),
-        1 => ("\\PC{0,8}", any::<f64>(), "[a-z]{1,4}").prop_map(|(text, number, name)| {
+        1 => ("\\PC{0,8}", any::<f64>(), prop_oneof!["[a-z]{1,4}", "(pw|pin|key|auth)"]).prop_map(|(text, number, name)| {
             json!({ name: { "text": text, "n": [number, 1, null, true], "date": "2026-11-20", "yes": "yes" } })
         })
     ];
@@ -280,6 +276,52 @@ proptest! {
         other.export(true);
         prop_assert_eq!(tree(&other.notes()), tree(&one.notes()));
     }
+}
+
+#[test]
+fn a_credential_that_somebody_writes_into_an_exported_note_is_hidden_everywhere() {
+    let mut one = Place::of(&two());
+    one.export(false);
+    let (path, text) = note_of(&one.notes(), SECOND);
+    let value = format!("Tr4vel-{}!92xQ", "Pl0ver");
+    let edits = [
+        ("about: fact", format!("about: fact\nmetadata: \"{{\\\"password\\\":\\\"{value}\\\"}}\"")),
+        ("about: fact", format!("about: fact\npassword: {value}")),
+        ("keywords: [database]", format!("keywords: [database, \"password: {value}\"]")),
+        ("on port 7433\n\n##", format!("on port 7433, the password is {value}\n\n##")),
+        ("on port 7433\n\n##", format!("on port 7433\n\n## Access\n\nThe password is\n{value}\n\n##")),
+        ("\n\nStaging", format!("\n\n# Access\n\nThe password is:\n{value}\n\nStaging")),
+        ("## Relations\n", format!("## Relations\n\n- depends_on [[password: {value}]]")),
+    ];
+    for (before, after) in edits {
+        assert!(text.contains(before), "{before:?} is not in {text}");
+        fs::write(&path, text.replace(before, &after)).unwrap();
+        let mut other = Place::new();
+        other.add(&one.notes(), Trust::User, Scope::Global);
+        assert_eq!(
+            other.get(SECOND).unwrap().keywords.len(),
+            1 + usize::from(after.contains(", \"password")),
+            "{after}"
+        );
+        let home = other.dir.path().join("home");
+        let holds = tree(&home)
+            .into_iter()
+            .filter(|(_, bytes)| bytes.windows(value.len()).any(|part| part == value.as_bytes()));
+        assert_eq!(holds.map(|(name, _)| name).collect::<Vec<_>>(), Vec::<String>::new(), "{after}");
+    }
+}
+
+#[test]
+fn names_of_secrets_in_metadata_and_lists_cost_nothing() {
+    let mut lines = two();
+    lines[0]["metadata"] = json!({ "pw": { "date": "2026-11-20", "n": [1, true] }, "pin": "a b" });
+    lines[0]["keywords"] = json!(["db pass is", "y5?Jx&=m3"]);
+    lines[1]["entities"] = json!(["key is", "Mara Lind"]);
+    let mut one = Place::of(&lines);
+    one.export(false);
+    let mut other = Place::new();
+    other.add(&one.notes(), Trust::User, Scope::Global);
+    assert_eq!(other.said(), one.said());
 }
 
 fn two() -> Vec<Value> {

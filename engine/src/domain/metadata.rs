@@ -26,6 +26,15 @@ impl Metadata {
         &self.0
     }
 
+    /// The fields of a note, without a limit.
+    pub(crate) fn unbounded(fields: Map<String, Value>) -> Self {
+        Self(fields)
+    }
+
+    pub(crate) fn into_fields(self) -> Map<String, Value> {
+        self.0
+    }
+
     /// Parses metadata for `deserialize_with`, like [`Self::from_str`].
     ///
     /// # Errors

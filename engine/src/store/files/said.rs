@@ -5,10 +5,10 @@ use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tessera_markdown::Note;
+use tessera_markdown::{Note, Part};
 
-use crate::compose::{self, Filed};
-use crate::domain::{Draft, MAX_CONTENT_BYTES, MemoryUuid, content_of_file};
+use crate::compose::{self, Filed, Told};
+use crate::domain::{Draft, FilePath, MAX_CONTENT_BYTES, MemoryUuid, Metadata, content_of_file};
 use crate::screen::{Finding, Found, Keeper, Looked, Place, Screened, Secret, Texts, places, screened_beside};
 
 /// The maximum number of bytes of a file that its memory stores.
@@ -41,6 +41,7 @@ pub fn says_all_of_file(content: &str) -> bool {
 /// A text whose credentials are masked, so that all positions stay the same. The whole text is searched, because a part
 /// alone does not always show that it contains a credential.
 pub(super) struct Said<'a> {
+    file: &'a str,
     text: Cow<'a, str>,
     found: Found,
     looked: Looked<'a>,
@@ -50,7 +51,7 @@ impl<'a> Said<'a> {
     pub(super) fn of(text: &'a str) -> Self {
         let (looked, found) = Looked::through(text);
         if found.known.is_empty() {
-            return Self { text: Cow::Borrowed(text), found, looked };
+            return Self { file: text, text: Cow::Borrowed(text), found, looked };
         }
         let (mut said, mut at) = (String::with_capacity(text.len()), 0);
         for finding in &found.known {
@@ -61,7 +62,7 @@ impl<'a> Said<'a> {
             at = finding.span.end;
         }
         said.push_str(text.get(at..).unwrap_or_default());
-        Self { text: Cow::Owned(said), found, looked }
+        Self { file: text, text: Cow::Owned(said), found, looked }
     }
 
     /// The masked text.
@@ -70,7 +71,7 @@ impl<'a> Said<'a> {
     }
 
     /// A part of the text in which a word replaces each masked credential.
-    pub(super) fn shown(&self, piece: Range<usize>) -> String {
+    fn shown(&self, piece: Range<usize>) -> String {
         self.shown_without(&self.found.known, piece)
     }
 
@@ -119,8 +120,32 @@ impl<'a> Said<'a> {
         longest
     }
 
+    /// Parses the file. The lists, the JSON and the relations of a note that was written from a memory can read like
+    /// passwords if they are searched as one text, and masks would change the structure of the note. So such a note is
+    /// parsed as it is, and then each of its values is screened alone. Only credentials in its parts are known values.
+    pub(super) fn read(&mut self, path: &FilePath) -> (Note, Option<Told>) {
+        let unmasked = compose::read_note(path, self.file);
+        let told = Told::of(&unmasked);
+        let is_masked = matches!(self.text, Cow::Owned(_));
+        let note = if is_masked && told.is_none() { compose::read_note(path, &self.text) } else { unmasked };
+        if is_masked && told.is_some() {
+            let ends = note.parts.first().zip(note.parts.last());
+            let texts = ends.and_then(|(first, last)| self.file.get(first.text.start..last.text.end));
+            self.looked = Looked::through(texts.unwrap_or_default()).0;
+        }
+        (self.note(note), told)
+    }
+
+    /// The text of a part. The exported text of a memory is screened alone, like the memory itself. All other texts may
+    /// be passwords because of the text before them.
+    pub(super) fn text_of(&self, part: &Part, is_memory: bool) -> String {
+        let alone = Some(part).filter(|part| is_memory && part.headings.is_empty());
+        let text = alone.and_then(|part| self.file.get(part.text.clone()));
+        text.map_or_else(|| self.shown(part.text.clone()), str::to_owned)
+    }
+
     /// Masks credentials in a parsed note that become visible only after escapes, marks and entities are decoded.
-    pub(super) fn note(&self, mut note: Note) -> Note {
+    fn note(&self, mut note: Note) -> Note {
         let out = |text: &str| self.looked.taken_out_of(text);
         let is_clean = |text: &String| out(text).is_none();
         note.title = out(&note.title).unwrap_or(note.title);
@@ -128,7 +153,9 @@ impl<'a> Said<'a> {
         note.permalink = note.permalink.filter(is_clean);
         note.aliases.retain(is_clean);
         note.tags.retain(is_clean);
-        note.fields.values_mut().for_each(|value| value.change_texts(&mut |_, text| out(text)));
+        let mut fields = Metadata::unbounded(note.fields.into_iter().collect());
+        Texts::change_texts(&mut fields, &mut |_, text| out(text));
+        note.fields = fields.into_fields().into_iter().collect();
         for part in &mut note.parts {
             part.tags.retain(is_clean);
             part.category = part.category.take().filter(is_clean);

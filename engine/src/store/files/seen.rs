@@ -273,10 +273,9 @@ fn made(file: &SeenFile, before: &Before, now: Timestamp, counter: &Remembered) 
     if is_there && before.hash == Some(file.stamp.hash) {
         return Ok(None);
     }
-    let said = Said::of(&file.text);
-    let note = said.note(compose::read_note(&file.path, said.text()));
+    let mut said = Said::of(&file.text);
+    let (note, told) = said.read(&file.path);
     let filed = filed(file, before, &note, now);
-    let told = Told::of(&note);
     let (parts, removed) = parts(&said, before, &note, (&filed, told.as_ref()), (now, counter))?;
     let id = before.writer.as_ref().map(|writer| writer.memory);
     let id = before.whole.as_ref().map(|whole| whole.memory.id).or(id).unwrap_or_else(|| MemoryUuid::generate(now));
@@ -323,7 +322,7 @@ fn parts(
     let draft = |(at, part): (usize, &Part)| {
         let told = told.filter(|_| at == 0);
         let draft = compose::part_draft(filed, note, part, said.text(), told);
-        said.without_credentials(Draft { content: said.shown(part.text.clone()), ..draft })
+        said.without_credentials(Draft { content: said.text_of(part, told.is_some()), ..draft })
     };
     let drafts: Vec<Screened<Draft>> = note.parts.iter().enumerate().map(draft).collect();
     let now_texts: Vec<PartText<'_>> = note
