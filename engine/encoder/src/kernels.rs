@@ -6,6 +6,7 @@
 //! a detected processor.
 
 use super::vector::DIMENSIONS;
+use super::weights::PackedPair;
 
 /// Rows of a block of weights.
 pub(super) const BLOCK: usize = 16;
@@ -81,6 +82,15 @@ pub(super) trait Kernels {
 
     /// Computes the dot product of one vector with each of many vectors, and writes the products to `dots`.
     fn dots(query: &Query, vectors: &[Values], dots: &mut [i32]);
+}
+
+/// Reads weights ahead into the cache of the processor. On arm64, there is no stable Rust function for this.
+#[inline(always)]
+pub(super) fn read_ahead(weights: &[PackedPair]) {
+    #[cfg(target_arch = "x86_64")]
+    x86::read_ahead(weights);
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = weights;
 }
 
 /// A vector that is compared with many vectors.
@@ -171,7 +181,7 @@ impl Kernels for Plain {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{BLOCK, Job, Kernels, Pair, Query, Sums, Values};
+    use super::{BLOCK, Job, Kernels, PackedPair, Pair, Query, Sums, Values};
 
     pub(super) struct Sse2;
     pub(super) struct Avx2;
@@ -191,6 +201,17 @@ mod x86 {
     #[target_feature(enable = "avx2,popcnt,avx512f,avx512bw,avx512vl,avx512vnni")]
     pub(super) fn on_avx512<J: Job>(job: J) -> J::Output {
         job.run::<Avx512>()
+    }
+
+    /// Bytes of a line of the cache.
+    const LINE: usize = 64;
+
+    #[inline(always)]
+    pub(super) fn read_ahead(weights: &[PackedPair]) {
+        for line in weights.chunks(LINE / size_of::<PackedPair>()) {
+            // SAFETY: this instruction only fetches a line into the cache.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+        }
     }
 
     // SAFETY, for all loads and stores here: each reads or writes one whole array, and none requires an alignment.

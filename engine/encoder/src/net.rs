@@ -4,7 +4,7 @@
 //! Weights are 8-bit integers; those of 4 bits are unpacked first. Inputs are rounded to integers of 13 bits and a sign,
 //! and sums are exact. So the vector of a text does not depend on the other texts in the batch or on the processor.
 
-use super::kernels::{BLOCK, Job, Kernels, Pair, Sums, WIDEST};
+use super::kernels::{BLOCK, Job, Kernels, Pair, Sums, WIDEST, read_ahead};
 use super::steps::{Attention, HEAD, add, gelu, norm, rounded, scaled};
 use super::weights::{Blocks, GROUP, INNER, Layer, Linear, Network, WIDTH, unpack};
 
@@ -217,17 +217,19 @@ fn multiply<K: Kernels>(step: &Linear, inputs: &Inputs, unpacked: &mut [Pair], r
     }
 }
 
-/// The weights of two neighbouring blocks of a matrix.
+/// The weights of two neighbouring blocks of a matrix. The packed weights of the next two are read ahead, so that
+/// unpacking them does not wait for memory.
 #[inline(always)]
 fn two_blocks<'a>(step: &Linear, at: usize, unpacked: &'a mut [Pair]) -> &'a [Pair] {
     let size = step.inputs;
-    let range = |size: usize| at * size..(at + 1) * size;
+    let range = |at: usize, size: usize| at * size..(at + 1) * size;
     match step.blocks {
-        Blocks::Bytes(pairs) => pairs.get(range(size)).unwrap_or_default(),
+        Blocks::Bytes(pairs) => pairs.get(range(at, size)).unwrap_or_default(),
         Blocks::Packed { factors, pairs } => {
             let unpacked = unpacked.get_mut(..size).unwrap_or_default();
-            let factors = factors.get(range(2 * size / GROUP)).unwrap_or_default();
-            unpack(factors, pairs.get(range(size)).unwrap_or_default(), unpacked);
+            let factors = factors.get(range(at, 2 * size / GROUP)).unwrap_or_default();
+            unpack(factors, pairs.get(range(at, size)).unwrap_or_default(), unpacked);
+            read_ahead(pairs.get(range(at + 1, size)).unwrap_or_default());
             unpacked
         }
     }

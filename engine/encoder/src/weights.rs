@@ -279,19 +279,22 @@ impl WordTable {
     }
 }
 
-/// Unpacks weights of 4 bits to weights of 8 bits. Each factor belongs to [`GROUP`] columns.
+/// Unpacks weights of 4 bits to weights of 8 bits. Each factor belongs to [`GROUP`] columns. A weight is
+/// `((number - 8) * factor + 128) >> 8`. The sum is computed modulo 2^16, and its upper byte is the weight.
 #[inline(always)]
 pub(super) fn unpack(factors: &[Factors], packed: &[PackedPair], pairs: &mut [Pair]) {
     let groups = packed.as_chunks::<{ GROUP / 2 }>().0.iter().zip(pairs.as_chunks_mut::<{ GROUP / 2 }>().0);
     for ((packed, pairs), factors) in groups.zip(factors) {
-        let factors = factors.map(i16::from_le_bytes);
+        let factors = factors.map(u16::from_le_bytes);
+        let addends = factors.map(|factor| 128_u16.wrapping_sub(factor.wrapping_mul(8)));
         for (packed, pair) in packed.iter().zip(pairs) {
             let mut weights = [0_u16; BLOCK];
-            for ((weight, byte), factor) in weights.iter_mut().zip(packed).zip(factors) {
-                let number = u16::from(*byte).cast_signed();
-                let low = (((number & 15) - 8) * factor + 128) >> 8;
-                let high = (((number >> 4) - 8) * factor + 128) >> 8;
-                *weight = (low.cast_unsigned() & 0xff) | (high.cast_unsigned() << 8);
+            let steps = packed.iter().zip(factors).zip(addends);
+            for (weight, ((byte, factor), addend)) in weights.iter_mut().zip(steps) {
+                let number = u16::from(*byte);
+                let low = (number & 15).wrapping_mul(factor).wrapping_add(addend);
+                let high = (number >> 4).wrapping_mul(factor).wrapping_add(addend);
+                *weight = (low >> 8) | (high & 0xff00);
             }
             for (bytes, weight) in pair.as_chunks_mut::<2>().0.iter_mut().zip(weights) {
                 *bytes = weight.to_le_bytes();
