@@ -36,6 +36,9 @@ const MONTHS: &str = "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?
 /// Months and their abbreviations that are also ordinary words. They count as months only with a day, a year or a
 /// capital letter.
 const ALSO_WORDS: [&str; 5] = ["may", "mar", "march", "sep", "dec"];
+/// Each phrase with a relative date contains one of these words.
+const RELATIVE_WORDS: [&str; 12] =
+    ["today", "yesterday", "week", "month", "quarter", "year", "spring", "summer", "autumn", "fall", "winter", "ago"];
 const MONTH_KEYS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
 static ISO: LazyLock<Regex> = LazyLock::new(|| compiled(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b"));
@@ -71,11 +74,11 @@ impl DateHints {
         let mut hints = Self::default();
         let folded = query.to_ascii_lowercase();
         let has = |marks: &[&str]| marks.iter().any(|mark| folded.contains(mark));
-        let has_month = has(&MONTH_KEYS);
+        let has_month = folded.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(is_month);
         if has_month || has(&["19", "20"]) {
             hints.read_calendar(query, has_month);
         }
-        if has(&["today", "yesterday", "this ", "last ", "past ", "previous ", " ago", "in "])
+        if has(&RELATIVE_WORDS)
             && let Some(phrase) = RELATIVE.captures(query)
         {
             let part = |at| phrase.get(at).map(|part| part.as_str().to_ascii_lowercase());
@@ -209,6 +212,25 @@ impl Hint {
             _ => 0.0,
         }
     }
+}
+
+/// True for the name of a month, or its abbreviation, in lower case.
+fn is_month(word: &str) -> bool {
+    const NAMES: [&str; 12] = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ];
+    NAMES.iter().any(|name| *name == word || name.get(..3) == Some(word)) || word == "sept"
 }
 
 fn month_number(name: &str) -> Option<i8> {
