@@ -276,6 +276,22 @@ fn packages_link_only_what_they_may() {
     }
 }
 
+/// In the profile `dist`, code is optimised across crates with the level of the program's own crate.
+#[test]
+fn programs_that_are_handed_out_are_fully_optimised() {
+    let manifest = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
+    let manifest: toml_edit::DocumentMut = manifest.parse().unwrap();
+    let level = |profile: &str, package: &str| {
+        let packages = manifest["profile"][profile].get("package")?;
+        packages.get(package)?.get("opt-level")?.as_integer()
+    };
+    assert_eq!(manifest["profile"]["dist"]["lto"].as_str(), Some("fat"));
+    for package in ["tessera-memory", "tessera-api"] {
+        let level = level("dist", package).or_else(|| level("release", package)).unwrap_or(3);
+        assert_eq!(level, 3, "{package}");
+    }
+}
+
 #[test]
 fn no_lint_is_allowed_without_a_reason_and_no_test_is_ignored() {
     for (name, text) in sources() {
