@@ -12,15 +12,14 @@
 )]
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
-use tessera_benches::Corpus;
+use tessera_benches::{Corpus, Server};
 
 #[path = "../../api/tests/server/cluster.rs"]
 #[expect(dead_code, reason = "what tests use of it is more")]
@@ -33,34 +32,6 @@ use cluster::Cluster;
 const CLIENTS: usize = 32;
 const USERS: usize = 16;
 const SECONDS: u64 = 15;
-const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/release/tessera-server");
-
-/// A server that is killed at the end of the benchmark.
-struct Server {
-    child: Child,
-    url: String,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Server {
-    fn start(database: &str) -> Self {
-        let mut command = Command::new(PROGRAM);
-        command.env("DATABASE_URL", database).env("TESSERA_RECALL_SEMANTIC", "off").args(["--listen", "127.0.0.1:0"]);
-        command.args(["--key-rate", "1000000", "--address-rate", "1000000"]);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let line = lines.next().unwrap().unwrap();
-        assert!(line.starts_with("listening"), "{line}");
-        std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
-        Self { child, url: format!("http://{}", line.rsplit("http://").next().unwrap()) }
-    }
-}
 
 fn row(name: &str, took: &mut [Duration], wall: Duration) {
     took.sort();
@@ -97,6 +68,10 @@ async fn all<F: Future<Output = ()> + Send + 'static>(clients: usize, run: impl 
     for one in running {
         one.await.unwrap();
     }
+}
+
+fn server_of(database: &str) -> Server {
+    Server::start(database, &[("TESSERA_RECALL_SEMANTIC", "off")], &[])
 }
 
 /// Each client sends four recalls per write, and alternates between the two servers.
@@ -164,7 +139,7 @@ async fn fresh(load: &Arc<Load>, urls: &[String]) {
 
 /// Kills the first of two servers during writes with idempotency keys, and repeats unanswered requests on the second.
 async fn failover(load: &Arc<Load>, first: Server, second: &Server) {
-    let urls = [first.url.clone(), second.url.clone()];
+    let urls = [first.url(), second.url()];
     let acknowledged = Arc::new(Mutex::new(BTreeMap::new()));
     let repeated = Arc::new(AtomicU32::new(0));
     let longest = Arc::new(Mutex::new(Duration::ZERO));
@@ -208,7 +183,7 @@ async fn failover(load: &Arc<Load>, first: Server, second: &Server) {
     let acknowledged = std::mem::take(&mut *acknowledged.lock().unwrap());
     let (mut lost, mut doubled) = (0, 0);
     for user in 0..USERS {
-        let export = load.get(&second.url, "/api/memories/export", user).send().await.unwrap();
+        let export = load.get(&second.url(), "/api/memories/export", user).send().await.unwrap();
         let text = export.text().await.unwrap();
         for (_, said) in acknowledged.keys().filter(|(of, _)| *of == user) {
             match text.matches(&format!("\"content\":\"{said}\"")).count() {
@@ -239,7 +214,7 @@ async fn run() {
     let Some(cluster) = Cluster::start() else { return };
     let database = cluster.url("server");
     let host = |args: &[&str]| {
-        let done = Command::new(PROGRAM).env("DATABASE_URL", &database).args(args).output().unwrap();
+        let done = Command::new(Server::PROGRAM).env("DATABASE_URL", &database).args(args).output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         String::from_utf8(done.stdout).unwrap().trim().to_owned()
     };
@@ -253,10 +228,10 @@ async fn run() {
     let notes: Arc<Vec<String>> = Arc::new(corpus.notes(each).into_iter().map(|note| note.text).collect());
     let client = Client::builder().no_proxy().build().unwrap();
     let load = Arc::new(Load { keys, queries: corpus.queries(2_000), client });
-    let first = Server::start(&database);
+    let first = server_of(&database);
     let started = Instant::now();
     all(USERS, |number| {
-        let (load, notes, url) = (Arc::clone(&load), Arc::clone(&notes), first.url.clone());
+        let (load, notes, url) = (Arc::clone(&load), Arc::clone(&notes), first.url());
         async move {
             for text in notes.iter() {
                 answered(load.post(&url, "/api/memories", number, &json!({ "content": text }))).await.unwrap();
@@ -265,9 +240,9 @@ async fn run() {
     })
     .await;
     println!("{USERS} users with {each} memories each, written in {:.0?}", started.elapsed());
-    mixed(&load, "one server", std::slice::from_ref(&first.url)).await;
-    let second = Server::start(&database);
-    let urls = [first.url.clone(), second.url.clone()];
+    mixed(&load, "one server", &[first.url()]).await;
+    let second = server_of(&database);
+    let urls = [first.url(), second.url()];
     mixed(&load, "two servers", &urls).await;
     fresh(&load, &urls).await;
     failover(&load, first, &second).await;

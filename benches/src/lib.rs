@@ -2,10 +2,12 @@
 
 mod corpus;
 mod peers;
+mod server;
 mod tessera;
 
 pub use corpus::{Corpus, Note};
 pub use peers::{Fts5, Tantivy};
+pub use server::Server;
 pub use tessera::Filled;
 
 /// Corpus sizes of a run. `TESSERA_BENCH_SIZES` names others, such as `1000,1000000`.

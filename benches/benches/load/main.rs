@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use sqlx::PgPool;
 use sqlx::postgres::PgRow;
-use tessera_benches::Corpus;
+use tessera_benches::{Corpus, Server};
 use tessera_engine::embedding::Encoder;
 
 #[path = "../../../api/tests/server/cluster.rs"]
@@ -31,13 +31,13 @@ use tessera_engine::embedding::Encoder;
 mod cluster;
 mod fill;
 mod plain;
-mod server;
 #[path = "../../../fixtures/skip.rs"]
 mod skip;
+mod ticks;
 
 use cluster::Cluster;
 use fill::{Row, add_embeddings, fill};
-use server::{Server, Ticks};
+use ticks::Ticks;
 
 const CLIENTS: usize = 16;
 /// There are more questions than a run needs, so no answer is cached.
@@ -287,7 +287,7 @@ async fn run() {
     fill(&admin, users, &rows).await;
     eprintln!("{users} users with {each} memories each, filled in {:.0?}", started.elapsed());
 
-    let (server, postmaster) = (Server::start(&url, 4_096), cluster.pid());
+    let (server, postmaster) = (server_with(&url, 4_096), cluster.pid());
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let load = Arc::new(Load { keys, queries, client, address: server.address.clone() });
     println!("{:<44} {} MB resident", "before the first question: server", server.resident());
@@ -314,7 +314,7 @@ async fn run() {
     drop(server);
 
     // The next server loads the indexes that the first one stored.
-    let server = Server::start(&url, 4_096);
+    let server = server_with(&url, 4_096);
     let next = load.at(&server);
     let mut taken = Latencies::default();
     let (before, started) = (Ticks::now(&server, postmaster), Instant::now());
@@ -326,12 +326,24 @@ async fn run() {
     drop(server);
 
     // Room for the indexes of a tenth of the users.
-    let server = Server::start(&url, usize::try_from(held / 10).unwrap().max(1));
+    let server = server_with(&url, usize::try_from(held / 10).unwrap().max(1));
     let small = Arc::new(load.at(&server));
     mixed(&small, "16 clients, room for a tenth", &server, postmaster, 5).await;
     drop(server);
 
     compare(&load, &cluster, &admin).await;
+}
+
+/// Tessera's server, with this room for its indexes.
+fn server_with(url: &str, index_mb: usize) -> Server {
+    Server::start(url, &[], &["--index-mb", &index_mb.to_string()])
+}
+
+/// The server to compare with.
+fn plain_server(url: &str) -> Server {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([plain::ARGUMENT, url]);
+    Server::run(command)
 }
 
 /// Measures the peers with the same load.
@@ -340,7 +352,7 @@ async fn compare(load: &Load, cluster: &Cluster, admin: &PgPool) {
     let sql = "INSERT INTO plain_keys SELECT sha256(key::bytea), 'user' || n - 1 FROM unnest($1::text[])
                WITH ORDINALITY AS keys (key, n)";
     sqlx::query(sql).bind(&load.keys).execute(admin).await.unwrap();
-    let server = Server::plain(&url);
+    let server = plain_server(&url);
     mixed(&Arc::new(load.at(&server)), "server over GIN, 16 clients", &server, cluster.pid(), 5).await;
     drop(server);
     let users = load.keys.len();
