@@ -1,7 +1,7 @@
 //! All memories as notes, and back: what an export wrote makes another store say the same, and nothing in a note makes more
 //! of it than its folder allows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -234,7 +234,12 @@ type Links = Vec<(prop::sample::Index, usize)>;
 /// Some memories, each linked to some of those before it.
 fn lines() -> impl Strategy<Value = Vec<Value>> {
     let links = prop::collection::vec((any::<prop::sample::Index>(), 0_usize..6), 0..3);
-    prop::collection::vec((line(), any::<u128>(), links), 5..8).prop_map(|made| {
+    // An import stores a text only once.
+    let are_different = |made: &Vec<(Value, u128, Links)>| {
+        made.iter().map(|(line, ..)| line["content"].as_str()).collect::<BTreeSet<_>>().len() == made.len()
+    };
+    let made = prop::collection::vec((line(), any::<u128>(), links), 5..8);
+    made.prop_filter("a text occurs twice", are_different).prop_map(|made| {
         let id = |at: usize, number: u128| uuid_text(number ^ at as u128);
         let ids: Vec<String> = made.iter().enumerate().map(|(at, (_, number, _))| id(at, *number)).collect();
         let with_links = |(at, (mut line, _, links)): (usize, (Value, u128, Links))| {
@@ -284,31 +289,59 @@ fn a_credential_that_somebody_writes_into_an_exported_note_is_hidden_everywhere(
     one.export(false);
     let (path, text) = note_of(&one.notes(), SECOND);
     let value = format!("Tr4vel-{}!92xQ", "Pl0ver");
+    let secret = format!("password: {value}");
+    let fact = "about: fact\n";
+    let text_end = "on port 7433\n\n##";
+    let first = "\n\nStaging";
     let edits = [
-        ("about: fact", format!("about: fact\nmetadata: \"{{\\\"password\\\":\\\"{value}\\\"}}\"")),
-        ("about: fact", format!("about: fact\npassword: {value}")),
-        ("keywords: [database]", format!("keywords: [database, \"password: {value}\"]")),
-        ("on port 7433\n\n##", format!("on port 7433, the password is {value}\n\n##")),
-        ("on port 7433\n\n##", format!("on port 7433\n\n## Access\n\nThe password is\n{value}\n\n##")),
-        ("\n\nStaging", format!("\n\n# Access\n\nThe password is:\n{value}\n\nStaging")),
-        ("## Relations\n", format!("## Relations\n\n- depends_on [[password: {value}]]")),
+        vec![(fact, format!("{fact}metadata: \"{{\\\"password\\\":\\\"{value}\\\"}}\"\n"))],
+        vec![(fact, format!("{fact}{secret}\n"))],
+        vec![
+            (fact, format!("{fact}{secret}\n")),
+            ("keywords: [database]", format!("keywords: [database, \"{value}\"]")),
+        ],
+        vec![(fact, format!("{fact}{secret}\ntags: [\"{value}\"]\n"))],
+        vec![(fact, format!("{fact}{secret}\n")), (first, format!("\n\n{value} works. Staging"))],
+        vec![(fact, format!("{fact}# {secret}\n")), (first, format!("\n\n{value} works. Staging"))],
+        vec![
+            ("title: ", format!("title: \"The password is {value}\" # ")),
+            (first, format!("\n\n{value} works. Staging")),
+        ],
+        vec![("keywords: [database]", format!("keywords: [database, \"{secret}\"]"))],
+        vec![(text_end, format!("on port 7433, the password is {value}\n\n##"))],
+        vec![(text_end, format!("on port 7433\n\n## Access\n\nThe password is\n{value}\n\n##"))],
+        vec![(first, format!("\n\n# Access\n\nThe password is:\n{value}{first}"))],
+        vec![(first, format!("\n\n# {secret}\n\nUse {value} here.{first}"))],
+        vec![(first, format!("\n\n- [password] {value}{first}"))],
+        vec![(first, format!("\n\n- [login] the password is #{value}{first}"))],
+        vec![(first, format!("\n\n<!-- {secret} -->\n\nUse {value}.{first}"))],
+        vec![("## Relations\n", format!("## Relations\n\n- depends_on [[{secret}]]"))],
+        vec![("## Relations\n", format!("## Relations\n\n- password [[{value}]]"))],
+        vec![("## Relations\n", format!("## Relations\n\n- part_of [[db password]] ({value})"))],
+        vec![("## Relations\n", format!("## Relations\n\n- part_of [[x]] (the {secret})\n- part_of [[{value}]]"))],
     ];
-    for (before, after) in edits {
-        assert!(text.contains(before), "{before:?} is not in {text}");
-        fs::write(&path, text.replace(before, &after)).unwrap();
-        let mut other = Place::new();
-        other.add(&one.notes(), Trust::User, Scope::Global);
-        assert_eq!(
-            other.get(SECOND).unwrap().keywords.len(),
-            1 + usize::from(after.contains(", \"password")),
-            "{after}"
-        );
-        let home = other.dir.path().join("home");
-        let holds = tree(&home)
-            .into_iter()
-            .filter(|(_, bytes)| bytes.windows(value.len()).any(|part| part == value.as_bytes()));
-        assert_eq!(holds.map(|(name, _)| name).collect::<Vec<_>>(), Vec::<String>::new(), "{after}");
+    let mut hidden = 0;
+    for edit in edits {
+        let text = edit.iter().fold(text.clone(), |text, (before, after)| {
+            assert!(text.contains(before), "{before:?} is not in {text}");
+            text.replacen(before, after, 1)
+        });
+        let leaks = |text: &str| {
+            fs::write(&path, text).unwrap();
+            let mut other = Place::new();
+            other.add(&one.notes(), Trust::User, Scope::Global);
+            let home = tree(&other.dir.path().join("home"));
+            let is_memory = other.get(SECOND).is_some_and(|memory| memory.keywords.contains(&"database".to_owned()));
+            let leaks = home.values().any(|bytes| bytes.windows(value.len()).any(|part| part == value.as_bytes()));
+            (is_memory, leaks)
+        };
+        // What is hidden in a file that a person wrote is also hidden in an exported note.
+        let (is_memory, is_leaked) = leaks(&text.replace("type: memory", "type: note"));
+        assert!(!is_memory, "{text}");
+        hidden += usize::from(!is_leaked);
+        assert!(is_leaked || leaks(&text) == (true, false), "{text}");
     }
+    assert!(hidden >= 15, "{hidden}");
 }
 
 #[test]

@@ -57,6 +57,11 @@ impl<'a> Looked<'a> {
         (Self { known, values, ..Self::default() }, again)
     }
 
+    /// The same for parts of another text.
+    pub fn of_parts<'b>(self) -> Looked<'b> {
+        Looked { whole: None, said: self.said, known: self.known, values: self.values }
+    }
+
     /// True if a text contains no credential.
     pub(super) fn is_clean(&self, text: &str) -> bool {
         if self.whole == Some(text) || self.said.borrow().contains(text) {

@@ -3,6 +3,7 @@
 
 pub(crate) mod asked;
 pub(crate) mod erased;
+mod exported;
 pub(crate) mod folders;
 pub(crate) mod graph;
 pub(crate) mod moved;

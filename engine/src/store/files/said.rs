@@ -5,8 +5,9 @@ use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tessera_markdown::{Note, Part};
+use tessera_markdown::Note;
 
+use super::exported;
 use crate::compose::{self, Filed, Told};
 use crate::domain::{Draft, FilePath, MAX_CONTENT_BYTES, MemoryUuid, Metadata, content_of_file};
 use crate::screen::{Finding, Found, Keeper, Looked, Place, Screened, Secret, Texts, places, screened_beside};
@@ -41,7 +42,6 @@ pub fn says_all_of_file(content: &str) -> bool {
 /// A text whose credentials are masked, so that all positions stay the same. The whole text is searched, because a part
 /// alone does not always show that it contains a credential.
 pub(super) struct Said<'a> {
-    file: &'a str,
     text: Cow<'a, str>,
     found: Found,
     looked: Looked<'a>,
@@ -49,9 +49,15 @@ pub(super) struct Said<'a> {
 
 impl<'a> Said<'a> {
     pub(super) fn of(text: &'a str) -> Self {
-        let (looked, found) = Looked::through(text);
+        let (looked, found) = match exported::without_values(text) {
+            Some(searched) => {
+                let (looked, found) = Looked::through(&searched);
+                (looked.of_parts(), found)
+            }
+            None => Looked::through(text),
+        };
         if found.known.is_empty() {
-            return Self { file: text, text: Cow::Borrowed(text), found, looked };
+            return Self { text: Cow::Borrowed(text), found, looked };
         }
         let (mut said, mut at) = (String::with_capacity(text.len()), 0);
         for finding in &found.known {
@@ -62,7 +68,7 @@ impl<'a> Said<'a> {
             at = finding.span.end;
         }
         said.push_str(text.get(at..).unwrap_or_default());
-        Self { file: text, text: Cow::Owned(said), found, looked }
+        Self { text: Cow::Owned(said), found, looked }
     }
 
     /// The masked text.
@@ -71,7 +77,7 @@ impl<'a> Said<'a> {
     }
 
     /// A part of the text in which a word replaces each masked credential.
-    fn shown(&self, piece: Range<usize>) -> String {
+    pub(super) fn shown(&self, piece: Range<usize>) -> String {
         self.shown_without(&self.found.known, piece)
     }
 
@@ -120,28 +126,15 @@ impl<'a> Said<'a> {
         longest
     }
 
-    /// Parses the file. The lists, the JSON and the relations of a note that was written from a memory can read like
-    /// passwords if they are searched as one text, and masks would change the structure of the note. So such a note is
-    /// parsed as it is, and then each of its values is screened alone. Only credentials in its parts are known values.
-    pub(super) fn read(&mut self, path: &FilePath) -> (Note, Option<Told>) {
-        let unmasked = compose::read_note(path, self.file);
-        let told = Told::of(&unmasked);
-        let is_masked = matches!(self.text, Cow::Owned(_));
-        let note = if is_masked && told.is_none() { compose::read_note(path, &self.text) } else { unmasked };
-        if is_masked && told.is_some() {
-            let ends = note.parts.first().zip(note.parts.last());
-            let texts = ends.and_then(|(first, last)| self.file.get(first.text.start..last.text.end));
-            self.looked = Looked::through(texts.unwrap_or_default()).0;
+    /// Parses the file, and masks credentials that become visible only then. Also returns the data about the memory from
+    /// which the note was written. The caller must screen it with [`Said::without_credentials`].
+    pub(super) fn read(&self, path: &FilePath) -> (Note, Option<Told>) {
+        let mut note = compose::read_note(path, &self.text);
+        let told = Told::of(&note);
+        if told.is_some() {
+            note.fields.retain(|key, _| !exported::FIELDS.contains(&key.as_str()));
         }
         (self.note(note), told)
-    }
-
-    /// The text of a part. The exported text of a memory is screened alone, like the memory itself. All other texts may
-    /// be passwords because of the text before them.
-    pub(super) fn text_of(&self, part: &Part, is_memory: bool) -> String {
-        let alone = Some(part).filter(|part| is_memory && part.headings.is_empty());
-        let text = alone.and_then(|part| self.file.get(part.text.clone()));
-        text.map_or_else(|| self.shown(part.text.clone()), str::to_owned)
     }
 
     /// Masks credentials in a parsed note that become visible only after escapes, marks and entities are decoded.

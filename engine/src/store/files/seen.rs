@@ -273,7 +273,7 @@ fn made(file: &SeenFile, before: &Before, now: Timestamp, counter: &Remembered) 
     if is_there && before.hash == Some(file.stamp.hash) {
         return Ok(None);
     }
-    let mut said = Said::of(&file.text);
+    let said = Said::of(&file.text);
     let (note, told) = said.read(&file.path);
     let filed = filed(file, before, &note, now);
     let (parts, removed) = parts(&said, before, &note, (&filed, told.as_ref()), (now, counter))?;
@@ -322,7 +322,7 @@ fn parts(
     let draft = |(at, part): (usize, &Part)| {
         let told = told.filter(|_| at == 0);
         let draft = compose::part_draft(filed, note, part, said.text(), told);
-        said.without_credentials(Draft { content: said.text_of(part, told.is_some()), ..draft })
+        said.without_credentials(Draft { content: said.shown(part.text.clone()), ..draft })
     };
     let drafts: Vec<Screened<Draft>> = note.parts.iter().enumerate().map(draft).collect();
     let now_texts: Vec<PartText<'_>> = note
