@@ -332,7 +332,8 @@ fn a_credential_that_somebody_writes_into_an_exported_note_is_hidden_everywhere(
             other.add(&one.notes(), Trust::User, Scope::Global);
             let home = tree(&other.dir.path().join("home"));
             let is_memory = other.get(SECOND).is_some_and(|memory| memory.keywords.contains(&"database".to_owned()));
-            let leaks = home.values().any(|bytes| bytes.windows(value.len()).any(|part| part == value.as_bytes()));
+            let is_value = |part: &[u8]| part.eq_ignore_ascii_case(value.as_bytes());
+            let leaks = home.values().any(|bytes| bytes.windows(value.len()).any(is_value));
             (is_memory, leaks)
         };
         // What is hidden in a file that a person wrote is also hidden in an exported note.

