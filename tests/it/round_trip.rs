@@ -336,7 +336,7 @@ fn a_credential_that_somebody_writes_into_an_exported_note_is_hidden_everywhere(
             let leaks = home.values().any(|bytes| bytes.windows(value.len()).any(is_value));
             (is_memory, leaks)
         };
-        // What is hidden in a file that a person wrote is also hidden in an exported note.
+        // A note of another type is screened like any file. An exported note must hide no less.
         let (is_memory, is_leaked) = leaks(&text.replace("type: memory", "type: note"));
         assert!(!is_memory, "{text}");
         hidden += usize::from(!is_leaked);

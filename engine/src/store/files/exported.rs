@@ -18,8 +18,9 @@ const FENCE: &str = "---\n";
 /// text is no such note.
 pub(super) fn without_values(text: &str) -> Option<String> {
     let (front, _) = text.strip_prefix(FENCE)?.split_once(&format!("\n{FENCE}"))?;
-    let has = |start: &str| front.lines().any(|line| line.starts_with(start));
-    if !front.lines().any(|line| line == "type: memory") || !has("id: ") {
+    let is_id = |text: &str| text.trim_matches('"').parse::<MemoryUuid>().is_ok();
+    let has_id = front.lines().filter_map(|line| line.strip_prefix("id: ")).any(is_id);
+    if !has_id || !front.lines().any(|line| line == "type: memory") {
         return None;
     }
     let mut searched = String::with_capacity(text.len());
@@ -84,5 +85,6 @@ mod tests {
         );
         assert_eq!(without_values("---\ntype: note\nkeywords: [a]\n---\n"), None);
         assert_eq!(without_values("keywords: [a]\n"), None);
+        assert_eq!(without_values(&text.replace(&format!("\"{id}\""), "5")), None);
     }
 }
