@@ -39,7 +39,20 @@ const ALSO_WORDS: [&str; 5] = ["may", "mar", "march", "sep", "dec"];
 /// Each phrase with a relative date contains one of these words.
 const RELATIVE_WORDS: [&str; 12] =
     ["today", "yesterday", "week", "month", "quarter", "year", "spring", "summer", "autumn", "fall", "winter", "ago"];
-const MONTH_KEYS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const MONTH_NAMES: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
 
 static ISO: LazyLock<Regex> = LazyLock::new(|| compiled(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b"));
 static DAY_MONTH: LazyLock<Regex> = LazyLock::new(|| {
@@ -216,26 +229,12 @@ impl Hint {
 
 /// True for the name of a month, or its abbreviation, in lower case.
 fn is_month(word: &str) -> bool {
-    const NAMES: [&str; 12] = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
-    NAMES.iter().any(|name| *name == word || name.get(..3) == Some(word)) || word == "sept"
+    MONTH_NAMES.iter().any(|name| *name == word || name.get(..3) == Some(word)) || word == "sept"
 }
 
 fn month_number(name: &str) -> Option<i8> {
     let key = name.get(..3)?.to_ascii_lowercase();
-    let at = MONTH_KEYS.iter().position(|month| *month == key)?;
+    let at = MONTH_NAMES.iter().position(|month| month.starts_with(&key))?;
     i8::try_from(at + 1).ok()
 }
 
