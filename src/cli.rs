@@ -2,44 +2,64 @@
 
 mod eval;
 mod files;
+mod groups;
 mod import;
+mod memories;
 mod notes;
 mod plugin;
+mod program;
 mod setup;
 mod team;
+mod text;
+mod values;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
-use clap_complete::Shell;
+use clap::{Parser, Subcommand};
+use clap_complete::ArgValueCandidates;
 use tessera_desk::use_cases::Named;
-use tessera_engine::domain::{
-    Breadth, Category, Cursor, Expiry, Importance, LinkKind, MemoryRef, MemoryType, Metadata, Packing, RecallRequest,
-    Scope, Sort, Tag, TokenProfile, Trust, WrittenTime,
-};
+use tessera_engine::domain::{LinkKind, MemoryRef};
+
+use crate::commands::candidates;
+use crate::output::ColorChoice;
+use values::{named, revision, rows, whole};
 
 pub(crate) use eval::{Eval, EvalOptions, EvalUnit, EvalVectors};
 pub(crate) use files::{AddArguments, FilesTask};
-pub(crate) use import::{ImportArguments, ImportKind, OlderArguments, Whose};
+pub(crate) use groups::command;
+pub(crate) use import::{ExportArguments, ImportArguments, ImportKind, OlderArguments, Whose};
+pub(crate) use memories::{Forget, List, Recall, Remember, Update};
 pub(crate) use notes::{Filter, GraphArguments, NoteBounds, NoteTask, UnansweredArguments};
 pub(crate) use plugin::{AddPlugin, Language, PluginTask};
+pub(crate) use program::{CompletionsTask, SettingsTask, manner};
 pub(crate) use setup::{ProjectTask, Setup, SetupClient};
 pub(crate) use team::{Keep, Offered, SecretTask, Share, SyncTask, UploadChoice};
+pub(crate) use text::arguments;
+pub(crate) use values::{Ids, Tags};
 
 /// Persistent memory for coding agents, within the context budget.
 #[derive(Debug, Parser)]
 #[command(name = "tessera", version, about, propagate_version = true, max_term_width = 100, after_help = crate::exit::CODES)]
 pub(crate) struct Cli {
-    /// The command.
+    /// The command; `None` for `tessera` alone.
     #[command(subcommand)]
-    pub(crate) command: Command,
-    /// Print one JSON object instead of text
+    pub(crate) command: Option<Command>,
+    /// Print JSON instead of text, also for errors
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Directory of the store [default: $TESSERA_HOME, or ~/.tessera]
-    #[arg(long, global = true, value_name = "DIR")]
+    /// Directory of the store [default: $TESSERA_HOME, or the user's data]
+    #[arg(long, global = true, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub(crate) home: Option<PathBuf>,
+    /// When to use colours: auto (default), always or never
+    #[arg(long, global = true, value_name = "WHEN", hide_possible_values = true)]
+    pub(crate) color: Option<ColorChoice>,
+    /// Do not show long output in a pager
+    #[arg(long, global = true)]
+    pub(crate) no_pager: bool,
+    /// Do not print remarks, only results and errors
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
     /// Print more to stderr; repeat for more detail
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
@@ -49,182 +69,169 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Store a memory
+    #[command(aliases = ["add", "store", "save", "new"], after_help = "Examples:
+  tessera remember I prefer tabs in Go files
+  tessera remember 'the demo is on Friday' --expires friday
+  git log -1 --format=%B | tessera remember -")]
     Remember(Remember),
-    /// Find memories within a token budget
+    /// Find memories that answer a question
+    #[command(aliases = ["search", "find", "query", "ask", "grep"], after_help = "Examples:
+  tessera recall which port does staging use
+  tessera recall 'what did we decide last week?' --max-tokens 400
+  tessera recall deploy --as-model")]
     Recall(Box<Recall>),
     /// Show memories in full, with their metadata
+    #[command(aliases = ["show", "view", "cat", "read"], after_help = "Examples:
+  tessera get 42
+  tessera get 42 57 --json")]
     Get {
         /// IDs, UUIDs or file paths
-        #[arg(required = true)]
-        ids: Vec<Named>,
+        #[arg(required = true, value_name = "ID", add = ArgValueCandidates::new(candidates::ids))]
+        ids: Vec<Ids>,
     },
     /// List memories, newest first
+    #[command(aliases = ["ls", "all"], after_help = "Examples:
+  tessera list
+  tessera list --tags ops --since 7d
+  tessera list --deleted")]
     List(List),
-    /// Change fields of a memory
-    Update(Update),
-    /// Delete memories; `restore` brings them back
-    Forget {
-        /// IDs, UUIDs or file paths
-        #[arg(required = true)]
-        ids: Vec<Named>,
-        /// Delete permanently: also from the history, the index and backups
+    /// Search memories while you type, and show or change them
+    #[command(aliases = ["pick", "tui", "ui"], after_help = "Keys: Enter shows a memory, e edits it, d deletes it, u undoes the last change, q quits.
+
+Examples:
+  tessera browse
+  tessera browse deploy
+  tessera browse --print    (prints the chosen text; for shell key bindings)")]
+    Browse {
+        /// The words to begin with
+        words: Vec<String>,
+        /// Print the text of the chosen memory, and exit
         #[arg(long)]
-        hard: bool,
-        /// Skip the confirmation prompt
-        #[arg(long, short, requires = "hard")]
-        yes: bool,
-        /// The reason, kept in the history
-        #[arg(long)]
-        reason: Option<String>,
+        print: bool,
     },
-    /// Show from which places a permanently deleted memory was removed
-    Purged {
-        /// An ID or a UUID
-        id: MemoryRef,
+    /// Edit the text of a memory in your editor
+    #[command(after_help = "The editor is $VISUAL, $EDITOR, or the system's default editor.
+
+Example:
+  tessera edit 42")]
+    Edit {
+        /// An ID, a UUID or a file path
+        #[arg(value_parser = named, add = ArgValueCandidates::new(candidates::ids))]
+        id: Named,
+    },
+    /// Change fields of a memory
+    #[command(aliases = ["set", "change", "modify"], after_help = "Examples:
+  tessera update 42 --content 'The API listens on port 8490'
+  tessera update 42 43 --tags ops,ports --importance 0.8")]
+    Update(Update),
+    /// Delete memories; `undo` and `restore` bring them back
+    #[command(aliases = ["delete", "rm", "remove", "del"], after_help = "Examples:
+  tessera forget 42
+  tessera forget --matching old staging port
+  tessera forget 42 --hard")]
+    Forget(Forget),
+    /// Undo the last change of a memory
+    #[command(aliases = ["revert"], after_help = "Without an ID, the command undoes the last change in the store, after a question.
+
+Examples:
+  tessera undo
+  tessera undo 42")]
+    Undo {
+        /// An ID, a UUID or a file path [default: the memory changed last]
+        #[arg(value_parser = named, add = ArgValueCandidates::new(candidates::ids))]
+        id: Option<Named>,
+        /// Skip the confirmation prompt
+        #[arg(long, short)]
+        yes: bool,
     },
     /// Restore deleted memories, or an earlier text of one
+    #[command(aliases = ["undelete", "unforget"], after_help = "Examples:
+  tessera restore 42 43
+  tessera restore 42 --before 117")]
     Restore {
         /// IDs, UUIDs or file paths; exactly one with --before
-        #[arg(required = true, value_name = "ID")]
-        ids: Vec<Named>,
+        #[arg(required = true, value_name = "ID", add = ArgValueCandidates::new(candidates::deleted))]
+        ids: Vec<Ids>,
         /// Undo this change (a number from `history`)
-        #[arg(long, value_name = "REV")]
+        #[arg(long, value_name = "REV", allow_negative_numbers = true, value_parser = revision)]
         before: Option<u64>,
     },
     /// Show who changed a memory, when and how
+    #[command(after_help = "Example:
+  tessera history 42")]
     History {
         /// An ID, a UUID or a file path
+        #[arg(value_parser = named, add = ArgValueCandidates::new(candidates::ids))]
         id: Named,
     },
     /// Link one memory to another
+    #[command(after_help = "Examples:
+  tessera link 57 supersedes 42
+  tessera link 57 see_also 12
+  tessera link 57 see_also 12 --remove")]
     Link {
         /// The memory that holds the link: ID, UUID, file path or title
+        #[arg(add = ArgValueCandidates::new(candidates::ids))]
         id: String,
         /// The kind of link: supersedes, updates, part_of, see_also, ...
-        #[arg(value_name = "TYPE")]
+        #[arg(value_name = "TYPE", add = ArgValueCandidates::new(candidates::links))]
         kind: LinkKind,
         /// The memory to link to
+        #[arg(add = ArgValueCandidates::new(candidates::ids))]
         to: String,
         /// Remove the link
         #[arg(long)]
         remove: bool,
     },
-    /// Import JSON lines, or the data of another system
-    Import(ImportArguments),
-    /// Export all memories as JSON lines or Markdown notes
-    Export {
-        /// The file to write [default: stdout]
-        file: Option<PathBuf>,
-        /// Write one Markdown note per memory into this directory instead
-        #[arg(long, value_name = "DIR", conflicts_with = "file")]
-        markdown: Option<PathBuf>,
-        /// With --markdown: also write the sections of watched files
-        #[arg(long, requires = "markdown")]
-        parts: bool,
-        /// Replace existing files
-        #[arg(long)]
-        force: bool,
-    },
-    /// Count memories, and show the state of the store
-    Stats,
-    /// Check the store for damage
-    Doctor {
-        /// Repair what can be repaired
-        #[arg(long)]
-        repair: bool,
-        /// Skip the confirmation before a damaged store is replaced
-        #[arg(long, short, requires = "repair")]
-        yes: bool,
-    },
-    /// Copy the store to a file
-    Backup {
-        /// The file to write [default: a new file in the store's backups]
-        file: Option<PathBuf>,
-        /// Replace an existing file
-        #[arg(long, visible_alias = "yes", requires = "file")]
-        force: bool,
-        /// Also write the secret keys to FILE.key
-        ///
-        /// Anyone who has both files can read the secrets.
-        #[arg(long, requires = "file")]
-        with_key: bool,
-    },
-    /// Replace the store with a backup; keep the current store as a copy
-    RestoreBackup {
-        /// The backup; keys in FILE.key are added to the store's keys
-        file: PathBuf,
-        /// Skip the confirmation prompt
-        #[arg(long, short)]
-        yes: bool,
-    },
-    /// Measure the quality of recall on an evaluation set
-    Eval {
-        /// The evaluation set.
-        #[command(subcommand)]
-        what: Eval,
-    },
-    /// Run the team server (starts the program tessera-server)
-    #[command(disable_help_flag = true, disable_version_flag = true)]
-    Serve {
-        /// Arguments for tessera-server; see `tessera serve --help`
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
-        arguments: Vec<OsString>,
-    },
-    /// Serve MCP clients over stdio or local HTTP
-    Mcp {
-        /// Serve HTTP on this loopback address instead of stdio
-        ///
-        /// Clients send the key in mcp-http.key, a file in the directory of the store, as "Authorization: Bearer KEY".
-        #[arg(long, value_name = "ADDRESS")]
-        http: Option<std::net::SocketAddr>,
-    },
-    /// Handle one Claude Code event, read from stdin
-    #[command(hide = true)]
-    Hook {
-        /// The event, if stdin does not name it
-        event: Option<String>,
-    },
-    /// Extract memories from finished sessions (run by the Stop hook)
-    #[command(hide = true)]
-    Learn,
-    /// Show which memories the hooks added to prompts, and when
-    Log {
-        /// Only events of this session
-        #[arg(long)]
-        session: Option<String>,
-        /// The number of recent events to show
-        #[arg(long, default_value_t = 20, value_name = "N")]
-        limit: usize,
-    },
-    /// Show where a memory comes from, and when and why it was recalled
-    Why {
-        /// An ID, a UUID or a file path
-        id: Named,
-    },
-    /// Show the tokens used, day by day
-    Usage {
-        /// The number of days, including today
-        #[arg(long, default_value_t = 14, value_name = "N")]
-        days: u32,
-    },
+    /// Manage the secrets that were removed from texts
+    #[command(
+        subcommand,
+        alias = "secrets",
+        after_help = "Examples:
+  tessera secret list
+  tessera secret show s7k4q2
+  tessera secret scan"
+    )]
+    Secret(SecretTask),
     /// Manage indexed folders of files
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        alias = "file",
+        after_help = "Examples:
+  tessera files add ~/notes
+  tessera files list"
+    )]
     Files(FilesTask),
-    /// Manage plugins: your own code, called on memory events
-    #[command(subcommand)]
-    Plugin(PluginTask),
     /// Search, read and list notes in indexed folders
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        alias = "notes",
+        after_help = "Examples:
+  tessera note search release checklist
+  tessera note recent 7d"
+    )]
     Note(NoteTask),
     /// Show a note or a memory together with its links
+    #[command(after_help = "Examples:
+  tessera graph 42
+  tessera graph memory://projects/*")]
     Graph(GraphArguments),
     /// Run one memory tool command: JSON on stdin, the answer on stdout
+    #[command(after_help = r#"Example:
+  echo '{"command":"view","path":"/memories"}' | tessera memory-tool"#)]
     MemoryTool,
-    /// List frequent questions that no memory answers
-    Unanswered(UnansweredArguments),
     /// Connect a client: shows the change, then asks
+    #[command(
+        alias = "init",
+        after_help = "Examples:
+  tessera setup claude-code
+  tessera setup cursor --dry-run"
+    )]
     Setup(Setup),
     /// Remove Tessera from the settings of all clients
+    #[command(after_help = "Examples:
+  tessera uninstall --dry-run
+  tessera uninstall --purge")]
     Uninstall {
         /// Also delete the store with all memories
         #[arg(long)]
@@ -236,20 +243,98 @@ pub(crate) enum Command {
         #[arg(long, short)]
         yes: bool,
     },
+    /// Show, confirm or forget the project of this directory
+    #[command(
+        alias = "projects",
+        after_help = "Examples:
+  tessera project
+  tessera project trust"
+    )]
+    Project {
+        /// The action; without one, the project is shown.
+        #[command(subcommand)]
+        task: Option<ProjectTask>,
+    },
+    /// Show which memories the hooks added to prompts, and when
+    #[command(
+        alias = "logs",
+        after_help = "Example:
+  tessera log --limit 5"
+    )]
+    Log {
+        /// Only events of this session
+        #[arg(long)]
+        session: Option<String>,
+        /// The number of recent events to show
+        #[arg(long, short = 'n', default_value = "20", value_name = "N", value_parser = rows, allow_negative_numbers = true)]
+        limit: usize,
+    },
+    /// Show where a memory comes from, and when and why it was recalled
+    #[command(after_help = "Example:
+  tessera why 42")]
+    Why {
+        /// An ID, a UUID or a file path
+        #[arg(value_parser = named, add = ArgValueCandidates::new(candidates::ids))]
+        id: Named,
+    },
+    /// Show the tokens used, day by day
+    #[command(after_help = "Example:
+  tessera usage --days 30")]
+    Usage {
+        /// The number of days, including today
+        #[arg(long, default_value_t = 14, value_name = "N", value_parser = whole(1..=36_500), allow_negative_numbers = true)]
+        days: u32,
+    },
+    /// List frequent questions that no memory answers
+    #[command(after_help = "Example:
+  tessera unanswered --since 30d")]
+    Unanswered(UnansweredArguments),
+    /// Serve MCP clients over stdio or local HTTP
+    #[command(after_help = "Clients start this command themselves; `tessera setup` configures them.
+
+Examples:
+  tessera mcp
+  tessera mcp --http 127.0.0.1:8765")]
+    Mcp {
+        /// Serve HTTP on this loopback address instead of stdio
+        ///
+        /// Clients send the key in mcp-http.key, a file in the directory of the store, as "Authorization: Bearer KEY".
+        #[arg(long, value_name = "ADDRESS")]
+        http: Option<std::net::SocketAddr>,
+    },
     /// Sync this machine with a team server
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  tessera sync join https://memory.example.com
+  tessera sync status"
+    )]
     Sync(SyncTask),
     /// Share a memory, or a tag, with a teammate
+    #[command(after_help = "Examples:
+  tessera share 42 --with bo
+  tessera share --tag ops --with bo --permission write")]
     Share(Share),
     /// Stop sharing a memory or a tag
+    #[command(after_help = "Example:
+  tessera unshare 42 --with bo")]
     Unshare(Share),
     /// List what you share and what others share with you
+    #[command(after_help = "Example:
+  tessera shares")]
     Shares,
     /// Accept a tag that a teammate shares, now and in future
+    #[command(after_help = "Example:
+  tessera accept bo ops")]
     Accept(Offered),
     /// Decline a tag that a teammate shares
+    #[command(after_help = "Example:
+  tessera decline bo ops")]
     Decline(Offered),
     /// List sync conflicts, or resolve one
+    #[command(after_help = "Examples:
+  tessera resolve
+  tessera resolve 42 --keep copy")]
     Resolve {
         /// The memory or its conflict copy [default: list all conflicts]
         id: Option<MemoryRef>,
@@ -260,241 +345,150 @@ pub(crate) enum Command {
         #[arg(long)]
         content: Option<String>,
     },
-    /// Show, confirm or forget the project of this directory
-    Project {
-        /// The action; without one, the project is shown.
-        #[command(subcommand)]
-        task: Option<ProjectTask>,
+    /// Run the team server (starts the program tessera-server)
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Serve {
+        /// Arguments for tessera-server; see `tessera serve --help`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+        arguments: Vec<OsString>,
     },
-    /// Manage the secrets that were removed from texts
-    #[command(subcommand)]
-    Secret(SecretTask),
-    /// Demonstrate recall on a few hundred sample notes
-    Demo,
-    /// List the settings, or change one in config.toml
-    #[command(alias = "config")]
+    /// Import JSON lines, or the data of another system
+    #[command(after_help = "Examples:
+  tessera import --detect
+  tessera import memories.jsonl --mine
+  tessera import claude-md CLAUDE.md
+  tessera import --undo 3")]
+    Import(ImportArguments),
+    /// Export all memories as JSON lines or Markdown notes
+    #[command(after_help = "Examples:
+  tessera export memories.jsonl
+  tessera export --markdown ~/notes/memories")]
+    Export(ExportArguments),
+    /// Copy the store to a file
+    #[command(after_help = "Examples:
+  tessera backup
+  tessera backup ~/tessera-backup.db --with-key")]
+    Backup {
+        /// The file to write [default: a new file in the store's backups]
+        file: Option<PathBuf>,
+        /// Replace an existing file
+        #[arg(long, short, visible_alias = "yes", requires = "file")]
+        force: bool,
+        /// Also write the secret keys to FILE.key
+        ///
+        /// Anyone who has both files can read the secrets.
+        #[arg(long, requires = "file")]
+        with_key: bool,
+    },
+    /// Replace the store with a backup; keep the current store as a copy
+    #[command(after_help = "Example:
+  tessera restore-backup ~/tessera-backup.db")]
+    RestoreBackup {
+        /// The backup; keys in FILE.key are added to the store's keys
+        file: PathBuf,
+        /// Skip the confirmation prompt
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Show from which places a permanently deleted memory was removed
+    #[command(after_help = "Example:
+  tessera purged 42")]
+    Purged {
+        /// An ID or a UUID
+        id: MemoryRef,
+    },
+    /// Show at a glance what Tessera holds, and what is set up
+    #[command(
+        alias = "info",
+        after_help = "Example:
+  tessera status"
+    )]
+    Status,
+    /// Count memories by category, type, scope and tag
+    #[command(aliases = ["count", "tags", "categories", "scopes"], after_help = "Example:
+  tessera stats")]
+    Stats,
+    /// Check the store and the clients' settings, and repair the store
+    #[command(aliases = ["check", "repair"], after_help = "Examples:
+  tessera doctor
+  tessera doctor --repair")]
+    Doctor {
+        /// Repair what can be repaired
+        #[arg(long)]
+        repair: bool,
+        /// Skip the confirmation before a damaged store is replaced
+        #[arg(long, short, requires = "repair")]
+        yes: bool,
+    },
+    /// List, show or change the settings in config.toml
+    #[command(aliases = ["config", "setting"], after_help = "Examples:
+  tessera settings
+  tessera settings get learn.extractor
+  tessera settings set learn.extractor off
+  tessera settings edit")]
     Settings {
-        /// The change.
+        /// The action; without one, all settings are listed.
         #[command(subcommand)]
-        change: Option<SettingsChange>,
+        task: Option<SettingsTask>,
     },
-    /// Print a shell completion script
+    /// Manage plugins: your own code, called on memory events
+    #[command(
+        subcommand,
+        alias = "plugins",
+        after_help = "Examples:
+  tessera plugin new my-rules
+  tessera plugin list"
+    )]
+    Plugin(PluginTask),
+    /// Print or install a shell completion script
+    #[command(
+        alias = "completion",
+        after_help = "Examples:
+  tessera completions install
+  source <(tessera completions bash)"
+    )]
     Completions {
-        /// The shell
-        shell: Shell,
+        /// The shell, or `install`
+        #[command(subcommand)]
+        task: CompletionsTask,
     },
-    /// Print the manual page
-    Man,
-}
-
-/// A change of the settings.
-#[derive(Debug, Subcommand)]
-pub(crate) enum SettingsChange {
-    /// Set a setting
-    Set {
-        /// The setting, for example learn.extractor
-        key: String,
-        /// The value
-        value: String,
+    /// Print the manual page of Tessera or of one command
+    #[command(
+        alias = "manual",
+        after_help = "Examples:
+  tessera man recall | man -l -
+  tessera man --all ~/.local/share/man/man1"
+    )]
+    Man {
+        /// The command, such as `recall` or `settings set`
+        #[arg(add = ArgValueCandidates::new(candidates::commands))]
+        command: Vec<String>,
+        /// Write the pages of all commands into this directory
+        #[arg(long, value_name = "DIR", conflicts_with = "command")]
+        all: Option<PathBuf>,
     },
-    /// Reset a setting to its default
-    Unset {
-        /// The setting
-        key: String,
+    /// Demonstrate recall on a few hundred sample notes
+    #[command(after_help = "Example:
+  tessera demo")]
+    Demo,
+    /// Measure the quality of recall on an evaluation set
+    #[command(after_help = "Example:
+  tessera eval questions my-questions.json")]
+    Eval {
+        /// The evaluation set.
+        #[command(subcommand)]
+        what: Eval,
     },
-}
-
-/// The arguments of `tessera remember`.
-#[derive(Debug, Args)]
-pub(crate) struct Remember {
-    /// The text to remember; - reads stdin
-    #[arg(allow_hyphen_values = true, value_parser = no_option)]
-    pub(crate) text: String,
-    /// facts, preferences, projects, people, decisions or another name
-    #[arg(long)]
-    pub(crate) category: Option<Category>,
-    /// fact, entity, relationship or self
-    #[arg(long = "type", value_name = "TYPE")]
-    pub(crate) kind: Option<MemoryType>,
-    /// The importance, 0 to 1; a value above 1 is divided by 10
-    #[arg(long, value_parser = importance)]
-    pub(crate) importance: Option<Importance>,
-    /// Tags, comma-separated
-    #[arg(long, alias = "tag", value_delimiter = ',')]
-    pub(crate) tags: Vec<Tag>,
-    /// Additional search words, comma-separated
-    #[arg(long, value_delimiter = ',')]
-    pub(crate) keywords: Vec<String>,
-    /// Named things in the text, comma-separated [default: extracted]
-    #[arg(long, value_delimiter = ',')]
-    pub(crate) entities: Vec<String>,
-    /// The project of the memory, or `global`
-    ///
-    /// By default, it is the project of this directory. Your preferences for all projects are global.
-    #[arg(long)]
-    pub(crate) scope: Option<Scope>,
-    /// The session that the memory comes from
-    #[arg(long)]
-    pub(crate) session: Option<String>,
-    /// A JSON object to store with the text
-    #[arg(long, value_name = "JSON")]
-    pub(crate) metadata: Option<Metadata>,
-    /// When the text became true, such as yesterday [default: now]
-    #[arg(long, value_name = "TIME")]
-    pub(crate) created: Option<WrittenTime>,
-    /// When to hide the memory: a date, 30d, end of March, or never
-    #[arg(long, value_name = "TIME")]
-    pub(crate) expires: Option<Expiry>,
-    /// Why the memory is stored, or its source; kept in the history
-    #[arg(long)]
-    pub(crate) reason: Option<String>,
-    /// The memory that this one replaces
-    #[arg(long, value_name = "ID")]
-    pub(crate) supersedes: Option<Named>,
-    /// Encrypt the whole text; recall shows only the --as description
-    #[arg(long)]
-    pub(crate) sensitive: bool,
-    /// The public description of a sensitive text
-    ///
-    /// By default, the description is "Sensitive note" and the category.
-    #[arg(long = "as", value_name = "DESCRIPTION", requires = "sensitive")]
-    pub(crate) described: Option<String>,
-}
-
-/// The arguments of `tessera recall`.
-#[derive(Debug, Args)]
-pub(crate) struct Recall {
-    /// The question, in any words; - reads stdin
-    pub(crate) query: String,
-    /// Maximum number of tokens in the whole reply
-    #[arg(long, default_value_t = 1000, value_name = "N")]
-    pub(crate) max_tokens: u32,
-    /// Maximum number of memories, 1 to 200
-    ///
-    /// The limit includes full results and summaries. For a reply with many short rows, the default maximum is 60
-    /// instead of 20.
-    #[arg(long, default_value_t = RecallRequest::DEFAULT_LIMIT, value_name = "N")]
-    pub(crate) limit: u32,
-    /// The filter.
-    #[command(flatten)]
-    pub(crate) filter: Filter,
-    /// The current project [default: the project of this directory]
-    ///
-    /// Memories of other projects are left out, unless the question names their project or nothing else matches
-    /// nearly as well. `--project global` covers all projects.
-    #[arg(long)]
-    pub(crate) project: Option<Scope>,
-    /// hybrid, relevance, importance or recency
-    #[arg(long, default_value = "hybrid")]
-    pub(crate) sort: Sort,
-    /// How results fill the budget: dual, all or details (no summaries)
-    #[arg(long, default_value = "dual")]
-    pub(crate) packing: Packing,
-    /// Return many short rows in chronological order: on, off or auto
-    #[arg(long, default_value = "auto")]
-    pub(crate) breadth: Breadth,
-    /// Additional search words with a lower weight
-    #[arg(long, value_name = "WORDS")]
-    pub(crate) expanded_query: Option<String>,
-    /// Continue at this cursor, which the previous page returned
-    #[arg(long)]
-    pub(crate) cursor: Option<Cursor>,
-    /// Tokenizer: o200k, claude, or claude:FACTOR (count times FACTOR)
-    #[arg(long)]
-    pub(crate) token_profile: Option<TokenProfile>,
-    /// If nothing matches well, list all low-confidence matches
-    #[arg(long)]
-    pub(crate) weak: bool,
-    /// Explain scores, token counts and omitted matches
-    #[arg(long)]
-    pub(crate) explain: bool,
-    /// With --json: return complete memories with all fields
-    #[arg(long)]
-    pub(crate) full: bool,
-}
-
-/// The arguments of `tessera list`.
-#[derive(Debug, Args)]
-pub(crate) struct List {
-    /// The filter.
-    #[command(flatten)]
-    pub(crate) filter: Filter,
-    /// Memories per page, 1 to 200
-    #[arg(long, default_value_t = 20, value_name = "N")]
-    pub(crate) limit: u32,
-    /// Continue after this ID, the last of the previous page
-    #[arg(long, value_name = "HANDLE")]
-    pub(crate) after: Option<MemoryRef>,
-    /// List deleted memories
-    #[arg(long)]
-    pub(crate) deleted: bool,
-    /// List expired memories
-    #[arg(long, conflicts_with = "deleted")]
-    pub(crate) expired: bool,
-}
-
-/// The arguments of `tessera update`.
-#[derive(Debug, Args)]
-pub(crate) struct Update {
-    /// IDs, UUIDs or file paths
-    #[arg(required_unless_present = "imported")]
-    pub(crate) ids: Vec<Named>,
-    /// All imported memories that nobody has confirmed yet
-    #[arg(long, conflicts_with = "ids", requires = "trust")]
-    pub(crate) imported: bool,
-    /// Set the trust level: user, model or foreign
-    #[arg(long)]
-    pub(crate) trust: Option<Trust>,
-    /// New text; - reads stdin
-    #[arg(long, allow_hyphen_values = true)]
-    pub(crate) content: Option<String>,
-    /// New category
-    #[arg(long)]
-    pub(crate) category: Option<Category>,
-    /// New type
-    #[arg(long = "type", value_name = "TYPE")]
-    pub(crate) kind: Option<MemoryType>,
-    /// New importance, 0 to 1; a value above 1 is divided by 10
-    #[arg(long, value_parser = importance)]
-    pub(crate) importance: Option<Importance>,
-    /// New tags, comma-separated; an empty value removes all
-    #[arg(long)]
-    pub(crate) tags: Option<String>,
-    /// New keywords, comma-separated
-    #[arg(long)]
-    pub(crate) keywords: Option<String>,
-    /// New scope
-    #[arg(long)]
-    pub(crate) scope: Option<Scope>,
-    /// When to hide the memory: a date, a period such as 30d, or never
-    #[arg(long, value_name = "TIME")]
-    pub(crate) expires: Option<Expiry>,
-    /// New metadata: a JSON object; {} removes it
-    #[arg(long, value_name = "JSON")]
-    pub(crate) metadata: Option<Metadata>,
-    /// The reason, kept in the history
-    #[arg(long)]
-    pub(crate) reason: Option<String>,
-    /// Encrypt the whole new text; recall shows the --as description
-    #[arg(long, requires = "content")]
-    pub(crate) sensitive: bool,
-    /// The public description of a sensitive text
-    ///
-    /// By default, the description is "Sensitive note" and the category.
-    #[arg(long = "as", value_name = "DESCRIPTION", requires = "sensitive")]
-    pub(crate) described: Option<String>,
-}
-
-fn importance(text: &str) -> Result<Importance, String> {
-    let value: f64 = text.parse().map_err(|_| "importance: is not a number; use 0 to 1, for example 0.8".to_owned())?;
-    Importance::on_either_scale(value).map_err(|error| error.to_string())
-}
-
-/// Accepts a text that begins with dashes, but rejects a text that looks like a mistyped option.
-fn no_option(text: &str) -> Result<String, String> {
-    let name = text.strip_prefix("--").or_else(|| text.strip_prefix('-')).unwrap_or("");
-    if name.starts_with(char::is_alphabetic) && !text.contains(char::is_whitespace) {
-        return Err("unknown option; to use it as text, put it after --, or pass it through stdin".into());
-    }
-    Ok(text.to_owned())
+    /// Handle one Claude Code event, read from stdin
+    #[command(hide = true)]
+    Hook {
+        /// The event, if stdin does not name it
+        event: Option<String>,
+    },
+    /// Extract memories from finished sessions (run by the Stop hook)
+    #[command(hide = true)]
+    Learn,
+    /// Print the version
+    #[command(hide = true)]
+    Version,
 }

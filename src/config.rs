@@ -26,7 +26,7 @@ use tessera_desk::project::{Claim, claim_of};
 use tessera_hooks::{Settings as HookSettings, Surroundings};
 
 use crate::config_file::ConfigFile;
-use crate::exit::SetupError;
+use crate::exit::{SetupError, UsageError, of_system, starts_with_verb};
 use clients::running_claude;
 pub(crate) use clients::{client_session, leaves_hook_to_settings, leaves_tools_to_settings, places};
 pub(crate) use files::{file_rules, memory_files};
@@ -35,7 +35,7 @@ pub(crate) use plugins::{plugin_rules, search_path};
 use secrets::secret_rules;
 pub(crate) use secrets::vault;
 pub(crate) use team::{Used, direct_server, is_left, is_switched_off, team, team_address, team_key_for};
-pub(crate) use unknown::{problem, unknown};
+pub(crate) use unknown::{problem, report, unknown};
 
 /// A setting: an environment variable, or a key of `config.toml` in the store's directory.
 pub(crate) struct Setting {
@@ -64,6 +64,14 @@ settings! {
         "log filter for stderr (tracing syntax)";
     NO_COLOR = "NO_COLOR":
         "turns colours off if set to any value";
+    EDITOR = "TESSERA_EDITOR" "VISUAL" "EDITOR":
+        "editor for `tessera edit` and `tessera settings edit`";
+    PAGER = "TESSERA_PAGER" "PAGER":
+        "pager for long output on a terminal (default less); cat switches it off";
+    LESS = "LESS":
+        "options of less; without it, Tessera sets FRX";
+    SHELL = "SHELL":
+        "your shell, for `tessera completions install`";
     KEEP_QUESTIONS("recall.keep_questions") = "TESSERA_RECALL_KEEP_QUESTIONS":
         "store the full text of unanswered questions (on), or only their words that occur in memories (off, the default)";
     MEMORY_FILES("memory_files") = "TESSERA_MEMORY_FILES":
@@ -127,9 +135,31 @@ settings! {
         Vault's own";
 }
 
-/// True if the user wants no colours.
-pub(crate) fn no_color() -> bool {
-    NO_COLOR.value().is_some()
+/// The words of a command in a variable, such as `code --wait`.
+pub(crate) fn command_words(command: &str) -> Vec<String> {
+    // On Windows, the backslashes of a path are no quotes.
+    if cfg!(windows) { vec![command.to_owned()] } else { shlex::split(command).unwrap_or_default() }
+}
+
+/// The setting with a key or a variable.
+///
+/// # Errors
+/// Returns an error that names the most similar key.
+pub(crate) fn named(name: &str) -> Result<&'static Setting, UsageError> {
+    let is_it = |setting: &&&Setting| setting.key == Some(name) || setting.names.contains(&name);
+    if let Some(setting) = SETTINGS.iter().find(is_it) {
+        return Ok(setting);
+    }
+    let alike = |key: &str| {
+        strsim::jaro_winkler(name, key).max(if key.split('.').any(|part| part == name) { 1.0 } else { 0.0 })
+    };
+    let keys = SETTINGS.iter().filter_map(|setting| setting.key);
+    let nearest = keys.map(|key| (alike(key), key)).max_by(|(one, _), (other, _)| one.total_cmp(other));
+    let fix = match nearest {
+        Some((likeness, key)) if likeness > 0.8 => format!("did you mean `{key}`?"),
+        _ => "`tessera settings` lists all settings".to_owned(),
+    };
+    Err(UsageError(format!("there is no setting `{name}`; {fix}")))
 }
 
 /// True in a program that an extractor or a plugin started.
@@ -163,7 +193,12 @@ impl Setting {
     }
 
     pub(crate) fn wrong(&self, problem: impl std::fmt::Display) -> SetupError {
-        SetupError { setting: self.key.or(self.names.first().copied()).unwrap_or(""), problem: problem.to_string() }
+        let name = match (self.key, self.names) {
+            (Some(key), _) => format!("the setting {key}"),
+            (None, names) => format!("the variable {}", names.first().copied().unwrap_or_default()),
+        };
+        let problem = problem.to_string();
+        SetupError(if starts_with_verb(&problem) { format!("{name} {problem}") } else { format!("{name}: {problem}") })
     }
 
     /// The value from the environment, otherwise from the file, otherwise from an option of the client plugin. The
@@ -185,10 +220,10 @@ impl Setting {
         default: T,
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> Result<T, SetupError> {
-        match self.in_order(file) {
-            Some(text) => parse(text.trim()).map_err(|problem| self.wrong(problem)),
-            None => Ok(default),
-        }
+        let Some(text) = self.in_order(file) else { return Ok(default) };
+        let text = text.trim();
+        let quoted = if self.is_secret() { String::new() } else { format!("`{text}` ") };
+        parse(text).map_err(|problem| self.wrong(format!("{quoted}{problem}")))
     }
 }
 
@@ -200,8 +235,9 @@ pub(crate) fn home(flag: Option<PathBuf>) -> Result<Home, SetupError> {
     }
     let names =
         AppStrategyArgs { top_level_domain: "dev".into(), author: "tessera".into(), app_name: "tessera".into() };
-    let dirs = etcetera::choose_app_strategy(names)
-        .map_err(|error| HOME.wrong(format!("cannot find your home directory ({error}); set TESSERA_HOME")))?;
+    let dirs = etcetera::choose_app_strategy(names).map_err(|error| {
+        HOME.wrong(format!("is not set, and your home directory is unknown ({error}); set TESSERA_HOME or HOME"))
+    })?;
     Ok(dirs.data_dir().into())
 }
 
@@ -219,7 +255,9 @@ fn named_home(flag: Option<PathBuf>) -> Option<PathBuf> {
 pub(crate) fn earlier_store(home: &Home) -> Option<String> {
     let store = store_of_older_variable().filter(|store| *store != home.database())?;
     let store = store.display();
-    Some(format!("an earlier version stored memories in {store}; `tessera restore-backup {store}` copies them here"))
+    Some(format!(
+        "an earlier version stored memories in {store}; `tessera restore-backup {store}` replaces the store with them"
+    ))
 }
 
 fn store_of_older_variable() -> Option<PathBuf> {
@@ -267,7 +305,13 @@ fn any<T: std::str::FromStr>(text: &str) -> Result<T, String>
 where
     T::Err: std::fmt::Display,
 {
-    text.parse().map_err(|error: T::Err| error.to_string())
+    text.parse().map_err(|error: T::Err| without_field(&error.to_string()))
+}
+
+/// The message of an invalid value without the name of its field, because the setting has another name.
+fn without_field(message: &str) -> String {
+    let rest = message.split_once(": ").filter(|(field, _)| !field.contains(' ')).map(|(_, rest)| rest);
+    rest.unwrap_or(message).to_owned()
 }
 
 fn switch(text: &str) -> Result<bool, String> {
@@ -280,11 +324,15 @@ fn switch(text: &str) -> Result<bool, String> {
 
 fn budget(text: &str) -> Result<TokenBudget, String> {
     let tokens: u32 = text.parse().map_err(|_| "is not a number; use 1 to 100000".to_owned())?;
-    TokenBudget::try_from(tokens).map_err(|error| error.to_string())
+    TokenBudget::try_from(tokens).map_err(|_| "is out of range; use 1 to 100000".to_owned())
+}
+
+fn tokens(text: &str) -> Result<u32, String> {
+    budget(text).map(TokenBudget::get)
 }
 
 fn number(text: &str) -> Result<u64, String> {
-    text.replace('_', "").parse().map_err(|_| "is not a whole number".to_owned())
+    text.replace('_', "").parse().map_err(|_| "is not a whole number; use a number such as 1000".to_owned())
 }
 
 /// What hooks and the worker need from their environment.
@@ -301,8 +349,9 @@ pub(crate) fn surroundings(home_flag: Option<PathBuf>) -> Result<Surroundings, S
         project_dir: variable("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute()),
         user_home: user_home(),
         older: older_places(),
-        program: std::env::current_exe()
-            .map_err(|error| HOME.wrong(format!("cannot find the path of the running program: {error}")))?,
+        program: std::env::current_exe().map_err(|error| {
+            SetupError(format!("cannot find the path of the running program: {}", of_system(&error)))
+        })?,
         claude: running_claude(),
         search_path: variable("PATH"),
         secrets: secret_rules(&file)?,
@@ -339,6 +388,13 @@ fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
         plugins: plugins::of_hooks(file)?,
         deadline: Duration::from_millis(DEADLINE.parsed(file, 1000, number)?.clamp(10, 60_000)),
     })
+}
+
+/// The extractor for automatic learning, by its name.
+pub(crate) fn extractor(home_flag: Option<PathBuf>) -> String {
+    let file = home(home_flag).and_then(|home| ConfigFile::read(&home));
+    let set = file.ok().and_then(|file| EXTRACTOR.in_order(&file));
+    set.unwrap_or_else(|| HookSettings::default().extractor.to_string())
 }
 
 /// Rejects a file with an invalid value.
@@ -382,7 +438,10 @@ pub(crate) fn store(home_flag: Option<PathBuf>, usage: Usage) -> Result<StoreCon
     let file = read.unwrap_or_else(|error| {
         static TOLD: Once = Once::new();
         TOLD.call_once(|| {
-            crate::output::note(&format!("{error}; until it is fixed, texts with credentials are not stored"));
+            if !unknown::is_reported() {
+                crate::output::note(&error.to_string());
+            }
+            crate::output::note("until the settings are corrected, texts with credentials are not stored");
         });
         ConfigFile::empty(&home)
     });

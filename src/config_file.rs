@@ -6,8 +6,8 @@ use tessera_desk::files::read_small;
 use tessera_engine::store::{Home, dir_of, make_private_dir, replace};
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
-use crate::config::{SETTINGS, Setting};
-use crate::exit::SetupError;
+use crate::config::{SETTINGS, Setting, named};
+use crate::exit::{SetupError, UsageError, of_system};
 
 /// The content of the file.
 pub(crate) struct ConfigFile {
@@ -21,13 +21,20 @@ impl ConfigFile {
     /// Reads the file; a file that does not exist counts as empty.
     pub(crate) fn read(home: &Home) -> Result<Self, SetupError> {
         let path = home.config();
-        let wrong = |problem: String| SetupError { setting: "config.toml", problem };
+        let wrong = |problem: String| SetupError(format!("the settings in {} {problem}", path.display()));
         let text = match read_small(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(wrong(error.to_string())),
+            Err(error) => return Err(wrong(format!("cannot be read: {}", of_system(&error)))),
         };
-        let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| wrong(error.to_string()))?;
+        let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            wrong(format!(
+                "are not valid TOML: {} in line {line}; correct the line, or delete the file",
+                error.message()
+            ))
+        })?;
         Ok(Self { path, document, is_alone: false })
     }
 
@@ -80,25 +87,19 @@ impl ConfigFile {
     }
 
     /// Sets or removes a key, and keeps everything else as it is. Returns the setting.
-    pub(crate) fn set(&mut self, name: &str, value: Option<&str>) -> Result<&'static Setting, SetupError> {
-        let known = SETTINGS.iter().find_map(|setting| {
-            let key = setting.key.filter(|key| *key == name || setting.names.contains(&name))?;
-            Some((*setting, key))
-        });
-        let (setting, key) = known.ok_or_else(|| {
-            let keys: Vec<&str> = SETTINGS.iter().filter_map(|setting| setting.key).collect();
-            SetupError {
-                setting: "settings",
-                problem: format!("{name} is unknown; valid names are {}", keys.join(", ")),
-            }
+    pub(crate) fn set(&mut self, name: &str, value: Option<&str>) -> anyhow::Result<&'static Setting> {
+        let setting = named(name)?;
+        let key = setting.key.ok_or_else(|| {
+            UsageError(format!("`{name}` is only an environment variable; it cannot be set in config.toml"))
         })?;
         let (table, leaf) = key.split_once('.').map_or((None, key), |(table, leaf)| (Some(table), leaf));
         let table = match table {
             None => self.document.as_table_mut() as &mut dyn TableLike,
             Some(table) => {
                 let item = self.document.entry(table).or_insert_with(|| Item::Table(Table::new()));
-                item.as_table_like_mut()
-                    .ok_or_else(|| SetupError { setting: "config.toml", problem: format!("{table} is not a table") })?
+                item.as_table_like_mut().ok_or_else(|| {
+                    SetupError(format!("`{table}` is a value in config.toml, but must be a table; correct the file"))
+                })?
             }
         };
         match value {

@@ -12,18 +12,25 @@ mod exit;
 mod keyring;
 mod logging;
 mod output;
+mod shapes;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 fn main() -> std::process::ExitCode {
     // Hooks come first, because a prompt waits for them.
     if let Some(arguments) = commands::hook::Arguments::of(std::env::args_os()) {
         return commands::hook::run(arguments);
     }
-    let cli = match cli::Cli::try_parse() {
+    commands::candidates::complete();
+    output::begin(cli::manner(std::env::args_os()));
+    let parsed = cli::command()
+        .try_get_matches_from(cli::arguments(std::env::args_os()))
+        .and_then(|matches| cli::Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };
+    output::begin(cli.manner());
     logging::init(cli.verbose);
     match commands::run(cli) {
         Ok(code) => code,

@@ -1,11 +1,57 @@
 //! The only module that prints.
 
-use std::io::{IsTerminal, Write};
+mod pager;
+mod table;
+mod terminal;
+mod time;
 
-use comfy_table::{ContentArrangement, LineStyle, Table, presets};
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+
 use serde::Serialize;
 use tessera_engine::screen::dropped;
 pub(crate) use tessera_engine::text::shown;
+
+pub(crate) use pager::page;
+pub(crate) use table::{rows, table};
+pub(crate) use terminal::{
+    ColorChoice, Style, columns, is_terminal, is_watched, paint, paint_note, width, wrapped, wrapped_after,
+};
+pub(crate) use time::{age, local};
+
+/// How this run prints, from the options of every command.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Manner {
+    /// When to use colours.
+    pub(crate) color: ColorChoice,
+    /// Prints JSON.
+    pub(crate) json: bool,
+    /// Prints no remarks.
+    pub(crate) quiet: bool,
+    /// Uses no pager.
+    pub(crate) no_pager: bool,
+}
+
+static MANNER: Mutex<Manner> = Mutex::new(Manner::USUAL);
+
+impl Manner {
+    const USUAL: Self = Self { color: ColorChoice::Auto, json: false, quiet: false, no_pager: false };
+}
+
+/// Sets how this run prints.
+pub(crate) fn begin(manner: Manner) {
+    manner.color.apply();
+    *MANNER.lock().unwrap_or_else(PoisonError::into_inner) = manner;
+}
+
+fn manner() -> Manner {
+    *MANNER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// True if this run prints JSON.
+pub(crate) fn is_json() -> bool {
+    manner().json
+}
 
 /// Writes text to stdout unchanged.
 pub(crate) fn text(text: &str) -> anyhow::Result<()> {
@@ -22,6 +68,30 @@ pub(crate) fn line(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Writes a sentence or a result to stdout: wrapped on a terminal, as one line to a pipe.
+pub(crate) fn say(text: &str) -> anyhow::Result<()> {
+    match columns() {
+        Some(columns) => self::text(&wrapped(text, "", columns)),
+        None => line(text),
+    }
+}
+
+/// A number with its noun: `1 memory`, `2 memories`.
+pub(crate) fn counted(count: impl TryInto<u64>, one: &str, many: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// A number of memories with its noun.
+pub(crate) fn memories(count: impl TryInto<u64>) -> String {
+    counted(count, "memory", "memories")
+}
+
+/// A number of files with its noun.
+pub(crate) fn files(count: impl TryInto<u64>) -> String {
+    counted(count, "file", "files")
+}
+
 /// Formats a share as a percentage with one decimal place.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}", share * 100.0)
@@ -35,8 +105,52 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
 /// Writes a remark to stderr, so that stdout contains only the result. Credentials are redacted, because a notice may
 /// repeat user input.
 pub(crate) fn note(text: &str) {
+    if manner().quiet {
+        return;
+    }
+    if is_json() {
+        return to_stderr(&serde_json::json!({ "note": dropped(text) }).to_string());
+    }
+    to_stderr(&on_stderr(&dropped(text)));
+}
+
+/// Writes a question to stderr, without a line end. Questions are written even if remarks are not.
+pub(crate) fn question(text: &str) {
+    let _ = write!(std::io::stderr().lock(), "{text} ");
+}
+
+/// Writes an error to stderr.
+pub(crate) fn error(text: &str) {
+    let text = dropped(text);
+    let text = on_stderr(&format!("error: {}", shown(&text)));
+    let rest = text.strip_prefix("error:").unwrap_or(&text);
+    to_stderr(&format!("{}{rest}", paint_note("error:", Style::Red)));
+}
+
+/// Writes an error to stderr as one JSON object.
+pub(crate) fn error_json(error: &impl Serialize) {
+    if let Ok(text) = serde_json::to_string(error) {
+        to_stderr(&dropped(&text));
+    }
+}
+
+/// Writes a message of clap to stderr or stdout, with the colours that its stream allows.
+pub(crate) fn help(error: &clap::Error) {
+    // A closed pipe is not an error.
+    let _ = error.print();
+}
+
+fn to_stderr(text: &str) {
     // If stderr is closed, nobody can be informed.
-    let _ = writeln!(std::io::stderr().lock(), "{}", dropped(text));
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// The text with lines that fit the terminal at stderr; unchanged for a pipe.
+fn on_stderr(text: &str) -> String {
+    match terminal::stderr_columns() {
+        Some(columns) if !text.contains('\n') => wrapped(text, "", columns).trim_end().to_owned(),
+        _ => text.to_owned(),
+    }
 }
 
 /// Writes each log event to stderr with a single write. Libraries log their input, so credentials are redacted.
@@ -53,88 +167,3 @@ impl Write for Log {
         std::io::stderr().lock().flush()
     }
 }
-
-/// Writes an error to stderr.
-pub(crate) fn error(text: &str) {
-    note(&format!("{} {}", paint("error:", Style::Red), shown(text)));
-}
-
-/// The style of a word on a terminal.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Style {
-    /// A heading.
-    Bold,
-    /// Less important.
-    Dim,
-    /// Wrong.
-    Red,
-    /// Right.
-    Green,
-    /// A warning.
-    Yellow,
-}
-
-/// Colours a word if stdout and stderr are a terminal and colours are not switched off.
-pub(crate) fn paint(text: &str, style: Style) -> String {
-    if !is_terminal() {
-        return text.to_owned();
-    }
-    let code = match style {
-        Style::Bold => 1,
-        Style::Dim => 2,
-        Style::Red => 31,
-        Style::Green => 32,
-        Style::Yellow => 33,
-    };
-    format!("\u{1b}[{code}m{text}\u{1b}[0m")
-}
-
-/// True if stdout is a terminal.
-pub(crate) fn is_terminal() -> bool {
-    std::io::stdout().is_terminal() && std::io::stderr().is_terminal() && !crate::config::no_color()
-}
-
-/// The width of the terminal at stdout; `None` for a pipe or a file.
-pub(crate) fn columns() -> Option<u16> {
-    if !std::io::stdout().is_terminal() {
-        return None;
-    }
-    terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0).filter(|width| *width > 0)
-}
-
-/// Wraps words into indented lines of limited width. A word that is longer than a line gets its own line.
-pub(crate) fn wrapped(text: &str, indent: &str, columns: u16) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= usize::from(columns) => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(format!("{indent}{word}")),
-        }
-    }
-    lines.iter().map(|line| format!("{line}\n")).collect()
-}
-
-/// A table for people: at full width for a pipe, wrapped for a terminal.
-pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(header);
-    for row in rows {
-        table.add_row(row.iter().map(|cell| shown(cell)));
-    }
-    let Some(columns) = columns() else { return format!("{table}\n") };
-    // Colours are added after the widths are computed, because colour codes have no width. A rule marks the end of the
-    // header.
-    table.load_style(presets::NOTHING.header_separator(LineStyle::none().fill(RULE)));
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(columns);
-    let text = table.to_string();
-    let mut lines = text.lines();
-    let is_rule = |line: &&str| !line.is_empty() && line.chars().all(|c| c == RULE);
-    let head: Vec<String> =
-        lines.by_ref().take_while(|line| !is_rule(line)).map(|line| paint(line, Style::Bold)).collect();
-    head.into_iter().chain(lines.map(str::to_owned)).map(|line| format!("{}\n", line.trim_end())).collect()
-}
-
-const RULE: char = '\u{2500}';

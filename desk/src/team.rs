@@ -398,7 +398,7 @@ impl TeamUseCase for SharedWithMe {
 pub struct MyShares;
 
 /// The result of [`MyShares`].
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Given {
     /// The server's list.
     #[serde(flatten)]

@@ -10,7 +10,7 @@ use tessera_engine::store::{KeyPlace, Near, Stored};
 use crate::caller::Caller;
 
 /// A stored memory: `remember`, `update`, `restore`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct StoredView<'a> {
     id: u32,
     uuid: String,
@@ -43,7 +43,7 @@ pub struct StoredView<'a> {
 }
 
 /// A credential that was removed from a text.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 struct RedactedView {
     /// `null` if it was discarded.
     name: Option<String>,

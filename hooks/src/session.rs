@@ -113,7 +113,9 @@ fn of_older(surroundings: &Surroundings, mut is_imported: impl FnMut(System, Pat
     };
     let (_, path) = surroundings.older.there().into_iter().find(is_new)?;
     let path: String = neutral(&dropped(&path.display().to_string())).chars().take(LONGEST_PATH).collect();
-    Some(format!("Tessera: found data of another memory tool in {path}; import it with: tessera import --detect"))
+    Some(format!(
+        "Tessera: found data of another memory tool in {path}; `tessera import --detect` shows how to import it"
+    ))
 }
 
 /// Returns a notice about a problem with the team server that only the user can solve.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use tessera_engine::domain::{Scope, Trust};
 
+use super::values::whole;
+
 /// The actions of `tessera files`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FilesTask {
@@ -27,7 +29,7 @@ pub(crate) enum FilesTask {
     /// another machine reads a file. The oldest files come first.
     Unread {
         /// The number of days without a read or a change
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = whole(0..=36_500), allow_negative_numbers = true)]
         days: Option<u32>,
         /// Delete the listed files from writable folders, after confirmation
         ///

@@ -1,9 +1,11 @@
-//! The arguments of `tessera import`.
+//! The arguments of `tessera import` and `tessera export`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use tessera_engine::domain::Scope;
+
+use super::values::whole;
 
 /// The arguments of `tessera import`.
 #[derive(Debug, Args)]
@@ -22,7 +24,13 @@ pub(crate) struct ImportArguments {
     ///
     /// Imported memories are deleted and can be restored. Memories that the import changed get their earlier text back.
     /// If somebody changed a memory after the import, the memory keeps this change.
-    #[arg(long, value_name = "N", conflicts_with = "file")]
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with = "file",
+        value_parser = whole(1..=u32::MAX),
+        allow_negative_numbers = true
+    )]
     pub(crate) undo: Option<u32>,
     /// With --undo: show the changes without making them
     #[arg(long, requires = "undo")]
@@ -95,4 +103,20 @@ pub(crate) struct OlderArguments {
     /// Skip the confirmation prompt
     #[arg(long, short)]
     pub(crate) yes: bool,
+}
+
+/// The arguments of `tessera export`.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArguments {
+    /// The file to write [default: stdout]
+    pub(crate) file: Option<PathBuf>,
+    /// Write one Markdown note per memory into this directory instead
+    #[arg(long, value_name = "DIR", conflicts_with = "file")]
+    pub(crate) markdown: Option<PathBuf>,
+    /// With --markdown: also write the sections of watched files
+    #[arg(long, requires = "markdown")]
+    pub(crate) parts: bool,
+    /// Replace existing files
+    #[arg(long, short, visible_alias = "yes")]
+    pub(crate) force: bool,
 }

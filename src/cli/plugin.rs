@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use tessera_plugins::{Field, Name, Wants};
 
+use super::values::rows;
+
 /// The actions of `tessera plugin`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PluginTask {
@@ -30,7 +32,7 @@ pub(crate) enum PluginTask {
         /// Only this plugin
         name: Option<Name>,
         /// How many of the most recent lines to show
-        #[arg(long, default_value_t = 50)]
+        #[arg(long, short = 'n', default_value = "50", value_name = "N", value_parser = rows, allow_negative_numbers = true)]
         limit: usize,
     },
     /// Create the files of a new plugin in ./NAME

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use serde_json::json;
 use tessera_desk::use_cases::{ImportNotes, NoteFile, NotesImported};
 use tessera_engine::domain::{Scope, Trust};
 
@@ -14,6 +13,7 @@ use super::transfer::told_aside;
 use super::{Access, Context, embedding};
 use crate::cli::Whose;
 use crate::exit::UserError;
+use crate::shapes::NotesTaken;
 use crate::{config, output};
 
 /// Maximum bytes of a file.
@@ -23,8 +23,8 @@ const MOST_FILES: usize = 1_000;
 /// The index file of Claude Code's auto-memory, which lists the note files.
 const INDEX: &str = "MEMORY.md";
 /// The notice that notes by unknown authors are unverified.
-const FOREIGN: &str = "they are unverified: recall returns them when you ask, and never adds them to prompts \
-    automatically. If they are your own, pass --mine, now or later";
+const FOREIGN: &str = "imported memories are unverified: recall returns them when you ask, and never adds them to prompts \
+    automatically. If they are your own, repeat the command with --mine";
 
 /// Stores the notes of a file or a directory. Existing notes stay unchanged.
 pub(super) fn import(context: &Context, path: &Path, whose: Whose, scope: Option<Scope>) -> anyhow::Result<ExitCode> {
@@ -38,10 +38,16 @@ pub(super) fn import(context: &Context, path: &Path, whose: Whose, scope: Option
     let NotesImported { stored, skipped, owner_trust, aside, rejected } = context.perform(Access::Add, import)?;
     if context.json {
         let trust = if is_mine { Trust::User } else { Trust::Foreign };
-        output::json(&json!({
-            "stored": stored, "skipped": skipped, "owner_trust": owner_trust, "rejected": rejected, "scope": scope,
-            "set_aside": aside, "trust": trust, "files": read,
-        }))?;
+        output::json(&NotesTaken {
+            stored,
+            skipped,
+            owner_trust,
+            rejected: rejected.clone(),
+            scope,
+            set_aside: aside,
+            trust,
+            files: read,
+        })?;
     } else {
         output::line(&format!("{stored} stored, {skipped} already there, {} rejected, scope {scope}", rejected.len()))?;
         if owner_trust > 0 {

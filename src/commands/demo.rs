@@ -11,6 +11,7 @@ use tessera_eval::Fixture;
 
 use super::Context;
 use crate::output::{self, Style};
+use crate::shapes::DemoAnswer;
 
 const NOTES: &str = include_str!("../../fixtures/corpus/notes.jsonl");
 const CONVERSATION: &str = include_str!("../../fixtures/corpus/conversation.jsonl");
@@ -43,7 +44,7 @@ pub(super) fn run(context: &Context) -> anyhow::Result<()> {
         let took = started.elapsed().as_secs_f64() * 1000.0;
         if context.json {
             let answer: serde_json::Value = serde_json::from_str(&reply.body)?;
-            views.push(serde_json::json!({ "recall": answer, "ms": took }));
+            views.push(DemoAnswer { recall: answer, ms: took });
             continue;
         }
         output::line(&format!("\n{}", output::paint(&format!("? {query}  (at most {budget} tokens)"), Style::Bold)))?;

@@ -28,7 +28,7 @@ pub(super) fn make_waiting(context: &Context, patience: Option<Duration>) -> any
     }
     let bar = bar(waiting);
     let started = Instant::now();
-    let is_watched = output::is_terminal();
+    let is_watched = output::is_watched();
     let mut embedded = None;
     work_off(&mut store, Pace::Fast, |made| {
         bar.set_position(made);
@@ -54,7 +54,7 @@ pub(super) fn make_waiting_after(context: &Context) {
 }
 
 fn bar(waiting: u64) -> ProgressBar {
-    if !output::is_terminal() {
+    if !output::is_watched() {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template("vectors {bar:40} {pos}/{len} {eta}")

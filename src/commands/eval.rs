@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
 use tessera_engine::domain::Packing;
 use tessera_engine::score::Weights;
 use tessera_eval::{
@@ -14,6 +13,7 @@ use tessera_eval::{
 use super::{Context, questions};
 use crate::cli::{Eval, EvalOptions, EvalUnit, EvalVectors};
 use crate::output;
+use crate::shapes::{EvalLife, EvalPrompts, EvalTimes};
 
 /// Measures, and prints a report.
 pub(super) fn run(context: &Context, what: Eval) -> anyhow::Result<()> {
@@ -58,7 +58,7 @@ fn life(context: &Context, files: &[PathBuf], budget: u32, config: &EvalConfig) 
     }
     let groups = LifeTally::by_group(&answers);
     if context.json {
-        return output::json(&json!({ "groups": groups, "filing": filing, "answers": answers, "turns": turns }));
+        return output::json(&EvalLife { groups, filing, answers, turns });
     }
     let share = |part: u32, of: u32| match of {
         0 => "-".to_owned(),
@@ -110,7 +110,7 @@ fn life(context: &Context, files: &[PathBuf], budget: u32, config: &EvalConfig) 
 fn time(context: &Context, file: &Path, lists_all: bool) -> anyhow::Result<()> {
     let answers = evaluate_time(file)?;
     if context.json {
-        return output::json(&json!({ "answers": answers }));
+        return output::json(&EvalTimes { answers });
     }
     let listed = answers.iter().filter(|answer| lists_all || !answer.is_right);
     let mark = |answer: &TimeAnswer| match (answer.is_right, answer.is_soft) {
@@ -164,7 +164,8 @@ fn prompts(context: &Context, file: &Path, vectors: &Vectors) -> anyhow::Result<
     let by_kind = replay(file, vectors)?;
     let total = total(&by_kind);
     if context.json {
-        return output::json(&json!({ "total": total, "precision": total.precision(), "kinds": by_kind }));
+        let precision = total.precision();
+        return output::json(&EvalPrompts { total, precision, kinds: by_kind });
     }
     let row = |name: &str, report: &ReplayReport| {
         vec![

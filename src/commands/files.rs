@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tessera_desk::Caller;
 use tessera_desk::folders::{
     AddFolder, ClearUnread, FileCommand, FolderState, Folders, LeftOut, RemoveFolder, Unread, UnreadFile, left_out,
@@ -21,6 +21,7 @@ use tessera_engine::store::Usage;
 use super::{Access, Context, caller, embedding};
 use crate::cli::{AddArguments, FilesTask};
 use crate::exit::UserError;
+use crate::shapes::{Cleared, FolderAdded, FolderRemoved, MemoryToolReply, Scanned, UnreadFiles};
 use crate::{config, output};
 
 /// Maximum bytes of a command.
@@ -38,9 +39,12 @@ pub(super) fn run(context: &Context, task: FilesTask) -> anyhow::Result<()> {
         FilesTask::Remove { name } => {
             let removed = context.perform_here(Access::Change, RemoveFolder { name: name.clone() })?;
             if context.json {
-                return output::json(&json!({ "name": name, "files": removed }));
+                return output::json(&FolderRemoved { name, files: removed });
             }
-            output::line(&format!("{name}: {removed} files are no longer in recall; the files stay where they are"))
+            output::say(&format!(
+                "Recall no longer searches {} of the folder {name}. The files stay where they are.",
+                output::files(removed)
+            ))
         }
         FilesTask::Scan => scan(context),
         FilesTask::Unread { days, clear: false, .. } => unread(context, days.unwrap_or(USUAL_DAYS)),
@@ -53,14 +57,13 @@ fn add(context: &Context, args: AddArguments) -> anyhow::Result<()> {
     let asks = AddFolder { dir, name, scope, trust, is_writable: writable, is_told: sync };
     let (folder, _) = context.perform_here(Access::Add, asks)?;
     if context.json {
-        output::json(
-            &json!({ "name": folder.name, "dir": folder.dir, "files": folder.files, "left_out": folder.left_out }),
-        )?;
+        let FolderState { name, dir, files, left_out, .. } = folder;
+        output::json(&FolderAdded { name, dir, files, left_out })?;
     } else {
         output::line(&format!(
-            "{}: recall now searches {} files, with paths that begin with /{}/…",
+            "Recall now searches {} of {}; their paths begin with /{}/.",
+            output::files(folder.files),
             folder.dir.display(),
-            folder.files,
             folder.name
         ))?;
         tell_left_out(&folder.left_out)?;
@@ -75,7 +78,7 @@ fn list(context: &Context) -> anyhow::Result<()> {
         return output::json(&serde_json::to_value(&folders)?);
     }
     if folders.is_empty() {
-        output::note("no folders yet; `tessera files add DIR` adds one");
+        output::note("no folders are indexed yet; `tessera files add DIR` adds a folder");
         return Ok(());
     }
     output::text(&output::table(&["folder", "files", "scope", "rules", "where"], folders.iter().map(row).collect()))?;
@@ -100,7 +103,7 @@ fn row(folder: &FolderState) -> Vec<String> {
     let writable = Some(if folder.is_writable { "writable" } else { "read-only" }.to_owned());
     let told = folder.is_told.then(|| "synced".to_owned());
     let rules: Vec<String> = [writable, told, trust].into_iter().flatten().collect();
-    let away = folder.away.as_ref().map(|why| format!("\n  away: {why}")).unwrap_or_default();
+    let away = folder.away.as_ref().map(|why| format!("\n  not available: {why}")).unwrap_or_default();
     vec![
         folder.name.clone(),
         folder.files.to_string(),
@@ -119,27 +122,40 @@ fn scan(context: &Context) -> anyhow::Result<()> {
         let left = folders.iter().map(|folder| left_out(&store, folder)).collect::<Result<Vec<_>, _>>()?;
         left.into_iter().flatten().collect()
     };
+    let states = context.perform_here(Access::Read, Folders)?.into_iter();
+    let not_available: Vec<String> =
+        states.filter_map(|folder| Some(format!("{} is not available: {}", folder.name, folder.away?))).collect();
     if context.json {
-        return output::json(&json!({
-            "taken": done.taken, "moved": done.moved, "gone": done.gone, "written": done.laid_out, "busy": done.is_busy, "left_out": left
-        }));
+        return output::json(&Scanned {
+            taken: done.taken,
+            moved: done.moved,
+            gone: done.gone,
+            written: done.laid_out,
+            busy: done.is_busy,
+            not_available,
+            left_out: left,
+        });
     }
     let (taken, moved, gone, written) = (done.taken, done.moved, done.gone, done.laid_out);
     output::line(&format!("{taken} new or changed, {moved} renamed, {gone} deleted, {written} written"))?;
+    if done.is_busy {
+        output::note("another process is scanning the folders, so this scan did nothing");
+    }
+    not_available.iter().for_each(|problem| output::note(&output::shown(problem)));
     tell_left_out(&left)
 }
 
 fn unread(context: &Context, days: u32) -> anyhow::Result<()> {
     let files = context.perform_here(Access::Read, Unread { days })?;
     if context.json {
-        return output::json(&json!({ "days": days, "files": files }));
+        return output::json(&UnreadFiles { days, files });
     }
     tell_unread(&files, days)
 }
 
 fn tell_unread(files: &[UnreadFile], days: u32) -> anyhow::Result<()> {
     if files.is_empty() {
-        output::note(&format!("every file was read or changed in the last {days} days"));
+        output::note(&format!("no indexed file was left unread and unchanged for {days} days"));
         return Ok(());
     }
     let row = |file: &UnreadFile| {
@@ -163,7 +179,8 @@ fn clear_unread(context: &Context, days: u32, yes: bool) -> anyhow::Result<()> {
         }
         let (theirs, stay): (Vec<&UnreadFile>, Vec<&UnreadFile>) = files.iter().partition(|file| file.is_writable);
         if !stay.is_empty() {
-            output::note(&format!("{} files stay, because their folders are read-only", stay.len()));
+            let verb = if stay.len() == 1 { "stays" } else { "stay" };
+            output::note(&format!("{} {verb}, because the folder is read-only", output::files(stay.len())));
         }
         if theirs.iter().any(|file| file.is_told) {
             output::note(
@@ -171,17 +188,20 @@ fn clear_unread(context: &Context, days: u32, yes: bool) -> anyhow::Result<()> {
             );
         }
         let question =
-            format!("Delete {} files, {} bytes?", theirs.len(), theirs.iter().map(|file| file.bytes).sum::<u64>());
+            format!("Delete {}? `tessera restore PATH` restores a file.", output::files(theirs.len()));
         let gone = if theirs.is_empty() || !super::agreed(yes, &question)? {
+            if !theirs.is_empty() && !context.json {
+                output::line("Nothing was deleted.")?;
+            }
             Vec::new()
         } else {
             desk.perform(ClearUnread { days, paths: theirs.iter().map(|file| file.path.clone()).collect() })?
         };
         if context.json {
-            return output::json(&json!({ "days": days, "files": files, "cleared": gone }));
+            return output::json(&Cleared { unread: UnreadFiles { days, files }, cleared: gone });
         }
         if !gone.is_empty() {
-            output::line(&format!("deleted {} files; `tessera restore` with a path brings one back", gone.len()))?;
+            output::say(&format!("Deleted {}. `tessera restore PATH` restores a file.", output::files(gone.len())))?;
         }
         Ok(())
     })
@@ -213,7 +233,7 @@ pub(super) fn tool(context: &Context) -> anyhow::Result<ExitCode> {
         Ok(reply)
     })?;
     if context.json {
-        output::json(&json!({ "content": reply.text, "is_error": reply.is_error }))?;
+        output::json(&MemoryToolReply { content: reply.text.clone(), is_error: reply.is_error })?;
     } else {
         output::text(&format!("{}\n", reply.text))?;
     }
@@ -269,7 +289,7 @@ fn progress(store: &mut Store) -> Option<String> {
 }
 
 fn bar() -> ProgressBar {
-    if !output::is_terminal() {
+    if !output::is_watched() {
         return ProgressBar::hidden();
     }
     let style =

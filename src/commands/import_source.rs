@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use indicatif::ProgressBar;
-use serde_json::{Value, json};
 use tessera_desk::older::{Found, Scratch, Source, System};
 use tessera_desk::use_cases::{HasImported, ImportSource, Imports, Preview, PreviewImport, TakenOver, UndoImport};
 use tessera_engine::domain::{Scope, Trust};
@@ -15,6 +14,7 @@ use tessera_engine::store::{Import, ImportAs, RowStatus, Undone};
 
 use super::{Access, Context, embedding};
 use crate::cli::{OlderArguments, Whose};
+use crate::shapes::{Detected, DetectedData, ImportUndone, ImportedRows, Imports as AllImports, Remark, SkippedRow};
 use crate::{config, output};
 
 /// Maximum number of skipped or changed rows that are listed.
@@ -26,8 +26,8 @@ const NEW: [RowStatus; 2] = [RowStatus::New, RowStatus::NewDeleted];
 const SCOPE: &str = "--scope applies to new memories only; existing ones keep their scope";
 
 /// The notice that imported memories are unverified, because the user did not confirm that they are their own.
-const FOREIGN: &str = "they are unverified: recall returns them when you ask, and never adds them to prompts \
-    automatically. If they are your own, pass --mine, now or in a later import";
+const FOREIGN: &str = "imported memories are unverified: recall returns them when you ask, and never adds them to prompts \
+    automatically. If they are your own, answer no and add --mine to the command";
 
 /// Imports the data of a system, after a preview and a confirmation.
 pub(super) fn run(context: &Context, system: System, args: &OlderArguments) -> anyhow::Result<ExitCode> {
@@ -52,7 +52,7 @@ pub(super) fn run(context: &Context, system: System, args: &OlderArguments) -> a
         if context.json {
             output::json(&as_json(&source, whose, &preview, None))?;
         } else if is_idle {
-            output::line("nothing to import")?;
+            output::line("There is nothing to import.")?;
         }
         return Ok(code(&preview));
     }
@@ -62,7 +62,8 @@ pub(super) fn run(context: &Context, system: System, args: &OlderArguments) -> a
     if !args.yes && context.json && !std::io::stdin().is_terminal() {
         output::json(&as_json(&source, whose, &preview, None))?;
     }
-    if !super::agreed(args.yes, "Import them?")? {
+    if !super::agreed(args.yes, "Import these memories?")? {
+        output::line("Nothing was imported.")?;
         return Ok(code(&preview));
     }
     let taken = take(context, &source, whose, args, preview.rows)?;
@@ -88,7 +89,7 @@ fn take(
     args: &OlderArguments,
     rows: u64,
 ) -> anyhow::Result<TakenOver> {
-    let bar = if output::is_terminal() { ProgressBar::new(rows) } else { ProgressBar::hidden() };
+    let bar = if output::is_watched() { ProgressBar::new(rows) } else { ProgressBar::hidden() };
     let mut progress = |rows: u64| bar.set_position(rows);
     let take = ImportSource { source, whose, scope: args.scope.clone(), progress: &mut progress };
     let taken = context.at_desk(Access::Add, |desk| Ok(desk.perform(take)??))?;
@@ -133,15 +134,15 @@ fn counted(preview: &Preview, is_before: bool) -> Vec<String> {
     let words = |status: RowStatus| match status {
         RowStatus::New if is_before => "new",
         RowStatus::New => "stored",
-        RowStatus::NewDeleted => "deleted there, imported as deleted",
-        RowStatus::There => "there already",
+        RowStatus::NewDeleted => "deleted in the source, imported as deleted",
+        RowStatus::There => "already in the store",
         RowStatus::Vouched => "existing, now marked as yours",
-        RowStatus::Changed => "changed there, updated here",
-        RowStatus::Both => "changed on both sides: both texts are kept",
-        RowStatus::Deleted => "deleted there, deleted here too",
-        RowStatus::Kept => "deleted there, changed here: kept",
-        RowStatus::Back => "back again",
-        RowStatus::Forgotten => "deleted here, and left deleted",
+        RowStatus::Changed => "changed in the source, updated in the store",
+        RowStatus::Both => "changed in the source and in the store: both texts are kept",
+        RowStatus::Deleted => "deleted in the source, deleted in the store too",
+        RowStatus::Kept => "deleted in the source, but changed in the store: kept",
+        RowStatus::Back => "restored in the source, restored in the store too",
+        RowStatus::Forgotten => "deleted in the store, and left deleted",
     };
     preview.statuses.iter().map(|(status, count)| format!("{count} {}", words(*status))).collect()
 }
@@ -167,7 +168,7 @@ fn told(source: &Source, preview: &Preview, is_before: bool) -> anyhow::Result<(
         output::line(&format!("  {} credentials {what}", preview.aside))?;
     }
     if preview.gone_there > 0 {
-        let what = "were imported before and no longer exist in the source; delete them here if you do not need them";
+        let what = "imported earlier no longer exist in the source; they stay in the store";
         output::line(&format!("  {} {what}", preview.gone_there))?;
     }
     if !is_before {
@@ -199,35 +200,41 @@ fn report(context: &Context, source: &Source, whose: ImportAs, taken: &TakenOver
 }
 
 /// The same as a JSON object.
-fn as_json(source: &Source, whose: ImportAs, preview: &Preview, done: Option<&TakenOver>) -> Value {
+fn as_json(source: &Source, whose: ImportAs, preview: &Preview, done: Option<&TakenOver>) -> ImportedRows {
     let trust = if whose == ImportAs::Own { Trust::User } else { Trust::Foreign };
-    let skipped: Vec<Value> =
-        preview.skipped.iter().map(|one| json!({ "at": one.at, "problem": one.problem })).collect();
-    let remarks: Vec<Value> =
-        preview.remarks.iter().map(|(at, remark)| json!({ "at": dropped(at), "remark": dropped(remark) })).collect();
-    let number = done.and_then(|done| done.number);
-    json!({
-        "system": source.system().as_str(), "source": dropped(&source.path().display().to_string()), "trust": trust, "rows": preview.rows,
-        "statuses": preview.statuses, "samples": preview.samples, "skipped": skipped, "remarks": remarks,
-        "set_aside": preview.aside, "gone_there": preview.gone_there, "applied": done.is_some(),
-        "import": number,
-    })
+    let skipped = preview.skipped.iter().map(|one| SkippedRow { at: one.at.clone(), problem: one.problem.clone() });
+    let remark =
+        |(at, remark): &(String, String)| Remark { at: dropped(at).into_owned(), remark: dropped(remark).into_owned() };
+    ImportedRows {
+        system: source.system().as_str().to_owned(),
+        source: dropped(&source.path().display().to_string()).into_owned(),
+        trust,
+        rows: preview.rows,
+        statuses: serde_json::json!(preview.statuses),
+        samples: preview.samples.clone(),
+        skipped: skipped.collect(),
+        remarks: preview.remarks.iter().map(remark).collect(),
+        set_aside: preview.aside,
+        gone_there: preview.gone_there,
+        applied: done.is_some(),
+        import: done.and_then(|done| done.number),
+    }
 }
 
 /// Lists the imports, latest first.
 pub(super) fn list(context: &Context) -> anyhow::Result<()> {
     let imports = context.perform_here(Access::Read, Imports)?;
     if context.json {
-        return output::json(&json!({ "imports": imports }));
+        return output::json(&AllImports { imports });
     }
     if imports.is_empty() {
-        output::note("nothing was imported");
+        output::note("there were no imports yet");
         return Ok(());
     }
     let row = |import: &Import| {
         let state = match (&import.undone, &import.ended) {
             (Some(undone), _) => format!("undone {undone}"),
-            (None, Some(_)) => format!("{} stored, {} touched", import.stored, import.touched),
+            (None, Some(_)) => format!("{} stored, {} existing ones changed", import.stored, import.touched),
             (None, None) => format!("{} stored before it was interrupted; run it again to continue", import.stored),
         };
         vec![
@@ -250,24 +257,29 @@ pub(super) fn undo(context: &Context, n: u32, dry_run: bool, yes: bool) -> anyho
     if !context.json {
         told_undone(n, &undoing, "would be")?;
     }
-    let is_made = !dry_run && !is_idle && super::agreed(yes, "Revert it?")?;
+    let is_made = !dry_run && !is_idle && super::agreed(yes, "Undo this import?")?;
     let undone = if is_made { context.perform(Access::Change, UndoImport { n, is_preview: false })? } else { undoing };
     if context.json {
-        return output::json(&json!({ "import": n, "applied": is_made, "undone": undone }));
+        return output::json(&ImportUndone { import: n, applied: is_made, undone });
     }
     if is_made {
-        output::line(&format!("import {n} was reverted; importing the same data again restores it"))?;
+        output::say(&format!("Import {n} was undone. To import the same data again, repeat the import."))?;
+    } else if !is_idle && !dry_run {
+        output::line("Nothing was undone.")?;
     }
     Ok(())
 }
 
 fn told_undone(n: u32, undone: &Undone, how: &str) -> anyhow::Result<()> {
     if undone.forgotten + undone.as_before == 0 && undone.kept.is_empty() {
-        return output::line(&format!("import {n}: nothing left to revert"));
+        return output::line(&format!("Import {n} has nothing left to undo."));
     }
-    output::line(&format!("import {n}: {} memories {how} deleted, and can be restored", undone.forgotten))?;
+    output::say(&format!("Import {n}: {} {how} deleted, and can be restored.", output::memories(undone.forgotten)))?;
     if undone.as_before > 0 {
-        output::line(&format!("  {} {how} as before", undone.as_before))?;
+        output::line(&format!(
+            "  {} {how} given their text from before the import.",
+            output::memories(undone.as_before)
+        ))?;
     }
     if !undone.kept.is_empty() {
         let some: Vec<String> = undone.kept.iter().take(MOST_TOLD).map(ToString::to_string).collect();
@@ -312,9 +324,15 @@ pub(super) fn detect(context: &Context) -> anyhow::Result<()> {
         let row = |one: &Found| {
             let Found { system, path, rows } = one;
             let path = dropped(&path.display().to_string()).into_owned();
-            json!({ "system": system.as_str(), "title": system.title(), "path": path, "rows": rows, "imported": came(one) })
+            DetectedData {
+                system: system.as_str().to_owned(),
+                title: system.title().to_owned(),
+                path,
+                rows: *rows,
+                imported: came(one),
+            }
         };
-        return output::json(&json!({ "found": found.iter().map(row).collect::<Vec<_>>(), "unread": unread }));
+        return output::json(&Detected { found: found.iter().map(row).collect(), unread });
     }
     for one in &found {
         let again = if came(one) { " (imported before)" } else { "" };

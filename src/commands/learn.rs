@@ -4,7 +4,8 @@ use tessera_desk::sync::exchange_or_join;
 use tessera_engine::store::Usage;
 
 use super::{Context, sync};
-use crate::config;
+use crate::shapes::Learned;
+use crate::{config, output};
 
 /// Learns from every session that waits, and then exits.
 pub(super) fn run(context: &Context) -> anyhow::Result<()> {
@@ -13,7 +14,7 @@ pub(super) fn run(context: &Context) -> anyhow::Result<()> {
         // Nobody waits for the result. If this fails, the changes go with the next sync, which reports the error.
         drop(tell(context));
     }
-    context.print(&serde_json::json!({ "learned": learned }), || format!("learned {learned}"))
+    context.print(&Learned { learned }, || format!("Learned {}.", output::memories(learned)))
 }
 
 /// Sends learned memories to the team server at once, like memories that a client stores.

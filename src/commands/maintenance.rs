@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use serde::Serialize;
-use serde_json::json;
 use tessera_desk::Desk;
 use tessera_desk::folders::{CountFiles, FilesChecked, FilesCounted, check as check_files};
 use tessera_desk::use_cases::{Count, Counts};
@@ -15,18 +13,8 @@ use tessera_setup::{RowVerdict, check};
 use super::overwrite::may_write;
 use super::{Access, Context, embedding, files, import_source};
 use crate::output::Style;
+use crate::shapes::{BackedUp, Check as ClientCheck, Doctor, Statistics};
 use crate::{config, output};
-
-/// The output of `tessera stats`: statistics about the store, files, and data that has not been imported yet.
-#[derive(Serialize)]
-struct All {
-    #[serde(flatten)]
-    stats: Stats,
-    files: FilesCounted,
-    /// The data of other systems on this machine that was never imported.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    offers: Vec<String>,
-}
 
 /// Prints the counts.
 pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
@@ -34,7 +22,7 @@ pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
     let (Counts { stats, .. }, files) = context.at_local_desk(Access::Read, counted)?;
     let offers: Vec<String> = import_source::offers(context).iter().map(import_source::told_offer).collect();
     if context.json {
-        return output::json(&All { stats, files, offers });
+        return output::json(&Statistics { stats, files, offers });
     }
     let mut rows = vec![
         vec!["memories".to_owned(), stats.memories.to_string()],
@@ -58,7 +46,7 @@ pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
 
 fn told_files(counted: &FilesCounted) -> String {
     let FilesCounted { folders, away, files, parts, bytes, left_out } = counted;
-    let mut told = format!("{files} in {folders} folders, {parts} parts, {} KiB", bytes.div_ceil(1024));
+    let mut told = format!("{files} in {folders} folders, {parts} sections, {} KiB", bytes.div_ceil(1024));
     if *left_out > 0 {
         told.push_str(&format!(", {left_out} skipped (`tessera files list` says why)"));
     }
@@ -103,17 +91,17 @@ pub(super) fn doctor(context: &Context, repair: bool, yes: bool) -> anyhow::Resu
     let is_good = health.is_good() && client.iter().all(|row| row.verdict == RowVerdict::Ok);
     if context.json {
         let client: Vec<_> = client
-            .iter()
-            .map(|row| json!({ "name": row.name, "good": row.verdict == RowVerdict::Ok, "detail": row.detail }))
+            .into_iter()
+            .map(|row| ClientCheck { name: row.name, good: row.verdict == RowVerdict::Ok, detail: row.detail })
             .collect();
-        let all = json!({ "good": is_good, "checks": health.checks, "salvage": health.salvage, "claude_code": client });
-        output::json(&all)?;
+        let Health { checks, salvage, .. } = health;
+        output::json(&Doctor { good: is_good, checks, salvage, claude_code: client })?;
     } else {
         for check in &health.checks {
             let (word, style) = match check.verdict {
                 Verdict::Ok => ("ok", Style::Green),
-                Verdict::Mended => ("mended", Style::Green),
-                Verdict::Warning => ("look", Style::Yellow),
+                Verdict::Mended => ("fixed", Style::Green),
+                Verdict::Warning => ("note", Style::Yellow),
                 Verdict::Bad => ("bad", Style::Red),
             };
             doctor_line(word, style, check.name, &check.detail)?;
@@ -134,12 +122,16 @@ pub(super) fn restore_backup(context: &Context, file: &Path, yes: bool) -> anyho
     let mut problem = None;
     let agreed = |replacing: Replacing| {
         let Replacing { memories, now, is_of_another_store } = replacing;
-        let other = if is_of_another_store && now > 0 { " It is a backup of another store." } else { "" };
-        let question = format!("Replace the {now} memories here with the {memories} memories of the backup?{other}");
+        let other = if is_of_another_store && now > 0 { "This is a backup of another store. " } else { "" };
+        let question = format!(
+            "{other}Replace the store ({}) with the backup ({})? A copy of the store is kept.",
+            output::memories(now),
+            output::memories(memories)
+        );
         let answer = super::agreed_or(
             yes || now == 0,
             &question,
-            "no terminal to confirm on; pass --yes to replace the store with the backup",
+            "there is no terminal to confirm on; add --yes to replace the store with the backup",
         );
         answer.unwrap_or_else(|error| {
             problem = Some(error);
@@ -150,13 +142,19 @@ pub(super) fn restore_backup(context: &Context, file: &Path, yes: bool) -> anyho
     if let Some(problem) = problem {
         return Err(problem);
     }
-    let Some(restored) = restored else { return Ok(ExitCode::from(1)) };
+    let Some(restored) = restored else {
+        output::line("Nothing was replaced.")?;
+        return Ok(ExitCode::from(1));
+    };
     if context.json {
         output::json(&restored)?;
     } else {
-        output::line(&format!("restored {} memories from {}", restored.memories, file.display()))?;
+        output::say(&format!("Restored {} from {}.", output::memories(restored.memories), file.display()))?;
         if let Some(aside) = &restored.kept_aside {
-            output::note(&format!("the previous content is in {}", aside.display()));
+            output::note(&format!(
+                "the replaced store is in {0}; `tessera restore-backup {0}` restores it",
+                aside.display()
+            ));
         }
         if restored.not_hidden > 0 {
             output::note(&format!(
@@ -186,14 +184,14 @@ fn may_salvage(context: &Context, damage: &str, yes: bool) -> anyhow::Result<boo
         |path| format!("The newest backup is {0}; `tessera restore-backup {0}` restores it.", path.display()),
     );
     output::note(&format!(
-        "the store is damaged: {damage}. --repair copies everything readable to a new store, and moves the damaged \
+        "{damage}. The repair copies everything readable to a new store, and moves the damaged \
         files to {}. {backup}",
         home.dir().display()
     ));
     super::agreed_or(
         yes,
         "Move the damaged files aside?",
-        "no terminal to confirm on; pass --yes to move the damaged files aside",
+        "there is no terminal to confirm on; add --yes to move the damaged files aside",
     )
 }
 
@@ -230,10 +228,10 @@ fn files_check(context: &Context, repair: bool) -> anyhow::Result<Option<Check>>
     told.extend(wrong.iter().map(|(path, problem)| format!("{path} {problem}")));
     let named = wrong.len();
     told.extend((wrong_count > named).then(|| format!("and {} more", wrong_count - named)));
-    told.extend((astray > 0).then(|| format!("{astray} index rows belong to no known file")));
+    told.extend((astray > 0).then(|| format!("{astray} stored sections belong to no known file")));
     let is_wrong = wrong_count > 0 || astray > 0;
     if is_wrong && !repair {
-        told.push("run with --repair".to_owned());
+        told.push("`tessera doctor --repair` fixes this".to_owned());
     }
     let verdict = match (is_wrong, away.is_empty()) {
         (true, _) => Verdict::Bad,
@@ -244,9 +242,13 @@ fn files_check(context: &Context, repair: bool) -> anyhow::Result<Option<Check>>
 }
 
 fn doctor_line(word: &str, style: Style, name: &str, detail: &str) -> anyhow::Result<()> {
-    // The word is padded before it is coloured, because colour codes have no width.
-    let word = output::paint(&format!("{word:<6}"), style);
-    output::line(&format!("{word} {name:<14} {}", output::shown(detail)))
+    let begin = format!("{word:<6} {name:<14} ");
+    let lines = match output::columns() {
+        Some(columns) => output::wrapped_after(&output::shown(detail), &begin, &" ".repeat(begin.len()), columns),
+        None => format!("{begin}{}\n", output::shown(detail)),
+    };
+    // The word is coloured afterwards, because colour codes have no width.
+    output::text(&format!("{}{}", output::paint(word, style), lines.strip_prefix(word).unwrap_or(&lines)))
 }
 
 /// Copies the store.
@@ -255,20 +257,21 @@ pub(super) fn backup(context: &Context, file: Option<&Path>, is_forced: bool, wi
     if let Some(file) = file
         && !may_write(context, file, is_forced)?
     {
-        return Ok(());
+        return output::line("Nothing was written.");
     }
     let target = store.backup(file)?;
     let sealed = store.secrets(None)?.len();
     let holds_key = with_key && store.backup_keys(&target)?;
     if context.json {
-        return output::json(&json!({ "file": target, "secrets": sealed, "holds_key": holds_key }));
+        return output::json(&BackedUp { file: target, secrets: sealed, holds_key });
     }
     if holds_key {
         output::note(&format!("the keys for the secrets are in {}", key_file(&target).display()));
     } else if sealed > 0 {
+        let why = if with_key { "its key is missing here" } else { "the key is not included" };
         output::note(&format!(
-            "its {sealed} secrets are encrypted, and the key is not included; `tessera secret key` says where the \
-            key is"
+            "the backup contains {}, and {why}; `tessera secret key` shows where the key is",
+            output::counted(sealed as u64, "encrypted secret", "encrypted secrets")
         ));
     }
     output::line(&target.display().to_string())

@@ -48,7 +48,9 @@ pub(super) fn run(context: &Context, http: Option<SocketAddr>) -> anyhow::Result
         Some(address) => Some((address, http_key(context)?)),
     };
     if http.is_none() && std::io::stdin().is_terminal() {
-        output::note("this command speaks MCP on stdin and stdout; let a client start it (`tessera setup`)");
+        output::note(
+            "this command speaks MCP on stdin and stdout, and waits for a client; `tessera setup claude-code` lets Claude Code start it",
+        );
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ended = runtime.block_on(async {

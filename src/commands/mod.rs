@@ -1,16 +1,22 @@
 //! One file per command: parse, call the library, print.
 
+mod browse;
+pub(crate) mod candidates;
 mod client_notes;
+mod completions;
 mod demo;
+mod editor;
 mod embedding;
 mod eval;
 mod explain;
 mod files;
+mod forget;
 pub(crate) mod hook;
 mod import_source;
 mod learn;
 mod list;
 mod maintenance;
+mod manual;
 mod mcp;
 mod notes;
 mod overwrite;
@@ -18,23 +24,27 @@ mod plugin;
 mod plugin_test;
 mod project;
 mod questions;
+mod readable;
 mod recall;
 mod remember;
 mod residue;
+mod restore;
 mod secret;
 mod serve;
 mod settings;
 mod setup;
 mod show;
+mod status;
 mod sync;
 mod team;
 mod transfer;
 mod unanswered;
+mod undo;
 
-use std::io::{IsTerminal, Read, Write};
+use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
 
-use clap::CommandFactory;
+use anyhow::Context as _;
 use serde::Serialize;
 use tessera_desk::chain::spool;
 use tessera_desk::folders::{ChangeWait, ExportNotes};
@@ -44,11 +54,11 @@ use tessera_desk::team::{Done, Team, directly};
 use tessera_desk::use_cases::{Meant, Named};
 use tessera_desk::{Caller, Desk, Project, SharedStore, UseCase};
 use tessera_engine::Store;
-use tessera_engine::domain::{MemoryRef, Origin};
-use tessera_engine::store::{Erase, Usage};
+use tessera_engine::domain::{DomainError, MemoryRef, Origin};
+use tessera_engine::store::Usage;
 
-use crate::cli::{Cli, Command, ImportArguments, ImportKind};
-use crate::exit::UserError;
+use crate::cli::{Cli, Command, ExportArguments, Ids, ImportArguments, ImportKind};
+use crate::exit::{UsageError, UserError};
 use crate::{config, output};
 
 /// How a command uses the store.
@@ -112,10 +122,12 @@ impl Context {
             self.settle_vault(self.open(Usage::Write)?);
         }
         if let Some(error) = not_heard {
-            output::note(&format!("changes from the server could not be received: {error}"));
+            output::note(&format!("the memories may be outdated, because the team server could not be read: {error}"));
         }
         if let Some(error) = not_sent {
-            output::note(&format!("the changes were not sent to the server yet: {error}"));
+            output::note(&format!(
+                "the change is stored on this machine, but not sent to the team server yet: {error}"
+            ));
         }
         outcome
     }
@@ -132,12 +144,12 @@ impl Context {
 
     /// Prints an outcome as JSON or as a line.
     fn print<T: AsRef<str>>(&self, outcome: &impl Serialize, line: impl FnOnce() -> T) -> anyhow::Result<()> {
-        if self.json { output::json(outcome) } else { output::line(line().as_ref()) }
+        if self.json { output::json(outcome) } else { output::say(line().as_ref()) }
     }
 
     /// Prints an outcome as JSON or as text.
     fn print_text<T: AsRef<str>>(&self, outcome: &impl Serialize, text: impl FnOnce() -> T) -> anyhow::Result<()> {
-        if self.json { output::json(outcome) } else { output::text(text().as_ref()) }
+        if self.json { output::json(outcome) } else { output::page(text().as_ref()) }
     }
 
     /// Performs work that concerns only this machine.
@@ -163,7 +175,7 @@ impl Context {
         let outcome = work(&mut Desk::new(&mut store, caller).looking(Some(ChangeWait::Long)));
         // The command has already been answered, so this is only a remark.
         if let Err(error) = spool::work_off(&store, caller.plugins, spool::briefly()) {
-            output::note(&format!("plugins will receive the event later: {error}"));
+            output::note(&format!("plugins receive the event later: {error}"));
         }
         if access != Access::Read {
             self.settle_vault(store);
@@ -207,9 +219,16 @@ impl Context {
         if home.holds_store() || home.marker().exists() {
             return Ok(());
         }
+        // A directory that cannot be read may contain a store.
+        if let Err(error) = std::fs::read_dir(home.dir())
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            return Err(error).with_context(|| format!("cannot open {}", home.dir().display()));
+        }
         let older = config::earlier_store(&home).map_or_else(String::new, |known| format!("; {known}"));
         let dir = home.dir().display();
-        Err(UserError(format!("{dir}: contains no Tessera store; `tessera remember` creates one{older}")).into())
+        Err(UserError(format!("{dir} contains no Tessera store; `tessera remember TEXT` creates a store there{older}"))
+            .into())
     }
 }
 
@@ -233,13 +252,15 @@ fn report_settings(context: &Context, command: &Command) {
             | Command::Doctor { .. }
             | Command::Settings { .. }
             | Command::Completions { .. }
-            | Command::Man
+            | Command::Man { .. }
+            | Command::Status
+            | Command::Version
     );
     if is_silent {
         return;
     }
-    if let Some(problem) = config::problem(context.home.clone()) {
-        output::note(&format!("settings: {}", output::shown(&problem)));
+    if let Some(problem) = config::report(context.home.clone()) {
+        output::note(&output::shown(&problem));
     }
     // A command that reads a store reports this itself.
     let is_first = matches!(command, Command::Remember(_) | Command::Import(_));
@@ -256,25 +277,27 @@ fn report_settings(context: &Context, command: &Command) {
 pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let told = serve::Told { json: cli.json, verbose: cli.verbose };
     let context = Context { json: cli.json, home: cli.home };
-    report_settings(&context, &cli.command);
-    match cli.command {
+    let Some(command) = cli.command else { return status::alone(&context) };
+    report_settings(&context, &command);
+    match command {
         Command::Remember(args) => remember::run(&context, args)?,
         Command::Recall(args) => recall::run(&context, *args)?,
-        Command::Get { ids } => show::get(&context, ids)?,
+        Command::Get { ids } => return show::get(&context, Ids::all(ids)),
         Command::List(args) => list::run(&context, args)?,
         Command::Update(args) => remember::update(&context, args)?,
-        Command::Forget { ids, hard, yes, reason } => {
-            let erase = if hard { Erase::Hard } else { Erase::Soft };
-            remember::forget(&context, ids, erase, yes, reason)?;
-        }
-        Command::Restore { ids, before } => remember::restore(&context, ids, before)?,
+        Command::Browse { words, print } => browse::run(&context, &words, print)?,
+        Command::Edit { id } => editor::edit(&context, id)?,
+        Command::Forget(args) => forget::run(&context, args)?,
+        Command::Undo { id, yes } => undo::run(&context, id, yes)?,
+        Command::Restore { ids, before } => restore::run(&context, Ids::all(ids), before)?,
         Command::History { id } => show::history(&context, id)?,
         Command::Link { id, kind, to, remove } => show::run(&context, id, &kind, to, remove)?,
         Command::Import(args) => return import(&context, args),
-        Command::Export { markdown: Some(dir), parts, force, .. } => {
+        Command::Export(ExportArguments { markdown: Some(dir), parts, force, .. }) => {
             transfer::export_notes(&context, ExportNotes { dir, with_parts: parts, force })?;
         }
-        Command::Export { file, force, .. } => transfer::export(&context, file.as_deref(), force)?,
+        Command::Export(ExportArguments { file, force, .. }) => transfer::export(&context, file.as_deref(), force)?,
+        Command::Status => status::run(&context)?,
         Command::Stats => maintenance::stats(&context)?,
         Command::Doctor { repair, yes } => {
             return maintenance::doctor(&context, repair, yes);
@@ -297,7 +320,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Secret(task) => return secret::run(&context, task),
         Command::Purged { id } => return residue::purged(&context, id),
         Command::Demo => demo::run(&context)?,
-        Command::Settings { change } => settings::run(&context, change)?,
+        Command::Settings { task } => settings::run(&context, task)?,
         Command::Hook { event } => return Ok(hook::run(hook::Arguments::parsed(context.home, event))),
         Command::Learn => learn::run(&context)?,
         Command::Log { session, limit } => unanswered::log(&context, session, limit)?,
@@ -311,13 +334,9 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Usage { days } => unanswered::usage(&context, days)?,
         Command::Setup(args) => setup::run(&context, &args)?,
         Command::Uninstall { purge, dry_run, yes } => setup::uninstall(&context, purge, dry_run, yes)?,
-        Command::Completions { shell } => {
-            // Writing to a closed pipe would end the program.
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "tessera", &mut script);
-            output::text(&String::from_utf8_lossy(&script))?;
-        }
-        Command::Man => clap_mangen::Man::new(Cli::command()).render(&mut std::io::stdout())?,
+        Command::Completions { task } => completions::run(&context, task)?,
+        Command::Man { command, all } => manual::run(&context, &command, all.as_deref())?,
+        Command::Version => output::line(&format!("tessera {}", env!("CARGO_PKG_VERSION")))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -340,6 +359,11 @@ fn import(context: &Context, args: ImportArguments) -> anyhow::Result<ExitCode> 
         ImportArguments { kind: Some(ImportKind::ClaudeMd { path, whose, scope }), .. } => {
             return client_notes::import(context, &path, whose, scope);
         }
+        ImportArguments { file: Some(_), dry_run: true, .. } => {
+            let problem = "works only for another system and with --undo";
+            let fix = "a file of JSON lines has no preview; `tessera import --undo N` undoes its import";
+            return Err(DomainError::invalid("dry_run", problem, fix).into());
+        }
         ImportArguments { file, whose, .. } => {
             return transfer::import(context, &file.unwrap_or_else(|| "-".into()), whose.mine);
         }
@@ -351,6 +375,17 @@ fn import(context: &Context, args: ImportArguments) -> anyhow::Result<ExitCode> 
 fn meant(desk: &mut Desk<'_>, named: Named) -> anyhow::Result<MemoryRef> {
     let found = desk.perform(Meant { named: vec![named] })?;
     found.into_iter().next().ok_or_else(|| UserError("no name was given".to_owned()).into())
+}
+
+/// The words of an argument as one text. `-` reads stdin. Without words, a pipe is read.
+fn text_of(words: Vec<String>) -> anyhow::Result<String> {
+    let texts = words.iter().filter(|word| word.trim().contains(char::is_whitespace)).count();
+    if texts > 1 {
+        let problem = "there are several quoted texts; quote them together as one text, or use one command for each";
+        return Err(UsageError(problem.to_owned()).into());
+    }
+    let is_piped = words.is_empty() && !std::io::stdin().is_terminal();
+    text_or_stdin(if is_piped { "-".to_owned() } else { words.join(" ") })
 }
 
 /// The text of an argument; `-` reads stdin.
@@ -372,17 +407,20 @@ fn all_or_stdin(argument: String) -> anyhow::Result<String> {
     if argument != "-" {
         return Ok(argument);
     }
+    if std::io::stdin().is_terminal() {
+        output::note("Type the text, then press Ctrl-D on an empty line.");
+    }
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(16 * 1024 * 1024).read_to_end(&mut bytes)?;
     let wrong = |error: std::string::FromUtf8Error| {
-        UserError(format!("stdin: is not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
+        UserError(format!("stdin is not UTF-8 at byte {}; convert the text to UTF-8", error.utf8_error().valid_up_to()))
     };
     Ok(String::from_utf8(bytes).map_err(wrong)?)
 }
 
 /// Asks for a confirmation. True if the person agrees, or passed `--yes`.
 fn agreed(yes: bool, question: &str) -> anyhow::Result<bool> {
-    agreed_or(yes, question, "no terminal to confirm on; check the change above and pass --yes")
+    agreed_or(yes, question, "there is no terminal to confirm on; check the change, and add --yes")
 }
 
 /// Like `agreed`, but fails with the caller's error message if there is no terminal.
@@ -393,7 +431,7 @@ fn agreed_or(yes: bool, question: &str, nobody: &str) -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
         return Err(UserError(nobody.to_owned()).into());
     }
-    write!(std::io::stderr().lock(), "{question} [y/N] ")?;
+    output::question(&format!("{question} [y/N]"));
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))

@@ -6,7 +6,7 @@ use tessera_engine::domain::{DomainError, TokenBudget};
 use tessera_engine::pack::JsonRows;
 
 use super::{Access, Context};
-use crate::cli::{GraphArguments, NoteBounds, NoteTask};
+use crate::cli::{GraphArguments, NoteBounds, NoteTask, Tags};
 use crate::output;
 
 /// Finds, reads and lists notes.
@@ -15,6 +15,7 @@ pub(super) fn run(context: &Context, task: NoteTask) -> anyhow::Result<()> {
         NoteTask::Search { query, types, tags, since, bounds } => {
             let (within, part) = asked(context, &bounds)?;
             let project = bounds.project;
+            let (query, tags) = (query.join(" "), Tags::all(tags));
             show(context, SearchNotes { query, project, types, tags, after_date: since, part, within })
         }
         NoteTask::Read { identifier, project, line, max_tokens } => {

@@ -25,7 +25,7 @@ pub(super) fn may_write(context: &Context, file: &Path, is_forced: bool) -> anyh
         return refused("is not a regular file; use another name");
     }
     let question = format!("{shown} exists. Replace it?");
-    super::agreed_or(is_forced, &question, &format!("{shown} exists; pass --force to replace it"))
+    super::agreed_or(is_forced, &question, &format!("{shown} exists; add --force to replace it"))
 }
 
 /// Resolves the symbolic links in the parent directories of a path. The file itself need not exist.

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use anyhow::Context as _;
+use serde_json::json;
 use tessera_desk::chain::adding::Proposal;
 use tessera_desk::chain::installed::{self, Counted, Installed};
 use tessera_engine::store::Home;
@@ -11,6 +12,7 @@ use tessera_plugins::{Manifest, Name, Plugin};
 use super::Context;
 use crate::cli::{AddPlugin, PluginTask};
 use crate::exit::UserError;
+use crate::shapes::{PluginAdded, PluginRemoved, PluginRow};
 use crate::{config, output};
 
 /// Adds, lists, tests and removes plugins.
@@ -55,7 +57,7 @@ fn state(plugin: &Plugin, counted: Counted) -> &'static str {
 fn list(context: &Context) -> anyhow::Result<()> {
     let known = known(&home(context)?)?;
     if context.json {
-        let rows: Vec<Value> = known.iter().map(|(plugin, counted)| shown(plugin, *counted)).collect();
+        let rows: Vec<PluginRow> = known.iter().map(|(plugin, counted)| shown(plugin, *counted)).collect();
         return output::json(&rows);
     }
     if known.is_empty() {
@@ -80,23 +82,23 @@ fn list(context: &Context) -> anyhow::Result<()> {
     output::text(&output::table(&header, known.iter().map(row).collect()))
 }
 
-fn shown(plugin: &Plugin, counted: Counted) -> Value {
+fn shown(plugin: &Plugin, counted: Counted) -> PluginRow {
     let manifest = &plugin.manifest;
-    json!({
-        "name": manifest.name,
-        "version": manifest.version,
-        "description": manifest.description,
-        "kind": plugin.body.kind(),
-        "state": state(plugin, counted),
-        "failures": counted.failures,
-        "failures_in_a_row": counted.in_a_row,
-        "events": manifest.events,
-        "change": manifest.change,
-        "refuse": manifest.refuse,
-        "fast": manifest.fast,
-        "clock": manifest.clock,
-        "files": plugin.body.files(),
-    })
+    PluginRow {
+        name: manifest.name.to_string(),
+        version: manifest.version.clone(),
+        description: manifest.description.clone(),
+        kind: plugin.body.kind(),
+        state: state(plugin, counted),
+        failures: counted.failures,
+        failures_in_a_row: counted.in_a_row,
+        events: json!(manifest.events),
+        change: json!(manifest.change),
+        refuse: manifest.refuse,
+        fast: manifest.fast,
+        clock: manifest.clock,
+        files: json!(plugin.body.files()),
+    }
 }
 
 fn add(context: &Context, args: AddPlugin) -> anyhow::Result<()> {
@@ -116,16 +118,19 @@ fn add(context: &Context, args: AddPlugin) -> anyhow::Result<()> {
             "everything after --command is passed to the program, including --yes; put --yes before --command";
         return Err(UserError(problem.into()).into());
     }
-    let added = super::agreed(args.yes, "Add it?")?;
+    let added = super::agreed(args.yes, "Add this plugin?")?;
     let name = name.clone();
     if added {
         home.make()?;
         proposal.accept(&home)?;
     }
     if context.json {
-        return output::json(&json!({ "name": name, "added": added }));
+        return output::json(&PluginAdded { name: name.to_string(), added });
     }
-    if added { output::line(&format!("added {name}; try it with `tessera plugin test {name}`")) } else { Ok(()) }
+    output::say(&match added {
+        true => format!("Added {name}. `tessera plugin test {name}` calls it with sample messages."),
+        false => format!("{name} was not added."),
+    })
 }
 
 /// The plugin that the arguments of `plugin add` describe.
@@ -133,13 +138,17 @@ fn proposed(args: &AddPlugin) -> anyhow::Result<Proposal> {
     let manifest = match (&args.file, &args.name) {
         (Some(file), _) if args.command.is_empty() => {
             if file.extension().is_some_and(|extension| extension == "toml") {
-                return Err(UserError(format!("{}: pass the program with --command PROGRAM", file.display())).into());
+                return Err(UserError(format!(
+                    "{0} describes a program, so name the program: `tessera plugin add {0} --command PROGRAM`",
+                    file.display()
+                ))
+                .into());
             }
             return Ok(Proposal::of_wasm(file)?);
         }
         (Some(file), _) => {
-            let wrong = |error| UserError(format!("{}: {error}", file.display()));
-            Manifest::read(&std::fs::read_to_string(file).map_err(wrong)?)?
+            let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+            Manifest::read(&text).with_context(|| file.display().to_string())?
         }
         (None, Some(name)) => Manifest {
             name: name.clone(),
@@ -152,10 +161,14 @@ fn proposed(args: &AddPlugin) -> anyhow::Result<Proposal> {
             clock: false,
         }
         .checked()?,
-        (None, None) => return Err(UserError("neither a file nor --name was given".to_owned()).into()),
+        (None, None) => {
+            return Err(
+                UserError("name a WASM file or a manifest, or give --name and --command PROGRAM".to_owned()).into()
+            );
+        }
     };
     let Some((program, arguments)) = args.command.split_first() else {
-        return Err(UserError("command: names no program".to_owned()).into());
+        return Err(UserError("`--command` needs the name of a program".to_owned()).into());
     };
     let dir = std::env::current_dir()?;
     Ok(Proposal::of_command(manifest, program, arguments, &dir, &config::search_path())?)
@@ -164,14 +177,14 @@ fn proposed(args: &AddPlugin) -> anyhow::Result<Proposal> {
 fn remove(context: &Context, name: &Name) -> anyhow::Result<()> {
     let home = home(context)?;
     if !installed::remove(&home, name)? {
-        return Err(UserError(format!("{name}: unknown plugin; `tessera plugin list` lists all")).into());
+        return Err(UserError(format!("there is no plugin `{name}`; `tessera plugin list` lists all")).into());
     }
     if context.json {
-        return output::json(&json!({ "name": name, "removed": true }));
+        return output::json(&PluginRemoved { name: name.to_string(), removed: true });
     }
     let data = home.plugin_data(name.as_str());
     let kept = if data.is_dir() { format!("; its data stays in {}", data.display()) } else { String::new() };
-    output::line(&format!("removed {name}{kept}"))
+    output::say(&format!("Removed {name}{kept}."))
 }
 
 fn log(context: &Context, name: Option<&Name>, limit: usize) -> anyhow::Result<()> {
@@ -181,7 +194,14 @@ fn log(context: &Context, name: Option<&Name>, limit: usize) -> anyhow::Result<(
         return output::json(&last);
     }
     if last.is_empty() {
-        output::note("nothing yet");
+        let is_known =
+            |name: &&Name| known(&home(context)?).map(|all| all.iter().any(|(one, _)| one.manifest.name == **name));
+        match name {
+            Some(name) if !is_known(&name)? => {
+                return Err(UserError(format!("there is no plugin `{name}`; `tessera plugin list` lists all")).into());
+            }
+            _ => output::note("no plugin has logged anything yet"),
+        }
     }
     last.iter().try_for_each(|line| output::line(&output::shown(line)))
 }
@@ -194,6 +214,6 @@ pub(super) fn named(context: &Context, which: &str) -> anyhow::Result<Plugin> {
     }
     let found = known(&home(context)?)?.into_iter().find(|(plugin, _)| plugin.manifest.name.as_str() == which);
     found.map(|(plugin, _)| plugin).ok_or_else(|| {
-        UserError(format!("{which}: is not a plugin or a file; `tessera plugin list` lists the plugins")).into()
+        UserError(format!("`{which}` is neither a plugin nor a file; `tessera plugin list` lists the plugins")).into()
     })
 }

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use anyhow::Context as _;
 use serde_json::{Value, json};
 use tessera_plugins::template::{self, File};
 use tessera_plugins::wasm::Limits;
@@ -12,6 +13,7 @@ use tessera_plugins::{Event, Name, Plugin, Ran, When};
 use super::{Context, plugin};
 use crate::cli::Language;
 use crate::exit::UserError;
+use crate::shapes::{PluginAnswer, PluginCall, PluginCreated};
 use crate::{config, output};
 
 /// Maximum bytes of a message.
@@ -52,23 +54,22 @@ pub(super) fn run(context: &Context, which: &str, message: Option<&Path>) -> any
             output::text(&format!("{}\n", output::shown(&serde_json::to_string(row)?)))?;
         }
     }
-    if is_good { Ok(()) } else { Err(UserError(format!("{which}: some calls failed")).into()) }
+    if is_good {
+        Ok(())
+    } else {
+        Err(UserError(format!("calls of the plugin {which} failed; the field `failure` above gives the reason")).into())
+    }
 }
 
-fn row(message: &Value, ran: &Ran, failure: Option<String>) -> Value {
-    let answer = ran
-        .reply
-        .as_ref()
-        .ok()
-        .map(|reply| json!({ "change": reply.change, "refuse": reply.refuse, "note": reply.note }));
+fn row(message: &Value, ran: &Ran, failure: Option<String>) -> PluginCall {
+    let answer = ran.reply.as_ref().ok().map(|reply| PluginAnswer {
+        change: json!(reply.change),
+        refuse: reply.refuse.clone(),
+        note: reply.note.clone(),
+    });
     let what = format!("{}.{}", message["event"].as_str().unwrap_or("?"), message["when"].as_str().unwrap_or("?"));
-    json!({
-        "event": what,
-        "answer": answer,
-        "failure": failure,
-        "took_micros": u64::try_from(ran.took.as_micros()).unwrap_or(u64::MAX),
-        "fuel": ran.fuel,
-    })
+    let took_micros = u64::try_from(ran.took.as_micros()).unwrap_or(u64::MAX);
+    PluginCall { event: what, answer, failure, took_micros, fuel: ran.fuel }
 }
 
 fn read(path: &Path) -> anyhow::Result<Value> {
@@ -77,9 +78,14 @@ fn read(path: &Path) -> anyhow::Result<Value> {
     if path == Path::new("-") {
         std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes)?;
     } else {
-        std::fs::File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
+        std::fs::File::open(path)
+            .with_context(|| path.display().to_string())?
+            .take(MOST_BYTES)
+            .read_to_end(&mut bytes)?;
     }
-    let wrong = |error| UserError(format!("message: is not valid JSON: {error}"));
+    let wrong = |error| {
+        UserError(format!("the message in {} is not valid JSON ({error}); write one JSON object", path.display()))
+    };
     Ok(serde_json::from_slice(&bytes).map_err(wrong)?)
 }
 
@@ -114,7 +120,9 @@ fn samples(plugin: &Plugin) -> Vec<Value> {
 pub(super) fn new(context: &Context, name: &Name, language: Language) -> anyhow::Result<()> {
     let dir = std::env::current_dir()?.join(name.as_str());
     if dir.exists() {
-        return Err(UserError(format!("{}: already exists", dir.display())).into());
+        return Err(
+            UserError(format!("{} already exists; use another name, or delete the directory", dir.display())).into()
+        );
     }
     let files = match language {
         Language::Rust => template::rust(name),
@@ -124,9 +132,9 @@ pub(super) fn new(context: &Context, name: &Name, language: Language) -> anyhow:
     for File { path, text, is_program } in &files {
         let path = dir.join(path);
         if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent)?;
+            std::fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
         }
-        std::fs::write(&path, text)?;
+        std::fs::write(&path, text).with_context(|| path.display().to_string())?;
         #[cfg(unix)]
         if *is_program {
             use std::os::unix::fs::PermissionsExt;
@@ -136,8 +144,12 @@ pub(super) fn new(context: &Context, name: &Name, language: Language) -> anyhow:
         let _ = is_program;
     }
     if context.json {
-        let paths: Vec<&str> = files.iter().map(|file| file.path).collect();
-        return output::json(&json!({ "dir": dir, "files": paths }));
+        let paths: Vec<&'static str> = files.iter().map(|file| file.path).collect();
+        return output::json(&PluginCreated { dir, files: paths });
     }
-    output::line(&format!("{}: wrote {} files; continue with README.md", dir.display(), files.len()))
+    output::line(&format!(
+        "Wrote {} into {}. Continue with the README.md there.",
+        output::files(files.len()),
+        dir.display()
+    ))
 }

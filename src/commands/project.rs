@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use serde_json::json;
 use tessera_desk::project::Claim;
 use tessera_desk::use_cases::{IsBelieved, Places, TrustProject, UntrustProject};
 use tessera_engine::domain::Scope;
@@ -12,6 +11,7 @@ use tessera_engine::store::Place;
 use super::{Access, Context};
 use crate::cli::ProjectTask;
 use crate::exit::UserError;
+use crate::shapes::ProjectShown;
 use crate::{config, output};
 
 /// Shows, confirms or withdraws.
@@ -28,7 +28,7 @@ fn claim(path: Option<PathBuf>) -> anyhow::Result<Claim> {
     let path = path.unwrap_or_else(|| PathBuf::from("."));
     let dir = path.canonicalize().with_context(|| path.display().to_string())?;
     if !dir.is_dir() {
-        return Err(UserError(format!("{}: is not a directory", path.display())).into());
+        return Err(UserError(format!("{} is not a directory; name a directory", path.display())).into());
     }
     Ok(config::claim(&dir))
 }
@@ -62,8 +62,17 @@ fn trust(context: &Context, claim: &Claim) -> anyhow::Result<()> {
 }
 
 fn forget(context: &Context, claim: &Claim) -> anyhow::Result<()> {
-    if config::home(context.home.clone())?.holds_store() {
+    let was_trusted = config::home(context.home.clone())?.holds_store() && is_believed(context, claim)?;
+    if was_trusted {
         context.perform_here(Access::Add, UntrustProject(claim.clone()))?;
+    }
+    if !context.json {
+        let place = output::shown(&claim.real_place().display().to_string());
+        output::note(&match (claim.is_its_own(), was_trusted) {
+            (true, _) => format!("{place} is its own project, so there is no trust to withdraw."),
+            (false, true) => format!("{place} is no longer trusted."),
+            (false, false) => format!("{place} was not trusted."),
+        });
     }
     tell(context, claim, claim.is_its_own())
 }
@@ -71,9 +80,12 @@ fn forget(context: &Context, claim: &Claim) -> anyhow::Result<()> {
 fn tell(context: &Context, claim: &Claim, is_believed: bool) -> anyhow::Result<()> {
     let place = claim.real_place();
     context.print(
-        &json!({
-            "directory": place.to_string_lossy(), "project": claim.scope, "by": claim.by.as_str(), "believed": is_believed,
-        }),
+        &ProjectShown {
+            directory: place.to_string_lossy().into_owned(),
+            project: &claim.scope,
+            by: claim.by.as_str(),
+            believed: is_believed,
+        },
         || output::shown(&sentence(claim, &place, is_believed)),
     )
 }

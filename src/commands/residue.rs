@@ -6,7 +6,6 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
 use tessera_desk::folders::{CredentialInFile, CredentialsInFiles};
 use tessera_desk::team::PurgedThere;
 use tessera_desk::use_cases::{Purged, ScanSecrets};
@@ -18,6 +17,7 @@ use super::sync::runtime;
 use super::{Access, Context, agreed_or};
 use crate::exit::UserError;
 use crate::output;
+use crate::shapes::{Heard, Removal as RemovalFound, Scan as ScanFound};
 
 /// Maximum number of listed places; `--json` lists all.
 const MOST_TOLD: usize = 40;
@@ -31,9 +31,10 @@ pub(super) fn scan(context: &Context, fix: bool, yes: bool) -> anyhow::Result<Ex
             if !context.json {
                 report(context, &found, false)?;
             }
-            let nobody = "no terminal to confirm on; check the findings above and pass --yes";
+            let nobody = "there is no terminal to confirm on; check the findings, and add --yes";
             if !agreed_or(yes, "Redact these secrets? The values of your own memories stay available to you.", nobody)?
             {
+                output::line("Nothing was redacted.")?;
                 return Ok(ExitCode::from(1));
             }
         }
@@ -72,10 +73,13 @@ fn look(context: &Context, scanning: Scanning) -> anyhow::Result<Findings> {
 
 fn report(context: &Context, (scan, in_files): &Findings, is_fixed: bool) -> anyhow::Result<()> {
     if context.json {
-        return output::json(&json!({
-            "looked_at": scan.looked_at, "left": scan.left(), "kinds": by_kind(scan), "found": scan.residues,
-            "in_files": in_files,
-        }));
+        return output::json(&ScanFound {
+            looked_at: scan.looked_at,
+            left: scan.left(),
+            kinds: by_kind(scan),
+            found: &scan.residues,
+            in_files,
+        });
     }
     tell(scan, is_fixed, in_files.is_empty())?;
     tell_files(in_files)
@@ -115,7 +119,7 @@ fn tell(scan: &Scan, fix: bool, is_all: bool) -> anyhow::Result<()> {
     let mut rows = Vec::new();
     for ((place, which), found) in places.iter().take(MOST_TOLD) {
         let kinds: Vec<String> = found.kinds.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
-        let state = found.problem.unwrap_or(if found.is_fixed { "taken out" } else { "in clear" });
+        let state = found.problem.unwrap_or(if found.is_fixed { "redacted" } else { "in clear text" });
         rows.push(vec![(*place).to_owned(), (*which).to_owned(), kinds.join(", "), state.to_owned()]);
     }
     output::text(&output::table(&["where", "which", "what", "state"], rows))?;
@@ -159,7 +163,9 @@ fn tell_files(found: &[CredentialInFile]) -> anyhow::Result<()> {
 pub(super) fn purged(context: &Context, id: MemoryRef) -> anyhow::Result<ExitCode> {
     let removal = context.perform_here(Access::Change, Purged { id })?;
     let Some(removal) = removal else {
-        return Err(UserError(format!("{id}: was not deleted permanently; use `tessera forget --hard`")).into());
+        return Err(
+            UserError(format!("{id} was not deleted permanently; `tessera forget {id} --hard` does this")).into()
+        );
     };
     // Only the server knows which devices have heard of the deletion. Without it, the local part is shown.
     let heard = match removal.server {
@@ -178,11 +184,11 @@ pub(super) fn purged(context: &Context, id: MemoryRef) -> anyhow::Result<ExitCod
         && matches!(removal.server, None | Some(ServerDeletion::Done | ServerDeletion::NeverHadIt))
         && is_heard;
     if context.json {
-        let heard = heard.as_ref().map(|heard| match heard {
-            Ok(report) => json!(report),
-            Err(problem) => json!({ "problem": problem }),
+        let heard = heard.map(|heard| match heard {
+            Ok(report) => Heard::Report(report),
+            Err(problem) => Heard::Problem { problem },
         });
-        output::json(&json!({ "done": is_done, "removal": removal, "heard": heard }))?;
+        output::json(&RemovalFound { done: is_done, removal, heard })?;
     } else {
         told(&removal)?;
         tell_heard(heard.as_ref())?;
@@ -200,7 +206,11 @@ fn heard(context: &Context, removal: &Removal) -> Option<Result<PurgeReport, Str
 fn tell_heard(heard: Option<&Result<PurgeReport, String>>) -> anyhow::Result<()> {
     let report = match heard {
         None => return Ok(()),
-        Some(Err(problem)) => return output::line(&format!("  which machines know is unknown now: {problem}")),
+        Some(Err(problem)) => {
+            return output::line(&format!(
+                "  It is unknown which machines have deleted it ({problem}); run the command again later."
+            ));
+        }
         Some(Ok(report)) => report,
     };
     for machine in &report.machines {
@@ -223,10 +233,12 @@ fn told(removal: &Removal) -> anyhow::Result<()> {
         output::line(&format!("  {when}  {}: {how}", output::shown(place)))?;
     }
     output::line(&match &removal.server {
-        None => "  no team server: only this machine had it".to_owned(),
-        Some(ServerDeletion::NeverHadIt) => "  team server: never had it".to_owned(),
-        Some(ServerDeletion::Waits) => "  team server: is informed at the next sync (`tessera sync now`)".to_owned(),
-        Some(ServerDeletion::Refused(why)) => format!("  team server: rejects the deletion: {}", output::shown(why)),
-        Some(ServerDeletion::Done) => "  team server: has deleted it too".to_owned(),
+        None => "  There is no team server, so only this machine had the memory.".to_owned(),
+        Some(ServerDeletion::NeverHadIt) => "  The team server never had the memory.".to_owned(),
+        Some(ServerDeletion::Waits) => {
+            "  The team server is informed at the next sync; `tessera sync now` syncs.".to_owned()
+        }
+        Some(ServerDeletion::Refused(why)) => format!("  The team server rejects the deletion: {}", output::shown(why)),
+        Some(ServerDeletion::Done) => "  The team server has deleted the memory too.".to_owned(),
     })
 }

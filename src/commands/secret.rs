@@ -3,7 +3,6 @@
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use serde_json::json;
 use tessera_desk::SharedStore;
 use tessera_desk::team::{FromServer, RevealFromServer};
 use tessera_desk::use_cases::{
@@ -18,6 +17,10 @@ use tessera_engine::store::{
 use super::sync::runtime;
 use super::{Access, Context, all_or_stdin, residue};
 use crate::cli::SecretTask;
+use crate::shapes::{
+    AllowedText, AllowedTexts, Fetched, ForgottenSecrets, KeyRotated, KeyShown, RevealedText, RevealedValue,
+    SecretUses as AllUses, Secrets,
+};
 use crate::{config, output};
 
 /// What the key file in the home directory protects against.
@@ -46,10 +49,10 @@ pub(super) fn run(context: &Context, task: SecretTask) -> anyhow::Result<ExitCod
 fn list(context: &Context, of: Option<MemoryRef>) -> anyhow::Result<()> {
     let SecretsListed { secrets, .. } = context.perform_here(Access::Read, ListSecrets { of })?;
     if context.json {
-        return output::json(&json!({ "secrets": secrets }));
+        return output::json(&Secrets { secrets });
     }
     if secrets.is_empty() {
-        output::note("no secrets");
+        output::note("there are no secrets");
         return Ok(());
     }
     let row = |secret: &SecretRow| {
@@ -58,20 +61,20 @@ fn list(context: &Context, of: Option<MemoryRef>) -> anyhow::Result<()> {
             secret.name.clone(),
             secret.kind.clone(),
             secret.short_id.to_string(),
-            secret.made.to_string(),
+            if output::is_terminal() { output::local(secret.made) } else { secret.made.to_string() },
             format!("{}{on_server}", secret.place),
         ]
     };
-    output::text(&output::table(&["name", "kind", "of", "set aside", "kept"], secrets.iter().map(row).collect()))
+    output::text(&output::table(&["name", "kind", "memory", "redacted", "stored"], secrets.iter().map(row).collect()))
 }
 
 fn list_allowed(context: &Context) -> anyhow::Result<()> {
     let SecretsListed { allowed, .. } = context.perform_here(Access::Read, ListSecrets { of: None })?;
     if context.json {
-        return output::json(&json!({ "allowed": allowed }));
+        return output::json(&AllowedTexts { allowed });
     }
     if allowed.is_empty() {
-        output::note("no allowed texts");
+        output::note("there are no texts that you declared not to be secrets");
     }
     allowed.iter().try_for_each(|text| output::line(&output::shown(text)))
 }
@@ -79,14 +82,14 @@ fn list_allowed(context: &Context) -> anyhow::Result<()> {
 /// Hides a text that the person types without echo, or passes through stdin. Exits with 1 if a file still contains it.
 fn hide(context: &Context, memory: MemoryRef) -> anyhow::Result<ExitCode> {
     let text = if std::io::stdin().is_terminal() {
-        rpassword::prompt_password("Text to hide: ")?
+        rpassword::prompt_password("Text to hide (not shown while you type): ")?
     } else {
         all_or_stdin("-".to_owned())?
     };
     let hidden = context.perform_here(Access::Change, HideText { memory, text })?;
     let is_done = hidden.files.iter().all(|file| file.problem.is_none());
     if context.json {
-        output::json(&json!(hidden))?;
+        output::json(&hidden)?;
     } else {
         tell_hidden(context, &hidden)?;
     }
@@ -97,7 +100,7 @@ fn tell_hidden(context: &Context, hidden: &Hidden) -> anyhow::Result<()> {
     let Hidden { memory, name, versions, files, also_in } = hidden;
     output::line(&match name {
         Some(name) => format!("Hidden in {memory} as {name}; `tessera secret show {name}` shows the text"),
-        None => format!("Removed from {memory}; the settings say that values are not stored"),
+        None => format!("Removed from {memory} for ever, because the setting secrets.mode is drop"),
     })?;
     if *versions > 0 {
         output::line(&format!("  Earlier versions without the text: {versions}"))?;
@@ -112,9 +115,7 @@ fn tell_hidden(context: &Context, hidden: &Hidden) -> anyhow::Result<()> {
     if !also_in.is_empty() {
         let ids: Vec<String> = also_in.iter().map(ToString::to_string).collect();
         let all = ids.join(", ");
-        output::note(&format!(
-            "the same text is also in {all}; if it is the secret there too, run the command for each"
-        ));
+        output::note(&format!("the same text is also in {all}; `tessera secret hide ID` hides it there too"));
     }
     Ok(())
 }
@@ -122,7 +123,7 @@ fn tell_hidden(context: &Context, hidden: &Hidden) -> anyhow::Result<()> {
 fn allow(context: &Context, name: String) -> anyhow::Result<()> {
     let Allowed { name, value, memories } = context.perform_here(Access::Change, AllowSecret { name })?;
     if context.json {
-        return output::json(&json!({ "name": name, "value": value, "ids": memories }));
+        return output::json(&AllowedText { name: &name, value: &value, ids: &memories });
     }
     let ids: Vec<String> = memories.iter().map(ToString::to_string).collect();
     output::line(&format!("Restored in {}: {}", ids.join(", "), output::shown(&value)))?;
@@ -148,17 +149,13 @@ fn show(context: &Context, which: SecretRef) -> anyhow::Result<()> {
     };
     let Revealed { memory, secrets, content } = &revealed;
     if context.json {
-        let shown = |secret: &RevealedSecret| {
-            let (value, missing) = match &secret.value {
-                Ok(value) => (Some(value.as_str()), None),
-                Err(why) => (None, Some(why.to_string())),
-            };
-            json!({ "name": secret.name, "kind": secret.kind, "value": value, "missing": missing })
-        };
-        let all: Vec<_> = secrets.iter().map(shown).collect();
-        return output::json(&json!({
-            "id": memory.short_id, "uuid": memory.id, "secrets": all, "content": content.as_str(),
-        }));
+        let secrets = secrets.iter().map(shown).collect();
+        return output::json(&RevealedText {
+            id: memory.short_id,
+            uuid: memory.id,
+            secrets,
+            content: content.as_str(),
+        });
     }
     if let ([RevealedSecret { value: Ok(value), .. }], false) = (secrets.as_slice(), of_memory) {
         return output::line(value);
@@ -166,7 +163,7 @@ fn show(context: &Context, which: SecretRef) -> anyhow::Result<()> {
     output::line(content)?;
     for secret in secrets {
         if let Err(why) = &secret.value {
-            output::note(&format!("{}: the value is not on this machine: {why}", secret.name));
+            output::note(&format!("the value of {} cannot be shown: {why}", secret.name));
         }
     }
     Ok(())
@@ -180,12 +177,19 @@ fn show_from_server(context: &Context, which: SecretRef) -> anyhow::Result<()> {
     print_fetched(context, &found, "server")
 }
 
+fn shown(secret: &RevealedSecret) -> RevealedValue<'_> {
+    let (value, missing) = match &secret.value {
+        Ok(value) => (Some(value.as_str()), None),
+        Err(why) => (None, Some(why.to_string())),
+    };
+    RevealedValue { name: &secret.name, kind: &secret.kind, value, missing }
+}
+
 fn print_fetched(context: &Context, found: &FromServer, from: &str) -> anyhow::Result<()> {
     let FromServer { memory, value, missing } = found;
     if context.json {
-        return output::json(&json!({
-            "id": memory.short_id, "uuid": memory.id, "value": value.as_str(), "missing": missing, "from": from,
-        }));
+        let (id, uuid) = (memory.short_id, memory.id);
+        return output::json(&Fetched { id, uuid, value: value.as_str(), missing, from });
     }
     output::line(value)?;
     missing
@@ -205,14 +209,14 @@ fn show_from_vault(context: &Context, which: &SecretRef) -> anyhow::Result<()> {
 fn forget(context: &Context, which: SecretRef) -> anyhow::Result<()> {
     let gone = context.perform_here(Access::Change, ForgetSecret { which })?;
     if context.json {
-        return output::json(&json!({ "forgotten": gone }));
+        return output::json(&ForgottenSecrets { forgotten: gone });
     }
     for secret in &gone {
         output::line(&format!("Deleted {} ({}) of {} permanently", secret.name, secret.kind, secret.short_id))?;
     }
     if gone.iter().any(|secret| secret.is_told) {
         output::note(
-            "the team server still stores the secret; to delete it there, run `tessera forget --hard` on its memory",
+            "the team server still stores the secret; only `tessera forget ID --hard`, which deletes the whole memory, deletes it there",
         );
     }
     output::note("earlier copies of the store still contain the encrypted value, and the same key decrypts it");
@@ -222,7 +226,7 @@ fn forget(context: &Context, which: SecretRef) -> anyhow::Result<()> {
 fn uses(context: &Context, name: Option<String>) -> anyhow::Result<()> {
     let uses = context.perform_here(Access::Read, SecretUses { name })?;
     if context.json {
-        return output::json(&json!({ "uses": uses }));
+        return output::json(&AllUses { uses });
     }
     let row = |one: &tessera_engine::store::SecretUse| {
         let who =
@@ -243,7 +247,7 @@ fn key(context: &Context) -> anyhow::Result<()> {
     });
     if context.json {
         let place = key.as_ref().map(ToString::to_string);
-        return output::json(&json!({ "place": place, "protects": protects, "secrets": secrets.len() }));
+        return output::json(&KeyShown { place, protects, secrets: secrets.len() });
     }
     match (key, protects) {
         (Some(key), Some(protects)) => {
@@ -254,17 +258,24 @@ fn key(context: &Context) -> anyhow::Result<()> {
                 `tessera backup` does not copy the key without --with-key",
             )
         }
-        _ => output::line("there is no key yet; Tessera creates one for the first secret"),
+        _ if !secrets.is_empty() => output::say(&format!(
+            "{}, but the key is missing; restore secret.key from a copy, or set TESSERA_SECRET_KEY",
+            output::counted(secrets.len() as u64, "secret is encrypted", "secrets are encrypted")
+        )),
+        _ => output::line("There is no key yet; Tessera creates a key for the first secret."),
     }
 }
 
 fn rotate(context: &Context) -> anyhow::Result<()> {
     let rotated = context.perform_here(Access::Change, RotateKey { progress: &mut |_| {} })?;
     if context.json {
-        return output::json(&json!({
-            "sealed_anew": rotated.sealed_anew, "do_not_open": rotated.closed, "key": rotated.key,
-            "place": rotated.place.to_string(), "resumed": rotated.resumed,
-        }));
+        return output::json(&KeyRotated {
+            sealed_anew: rotated.sealed_anew,
+            do_not_open: rotated.closed,
+            key: rotated.key,
+            place: rotated.place.to_string(),
+            resumed: rotated.resumed,
+        });
     }
     if rotated.resumed {
         output::note("completed an interrupted key rotation");

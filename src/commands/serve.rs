@@ -38,7 +38,7 @@ pub(super) fn run(told: Told, arguments: Vec<OsString>) -> anyhow::Result<ExitCo
     become_it(&mut command).map_err(|error| match error.kind() {
         ErrorKind::NotFound => UserError(MISSING.to_owned()).into(),
         ErrorKind::PermissionDenied => {
-            UserError(format!("no permission to execute the file ({error}); {MISSING}")).into()
+            UserError(format!("{} may not be executed; `chmod +x` allows it", program.display())).into()
         }
         _ => UserError(format!("{}: {error}", program.display())).into(),
     })

@@ -5,7 +5,6 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use serde_json::json;
 use tessera_desk::chain::installed::Installed;
 use tessera_desk::chain::spool::SpoolContent;
 use tessera_desk::chain::{installed, spool};
@@ -14,11 +13,12 @@ use tessera_engine::Store;
 use tessera_engine::domain::Timestamp;
 use tessera_engine::screen::dropped;
 use tessera_engine::store::{Home, StoreConfig};
-use tessera_setup::{Client, Level, Plan, Row, RowVerdict, apply, uninstall_plan};
+use tessera_setup::{Client, Level, Owner, Plan, Row, RowVerdict, apply, uninstall_plan};
 
 use super::{Context, import_source};
 use crate::cli::{Setup, SetupClient};
 use crate::config_file::ConfigFile;
+use crate::shapes::SettingsPlan;
 use crate::{config, output};
 
 /// Connects a client.
@@ -44,7 +44,7 @@ pub(super) fn run(context: &Context, args: &Setup) -> anyhow::Result<()> {
     let made = confirmed(context, &plan, args.dry_run, args.yes, "Make these changes?")?;
     if made {
         home.make().with_context(|| home.dir().display().to_string())?;
-        apply(&plan, client, &home)?;
+        apply(&plan, Owner::Client(client), &home)?;
         output::note(&format!(
             "{} is configured. Restart it to apply the change. Undo it with `tessera uninstall`.",
             client.as_str()
@@ -110,9 +110,15 @@ fn beneath(dir: &Path) -> (u64, u64) {
 }
 
 /// Shows a plan and asks. False if there is nothing to do.
-fn confirmed(context: &Context, plan: &Plan, dry_run: bool, yes: bool, question: &str) -> anyhow::Result<bool> {
+pub(super) fn confirmed(
+    context: &Context,
+    plan: &Plan,
+    dry_run: bool,
+    yes: bool,
+    question: &str,
+) -> anyhow::Result<bool> {
     if plan.is_empty() {
-        output::note("nothing to change");
+        output::note("There is nothing to change.");
         return Ok(false);
     }
     if context.json {
@@ -124,13 +130,17 @@ fn confirmed(context: &Context, plan: &Plan, dry_run: bool, yes: bool, question:
     if dry_run {
         return Ok(false);
     }
-    super::agreed(yes, question)
+    let made = super::agreed(yes, question)?;
+    if !made {
+        output::note("Nothing was changed.");
+    }
+    Ok(made)
 }
 
-fn report(context: &Context, plan: &Plan, made: bool) -> anyhow::Result<()> {
+pub(super) fn report(context: &Context, plan: &Plan, made: bool) -> anyhow::Result<()> {
     if context.json {
-        let files: Vec<_> = plan.edits.iter().map(|edit| &edit.path).collect();
-        return output::json(&json!({ "files": files, "changed": made }));
+        let files: Vec<_> = plan.edits.iter().map(|edit| edit.path.clone()).collect();
+        return output::json(&SettingsPlan { files, changed: made });
     }
     Ok(())
 }
@@ -161,7 +171,11 @@ pub(super) fn rows(context: &Context, store: &StoreConfig) -> Vec<Row> {
     match checked {
         Err(problem) => add("settings", RowVerdict::Bad, problem.to_string()),
         Ok(unknown) if !unknown.is_empty() => {
-            add("settings", RowVerdict::Bad, format!("unknown setting {}", unknown.join(", ")));
+            add(
+                "settings",
+                RowVerdict::Bad,
+                format!("unknown setting {}; `tessera settings` lists all settings", unknown.join(", ")),
+            );
         }
         Ok(_) => {}
     }
@@ -204,7 +218,10 @@ fn unagreed(store: &StoreConfig, remote: &Remote) -> Option<SyncError> {
 fn plugins(home: &Home) -> Vec<Row> {
     let row = |verdict, detail: String| Row { name: "plugins", verdict, detail };
     if installed::is_unreadable(home) {
-        let detail = format!("{} cannot be read, so plugins are off", home.plugin_registry().display());
+        let detail = format!(
+            "{} cannot be read, so plugins are off; move it away, and add the plugins again",
+            home.plugin_registry().display()
+        );
         return vec![row(RowVerdict::Bad, detail)];
     }
     let known = Installed::read(home, Timestamp::from_micros(0));
@@ -230,7 +247,7 @@ fn plugins(home: &Home) -> Vec<Row> {
     rows.extend((!lies.is_empty()).then(|| {
         row(
             RowVerdict::Ok,
-            format!("never added, so not called: {}; to add one, run `tessera plugin add`", lies.join(", ")),
+            format!("not added, so not called: {}; `tessera plugin add FILE` adds a plugin", lies.join(", ")),
         )
     }));
     rows

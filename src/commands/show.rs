@@ -2,19 +2,32 @@
 //!
 //! `link`: links one memory to another.
 
+use std::process::ExitCode;
+
 use serde_json::Value;
 use tessera_desk::use_cases::{FilePosition, FindMemory, Get, History, Meant, Named, NewerOf, SetLink, WhereInFiles};
+use tessera_engine::Timestamp;
 use tessera_engine::domain::{LinkKind, Memory};
 use tessera_engine::store::Newer;
 
 use super::{Access, Context, list, meant};
 use crate::output::{self, Style};
+use crate::{config, exit};
 
-/// Shows memories in full.
-pub(super) fn get(context: &Context, named: Vec<Named>) -> anyhow::Result<()> {
+/// Shows memories in full. A name without a memory does not hide the others, but the exit code is 1.
+pub(super) fn get(context: &Context, named: Vec<Named>) -> anyhow::Result<ExitCode> {
+    let is_one = named.len() == 1;
+    let mut problems = Vec::new();
     let (memories, position, newer) = context.at_desk(Access::Read, |desk| {
-        let ids = desk.perform(Meant { named })?;
-        let memories = desk.perform(Get { ids })?;
+        let mut memories = Vec::new();
+        for one in named {
+            let found = desk.perform(Meant { named: vec![one] }).and_then(|ids| desk.perform(Get { ids }));
+            match found {
+                Ok(found) => memories.extend(found),
+                Err(error) if is_one => return Err(error.into()),
+                Err(error) => problems.push(error.into()),
+            }
+        }
         let ids = memories.iter().map(|memory| memory.id).collect();
         let position = desk.perform(WhereInFiles { ids })?;
         let newer = desk.perform(NewerOf { ids: memories.iter().map(|memory| memory.short_id).collect() })?;
@@ -22,15 +35,18 @@ pub(super) fn get(context: &Context, named: Vec<Named>) -> anyhow::Result<()> {
     })?;
     let row = |memory: &Memory| row(memory, newer.get(&memory.short_id));
     if context.json {
-        return match memories.as_slice() {
-            [memory] => output::json(&row(memory)?),
-            memories => output::json(&memories.iter().map(row).collect::<Result<Vec<_>, _>>()?),
-        };
+        match memories.as_slice() {
+            [memory] if is_one => output::json(&row(memory)?)?,
+            memories => output::json(&memories.iter().map(row).collect::<Result<Vec<_>, _>>()?)?,
+        }
+    } else {
+        let now = config::clock()?.now();
+        let shown = memories.iter().zip(&position);
+        let shown = shown.map(|(memory, position)| full(memory, position.as_ref(), newer.get(&memory.short_id), now));
+        output::page(&shown.collect::<Vec<_>>().join("\n"))?;
     }
-    for (memory, position) in memories.iter().zip(&position) {
-        output::line(&full(memory, position.as_ref(), newer.get(&memory.short_id)))?;
-    }
-    Ok(())
+    let codes: Vec<ExitCode> = problems.iter().map(exit::report).collect();
+    Ok(codes.into_iter().next_back().unwrap_or(ExitCode::SUCCESS))
 }
 
 /// A memory with all its fields, and the ID of the memory that supersedes or updates it. The creation time has the same
@@ -43,13 +59,13 @@ fn row(memory: &Memory, newer: Option<&Newer>) -> serde_json::Result<Value> {
     Ok(row)
 }
 
-fn full(memory: &Memory, position: Option<&FilePosition>, newer: Option<&Newer>) -> String {
+fn full(memory: &Memory, position: Option<&FilePosition>, newer: Option<&Newer>, now: Timestamp) -> String {
     let mut lines = vec![output::paint(&format!("{} {}", memory.short_id, memory.id), Style::Bold)];
     let list = |items: &[String]| items.join(", ");
     let tags: Vec<String> = memory.tags.iter().map(ToString::to_string).collect();
     let links: Vec<String> = memory.links.iter().map(|link| format!("{} {}", link.kind, link.to)).collect();
-    let or_never =
-        |time: Option<tessera_engine::Timestamp>| time.map_or_else(|| "never".into(), |time| time.to_string());
+    let when = |time: Timestamp| format!("{} ({})", output::local(time), output::age(time, now));
+    let or_never = |time: Option<Timestamp>| time.map_or_else(|| "never".into(), when);
     let rows = [
         ("category", format!("{} ({})", memory.category, memory.kind)),
         ("importance", format!("{:.2}", f64::from(memory.importance))),
@@ -70,23 +86,23 @@ fn full(memory: &Memory, position: Option<&FilePosition>, newer: Option<&Newer>)
             memory.share.as_ref().map_or_else(String::new, |share| format!("{} ({})", share.by, share.permission)),
         ),
         ("edited by", memory.edited_by.clone().unwrap_or_default()),
-        ("created", memory.created.to_string()),
-        ("updated", memory.updated.to_string()),
+        ("created", when(memory.created)),
+        ("updated", when(memory.updated)),
         ("used", format!("{} times, last {}", memory.access_count, or_never(memory.last_accessed))),
         ("expires", or_never(memory.expires)),
-        ("deleted", memory.deleted.map_or_else(String::new, |time| time.to_string())),
+        ("deleted", memory.deleted.map_or_else(String::new, when)),
     ];
-    for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
-        lines.push(format!("{}{}", output::paint(&format!("{name:<11}"), Style::Dim), output::shown(value)));
-    }
+    let rows: Vec<_> = rows.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+    lines.push(output::rows(&rows).trim_end().to_owned());
     if position.is_some_and(|position| position.lacks_some) {
         lines.push(
             "(the file is not stored completely: the following text is truncated, or a credential was removed from it; read the file itself)"
                 .to_owned(),
         );
     }
-    lines.push(output::shown(&memory.content));
-    lines.join("\n")
+    let content = output::shown(&memory.content);
+    lines.push(output::columns().map_or(content.clone(), |columns| output::wrapped(&content, "", columns)));
+    lines.join("\n").trim_end().to_owned() + "\n"
 }
 
 /// Shows the changes of a memory.
@@ -108,9 +124,10 @@ pub(super) fn history(context: &Context, id: Named) -> anyhow::Result<()> {
             .collect::<Vec<_>>()
             .join(" via ");
         let reason = entry.reason.clone().unwrap_or_default();
-        vec![entry.rev.to_string(), entry.operation.clone(), entry.at.to_string(), who, reason, before]
+        let at = if output::is_terminal() { output::local(entry.at) } else { entry.at.to_string() };
+        vec![entry.rev.to_string(), entry.operation.clone(), at, who, reason, before]
     });
-    output::text(&output::table(&["rev", "change", "at", "by", "why", "before"], rows.collect()))?;
+    output::page(&output::table(&["rev", "change", "at", "by", "why", "before"], rows.collect()))?;
     newer.iter().try_for_each(|(id, newer)| output::line(&format!("{id} is {newer}")))
 }
 

@@ -1,9 +1,9 @@
 //! `sync`: joins a team server, and shows the state of sync.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, IsTerminal};
 use std::time::Duration;
 
-use serde_json::json;
+use anyhow::Context as _;
 use tessera_desk::folders::refresh;
 use tessera_desk::sync::{Remote, exchange, exchange_or_join};
 use tessera_engine::Store;
@@ -15,10 +15,12 @@ use crate::cli::{SyncTask, UploadChoice};
 use crate::config::Used;
 use crate::config_file::ConfigFile;
 use crate::exit::UserError;
+use crate::shapes::{Done, Joined, Status, SyncedNow};
 use crate::{config, output};
 
 /// The error if a configured server is switched off.
-const LEFT: &str = "a server is configured, but sync.mode is off";
+const LEFT: &str =
+    "a server is configured, but the setting sync.mode is off (`tessera settings unset sync.mode` switches it on)";
 /// How long `sync status` waits for a server.
 const PATIENT: Duration = Duration::from_secs(3);
 
@@ -27,9 +29,18 @@ pub(super) fn run(context: &Context, task: SyncTask) -> anyhow::Result<()> {
     match task {
         SyncTask::Join { url, upload } => join(context, url, upload),
         SyncTask::Leave => {
-            context.open_existing()?.leave()?;
+            let mut store = context.open_existing()?;
+            let had_server = store.server()?.is_some();
+            store.leave()?;
             forget_server(context)?;
-            done(context, "this machine no longer syncs; your memories are still here")
+            done(
+                context,
+                if had_server {
+                    "This machine no longer syncs. Your memories are still here; memories that others shared are deleted here."
+                } else {
+                    "This machine did not sync. The setting sync.mode is now off, so no server is used."
+                },
+            )
         }
         SyncTask::Status => status(context),
         SyncTask::Now => now(context),
@@ -41,7 +52,8 @@ fn join(context: &Context, url: Option<String>, upload: Option<UploadChoice>) ->
     let home = config::home(context.home.clone())?;
     let mut file = ConfigFile::read(&home)?;
     let url = url.or_else(|| config::team_address(&file));
-    let url = url.ok_or_else(|| UserError("no team server is configured; pass its address".into()))?;
+    let url =
+        url.ok_or_else(|| UserError("no team server is configured; add its address: `tessera sync join URL`".into()))?;
     let key = match config::team_key_for(&file, &url) {
         Some(key) => key,
         None => read_key()?,
@@ -70,12 +82,15 @@ fn join(context: &Context, url: Option<String>, upload: Option<UploadChoice>) ->
         file.set("sync.mode", None)?;
     }
     file.write()?;
-    let exchanged = watched(context, || Ok(runtime()?.block_on(exchange(store, &remote))?))?;
+    let exchanged = watched(context, || Ok(runtime()?.block_on(exchange(store, &remote))?));
+    let exchanged = exchanged.with_context(|| {
+        format!("joined {} as {user}, but the first sync failed (`tessera sync now` repeats it)", remote.address())
+    })?;
     let (sent, received) = (exchanged.sent, exchanged.received);
     if context.json {
-        output::json(&json!({ "user": user, "server": remote.address(), "sent": sent, "received": received }))?;
+        output::json(&Joined { user, server: remote.address().to_owned(), sent, received })?;
     } else {
-        output::line(&format!("{user} at {}: {sent} changes sent, {received} received", remote.address()))?;
+        output::say(&format!("Joined {} as {user}: {sent} changes sent, {received} received.", remote.address()))?;
     }
     embedding::make_waiting_after(context);
     Ok(())
@@ -102,13 +117,13 @@ fn decide_on_kept(store: &mut Store, upload: Option<UploadChoice>) -> anyhow::Re
 /// can see arguments.
 fn read_key() -> anyhow::Result<String> {
     if std::io::stdin().is_terminal() {
-        let _ = write!(std::io::stderr(), "key: ");
+        output::question("The key of the team server:");
     }
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
     let key = line.trim();
     if key.is_empty() {
-        return Err(UserError("no key: set TESSERA_API_KEY, or pass it through stdin".into()).into());
+        return Err(UserError("the key is missing; set TESSERA_API_KEY, or send the key through stdin".into()).into());
     }
     Ok(key.to_owned())
 }
@@ -116,10 +131,17 @@ fn read_key() -> anyhow::Result<String> {
 /// Asks before existing memories are uploaded.
 fn ask(held: u64) -> anyhow::Result<Upload> {
     if !std::io::stdin().is_terminal() {
-        let problem = format!("this store already has {held} memories: pass --upload all or --upload nothing");
+        let problem = format!(
+            "this store already has {}: with --upload all, they are sent to the server; with --upload nothing, they stay \
+            on this machine only",
+            output::memories(held)
+        );
         return Err(UserError(problem).into());
     }
-    let _ = write!(std::io::stderr(), "This store already has {held} memories. Send them to the server? [y/N] ");
+    output::question(&format!(
+        "This store already has {}. Send them to the server? If not, they stay on this machine only. [y/N]",
+        output::memories(held)
+    ));
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
     let is_yes = matches!(line.trim().to_lowercase().as_str(), "y" | "yes");
@@ -142,10 +164,11 @@ fn now(context: &Context) -> anyhow::Result<()> {
     let exchanged = watched(context, || Ok(runtime()?.block_on(exchange_or_join(store, remote))?))?;
     let (sent, received, refused) = (exchanged.sent, exchanged.received, exchanged.refused);
     if context.json {
-        output::json(&json!({ "sent": sent, "received": received, "refused": refused }))?;
+        output::json(&SyncedNow { sent, received, refused })?;
     } else {
-        let tail = if refused > 0 { format!(", {refused} rejected (tessera sync dead)") } else { String::new() };
-        output::line(&format!("{sent} changes sent, {received} received{tail}"))?;
+        let tail =
+            if refused > 0 { format!(", {refused} rejected; `tessera sync dead` lists them") } else { String::new() };
+        output::say(&format!("{sent} changes sent, {received} received{tail}"))?;
     }
     embedding::make_waiting_after(context);
     Ok(())
@@ -179,28 +202,26 @@ fn status(context: &Context) -> anyhow::Result<()> {
         output::note(&format!("the team server is not used: {problem}"));
     }
     if context.json {
-        let mut value = serde_json::to_value(&status)?;
-        if let Some(fields) = value.as_object_mut() {
-            fields.insert("files_held_back".to_owned(), serde_json::to_value(files)?);
-            fields.insert("failing_changes".to_owned(), serde_json::to_value(store.failing_changes()?)?);
-        }
-        return output::json(&value);
+        let failing_changes = store.failing_changes()?;
+        return output::json(&Status { status, files_held_back: files, failing_changes });
     }
     if let (None, Ok(Some((remote, _)))) = (&status.server, &team) {
         return not_joined_yet(remote, store.stats()?.memories);
     }
     let SyncStatus { server, waiting, failing, refused, conflicts, shared_with_me, private, undecided } = status;
     let Some(server) = server else {
-        let why = if config::is_left(context.home.clone())? { LEFT } else { "no server" };
-        return output::line(&format!("local only: {why}. `tessera sync join URL` joins a server."));
+        let why = if config::is_left(context.home.clone())? { LEFT } else { "no team server is configured" };
+        return output::say(&format!(
+            "The memories stay on this machine: {why}. `tessera sync join URL` joins a server."
+        ));
     };
     let count = |name: &str, count: u64| vec![name.to_owned(), count.to_string()];
     let mut rows = vec![
         vec!["server".to_owned(), server.url],
         vec!["user".to_owned(), server.user],
         count("changes to send", waiting),
-        count("changes that the server failed to process (sent again at each sync)", failing),
-        count("changes refused", refused),
+        count("changes that failed on the server", failing),
+        count("changes rejected (tessera sync dead)", refused),
         count("conflicts", conflicts),
         count("shared with you", shared_with_me),
         count("local only", private - undecided),
@@ -219,10 +240,11 @@ fn status(context: &Context) -> anyhow::Result<()> {
         ("files in folders that this machine does not have", files.without_folder),
     ];
     rows.extend(reasons.into_iter().filter(|(_, number)| *number > 0).map(|(name, number)| count(name, number)));
-    let reached = server.reached.map_or_else(|| "never".to_owned(), |time| time.to_string());
+    let now = config::clock()?.now();
+    let reached = server.reached.map_or_else(|| "never".to_owned(), |time| output::age(time, now));
     rows.push(vec!["last exchange".to_owned(), reached]);
     if let Some(problem) = server.problem {
-        rows.push(vec!["since then".to_owned(), problem]);
+        rows.push(vec!["problem since then".to_owned(), problem]);
     }
     output::text(&output::table(&["what", ""], rows))
 }
@@ -237,7 +259,7 @@ fn not_joined_yet(remote: &Remote, held: u64) -> anyhow::Result<()> {
     };
     let address = remote.address();
     if held > 0 && !remote.is_chosen() {
-        return output::line(&format!(
+        return output::say(&format!(
             "the server address {address} comes from an environment variable, but this store has not joined the server: {said}. This store already has {held} memories, so run `tessera sync join {address}`, which asks whether to send them."
         ));
     }
@@ -248,7 +270,7 @@ fn not_joined_yet(remote: &Remote, held: u64) -> anyhow::Result<()> {
             join --upload all` sends all."
         ),
     };
-    output::line(&format!(
+    output::say(&format!(
         "{address} is configured, but not joined yet: {said}. The first sync (`tessera mcp`, `tessera sync now`) \
         joins it.{kept}"
     ))
@@ -258,14 +280,18 @@ fn dead(context: &Context, retry: bool) -> anyhow::Result<()> {
     let mut store = context.open_existing()?;
     if retry {
         let count = store.retry_refused()?;
-        return done(context, &format!("{count} changes will be sent at the next sync"));
+        let text = match count {
+            0 => "There are no rejected changes to send again.".to_owned(),
+            count => format!("{} will be sent at the next sync.", output::counted(count, "change", "changes")),
+        };
+        return done(context, &text);
     }
     let refused = store.refused_changes()?;
     if context.json {
         return output::json(&refused);
     }
     if refused.is_empty() {
-        return output::line("No rejected changes.");
+        return output::line("There are no rejected changes.");
     }
     let row =
         |change: tessera_engine::store::RefusedChange| vec![change.short_id.to_string(), change.summary, change.why];
@@ -274,5 +300,5 @@ fn dead(context: &Context, retry: bool) -> anyhow::Result<()> {
 }
 
 fn done(context: &Context, text: &str) -> anyhow::Result<()> {
-    context.print(&json!({ "done": text }), || text)
+    context.print(&Done { done: text.to_owned() }, || text)
 }

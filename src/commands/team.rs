@@ -1,6 +1,5 @@
 //! `share`, `unshare`, `shares`, `resolve`: sharing with a team.
 
-use serde_json::json;
 use tessera_desk::team::{AnswerInvitation, MyShares, Share as Shares, SharedWithMe, What};
 use tessera_desk::use_cases::{Conflicts, Resolve};
 use tessera_engine::domain::MemoryRef;
@@ -11,6 +10,7 @@ use super::{Access, Context};
 use crate::cli::{Keep, Offered, Share};
 use crate::exit::UserError;
 use crate::output;
+use crate::shapes::{Answered, Done, Shares as AllShares};
 
 /// The maximum number of listed memories that teammates share.
 const SHOWN: u32 = 200;
@@ -20,7 +20,7 @@ pub(super) fn share(context: &Context, args: Share, is_shared: bool) -> anyhow::
     let what = match (args.id, args.tag) {
         (Some(id), _) => What::Memory(id),
         (None, Some(tag)) => What::Tag(tag),
-        (None, None) => return Err(UserError("pass a memory or --tag".into()).into()),
+        (None, None) => return Err(UserError("name a memory by its ID, or a tag with --tag".into()).into()),
     };
     let tag = if let What::Tag(tag) = &what { format!("everything tagged {tag}") } else { String::new() };
     let permission = is_shared.then_some(args.permission);
@@ -32,7 +32,7 @@ pub(super) fn share(context: &Context, args: Share, is_shared: bool) -> anyhow::
         Some(permission) => format!("{what} is shared with {} ({permission})", args.with),
         None => format!("{what} is no longer shared with {}", args.with),
     };
-    context.print(&json!({ "done": text }), || text)
+    context.print(&Done { done: text.clone() }, || text)
 }
 
 /// Lists what is shared, in both directions.
@@ -41,9 +41,8 @@ pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
     let looks = async { tokio::try_join!(team.perform(MyShares), team.perform(SharedWithMe { limit: SHOWN })) };
     let (mine, theirs) = runtime()?.block_on(looks)?;
     if context.json {
-        return output::json(
-            &json!({ "my_shares": mine, "shared_with_me": theirs.memories, "invitations": theirs.invitations }),
-        );
+        let (shared_with_me, invitations) = (theirs.memories, theirs.invitations);
+        return output::json(&AllShares { my_shares: mine, shared_with_me, invitations });
     }
     let mut rows: Vec<Vec<String>> = Vec::new();
     for (share, short_id) in mine.shares.memory_shares.into_iter().zip(mine.short_ids) {
@@ -69,6 +68,9 @@ pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
         );
         rows.push(vec![invitation.owner, "you".into(), invitation.permission.to_string(), what]);
     }
+    if rows.is_empty() {
+        return output::line("Nothing is shared yet; `tessera share ID --with USER` shares a memory.");
+    }
     output::text(&output::table(&["by", "with", "permission", "what"], rows))
 }
 
@@ -85,7 +87,7 @@ pub(super) fn answer(context: &Context, offered: &Offered, is_accepted: bool) ->
             format!("there is no open invitation from {owner} for the tag {tag}, or you have already given this answer")
         }
     };
-    context.print(&json!({ "done": text, "changed": changed }), || text)
+    context.print(&Answered { done: text.clone(), changed }, || text)
 }
 
 /// Lists conflicts, or resolves one.
@@ -100,8 +102,11 @@ pub(super) fn resolve(
         if context.json {
             return output::json(&conflicts);
         }
+        if conflicts.is_empty() {
+            return output::line("There are no conflicts.");
+        }
         let text = |memory: &tessera_engine::Memory| format!("{} {}", memory.short_id, memory.content);
-        let gone = || "gone".to_owned();
+        let gone = || "deleted".to_owned();
         let rows = conflicts.iter().map(|one| vec![one.memory.as_ref().map_or_else(gone, text), text(&one.copy)]);
         return output::text(&output::table(&["memory", "the other version of its text"], rows.collect()));
     };
@@ -110,7 +115,12 @@ pub(super) fn resolve(
         (None, Some(Keep::Memory)) => Resolution::Memory,
         (None, Some(Keep::Copy)) => Resolution::Copy,
         (None, Some(Keep::Both)) => Resolution::Both,
-        _ => return Err(UserError("pass --keep memory, copy or both, or a merged text with --content".into()).into()),
+        _ => {
+            return Err(UserError(
+                "add --keep memory, --keep copy or --keep both, or a merged text with --content".into(),
+            )
+            .into());
+        }
     };
     let memory = context.perform(Access::Change, Resolve { id, resolution })?;
     context.print(&memory, || output::shown(&format!("{} {}", memory.short_id, memory.content)))

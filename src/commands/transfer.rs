@@ -7,7 +7,6 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
 use tessera_desk::folders::ExportNotes;
 use tessera_desk::older::places::{belongs_to, of_line};
 use tessera_desk::use_cases::{Export, Import};
@@ -18,27 +17,28 @@ use super::overwrite::may_write;
 use super::{Access, Context, embedding};
 use crate::exit::UserError;
 use crate::output;
+use crate::shapes::{Exported, Imported, NotesExported, RejectedLine};
 
 /// The bytes read from the beginning of a file to recognise its format.
 const PEEKED: usize = 64 * 1024;
 /// The remark about memories from others.
-const FOREIGN: &str = "they are unverified: recall returns them when you ask, and never adds them to prompts \
-    automatically. If they are your own, run `tessera update --imported --trust user`";
+const FOREIGN: &str = "imported memories are unverified: recall returns them when you ask, and never adds them to prompts \
+    automatically. If all imported memories are your own, run `tessera update --imported --trust user`";
 
 /// Stores every new line. Exits with 1 if lines were rejected.
 pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::Result<ExitCode> {
     let (mut input, size): (Box<dyn BufRead>, u64) = if file == Path::new("-") {
         (Box::new(BufReader::new(std::io::stdin())), 0)
     } else {
-        let opened = File::open(file).with_context(|| file.display().to_string())?;
+        let opened = File::open(file).map_err(|error| unopened(file, error))?;
         if opened.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            let problem = format!("{}: is a directory; use a file of JSON lines, or - for stdin", file.display());
+            let problem = format!("{} is a directory; use a file of JSON lines, or - for stdin", file.display());
             return Err(UserError(problem).into());
         }
         #[cfg(unix)]
         if opened.metadata().is_ok_and(|metadata| std::os::unix::fs::FileTypeExt::is_char_device(&metadata.file_type()))
         {
-            return Err(UserError(format!("{}: is a device; use a file of JSON lines", file.display())).into());
+            return Err(UserError(format!("{} is a device; use a file of JSON lines", file.display())).into());
         }
         let size = opened.metadata().map_or(0, |metadata| metadata.len());
         (Box::new(BufReader::with_capacity(PEEKED, opened)), size)
@@ -53,13 +53,20 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
     let report = context.perform(Access::Add, import)?;
     bar.finish_and_clear();
     if context.json {
-        let rejected: Vec<_> =
-            report.rejected.iter().map(|(line, problem)| json!({ "line": line, "problem": problem })).collect();
+        let rejected =
+            report.rejected.iter().map(|(line, problem)| RejectedLine { line: *line, problem: problem.clone() });
         let trust = if is_mine { Trust::User } else { Trust::Foreign };
-        output::json(&json!({
-            "stored": report.stored, "skipped": report.skipped, "owner_trust": report.owner_trust, "rejected": rejected,
-            "differing": report.differing, "purged": report.purged, "trust": trust, "set_aside": report.aside, "written_by_others": report.theirs,
-        }))?;
+        output::json(&Imported {
+            stored: report.stored,
+            skipped: report.skipped,
+            owner_trust: report.owner_trust,
+            rejected: rejected.collect(),
+            differing: report.differing,
+            purged: report.purged,
+            trust,
+            set_aside: report.aside,
+            written_by_others: report.theirs,
+        })?;
     } else {
         let counts =
             format!("{} stored, {} already there, {} rejected", report.stored, report.skipped, report.rejected.len());
@@ -92,6 +99,17 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
     Ok(if report.rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
+/// Describes a file that cannot be opened. A word without a dot may be meant as the name of another system.
+fn unopened(file: &Path, error: std::io::Error) -> anyhow::Error {
+    let name = file.display();
+    let is_word = file.components().count() == 1 && file.extension().is_none();
+    if error.kind() != std::io::ErrorKind::NotFound || !is_word {
+        return anyhow::Error::from(error).context(name.to_string());
+    }
+    let systems = "claude-memory-mcp, memory-mcp, basic-memory and claude-md";
+    UserError(format!("`{name}` is neither a file nor a system that Tessera can import from ({systems})")).into()
+}
+
 /// Recognises rows of another system, and names the command that imports them. Rows of another system that are imported
 /// as JSON lines would be rejected, or their trust would be lower.
 fn refuse_older(file: &Path, first: &[u8]) -> Result<(), UserError> {
@@ -113,7 +131,7 @@ fn program_of(first: &[u8]) -> Option<&'static str> {
         (b"sync_chunks", "engram"),
         (b"memory_embeddings", "mcp-memory-service"),
         (b"old_memory", "mem0"),
-        (b"search_index", "basic-memory (pass the folder of its notes to `tessera import basic-memory`)"),
+        (b"search_index", "basic-memory (`tessera import basic-memory FOLDER` imports the folder of notes)"),
     ];
     let holds = |name: &[u8]| first.windows(name.len()).any(|window| window == name);
     PROGRAMS.into_iter().find(|(name, _)| holds(name)).map(|(_, program)| program)
@@ -161,7 +179,7 @@ pub(super) fn told_aside(count: u64) -> anyhow::Result<()> {
 }
 
 fn bar(size: u64) -> ProgressBar {
-    if !output::is_terminal() || size == 0 {
+    if !output::is_watched() || size == 0 {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {eta}")
@@ -179,7 +197,7 @@ pub(super) fn export(context: &Context, file: Option<&Path>, is_forced: bool) ->
         return Ok(());
     };
     if !may_write(context, file, is_forced)? {
-        return Ok(());
+        return output::line("Nothing was written.");
     }
     let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut scratch = tempfile::NamedTempFile::new_in(dir).with_context(|| dir.display().to_string())?;
@@ -190,22 +208,21 @@ pub(super) fn export(context: &Context, file: Option<&Path>, is_forced: bool) ->
     scratch.as_file().sync_all()?;
     scratch.persist(file).map_err(|error| error.error).with_context(|| file.display().to_string())?;
     if context.json {
-        return output::json(&json!({ "exported": count, "file": file }));
+        return output::json(&Exported { exported: count, file: file.to_owned() });
     }
-    output::note(&format!("{count} memories written to {}", file.display()));
+    output::note(&format!("{} written to {}", output::memories(count), file.display()));
     Ok(())
 }
 
 /// Exports all memories as notes into a directory.
 pub(super) fn export_notes(context: &Context, asks: ExportNotes) -> anyhow::Result<()> {
     let dir = asks.dir.clone();
+    if dir.is_file() {
+        return Err(UserError(format!("{} is a file; name a directory for the notes", dir.display())).into());
+    }
     let done = context.perform_here(Access::Read, asks)?;
     if context.json {
-        let mut value = serde_json::to_value(&done)?;
-        if let Some(fields) = value.as_object_mut() {
-            fields.insert("dir".to_owned(), json!(dir));
-        }
-        return output::json(&value);
+        return output::json(&NotesExported { done, dir });
     }
     let removed = if done.removed > 0 { format!(", {} removed", done.removed) } else { String::new() };
     output::line(&format!("{} notes in {}: {} written{removed}", done.notes, dir.display(), done.written))?;

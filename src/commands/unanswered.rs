@@ -2,7 +2,6 @@
 //!
 //! `log`, `why`, `usage`: the memories that models received, why, and at what cost.
 
-use serde_json::json;
 use tessera_desk::use_cases::{
     Day, ForgetQuestions, ListUnanswered, Log, Named, TokenUsage, UnansweredTopic, UnansweredTopics, WhereInFiles, Why,
 };
@@ -12,6 +11,7 @@ use tessera_engine::store::{Delivery, ExtractorUsage, Given};
 use super::{Access, Context, meant};
 use crate::cli::UnansweredArguments;
 use crate::output::Style;
+use crate::shapes::QuestionsForgotten;
 use crate::{config, output};
 
 /// Maximum number of shown variants of a question.
@@ -34,10 +34,12 @@ pub(super) fn run(context: &Context, args: &UnansweredArguments) -> anyhow::Resu
         output::text(&output::table(&["asked", "last", "in", "topic"], gaps.iter().map(row).collect()))?;
     }
     if gaps.is_empty() && *answered == 0 {
-        output::note("no unanswered questions");
+        output::note("There are no unanswered questions to list.");
     }
     if *unnamed > 0 {
-        output::note(&format!("{unnamed} of {asked} questions contained no word that occurs in memories"));
+        output::note(&format!(
+            "{unnamed} of {asked} unanswered questions cannot be listed, because none of their words occurs in a memory"
+        ));
     }
     if *answered > 0 && !args.all {
         output::note(&format!("{answered} more topics now have an answer; --all shows them"));
@@ -71,12 +73,14 @@ fn short(asked: &str) -> String {
 
 fn clear(context: &Context) -> anyhow::Result<()> {
     let forgotten = context.perform_here(Access::Change, ForgetQuestions)?;
-    context.print(&json!({ "forgotten": forgotten }), || format!("deleted {forgotten} questions"))
+    context.print(&QuestionsForgotten { forgotten }, || {
+        format!("Deleted {}.", output::counted(forgotten, "recorded question", "recorded questions"))
+    })
 }
 
 /// Shows the latest events, newest last.
 pub(super) fn log(context: &Context, session: Option<String>, limit: usize) -> anyhow::Result<()> {
-    let logged = context.perform_here(Access::Read, Log { session, limit })?;
+    let logged = context.perform_here(Access::Read, Log { session: session.clone(), limit })?;
     if context.json {
         return output::json(&logged);
     }
@@ -87,7 +91,10 @@ pub(super) fn log(context: &Context, session: Option<String>, limit: usize) -> a
         }
     }
     if logged.is_empty() {
-        output::note("no events yet; `tessera doctor` checks the hooks");
+        output::note(&match session {
+            Some(session) => format!("no events of the session {}; `tessera log` lists all", output::shown(&session)),
+            None => "no events yet; `tessera doctor` checks the hooks".to_owned(),
+        });
     }
     Ok(())
 }
@@ -106,6 +113,7 @@ fn event_line(delivery: &Delivery) -> String {
             format!("added {count} memories, {} tokens, {} characters", delivery.tokens, delivery.characters)
         }
     };
+    let at = if output::is_terminal() { output::local(*at) } else { at.to_string() };
     format!("{at} {event} {short} [{scope}] {what}, {:.1} ms", delivery.took_micros as f64 / 1000.0)
 }
 
@@ -129,17 +137,20 @@ pub(super) fn why(context: &Context, id: Named) -> anyhow::Result<()> {
         return output::json(&serde_json::to_value(&reason)?);
     }
     let (memory, deliveries) = (&reason.memory, &reason.given);
-    let client = memory.client.as_deref().unwrap_or("?");
+    let client = memory.client.as_deref().unwrap_or("an unknown client");
     let session = memory.session.as_deref().unwrap_or("none");
     output::line(&output::paint(&format!("{} {}", memory.short_id, output::shown(&memory.summary)), Style::Bold))?;
-    output::line(&output::shown(&format!(
-        "from {} (trust {}) through {client}, session {session}, {}; scope {}, used {} times",
-        memory.origin,
-        memory.trust.as_str(),
-        memory.created,
-        memory.scope,
-        memory.access_count
-    )))?;
+    let created =
+        format!("{} ({})", output::local(memory.created), output::age(memory.created, config::clock()?.now()));
+    let uses = output::counted(memory.access_count, "time", "times");
+    let rows = [
+        ("origin", format!("{} (trust {}), through {client}", memory.origin, memory.trust.as_str())),
+        ("session", session.to_owned()),
+        ("created", created),
+        ("scope", memory.scope.to_string()),
+        ("recalled", format!("{uses} in full")),
+    ];
+    output::text(&output::rows(&rows))?;
     if let Some(position) = position {
         output::line(&output::shown(&format!("in {position}")))?;
     }
@@ -148,7 +159,7 @@ pub(super) fn why(context: &Context, id: Named) -> anyhow::Result<()> {
     }
     if reason.is_over {
         let short_id = memory.short_id.get();
-        output::line(&format!("expired; `tessera restore {short_id}` restores it"))?;
+        output::say(&format!("Expired; `tessera restore {short_id}` restores the memory."))?;
     }
     for delivery in deliveries {
         for given in delivery.given.iter().filter(|given| given.short_id == memory.short_id) {
@@ -157,7 +168,7 @@ pub(super) fn why(context: &Context, id: Named) -> anyhow::Result<()> {
         }
     }
     if deliveries.is_empty() {
-        output::line("not added to a prompt yet")?;
+        output::line("Not added to a prompt yet.")?;
     }
     Ok(())
 }

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use tessera_desk::Project;
 use tessera_setup::Places;
 
-use super::{HOME, named_home, user_home, variable};
-use crate::exit::SetupError;
+use super::{named_home, user_home, variable};
+use crate::exit::{SetupError, of_system};
 
 /// Where clients keep their settings.
 pub(crate) fn places(home_flag: Option<&Path>) -> Result<Places, SetupError> {
-    let home = etcetera::home_dir().map_err(|error| HOME.wrong(format!("no home directory: {error}")))?;
+    let home = etcetera::home_dir()
+        .map_err(|error| SetupError(format!("your home directory is unknown ({error}); set HOME")))?;
     let config = if cfg!(windows) {
         variable("APPDATA").map_or_else(|| home.join("AppData/Roaming"), PathBuf::from)
     } else if cfg!(target_os = "macos") {
@@ -20,10 +21,13 @@ pub(crate) fn places(home_flag: Option<&Path>) -> Result<Places, SetupError> {
     };
     Ok(Places {
         config,
+        data: variable("XDG_DATA_HOME").map_or_else(|| home.join(".local/share"), PathBuf::from),
+        zsh: variable("ZDOTDIR").map(PathBuf::from),
         claude: variable("CLAUDE_CONFIG_DIR").map(PathBuf::from),
         codex: variable("CODEX_HOME").map(PathBuf::from),
-        program: program_as_called()
-            .map_err(|error| HOME.wrong(format!("cannot find the path of the running program: {error}")))?,
+        program: program_as_called().map_err(|error| {
+            SetupError(format!("cannot find the path of the running program: {}", of_system(&error)))
+        })?,
         store: named_home(home_flag.map(Path::to_path_buf)).map(|home| std::path::absolute(&home).unwrap_or(home)),
         home,
         search: variable("PATH"),

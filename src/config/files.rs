@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use tessera_desk::folders::FileRules;
 use tessera_mcp::MemoryFiles;
 
-use super::{FILES_MAX_BYTES, FILES_MAX_TOKENS, FILES_OVERWRITE, FILES_TOPIC, MEMORY_FILES, any, home, switch};
+use super::{
+    FILES_MAX_BYTES, FILES_MAX_TOKENS, FILES_OVERWRITE, FILES_TOPIC, MEMORY_FILES, home, number, switch, tokens,
+};
 use crate::config_file::ConfigFile;
 use crate::exit::SetupError;
 
@@ -34,7 +36,7 @@ fn rules(file: &ConfigFile) -> Result<FileRules, SetupError> {
     let usual = FileRules::default();
     Ok(FileRules {
         overwrite: FILES_OVERWRITE.parsed(file, usual.overwrite, switch)?,
-        most_bytes: FILES_MAX_BYTES.parsed(file, usual.most_bytes, any)?,
-        max_tokens: FILES_MAX_TOKENS.parsed(file, usual.max_tokens, any)?,
+        most_bytes: FILES_MAX_BYTES.parsed(file, usual.most_bytes, number)?,
+        max_tokens: FILES_MAX_TOKENS.parsed(file, usual.max_tokens, tokens)?,
     })
 }

@@ -39,10 +39,9 @@ pub(crate) fn vault(home_flag: Option<PathBuf>) -> Result<Option<Safe>, SetupErr
     }
     match Safe::of(text) {
         Ok(Some(safe)) => Ok(Some(safe)),
-        Ok(None) => Err(VAULT.wrong(
-            "is not set, but secrets.mode is vault; until it is set, secrets stay encrypted in the local store",
-        )),
-        Err(problem) => Err(VAULT.wrong(problem)),
+        Ok(None) => Err(VAULT
+            .wrong("is not set, but the setting secrets.mode is vault; set the address of the vault, or another mode")),
+        Err(problem) => Err(SetupError(format!("the settings of the vault are not valid: {problem}"))),
     }
 }
 

@@ -72,7 +72,7 @@ pub(super) fn check(file: &ConfigFile) -> Result<(), SetupError> {
     INTERVAL.parsed(file, EVERY, seconds)?;
     if let Some(address) = text(&SERVER, file).filter(|address| !address.trim().starts_with("http")) {
         return Err(
-            SERVER.wrong(format!("{address} is not a valid address; use https://HOST, or http:// on this machine"))
+            SERVER.wrong(format!("`{address}` is not a valid address; use https://HOST, or http:// on this machine"))
         );
     }
     if file.is_alone() {

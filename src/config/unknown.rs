@@ -1,6 +1,7 @@
 //! Unknown settings, and the notice about invalid ones.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{SETTINGS, check, home};
 use crate::config_file::ConfigFile;
@@ -17,6 +18,20 @@ pub(crate) fn unknown(file: &ConfigFile) -> Vec<String> {
     variables.sort();
     let of_file = file.unknown().into_iter().map(|key| format!("{key} in config.toml"));
     of_file.chain(variables.into_iter().map(|name| format!("the variable {name}"))).collect()
+}
+
+static IS_REPORTED: AtomicBool = AtomicBool::new(false);
+
+/// True if the problems of the settings were already reported.
+pub(super) fn is_reported() -> bool {
+    IS_REPORTED.load(Ordering::Relaxed)
+}
+
+/// The problems of the settings, for a report. Further reports of the same problem are shorter.
+pub(crate) fn report(home_flag: Option<PathBuf>) -> Option<String> {
+    let problem = problem(home_flag)?;
+    IS_REPORTED.store(true, Ordering::Relaxed);
+    Some(problem)
 }
 
 /// The problems of the settings, in words; nothing if all are valid.

@@ -153,22 +153,22 @@ fn bad_input_names_the_field_and_the_fix_and_changes_nothing() {
     world.remember("something");
     let huge = "x".repeat(40_000);
     for (args, code, words) in [
-        (vec!["remember", " "], 2, "content: is empty"),
+        (vec!["remember", " "], 2, "the text is empty"),
         (vec!["remember", "x", "--importance", "11"], 2, "use 0 to 1"),
         (vec!["remember", "x", "--type", "thing"], 2, "use fact, entity"),
-        (vec!["remember", "x", "--tags", "a\nb"], 2, "tags"),
+        (vec!["remember", "x", "--tags", "a\nb"], 2, "`--tags a\nb`"),
         (vec!["remember", &huge], 2, "split it"),
-        (vec!["recall", "x", "--max-tokens", "0"], 2, "max_tokens"),
+        (vec!["recall", "x", "--max-tokens", "0"], 2, "`--max-tokens 0` is out of range"),
         (vec!["recall", "something", "--max-tokens", "3"], 2, "minimum"),
-        (vec!["recall", "x", "--limit", "201"], 2, "limit"),
-        (vec!["recall", "x", "--cursor", "zz"], 2, "cursor"),
+        (vec!["recall", "x", "--limit", "201"], 2, "`--limit 201` is out of range; use a number from 1 to 200"),
+        (vec!["recall", "x", "--cursor", "zz"], 2, "`--cursor zz`"),
         (vec!["recall", "x", "--since", "soon"], 2, "2026-03-02"),
         (vec!["get", "99"], 1, "no memory #99"),
-        (vec!["get", "../../etc/passwd"], 2, "not a valid ID"),
+        (vec!["get", "../../etc/passwd"], 2, "is not an ID"),
         (vec!["restore", "1"], 1, "neither deleted nor expired"),
         (vec!["forget", "1", "99"], 1, "no memory #99"),
-        (vec!["update", "1"], 1, "nothing to change"),
-        (vec!["frobnicate"], 2, "unrecognized"),
+        (vec!["update", "1"], 1, "there is nothing to change"),
+        (vec!["frobnicate"], 2, "there is no command `frobnicate`"),
     ] {
         let ran = world.run(&args);
         assert_eq!(ran.code, Some(code), "{args:?}: {}", ran.stderr);
@@ -224,7 +224,7 @@ fn filters_scopes_and_orders_work_together() {
     assert_eq!(sorted(found(&["--project", "billing", "--scope", "web,global"])), [2, 3]);
     assert_eq!(world.found_with("deploy the web server", &["--project", "billing"])[0], 2, "its project is named");
     let ran = world.run(&["recall", "deploy server", "--scope", "bilings"]);
-    assert!(ran.stderr.contains("1 under --scope billing"), "{ran:?}");
+    assert!(ran.stderr.contains("1 memory matches in another project; add --scope billing"), "{ran:?}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn stats_count_folders_files_parts_and_what_is_left_out() {
     let expected = json!({ "folders": 2, "away": 0, "files": 2, "parts": 3, "bytes": 82, "left_out": 1 });
     assert_eq!((&stats["files"], &stats["memories"]), (&expected, &json!(3)));
     let told = world.run(&["stats"]).stdout;
-    assert!(told.contains("2 in 2 folders, 3 parts, 1 KiB, 1 skipped"), "{told}");
+    assert!(told.contains("2 in 2 folders, 3 sections, 1 KiB, 1 skipped"), "{told}");
     assert!(!World::new().run(&["stats"]).stdout.contains("folders"));
 }
 

@@ -38,8 +38,8 @@ fn mistakes_of_the_user_are_no_faults_of_the_program() {
         (vec!["mcp", "--http", &taken], 1, &taken),
         (vec!["eval", "locomo", missing.to_str().unwrap()], 1, "missing.toml"),
         (vec!["eval", "locomo", notes.to_str().unwrap()], 1, "notes.toml"),
-        (vec!["import", "/tmp"], 1, "/tmp: is a directory"),
-        (vec!["import", "/nowhere.jsonl"], 1, "/nowhere.jsonl: No such file"),
+        (vec!["import", "/tmp"], 1, "/tmp is a directory"),
+        (vec!["import", "/nowhere.jsonl"], 1, "/nowhere.jsonl: it does not exist"),
     ] {
         let ran = ended(started(&world, &args, &[])).unwrap();
         assert_eq!(ran.code, Some(code), "{args:?}: {ran:?}");

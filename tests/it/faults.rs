@@ -26,7 +26,7 @@ fn foreign_files_are_refused_and_left_alone() {
         ("another program's", Box::new(move |path| sqlite(path, "CREATE TABLE t (a); PRAGMA user_version = 3"))),
         ("another program's", Box::new(move |path| sqlite(path, "PRAGMA application_id = 7; CREATE TABLE t (a)"))),
         (
-            "newer than",
+            "newer version",
             Box::new(move |path| {
                 sqlite(path, "PRAGMA application_id = 0x54455353; PRAGMA user_version = 99; CREATE TABLE t (a)");
             }),

@@ -89,7 +89,7 @@ fn a_scan_asks_before_it_changes_something() {
     database.execute("UPDATE memories SET content = ?1, summary = ?1", [PROBABLE]).unwrap();
     drop(database);
     let nobody = world.run(&["secret", "scan", "--fix"]);
-    assert!(nobody.code == Some(1) && nobody.stderr.contains("pass --yes"), "{nobody:?}");
+    assert!(nobody.code == Some(1) && nobody.stderr.contains("add --yes"), "{nobody:?}");
     assert!(nobody.stdout.contains("1 × probable secret"), "{nobody:?}");
     let (told, code) = answered(start_on_terminal(&world, &["secret", "scan", "--fix"]), "n\n", false);
     assert_eq!((code, world.contents()), (Some(1), vec![PROBABLE.to_owned()]), "{told}");

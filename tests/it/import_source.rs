@@ -432,7 +432,7 @@ fn whose_they_are_is_asked_once_on_a_terminal() {
         (child.wait().unwrap().success(), String::from_utf8_lossy(&said).into_owned())
     };
     let (is_done, said) = answered(b"n\nn\n");
-    assert!(is_done && said.contains("own notes?") && said.contains("Import them?"), "{said}");
+    assert!(is_done && said.contains("own notes?") && said.contains("Import these memories?"), "{said}");
     assert!(!world.home().exists(), "no is no");
     let (is_done, said) = answered(b"y\ny\n");
     assert!(is_done, "{said}");

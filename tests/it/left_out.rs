@@ -42,7 +42,7 @@ fn files_that_are_left_out_are_told_with_the_reason_wherever_folders_are() {
     let added = world.run(&["files", "add", &notes]);
     assert_eq!(
         added.stdout,
-        format!("{notes}: recall now searches 0 files, with paths that begin with /notes/…\n{lines}")
+        format!("Recall now searches 0 files of {notes}; their paths begin with /notes/.\n{lines}")
     );
     assert_eq!(
         world.run(&["files", "scan"]).stdout,
@@ -75,7 +75,7 @@ fn silence_means_that_nothing_is_left_out_and_what_is_mended_is_known() {
     let again = world.run(&["files", "add", &notes.display().to_string()]);
     assert_eq!(
         again.stdout,
-        format!("{}: recall now searches 4 files, with paths that begin with /notes/…\n", notes.display())
+        format!("Recall now searches 4 files of {}; their paths begin with /notes/.\n", notes.display())
     );
     for (question, answer) in [("kettle", "blue"), ("café", "nine"), ("lamp", "green"), ("clock", "strikes")] {
         assert!(world.run(&["recall", question]).stdout.contains(answer), "{question}");

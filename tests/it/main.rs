@@ -19,6 +19,7 @@ mod hidden;
 mod hooks;
 mod http;
 mod import_source;
+mod json_shapes;
 mod keeping;
 mod killed;
 mod learning;
@@ -54,6 +55,8 @@ mod round_trip;
 mod secrets;
 mod serve;
 mod setup;
+#[path = "../../fixtures/shapes.rs"]
+mod shapes;
 #[path = "../../fixtures/skip.rs"]
 mod skip;
 mod support;

@@ -105,7 +105,7 @@ fn where_the_settings_cannot_be_read_nothing_with_a_credential_is_stored() {
     let ran = world.run(&["remember", "the password of birch is hunter5!X9q"]);
     assert!(ran.code != Some(0) && ran.stderr.contains("config.toml"), "{ran:?}");
     let ran = world.run(&["remember", "The crane is green"]);
-    assert!(ran.code == Some(0) && ran.stderr.contains("until it is fixed"), "{ran:?}");
+    assert!(ran.code == Some(0) && ran.stderr.contains("until the settings are corrected"), "{ran:?}");
 }
 
 #[test]

@@ -368,7 +368,7 @@ fn an_import_is_not_undone_while_one_runs() {
         std::thread::yield_now();
     }
     let ran = world.run(&["import", "--undo", "1", "--yes"]);
-    assert!(ran.code == Some(1) && ran.stderr.contains("an import is running"), "{ran:?}");
+    assert!(ran.code == Some(1) && ran.stderr.contains("import is still running"), "{ran:?}");
     drop(lines);
     assert!(running.wait().unwrap().success());
     assert_eq!(world.run(&["import", "--undo", "1", "--yes"]).code, Some(0));

@@ -64,7 +64,10 @@ fn the_example_for_the_shell_keeps_a_journal_and_refuses_words() {
     fs::write(data.join("forbidden.txt"), "Bluebird\nNightjar\n").unwrap();
     let ran = world.run(&["remember", "Nightjar ships in May"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.stderr.contains("plugin journal rejected it: it holds a word that forbidden.txt names"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("the plugin journal refused this: it holds a word that forbidden.txt names"),
+        "{ran:?}"
+    );
     world.run(&["forget", "1"]);
     assert!(journal().lines().count() == 2 && journal().contains("\"event\":\"forget\""), "{}", journal());
     assert!(world.contents().is_empty());

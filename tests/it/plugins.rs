@@ -26,7 +26,7 @@ fn a_plugin_is_called_once_it_was_added_and_what_it_changes_is_told() {
     fs::create_dir_all(world.home().join("plugins")).unwrap();
     fs::write(world.home().join("plugins/tagger.wasm"), tags()).unwrap();
     world.remember("The crane is yellow");
-    assert!(world.run(&["doctor"]).stdout.contains("never added, so not called: tagger.wasm"));
+    assert!(world.run(&["doctor"]).stdout.contains("not added, so not called: tagger.wasm"));
     let file = world.path("tagger.wasm");
     fs::write(&file, tags()).unwrap();
     fs::write(world.path("tagger.toml"), format!("name = 'tagger'\nversion = '2'\n{STORE}\nchange = ['tags']"))
@@ -69,12 +69,12 @@ fn a_refusal_is_told_to_whoever_asked_with_the_plugins_name_and_reason() {
     {
         let ran = world.run(args);
         assert_eq!(ran.code, Some(1), "{args:?}: {ran:?}");
-        assert!(ran.stderr.contains("plugin guard rejected it: not on a Sunday"), "{ran:?}");
+        assert!(ran.stderr.contains("plugin guard refused this: not on a Sunday"), "{ran:?}");
     }
     let mut client = Client::start(&world);
     let reply = client.request("tools/call", json!({ "name": "memory_store", "arguments": { "content": "x y z" } }));
     assert_eq!(reply["result"]["isError"], true, "{reply}");
-    assert!(reply.to_string().contains("plugin guard rejected it: not on a Sunday"), "{reply}");
+    assert!(reply.to_string().contains("plugin guard refused this: not on a Sunday"), "{reply}");
     assert_eq!(world.contents(), ["The crane is yellow"]);
     let talk = world.path("talk.jsonl");
     transcript(&talk, &[("I prefer tabs over spaces in every file", "Noted.")]);
@@ -274,7 +274,7 @@ fn what_cannot_be_a_plugin_is_refused_and_says_why() {
             vec!["plugin", "add", "--name", "x", "--event", "recall.before", "--fast", "--yes", "--command", &large],
             "must not exceed 1024 KiB in total",
         ),
-        (vec!["plugin", "test", "nothing"], "is not a plugin or a file"),
+        (vec!["plugin", "test", "nothing"], "is neither a plugin nor a file"),
         (vec!["plugin", "test", &text], "module: is not a WASM file; add a program with"),
     ] {
         let ran = world.run(&args);

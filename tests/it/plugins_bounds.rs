@@ -105,7 +105,7 @@ fn a_refusal_stays_within_the_tokens_that_were_asked_for() {
         for most in [10, 20, 60, 200, 1000] {
             let arguments = json!({ "query": "which crane?", "max_tokens": most });
             let (said, is_error) = client.call("memory_recall", arguments);
-            assert!(is_error && said.starts_with("plugin guard rejected it"), "{said}");
+            assert!(is_error && said.starts_with("the plugin guard refused this"), "{said}");
             assert!(tokens(&said) <= most, "{} of {most}: {said}", tokens(&said));
         }
     }

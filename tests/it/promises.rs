@@ -39,7 +39,7 @@ fn a_text_that_is_said_to_be_a_secret_is_sealed_whole_and_given_back_on_purpose(
         assert_eq!(told, "Door code: Kestrel six");
     }
     let (told, refused) = client.call("secret_get", json!({ "id": "s0000" }));
-    assert!(refused && told.starts_with("unknown secret s0000"), "{told}");
+    assert!(refused && told.starts_with("there is no secret s0000"), "{told}");
     assert!(client.close().success());
     let uses = world.json(&["secret", "uses", &name]);
     assert_eq!(uses["uses"].as_array().unwrap().len(), 4);
@@ -80,7 +80,7 @@ fn settings_say_what_becomes_of_a_credential_and_no_key_shows() {
     };
     let said = ["remember", "the staging password is hunter2!X9"];
     let refused = with(&[("TESSERA_SECRETS_MODE", "refuse")], &said);
-    assert!(refused.code == Some(1) && refused.stderr.contains("secrets.mode=refuse"), "{refused:?}");
+    assert!(refused.code == Some(1) && refused.stderr.contains("the setting secrets.mode is refuse"), "{refused:?}");
     assert!(!refused.stderr.contains("hunter2"));
     let dropped = with(&[("TESSERA_SECRETS_MODE", "drop")], &said);
     assert!(dropped.stdout.contains("did not store its value"), "{dropped:?}");

@@ -202,6 +202,6 @@ fn no_command_replaces_a_file_or_deletes_permanently_unasked() {
     };
     assert!(answered(b"n\n").contains("Nothing was deleted"));
     assert_eq!(texts(&world), ["one"]);
-    assert!(answered(b"y\n").contains("Forgot #1"));
+    assert!(answered(b"y\n").contains("Deleted #1"));
     assert!(texts(&world).is_empty());
 }

@@ -104,7 +104,7 @@ fn one_memory_is_shown_with_its_labels_in_a_column() {
     let labels: Vec<&str> = text.lines().skip(1).take_while(|line| !line.starts_with("The ledger")).collect();
     assert!(labels.len() > 6, "{text}");
     for line in labels {
-        let (label, value) = line.split_at(11);
+        let (label, value) = line.split_at(12);
         assert!(label.ends_with(' ') && !value.starts_with(' '), "{line:?}\n{text}");
     }
     let doctor = plain(&on_terminal(&world, &["doctor"]));

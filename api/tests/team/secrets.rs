@@ -44,7 +44,7 @@ fn is_given_back(mut server: TeamServer) {
     exchange(&bobs);
     assert!(bobs.contents()[0].contains(name));
     let refused = ["1", name].map(|which| bobs.run(&["secret", "show", which]));
-    assert!(refused.iter().all(|ran| ran.code == Some(1) && ran.stderr.contains("unknown secret")), "{refused:?}");
+    assert!(refused.iter().all(|ran| ran.code == Some(1) && ran.stderr.contains("there is no secret")), "{refused:?}");
     server.down();
     let alone = desktop.run(&["secret", "show", name]);
     assert!(alone.code == Some(1) && alone.stderr.contains("cannot be reached"), "{alone:?}");

@@ -29,7 +29,7 @@ enum Numbers {
 }
 
 /// One measure on one question set, with the value of each ranker.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Compared {
     /// The set.
     pub set: String,
@@ -40,7 +40,7 @@ pub struct Compared {
 }
 
 /// All measures.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Comparison {
     /// The rankers.
     pub rankers: Vec<&'static str>,

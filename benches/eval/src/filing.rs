@@ -9,7 +9,7 @@ use crate::EvalError;
 use crate::worlds::WorldNote;
 
 /// How many notes get the right category and scope.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, schemars::JsonSchema)]
 pub struct Filing {
     /// The notes.
     pub notes: u32,

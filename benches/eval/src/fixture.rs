@@ -46,7 +46,7 @@ struct QueryFile {
 }
 
 /// A [`Report`] over the answerable questions, and counts of the others.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct QueryReport {
     /// Over the answerable questions.
     #[serde(flatten)]

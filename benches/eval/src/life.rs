@@ -15,7 +15,7 @@ use crate::worlds::{World, WorldQuestion};
 use crate::{EvalError, Ranker, Scratch};
 
 /// The reply to a question.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LifeAnswer {
     /// The question.
     pub q: String,
@@ -36,7 +36,7 @@ pub struct LifeAnswer {
 }
 
 /// The figures of a group of questions.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, schemars::JsonSchema)]
 pub struct LifeTally {
     /// The questions with an answer.
     pub asked: u32,

@@ -34,7 +34,7 @@ pub struct Asked {
 }
 
 /// Means over questions. Every share is between 0 and 1.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Report {
     /// Questions asked.
     pub questions: u32,
@@ -57,7 +57,7 @@ pub struct Report {
 }
 
 /// One kind of question.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CategoryReport {
     /// Questions of the kind.
     pub questions: u32,
@@ -172,7 +172,7 @@ struct Labelled {
 }
 
 /// The results of the detector for texts of one kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Screening {
     /// Texts with a credential.
     pub credentials: u32,
@@ -222,7 +222,7 @@ impl Screening {
 }
 
 /// Counts of found credentials by source of the texts and, within a source, by kind of text.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ScreeningReport {
     /// All texts.
     pub total: Screening,

@@ -69,7 +69,7 @@ struct Prompt {
 }
 
 /// A question with its results.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Answered {
     /// The set of notes.
     pub set: String,

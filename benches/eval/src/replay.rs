@@ -31,7 +31,7 @@ struct PromptFile {
 }
 
 /// The result of a replay.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ReplayReport {
     /// Prompts.
     pub prompts: u32,

@@ -12,7 +12,7 @@ use tessera_engine::recall::{TimeOrder, Timing};
 use crate::{EvalError, read};
 
 /// One entry of a set, and what Tessera understood.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct TimeAnswer {
     /// `option`, `reject`, or the kind of the question.
     pub group: String,

@@ -22,7 +22,7 @@ struct Expected {
 }
 
 /// A turn, and the texts that the learner kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct TurnAnswer {
     /// The turn.
     pub said: String,
@@ -33,7 +33,7 @@ pub struct TurnAnswer {
 }
 
 /// How well a turn was learned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TurnVerdict {
     /// Everything that it teaches was kept, and nothing else.

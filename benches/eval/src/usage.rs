@@ -33,7 +33,7 @@ struct Question {
 
 /// The mean reciprocal rank of the expected note in each run. The runs use different usage signals (frequency,
 /// recency).
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct UsageReport {
     /// Questions asked.
     pub questions: u32,

@@ -9,7 +9,7 @@ use crate::system::System;
 #[non_exhaustive]
 pub enum OlderError {
     /// The path does not exist.
-    #[error("{}: does not exist; use the path of the {what}", path.display())]
+    #[error("{} does not exist; name the {what}", path.display())]
     Missing {
         /// The path.
         path: PathBuf,
@@ -17,7 +17,7 @@ pub enum OlderError {
         what: &'static str,
     },
     /// No path was given, and the usual places are empty.
-    #[error("{system}: no data in its usual places ({looked}); pass the path")]
+    #[error("{system}: no data in its usual places ({looked}); add the path: `tessera import {system} PATH`")]
     Nowhere {
         /// The system.
         system: System,
@@ -41,8 +41,8 @@ pub enum OlderError {
         problem: String,
     },
     /// SQLite cannot read it.
-    #[error("{}: is damaged, and nothing was imported: {problem}; `sqlite3 FILE .recover | sqlite3 NEW` saves the \
-        readable part", path.display())]
+    #[error("{0} is damaged, and nothing was imported: {problem}; `sqlite3 {0} .recover | sqlite3 NEW` \
+        saves the readable part in the file NEW, which you can import", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -50,8 +50,8 @@ pub enum OlderError {
         problem: String,
     },
     /// It has too many rows.
-    #[error("{}: has more than {most} rows; the first rows were imported; delete rows that you do not need, and try \
-        again", path.display())]
+    #[error("{} has more than {most} rows, and only the first {most} were imported; an import of the rest needs a \
+        smaller file", path.display())]
     TooMany {
         /// The file.
         path: PathBuf,

@@ -51,6 +51,16 @@ pub fn starts_server(places: &Places, project: Option<&Path>) -> bool {
     levels(project).filter_map(|level| server_entry(&level, places)).any(|entry| is_installed(&entry.program, places))
 }
 
+/// The clients whose own settings for this user contain Tessera.
+pub fn connected(places: &Places) -> Vec<Client> {
+    let has_entry = |client: &&Client| {
+        let path = client.server_file(&Level::User, places).ok()?;
+        let bytes = plan::read(&path).ok()??;
+        client.taken_out(&path, &bytes).ok()?
+    };
+    Client::ALL.iter().filter(|client| has_entry(client).is_some()).copied().collect()
+}
+
 fn levels(project: Option<&Path>) -> impl Iterator<Item = Level> {
     std::iter::once(Level::User).chain(project.map(|dir| Level::Project(dir.to_owned())))
 }
@@ -220,7 +230,7 @@ fn unbelieved(config: &StoreConfig, user_home: &Path) -> Option<String> {
         return None;
     }
     let is_believed = opened(config).and_then(|store| claim.is_believed(&store));
-    let words = "is not a trusted directory; run `tessera project trust`";
+    let words = "is the project of this directory, which is not trusted; run `tessera project trust` here";
     matches!(is_believed, Ok(false)).then(|| format!("{} {words}", claim.scope))
 }
 

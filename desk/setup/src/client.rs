@@ -46,6 +46,10 @@ pub struct Places {
     pub home: PathBuf,
     /// The user's settings directory: `~/.config`, `~/Library/Application Support`, or `%APPDATA%`.
     pub config: PathBuf,
+    /// The user's data directory: `~/.local/share`, or `XDG_DATA_HOME`.
+    pub data: PathBuf,
+    /// `ZDOTDIR`, if set.
+    pub zsh: Option<PathBuf>,
     /// `CLAUDE_CONFIG_DIR`, if set.
     pub claude: Option<PathBuf>,
     /// `CODEX_HOME`, if set.

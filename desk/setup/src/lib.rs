@@ -8,10 +8,12 @@ mod error;
 mod json;
 mod plan;
 mod record;
+mod shell;
 mod toml;
 
-pub use check::{Row, RowVerdict, check, runs_hooks, starts_server};
+pub use check::{Row, RowVerdict, check, connected, runs_hooks, starts_server};
 pub use client::{Client, EVENTS, Level, Places};
 pub use error::SetupError;
 pub use plan::{Edit, Plan};
-pub use record::{apply, uninstall_plan};
+pub use record::{Owner, apply, uninstall_plan};
+pub use shell::Shell;

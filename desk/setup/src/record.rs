@@ -10,7 +10,7 @@ use tessera_engine::store::{Home, dir_of, make_private_dir, replace};
 use crate::client::Client;
 use crate::error::SetupError;
 use crate::plan::{Edit, Plan};
-use crate::{plan, toml};
+use crate::{plan, shell, toml};
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Record {
@@ -65,7 +65,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), SetupError> {
 ///
 /// # Errors
 /// Returns an error if a file changed since the plan was made, or cannot be written.
-pub fn apply(plan: &Plan, client: Client, home: &Home) -> Result<(), SetupError> {
+pub fn apply(plan: &Plan, owner: Owner, home: &Home) -> Result<(), SetupError> {
     let mut record = Record::read(home)?;
     for edit in &plan.edits {
         if plan::read(&edit.path)? != edit.before {
@@ -75,13 +75,13 @@ pub fn apply(plan: &Plan, client: Client, home: &Home) -> Result<(), SetupError>
         if let Some(known) = record.files.iter_mut().find(|changed| changed.path == edit.path) {
             // The original stays valid while nobody else changes the file.
             if edit.before.as_ref().is_none_or(|before| hash(before) != known.written) {
-                known.original = keep(home, edit, client)?;
+                known.original = keep(home, edit, owner)?;
             }
             known.written = hash(after);
         } else {
-            let original = keep(home, edit, client)?;
+            let original = keep(home, edit, owner)?;
             let made = missing_dirs(&edit.path);
-            let (path, client) = (edit.path.clone(), client.as_str().to_owned());
+            let (path, client) = (edit.path.clone(), owner.as_str().to_owned());
             record.files.push(Changed { path, client, original, written: hash(after), made });
         }
         record.write(home)?;
@@ -91,9 +91,9 @@ pub fn apply(plan: &Plan, client: Client, home: &Home) -> Result<(), SetupError>
 }
 
 /// Stores the file as it would be without Tessera: earlier entries of Tessera are removed.
-fn keep(home: &Home, edit: &Edit, client: Client) -> Result<Option<String>, SetupError> {
+fn keep(home: &Home, edit: &Edit, owner: Owner) -> Result<Option<String>, SetupError> {
     let Some(before) = &edit.before else { return Ok(None) };
-    let cleaned = taken_out(home, client, &edit.path, before)?;
+    let cleaned = owner.taken_out(home, &edit.path, before)?;
     let original = cleaned.as_ref().unwrap_or(before);
     let name = format!("{}-{}", hash(edit.path.to_string_lossy().as_bytes()), hash(original));
     let dir = home.setup_originals();
@@ -105,9 +105,36 @@ fn keep(home: &Home, edit: &Edit, client: Client) -> Result<Option<String>, Setu
     Ok(Some(name))
 }
 
-/// The text of a settings file without our entries. The file belongs to a client or to the store.
-fn taken_out(home: &Home, client: Client, path: &Path, now: &[u8]) -> Result<Option<Vec<u8>>, SetupError> {
-    if path == home.config() { toml::without_memory_files(path, now) } else { client.taken_out(path, now) }
+/// The program whose settings a change belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// A client.
+    Client(Client),
+    /// The user's shell.
+    Shell,
+}
+
+impl Owner {
+    /// The owner in a record of changes.
+    fn named(name: &str) -> Option<Self> {
+        if name == shell::OWNER { Some(Self::Shell) } else { Client::named(name).map(Self::Client) }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Client(client) => client.as_str(),
+            Self::Shell => shell::OWNER,
+        }
+    }
+
+    /// The text of a settings file without our entries. The file belongs to a client, to a shell or to the store.
+    fn taken_out(self, home: &Home, path: &Path, now: &[u8]) -> Result<Option<Vec<u8>>, SetupError> {
+        match self {
+            Self::Client(_) if path == home.config() => toml::without_memory_files(path, now),
+            Self::Client(client) => client.taken_out(path, now),
+            Self::Shell => Ok(shell::without_block(now)),
+        }
+    }
 }
 
 fn missing_dirs(path: &Path) -> Vec<PathBuf> {
@@ -129,8 +156,8 @@ pub fn uninstall_plan(home: &Home) -> Result<Plan, SetupError> {
         let after = if is_untouched {
             original
         } else {
-            let client = Client::named(&changed.client);
-            let taken_out = client.map(|client| taken_out(home, client, &changed.path, &now)).transpose()?.flatten();
+            let owner = Owner::named(&changed.client);
+            let taken_out = owner.map(|owner| owner.taken_out(home, &changed.path, &now)).transpose()?.flatten();
             // A file that we created, and that contains nothing else, is deleted.
             Some(taken_out.unwrap_or_else(|| now.clone())).filter(|bytes| changed.original.is_some() || !is_bare(bytes))
         };

@@ -1,6 +1,6 @@
 //! Which folders there are.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use tessera_engine::Store;
@@ -42,16 +42,24 @@ impl UseCase for AddFolder {
     fn run(self, store: &mut Store, _: &Caller) -> Result<Self::Outcome, StoreError> {
         note_memories(store)?;
         let wrong = |problem: String, fix: &'static str| StoreError::Domain(DomainError::invalid("dir", problem, fix));
-        let dir = self
-            .dir
-            .canonicalize()
-            .map_err(|error| wrong(format!("cannot be reached: {error}"), "use an existing directory"))?;
+        let dir = self.dir.canonicalize().map_err(|_| {
+            wrong(format!("{} does not exist, or may not be opened", shown(&self.dir)), "check the path")
+        })?;
+        if !dir.is_dir() {
+            return Err(wrong(format!("{} is a file", shown(&dir)), "name the directory that contains it"));
+        }
+        if dir.parent().is_none() {
+            return Err(wrong("is the whole disk".to_owned(), "name one directory of notes"));
+        }
         let name = self.name.unwrap_or_else(|| dir.file_name().unwrap_or_default().to_string_lossy().into_owned());
         let name = checked_name(&name)?;
         Tree::open(&dir, &name).map_err(|error| wrong(error.to_string(), "use a directory that you can read"))?;
         let home = store.home().dir().canonicalize().unwrap_or_else(|_| store.home().dir().to_owned());
         if home.starts_with(&dir) || dir.starts_with(&home) {
-            return Err(wrong("contains the store, or is inside it".to_owned(), "use a directory of notes"));
+            return Err(wrong(
+                format!("{} contains the store of Tessera, or is inside it", shown(&dir)),
+                "use another directory",
+            ));
         }
         let mut was_told = false;
         for known in store.folders()? {
@@ -64,7 +72,8 @@ impl UseCase for AddFolder {
                 ));
             }
             if known.name != name && (known.dir.starts_with(&dir) || dir.starts_with(&known.dir)) {
-                return Err(wrong(format!("and the folder {} share files", known.name), "remove that folder first"));
+                let problem = format!("{} shares files with the indexed folder {}", shown(&dir), known.name);
+                return Err(wrong(problem, "remove that folder first with `tessera files remove NAME`"));
             }
         }
         let Self { scope, trust, is_writable, is_told, .. } = self;
@@ -78,6 +87,10 @@ impl UseCase for AddFolder {
         }
         Ok((FolderState::of(store, folder)?, refreshed))
     }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
 }
 
 /// A name that can begin a path.
@@ -103,14 +116,13 @@ impl UseCase for RemoveFolder {
     const EFFECT: Effect = Effect::Destroys;
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<usize, StoreError> {
-        let unknown = |fix| {
-            StoreError::Domain(DomainError::invalid("name", format!("{:?} is not a watched folder", self.name), fix))
-        };
+        let refused = |problem: String, fix| Err(StoreError::Domain(DomainError::invalid("name", problem, fix)));
         if self.name == MEMORIES {
-            return Err(unknown("cannot be removed, because it belongs to the store"));
+            return refused("memories belongs to the store and cannot be removed".to_owned(), "name another folder");
         }
         if !store.folders()?.iter().any(|folder| folder.name == self.name) {
-            return Err(unknown("`tessera files list` lists the folders"));
+            let problem = format!("{:?} is not an indexed folder", self.name);
+            return refused(problem, "`tessera files list` lists the folders");
         }
         let _held = held_to_write(store)?;
         store.forget_folder(&self.name, &caller.actor(Some("the folder is no longer watched".to_owned())))
@@ -118,7 +130,7 @@ impl UseCase for RemoveFolder {
 }
 
 /// How a folder stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct FolderState {
     /// Its name.
     pub name: String,
@@ -171,7 +183,7 @@ impl UseCase for Folders {
 pub struct CountFiles;
 
 /// How many files there are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct FilesCounted {
     /// Folders.
     pub folders: usize,

@@ -32,7 +32,7 @@ fn place(store: &Store, path: &FilePath, content: Option<&str>) -> PathBuf {
 }
 
 /// The first line of a copy, as JSON. The file follows.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema, Deserialize)]
 struct Head {
     /// The earlier path of the file.
     path: FilePath,

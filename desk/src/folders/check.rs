@@ -21,7 +21,7 @@ use crate::files::read_small;
 const MOST_NAMED: usize = 10;
 
 /// The result of the comparison.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct FilesChecked {
     /// Files that were compared.
     pub files: usize,
@@ -138,7 +138,7 @@ fn problem_of(store: &Store, row: &FileRow, bytes: &[u8]) -> Result<Option<&'sta
 pub struct CredentialsInFiles;
 
 /// A line with a credential.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct CredentialInFile {
     /// The file: its path in a folder, or the name of a copy below the home directory.
     pub path: String,

@@ -38,7 +38,7 @@ pub struct ExportNotes {
 }
 
 /// The result for notes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct NotesExported {
     /// Memories, each with its note.
     pub notes: usize,
@@ -172,7 +172,7 @@ fn names(memories: &[Memory]) -> BTreeMap<MemoryUuid, Named> {
 }
 
 /// The exported files with hashes of their content. A file has two hashes only during an export.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 struct List {
     files: BTreeMap<String, BTreeSet<String>>,
 }

@@ -24,7 +24,7 @@ const MOST_OF_ENDING: usize = 4;
 
 names! {
 /// Why a file is skipped, in words for a list.
-#[derive(PartialOrd, Ord, Serialize)]
+#[derive(PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Because {
     /// Its path looks like a credential, and paths are visible.
@@ -52,7 +52,7 @@ pub enum Because {
 }
 
 /// The files of a folder that are skipped for the same reason.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct LeftOut {
     /// The reason.
     pub why: Because,

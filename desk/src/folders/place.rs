@@ -34,11 +34,17 @@ impl Place {
     pub(super) fn writable(store: &Store, path: &FilePath) -> Result<Self, StoreError> {
         let folder = folder(store, path)?;
         if !folder.is_writable {
-            return Err(refused(path, "is in a read-only folder; add the folder with --writable to change it"));
+            return Err(refused(
+                path,
+                "is in a read-only folder; `tessera files add DIR --writable` makes its folder writable",
+            ));
         }
         let (tree, inside) = opened(&folder, path)?;
         if tree.has_second_name(&inside) {
-            return Err(refused(path, "is a hard link, so it is read-only; replace it with a copy"));
+            return Err(refused(
+                path,
+                "has a second name on this disk (a hard link), so Tessera does not change it; replace the file with a copy",
+            ));
         }
         Ok(Self { tree, path: path.clone(), inside })
     }

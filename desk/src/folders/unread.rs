@@ -30,7 +30,7 @@ pub struct Unread {
 }
 
 /// An unused file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct UnreadFile {
     /// Its path.
     pub path: FilePath,

@@ -39,13 +39,15 @@ pub enum SyncError {
     #[error(transparent)]
     Remote(#[from] RemoteError),
     /// The server's changes arrived. Some local changes could not be sent.
-    #[error("downloaded the server's changes, but could not upload all local changes: {0}")]
+    #[error(
+        "downloaded the server's changes, but some local changes are not uploaded yet and stay on this machine: {0}"
+    )]
     NotSent(RemoteError),
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// This store has not joined a server.
-    #[error("this store has not joined a server; run `tessera sync join`")]
+    #[error("this store has not joined a server; run `tessera sync join URL`")]
     NotJoined,
     /// The environment names a server, but the user did not agree to sync the store's memories.
     #[error(
@@ -59,7 +61,7 @@ pub enum SyncError {
         held: u64,
     },
     /// Another process is at it.
-    #[error("another process is syncing this store")]
+    #[error("another process is syncing this store; try again in a moment")]
     Busy,
     /// The process ends.
     #[error("the process is shutting down")]

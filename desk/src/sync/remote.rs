@@ -24,40 +24,40 @@ const WHOLE: Duration = Duration::from_secs(20);
 #[non_exhaustive]
 pub enum RemoteError {
     /// The address is none.
-    #[error("server: {0}; use an address such as https://tessera.example.org")]
+    #[error("the address of the team server is not valid: {0}; use an address such as https://tessera.example.org")]
     Address(String),
     /// No usable answer; the same request may be repeated.
-    #[error("the server cannot be reached: {0}")]
+    #[error("the team server cannot be reached ({0}); check the address and the network, and try again")]
     Unreachable(String),
     /// A proxy or a firewall sent the answer or closed the connection, but another request may succeed.
-    #[error("the request was interrupted: {0}")]
+    #[error("the answer did not come from a Tessera server ({0}); check the address of the server and the proxy")]
     Blocked(String),
     /// The server cannot answer now.
-    #[error("the server is busy; retrying later")]
+    #[error("the team server is busy; try again later")]
     Wait {
         /// For how long, if it said so.
         after: Option<Duration>,
     },
     /// It does not know the key.
-    #[error("the server rejects the key")]
+    #[error("the team server rejects the key; get a new key from its administrator, and run `tessera sync join`")]
     Unauthorized,
     /// The key lacks a scope, or the memory belongs to another user.
     #[error("the server does not allow this request: {0}")]
     Forbidden(String),
     /// The machine's sync state belongs to a database that the server no longer uses.
-    #[error("the server's database was restored; running a full sync")]
+    #[error("the team server was restored from a backup; run `tessera sync now`")]
     MustRefetch,
     /// The server failed on this request. Another request may succeed.
-    #[error("the server failed: {0}")]
+    #[error("the team server failed ({0}); try again later, or ask its administrator")]
     Failed(String),
     /// The server accepted the connection and did not answer in time.
-    #[error("the server did not answer within {} seconds", WHOLE.as_secs())]
+    #[error("the team server did not answer within {} seconds; try again later", WHOLE.as_secs())]
     TimedOut,
     /// The row does not exist, or the user may not see it.
     #[error("not found on the server: {0}")]
     NotFound(String),
     /// The request is too large.
-    #[error("the request is too large for the server")]
+    #[error("the request is too large for the team server")]
     TooLarge,
     /// The server will never accept this request.
     #[error("the server rejects the request: {0}")]
@@ -118,7 +118,7 @@ struct Problem {
 }
 
 /// A memory that is shared with or by the user.
-#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, schemars::JsonSchema)]
 pub struct SharedMemory {
     /// The memory. The server's short ID is in a different field. Tessera does not use this field.
     #[serde(rename(deserialize = "memory_uuid"))]
@@ -132,7 +132,7 @@ pub struct SharedMemory {
 }
 
 /// A tag that is shared.
-#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, schemars::JsonSchema)]
 pub struct SharedTag {
     /// The tag.
     pub tag: String,
@@ -146,7 +146,7 @@ pub struct SharedTag {
 }
 
 /// The shares of a user.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, schemars::JsonSchema)]
 pub struct Shares {
     /// Single memories.
     pub memory_shares: Vec<SharedMemory>,

@@ -289,7 +289,7 @@ fn restore_part(
         )));
     }
     if part.deleted.is_none() {
-        let problem = "is neither deleted nor expired, so there is nothing to restore";
+        let problem = "is neither deleted nor expired; `tessera undo ID` undoes its last change";
         return Err(StoreError::Conflict { memory: MemoryRef::ShortId(part.short_id), problem });
     }
     let file = store.file_of_part(part.id)?.map(|file| store.get(MemoryRef::Id(file))).transpose()?.flatten();

@@ -111,6 +111,23 @@ impl Question {
     }
 }
 
+/// Answers a question without recording it: neither as a use of the memories, nor as a question without an answer. A
+/// person who types a question asks many unfinished ones.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Glimpse {
+    /// The question and its limits.
+    pub request: RecallRequest,
+}
+
+impl UseCase for Glimpse {
+    type Outcome = Reply;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, caller: &Caller) -> Result<Reply, StoreError> {
+        Question::by(caller, Recall { request: self.request, form: Form::Text }).reply(store)
+    }
+}
+
 /// The memories in a reply.
 pub(super) fn shown(reply: &Reply) -> Vec<MemoryRef> {
     let details = reply.details.iter().map(|detail| detail.ranked.short_id);

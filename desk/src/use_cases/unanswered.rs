@@ -23,7 +23,7 @@ pub struct ListUnanswered {
 }
 
 /// A topic.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct UnansweredTopic {
     /// The most frequent question of the topic, or the known words if questions are not stored.
     pub topic: String,
@@ -42,7 +42,7 @@ pub struct UnansweredTopic {
 }
 
 /// The result of [`ListUnanswered`].
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct UnansweredTopics {
     /// The topics.
     pub topics: Vec<UnansweredTopic>,

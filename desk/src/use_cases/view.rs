@@ -44,7 +44,7 @@ pub struct Log {
 }
 
 /// An event with its memories.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Logged {
     /// The delivery. In JSON it stands alone.
     #[serde(flatten)]
@@ -83,7 +83,7 @@ pub struct Why {
 }
 
 /// The result of [`Why`].
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Reason {
     /// The memory.
     pub memory: Memory,
@@ -114,7 +114,7 @@ pub struct TokenUsage {
 }
 
 /// The delivered tokens and the usage of extractors on one day.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Day {
     /// The date.
     pub day: String,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::DomainError;
 
 /// A number of o200k_base tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct TokenCount(pub u32);
 

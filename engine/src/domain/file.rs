@@ -16,7 +16,7 @@ const MAX_NAME_BYTES: usize = 255;
 
 /// The visible path of a file, which begins with the name of its folder: `/memories/user/preferences.md`. The path does
 /// not reveal where the folder is on a machine.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct FilePath(String);
 
@@ -115,7 +115,7 @@ text_types! { FilePath: DomainError }
 displays! { FilePath }
 
 /// The position of a memory in a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct InFile {
     /// The file.
     pub path: FilePath,

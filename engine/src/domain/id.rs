@@ -9,7 +9,7 @@ use uuid::{NoContext, Uuid};
 use super::{DomainError, Timestamp};
 
 /// The identity of a memory on all machines: a UUID, version 7 if created here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(transparent)]
 pub struct MemoryUuid(Uuid);
 
@@ -77,7 +77,7 @@ impl MemoryUuid {
 }
 
 /// The number of a memory in one store, displayed as `#42`. IDs begin at 1 and are never reused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct ShortId(u32);
 
@@ -121,6 +121,12 @@ pub enum MemoryRef {
     ShortId(ShortId),
     /// Its UUID.
     Id(MemoryUuid),
+}
+
+impl From<ShortId> for MemoryRef {
+    fn from(short_id: ShortId) -> Self {
+        Self::ShortId(short_id)
+    }
 }
 
 impl FromStr for MemoryRef {

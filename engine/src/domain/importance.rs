@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::DomainError;
 
 /// The importance of a memory, from 0 to 1, with six decimals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Importance(u32);
 

@@ -12,7 +12,7 @@ use super::{DomainError, MemoryUuid};
 const MAX_KIND_CHARS: usize = 64;
 
 /// The type of a link: one of five known types, or any other single word (`depends_on`).
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum LinkKind {
     /// The source replaces the target, so recall returns the source. No other type has this effect.
@@ -73,7 +73,7 @@ impl LinkKind {
             Err(DomainError::invalid("type", problem, fix))
         };
         if !name.chars().any(char::is_alphanumeric) {
-            return refused("says nothing");
+            return refused("contains no letter or digit");
         }
         if name.chars().count() > MAX_KIND_CHARS {
             return refused("is longer than 64 characters");
@@ -115,7 +115,7 @@ text_types! { LinkKind: DomainError }
 displays! { LinkKind }
 
 /// A link that a memory stores, to another memory.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Link {
     /// The type.
     #[serde(rename = "type")]

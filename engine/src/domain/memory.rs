@@ -17,7 +17,7 @@ pub const MAX_NAME_CHARS: usize = 200;
 pub(crate) const MAX_WORDS: usize = 128;
 
 /// The text of a memory, exactly as given: not blank, at most 32 KiB, no NUL.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Content(String);
 
@@ -61,7 +61,7 @@ impl From<Content> for String {
 
 names! {
 /// The type of a memory: it states a fact, describes a thing, describes how things are related, or describes the user.
-#[derive(PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(PartialOrd, Ord, Hash, Default, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryType {
     /// A fact.
@@ -80,7 +80,7 @@ pub enum MemoryType {
 by_name! { MemoryType, "type", "use fact, entity, relationship or self" }
 
 /// A stored memory.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Memory {
     /// Its UUID on all machines.
     #[serde(rename = "uuid")]

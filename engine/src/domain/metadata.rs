@@ -16,7 +16,7 @@ pub const MAX_METADATA_BYTES: usize = 8 * 1024;
 const MAX_DEPTH: usize = 8;
 
 /// A JSON object of at most 8 KiB and at most eight levels. An empty object removes the metadata.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
 pub struct Metadata(Map<String, Value>);
 

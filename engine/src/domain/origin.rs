@@ -10,7 +10,7 @@ use super::DomainError;
 use super::error::by_name;
 
 /// Who created a memory. Code sets it, never a model.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Origin {
     /// The user, on the command line.
@@ -86,7 +86,7 @@ text_types! { Origin: DomainError }
 
 names! {
 /// The trust of a memory: the user's own, a model's, or a stranger's.
-#[derive(PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(PartialOrd, Ord, Hash, Default, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
     /// The user said it.

@@ -137,7 +137,9 @@ impl FromStr for Cursor {
     type Err = DomainError;
 
     fn from_str(text: &str) -> Result<Self, DomainError> {
-        let bad = || DomainError::invalid("cursor", "is not a valid cursor", "pass next_cursor unchanged");
+        let bad = || {
+            DomainError::invalid("cursor", "is not a valid cursor", "copy the cursor of the previous page unchanged")
+        };
         let (check, numbers) = text.trim().split_once('-').ok_or_else(bad)?;
         let check = check.parse().map_err(|_| bad())?;
         let numbers: Vec<u32> =

@@ -9,7 +9,7 @@ use tessera_tables::{displays, text_types};
 use super::DomainError;
 
 /// Global, or the identity of a project: a git remote, a path, or a declared name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Scope {
     /// Valid in every project.

@@ -7,7 +7,7 @@ use super::error::by_name;
 
 names! {
 /// What may be done with another user's shared memory.
-#[derive(PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
     /// Read it.
@@ -21,7 +21,7 @@ pub enum Permission {
 by_name! { Permission, "permission", "use read or write" }
 
 /// The owner of another user's memory, and the permission.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Share {
     /// The owner's name on the team server.
     #[serde(rename = "shared_by")]

@@ -16,7 +16,7 @@ const MAX_SLUG_CHARS: usize = 64;
 /// The category of a memory: one of the five known ones, or any slug.
 ///
 /// The five categories are recognised in any case, singular or plural (`Preference` is `preferences`).
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Category(String);
 
@@ -58,7 +58,7 @@ impl FromStr for Category {
 }
 
 /// A tag: lower case, words joined by `-`, no leading `#`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Tag(String);
 

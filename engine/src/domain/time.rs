@@ -9,7 +9,7 @@ use tessera_tables::text_types;
 use super::DomainError;
 
 /// A point in time: microseconds since 1970-01-01 UTC. Displayed in RFC 3339.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Timestamp(i64);
 

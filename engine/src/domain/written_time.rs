@@ -18,7 +18,7 @@ pub struct WrittenTime {
     field: &'static str,
 }
 
-const FIX: &str = "use 2026-03-02, 2026-03-02T09:15, yesterday, last week, since Friday or 7d";
+const FIX: &str = "use 2026-03-02, 2026-03-02T09:15, yesterday, last week or 7d";
 
 impl WrittenTime {
     /// The first moment of the period; for a bare length such as `7d`, the beginning of the day that long ago.

@@ -12,7 +12,7 @@ impl Ranking {
     /// Returns an error if the cursor belongs to another question.
     pub fn page(&self, request: &RecallRequest) -> Result<Vec<Ranked>, DomainError> {
         if request.cursor.as_ref().is_some_and(|cursor| cursor.check != check_of(request)) {
-            let fix = "pass next_cursor with the same query and filters";
+            let fix = "repeat the question and the filters of the previous page";
             return Err(DomainError::invalid("cursor", "belongs to another query", fix));
         }
         if self.is_led_astray {

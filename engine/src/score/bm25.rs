@@ -76,7 +76,7 @@ impl Bm25 {
 }
 
 /// The parts of a score. The sum of all parts is the score, 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(default)]
 pub struct ScoreParts {
     /// Semantic similarity to the query.

@@ -281,7 +281,7 @@ impl Texts for Memory {
 }
 
 /// A memory as the history records it, with a summary that is not derived again.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(transparent)]
 pub struct Version(pub Memory);
 

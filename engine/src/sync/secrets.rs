@@ -126,7 +126,7 @@ impl fmt::Debug for ShownSecrets {
 }
 
 /// An API key of the user, and a machine that uses it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct KeyMachine {
     /// The ID of the key.
     pub key: String,
@@ -141,7 +141,7 @@ pub struct KeyMachine {
 }
 
 /// Another user who saw the memory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct OtherUserMachines {
     /// The user.
     pub user: String,
@@ -152,7 +152,7 @@ pub struct OtherUserMachines {
 }
 
 /// `GET /v1/sync/purged/{id}`: which machines have applied a permanent deletion.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct PurgeReport {
     /// The memory.
     pub memory: MemoryUuid,

@@ -116,7 +116,7 @@ impl Page {
 
 /// An invitation from another user to share all memories with a tag, now and in the future. The memories arrive after
 /// the user accepts the invitation to share.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Invitation {
     /// The owner.
     pub owner: String,

@@ -32,7 +32,7 @@ fn start(mut command: std::process::Command, args: &[&str]) -> (Child, File) {
     tcsetwinsize(master.as_fd(), Winsize { ws_row: 24, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
     let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
     let terminal = || Stdio::from(File::options().read(true).write(true).open(&name).unwrap());
-    command.env_remove("NO_COLOR").env("TERM", "xterm").args(args);
+    command.env_remove("NO_COLOR").env("TERM", "xterm").env("PAGER", "cat").args(args);
     let child = command.stdin(terminal()).stdout(terminal()).stderr(terminal()).spawn().unwrap();
     (child, File::from(master))
 }

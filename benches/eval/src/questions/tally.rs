@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Answered;
 
 /// The verdict on a reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// An answering note is the first full result.
@@ -25,7 +25,7 @@ pub enum Verdict {
 }
 
 /// Counts of questions by verdict.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Verdicts {
     /// Questions that a note answers.
     pub answerable: u32,
@@ -85,7 +85,7 @@ fn mean(mean: f64, values: f64, next: f64) -> f64 {
 }
 
 /// Counts of prompts by the memories that the hook added.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct PromptTally {
     /// Prompts with a relevant note.
     pub given_right: u32,
@@ -136,7 +136,7 @@ impl PromptTally {
 }
 
 /// The results of all questions and prompts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct QuestionReport {
     /// All questions.
     pub all: Verdicts,

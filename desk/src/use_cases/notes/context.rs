@@ -123,7 +123,12 @@ fn begins(store: &Store, url: &str, project: Option<&str>) -> Result<Vec<Node>, 
         return Ok(node(store, memory.id)?.into_iter().collect());
     }
     let problem = if url.contains('*') { "does not match a note" } else { "is not a note" };
-    Err(DomainError::invalid("url", problem, "use search_notes, or a pattern such as memory://user/*").into())
+    Err(DomainError::invalid(
+        "url",
+        problem,
+        "use the title, path or ID of a note, or a pattern such as memory://user/*",
+    )
+    .into())
 }
 
 /// The requested note with its content.

@@ -134,8 +134,9 @@ pub(super) fn addressed(store: &Store, url: &str, project: Option<&str>) -> Resu
         Ok(_) => Ok(Vec::new()),
         Err(error) => {
             let said = error.to_string();
-            let problem = said.strip_prefix("url: ").unwrap_or(&said).to_owned();
-            Err(DomainError::invalid("url", problem, "as in memory://user/preferences").into())
+            let said = said.strip_prefix("url: ").unwrap_or(&said);
+            let problem = said.split(';').next().unwrap_or(said).to_owned();
+            Err(DomainError::invalid("url", problem, "use an address such as memory://user/preferences").into())
         }
     }
 }

@@ -49,7 +49,7 @@ impl UseCase for ReadNote {
             Some(id) => store.note_of(id)?,
             None => Some(said_by_one(store, caller, asked, self.project.as_deref())?),
         };
-        let not_here = || DomainError::invalid("identifier", "is not a note any more", "use search_notes to find it");
+        let not_here = || DomainError::invalid("identifier", "is not a note any more", "search for it again");
         let note = note.ok_or_else(not_here)?;
         let memory = store.get(MemoryRef::Id(note.file.id))?.ok_or_else(not_here)?;
         // A file that no memory contains completely is read from disk.
@@ -130,5 +130,10 @@ fn said_by_one(store: &mut Store, caller: &Caller, asked: &str, project: Option<
     } else {
         format!("is not a note; similar notes: {}", near.join(", "))
     };
-    Err(DomainError::invalid("identifier", problem, "use the path of a note, or search with search_notes").into())
+    Err(DomainError::invalid(
+        "identifier",
+        problem,
+        "use the path of a note, or search for a word of its title or text",
+    )
+    .into())
 }

@@ -87,11 +87,12 @@ pub(super) fn folders(store: &Store, project: Option<&str>) -> Result<Vec<Folder
         } else {
             format!("the folders are {}", known.join(", "))
         };
-        let problem = format!("is neither a folder of notes nor a project that has one: {}", neutral_line(&known));
+        let problem =
+            format!("is neither a folder of notes nor a project with such a folder ({})", neutral_line(&known));
         return Err(DomainError::invalid(
             "project",
             problem,
-            "use the name of a folder, or omit `project` to search all folders",
+            "use the name of a folder; without it, all folders are searched",
         )
         .into());
     }

@@ -21,7 +21,7 @@ use crate::store::rows::memory as row;
 use crate::text::O200k;
 
 /// The result of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Good.
@@ -38,7 +38,7 @@ pub enum Verdict {
 const MEANING: &str = "embedding";
 
 /// One check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Check {
     /// The name of the check.
     pub name: &'static str,
@@ -49,7 +49,7 @@ pub struct Check {
 }
 
 /// The results of all checks, and of a salvage.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Health {
     /// The checks in order.
     pub checks: Vec<Check>,
@@ -107,7 +107,7 @@ impl Store {
                 store
             }
             Some(damage) => {
-                health.add("database", Verdict::Bad, format!("{damage}; run with --repair"));
+                health.add("database", Verdict::Bad, format!("{damage}; `tessera doctor --repair` fixes this"));
                 // Nothing is written to a damaged store.
                 repair = false;
                 opened?
@@ -163,25 +163,25 @@ impl Store {
         if repair && open.iter().all(|path| private::tighten(path)) {
             return health.add("permissions", Verdict::Mended, list);
         }
-        health.add("permissions", Verdict::Warning, format!("other users can read {list}; run with --repair"));
+        health.add(
+            "permissions",
+            Verdict::Warning,
+            format!("other users can read {list}; `tessera doctor --repair` fixes this"),
+        );
     }
 
     fn check_accesses(&mut self, health: &mut Health, repair: bool) {
         if repair && let Err(error) = self.fold_accesses() {
             return health.add("access log", Verdict::Warning, error.to_string());
         }
-        health.add(
-            "access log",
-            Verdict::Ok,
-            "recent uses are still in the access log; the next write adds them to the database",
-        );
+        health.add("access log", Verdict::Ok, "recent uses are recorded");
     }
 
     /// Analyses every text again, and compares the result with the index.
     fn check_index(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
         let stale = self.stale_rows().map_err(|error| self.failed(error))?;
         if stale.is_empty() {
-            health.add("index", Verdict::Ok, "agrees with the texts");
+            health.add("index", Verdict::Ok, "matches the texts");
         } else if repair {
             self.reindex(&stale)?;
             health.add("index", Verdict::Mended, format!("re-indexed {} rows", stale.len()));
@@ -189,7 +189,7 @@ impl Store {
             health.add(
                 "index",
                 Verdict::Bad,
-                format!("{} index rows do not match their texts; run with --repair", stale.len()),
+                format!("{} index rows do not match their texts; `tessera doctor --repair` fixes this", stale.len()),
             );
         }
         self.check_counts(health, repair)?;
@@ -197,7 +197,7 @@ impl Store {
             self.rebuild_snapshot()?;
         }
         if let Err(SnapshotError::Damaged) = snapshot::map(&self.home.snapshot(), false) {
-            health.add("snapshot", Verdict::Bad, "is damaged; run with --repair");
+            health.add("snapshot", Verdict::Bad, "is damaged; `tessera doctor --repair` fixes this");
             return Ok(());
         }
         self.refresh_index()?;
@@ -221,14 +221,18 @@ impl Store {
                         + (SELECT count(*) FROM (SELECT * FROM counts EXCEPT SELECT * FROM counted_now))";
         let wrong: u64 = self.connection.one(sql, [], |row| row.get(0)).map_err(|error| self.failed(error))?;
         if wrong == 0 {
-            health.add("counts", Verdict::Ok, "agree with the memories");
+            health.add("counts", Verdict::Ok, "match the memories");
         } else if repair {
             let again = "DELETE FROM counts;
                          INSERT INTO counts SELECT kind, value, count(*) FROM counted GROUP BY 1, 2;";
             self.write(|change| Ok(change.tx.execute_batch(again)?))?;
             health.add("counts", Verdict::Mended, "counted the memories again");
         } else {
-            health.add("counts", Verdict::Bad, format!("{wrong} counts are wrong; run with --repair"));
+            health.add(
+                "counts",
+                Verdict::Bad,
+                format!("{wrong} counts are wrong; `tessera doctor --repair` fixes this"),
+            );
         }
         Ok(())
     }
@@ -243,7 +247,9 @@ impl Store {
         let (verdict, detail) = match (damaged.len(), repair) {
             (0, _) => (Verdict::Ok, detail),
             (some, true) => (Verdict::Mended, format!("{some} were damaged; {detail}")),
-            (some, false) => (Verdict::Bad, format!("{some} memories have damaged embeddings; run with --repair")),
+            (some, false) => {
+                (Verdict::Bad, format!("{some} memories have damaged embeddings; `tessera doctor --repair` fixes this"))
+            }
         };
         health.add(MEANING, verdict, detail);
         Ok(())
@@ -319,22 +325,19 @@ impl Store {
             tracing::debug!(error = %error, "a permanent deletion could not be completed");
         }
         if self.hidden_left()? > 0 {
-            let detail = "backups or other files may contain texts that you have hidden; run with --repair";
+            let detail =
+                "backups or other files may contain texts that you have hidden; `tessera doctor --repair` fixes this";
             health.add("hidden", Verdict::Warning, detail);
         }
         if self.are_copies_left()? {
-            let detail = "backups and other copies may contain permanently deleted memories; run with --repair";
+            let detail = "backups and other copies may contain permanently deleted memories; `tessera doctor --repair` fixes this";
             health.add("removed", Verdict::Warning, detail);
         } else if self.traces(&[])?.in_log {
             let detail = "the write-ahead log still contains words of permanently deleted memories; close the \
                 programs that read the store, then run with --repair";
             health.add("removed", Verdict::Warning, detail);
         } else {
-            health.add(
-                "removed",
-                Verdict::Ok,
-                "the write-ahead log contains no traces of permanently deleted memories",
-            );
+            health.add("removed", Verdict::Ok, "no traces of permanently deleted memories");
         }
         Ok(())
     }

@@ -37,7 +37,7 @@ pub struct Replacing {
 }
 
 /// The result of restoring a backup.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Restored {
     /// Memories in the store now.
     pub memories: u64,
@@ -76,17 +76,17 @@ impl Store {
         agreed: impl FnOnce(Replacing) -> bool,
     ) -> Result<Option<Restored>, StoreError> {
         let home = config.home.clone();
-        let failed = |source| StoreError::file(file, source);
         private::make_private_dir(home.dir()).map_err(|source| StoreError::file(home.dir(), source))?;
         scratch::sweep(&home);
-        let scratch = Scratch::beside(home.dir()).map_err(failed)?;
+        let scratch = Scratch::beside(home.dir()).map_err(|source| StoreError::file(home.dir(), source))?;
         let prepared = Home::new(scratch.path());
         copy_of(file, &prepared)?;
         let mut live = present(&config)?;
         let not_hidden = live.as_mut().map_or(Ok(0), |live| hide_again(live, &prepared))?;
         let mut backup = Self::open(StoreConfig { home: prepared.clone(), ..config.clone() })?;
         if backup.damage_found()?.is_some() {
-            return Err(StoreError::file(file, std::io::Error::other("it is damaged; use another backup")));
+            let problem = "it is damaged; use another backup";
+            return Err(StoreError::NotABackup { path: file.to_owned(), problem });
         }
         let memories = backup.stats()?.memories;
         let (now, is_of_another_store) = match &mut live {
@@ -230,18 +230,25 @@ fn step(pages: &Backup<'_, '_>, count: i32, home: &Home) -> Result<(), StoreErro
 
 /// Copies a backup to a place where it can be opened and migrated. The backup itself is only read.
 fn copy_of(file: &Path, to: &Home) -> Result<(), StoreError> {
-    let found = std::fs::metadata(file).map_err(|source| StoreError::file(file, source))?;
+    let found = std::fs::metadata(file).map_err(|_| StoreError::NotABackup {
+        path: file.to_owned(),
+        problem: "it does not exist, or you have no permission; check the path",
+    })?;
     if !found.is_file() {
-        return Err(StoreError::file(file, std::io::ErrorKind::InvalidInput.into()));
+        let problem = "it is not a file; use the file that `tessera backup` wrote";
+        return Err(StoreError::NotABackup { path: file.to_owned(), problem });
     }
     let source = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY);
     let source = source.map_err(|error| StoreError::sqlite(file, error))?;
     // An empty file would open as an empty database.
     let sql = "SELECT count(*) FROM sqlite_master WHERE name IN ('meta', 'memories')";
-    let tables: u32 = source.query_row(sql, [], |row| row.get(0)).map_err(|error| StoreError::sqlite(file, error))?;
-    if tables < 2 {
-        return Err(StoreError::file(file, std::io::Error::other("it is not a Tessera backup; use one that is")));
+    let found: rusqlite::Result<u32> = source.query_row(sql, [], |row| row.get(0));
+    let is_other = matches!(&found, Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase));
+    if is_other || matches!(found, Ok(0 | 1)) {
+        let problem = "it is not a Tessera backup; use a file that `tessera backup` wrote";
+        return Err(StoreError::NotABackup { path: file.to_owned(), problem });
     }
+    found.map_err(|error| StoreError::sqlite(file, error))?;
     migrate::write(&source, file, &to.database())
 }
 

@@ -30,7 +30,7 @@ use crate::store::sync::server::queue_all;
 use crate::text::O200k;
 
 /// The result of a salvage.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Salvage {
     /// The directory with the damaged files.
     pub set_aside: PathBuf,

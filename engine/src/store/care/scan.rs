@@ -43,7 +43,7 @@ pub enum Scanning {
 }
 
 /// A place with credentials in clear text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ClearCredential {
     /// Where the credential was found: memory, history, log, file, copy, home.
     pub place: &'static str,
@@ -59,7 +59,7 @@ pub struct ClearCredential {
 }
 
 /// The result of a scan.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Scan {
     /// Checked rows and files.
     pub looked_at: u64,

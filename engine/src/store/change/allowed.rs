@@ -22,7 +22,7 @@ use crate::store::rows::codec::{Ask as _, Run as _};
 const KINDS: [&str; 2] = [PROBABLE.as_str(), MARKED.as_str()];
 
 /// A text that is no secret any more.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Allowed {
     /// The name that replaced the text.
     pub name: String,

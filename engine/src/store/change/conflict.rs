@@ -18,7 +18,7 @@ use crate::store::rows::memory as row;
 use crate::text::O200k;
 
 /// A memory with a conflict, and its conflict copy.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Conflict {
     /// The memory, if it still exists.
     pub memory: Option<Memory>,

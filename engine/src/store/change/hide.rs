@@ -25,7 +25,7 @@ use crate::text::O200k;
 const REASON: &str = "a text was hidden";
 
 /// A hidden text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Hidden {
     /// The memory.
     #[serde(rename = "id")]
@@ -41,7 +41,7 @@ pub struct Hidden {
 }
 
 /// A file or a copy of the store that contained a hidden text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct CleanedFile {
     /// Its path in the home directory.
     pub path: String,

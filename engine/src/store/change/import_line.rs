@@ -47,6 +47,8 @@ pub(crate) struct Line {
     #[serde(default)]
     entities: Vec<String>,
     scope: Option<Scope>,
+    /// `get --json` and other systems write `created_at`.
+    #[serde(alias = "created_at")]
     created: Option<Timestamp>,
     updated: Option<Timestamp>,
     last_accessed: Option<Timestamp>,
@@ -135,7 +137,13 @@ pub(crate) fn too_long(bytes: u64) -> String {
 /// The first invalid field, and the reason.
 fn bad_field(fields: &Map<String, Value>) -> Option<String> {
     let Some(content) = fields.get("content") else {
-        return Some("content: is missing; add the text to remember".into());
+        const OTHER_NAMES: [&str; 4] = ["text", "memory", "body", "note"];
+        let other = OTHER_NAMES.iter().find(|name| fields.contains_key(**name));
+        let fix = other.map_or_else(
+            || "add the text to remember".to_owned(),
+            |name| format!("rename the field `{name}` to `content`"),
+        );
+        return Some(format!("content: is missing; {fix}"));
     };
     let problem = |name: &String, value: &Value| {
         let mut alone = Map::from_iter([("content".to_owned(), content.clone())]);

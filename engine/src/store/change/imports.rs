@@ -44,7 +44,7 @@ pub(crate) enum Did {
 }
 
 /// An import of the list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Import {
     /// Its number.
     pub n: u32,

@@ -100,7 +100,10 @@ impl Store {
             let other = change.existing(target)?;
             let sql = "DELETE FROM links WHERE source = ?1 AND type = ?2 AND target = ?3";
             if change.tx.execute(sql, params![memory.id, kind.as_str(), other.id])? == 0 {
-                return Err(StoreError::Conflict { memory: source, problem: "has no such link" });
+                return Err(StoreError::Conflict {
+                    memory: source,
+                    problem: "has no such link; `tessera get ID` shows its links",
+                });
             }
             if let Some(succession) = Succession::of(kind) {
                 elect(change, succession, &other)?;
@@ -155,7 +158,7 @@ pub(crate) fn insert(
     if let Some(succession) = Succession::of(kind) {
         if leads_to(change, succession, memory.short_id, other.short_id)? {
             let problem = match succession {
-                Succession::Supersedes => "is already superseded by the other memory",
+                Succession::Supersedes => "is already superseded by that memory",
                 Succession::Updates => "is already updated by the other memory",
             };
             return Err(StoreError::Conflict { memory: source, problem });

@@ -43,7 +43,7 @@ pub struct OlderRow {
 }
 
 /// The status of a row, or the effect of its import.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RowStatus {
     /// New.

@@ -14,7 +14,7 @@ use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, Run as _};
 
 /// A directory that belongs to a project.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Place {
     /// The directory.
     pub path: String,

@@ -44,12 +44,12 @@ pub(crate) fn restore(
     let earlier = match before_rev {
         Some(rev) => Some(history::before(change.tx, before.id, rev)?.ok_or(StoreError::Conflict {
             memory: reference,
-            problem: "has no stored text from before this revision",
+            problem: "has no earlier text from before this revision; `tessera history ID` lists the revisions",
         })?),
         None if before.deleted.is_none() && !before.is_over(change.now) => {
             return Err(StoreError::Conflict {
                 memory: reference,
-                problem: "is neither deleted nor expired, so there is nothing to restore; pass a revision to restore an earlier text",
+                problem: "is neither deleted nor expired; `tessera undo ID` undoes its last change, and `tessera restore ID --before REV` restores an earlier text",
             });
         }
         None => None,

@@ -6,7 +6,7 @@ use crate::store::file::error::StoreError;
 /// Only its owner may delete or restore a memory.
 pub(crate) fn refuse_foreign(memory: &Memory, reference: MemoryRef) -> Result<(), StoreError> {
     if memory.share.is_some() {
-        let problem = "belongs to another user, who alone can delete or restore it; hide it to stop seeing it";
+        let problem = "belongs to another user, who alone can delete, restore or link it";
         return Err(StoreError::Conflict { memory: reference, problem });
     }
     Ok(())

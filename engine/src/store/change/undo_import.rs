@@ -25,7 +25,7 @@ use crate::text::O200k;
 const BATCH: usize = 500;
 
 /// The effect of undoing an import.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Undone {
     /// Stored memories that are deleted; `restore` brings them back.
     pub forgotten: u64,

@@ -60,7 +60,10 @@ fn update(
     let known = change.known(reference)?;
     let before = &known.memory;
     if before.deleted.is_some() {
-        return Err(StoreError::Conflict { memory: reference, problem: "is deleted; restore it first" });
+        return Err(StoreError::Conflict {
+            memory: reference,
+            problem: "is deleted; `tessera restore ID` restores it",
+        });
     }
     if let Some(share) = &before.share {
         if share.permission == Permission::Read {

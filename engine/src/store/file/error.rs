@@ -14,7 +14,7 @@ pub enum StoreError {
     #[error(transparent)]
     Domain(#[from] DomainError),
     /// There is no such memory here.
-    #[error("no memory {0}")]
+    #[error("there is no memory {0}; `tessera list` lists memories")]
     NotFound(MemoryRef),
     /// No imported memory has this ID from another system.
     #[error("{0} is an ID from another system, and no imported memory has it; run `tessera import memory-mcp`")]
@@ -36,7 +36,9 @@ pub enum StoreError {
         user: String,
     },
     /// The file is not a Tessera store. It was not changed.
-    #[error("{path} is not a Tessera store ({found}); it was not changed")]
+    #[error(
+        "{path} is not a Tessera store ({found}), and was not changed; move it away, or use another directory with --home"
+    )]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -44,7 +46,9 @@ pub enum StoreError {
         found: &'static str,
     },
     /// The file is from a newer Tessera. It was not changed.
-    #[error("{path} has schema {found}, newer than {known}; update Tessera to open it")]
+    #[error(
+        "{path} was written by a newer version of Tessera (format {found}, this version knows {known}), and was not changed; install the newer version"
+    )]
     Newer {
         /// The file.
         path: PathBuf,
@@ -76,7 +80,7 @@ pub enum StoreError {
     },
     /// A transaction needs keys, but a keyring can only be queried outside of a transaction. The write operation
     /// queries the keyring and repeats the transaction.
-    #[error("{}: the keys are not available; try again", path.display())]
+    #[error("the keys for the secrets in {} are not available yet; run the command again", path.display())]
     KeysWanted {
         /// The file.
         path: PathBuf,
@@ -84,31 +88,35 @@ pub enum StoreError {
         to_seal: bool,
     },
     /// Another process replaced the database while it was open. The store must be opened again.
-    #[error("another process replaced {path} while it was open; try again")]
+    #[error("another process replaced {path} while it was open; run the command again")]
     Replaced {
         /// The file.
         path: PathBuf,
     },
     /// Another process locked the store for too long. Nothing was written; try again.
-    #[error("{path} is busy, because another process has been writing for too long; nothing was written; try again")]
+    #[error(
+        "{path} is busy, because another process has been writing for too long; nothing was written; run the command again"
+    )]
     Busy {
         /// The file.
         path: PathBuf,
     },
     /// The disk is full. Nothing was written.
-    #[error("no space left to write {path}; nothing was written")]
+    #[error("there is no space left to write {path}; nothing was written; free some space on this disk")]
     Full {
         /// The file.
         path: PathBuf,
     },
     /// The store is read-only here.
-    #[error("{path} is read-only; nothing was written")]
+    #[error("{path} is read-only, or belongs to another user; nothing was written; check its owner and permissions")]
     ReadOnly {
         /// The file.
         path: PathBuf,
     },
     /// The disk failed. Unacknowledged writes may be lost.
-    #[error("{path}: the disk failed: {source}")]
+    #[error(
+        "the disk failed while Tessera used {path}, so the last change may be missing; check the disk, then run `tessera doctor`"
+    )]
     Disk {
         /// The file.
         path: PathBuf,
@@ -123,6 +131,14 @@ pub enum StoreError {
         /// The error of the system.
         source: std::io::Error,
     },
+    /// The file that the user named is not a backup. Nothing was changed.
+    #[error("{path}: {problem}; nothing was changed")]
+    NotABackup {
+        /// The file.
+        path: PathBuf,
+        /// The problem and the fix.
+        problem: &'static str,
+    },
     /// The operation is not possible with this file, or with a section of it.
     #[error("{path}: {problem}")]
     InFile {
@@ -132,7 +148,7 @@ pub enum StoreError {
         problem: String,
     },
     /// A plugin rejected the operation. Nothing was done.
-    #[error("plugin {by} rejected it: {reason}")]
+    #[error("the plugin {by} refused this: {reason}")]
     Refused {
         /// The plugin.
         by: String,
@@ -141,8 +157,8 @@ pub enum StoreError {
     },
     /// The text contains a credential, and the settings reject such texts.
     #[error(
-        "{field}: contains a {kind}, which the setting secrets.mode=refuse does not allow; remove it, or set \
-        secrets.mode to encrypt"
+        "{field}: contains a {kind}, and the setting secrets.mode is refuse; remove the {kind}, or run `tessera settings \
+        set secrets.mode encrypt`"
     )]
     Credential {
         /// The field.
@@ -165,16 +181,16 @@ pub enum StoreError {
         problem: String,
     },
     /// There is no such import.
-    #[error("unknown import {n}; `tessera import list` lists all")]
+    #[error("there is no import {n}; `tessera import list` lists all")]
     NoImport {
         /// The requested number.
         n: u32,
     },
     /// An import is running. Nothing was written.
-    #[error("an import is running; wait until it ends or stop it, and then undo it")]
+    #[error("this import is still running; wait until it ends, and then undo it")]
     Importing,
     /// There is no such secret, or it may not be shown; the message does not say which.
-    #[error("unknown secret {asked}; `tessera secret list` lists all")]
+    #[error("there is no secret {asked}; `tessera secret list` lists all")]
     NoSecret {
         /// The requested name.
         asked: String,

@@ -18,7 +18,7 @@ use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::sync::{SyncState, UnsentFile};
 
 /// Files that are not synced, and other users' files without a folder here.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct UnsyncedFiles {
     /// They contain a credential.
     pub with_credential: u64,

@@ -26,7 +26,7 @@ const MOST_KEPT: u32 = 20_000;
 const DAYS_KEPT: i64 = 90;
 
 /// The memories that one event of a session gave to the model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Delivery {
     /// The client's session.
     pub session: String,
@@ -66,7 +66,7 @@ pub struct Delivery {
 }
 
 /// A returned memory.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Given {
     /// Its ID.
     #[serde(rename = "id")]
@@ -103,7 +103,7 @@ struct ReceivedMemory {
 
 names! {
 /// The form in which a memory was returned.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GivenAs {
     /// In full.

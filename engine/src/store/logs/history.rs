@@ -16,7 +16,7 @@ use crate::store::rows::memory as row;
 
 names! {
 /// The operation.
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
     /// It was stored.
@@ -37,7 +37,7 @@ pub enum Operation {
 }
 
 /// One change of a memory.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct HistoryEntry {
     /// The number of the change in this store. With this number, `restore` can undo the change.
     pub rev: u64,
@@ -242,6 +242,16 @@ impl Store {
             .map_err(|error| self.failed(error))?;
         let (id, short_id): (MemoryUuid, ShortId) = identity.ok_or(StoreError::NotFound(reference))?;
         self.changes(id, short_id).map_err(|error| self.failed(error))
+    }
+
+    /// The memory of the latest change in the store; `None` if nothing was ever changed.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub fn changed_last(&self) -> Result<Option<MemoryRef>, StoreError> {
+        let sql = "SELECT memory FROM history ORDER BY rev DESC LIMIT 1";
+        let last = self.connection.query_row(sql, [], |row| row.get(0)).optional();
+        Ok(last.map_err(|error| self.failed(error))?.map(MemoryRef::Id))
     }
 
     fn changes(&self, id: MemoryUuid, short_id: ShortId) -> rusqlite::Result<Vec<HistoryEntry>> {

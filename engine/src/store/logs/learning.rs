@@ -21,7 +21,7 @@ pub struct Progress {
 }
 
 /// The usage of an extractor on one day.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ExtractorUsage {
     /// The day in UTC.
     pub day: String,

@@ -34,7 +34,7 @@ pub(crate) const COPIES: &str = "copies";
 pub(crate) const FILES: &str = "files";
 
 /// A permanently deleted memory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Purged {
     /// Its UUID.
     #[serde(rename = "uuid")]
@@ -49,7 +49,7 @@ pub struct Purged {
 }
 
 /// One place from which a memory is erased.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Step {
     /// The place.
     pub place: String,
@@ -60,7 +60,7 @@ pub struct Step {
 }
 
 /// The state of a deletion on the server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ServerDeletion {
     /// It never had the memory.

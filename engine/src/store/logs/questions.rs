@@ -33,7 +33,7 @@ const DAYS_KEPT: i64 = 180;
 const LONGEST: usize = 500;
 
 /// A question without a clear answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct UnansweredQuestion {
     /// The time.
     pub at: Timestamp,

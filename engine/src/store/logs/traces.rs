@@ -33,7 +33,7 @@ pub(crate) const THEIRS: &str = "contains the text, but is not one of Tessera's 
 const NOT_IN_IT: &str = "could not be rewritten, but its bytes do not contain the text";
 
 /// Traces of permanently deleted memories that remain, and files that were changed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Traces {
     /// Another process is reading. As soon as the reader ends, the next write truncates the log.
     pub in_log: bool,

@@ -14,7 +14,7 @@ use crate::store::rows::memory as row;
 
 /// A memory, and the ID of the newer one if it is no longer true. An import ignores this ID, because the links of the
 /// newer memory say the same.
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Line<'a> {
     #[serde(flatten)]
     memory: &'a Memory,

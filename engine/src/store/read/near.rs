@@ -19,7 +19,7 @@ const SAME: f64 = 0.75;
 const MOST: usize = 3;
 
 /// The relation between two similar memories.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SimilarityKind {
     /// The new memory supersedes the older one, and has a link to it. Recall no longer returns the older one.
@@ -35,7 +35,7 @@ pub enum SimilarityKind {
 }
 
 /// A similar memory.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Near {
     /// Its ID.
     #[serde(rename = "id")]

@@ -15,7 +15,7 @@ use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Ask as _, sql};
 
 /// A secret without its value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct SecretRow {
     /// Its name in the text.
     pub name: String,
@@ -79,7 +79,7 @@ impl FromStr for SecretRef {
         text.parse().map(Self::Memory).map_err(|_| {
             DomainError::invalid(
                 "id",
-                "matches no secret and no memory",
+                "is neither the name of a secret nor the ID of a memory",
                 "use a name such as s7k4q2, or an ID such as 42",
             )
         })
@@ -87,7 +87,7 @@ impl FromStr for SecretRef {
 }
 
 /// An operation on a secret.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct SecretUse {
     /// The time.
     pub at: Timestamp,

@@ -12,7 +12,7 @@ use crate::store::file::error::StoreError;
 use crate::store::rows::codec::Ask as _;
 
 /// Counts of a store.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Stats {
     /// Live memories.
     pub memories: u64,

@@ -17,7 +17,7 @@ use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 
 /// The server of a store.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ServerState {
     /// Its address.
     pub url: String,
@@ -48,7 +48,7 @@ pub enum Upload {
 }
 
 /// The state of sync.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct SyncStatus {
     /// The server, if there is one.
     pub server: Option<ServerState>,
@@ -69,7 +69,7 @@ pub struct SyncStatus {
 }
 
 /// A change that the server rejected or failed to process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct RefusedChange {
     /// The memory's ID.
     #[serde(rename = "id")]

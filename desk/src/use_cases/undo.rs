@@ -1,0 +1,109 @@
+//! Undoes the last change of a memory.
+
+use tessera_engine::Store;
+use tessera_engine::domain::{Memory, MemoryRef};
+use tessera_engine::store::{Erase, HistoryEntry, Operation, StoreError};
+use tessera_tables::names;
+
+use super::change::{Forget, Restore};
+use crate::caller::Caller;
+use crate::desk::{Effect, UseCase};
+
+/// Finds the last change of a memory, or of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastChange {
+    /// The memory; `None` for the memory that was changed last.
+    pub id: Option<MemoryRef>,
+}
+
+/// The last change of a memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Changed {
+    /// The memory as it is now.
+    pub memory: Memory,
+    /// The change.
+    pub entry: HistoryEntry,
+    /// What undoes it.
+    pub undo: Undoing,
+}
+
+names! {
+/// What undoes a change.
+pub enum Undoing {
+    /// The memory was stored: it is deleted, and can be restored.
+    Delete = "delete",
+    /// The memory was deleted: it is restored.
+    Restore = "restore",
+    /// Fields were changed: the earlier version is restored.
+    Earlier = "earlier",
+}
+}
+
+impl UseCase for LastChange {
+    /// `None` if nothing was ever changed in the store.
+    type Outcome = Option<Changed>;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Option<Changed>, StoreError> {
+        let id = match self.id {
+            Some(id) => Some(id),
+            None => store.changed_last()?,
+        };
+        let Some(id) = id else { return Ok(None) };
+        let memory = store.get(id)?.ok_or(StoreError::NotFound(id))?;
+        let refused = |problem| Err(StoreError::Conflict { memory: id, problem });
+        // Plugins record their own changes, which contain no earlier version.
+        let mut entries = store.history(id)?.into_iter();
+        let Some(entry) = entries.find(|entry| entry.before.is_some() || !is_part(entry)) else {
+            return refused("has no change that can be undone");
+        };
+        let undo = match Operation::named(&entry.operation) {
+            Some(Operation::Create) => Undoing::Delete,
+            Some(Operation::Delete) => Undoing::Restore,
+            Some(Operation::Purge) => return refused("was deleted permanently, so the deletion cannot be undone"),
+            _ if entry.before.is_none() => return refused("has no stored version from before its last change"),
+            _ if entry.before.as_ref().is_some_and(|before| before.deleted.is_some()) => Undoing::Delete,
+            _ => Undoing::Earlier,
+        };
+        Ok(Some(Changed { memory, entry, undo }))
+    }
+}
+
+/// True for a row that a plugin added to a change.
+fn is_part(entry: &HistoryEntry) -> bool {
+    entry.client.as_deref().is_some_and(|client| client.starts_with("plugin "))
+}
+
+/// Undoes a change that [`LastChange`] found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Undo {
+    /// The memory.
+    pub id: MemoryRef,
+    /// The number of the change in the history.
+    pub rev: u64,
+    /// What undoes it.
+    pub undo: Undoing,
+}
+
+impl UseCase for Undo {
+    type Outcome = Memory;
+    const EFFECT: Effect = Effect::Changes;
+
+    fn run(self, store: &mut Store, caller: &Caller) -> Result<Memory, StoreError> {
+        let Self { id, rev, undo } = self;
+        let last = LastChange { id: Some(id) }.run(store, caller)?;
+        if last.is_none_or(|last| last.entry.rev != rev) {
+            let problem = "was changed again in the meantime; look at `tessera history` before you undo the change";
+            return Err(StoreError::Conflict { memory: id, problem });
+        }
+        match undo {
+            Undoing::Delete => {
+                let reason = Some("undo".to_owned());
+                Forget { ids: vec![id], erase: Erase::Soft, reason }.run(store, caller)?;
+            }
+            Undoing::Restore => drop(Restore { id, before: None }.run(store, caller)?),
+            Undoing::Earlier => drop(Restore { id, before: Some(rev) }.run(store, caller)?),
+        }
+        store.get(id)?.ok_or(StoreError::NotFound(id))
+    }
+}

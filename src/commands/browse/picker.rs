@@ -1,0 +1,140 @@
+//! The state of the picker: the question, the memories found, and the chosen one.
+
+use std::collections::BTreeSet;
+
+use tessera_desk::Desk;
+use tessera_desk::use_cases::{Glimpse, List, NewerOf};
+use tessera_engine::Timestamp;
+use tessera_engine::domain::{Breadth, MAX_LIMIT, Memory, RecallRequest, ShortId, TokenBudget};
+use tessera_engine::store::Newer;
+
+/// The number of pages of the newest memories that are searched for parts of words.
+const PAGES: u32 = 10;
+/// The largest budget. Memories that do not fit in full follow as summaries.
+const TOKENS: u32 = 100_000;
+
+/// What the picker shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// The question and the list.
+    List,
+    /// One memory.
+    Shown,
+    /// The question whether to delete a memory.
+    Delete,
+}
+
+/// The state.
+pub(super) struct Picker {
+    pub(super) question: String,
+    pub(super) found: Vec<Memory>,
+    pub(super) newer: std::collections::BTreeMap<ShortId, Newer>,
+    pub(super) at: usize,
+    pub(super) mode: Mode,
+    /// True if the chosen text is printed.
+    pub(super) prints: bool,
+    /// The result of the last action.
+    pub(super) told: String,
+    pub(super) now: Timestamp,
+    /// The newest memories.
+    newest: Vec<Memory>,
+}
+
+impl Picker {
+    pub(super) fn new(desk: &mut Desk<'_>, question: String, prints: bool, now: Timestamp) -> anyhow::Result<Self> {
+        let (found, newest, newer) = (Vec::new(), Vec::new(), std::collections::BTreeMap::new());
+        let mut picker =
+            Self { question, found, newer, at: 0, mode: Mode::List, prints, told: String::new(), now, newest };
+        picker.search(desk)?;
+        Ok(picker)
+    }
+
+    /// Reads the store again, and answers the question.
+    pub(super) fn search(&mut self, desk: &mut Desk<'_>) -> anyhow::Result<()> {
+        self.newest = newest(desk)?;
+        self.find(desk)
+    }
+
+    /// Memories that recall finds come first. A word may be unfinished, so memories that contain all typed parts of
+    /// words follow.
+    fn find(&mut self, desk: &mut Desk<'_>) -> anyhow::Result<()> {
+        let parts: Vec<String> = self.question.split_whitespace().map(str::to_lowercase).collect();
+        let mut found = if parts.is_empty() { Vec::new() } else { recalled(desk, &self.question)? };
+        let known: BTreeSet<ShortId> = found.iter().map(|memory| memory.short_id).collect();
+        let contains = |memory: &&Memory| {
+            let text = memory.content.to_lowercase();
+            !known.contains(&memory.short_id) && parts.iter().all(|part| text.contains(part))
+        };
+        found.extend(self.newest.iter().filter(contains).cloned());
+        self.newer = desk.perform(NewerOf { ids: found.iter().map(|memory| memory.short_id).collect() })?;
+        self.found = found;
+        self.at = self.at.min(self.found.len().saturating_sub(1));
+        Ok(())
+    }
+
+    pub(super) fn type_char(&mut self, desk: &mut Desk<'_>, c: char) -> anyhow::Result<()> {
+        self.question.push(c);
+        self.begin_again(desk)
+    }
+
+    pub(super) fn erase(&mut self, desk: &mut Desk<'_>) -> anyhow::Result<()> {
+        self.question.pop();
+        self.begin_again(desk)
+    }
+
+    pub(super) fn clear(&mut self, desk: &mut Desk<'_>) -> anyhow::Result<()> {
+        self.question.clear();
+        self.begin_again(desk)
+    }
+
+    fn begin_again(&mut self, desk: &mut Desk<'_>) -> anyhow::Result<()> {
+        self.at = 0;
+        self.told.clear();
+        self.find(desk)
+    }
+
+    pub(super) fn step(&mut self, rows: isize) {
+        self.at = self.at.saturating_add_signed(rows).min(self.found.len().saturating_sub(1));
+    }
+
+    /// Changes what is shown, if there is a chosen memory.
+    pub(super) fn enter(&mut self, mode: Mode) {
+        if self.chosen().is_some() || mode == Mode::List {
+            self.mode = mode;
+        }
+    }
+
+    pub(super) fn chosen(&self) -> Option<&Memory> {
+        self.found.get(self.at)
+    }
+
+    /// Shows the result of an action.
+    pub(super) fn tell(&mut self, told: anyhow::Result<String>) {
+        self.told = told.unwrap_or_else(|error| error.to_string());
+    }
+}
+
+fn recalled(desk: &mut Desk<'_>, question: &str) -> anyhow::Result<Vec<Memory>> {
+    let request = RecallRequest {
+        budget: TokenBudget::try_from(TOKENS)?,
+        limit: MAX_LIMIT,
+        breadth: Breadth::Off,
+        ..RecallRequest::new(question)
+    };
+    let reply = desk.perform(Glimpse { request })?;
+    let details = reply.details.into_iter().map(|detail| detail.memory);
+    Ok(details.chain(reply.index.into_iter().map(|entry| entry.memory)).collect())
+}
+
+fn newest(desk: &mut Desk<'_>) -> anyhow::Result<Vec<Memory>> {
+    let (mut all, mut after) = (Vec::new(), None);
+    for _ in 0..PAGES {
+        let listing = desk.perform(List { limit: MAX_LIMIT, after, ..List::default() })?;
+        all.extend(listing.memories);
+        match listing.next {
+            Some(next) => after = Some(next.into()),
+            None => break,
+        }
+    }
+    Ok(all)
+}

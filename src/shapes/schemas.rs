@@ -1,0 +1,147 @@
+//! Writes the schemas in `docs/schemas`, and checks that they are current.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use tessera_desk::folders::FolderState;
+use tessera_desk::use_cases::{Day, Logged, Reason, UnansweredTopics};
+use tessera_desk::views::StoredView;
+use tessera_engine::Memory;
+use tessera_engine::store::{Conflict, Hidden, HistoryEntry, Place, RefusedChange, Restored};
+use tessera_eval::{Comparison, QuestionReport, Report, ScreeningReport};
+
+use super::listing::{Forgotten, Listed, MemoryRow, RestoredMemories, Undone, Updated};
+use super::reply::{NotesPage, RecallReply};
+use super::{data, program, secrets, team};
+use crate::exit::ErrorReply;
+
+/// The schema of a type that serde writes.
+fn written<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
+}
+
+/// The schema of a type that only describes JSON. All its optional fields may be absent.
+fn described<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>()
+}
+
+/// Each schema with the name of its file: the command, and its action.
+fn all() -> BTreeMap<&'static str, Schema> {
+    BTreeMap::from([
+        ("accept", written::<team::Answered>()),
+        ("backup", written::<program::BackedUp>()),
+        ("demo", described::<Vec<program::DemoAnswer>>()),
+        ("doctor", written::<program::Doctor>()),
+        ("error", written::<ErrorReply>()),
+        ("eval-compare", written::<Comparison>()),
+        ("eval-life", written::<program::EvalLife>()),
+        ("eval-locomo", written::<Report>()),
+        ("eval-prompts", written::<program::EvalPrompts>()),
+        ("eval-questions", written::<QuestionReport>()),
+        ("eval-secrets", written::<ScreeningReport>()),
+        ("eval-time", written::<program::EvalTimes>()),
+        ("export", written::<data::Exported>()),
+        ("export-markdown", written::<data::NotesExported>()),
+        ("files-add", written::<data::FolderAdded>()),
+        ("files-list", written::<Vec<FolderState>>()),
+        ("files-remove", written::<data::FolderRemoved>()),
+        ("files-scan", written::<data::Scanned>()),
+        ("files-unread", written::<data::UnreadFiles>()),
+        ("files-unread-clear", written::<data::Cleared>()),
+        ("forget", written::<Forgotten>()),
+        ("get", described::<MemoryRow>()),
+        ("graph", described::<NotesPage>()),
+        ("history", written::<Vec<HistoryEntry>>()),
+        ("import", written::<data::Imported>()),
+        ("import-claude-md", written::<data::NotesTaken>()),
+        ("import-detect", written::<data::Detected>()),
+        ("import-list", written::<data::Imports>()),
+        ("import-system", written::<data::ImportedRows>()),
+        ("import-undo", written::<data::ImportUndone>()),
+        ("learn", written::<program::Learned>()),
+        ("link", written::<Memory>()),
+        ("list", described::<Listed>()),
+        ("log", written::<Vec<Logged>>()),
+        ("man-all", written::<program::ManualWritten>()),
+        ("memory-tool", written::<data::MemoryToolReply>()),
+        ("note", described::<NotesPage>()),
+        ("plugin-add", written::<program::PluginAdded>()),
+        ("plugin-list", written::<Vec<program::PluginRow>>()),
+        ("plugin-log", written::<Vec<String>>()),
+        ("plugin-new", written::<program::PluginCreated>()),
+        ("plugin-remove", written::<program::PluginRemoved>()),
+        ("plugin-test", written::<Vec<program::PluginCall>>()),
+        ("project", written::<program::ProjectShown<'static>>()),
+        ("project-list", written::<Vec<Place>>()),
+        ("purged", written::<secrets::Removal>()),
+        ("recall", described::<RecallReply>()),
+        ("remember", written::<StoredView<'static>>()),
+        ("resolve", written::<Memory>()),
+        ("resolve-list", written::<Vec<Conflict>>()),
+        ("restore", written::<RestoredMemories>()),
+        ("restore-backup", written::<Restored>()),
+        ("secret-allow", written::<secrets::AllowedText<'static>>()),
+        ("secret-allowed", written::<secrets::AllowedTexts>()),
+        ("secret-fetched", written::<secrets::Fetched<'static>>()),
+        ("secret-forget", written::<secrets::ForgottenSecrets>()),
+        ("secret-hide", written::<Hidden>()),
+        ("secret-key", written::<secrets::KeyShown>()),
+        ("secret-list", written::<secrets::Secrets>()),
+        ("secret-rotate-key", written::<secrets::KeyRotated>()),
+        ("secret-scan", written::<secrets::Scan<'static>>()),
+        ("secret-show", written::<secrets::RevealedText<'static>>()),
+        ("secret-uses", written::<secrets::SecretUses>()),
+        ("settings", written::<Vec<program::SettingRow>>()),
+        ("settings-get", written::<program::SettingRow>()),
+        ("settings-path", written::<program::SettingsFile>()),
+        ("settings-set", written::<program::SettingChanged>()),
+        ("setup", written::<program::SettingsPlan>()),
+        ("share", written::<team::Done>()),
+        ("shares", written::<team::Shares>()),
+        ("stats", written::<program::Statistics>()),
+        ("status", written::<program::StatusShown>()),
+        ("sync-dead", written::<Vec<RefusedChange>>()),
+        ("sync-join", written::<team::Joined>()),
+        ("sync-leave", written::<team::Done>()),
+        ("sync-now", written::<team::SyncedNow>()),
+        ("sync-status", written::<team::Status>()),
+        ("unanswered", written::<UnansweredTopics>()),
+        ("unanswered-clear", written::<program::QuestionsForgotten>()),
+        ("undo", written::<Undone>()),
+        ("update-many", written::<Updated>()),
+        ("usage", written::<Vec<Day>>()),
+        ("why", written::<Reason>()),
+    ])
+}
+
+#[test]
+fn the_schemas_in_docs_are_current() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schemas");
+    let wanted: BTreeMap<String, String> = all()
+        .into_iter()
+        .map(|(name, schema)| {
+            (format!("{name}.json"), serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n")
+        })
+        .collect();
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::create_dir_all(&dir).unwrap_or_default();
+        for (name, text) in &wanted {
+            std::fs::write(dir.join(name), text).unwrap_or_default();
+        }
+    }
+    let files = std::fs::read_dir(&dir).into_iter().flatten().flatten();
+    let found: BTreeMap<String, String> = files
+        .map(|entry| {
+            let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
+            (entry.file_name().to_string_lossy().into_owned(), text)
+        })
+        .filter(|(name, _)| name.ends_with(".json"))
+        .collect();
+    let names = |all: &BTreeMap<String, String>| all.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&found), names(&wanted));
+    for (name, text) in &wanted {
+        assert_eq!(found.get(name), Some(text), "{name}: run `UPDATE_EXPECT=1 cargo test --bin tessera schemas`");
+    }
+}
