@@ -27,7 +27,7 @@ use values::{named, revision, rows, whole};
 
 pub(crate) use eval::{Eval, EvalOptions, EvalUnit, EvalVectors};
 pub(crate) use files::{AddArguments, FilesTask};
-pub(crate) use groups::command;
+pub(crate) use groups::{command, command_for};
 pub(crate) use import::{ExportArguments, ImportArguments, ImportKind, OlderArguments, Whose};
 pub(crate) use memories::{Forget, List, Recall, Remember, Update};
 pub(crate) use notes::{Filter, GraphArguments, NoteBounds, NoteTask, UnansweredArguments};
@@ -40,7 +40,7 @@ pub(crate) use values::{Ids, Tags};
 
 /// Persistent memory for coding agents, within the context budget.
 #[derive(Debug, Parser)]
-#[command(name = "tessera", version, about, propagate_version = true, max_term_width = 100, after_help = crate::exit::CODES)]
+#[command(name = "tessera", version, about, max_term_width = 100, after_help = crate::exit::CODES)]
 pub(crate) struct Cli {
     /// The command; `None` for `tessera` alone.
     #[command(subcommand)]
@@ -131,7 +131,7 @@ Example:
   tessera forget 42 --hard")]
     Forget(Forget),
     /// Undo the last change of a memory
-    #[command(aliases = ["revert"], after_help = "Without an ID, the command undoes the last change in the store, after a question.
+    #[command(after_help = "Without an ID, the command undoes the last change in the store, after a question.
 
 Examples:
   tessera undo

@@ -35,7 +35,7 @@ pub(crate) use plugins::{plugin_rules, search_path};
 use secrets::secret_rules;
 pub(crate) use secrets::vault;
 pub(crate) use team::{Used, direct_server, is_left, is_switched_off, team, team_address, team_key_for};
-pub(crate) use unknown::{problem, report, unknown};
+pub(crate) use unknown::{problem, problem_to_report, unknown};
 
 /// A setting: an environment variable, or a key of `config.toml` in the store's directory.
 pub(crate) struct Setting {
@@ -223,7 +223,13 @@ impl Setting {
         let Some(text) = self.in_order(file) else { return Ok(default) };
         let text = text.trim();
         let quoted = if self.is_secret() { String::new() } else { format!("`{text}` ") };
-        parse(text).map_err(|problem| self.wrong(format!("{quoted}{problem}")))
+        parse(text).map_err(|problem| {
+            let mut names = self.names.iter().filter(|name| !file.is_alone() && variable(name).is_some());
+            match names.find(|name| !name.starts_with("CLAUDE_PLUGIN_OPTION_")) {
+                Some(name) => SetupError(format!("the variable {name}: {quoted}{problem}")),
+                None => self.wrong(format!("{quoted}{problem}")),
+            }
+        })
     }
 }
 
@@ -438,10 +444,8 @@ pub(crate) fn store(home_flag: Option<PathBuf>, usage: Usage) -> Result<StoreCon
     let file = read.unwrap_or_else(|error| {
         static TOLD: Once = Once::new();
         TOLD.call_once(|| {
-            if !unknown::is_reported() {
-                crate::output::note(&error.to_string());
-            }
-            crate::output::note("until the settings are corrected, texts with credentials are not stored");
+            unknown::reported();
+            crate::output::note(&format!("{error}; until then, texts with credentials are not stored"));
         });
         ConfigFile::empty(&home)
     });

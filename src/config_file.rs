@@ -1,5 +1,6 @@
 //! `config.toml` in the store's directory: settings are read from it, and `tessera settings set` edits it.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use tessera_desk::files::read_small;
@@ -24,7 +25,11 @@ impl ConfigFile {
         let wrong = |problem: String| SetupError(format!("the settings in {} {problem}", path.display()));
         let text = match read_small(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) if error.kind() == ErrorKind::NotFound && path.is_symlink() => {
+                return Err(wrong("cannot be read: config.toml is a link to a file that does not exist".to_owned()));
+            }
+            // Opening the store reports why its directory cannot be used.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => String::new(),
             Err(error) => return Err(wrong(format!("cannot be read: {}", of_system(&error)))),
         };
         let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {

@@ -3,6 +3,7 @@
 //! 0 success, 1 user error, 2 usage error, 3 configuration error, 70 internal error.
 
 mod arguments;
+mod hints;
 mod plain;
 mod usage;
 
@@ -149,9 +150,12 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     let exit_code = code_of(error);
     let (message, argument) = words(error);
     let kind = match error.downcast_ref() {
-        Some(StoreError::NotFound(_) | StoreError::NoImport { .. } | StoreError::NoSecret { .. }) => {
-            ErrorKind::NotFound
-        }
+        Some(
+            StoreError::NotFound(_)
+            | StoreError::Unknown { .. }
+            | StoreError::NoImport { .. }
+            | StoreError::NoSecret { .. },
+        ) => ErrorKind::NotFound,
         Some(StoreError::Busy { .. } | StoreError::Replaced { .. } | StoreError::Importing) => ErrorKind::Busy,
         _ => ErrorKind::of(exit_code),
     };
@@ -233,6 +237,7 @@ fn of_store(error: &StoreError) -> u8 {
         StoreError::Domain(DomainError::Invalid { .. } | DomainError::BudgetTooSmall { .. }) => USAGE,
         StoreError::NotFound(_)
         | StoreError::NotCameOver(_)
+        | StoreError::Unknown { .. }
         | StoreError::Conflict { .. }
         | StoreError::Line { .. }
         | StoreError::OtherServer { .. }

@@ -23,8 +23,9 @@ fn main() -> std::process::ExitCode {
     }
     commands::candidates::complete();
     output::begin(cli::manner(std::env::args_os()));
-    let parsed = cli::command()
-        .try_get_matches_from(cli::arguments(std::env::args_os()))
+    let arguments = cli::arguments(std::env::args_os());
+    let parsed = cli::command_for(&arguments)
+        .try_get_matches_from(arguments)
         .and_then(|matches| cli::Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,

@@ -8,6 +8,7 @@ mod time;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
+use anyhow::Context as _;
 use serde::Serialize;
 use tessera_engine::screen::dropped;
 pub(crate) use tessera_engine::text::shown;
@@ -15,7 +16,7 @@ pub(crate) use tessera_engine::text::shown;
 pub(crate) use pager::page;
 pub(crate) use table::{rows, table};
 pub(crate) use terminal::{
-    ColorChoice, Style, columns, is_terminal, is_watched, paint, paint_note, width, wrapped, wrapped_after,
+    ColorChoice, Style, columns, heading, is_terminal, is_watched, paint, paint_note, width, wrapped, wrapped_after,
 };
 pub(crate) use time::{age, local};
 
@@ -53,26 +54,27 @@ pub(crate) fn is_json() -> bool {
     manner().json
 }
 
+/// The error if the output cannot be written. The work of the command is done by then.
+const NOT_WRITTEN: &str = "the command was carried out, but its output could not be written";
+
 /// Writes text to stdout unchanged.
 pub(crate) fn text(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(())
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context(NOT_WRITTEN)
 }
 
 /// Writes a line to stdout.
 pub(crate) fn line(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{text}")?;
-    Ok(())
+    writeln!(out, "{text}").context(NOT_WRITTEN)
 }
 
 /// Writes a sentence or a result to stdout: wrapped on a terminal, as one line to a pipe.
 pub(crate) fn say(text: &str) -> anyhow::Result<()> {
     match columns() {
-        Some(columns) => self::text(&wrapped(text, "", columns)),
-        None => line(text),
+        // A path alone stays in one piece, so that it can be copied.
+        Some(columns) if text.contains(' ') => self::text(&wrapped(text, "", columns)),
+        _ => line(text),
     }
 }
 

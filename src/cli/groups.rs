@@ -1,8 +1,11 @@
 //! The help of `tessera`: all commands in groups.
 
+use std::ffi::OsString;
+
 use clap::CommandFactory;
 
 use super::Cli;
+use crate::output;
 
 /// The groups of the help: a title, and the names of its commands.
 const GROUPS: [(&str, &[&str]); 7] = [
@@ -15,8 +18,17 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Tessera", &["status", "doctor", "settings", "plugin", "completions", "man", "demo", "eval"]),
 ];
 
+/// The maximum width of the help, as of the other parts.
+const WIDEST: u16 = 100;
 /// The width of the column with the names of commands.
 const NAMES: usize = 16;
+
+/// The command line for these arguments. The groups are added only if the help may be printed, because wrapping the help
+/// takes more time than parsing.
+pub(crate) fn command_for(arguments: &[OsString]) -> clap::Command {
+    let asks = |word: &OsString| ["help", "-h", "--help"].iter().any(|help| word == help);
+    if arguments.iter().any(asks) { command() } else { Cli::command() }
+}
 
 /// The command line, with a help that shows the commands in groups.
 pub(crate) fn command() -> clap::Command {
@@ -28,13 +40,16 @@ pub(crate) fn command() -> clap::Command {
 }
 
 fn grouped(command: &clap::Command) -> String {
+    let columns = output::columns().map_or(WIDEST, |columns| columns.min(WIDEST));
     let mut text = String::new();
     for (title, names) in GROUPS {
         text.push_str(&format!("\n{title}:\n"));
         for name in names {
             let about = command.find_subcommand(name).and_then(clap::Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
-            text.push_str(&format!("  {name:<NAMES$}{about}\n"));
+            let first = format!("  {name:<NAMES$}");
+            let indent = " ".repeat(first.len());
+            text.push_str(&output::wrapped_after(&about, &first, &indent, columns));
         }
     }
     text

@@ -49,10 +49,10 @@ pub(crate) struct Remember {
     #[arg(long, value_name = "JSON")]
     pub(crate) metadata: Option<Metadata>,
     /// When the text became true, such as yesterday [default: now]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) created: Option<WrittenTime>,
     /// When to hide the memory: a date, 30d, end of March, or never
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) expires: Option<Expiry>,
     /// Why the memory is stored, or its source; kept in the history
     #[arg(long)]
@@ -181,7 +181,7 @@ pub(crate) struct Update {
     #[arg(long, short, add = ArgValueCandidates::new(candidates::scopes))]
     pub(crate) scope: Option<Scope>,
     /// When to hide the memory: a date, a period such as 30d, or never
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) expires: Option<Expiry>,
     /// New metadata: a JSON object; {} removes it
     #[arg(long, value_name = "JSON")]

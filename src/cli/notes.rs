@@ -98,7 +98,7 @@ pub(crate) struct GraphArguments {
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = whole(0..=5), allow_negative_numbers = true)]
     pub(crate) depth: u32,
     /// Only related notes that changed since a time: 7d, today
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) timeframe: Option<String>,
     /// Maximum number of related notes per note
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = whole(1..=200), allow_negative_numbers = true)]
@@ -112,7 +112,7 @@ pub(crate) struct GraphArguments {
 #[derive(Debug, Args)]
 pub(crate) struct UnansweredArguments {
     /// Only questions asked since this time
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) since: Option<WrittenTime>,
     /// Maximum number of topics; the most frequent come first
     #[arg(long, short = 'n', default_value = "20", value_name = "N", value_parser = rows, allow_negative_numbers = true)]
@@ -144,9 +144,9 @@ pub(crate) struct Filter {
     #[arg(long, short, value_delimiter = ',', add = ArgValueCandidates::new(candidates::scopes))]
     pub(crate) scope: Vec<Scope>,
     /// Only memories created since this time, such as 7d or yesterday
-    #[arg(long, alias = "after-date", value_name = "TIME", allow_negative_numbers = true)]
+    #[arg(long, alias = "after-date", value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) since: Option<WrittenTime>,
     /// Only memories created until the end of this time
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) until: Option<WrittenTime>,
 }

@@ -47,8 +47,8 @@ pub(crate) enum SettingsTask {
         #[arg(add = ArgValueCandidates::new(candidates::settings))]
         key: String,
         /// The value
-        #[arg(allow_hyphen_values = true)]
-        value: String,
+        #[arg(required = true, allow_negative_numbers = true, value_name = "VALUE")]
+        value: Vec<String>,
     },
     /// Reset a setting to its default
     #[command(aliases = ["reset", "remove"])]

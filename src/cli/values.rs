@@ -59,7 +59,7 @@ impl FromStr for Ids {
 pub(crate) fn named(text: &str) -> Result<Named, String> {
     text.parse().map_err(|error: DomainError| match error {
         _ if is_range(text) => "is a range; write each ID, for example 1 2 3".to_owned(),
-        DomainError::Invalid { field: "id", .. } => {
+        DomainError::Invalid { field: "id" | "file", .. } => {
             "is not an ID; use an ID such as 42 (`tessera list` and `tessera recall` show IDs), a UUID, or the path of \
              a file"
                 .to_owned()
@@ -70,8 +70,8 @@ pub(crate) fn named(text: &str) -> Result<Named, String> {
 
 fn is_range(text: &str) -> bool {
     let is_id = |text: &str| !text.is_empty() && text.trim_start_matches('#').bytes().all(|byte| byte.is_ascii_digit());
-    let mut ends = text.split(['-', '.']).filter(|end| !end.is_empty());
-    ends.next().is_some_and(is_id) && ends.next().is_some_and(is_id) && ends.next().is_none()
+    let ends = text.split_once("..").or_else(|| text.split_once('-'));
+    ends.is_some_and(|(first, last)| is_id(first) && is_id(last))
 }
 
 /// Parses a whole number in a range.

@@ -37,7 +37,7 @@ pub(super) fn run(context: &Context, words: &[String], print: bool) -> anyhow::R
 fn turn(desk: &mut Desk<'_>, picker: &mut Picker, screen: &mut Screen) -> anyhow::Result<Option<String>> {
     loop {
         screen.draw(picker)?;
-        let key = screen.key()?;
+        let key = Screen::key()?;
         match action(picker.mode, key) {
             Action::Leave => return Ok(None),
             Action::Type(c) => picker.type_char(desk, c)?,
@@ -46,7 +46,7 @@ fn turn(desk: &mut Desk<'_>, picker: &mut Picker, screen: &mut Screen) -> anyhow
             Action::Move(rows) => picker.step(rows),
             Action::Choose if picker.prints => return Ok(picker.chosen().map(|memory| memory.content.clone())),
             Action::Choose => picker.enter(Mode::Shown),
-            Action::Back => picker.enter(Mode::List),
+            Action::Back => picker.back(),
             Action::Edit => {
                 let Some(memory) = picker.chosen().cloned() else { continue };
                 let edited = screen.outside(|| editor::edited(&memory.content))?;

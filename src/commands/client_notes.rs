@@ -49,9 +49,9 @@ pub(super) fn import(context: &Context, path: &Path, whose: Whose, scope: Option
             files: read,
         })?;
     } else {
-        output::line(&format!("{stored} stored, {skipped} already there, {} rejected, scope {scope}", rejected.len()))?;
+        output::say(&format!("{stored} stored, {skipped} already there, {} rejected, scope {scope}", rejected.len()))?;
         if owner_trust > 0 {
-            output::line(&format!("{owner_trust} existing memories are now marked as yours"))?;
+            output::say(&format!("{owner_trust} existing memories are now marked as yours"))?;
         }
         told_aside(aside as u64)?;
         if !is_mine && stored > 0 && !whose.foreign {

@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context) -> anyhow::Result<()> {
     let stats = scratch.store.stats()?;
     let (caller, mut views) = (Caller::new(Origin::User), Vec::new());
     if !context.json {
-        output::line(&format!("{} notes of a fictional developer, in a temporary store.", stats.memories))?;
+        output::say(&format!("{} notes of a fictional developer, in a temporary store.", stats.memories))?;
     }
     for (query, project, budget) in SHOWN {
         let scope = project.map(str::parse::<Scope>).transpose()?;
@@ -47,14 +47,14 @@ pub(super) fn run(context: &Context) -> anyhow::Result<()> {
             views.push(DemoAnswer { recall: answer, ms: took });
             continue;
         }
-        output::line(&format!("\n{}", output::paint(&format!("? {query}  (at most {budget} tokens)"), Style::Bold)))?;
+        output::say(&format!("\n{}", output::paint(&format!("? {query}  (at most {budget} tokens)"), Style::Bold)))?;
         output::text(&reply.body)?;
         let cost = format!("{} of {budget} tokens, {took:.2} ms", reply.tokens_used);
-        output::line(&output::paint(&cost, Style::Dim))?;
+        output::say(&output::paint(&cost, Style::Dim))?;
     }
     if context.json {
         return output::json(&views);
     }
-    output::line("\nTry your own: `tessera remember \"I prefer tabs\"`, then `tessera recall \"tabs or spaces?\"`.")?;
-    output::line("MCP clients start `tessera mcp`.")
+    output::say("\nTry your own: `tessera remember \"I prefer tabs\"`, then `tessera recall \"tabs or spaces?\"`.")?;
+    output::say("MCP clients start `tessera mcp`.")
 }

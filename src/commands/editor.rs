@@ -53,7 +53,7 @@ pub(super) fn edited(content: &str) -> anyhow::Result<Option<String>> {
 pub(super) fn open(file: &Path) -> anyhow::Result<()> {
     let chosen = config::EDITOR.text();
     if chosen.is_none() && !std::io::stdin().is_terminal() {
-        let fix = "set EDITOR to a program, or use `tessera update ID --content TEXT`";
+        let fix = "set EDITOR to a program, or use `tessera update` or `tessera settings set`";
         return Err(UserError(format!("there is no terminal for the editor `{DEFAULT}`; {fix}")).into());
     }
     let command = chosen.as_deref().unwrap_or(DEFAULT);

@@ -9,7 +9,7 @@ use tessera_engine::score::ScoreParts;
 use crate::output;
 
 /// Explains the column `holds`.
-const FLOOR: &str = "holds: the share of the question's information in a row; rows below the threshold are\n\
+const FLOOR: &str = "holds: the share of the question's information in a row; rows below the threshold are \
     low-confidence or omitted\n";
 
 /// Explains the reply to a question about many memories.
@@ -50,7 +50,8 @@ pub(super) fn table(recall: &Recall, searched: u32, position: &[String]) -> Stri
     );
     let breadth = if recall.is_broad { BREADTH } else { "" };
     let places: String = position.iter().map(|line| format!("{line}\n")).collect();
-    head + breadth + FLOOR + &output::table(&header, rows) + &places
+    let wrap = |text: &str| output::columns().map_or(text.to_owned(), |columns| output::wrapped(text, "", columns));
+    wrap(&(head + breadth + FLOOR)) + &output::table(&header, rows) + &wrap(&places)
 }
 
 /// Returns one line for each memory in the reply that comes from a file, with the memory's position.

@@ -60,7 +60,7 @@ fn add(context: &Context, args: AddArguments) -> anyhow::Result<()> {
         let FolderState { name, dir, files, left_out, .. } = folder;
         output::json(&FolderAdded { name, dir, files, left_out })?;
     } else {
-        output::line(&format!(
+        output::say(&format!(
             "Recall now searches {} of {}; their paths begin with /{}/.",
             output::files(folder.files),
             folder.dir.display(),
@@ -87,7 +87,7 @@ fn list(context: &Context) -> anyhow::Result<()> {
 
 /// Prints which files of a folder are skipped, one line per reason.
 fn tell_left_out(left: &[LeftOut]) -> anyhow::Result<()> {
-    left.iter().try_for_each(|left| output::line(&left_out_line(left)))
+    left.iter().try_for_each(|left| output::say(&left_out_line(left)))
 }
 
 /// The number of files skipped for one reason, with the first paths.
@@ -137,7 +137,7 @@ fn scan(context: &Context) -> anyhow::Result<()> {
         });
     }
     let (taken, moved, gone, written) = (done.taken, done.moved, done.gone, done.laid_out);
-    output::line(&format!("{taken} new or changed, {moved} renamed, {gone} deleted, {written} written"))?;
+    output::say(&format!("{taken} new or changed, {moved} renamed, {gone} deleted, {written} written"))?;
     if done.is_busy {
         output::note("another process is scanning the folders, so this scan did nothing");
     }
@@ -191,7 +191,7 @@ fn clear_unread(context: &Context, days: u32, yes: bool) -> anyhow::Result<()> {
             format!("Delete {}? `tessera restore PATH` restores a file.", output::files(theirs.len()));
         let gone = if theirs.is_empty() || !super::agreed(yes, &question)? {
             if !theirs.is_empty() && !context.json {
-                output::line("Nothing was deleted.")?;
+                output::say("Nothing was deleted.")?;
             }
             Vec::new()
         } else {

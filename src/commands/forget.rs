@@ -7,7 +7,7 @@ use tessera_desk::Desk;
 use tessera_desk::folders::DropCopies;
 use tessera_desk::use_cases::{Forget as Deletes, Glimpse, Gone, Meant, Named, RemovedSection};
 use tessera_engine::domain::{Breadth, FilePath, MAX_LIMIT, Memory, RecallRequest, Scope, TokenBudget};
-use tessera_engine::store::Erase;
+use tessera_engine::store::{Erase, StoreError};
 use tessera_engine::text::{TokenKind, tokenize};
 
 use super::{Access, Context};
@@ -109,8 +109,14 @@ fn delete(context: &Context, named: Vec<Named>, erase: Erase, reason: Option<Str
         if named.is_empty() && !copies.is_empty() {
             return Ok((copies, Gone::default()));
         }
+        let is_several = named.len() > 1;
         let ids = desk.perform(Meant { named })?;
-        Ok((copies, desk.perform(Deletes { ids, erase, reason })?))
+        let gone = desk.perform(Deletes { ids, erase, reason });
+        let nothing = |error: StoreError| {
+            let error = anyhow::Error::from(error);
+            if is_several { error.context("nothing was deleted") } else { error }
+        };
+        Ok((copies, gone.map_err(nothing)?))
     })?;
     if context.json {
         return output::json(&Forgotten {

@@ -52,7 +52,7 @@ pub(super) fn run(context: &Context, system: System, args: &OlderArguments) -> a
         if context.json {
             output::json(&as_json(&source, whose, &preview, None))?;
         } else if is_idle {
-            output::line("There is nothing to import.")?;
+            output::say("There is nothing to import.")?;
         }
         return Ok(code(&preview));
     }
@@ -63,7 +63,7 @@ pub(super) fn run(context: &Context, system: System, args: &OlderArguments) -> a
         output::json(&as_json(&source, whose, &preview, None))?;
     }
     if !super::agreed(args.yes, "Import these memories?")? {
-        output::line("Nothing was imported.")?;
+        output::say("Nothing was imported.")?;
         return Ok(code(&preview));
     }
     let taken = take(context, &source, whose, args, preview.rows)?;
@@ -151,13 +151,13 @@ fn counted(preview: &Preview, is_before: bool) -> Vec<String> {
 fn told(source: &Source, preview: &Preview, is_before: bool) -> anyhow::Result<()> {
     let system = source.system();
     if is_before {
-        output::line(&format!("{} in {}: {} memories", system.title(), named(source.path()), preview.rows))?;
+        output::say(&format!("{} in {}: {} memories", system.title(), named(source.path()), preview.rows))?;
     }
     for line in counted(preview, is_before) {
-        output::line(&format!("  {line}"))?;
+        output::say(&format!("  {line}"))?;
     }
     for sample in preview.samples.iter().filter(|_| is_before) {
-        output::line(&format!("  · {}", output::shown(sample)))?;
+        output::say(&format!("  · {}", output::shown(sample)))?;
     }
     if preview.aside > 0 {
         let what = if is_before {
@@ -165,25 +165,25 @@ fn told(source: &Source, preview: &Preview, is_before: bool) -> anyhow::Result<(
         } else {
             "were redacted and encrypted; `tessera secret list` lists them"
         };
-        output::line(&format!("  {} credentials {what}", preview.aside))?;
+        output::say(&format!("  {} credentials {what}", preview.aside))?;
     }
     if preview.gone_there > 0 {
         let what = "imported earlier no longer exist in the source; they stay in the store";
-        output::line(&format!("  {} {what}", preview.gone_there))?;
+        output::say(&format!("  {} {what}", preview.gone_there))?;
     }
     if !is_before {
         let left_out = preview.skipped.len();
-        return if left_out > 0 { output::line(&format!("  {left_out} skipped")) } else { Ok(()) };
+        return if left_out > 0 { output::say(&format!("  {left_out} skipped")) } else { Ok(()) };
     }
     let skipped = preview.skipped.iter().map(|one| format!("skipped: {}: {}", one.at, one.problem));
     let remarks = preview.remarks.iter().map(|(at, remark)| format!("{at}: {remark}"));
     let told: Vec<String> = skipped.chain(remarks).collect();
     for line in told.iter().take(MOST_TOLD) {
-        output::line(&format!("  {}", output::shown(&dropped(line))))?;
+        output::say(&format!("  {}", output::shown(&dropped(line))))?;
     }
     let more = told.len().saturating_sub(MOST_TOLD);
     if more > 0 {
-        output::line(&format!("  and {more} more; --json lists all"))?;
+        output::say(&format!("  and {more} more; --json lists all"))?;
     }
     Ok(())
 }
@@ -265,18 +265,18 @@ pub(super) fn undo(context: &Context, n: u32, dry_run: bool, yes: bool) -> anyho
     if is_made {
         output::say(&format!("Import {n} was undone. To import the same data again, repeat the import."))?;
     } else if !is_idle && !dry_run {
-        output::line("Nothing was undone.")?;
+        output::say("Nothing was undone.")?;
     }
     Ok(())
 }
 
 fn told_undone(n: u32, undone: &Undone, how: &str) -> anyhow::Result<()> {
     if undone.forgotten + undone.as_before == 0 && undone.kept.is_empty() {
-        return output::line(&format!("Import {n} has nothing left to undo."));
+        return output::say(&format!("Import {n} has nothing left to undo."));
     }
     output::say(&format!("Import {n}: {} {how} deleted, and can be restored.", output::memories(undone.forgotten)))?;
     if undone.as_before > 0 {
-        output::line(&format!(
+        output::say(&format!(
             "  {} {how} given their text from before the import.",
             output::memories(undone.as_before)
         ))?;
@@ -284,7 +284,7 @@ fn told_undone(n: u32, undone: &Undone, how: &str) -> anyhow::Result<()> {
     if !undone.kept.is_empty() {
         let some: Vec<String> = undone.kept.iter().take(MOST_TOLD).map(ToString::to_string).collect();
         let more = if undone.kept.len() > MOST_TOLD { " …" } else { "" };
-        output::line(&format!("  {} stay, because they changed since: {}{more}", undone.kept.len(), some.join(" ")))?;
+        output::say(&format!("  {} stay, because they changed since: {}{more}", undone.kept.len(), some.join(" ")))?;
     }
     Ok(())
 }
@@ -336,7 +336,7 @@ pub(super) fn detect(context: &Context) -> anyhow::Result<()> {
     }
     for one in &found {
         let again = if came(one) { " (imported before)" } else { "" };
-        output::line(&output::shown(&format!("{}{again}", told_offer(one))))?;
+        output::say(&output::shown(&format!("{}{again}", told_offer(one))))?;
     }
     unread.iter().for_each(|problem| output::note(&output::shown(problem)));
     if found.is_empty() && unread.is_empty() {

@@ -241,8 +241,24 @@ fn files_check(context: &Context, repair: bool) -> anyhow::Result<Option<Check>>
     Ok(Some(Check { name: "files", verdict, detail: told.join("; ") }))
 }
 
+/// The name of a check for people. JSON keeps the short names.
+fn title(name: &str) -> &str {
+    match name {
+        "access log" => "use counts",
+        "claude code" => "Claude Code",
+        "embedding" => "semantic search",
+        "index" => "words",
+        "last fault" => "last problem",
+        "last injection" => "last recall",
+        "removed" => "deletions",
+        "snapshot" => "search index",
+        "space" => "disk space",
+        other => other,
+    }
+}
+
 fn doctor_line(word: &str, style: Style, name: &str, detail: &str) -> anyhow::Result<()> {
-    let begin = format!("{word:<6} {name:<14} ");
+    let begin = format!("{word:<6} {:<15} ", title(name));
     let lines = match output::columns() {
         Some(columns) => output::wrapped_after(&output::shown(detail), &begin, &" ".repeat(begin.len()), columns),
         None => format!("{begin}{}\n", output::shown(detail)),

@@ -240,10 +240,10 @@ fn caller() -> Caller {
     Caller { project, client: Some("tessera".into()), plugins, ..Caller::new(Origin::User) }
 }
 
-/// Reports unknown or invalid settings. It does not do so in three kinds of commands: commands that programs run,
-/// commands whose output programs read, and commands that list these problems themselves.
-fn report_settings(context: &Context, command: &Command) {
-    let is_silent = matches!(
+/// True for commands that programs run, commands whose output programs read, and commands that list the problems of
+/// settings themselves.
+fn reports_no_settings(command: &Command) -> bool {
+    matches!(
         command,
         Command::Mcp { .. }
             | Command::Hook { .. }
@@ -255,14 +255,12 @@ fn report_settings(context: &Context, command: &Command) {
             | Command::Man { .. }
             | Command::Status
             | Command::Version
-    );
-    if is_silent {
-        return;
-    }
-    if let Some(problem) = config::report(context.home.clone()) {
-        output::note(&output::shown(&problem));
-    }
-    // A command that reads a store reports this itself.
+    )
+}
+
+/// Reports a store of an earlier version, before the first memory is stored. A command that reads a store reports this
+/// itself.
+fn report_earlier_store(context: &Context, command: &Command) {
     let is_first = matches!(command, Command::Remember(_) | Command::Import(_));
     if is_first
         && let Ok(home) = config::home(context.home.clone())
@@ -278,64 +276,77 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let told = serve::Told { json: cli.json, verbose: cli.verbose };
     let context = Context { json: cli.json, home: cli.home };
     let Some(command) = cli.command else { return status::alone(&context) };
-    report_settings(&context, &command);
+    report_earlier_store(&context, &command);
+    let is_silent = reports_no_settings(&command);
+    let done = carry_out(&context, told, command);
+    // Problems of the settings are reported last, unless the command failed because of them.
+    if !is_silent
+        && let Some(problem) = config::problem_to_report(context.home.clone())
+        && done.as_ref().err().is_none_or(|error| error.to_string() != problem)
+    {
+        output::note(&output::shown(&problem));
+    }
+    done
+}
+
+fn carry_out(context: &Context, told: serve::Told, command: Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Remember(args) => remember::run(&context, args)?,
-        Command::Recall(args) => recall::run(&context, *args)?,
-        Command::Get { ids } => return show::get(&context, Ids::all(ids)),
-        Command::List(args) => list::run(&context, args)?,
-        Command::Update(args) => remember::update(&context, args)?,
-        Command::Browse { words, print } => browse::run(&context, &words, print)?,
-        Command::Edit { id } => editor::edit(&context, id)?,
-        Command::Forget(args) => forget::run(&context, args)?,
-        Command::Undo { id, yes } => undo::run(&context, id, yes)?,
-        Command::Restore { ids, before } => restore::run(&context, Ids::all(ids), before)?,
-        Command::History { id } => show::history(&context, id)?,
-        Command::Link { id, kind, to, remove } => show::run(&context, id, &kind, to, remove)?,
-        Command::Import(args) => return import(&context, args),
+        Command::Remember(args) => remember::run(context, args)?,
+        Command::Recall(args) => recall::run(context, *args)?,
+        Command::Get { ids } => return show::get(context, Ids::all(ids)),
+        Command::List(args) => list::run(context, args)?,
+        Command::Update(args) => remember::update(context, args)?,
+        Command::Browse { words, print } => browse::run(context, &words, print)?,
+        Command::Edit { id } => editor::edit(context, id)?,
+        Command::Forget(args) => forget::run(context, args)?,
+        Command::Undo { id, yes } => undo::run(context, id, yes)?,
+        Command::Restore { ids, before } => restore::run(context, Ids::all(ids), before)?,
+        Command::History { id } => show::history(context, id)?,
+        Command::Link { id, kind, to, remove } => show::run(context, id, &kind, to, remove)?,
+        Command::Import(args) => return import(context, args),
         Command::Export(ExportArguments { markdown: Some(dir), parts, force, .. }) => {
-            transfer::export_notes(&context, ExportNotes { dir, with_parts: parts, force })?;
+            transfer::export_notes(context, ExportNotes { dir, with_parts: parts, force })?;
         }
-        Command::Export(ExportArguments { file, force, .. }) => transfer::export(&context, file.as_deref(), force)?,
-        Command::Status => status::run(&context)?,
-        Command::Stats => maintenance::stats(&context)?,
+        Command::Export(ExportArguments { file, force, .. }) => transfer::export(context, file.as_deref(), force)?,
+        Command::Status => status::run(context)?,
+        Command::Stats => maintenance::stats(context)?,
         Command::Doctor { repair, yes } => {
-            return maintenance::doctor(&context, repair, yes);
+            return maintenance::doctor(context, repair, yes);
         }
         Command::Backup { file, force, with_key } => {
-            maintenance::backup(&context, file.as_deref(), force, with_key)?;
+            maintenance::backup(context, file.as_deref(), force, with_key)?;
         }
-        Command::RestoreBackup { file, yes } => return maintenance::restore_backup(&context, &file, yes),
-        Command::Eval { what } => eval::run(&context, what)?,
-        Command::Mcp { http } => mcp::run(&context, http)?,
+        Command::RestoreBackup { file, yes } => return maintenance::restore_backup(context, &file, yes),
+        Command::Eval { what } => eval::run(context, what)?,
+        Command::Mcp { http } => mcp::run(context, http)?,
         Command::Serve { arguments } => return serve::run(told, arguments),
-        Command::Sync(task) => sync::run(&context, task)?,
-        Command::Share(args) => team::share(&context, args, true)?,
-        Command::Unshare(args) => team::share(&context, args, false)?,
-        Command::Shares => team::shares(&context)?,
-        Command::Accept(offered) => team::answer(&context, &offered, true)?,
-        Command::Decline(offered) => team::answer(&context, &offered, false)?,
-        Command::Resolve { id, keep, content } => team::resolve(&context, id, keep, content)?,
-        Command::Project { task } => project::run(&context, task)?,
-        Command::Secret(task) => return secret::run(&context, task),
-        Command::Purged { id } => return residue::purged(&context, id),
-        Command::Demo => demo::run(&context)?,
-        Command::Settings { task } => settings::run(&context, task)?,
-        Command::Hook { event } => return Ok(hook::run(hook::Arguments::parsed(context.home, event))),
-        Command::Learn => learn::run(&context)?,
-        Command::Log { session, limit } => unanswered::log(&context, session, limit)?,
-        Command::Why { id } => unanswered::why(&context, id)?,
-        Command::Files(task) => files::run(&context, task)?,
-        Command::Plugin(task) => plugin::run(&context, task)?,
-        Command::Note(task) => notes::run(&context, task)?,
-        Command::Graph(args) => notes::graph(&context, args)?,
-        Command::MemoryTool => return files::tool(&context),
-        Command::Unanswered(args) => unanswered::run(&context, &args)?,
-        Command::Usage { days } => unanswered::usage(&context, days)?,
-        Command::Setup(args) => setup::run(&context, &args)?,
-        Command::Uninstall { purge, dry_run, yes } => setup::uninstall(&context, purge, dry_run, yes)?,
-        Command::Completions { task } => completions::run(&context, task)?,
-        Command::Man { command, all } => manual::run(&context, &command, all.as_deref())?,
+        Command::Sync(task) => sync::run(context, task)?,
+        Command::Share(args) => team::share(context, args, true)?,
+        Command::Unshare(args) => team::share(context, args, false)?,
+        Command::Shares => team::shares(context)?,
+        Command::Accept(offered) => team::answer(context, &offered, true)?,
+        Command::Decline(offered) => team::answer(context, &offered, false)?,
+        Command::Resolve { id, keep, content } => team::resolve(context, id, keep, content)?,
+        Command::Project { task } => project::run(context, task)?,
+        Command::Secret(task) => return secret::run(context, task),
+        Command::Purged { id } => return residue::purged(context, id),
+        Command::Demo => demo::run(context)?,
+        Command::Settings { task } => settings::run(context, task)?,
+        Command::Hook { event } => return Ok(hook::run(hook::Arguments::parsed(context.home.clone(), event))),
+        Command::Learn => learn::run(context)?,
+        Command::Log { session, limit } => unanswered::log(context, session, limit)?,
+        Command::Why { id } => unanswered::why(context, id)?,
+        Command::Files(task) => files::run(context, task)?,
+        Command::Plugin(task) => plugin::run(context, task)?,
+        Command::Note(task) => notes::run(context, task)?,
+        Command::Graph(args) => notes::graph(context, args)?,
+        Command::MemoryTool => return files::tool(context),
+        Command::Unanswered(args) => unanswered::run(context, &args)?,
+        Command::Usage { days } => unanswered::usage(context, days)?,
+        Command::Setup(args) => setup::run(context, &args)?,
+        Command::Uninstall { purge, dry_run, yes } => setup::uninstall(context, purge, dry_run, yes)?,
+        Command::Completions { task } => completions::run(context, task)?,
+        Command::Man { command, all } => manual::run(context, &command, all.as_deref())?,
         Command::Version => output::line(&format!("tessera {}", env!("CARGO_PKG_VERSION")))?,
     }
     Ok(ExitCode::SUCCESS)

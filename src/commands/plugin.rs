@@ -127,9 +127,10 @@ fn add(context: &Context, args: AddPlugin) -> anyhow::Result<()> {
     if context.json {
         return output::json(&PluginAdded { name: name.to_string(), added });
     }
-    output::say(&match added {
-        true => format!("Added {name}. `tessera plugin test {name}` calls it with sample messages."),
-        false => format!("{name} was not added."),
+    output::say(&if added {
+        format!("Added {name}. `tessera plugin test {name}` calls it with sample messages.")
+    } else {
+        format!("{name} was not added.")
     })
 }
 

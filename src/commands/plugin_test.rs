@@ -147,7 +147,7 @@ pub(super) fn new(context: &Context, name: &Name, language: Language) -> anyhow:
         let paths: Vec<&'static str> = files.iter().map(|file| file.path).collect();
         return output::json(&PluginCreated { dir, files: paths });
     }
-    output::line(&format!(
+    output::say(&format!(
         "Wrote {} into {}. Continue with the README.md there.",
         output::files(files.len()),
         dir.display()

@@ -57,6 +57,8 @@ fn list(context: &Context) -> anyhow::Result<()> {
 fn trust(context: &Context, claim: &Claim) -> anyhow::Result<()> {
     if !claim.is_its_own() {
         context.perform_here(Access::Add, TrustProject(claim.clone()))?;
+    } else if !context.json {
+        output::note("This directory is its own project, so it needs no trust.");
     }
     tell(context, claim, true)
 }

@@ -81,7 +81,7 @@ fn facts(row: &Row<'_>, now: Timestamp) -> String {
         Scope::Project(_) => output::shown(memory.scope.as_str()),
     };
     let category = output::shown(memory.category.as_str());
-    [output::age(memory.created, now), project, category, reason(&row.ranked.parts).to_owned()].join(" · ")
+    [output::age(memory.created, now), project, category, reason(row.ranked).to_owned()].join(" · ")
 }
 
 /// Whether a text is outdated, uncertain, or from somebody else.
@@ -103,16 +103,22 @@ fn marks(row: &Row<'_>) -> Vec<String> {
     marks
 }
 
-/// The part of the score that says most about a match, in one word.
-fn reason(parts: &ScoreParts) -> &'static str {
+/// The share of the question's information from which its words are the reason of a match.
+const BY_WORDS: f64 = 0.5;
+
+/// Why a memory matches, in one word.
+fn reason(ranked: &Ranked) -> &'static str {
+    let ScoreParts { embedding, text, held, names, date, context, instruction, .. } = ranked.parts;
+    if ranked.share >= BY_WORDS {
+        return "words";
+    }
     let rated = [
-        (parts.text + parts.held, "words"),
-        (parts.embedding, "similar"),
-        (parts.names, "name"),
-        (parts.date, "date"),
-        (parts.context, "context"),
-        (parts.instruction, "rule"),
-        (parts.recency, "recent"),
+        (embedding, "similar"),
+        (text + held, "words"),
+        (names, "name"),
+        (date, "date"),
+        (context, "context"),
+        (instruction, "rule"),
     ];
     rated.into_iter().max_by(|(one, _), (other, _)| one.total_cmp(other)).map_or("", |(_, word)| word)
 }

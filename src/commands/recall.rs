@@ -9,13 +9,13 @@ use tessera_engine::store::Ahead;
 
 use super::{Access, Context, caller, explain, readable, text_of};
 use crate::cli::{Filter, Recall, Tags};
-use crate::exit::UserError;
+use crate::exit::UsageError;
 use crate::{config, output};
 
 /// Answers a question.
 pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
     if args.full && !context.json {
-        anyhow::bail!(UserError("`--full` works only with `--json`; add `--json`".into()));
+        anyhow::bail!(UsageError("`--full` works only with `--json`; add `--json`".into()));
     }
     let now = config::clock()?.now();
     let request = RecallRequest {

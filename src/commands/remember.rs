@@ -10,7 +10,7 @@ use tessera_engine::store::{Ahead, Near, Stored};
 
 use super::{Access, Context, all_or_stdin, text_of, without_last_newline};
 use crate::cli::{Ids, Remember, Tags, Update};
-use crate::exit::UserError;
+use crate::exit::UsageError;
 use crate::shapes::Updated;
 use crate::{config, output};
 
@@ -84,7 +84,7 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
         owner_trust: args.trust,
     };
     if patch.is_empty() {
-        anyhow::bail!(UserError(
+        anyhow::bail!(UsageError(
             "there is nothing to change; add --content, --tags, --importance or another field".into()
         ));
     }
@@ -104,7 +104,10 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
         if context.json {
             return output::json(&Updated { updated: updated.count });
         }
-        output::say(&format!("Updated {}.", output::memories(updated.count)))
+        output::say(&match (updated.count, is_imported) {
+            (0, true) => "There is no imported memory that you have not confirmed yet.".to_owned(),
+            (count, _) => format!("Updated {}.", output::memories(count)),
+        })
     })
 }
 
@@ -146,7 +149,9 @@ fn print(desk: &Desk<'_>, context: &Context, verb: &str, stored: &Stored, near: 
         };
         return output::say(&output::shown(&format!("{verb} {} {path}{before}", memory.short_id)));
     }
-    let facts = format!("{category}{of}, importance {importance:.2}, {} tokens", stored.tokens);
+    let tags: Vec<String> = memory.tags.iter().map(|tag| format!("#{}", output::shown(tag.as_str()))).collect();
+    let tags = if tags.is_empty() { String::new() } else { format!(", {}", tags.join(" ")) };
+    let facts = format!("{category}{of}{tags}, importance {importance:.2}, {} tokens", stored.tokens);
     output::say(&format!("{verb} {} ({facts}): {}", memory.short_id, output::shown(&memory.summary)))?;
     let kept = told_kept(stored, &format!("`tessera update {}`", memory.short_id.get()));
     kept.iter().try_for_each(|told| output::say(told))?;

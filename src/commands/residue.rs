@@ -34,7 +34,7 @@ pub(super) fn scan(context: &Context, fix: bool, yes: bool) -> anyhow::Result<Ex
             let nobody = "there is no terminal to confirm on; check the findings, and add --yes";
             if !agreed_or(yes, "Redact these secrets? The values of your own memories stay available to you.", nobody)?
             {
-                output::line("Nothing was redacted.")?;
+                output::say("Nothing was redacted.")?;
                 return Ok(ExitCode::from(1));
             }
         }
@@ -106,7 +106,7 @@ fn tell(scan: &Scan, fix: bool, is_all: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     if scan.residues.is_empty() {
-        return output::line(&format!("No secrets in clear text in {} rows and files.", scan.looked_at));
+        return output::say(&format!("No secrets in clear text in {} rows and files.", scan.looked_at));
     }
     let mut places: BTreeMap<(&str, &str), Found<'_>> = BTreeMap::new();
     for ClearCredential { place, which, kinds, fixed, problem } in &scan.residues {
@@ -124,7 +124,7 @@ fn tell(scan: &Scan, fix: bool, is_all: bool) -> anyhow::Result<()> {
     }
     output::text(&output::table(&["where", "which", "what", "state"], rows))?;
     let all: Vec<String> = by_kind(scan).iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
-    output::line(&format!("Found in {} places: {}", places.len(), all.join(", ")))?;
+    output::say(&format!("Found in {} places: {}", places.len(), all.join(", ")))?;
     if places.len() > MOST_TOLD {
         output::note(&format!("and {} more places; --json lists all", places.len() - MOST_TOLD));
     }
@@ -207,7 +207,7 @@ fn tell_heard(heard: Option<&Result<PurgeReport, String>>) -> anyhow::Result<()>
     let report = match heard {
         None => return Ok(()),
         Some(Err(problem)) => {
-            return output::line(&format!(
+            return output::say(&format!(
                 "  It is unknown which machines have deleted it ({problem}); run the command again later."
             ));
         }
@@ -217,22 +217,22 @@ fn tell_heard(heard: Option<&Result<PurgeReport, String>>) -> anyhow::Result<()>
         let state = if machine.confirmed { "has deleted it too" } else { "has not synced since" };
         let name = format!("{} {}", machine.label, machine.machine);
         let asked = machine.asked.as_ref().map(|at| format!(" (last sync at {at})")).unwrap_or_default();
-        output::line(&format!("  machine {}: {state}{asked}", output::shown(name.trim())))?;
+        output::say(&format!("  machine {}: {state}{asked}", output::shown(name.trim())))?;
     }
     for other in &report.others {
         let user = output::shown(&other.user);
-        output::line(&format!("  {user}: {} of {} machines have deleted it", other.confirmed, other.machines))?;
+        output::say(&format!("  {user}: {} of {} machines have deleted it", other.confirmed, other.machines))?;
     }
     Ok(())
 }
 
 fn told(removal: &Removal) -> anyhow::Result<()> {
-    output::line(&format!("{} ({}) was deleted permanently:", removal.short_id, removal.id))?;
+    output::say(&format!("{} ({}) was deleted permanently:", removal.short_id, removal.id))?;
     for Step { place, done, how } in &removal.steps {
         let when = done.map_or_else(|| "not done yet".to_owned(), |at| at.to_string());
-        output::line(&format!("  {when}  {}: {how}", output::shown(place)))?;
+        output::say(&format!("  {when}  {}: {how}", output::shown(place)))?;
     }
-    output::line(&match &removal.server {
+    output::say(&match &removal.server {
         None => "  There is no team server, so only this machine had the memory.".to_owned(),
         Some(ServerDeletion::NeverHadIt) => "  The team server never had the memory.".to_owned(),
         Some(ServerDeletion::Waits) => {

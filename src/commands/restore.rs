@@ -9,14 +9,15 @@ use tessera_engine::store::{StoreError, Stored};
 
 use super::remember::print_stored;
 use super::{Access, Context};
-use crate::exit::UserError;
+use crate::exit::{UsageError, UserError};
 use crate::output;
 use crate::shapes::{FailedFile, RestoredFiles, RestoredMemories};
 
 /// Restores deleted memories, or an earlier text of one.
 pub(super) fn run(context: &Context, ids: Vec<Named>, before: Option<u64>) -> anyhow::Result<()> {
     if before.is_some() && ids.len() > 1 {
-        return Err(UserError("--before accepts one memory; restore each with its own command".into()).into());
+        let problem = "`--before` accepts one memory; restore each memory with its own command";
+        return Err(UsageError(problem.into()).into());
     }
     let is_one = ids.len() == 1;
     let (mut restored, mut failed, mut problem) = (Vec::new(), 0, None);

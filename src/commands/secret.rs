@@ -98,16 +98,16 @@ fn hide(context: &Context, memory: MemoryRef) -> anyhow::Result<ExitCode> {
 
 fn tell_hidden(context: &Context, hidden: &Hidden) -> anyhow::Result<()> {
     let Hidden { memory, name, versions, files, also_in } = hidden;
-    output::line(&match name {
+    output::say(&match name {
         Some(name) => format!("Hidden in {memory} as {name}; `tessera secret show {name}` shows the text"),
         None => format!("Removed from {memory} for ever, because the setting secrets.mode is drop"),
     })?;
     if *versions > 0 {
-        output::line(&format!("  Earlier versions without the text: {versions}"))?;
+        output::say(&format!("  Earlier versions without the text: {versions}"))?;
     }
     for CleanedFile { path, problem } in files {
         let state = problem.as_deref().unwrap_or("rewritten without the text");
-        output::line(&format!("  {}: {}", output::shown(path), output::shown(state)))?;
+        output::say(&format!("  {}: {}", output::shown(path), output::shown(state)))?;
     }
     if config::team(context.home.clone())?.is_some() {
         output::line("  Other machines and the server remove it at their next sync.")?;
@@ -126,8 +126,8 @@ fn allow(context: &Context, name: String) -> anyhow::Result<()> {
         return output::json(&AllowedText { name: &name, value: &value, ids: &memories });
     }
     let ids: Vec<String> = memories.iter().map(ToString::to_string).collect();
-    output::line(&format!("Restored in {}: {}", ids.join(", "), output::shown(&value)))?;
-    output::line("Tessera does not redact this text again. To hide it later, run `tessera secret hide ID`.")
+    output::say(&format!("Restored in {}: {}", ids.join(", "), output::shown(&value)))?;
+    output::say("Tessera does not redact this text again. To hide it later, run `tessera secret hide ID`.")
 }
 
 /// Prints only the value to stdout, so that a pipe gets nothing else.
@@ -212,7 +212,7 @@ fn forget(context: &Context, which: SecretRef) -> anyhow::Result<()> {
         return output::json(&ForgottenSecrets { forgotten: gone });
     }
     for secret in &gone {
-        output::line(&format!("Deleted {} ({}) of {} permanently", secret.name, secret.kind, secret.short_id))?;
+        output::say(&format!("Deleted {} ({}) of {} permanently", secret.name, secret.kind, secret.short_id))?;
     }
     if gone.iter().any(|secret| secret.is_told) {
         output::note(
@@ -227,6 +227,9 @@ fn uses(context: &Context, name: Option<String>) -> anyhow::Result<()> {
     let uses = context.perform_here(Access::Read, SecretUses { name })?;
     if context.json {
         return output::json(&AllUses { uses });
+    }
+    if uses.is_empty() {
+        return output::line("No use of such a secret is recorded; `tessera secret list` lists the secrets.");
     }
     let row = |one: &tessera_engine::store::SecretUse| {
         let who =
@@ -251,10 +254,11 @@ fn key(context: &Context) -> anyhow::Result<()> {
     }
     match (key, protects) {
         (Some(key), Some(protects)) => {
-            output::line(&format!("{} secrets are encrypted with the key in {key}", secrets.len()))?;
-            output::line(protects)?;
-            output::line(
-                "without it, no secret can be decrypted: keep a copy of the key apart from copies of the store; \
+            let count = output::counted(secrets.len(), "secret is", "secrets are");
+            output::say(&format!("{count} encrypted with the key in {key}"))?;
+            output::say(protects)?;
+            output::say(
+                "Without it, no secret can be decrypted: keep a copy of the key apart from copies of the store; \
                 `tessera backup` does not copy the key without --with-key",
             )
         }
@@ -280,7 +284,7 @@ fn rotate(context: &Context) -> anyhow::Result<()> {
     if rotated.resumed {
         output::note("completed an interrupted key rotation");
     }
-    output::line(&format!(
+    output::say(&format!(
         "encrypted {} secrets with the new key {} in {}",
         rotated.sealed_anew, rotated.key, rotated.place
     ))?;

@@ -19,7 +19,11 @@ pub(super) fn run(context: &Context, task: Option<SettingsTask>) -> anyhow::Resu
     match task {
         None | Some(SettingsTask::List) => list(context, &ConfigFile::read(&home)?),
         Some(SettingsTask::Get { key }) => get(context, &ConfigFile::read(&home)?, &key),
-        Some(SettingsTask::Set { key, value }) => set(context, ConfigFile::read(&home)?, &key, Some(&value)),
+        Some(SettingsTask::Set { key, value }) => {
+            // As in the file: `hooks.recall = off`.
+            let words: Vec<String> = value.into_iter().skip_while(|word| word == "=").collect();
+            set(context, ConfigFile::read(&home)?, &key, Some(&words.join(" ")))
+        }
         Some(SettingsTask::Unset { key }) => set(context, ConfigFile::read(&home)?, &key, None),
         Some(SettingsTask::Path) => {
             let path = home.config();

@@ -8,9 +8,10 @@ use serde_json::Value;
 use tessera_desk::use_cases::{FilePosition, FindMemory, Get, History, Meant, Named, NewerOf, SetLink, WhereInFiles};
 use tessera_engine::Timestamp;
 use tessera_engine::domain::{LinkKind, Memory};
-use tessera_engine::store::Newer;
+use tessera_engine::store::{Newer, StoreError};
 
 use super::{Access, Context, list, meant};
+use crate::exit::UsageError;
 use crate::output::{self, Style};
 use crate::{config, exit};
 
@@ -64,7 +65,11 @@ fn full(memory: &Memory, position: Option<&FilePosition>, newer: Option<&Newer>,
     let list = |items: &[String]| items.join(", ");
     let tags: Vec<String> = memory.tags.iter().map(ToString::to_string).collect();
     let links: Vec<String> = memory.links.iter().map(|link| format!("{} {}", link.kind, link.to)).collect();
-    let when = |time: Timestamp| format!("{} ({})", output::local(time), output::age(time, now));
+    // Reading the time zone takes a millisecond, and programs prefer UTC.
+    let is_terminal = output::is_terminal();
+    let when = |time: Timestamp| {
+        if is_terminal { format!("{} ({})", output::local(time), output::age(time, now)) } else { time.to_string() }
+    };
     let or_never = |time: Option<Timestamp>| time.map_or_else(|| "never".into(), when);
     let rows = [
         ("category", format!("{} ({})", memory.category, memory.kind)),
@@ -117,7 +122,7 @@ pub(super) fn history(context: &Context, id: Named) -> anyhow::Result<()> {
         return output::json(&entries);
     }
     let rows = entries.iter().map(|entry| {
-        let before = entry.before.as_ref().map_or_else(String::new, |memory| memory.summary.clone());
+        let before = entry.before_text().map_or_else(String::new, |memory| memory.summary.clone());
         let who = [Some(entry.origin.to_string()), entry.client.clone()]
             .into_iter()
             .flatten()
@@ -134,7 +139,17 @@ pub(super) fn history(context: &Context, id: Named) -> anyhow::Result<()> {
 /// Adds or removes a link. Each argument is an ID, a UUID, or a name of a note file.
 pub(super) fn run(context: &Context, id: String, kind: &LinkKind, to: String, remove: bool) -> anyhow::Result<()> {
     let (memory, to) = context.at_desk(Access::Change, |desk| {
-        let (id, to) = (desk.perform(FindMemory { name: id })?, desk.perform(FindMemory { name: to })?);
+        let mut find = |name: String| {
+            let found = desk.perform(FindMemory { name: name.clone() });
+            found.map_err(|error| match error {
+                StoreError::Domain(_) => {
+                    let problem = "is neither an ID nor a note; the order is `tessera link ID TYPE ID`";
+                    anyhow::Error::from(UsageError(format!("`{name}` {problem}")))
+                }
+                other => other.into(),
+            })
+        };
+        let (id, to) = (find(id)?, find(to)?);
         Ok((desk.perform(SetLink { id, kind: kind.clone(), to, holds: !remove })?, to))
     })?;
     if context.json {

@@ -291,7 +291,7 @@ fn dead(context: &Context, retry: bool) -> anyhow::Result<()> {
         return output::json(&refused);
     }
     if refused.is_empty() {
-        return output::line("There are no rejected changes.");
+        return output::say("There are no rejected changes.");
     }
     let row =
         |change: tessera_engine::store::RefusedChange| vec![change.short_id.to_string(), change.summary, change.why];

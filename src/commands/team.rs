@@ -8,7 +8,7 @@ use tessera_engine::store::{Resolution, Usage};
 use super::sync::runtime;
 use super::{Access, Context};
 use crate::cli::{Keep, Offered, Share};
-use crate::exit::UserError;
+use crate::exit::UsageError;
 use crate::output;
 use crate::shapes::{Answered, Done, Shares as AllShares};
 
@@ -20,7 +20,7 @@ pub(super) fn share(context: &Context, args: Share, is_shared: bool) -> anyhow::
     let what = match (args.id, args.tag) {
         (Some(id), _) => What::Memory(id),
         (None, Some(tag)) => What::Tag(tag),
-        (None, None) => return Err(UserError("name a memory by its ID, or a tag with --tag".into()).into()),
+        (None, None) => return Err(UsageError("name a memory by its ID, or a tag with --tag".into()).into()),
     };
     let tag = if let What::Tag(tag) = &what { format!("everything tagged {tag}") } else { String::new() };
     let permission = is_shared.then_some(args.permission);
@@ -69,7 +69,7 @@ pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
         rows.push(vec![invitation.owner, "you".into(), invitation.permission.to_string(), what]);
     }
     if rows.is_empty() {
-        return output::line("Nothing is shared yet; `tessera share ID --with USER` shares a memory.");
+        return output::say("Nothing is shared yet; `tessera share ID --with USER` shares a memory.");
     }
     output::text(&output::table(&["by", "with", "permission", "what"], rows))
 }
@@ -103,7 +103,7 @@ pub(super) fn resolve(
             return output::json(&conflicts);
         }
         if conflicts.is_empty() {
-            return output::line("There are no conflicts.");
+            return output::say("There are no conflicts.");
         }
         let text = |memory: &tessera_engine::Memory| format!("{} {}", memory.short_id, memory.content);
         let gone = || "deleted".to_owned();
@@ -116,7 +116,7 @@ pub(super) fn resolve(
         (None, Some(Keep::Copy)) => Resolution::Copy,
         (None, Some(Keep::Both)) => Resolution::Both,
         _ => {
-            return Err(UserError(
+            return Err(UsageError(
                 "add --keep memory, --keep copy or --keep both, or a merged text with --content".into(),
             )
             .into());

@@ -70,9 +70,9 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
     } else {
         let counts =
             format!("{} stored, {} already there, {} rejected", report.stored, report.skipped, report.rejected.len());
-        output::line(&counts)?;
+        output::say(&counts)?;
         if report.owner_trust > 0 {
-            output::line(&format!("{} existing memories are now marked as yours", report.owner_trust))?;
+            output::say(&format!("{} existing memories are now marked as yours", report.owner_trust))?;
         }
         if let Some(first) = report.differing.first() {
             let count = report.differing.len();
@@ -102,6 +102,9 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
 /// Describes a file that cannot be opened. A word without a dot may be meant as the name of another system.
 fn unopened(file: &Path, error: std::io::Error) -> anyhow::Error {
     let name = file.display();
+    if name.to_string().contains("://") {
+        return UserError(format!("`{name}` is an address; download the file first, and import the file")).into();
+    }
     let is_word = file.components().count() == 1 && file.extension().is_none();
     if error.kind() != std::io::ErrorKind::NotFound || !is_word {
         return anyhow::Error::from(error).context(name.to_string());
@@ -175,7 +178,7 @@ pub(super) fn told_aside(count: u64) -> anyhow::Result<()> {
     if count == 0 {
         return Ok(());
     }
-    output::line(&format!("redacted {count} credentials in the texts; `tessera secret list` lists the stored ones"))
+    output::say(&format!("redacted {count} credentials in the texts; `tessera secret list` lists the stored ones"))
 }
 
 fn bar(size: u64) -> ProgressBar {
@@ -190,14 +193,14 @@ fn bar(size: u64) -> ProgressBar {
 /// Exports all memories.
 pub(super) fn export(context: &Context, file: Option<&Path>, is_forced: bool) -> anyhow::Result<()> {
     let write = |out: &mut dyn Write| context.perform_here(Access::Read, Export { out });
-    let Some(file) = file else {
+    let Some(file) = file.filter(|file| *file != Path::new("-")) else {
         let mut out = BufWriter::new(std::io::stdout().lock());
         write(&mut out)?;
         out.flush()?;
         return Ok(());
     };
     if !may_write(context, file, is_forced)? {
-        return output::line("Nothing was written.");
+        return output::say("Nothing was written.");
     }
     let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut scratch = tempfile::NamedTempFile::new_in(dir).with_context(|| dir.display().to_string())?;
@@ -217,7 +220,7 @@ pub(super) fn export(context: &Context, file: Option<&Path>, is_forced: bool) ->
 /// Exports all memories as notes into a directory.
 pub(super) fn export_notes(context: &Context, asks: ExportNotes) -> anyhow::Result<()> {
     let dir = asks.dir.clone();
-    if dir.is_file() {
+    if dir.exists() && !dir.is_dir() {
         return Err(UserError(format!("{} is a file; name a directory for the notes", dir.display())).into());
     }
     let done = context.perform_here(Access::Read, asks)?;
@@ -225,7 +228,7 @@ pub(super) fn export_notes(context: &Context, asks: ExportNotes) -> anyhow::Resu
         return output::json(&NotesExported { done, dir });
     }
     let removed = if done.removed > 0 { format!(", {} removed", done.removed) } else { String::new() };
-    output::line(&format!("{} notes in {}: {} written{removed}", done.notes, dir.display(), done.written))?;
+    output::say(&format!("{} notes in {}: {} written{removed}", done.notes, dir.display(), done.written))?;
     if done.files_left_out > 0 {
         output::note(&format!(
             "skipped {} indexed files; copy them yourself (`tessera files list` shows where they are)",

@@ -10,7 +10,6 @@ use tessera_engine::store::{Delivery, ExtractorUsage, Given};
 
 use super::{Access, Context, meant};
 use crate::cli::UnansweredArguments;
-use crate::output::Style;
 use crate::shapes::QuestionsForgotten;
 use crate::{config, output};
 
@@ -85,9 +84,9 @@ pub(super) fn log(context: &Context, session: Option<String>, limit: usize) -> a
         return output::json(&logged);
     }
     for event in &logged {
-        output::line(&output::shown(&event_line(&event.delivery)))?;
+        output::say(&output::shown(&event_line(&event.delivery)))?;
         for (given, summary) in event.delivery.given.iter().zip(&event.summaries) {
-            output::line(&format!("    {}", output::shown(&format!("{} {}: {summary}", given.short_id, form(given)))))?;
+            output::say(&format!("    {}", output::shown(&format!("{} {}: {summary}", given.short_id, form(given)))))?;
         }
     }
     if logged.is_empty() {
@@ -139,7 +138,7 @@ pub(super) fn why(context: &Context, id: Named) -> anyhow::Result<()> {
     let (memory, deliveries) = (&reason.memory, &reason.given);
     let client = memory.client.as_deref().unwrap_or("an unknown client");
     let session = memory.session.as_deref().unwrap_or("none");
-    output::line(&output::paint(&format!("{} {}", memory.short_id, output::shown(&memory.summary)), Style::Bold))?;
+    output::text(&output::heading(&format!("{} {}", memory.short_id, output::shown(&memory.summary))))?;
     let created =
         format!("{} ({})", output::local(memory.created), output::age(memory.created, config::clock()?.now()));
     let uses = output::counted(memory.access_count, "time", "times");
@@ -152,10 +151,10 @@ pub(super) fn why(context: &Context, id: Named) -> anyhow::Result<()> {
     ];
     output::text(&output::rows(&rows))?;
     if let Some(position) = position {
-        output::line(&output::shown(&format!("in {position}")))?;
+        output::say(&output::shown(&format!("in {position}")))?;
     }
     if let Some(why) = memory.why_never_injected() {
-        output::line(&output::shown(&format!("never added to prompts: {why}")))?;
+        output::say(&output::shown(&format!("never added to prompts: {why}")))?;
     }
     if reason.is_over {
         let short_id = memory.short_id.get();
@@ -164,11 +163,11 @@ pub(super) fn why(context: &Context, id: Named) -> anyhow::Result<()> {
     for delivery in deliveries {
         for given in delivery.given.iter().filter(|given| given.short_id == memory.short_id) {
             let session: String = delivery.session.chars().take(8).collect();
-            output::line(&output::shown(&format!("{} {} {session} {}", delivery.at, delivery.event, form(given))))?;
+            output::say(&output::shown(&format!("{} {} {session} {}", delivery.at, delivery.event, form(given))))?;
         }
     }
     if deliveries.is_empty() {
-        output::line("Not added to a prompt yet.")?;
+        output::say("Not added to a prompt yet.")?;
     }
     Ok(())
 }

@@ -24,7 +24,7 @@ pub(super) fn run(context: &Context, id: Option<Named>, yes: bool) -> anyhow::Re
     let question = format!("{change}. Undo this change?");
     let nobody = format!("{change}; there is no terminal to confirm on, so add --yes or the ID to undo this change");
     if !agreed_or(yes || is_named, &question, &nobody)? {
-        return output::line("Nothing was undone.");
+        return output::say("Nothing was undone.");
     }
     let memory = context.at_desk(Access::Change, |desk| undo(desk, &last))?;
     let undone = Undone {
@@ -35,8 +35,12 @@ pub(super) fn run(context: &Context, id: Option<Named>, yes: bool) -> anyhow::Re
     };
     let id = memory.short_id;
     context.print(&undone, || match last.undo {
-        Undoing::Delete => format!("{id} is deleted again; `tessera undo {}` restores it", id.get()),
+        Undoing::Delete => {
+            let why = if last.entry.operation == "create" { ", because storing it was its last change" } else { "" };
+            format!("Deleted {id}{why}; `tessera undo {}` restores it", id.get())
+        }
         Undoing::Restore => output::shown(&format!("Restored {id}: {}", memory.summary)),
+        Undoing::Links => output::shown(&format!("{id} has its earlier links: {}", memory.summary)),
         Undoing::Earlier => output::shown(&format!("{id} is as before: {}", memory.summary)),
     })
 }

@@ -22,16 +22,14 @@ pub(crate) fn unknown(file: &ConfigFile) -> Vec<String> {
 
 static IS_REPORTED: AtomicBool = AtomicBool::new(false);
 
-/// True if the problems of the settings were already reported.
-pub(super) fn is_reported() -> bool {
-    IS_REPORTED.load(Ordering::Relaxed)
+/// Remembers that the problems of the settings were reported.
+pub(super) fn reported() {
+    IS_REPORTED.store(true, Ordering::Relaxed);
 }
 
-/// The problems of the settings, for a report. Further reports of the same problem are shorter.
-pub(crate) fn report(home_flag: Option<PathBuf>) -> Option<String> {
-    let problem = problem(home_flag)?;
-    IS_REPORTED.store(true, Ordering::Relaxed);
-    Some(problem)
+/// The problems of the settings, if they were not reported yet.
+pub(crate) fn problem_to_report(home_flag: Option<PathBuf>) -> Option<String> {
+    problem(home_flag).filter(|_| !IS_REPORTED.load(Ordering::Relaxed))
 }
 
 /// The problems of the settings, in words; nothing if all are valid.

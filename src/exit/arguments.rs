@@ -1,13 +1,15 @@
 //! The command that the user typed, and the names of its arguments.
 
 use std::ffi::OsString;
+use std::path::Path;
 
+use super::hints;
 use super::usage::listed;
 
 /// Commands that need another name in examples than the beginning of their help.
 const EXAMPLE: &str = "for example `";
 /// The smallest similarity, 0 to 1, of a name that is suggested.
-const ALIKE: f64 = 0.75;
+const ALIKE: f64 = 0.86;
 
 /// The command of a command line.
 pub(super) struct Used {
@@ -94,14 +96,38 @@ impl Used {
         nearest(typed, names)
     }
 
-    /// The option of the command that is most like the typed one.
+    /// The name of the command, or of its action.
+    pub(super) fn name(&self) -> &str {
+        self.path.last().map_or("tessera", String::as_str)
+    }
+
+    /// True if the command has an option, by its long or its short name.
+    pub(super) fn has_option(&self, typed: &str) -> bool {
+        has(self.command(), typed)
+    }
+
+    /// For an option before the command: the command that has it.
+    pub(super) fn command_with(&self, typed: &str) -> Option<String> {
+        let words = std::env::args_os().skip(1);
+        let mut found = words.filter_map(|word| self.root.find_subcommand(word));
+        let command = found.find(|command| has(command, typed))?;
+        self.is_top().then(|| format!("tessera {}", command.get_name()))
+    }
+
+    /// True if a word of the command line is a client.
+    pub(super) fn names_a_client() -> bool {
+        const CLIENTS: [&str; 6] = ["claude-code", "claude-desktop", "cursor", "codex", "gemini", "vscode"];
+        std::env::args_os().any(|word| CLIENTS.iter().any(|client| word == *client))
+    }
+
+    /// The option of the command that does the same as the typed one, or has a similar name.
     pub(super) fn nearest_option(&self, typed: &str) -> Option<String> {
-        let typed = typed.split('=').next().unwrap_or(typed).trim_start_matches('-');
-        let known = |name: &str| OPTIONS.iter().find(|(theirs, _)| *theirs == name).map(|(_, ours)| *ours);
+        if let Some(ours) = hints::of_option(typed, |option| self.has_option(option)) {
+            return Some(ours.to_owned());
+        }
+        let long = typed.strip_prefix("--")?;
         let options = || self.command().get_arguments().filter_map(clap::Arg::get_long);
-        let known = known(typed).filter(|ours| options().any(|option| option == *ours));
-        let near = || nearest(typed, options().map(|name| (name, name)));
-        known.or_else(near).map(|name| format!("--{name}"))
+        nearest(long, options().map(|name| (name, name))).map(|name| format!("--{name}"))
     }
 
     /// The name of a field as the user typed it, for a value that the command passed on.
@@ -127,49 +153,56 @@ impl Used {
             "dir" => "the directory".to_owned(),
             "path" => "the path".to_owned(),
             "name" => "the name".to_owned(),
+            "timeframe" => "the period".to_owned(),
+            "text" => "the text".to_owned(),
+            "type" => "the type".to_owned(),
             _ => format!("`{field}`"),
         }
     }
 
     /// What to type instead of a value that is not valid, if the value shows what the user wants.
     pub(super) fn hint(&self, argument: &str, value: &str) -> Option<String> {
-        let is_word = value.chars().any(char::is_alphabetic) && !value.contains('/');
         let command = self.path.first().map(String::as_str)?;
-        match command {
-            _ if argument != "ID" || !is_word => None,
-            "forget" => Some(format!("to delete by words, use `tessera forget --matching {value}`")),
-            "update" => Some(format!("to change the text, use `--content '{value}'`")),
-            "restore" if value.ends_with(".db") => {
-                Some(format!("to restore a backup, use `tessera restore-backup {value}`"))
-            }
-            _ => Some(format!("use an ID such as 42; `tessera recall {value}` finds it")),
+        if argument != "ID" {
+            return None;
         }
+        if let ("update", Some((name, new))) = (command, value.split_once('='))
+            && self.has_option(&format!("--{name}"))
+        {
+            return Some(format!("to change this field, use `--{name} {new}`"));
+        }
+        let shown = shlex::try_quote(value).unwrap_or_default();
+        let is_backup = Path::new(value).extension().is_some_and(|ending| ending == "db");
+        // A part of a UUID, a pattern or the name of a file is not a word to search for.
+        let is_words = value.chars().all(|c| c.is_alphabetic() || matches!(c, ' ' | '\'' | '-')) && value.len() > 2;
+        Some(match (command, value) {
+            ("forget", "all") => hints::instead("forget", "--all")?.to_owned(),
+            ("restore", "all" | "last" | "latest") => "`tessera list --deleted` lists deleted memories".to_owned(),
+            (_, "all" | "last" | "latest" | "*") => "`tessera list` lists all memories".to_owned(),
+            ("restore", _) if is_backup => format!("to restore a backup, use `tessera restore-backup {shown}`"),
+            _ if !is_words => return None,
+            ("forget", _) => format!("to delete by words, use `tessera forget --matching {shown}`"),
+            ("update", _) => format!("to change the text, use `--content {shown}`"),
+            ("share" | "unshare", _) => format!("to name a tag, use `--tag {shown}`"),
+            _ => format!("use an ID such as 42; `tessera recall {shown}` searches for one"),
+        })
     }
 }
 
-/// Options of other programs, with the option of Tessera that does the same.
-const OPTIONS: [(&str, &str); 14] = [
-    ("all", "limit"),
-    ("budget", "max-tokens"),
-    ("tokens", "max-tokens"),
-    ("token-budget", "max-tokens"),
-    ("count", "limit"),
-    ("top", "limit"),
-    ("number", "limit"),
-    ("from", "since"),
-    ("to", "until"),
-    ("before", "until"),
-    ("ttl", "expires"),
-    ("message", "content"),
-    ("format", "json"),
-    ("output", "json"),
-];
+fn has(command: &clap::Command, typed: &str) -> bool {
+    let (long, short) = (typed.strip_prefix("--"), typed.strip_prefix('-').and_then(|name| name.chars().next()));
+    command.get_arguments().any(|argument| match long {
+        Some(long) => argument.get_long() == Some(long),
+        None => short.is_some() && argument.get_short() == short && typed.chars().count() == 2,
+    })
+}
 
 fn nearest<'a>(typed: &str, names: impl Iterator<Item = (&'a str, &'a str)>) -> Option<&'a str> {
     let typed = typed.to_lowercase();
     let likeness = |name: &str| match name.starts_with(&typed) && typed.len() > 2 {
         true => 1.0,
-        false => strsim::jaro_winkler(&typed, name),
+        false if name.chars().next() == typed.chars().next() => strsim::jaro_winkler(&typed, name),
+        false => 0.0,
     };
     let rated = names.map(|(name, ours)| (likeness(name), ours)).filter(|(rate, _)| *rate >= ALIKE);
     rated.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, ours)| ours)
@@ -217,7 +250,7 @@ mod tests {
     fn similar_names_are_suggested() {
         let top = used("");
         for (typed, expected) in
-            [("recal", Some("recall")), ("setings", Some("settings")), ("seach", Some("recall")), ("xyz", None)]
+            [("recal", Some("recall")), ("setings", Some("settings")), ("seach", Some("recall")), ("nosuch", None)]
         {
             assert_eq!(top.nearest_command(typed), expected, "{typed}");
         }

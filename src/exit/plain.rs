@@ -3,6 +3,7 @@
 use std::io::{Error, ErrorKind};
 use std::path::Path;
 
+use tessera_engine::MemoryRef;
 use tessera_engine::store::StoreError;
 
 /// The message of an error of the operating system, and the fix.
@@ -47,6 +48,10 @@ pub(super) fn without_number(message: &str) -> String {
 pub(super) fn of_store(error: &StoreError) -> Option<String> {
     match error {
         StoreError::File { path, source } => Some(of_file(path, source)),
+        // The problem names commands for any memory.
+        StoreError::Conflict { memory: MemoryRef::ShortId(id), .. } => Some(
+            error.to_string().replace(" ID`", &format!(" {}`", id.get())).replace(" ID ", &format!(" {} ", id.get())),
+        ),
         StoreError::Disk { path, .. } | StoreError::Sqlite { path, .. } | StoreError::ReadOnly { path }
             if path.is_dir() =>
         {

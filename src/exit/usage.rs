@@ -2,34 +2,10 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use tessera_engine::domain::DomainError;
+use tessera_engine::screen::dropped;
 
 use super::arguments::{Used, starts_with_verb};
-
-/// Commands of other programs, with the command of Tessera that does the same.
-const ELSEWHERE: [(&str, &str); 22] = [
-    ("login", "tessera sync join URL"),
-    ("signin", "tessera sync join URL"),
-    ("connect", "tessera sync join URL"),
-    ("join", "tessera sync join URL"),
-    ("logout", "tessera sync leave"),
-    ("leave", "tessera sync leave"),
-    ("push", "tessera sync now"),
-    ("pull", "tessera sync now"),
-    ("install", "tessera setup claude-code"),
-    ("start", "tessera setup claude-code"),
-    ("clear", "tessera forget --matching WORDS"),
-    ("purge", "tessera forget ID --hard"),
-    ("reset", "tessera uninstall --purge"),
-    ("dump", "tessera export"),
-    ("save-as", "tessera export"),
-    ("load", "tessera import"),
-    ("server", "tessera serve"),
-    ("redo", "tessera history ID"),
-    ("diff", "tessera history ID"),
-    ("tag", "tessera update ID --tags TAGS"),
-    ("prompt", "tessera recall"),
-    ("upgrade", "tessera --version"),
-];
+use super::hints;
 
 /// A usage error.
 pub(super) struct Usage {
@@ -51,7 +27,10 @@ impl Usage {
             ErrorKind::ValueValidation => invalid_value(error, used),
             ErrorKind::InvalidValue => impossible_value(error, used),
             ErrorKind::ArgumentConflict => conflict(error, used),
-            ErrorKind::InvalidUtf8 => "an argument is not valid UTF-8; pass the text through stdin".to_owned(),
+            ErrorKind::InvalidUtf8 => "an argument is not valid UTF-8; convert it to UTF-8".to_owned(),
+            ErrorKind::TooManyValues => {
+                format!("`{}` takes no value here; write it alone", option.as_deref().unwrap_or_default())
+            }
             ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 format!("`{}` needs an action; use {}", used.line(), used.actions())
             }
@@ -85,45 +64,93 @@ fn texts(error: &clap::Error, kind: ContextKind) -> Vec<&str> {
 }
 
 fn unknown_command(error: &clap::Error, used: &Used) -> String {
-    let typed = text(error, ContextKind::InvalidSubcommand).unwrap_or_default();
+    let typed = quoted(text(error, ContextKind::InvalidSubcommand).unwrap_or_default());
     if !used.is_top() {
-        return format!("`{}` has no action `{typed}`; use {}", used.line(), used.actions());
+        let (line, actions) = (used.line(), used.actions());
+        return match actions.as_str() {
+            "" => format!("`{line}` has no actions; `{line} --help` shows its arguments"),
+            actions => format!("`{line}` has no action {typed}; use {actions}"),
+        };
     }
-    if let Some((_, ours)) = ELSEWHERE.iter().find(|(theirs, _)| typed.eq_ignore_ascii_case(theirs)) {
-        return format!("there is no command `{typed}`; use `{ours}`");
+    let bare = typed.trim_matches('`');
+    if bare == "connect" && Used::names_a_client() {
+        return "there is no command `connect`; use `tessera setup CLIENT`".to_owned();
     }
-    match used.nearest_command(typed) {
-        Some(name) => format!("there is no command `{typed}`; did you mean `tessera {name}`?"),
-        None => format!("there is no command `{typed}`; `tessera help` lists all commands"),
+    match (hints::of_command(bare), used.nearest_command(bare)) {
+        (Some(hint), _) => format!("there is no command {typed}; {hint}"),
+        (None, Some(name)) => format!("there is no command {typed}; did you mean `tessera {name}`?"),
+        (None, None) => format!("there is no command {typed}; `tessera help` lists all commands"),
     }
 }
 
 fn unknown_argument(error: &clap::Error, used: &Used) -> String {
     let typed = text(error, ContextKind::InvalidArg).unwrap_or_default();
     let line = used.line();
-    if !typed.starts_with('-') {
-        return format!("`{line}` does not accept `{typed}`; {}", used.example());
+    let shown = quoted(typed);
+    if let Some(right) = typed.strip_prefix(['–', '—']) {
+        return format!(
+            "{shown} begins with a long dash; write `--{}` with two hyphens",
+            right.trim_start_matches('-')
+        );
     }
-    match used.nearest_option(typed) {
-        Some(option) => format!("`{line}` has no option `{typed}`; did you mean `{option}`?"),
+    if !typed.starts_with('-') {
+        return format!("`{line}` does not accept {shown}; {}", used.example());
+    }
+    let name = typed.split('=').next().unwrap_or(typed);
+    if let Some(hint) = hints::instead(used.name(), name) {
+        return format!("`{line}` has no option `{name}`; {hint}");
+    }
+    if used.has_option(name) {
+        return format!("`{name}` must be between `{line}` and its other arguments; nothing after `--` is an option");
+    }
+    if let Some(command) = used.command_with(name) {
+        return format!("put `{name}` after `{command}`, because only some commands have this option");
+    }
+    let digits = typed.trim_start_matches('-');
+    if digits.parse::<u32>().is_ok() && used.has_option("--limit") {
+        return format!("`{line}` has no option `{typed}`; did you mean `--limit {digits}`?");
+    }
+    match used.nearest_option(name) {
+        Some(option) => format!("`{line}` has no option `{name}`; did you mean `{option}`?"),
         None if used.accepts_text() => {
-            format!("`{line}` has no option `{typed}`; to use it as text, put `--` before the text")
+            format!("`{line}` has no option `{name}`; if `{name}` belongs to the text, quote the whole text")
         }
-        None => format!("`{line}` has no option `{typed}`; `{line} --help` lists the options"),
+        None => format!("`{line}` has no option `{name}`; `{line} --help` lists the options"),
+    }
+}
+
+/// A value in backticks, in one line and not too long; or words for an empty one.
+fn quoted(value: &str) -> String {
+    const MOST: usize = 60;
+    // A credential is redacted before the value is cut, because the detector needs all of it.
+    let line: String = dropped(value).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    match line.trim() {
+        "" => "with an empty name".to_owned(),
+        _ if line.chars().count() > MOST => format!("`{}...`", line.chars().take(MOST).collect::<String>()),
+        _ => format!("`{line}`"),
     }
 }
 
 fn missing(error: &clap::Error, used: &Used) -> String {
     let names: Vec<String> = texts(error, ContextKind::InvalidArg).into_iter().map(name_of).collect();
-    format!("`{}` needs {}; {}", used.line(), names.join(" and "), used.example())
+    let (line, all) = (used.line(), names.join(" and "));
+    if names.iter().any(|name| name.starts_with('-')) {
+        return format!("add {all}, which the other options need; `{line} --help` explains them");
+    }
+    let shell = if names.iter().any(|name| name == "ID") { " (write an ID without #)" } else { "" };
+    format!("`{line}` needs {all}{shell}; {}", used.example())
 }
 
 fn invalid_value(error: &clap::Error, used: &Used) -> String {
     let value = text(error, ContextKind::InvalidValue).unwrap_or_default();
     let argument = text(error, ContextKind::InvalidArg).map(name_of).unwrap_or_default();
-    let typed = match argument.starts_with('-') {
-        true => format!("`{argument} {value}`"),
-        false => format!("`{value}`"),
+    let shown = quoted(value);
+    let bare = shown.trim_matches('`');
+    let typed = match (argument.starts_with('-'), value.trim().is_empty()) {
+        (true, true) => format!("the empty value of `{argument}`"),
+        (false, true) => "an empty text".to_owned(),
+        (true, false) => format!("`{argument} {bare}`"),
+        (false, false) => shown,
     };
     let source = std::error::Error::source(error);
     let problem = match source.and_then(|source| source.downcast_ref::<DomainError>()) {
@@ -153,6 +180,11 @@ fn conflict(error: &clap::Error, used: &Used) -> String {
     let others: Vec<String> = texts(error, ContextKind::PriorArg).into_iter().map(name_of).collect();
     match others.as_slice() {
         [other] if *other == argument => format!("`{argument}` was given twice; give it once"),
+        _ if argument.is_empty() && used.name() == "import" => {
+            "`tessera import` imports one file, or names a system and its data: claude-memory-mcp, memory-mcp, \
+             basic-memory or claude-md; `tessera import --undo N` undoes an import"
+                .to_owned()
+        }
         [] => first_line(error, used),
         others => format!("`{argument}` and `{}` exclude each other; use one of them", others.join("`, `")),
     }

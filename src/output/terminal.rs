@@ -75,6 +75,12 @@ fn coloured(text: &str, style: Style) -> String {
     format!("\u{1b}[{code}m{text}\u{1b}[0m")
 }
 
+/// A heading, wrapped on a terminal.
+pub(crate) fn heading(text: &str) -> String {
+    let lines = columns().map_or_else(|| format!("{text}\n"), |columns| wrapped(text, "", columns));
+    lines.lines().map(|line| paint(line, Style::Bold) + "\n").collect()
+}
+
 /// True if stdout is a terminal.
 pub(crate) fn is_terminal() -> bool {
     std::io::stdout().is_terminal()

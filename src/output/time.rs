@@ -50,10 +50,8 @@ fn largest_unit(then: &Zoned, now: &Zoned) -> Option<Span> {
 
 fn relative(span: &Span) -> String {
     let printer = SpanPrinter::new().designator(Designator::Verbose).spacing(Spacing::BetweenUnitsAndDesignators);
-    match span.is_negative() {
-        true => printer.span_to_string(span),
-        false => format!("in {}", printer.span_to_string(span)),
-    }
+    let text = printer.span_to_string(span);
+    if span.is_negative() { text } else { format!("in {text}") }
 }
 
 #[cfg(test)]

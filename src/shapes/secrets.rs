@@ -131,6 +131,7 @@ pub(crate) struct Scan<'a> {
 }
 
 /// The output of `tessera purged`.
+#[expect(clippy::struct_field_names, reason = "the names of the JSON fields")]
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Removal {
     /// True if the memory was removed everywhere.

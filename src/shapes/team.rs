@@ -32,6 +32,7 @@ pub(crate) struct SyncedNow {
 }
 
 /// The output of `tessera sync status`.
+#[expect(clippy::struct_field_names, reason = "the names of the JSON fields")]
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Status {
     #[serde(flatten)]
@@ -59,6 +60,7 @@ pub(crate) struct Answered {
 }
 
 /// The output of `tessera shares`.
+#[expect(clippy::struct_field_names, reason = "the names of the JSON fields")]
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Shares {
     /// What you share.

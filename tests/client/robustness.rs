@@ -68,7 +68,7 @@ fn set_up_without_the_plugin_works_and_is_taken_back_byte_for_byte() {
     let asked = stage.prompt("on which port does the exporter listen?", &[]);
     assert!(asked.injected().join("").contains("9417"), "{:?}", asked.injected());
     let doctor = stage.tessera(&["doctor"]);
-    assert!(doctor.contains("answers: tessera") && doctor.contains("last injection"), "{doctor}");
+    assert!(doctor.contains("answers: tessera") && doctor.contains("last recall"), "{doctor}");
     stage.tessera(&["uninstall", "--yes"]);
     assert_eq!(fs::read_to_string(&settings).unwrap(), odd);
     let rest = fs::read_to_string(stage.at("home/.claude.json")).unwrap_or_default();

@@ -156,7 +156,7 @@ fn bad_input_names_the_field_and_the_fix_and_changes_nothing() {
         (vec!["remember", " "], 2, "the text is empty"),
         (vec!["remember", "x", "--importance", "11"], 2, "use 0 to 1"),
         (vec!["remember", "x", "--type", "thing"], 2, "use fact, entity"),
-        (vec!["remember", "x", "--tags", "a\nb"], 2, "`--tags a\nb`"),
+        (vec!["remember", "x", "--tags", "a\nb"], 2, "`--tags a b`"),
         (vec!["remember", &huge], 2, "split it"),
         (vec!["recall", "x", "--max-tokens", "0"], 2, "`--max-tokens 0` is out of range"),
         (vec!["recall", "something", "--max-tokens", "3"], 2, "minimum"),
@@ -167,7 +167,7 @@ fn bad_input_names_the_field_and_the_fix_and_changes_nothing() {
         (vec!["get", "../../etc/passwd"], 2, "is not an ID"),
         (vec!["restore", "1"], 1, "neither deleted nor expired"),
         (vec!["forget", "1", "99"], 1, "no memory #99"),
-        (vec!["update", "1"], 1, "there is nothing to change"),
+        (vec!["update", "1"], 2, "there is nothing to change"),
         (vec!["frobnicate"], 2, "there is no command `frobnicate`"),
     ] {
         let ran = world.run(&args);

@@ -66,12 +66,12 @@ fn switched_off_nothing_is_made_and_the_doctor_makes_it_later() {
     world.run(&["settings", "unset", "recall.semantic"]);
     assert!(world.run(&["doctor"]).stdout.contains("21"));
     let repaired = world.run(&["doctor", "--repair"]).stdout;
-    assert!(repaired.contains("21 memories have embeddings"), "{repaired}");
+    assert!(repaired.contains("ready for 21 memories"), "{repaired}");
     assert_eq!(counts(&world), (21, 0));
     let off: Value = serde_json::from_str(&without(&world, &["recall", "crane 7", "--json"]).stdout).unwrap();
     assert_eq!(off, by_words, "whatever is there, it is not used");
     let wrong = world.run(&["settings", "set", "recall.semantic", "perhaps"]);
-    assert!(wrong.code == Some(3) && wrong.stderr.contains("recall.semantic"), "{wrong:?}");
+    assert!(wrong.code == Some(2) && wrong.stderr.contains("recall.semantic"), "{wrong:?}");
 }
 
 #[test]

@@ -36,6 +36,8 @@ mod observations;
 mod odd_input;
 mod older_calls;
 mod older_sources;
+#[cfg(unix)]
+mod person;
 mod planted;
 #[cfg(unix)]
 mod plugin_examples;

@@ -280,7 +280,7 @@ fn a_part_is_changed_forgotten_and_brought_back_in_its_file() {
     assert_eq!(number(&world, "short responses"), style, "it is the same memory");
     for fields in [["--tags", "x"], ["--importance", "0.9"], ["--scope", "a/b"], ["--content", "two\nlines"]] {
         let refused = world.run(&["update", &style, fields[0], fields[1]]);
-        assert!(refused.code == Some(1) && refused.stderr.contains("/memories/user/preferences.md: "), "{refused:?}");
+        assert!(refused.code == Some(1) && refused.stderr.contains("/memories/user/preferences.md "), "{refused:?}");
     }
     assert_eq!(world.run(&["update", &style, "--trust", "user"]).code, Some(0));
     assert_eq!(world.json(&["get", &style])["trust"], "user");

@@ -106,7 +106,7 @@ fn the_tools_of_notes_are_offered_where_there_are_notes_and_answer_as_the_comman
         ("read_note", json!({}), "identifier: is missing"),
         ("search_notes", json!({}), "query: is missing"),
         ("search_notes", json!({ "query": "x", "page_size": 0 }), "page_size: 0 is out of range"),
-        ("build_context", json!({ "url": "memory://nobody" }), "url: is not a note"),
+        ("build_context", json!({ "url": "memory://nobody" }), "there is no note `memory://nobody`"),
         ("build_context", json!({ "url": "a?b<c" }), "url: "),
         ("recent_activity", json!({ "timeframe": "soonish" }), "timeframe: "),
         ("recent_activity", json!({ "project": "attic" }), "project: "),

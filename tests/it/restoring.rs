@@ -276,7 +276,7 @@ fn several_memories_come_back_at_once_and_an_earlier_text_alone() {
     }
     assert_eq!(world.run(&["forget", "1", "2"]).code, Some(0));
     let refused = world.run(&["restore", "1", "2", "--before", "1"]);
-    assert!(refused.code == Some(1) && refused.stderr.contains("--before accepts one memory"), "{refused:?}");
+    assert!(refused.code == Some(2) && refused.stderr.contains("`--before` accepts one memory"), "{refused:?}");
     assert!(world.contents().is_empty());
     assert_eq!(world.run(&["restore", "1", "2"]).code, Some(0));
     assert_eq!(world.contents().len(), 2);

@@ -47,7 +47,7 @@ fn questions_of_every_face_are_counted_and_their_words_are_not_kept() {
 fn questions_are_kept_where_the_person_wants_it_until_something_answers_or_they_are_cleared() {
     let world = world();
     let set = world.run(&["settings", "set", "recall.keep_questions", "maybe"]);
-    assert_eq!(set.code, Some(3), "{set:?}");
+    assert_eq!(set.code, Some(2), "{set:?}");
     world.json(&["settings", "set", "recall.keep_questions", "on"]);
     world.run(&["recall", VAIN]);
     Client::start(&world).ok("memory_recall", json!({ "query": "zymurgy of quokkas" }));

@@ -90,7 +90,7 @@ fn variables_alone_join_an_empty_store_and_of_what_was_here_nothing_new_is_told(
         count = client.ok("memory_count", json!({}));
     }
     assert!(client.close().success());
-    assert!(with(&full, &[], &["sync", "status"]).stdout.contains("local only"));
+    assert!(with(&full, &[], &["sync", "status"]).stdout.contains("The memories stay on this machine"));
     assert_eq!(there(&server, &ada), ["Deploys happen on Tuesdays"]);
     full.run(&["forget", "3", "--hard", "--yes"]);
     // The file in the store's directory is the user's own.
@@ -227,7 +227,7 @@ fn what_is_stored_is_on_the_server_at_once_and_news_come_within_the_interval() {
     for wrong in ["soon", "0", "1.5"] {
         let mut client = Client::start_with(&desk, &variables(wrong));
         let count = client.ok("memory_count", json!({}));
-        assert!(count.contains("not used: sync.interval"), "{count}");
+        assert!(count.contains("not used: the variable TESSERA_SYNC_INTERVAL"), "{count}");
         assert!(client.close().success());
     }
 }
@@ -247,7 +247,7 @@ fn an_address_that_would_show_the_key_to_a_network_leaves_the_store_alone_and_sa
     let status = with(&world, &[("CLAUDE_MEMORY_API_KEY", "key-alice-xxx")], &["sync", "status"]);
     assert!(status.stdout.contains("http://localhost:8080"), "{status:?}");
     let status = with(&world, &[("TESSERA_API_KEY", "key-alice-xxx")], &["sync", "status"]);
-    assert!(status.stdout.contains("local only"), "{status:?}");
+    assert!(status.stdout.contains("The memories stay on this machine"), "{status:?}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod files;
 mod front;
 mod hidden;
 mod joining;
+mod json_shapes;
 mod killed;
 mod leaving;
 mod let_go;
@@ -28,6 +29,8 @@ mod restore;
 mod secrets;
 mod serve;
 mod server;
+#[path = "../../../fixtures/shapes.rs"]
+mod shapes;
 #[path = "../../../fixtures/skip.rs"]
 mod skip;
 #[expect(dead_code, unused_imports, reason = "tests of one machine need more of it")]

@@ -116,7 +116,7 @@ fn machines_join_over_tls_and_only_with_a_certificate_that_they_trust() {
     let stranger = join(None);
     assert!(stranger.code == Some(1) && stranger.stderr.contains("certificate"), "{stranger:?}");
     let joined = join(Some(&certificate));
-    assert!(joined.code == Some(0) && joined.stdout.starts_with("ada at https://localhost"), "{joined:?}");
+    assert!(joined.code == Some(0) && joined.stdout.starts_with("Joined https://localhost"), "{joined:?}");
 }
 
 #[test]

@@ -121,8 +121,8 @@ impl UseCase for RemoveFolder {
             return refused("memories belongs to the store and cannot be removed".to_owned(), "name another folder");
         }
         if !store.folders()?.iter().any(|folder| folder.name == self.name) {
-            let problem = format!("{:?} is not an indexed folder", self.name);
-            return refused(problem, "`tessera files list` lists the folders");
+            let fix = "`tessera files list` lists the folders".to_owned();
+            return Err(StoreError::Unknown { what: "indexed folder", name: self.name, fix });
         }
         let _held = held_to_write(store)?;
         store.forget_folder(&self.name, &caller.actor(Some("the folder is no longer watched".to_owned())))

@@ -6,6 +6,7 @@ use tessera_engine::store::{Erase, HistoryEntry, Operation, StoreError};
 use tessera_tables::names;
 
 use super::change::{Forget, Restore};
+use super::link::SetLink;
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
 
@@ -36,6 +37,8 @@ pub enum Undoing {
     Restore = "restore",
     /// Fields were changed: the earlier version is restored.
     Earlier = "earlier",
+    /// A link was added or removed: the links from before are restored.
+    Links = "links",
 }
 }
 
@@ -61,6 +64,7 @@ impl UseCase for LastChange {
             Some(Operation::Create) => Undoing::Delete,
             Some(Operation::Delete) => Undoing::Restore,
             Some(Operation::Purge) => return refused("was deleted permanently, so the deletion cannot be undone"),
+            Some(Operation::Link | Operation::Unlink) if entry.before.is_some() => Undoing::Links,
             _ if entry.before.is_none() => return refused("has no stored version from before its last change"),
             _ if entry.before.as_ref().is_some_and(|before| before.deleted.is_some()) => Undoing::Delete,
             _ => Undoing::Earlier,
@@ -92,10 +96,10 @@ impl UseCase for Undo {
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Memory, StoreError> {
         let Self { id, rev, undo } = self;
         let last = LastChange { id: Some(id) }.run(store, caller)?;
-        if last.is_none_or(|last| last.entry.rev != rev) {
+        let Some(last) = last.filter(|last| last.entry.rev == rev) else {
             let problem = "was changed again in the meantime; look at `tessera history` before you undo the change";
             return Err(StoreError::Conflict { memory: id, problem });
-        }
+        };
         match undo {
             Undoing::Delete => {
                 let reason = Some("undo".to_owned());
@@ -103,7 +107,21 @@ impl UseCase for Undo {
             }
             Undoing::Restore => drop(Restore { id, before: None }.run(store, caller)?),
             Undoing::Earlier => drop(Restore { id, before: Some(rev) }.run(store, caller)?),
+            Undoing::Links => put_links_back(store, caller, last)?,
         }
         store.get(id)?.ok_or(StoreError::NotFound(id))
     }
+}
+
+/// Removes the links that a change added, and adds those that it removed.
+fn put_links_back(store: &mut Store, caller: &Caller, last: Changed) -> Result<(), StoreError> {
+    let before = last.entry.before.map(|before| before.links).unwrap_or_default();
+    let now = last.memory.links;
+    let id = MemoryRef::Id(last.memory.id);
+    let added = now.iter().filter(|link| !before.contains(link)).map(|link| (link, false));
+    let removed = before.iter().filter(|link| !now.contains(link)).map(|link| (link, true));
+    for (link, holds) in added.chain(removed) {
+        SetLink { id, kind: link.kind.clone(), to: MemoryRef::Id(link.to), holds }.run(store, caller)?;
+    }
+    Ok(())
 }

@@ -27,10 +27,12 @@ impl Metadata {
     }
 
     /// The fields of a note, without a limit.
+    #[cfg(feature = "sqlite")]
     pub(crate) fn unbounded(fields: Map<String, Value>) -> Self {
         Self(fields)
     }
 
+    #[cfg(feature = "sqlite")]
     pub(crate) fn into_fields(self) -> Map<String, Value> {
         self.0
     }

@@ -45,7 +45,7 @@ fn a_long_run_of_capitals_is_no_name_and_the_index_agrees_with_the_text() {
         let health = Store::examine(home.config(NOW), repair).unwrap();
         assert!(health.is_good(), "{health:?}");
         let index = health.checks.iter().find(|check| check.name == "index").unwrap();
-        assert_eq!(index.detail, "agrees with the texts", "{count} notes");
+        assert_eq!(index.detail, "every text can be found by its words", "{count} notes");
     }
 }
 

@@ -101,7 +101,7 @@ fn rows_of_an_older_program_are_found_at_once_and_written_anew_a_few_at_a_time()
     assert_eq!(now[..before.len()], before, "with the words around the turns");
     let health = Store::examine(home.config(NOW), false).unwrap();
     let index = health.checks.iter().find(|check| check.name == "index").unwrap();
-    assert_eq!(index.detail, "agrees with the texts");
+    assert_eq!(index.detail, "every text can be found by its words");
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
 fn row(entry: &HistoryEntry) -> String {
     let who = [Some(entry.origin.to_string()), entry.client.clone()].into_iter().flatten().collect::<Vec<_>>();
     let why = entry.reason.as_ref().map(|reason| format!("; why: {reason}")).unwrap_or_default();
-    let before = entry.before.as_ref().map(|memory| format!("; before{}: {}", attribution(memory), memory.summary));
+    let before = entry.before_text().map(|memory| format!("; before{}: {}", attribution(memory), memory.summary));
     let line = format!(
         "{} {} {} by {}{why}{}",
         entry.rev,

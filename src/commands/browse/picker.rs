@@ -31,6 +31,8 @@ pub(super) struct Picker {
     pub(super) newer: std::collections::BTreeMap<ShortId, Newer>,
     pub(super) at: usize,
     pub(super) mode: Mode,
+    /// What was shown before the question whether to delete.
+    before: Mode,
     /// True if the chosen text is printed.
     pub(super) prints: bool,
     /// The result of the last action.
@@ -43,8 +45,18 @@ pub(super) struct Picker {
 impl Picker {
     pub(super) fn new(desk: &mut Desk<'_>, question: String, prints: bool, now: Timestamp) -> anyhow::Result<Self> {
         let (found, newest, newer) = (Vec::new(), Vec::new(), std::collections::BTreeMap::new());
-        let mut picker =
-            Self { question, found, newer, at: 0, mode: Mode::List, prints, told: String::new(), now, newest };
+        let mut picker = Self {
+            question,
+            found,
+            newer,
+            at: 0,
+            mode: Mode::List,
+            before: Mode::List,
+            prints,
+            told: String::new(),
+            now,
+            newest,
+        };
         picker.search(desk)?;
         Ok(picker)
     }
@@ -100,8 +112,14 @@ impl Picker {
     /// Changes what is shown, if there is a chosen memory.
     pub(super) fn enter(&mut self, mode: Mode) {
         if self.chosen().is_some() || mode == Mode::List {
+            self.before = self.mode;
             self.mode = mode;
         }
+    }
+
+    /// Returns from a memory to the list, or from a question to what was shown before.
+    pub(super) fn back(&mut self) {
+        self.mode = if self.mode == Mode::Delete { self.before } else { Mode::List };
     }
 
     pub(super) fn chosen(&self) -> Option<&Memory> {

@@ -37,12 +37,13 @@ impl Screen {
         leave();
         let done = work();
         enter()?;
-        self.terminal.clear()?;
+        // A new terminal draws every cell again.
+        self.terminal = Terminal::new(CrosstermBackend::new(stderr()))?;
         Ok(done)
     }
 
     /// Waits for a key. A change of the window's size counts as a key without effect.
-    pub(super) fn key(&self) -> anyhow::Result<KeyEvent> {
+    pub(super) fn key() -> anyhow::Result<KeyEvent> {
         loop {
             match read()? {
                 Event::Key(key) if key.kind != KeyEventKind::Release => return Ok(key),

@@ -9,7 +9,9 @@ use tessera_engine::store::{NoteRow, StoreError};
 use super::around::{Bounds, Node, Step, Way, node, walk};
 use super::find::{addressed, bare};
 use super::recent::first_words;
-use super::rows::{NotesReply, Reply, Row, Within, address, changed, counted, fields, moment, name, path, said};
+use super::rows::{
+    MOST_NAME, NotesReply, Reply, Row, Within, address, brief, changed, counted, fields, moment, name, path, said,
+};
 use super::{Part, recent};
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
@@ -122,13 +124,8 @@ fn begins(store: &Store, url: &str, project: Option<&str>) -> Result<Vec<Node>, 
     {
         return Ok(node(store, memory.id)?.into_iter().collect());
     }
-    let problem = if url.contains('*') { "does not match a note" } else { "is not a note" };
-    Err(DomainError::invalid(
-        "url",
-        problem,
-        "use the title, path or ID of a note, or a pattern such as memory://user/*",
-    )
-    .into())
+    let fix = "use the title, path or ID of a note, or a pattern such as memory://user/*".to_owned();
+    Err(StoreError::Unknown { what: "note", name: brief(&dropped(url), MOST_NAME), fix })
 }
 
 /// The requested note with its content.

@@ -4,11 +4,14 @@ use serde_json::{Map, Value};
 use tessera_engine::Store;
 use tessera_engine::domain::{DomainError, MemoryRef, file_of_content};
 use tessera_engine::pack::{neutral, neutral_line};
+use tessera_engine::screen::dropped;
 use tessera_engine::store::{NoteRow, StoreError};
 use tessera_markdown::key::folded;
 
 use super::find::note_called;
-use super::rows::{NotesReply, Reply, Row, Within, address, changed, counted, fields, moment, name, path};
+use super::rows::{
+    MOST_NAME, NotesReply, Reply, Row, Within, address, brief, changed, counted, fields, moment, name, path,
+};
 use super::{Part, search};
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
@@ -125,15 +128,10 @@ fn said_by_one(store: &mut Store, caller: &Caller, asked: &str, project: Option<
     }
     let near: Vec<String> =
         Part::first(NAMED).of(&found).iter().map(|found| neutral_line(found.note.file.path.as_str())).collect();
-    let problem = if near.is_empty() {
-        "is not a note, and no note contains this text".to_owned()
+    let fix = if near.is_empty() {
+        "use the path or the title of a note, or a word of its text".to_owned()
     } else {
-        format!("is not a note; similar notes: {}", near.join(", "))
+        format!("similar notes: {}", near.join(", "))
     };
-    Err(DomainError::invalid(
-        "identifier",
-        problem,
-        "use the path of a note, or search for a word of its title or text",
-    )
-    .into())
+    Err(StoreError::Unknown { what: "note", name: brief(&dropped(asked), MOST_NAME), fix })
 }

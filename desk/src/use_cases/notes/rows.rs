@@ -11,6 +11,8 @@ use crate::use_cases::Form;
 
 /// Maximum characters of a title or another short text in a row.
 const NAME_CHARS: usize = 160;
+/// Maximum characters of a name that a person or a model asked for, in an error.
+pub(super) const MOST_NAME: usize = 80;
 /// Maximum characters of a permalink in a row.
 const LINK_CHARS: usize = 400;
 /// Maximum characters of a note's text in a row.

@@ -144,7 +144,7 @@ impl Store {
     /// Returns the damage that only a salvage can repair. Indexes are rebuilt from their tables.
     fn check_database(&self, health: &mut Health, repair: bool) -> Result<Option<String>, StoreError> {
         let Some(damage) = self.damage_found()? else {
-            health.add("database", Verdict::Ok, "whole");
+            health.add("database", Verdict::Ok, "not damaged");
             return Ok(None);
         };
         if repair && self.connection.execute_batch("REINDEX").is_ok() && self.damage_found()?.is_none() {
@@ -157,7 +157,7 @@ impl Store {
     fn check_permissions(&self, health: &mut Health, repair: bool) {
         let open = self.home.open_to_others();
         if open.is_empty() {
-            return health.add("permissions", Verdict::Ok, "accessible only to you");
+            return health.add("permissions", Verdict::Ok, "only you can read the store");
         }
         let list = open.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
         if repair && open.iter().all(|path| private::tighten(path)) {
@@ -174,14 +174,14 @@ impl Store {
         if repair && let Err(error) = self.fold_accesses() {
             return health.add("access log", Verdict::Warning, error.to_string());
         }
-        health.add("access log", Verdict::Ok, "recent uses are recorded");
+        health.add("access log", Verdict::Ok, "up to date");
     }
 
     /// Analyses every text again, and compares the result with the index.
     fn check_index(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
         let stale = self.stale_rows().map_err(|error| self.failed(error))?;
         if stale.is_empty() {
-            health.add("index", Verdict::Ok, "matches the texts");
+            health.add("index", Verdict::Ok, "every text can be found by its words");
         } else if repair {
             self.reindex(&stale)?;
             health.add("index", Verdict::Mended, format!("re-indexed {} rows", stale.len()));
@@ -189,7 +189,10 @@ impl Store {
             health.add(
                 "index",
                 Verdict::Bad,
-                format!("{} index rows do not match their texts; `tessera doctor --repair` fixes this", stale.len()),
+                format!(
+                    "{} texts cannot be found by all of their words; `tessera doctor --repair` fixes this",
+                    stale.len()
+                ),
             );
         }
         self.check_counts(health, repair)?;
@@ -207,7 +210,7 @@ impl Store {
             "snapshot",
             verdict,
             format!(
-                "{indexed} of {live} memories are indexed; {} changes are not yet in the snapshot",
+                "contains {indexed} of {live} memories; {} newer changes are read beside it",
                 self.index.tail_len()
             ),
         );
@@ -221,7 +224,7 @@ impl Store {
                         + (SELECT count(*) FROM (SELECT * FROM counts EXCEPT SELECT * FROM counted_now))";
         let wrong: u64 = self.connection.one(sql, [], |row| row.get(0)).map_err(|error| self.failed(error))?;
         if wrong == 0 {
-            health.add("counts", Verdict::Ok, "match the memories");
+            health.add("counts", Verdict::Ok, "correct");
         } else if repair {
             let again = "DELETE FROM counts;
                          INSERT INTO counts SELECT kind, value, count(*) FROM counted GROUP BY 1, 2;";
@@ -268,14 +271,15 @@ impl Store {
         if !self.has_embedding() {
             return Ok(format!("semantic search is off; {made} memories have unused embeddings"));
         }
-        let mut told = format!("{made} memories have embeddings (encoder {ENCODER_VERSION})");
+        let mut told = format!("ready for {made} memories (encoder {ENCODER_VERSION})");
         if waiting > 0 {
             told.push_str(&format!(
-                ", {waiting} have none yet and are found by their words; --repair computes them now"
+                "; {waiting} more are found by their words only, until `tessera doctor --repair` or a client computes their \
+                    embeddings"
             ));
         }
         if later > 0 {
-            told.push_str(&format!(", {later} have embeddings of a newer version, which are not used"));
+            told.push_str(&format!("; {later} have embeddings of a newer version, which are not used"));
         }
         Ok(told)
     }
@@ -312,7 +316,7 @@ impl Store {
         let detail = match hidden {
             0 => "no expired memories".into(),
             hidden => {
-                format!("{hidden} expired; `tessera list --expired` lists them, `tessera restore` brings one back")
+                format!("{hidden} expired; `tessera list --expired` lists them, and `tessera restore ID` restores one")
             }
         };
         health.add("expired", Verdict::Ok, detail);
@@ -333,8 +337,8 @@ impl Store {
             let detail = "backups and other copies may contain permanently deleted memories; `tessera doctor --repair` fixes this";
             health.add("removed", Verdict::Warning, detail);
         } else if self.traces(&[])?.in_log {
-            let detail = "the write-ahead log still contains words of permanently deleted memories; close the \
-                programs that read the store, then run with --repair";
+            let detail = "a file of the database still contains words of permanently deleted memories; close the \
+                programs that read the store, then run `tessera doctor --repair`";
             health.add("removed", Verdict::Warning, detail);
         } else {
             health.add("removed", Verdict::Ok, "no traces of permanently deleted memories");
@@ -359,7 +363,7 @@ impl Store {
             (0, None) => (Verdict::Ok, format!("{} at {}, {} unsent changes", server.user, server.url, status.waiting)),
             (0, Some(problem)) => (Verdict::Warning, format!("{} unsent changes: {problem}", status.waiting)),
             (refused, _) => {
-                (Verdict::Warning, format!("the server rejected {refused} changes; see `tessera sync dead`"))
+                (Verdict::Warning, format!("the server rejected {refused} changes; `tessera sync dead` lists them"))
             }
         };
         health.add("sync", verdict, detail);
@@ -373,9 +377,9 @@ impl Store {
         let (free, pages) = (one("PRAGMA freelist_count")?, one("PRAGMA page_count")?.max(1));
         if repair && free * 5 > pages {
             self.connection.execute_batch("VACUUM").map_err(|error| self.failed(error))?;
-            health.add("space", Verdict::Mended, format!("released {free} of {pages} pages"));
+            health.add("space", Verdict::Mended, format!("released {free} of {pages} blocks"));
         } else {
-            health.add("space", Verdict::Ok, format!("{free} of {pages} pages are free"));
+            health.add("space", Verdict::Ok, format!("{free} of {pages} blocks are unused"));
         }
         Ok(())
     }

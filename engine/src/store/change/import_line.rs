@@ -137,6 +137,11 @@ pub(crate) fn too_long(bytes: u64) -> String {
 /// The first invalid field, and the reason.
 fn bad_field(fields: &Map<String, Value>) -> Option<String> {
     let Some(content) = fields.get("content") else {
+        if fields.contains_key("memories") {
+            return Some(
+                "is the output of `tessera list --json`; import the output of `tessera export` instead".into(),
+            );
+        }
         const OTHER_NAMES: [&str; 4] = ["text", "memory", "body", "note"];
         let other = OTHER_NAMES.iter().find(|name| fields.contains_key(**name));
         let fix = other.map_or_else(

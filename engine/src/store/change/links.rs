@@ -138,7 +138,8 @@ pub(crate) fn noted(
         "UPDATE memories SET rev = ?2, updated = ?3 WHERE short_id = ?1",
         params![memory.short_id, memory.rev, change.now],
     )?;
-    history::record(change, memory, operation, actor, None)?;
+    // `memory` still has the links from before, so that the change can be undone.
+    history::record(change, memory, operation, actor, Some(memory))?;
     tell(change, memory.id)?;
     change.existing(MemoryRef::ShortId(memory.short_id))
 }

@@ -16,11 +16,21 @@ pub enum StoreError {
     /// There is no such memory here.
     #[error("there is no memory {0}; `tessera list` lists memories")]
     NotFound(MemoryRef),
+    /// There is no such note or folder.
+    #[error("there is no {what} `{name}`; {fix}")]
+    Unknown {
+        /// What was named.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// How to find the right name.
+        fix: String,
+    },
     /// No imported memory has this ID from another system.
     #[error("{0} is an ID from another system, and no imported memory has it; run `tessera import memory-mcp`")]
     NotCameOver(String),
     /// The operation does not fit the state of the memory.
-    #[error("{memory}: {problem}")]
+    #[error("{memory} {problem}")]
     Conflict {
         /// The memory.
         memory: MemoryRef,
@@ -140,7 +150,7 @@ pub enum StoreError {
         problem: &'static str,
     },
     /// The operation is not possible with this file, or with a section of it.
-    #[error("{path}: {problem}")]
+    #[error("{path} {problem}")]
     InFile {
         /// The file.
         path: FilePath,

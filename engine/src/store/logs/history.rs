@@ -60,6 +60,14 @@ pub struct HistoryEntry {
     pub before: Option<Memory>,
 }
 
+impl HistoryEntry {
+    /// The previous version, if the change may have changed the text. A change of links keeps the text.
+    pub fn before_text(&self) -> Option<&Memory> {
+        let is_link = [Operation::Link, Operation::Unlink].iter().any(|one| one.as_str() == self.operation);
+        self.before.as_ref().filter(|_| !is_link)
+    }
+}
+
 read_columns! {
     /// One change, without the ID of its memory.
     HistoryColumns of HistoryEntry {

@@ -71,8 +71,8 @@ impl FromStr for SecretRef {
             });
         }
         let is_name = text.len() <= 17
-            && text.starts_with('s')
-            && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+            && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+            && text.bytes().any(|b| b.is_ascii_lowercase());
         if is_name {
             return Ok(Self::Name(text.to_owned()));
         }

@@ -1,6 +1,7 @@
 //! The texts in the sync state of a memory, for redacting.
 
 use super::{Arrival, SyncState};
+#[cfg(feature = "sqlite")]
 use crate::domain::Content;
 use crate::sync::{Action, State};
 
@@ -31,6 +32,7 @@ impl SyncState {
     }
 
     /// The text of the memory on the server as this machine knows it.
+    #[cfg(feature = "sqlite")]
     pub(crate) fn base_content(&mut self) -> Option<&mut Content> {
         match &mut self.base_version.as_mut()?.row.state {
             State::Live(document) | State::Deleted(document) => Some(&mut document.content),
