@@ -150,6 +150,12 @@ pub(crate) fn named(name: &str) -> Result<&'static Setting, UsageError> {
     if let Some(setting) = SETTINGS.iter().find(is_it) {
         return Ok(setting);
     }
+    let group: Vec<&str> =
+        SETTINGS.iter().filter_map(|setting| setting.key).filter(|key| key.starts_with(&format!("{name}."))).collect();
+    if let [first, ..] = group.as_slice() {
+        let all = group.join(", ");
+        return Err(UsageError(format!("`{name}` is a group of settings ({all}); name one, for example `{first}`")));
+    }
     let alike = |key: &str| {
         strsim::jaro_winkler(name, key).max(if key.split('.').any(|part| part == name) { 1.0 } else { 0.0 })
     };

@@ -163,9 +163,7 @@ fn tell_files(found: &[CredentialInFile]) -> anyhow::Result<()> {
 pub(super) fn purged(context: &Context, id: MemoryRef) -> anyhow::Result<ExitCode> {
     let removal = context.perform_here(Access::Change, Purged { id })?;
     let Some(removal) = removal else {
-        return Err(
-            UserError(format!("{id} was not deleted permanently; `tessera forget {id} --hard` does this")).into()
-        );
+        return Err(UserError(format!("{id} was not deleted permanently")).into());
     };
     // Only the server knows which devices have heard of the deletion. Without it, the local part is shown.
     let heard = match removal.server {

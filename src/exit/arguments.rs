@@ -114,6 +114,12 @@ impl Used {
         self.is_top().then(|| format!("tessera {}", command.get_name()))
     }
 
+    /// True if an option is on the command line before a word, or the word is not there.
+    pub(super) fn is_before(option: &str, word: &str) -> bool {
+        let place = |sought: &str| std::env::args_os().position(|argument| argument == sought);
+        place(word).is_none_or(|at| place(option).is_some_and(|option| option < at))
+    }
+
     /// True if a word of the command line is a client.
     pub(super) fn names_a_client() -> bool {
         const CLIENTS: [&str; 6] = ["claude-code", "claude-desktop", "cursor", "codex", "gemini", "vscode"];

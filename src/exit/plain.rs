@@ -23,7 +23,7 @@ fn of_kind(error: &Error) -> String {
         ErrorKind::NotFound => "it does not exist; check the path",
         ErrorKind::PermissionDenied => "you have no permission; check the owner and the permissions",
         ErrorKind::AlreadyExists => "it exists already; use another name",
-        ErrorKind::NotADirectory => "a part of the path is a file, not a directory; check the path",
+        ErrorKind::NotADirectory => "a part of the path is a file, or the path ends with a slash; check the path",
         ErrorKind::IsADirectory => "it is a directory; use the name of a file",
         ErrorKind::StorageFull => "no space is left; free some space on this disk",
         ErrorKind::ReadOnlyFilesystem => "the disk is read-only; use another directory",
@@ -77,6 +77,9 @@ fn of_file(path: &Path, source: &Error) -> String {
     // A file of the store cannot be used, because its directory cannot be used.
     let dir = path.ancestors().find(|dir| dir.exists()).unwrap_or(path);
     let shown = dir.display();
+    if let Some(link) = path.ancestors().find(|place| place.is_symlink() && !place.exists()) {
+        return format!("{} is a link to a directory that does not exist; create it, or use --home", link.display());
+    }
     match source.kind() {
         ErrorKind::AlreadyExists | ErrorKind::NotADirectory if dir.is_file() => {
             format!("{shown} is a file, but the store needs a directory; use another directory with --home")

@@ -101,7 +101,11 @@ fn unknown_argument(error: &clap::Error, used: &Used) -> String {
         return format!("`{line}` has no option `{name}`; {hint}");
     }
     if used.has_option(name) {
-        return format!("`{name}` must be between `{line}` and its other arguments; nothing after `--` is an option");
+        return if Used::is_before(name, "--") {
+            format!("put `{name}` after `{line}`, because only some commands have this option")
+        } else {
+            format!("nothing after `--` is an option; put `{name}` before `--`")
+        };
     }
     if let Some(command) = used.command_with(name) {
         return format!("put `{name}` after `{command}`, because only some commands have this option");
@@ -113,7 +117,9 @@ fn unknown_argument(error: &clap::Error, used: &Used) -> String {
     match used.nearest_option(name) {
         Some(option) => format!("`{line}` has no option `{name}`; did you mean `{option}`?"),
         None if used.accepts_text() => {
-            format!("`{line}` has no option `{name}`; if `{name}` belongs to the text, quote the whole text")
+            format!(
+                "`{line}` has no option `{name}`; `{line} --help` lists the options, and after `--` all words are text"
+            )
         }
         None => format!("`{line}` has no option `{name}`; `{line} --help` lists the options"),
     }

@@ -50,7 +50,7 @@ fn words_need_no_quotes_and_several_texts_are_refused() {
         (&["remember", "one fact", "another fact"][..], "several quoted texts"),
         (&["remember", "The well", "--tags", "infra,", "prod"], "ends with a comma"),
         (&["remember", "x", "--tgas", "y"], "did you mean `--tags`?"),
-        (&["remember", "x", "--zzz"], "quote the whole text"),
+        (&["remember", "x", "--zzz"], "after `--` all words are text"),
     ] {
         let ran = world.run(args);
         assert!(ran.code == Some(2) && ran.stderr.contains(words), "{args:?}: {ran:?}");

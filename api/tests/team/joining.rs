@@ -227,7 +227,7 @@ fn what_is_stored_is_on_the_server_at_once_and_news_come_within_the_interval() {
     for wrong in ["soon", "0", "1.5"] {
         let mut client = Client::start_with(&desk, &variables(wrong));
         let count = client.ok("memory_count", json!({}));
-        assert!(count.contains("not used: the variable TESSERA_SYNC_INTERVAL"), "{count}");
+        assert!(count.contains("not used: the variable MEMORY_SYNC_INTERVAL"), "{count}");
         assert!(client.close().success());
     }
 }

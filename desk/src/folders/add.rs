@@ -42,11 +42,14 @@ impl UseCase for AddFolder {
     fn run(self, store: &mut Store, _: &Caller) -> Result<Self::Outcome, StoreError> {
         note_memories(store)?;
         let wrong = |problem: String, fix: &'static str| StoreError::Domain(DomainError::invalid("dir", problem, fix));
-        let dir = self.dir.canonicalize().map_err(|_| {
-            wrong(format!("{} does not exist, or may not be opened", shown(&self.dir)), "check the path")
-        })?;
+        let unknown = |dir: &Path, fix: &str| StoreError::Unknown {
+            what: "directory",
+            name: dir.display().to_string(),
+            fix: fix.to_owned(),
+        };
+        let dir = self.dir.canonicalize().map_err(|_| unknown(&self.dir, "check the path and its permissions"))?;
         if !dir.is_dir() {
-            return Err(wrong(format!("{} is a file", shown(&dir)), "name the directory that contains it"));
+            return Err(unknown(&dir, "this is a file; name the directory that contains it"));
         }
         if dir.parent().is_none() {
             return Err(wrong("is the whole disk".to_owned(), "name one directory of notes"));
