@@ -96,7 +96,7 @@ pub(crate) enum Command {
   tessera list --deleted")]
     List(List),
     /// Search memories while you type, and show or change them
-    #[command(aliases = ["pick", "tui", "ui"], after_help = "Keys: Enter shows a memory, e edits it, d deletes it, u undoes the last change, q quits.
+    #[command(aliases = ["pick", "tui", "ui"], after_help = "Keys: Enter shows a memory; then e edits it, d deletes it, and u undoes. Esc leaves.
 
 Examples:
   tessera browse

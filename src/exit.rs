@@ -169,11 +169,12 @@ fn words(error: &anyhow::Error) -> (String, Option<String>) {
         Some(StoreError::Domain(error)) => Some(error),
         _ => None,
     });
-    if let Some(error) = domain {
-        return of_argument(error, &Used::now());
+    if let Some(error_of_value) = domain {
+        let (text, argument) = of_argument(error_of_value, &Used::now());
+        return (in_context(error, text), argument);
     }
     if let Some(text) = error.downcast_ref().and_then(plain::of_store) {
-        return (text, None);
+        return (in_context(error, text), None);
     }
     let mut text = said(error.as_ref());
     for cause in error.chain().skip(1).map(said) {
@@ -182,6 +183,13 @@ fn words(error: &anyhow::Error) -> (String, Option<String>) {
         }
     }
     (text, None)
+}
+
+/// The words for an error of the store or of a value, after the words that the command added to it.
+fn in_context(error: &anyhow::Error, text: String) -> String {
+    let is_own = |cause: &&(dyn std::error::Error + 'static)| !cause.is::<StoreError>() && !cause.is::<DomainError>();
+    let added = error.chain().take_while(is_own).map(ToString::to_string);
+    added.chain([text]).collect::<Vec<_>>().join(": ")
 }
 
 /// An invalid value, with the name of the argument instead of the name of the field.

@@ -1,6 +1,7 @@
 //! The only module that prints.
 
 mod pager;
+mod signals;
 mod table;
 mod terminal;
 mod time;
@@ -14,6 +15,7 @@ use tessera_engine::screen::dropped;
 pub(crate) use tessera_engine::text::shown;
 
 pub(crate) use pager::page;
+pub(crate) use signals::Undisturbed;
 pub(crate) use table::{rows, table};
 pub(crate) use terminal::{
     ColorChoice, Style, columns, heading, is_terminal, is_watched, paint, paint_note, width, wrapped, wrapped_after,

@@ -7,8 +7,9 @@ mod screen;
 use std::io::IsTerminal as _;
 
 use tessera_desk::Desk;
-use tessera_desk::use_cases::{Forget, LastChange, Update, Which};
-use tessera_engine::domain::{MemoryRef, Patch};
+use tessera_desk::use_cases::{Forget, LastChange};
+use tessera_engine::ShortId;
+use tessera_engine::domain::Memory;
 use tessera_engine::store::Erase;
 
 use super::{Access, Context, editor, undo};
@@ -16,7 +17,7 @@ use crate::exit::UserError;
 use crate::{config, output};
 use keys::{Action, action};
 use picker::{Mode, Picker};
-use screen::Screen;
+use screen::{Input, Screen};
 
 /// Runs the picker. With `print`, prints the text of the chosen memory.
 pub(super) fn run(context: &Context, words: &[String], print: bool) -> anyhow::Result<()> {
@@ -37,7 +38,15 @@ pub(super) fn run(context: &Context, words: &[String], print: bool) -> anyhow::R
 fn turn(desk: &mut Desk<'_>, picker: &mut Picker, screen: &mut Screen) -> anyhow::Result<Option<String>> {
     loop {
         screen.draw(picker)?;
-        let key = Screen::key()?;
+        let key = match screen.input()? {
+            Input::Key(key) => key,
+            Input::Paste(text) => {
+                picker.paste(desk, &text)?;
+                continue;
+            }
+            Input::Resize => continue,
+            Input::End => return Ok(None),
+        };
         match action(picker.mode, key) {
             Action::Leave => return Ok(None),
             Action::Type(c) => picker.type_char(desk, c)?,
@@ -49,25 +58,27 @@ fn turn(desk: &mut Desk<'_>, picker: &mut Picker, screen: &mut Screen) -> anyhow
             Action::Back => picker.back(),
             Action::Edit => {
                 let Some(memory) = picker.chosen().cloned() else { continue };
-                let edited = screen.outside(|| editor::edited(&memory.content))?;
-                let told = edited.and_then(|text| match text {
-                    None => Ok("Nothing was changed.".to_owned()),
-                    Some(text) => changed(desk, memory.short_id.into(), text),
-                });
+                let told = match in_file(&memory) {
+                    Some(told) => Ok(told),
+                    None => screen.outside(|| editor::Edited::of(&memory.content))?.and_then(|edited| match edited {
+                        None => Ok("Nothing was changed.".to_owned()),
+                        Some(edited) => edited.keep_if_lost(|text| changed(desk, picker, &memory, text)),
+                    }),
+                };
                 picker.tell(told);
                 picker.search(desk)?;
             }
             Action::AskDelete => picker.enter(Mode::Delete),
             Action::Delete => {
-                let Some(id) = picker.chosen().map(|memory| memory.short_id) else { continue };
-                let forget = Forget { ids: vec![id.into()], erase: Erase::Soft, reason: None };
-                let told = desk.perform(forget).map(|_| format!("Deleted {id}; u restores it."));
-                picker.tell(told.map_err(Into::into));
+                let Some(memory) = picker.chosen().cloned() else { continue };
+                let told = in_file(&memory).map_or_else(|| deleted(desk, picker, memory.short_id), Ok);
+                picker.tell(told);
                 picker.enter(Mode::List);
                 picker.search(desk)?;
             }
             Action::Undo => {
-                picker.tell(undone(desk));
+                let told = undone(desk, picker);
+                picker.tell(told);
                 picker.search(desk)?;
             }
             Action::Ignore => {}
@@ -75,19 +86,40 @@ fn turn(desk: &mut Desk<'_>, picker: &mut Picker, screen: &mut Screen) -> anyhow
     }
 }
 
-fn changed(desk: &mut Desk<'_>, id: MemoryRef, text: String) -> anyhow::Result<String> {
-    let patch = Patch { content: Some(text), ..Patch::default() };
-    desk.perform(Update { which: Which::Named(vec![id]), patch, reason: None })?;
-    desk.embed();
-    Ok(format!("Updated {id}; u undoes it."))
+/// Why a memory is not changed here: its text is in a file of the user.
+fn in_file(memory: &Memory) -> Option<String> {
+    memory.file.as_ref().map(|file| format!("This text is in {}; change the file.", file.path))
 }
 
-/// Undoes the last change in the store, as `tessera undo` does.
-fn undone(desk: &mut Desk<'_>) -> anyhow::Result<String> {
-    let Some(last) = desk.perform(LastChange { id: None })? else {
-        return Ok("Nothing was changed yet.".to_owned());
+fn changed(desk: &mut Desk<'_>, picker: &mut Picker, memory: &Memory, text: String) -> anyhow::Result<String> {
+    editor::store(desk, memory, text)?;
+    desk.embed();
+    remember_change(desk, picker, memory.short_id)?;
+    Ok(format!("Updated {}; u undoes it.", memory.short_id))
+}
+
+fn deleted(desk: &mut Desk<'_>, picker: &mut Picker, id: ShortId) -> anyhow::Result<String> {
+    desk.perform(Forget { ids: vec![id.into()], erase: Erase::Soft, reason: None })?;
+    remember_change(desk, picker, id)?;
+    Ok(format!("Deleted {id}; Ctrl-Z restores it."))
+}
+
+fn remember_change(desk: &mut Desk<'_>, picker: &mut Picker, id: ShortId) -> anyhow::Result<()> {
+    let last = desk.perform(LastChange { id: Some(id.into()) })?;
+    picker.changes.extend(last.map(|last| (id, last.entry.rev)));
+    Ok(())
+}
+
+/// Undoes the last change that was made here. A change that another program made since then stays.
+fn undone(desk: &mut Desk<'_>, picker: &mut Picker) -> anyhow::Result<String> {
+    let Some((id, rev)) = picker.changes.pop() else {
+        return Ok("Nothing was changed here; `tessera undo` undoes earlier changes.".to_owned());
     };
-    let described = undo::described(&last);
-    undo::undo(desk, &last)?;
-    Ok(format!("Undone: {described}"))
+    match desk.perform(LastChange { id: Some(id.into()) })? {
+        Some(last) if last.entry.rev == rev => {
+            undo::undo(desk, &last)?;
+            Ok(format!("Undone: {}", undo::described(&last)))
+        }
+        _ => Ok(format!("{id} was changed by another program, and stays.")),
+    }
 }

@@ -13,6 +13,10 @@ use crate::cli::CompletionsTask;
 use crate::exit::UserError;
 use crate::{config, output};
 
+/// The lines for `.zshrc`. Without `compinit`, zsh has no completions at all.
+const ZSH_LINES: &str = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n\
+    source <(tessera completions zsh)";
+
 const BASH_KEY: &str = include_str!("keys/tessera.bash");
 const ZSH_KEY: &str = include_str!("keys/tessera.zsh");
 const FISH_KEY: &str = include_str!("keys/tessera.fish");
@@ -47,7 +51,7 @@ fn install(context: &Context, shell: Option<Shell>, key: bool, dry_run: bool, ye
     let script = match shell {
         Known::Bash => script(&Bash)?,
         Known::Fish => script(&Fish)?,
-        Known::Zsh => "source <(tessera completions zsh)".to_owned(),
+        Known::Zsh => ZSH_LINES.to_owned(),
     };
     let plan = shell.plan(&script, key.then(|| key_binding(shell)), &places)?;
     let made = confirmed(context, &plan, dry_run, yes, "Make these changes?")?;

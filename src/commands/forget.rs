@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 
 use tessera_desk::Desk;
 use tessera_desk::folders::DropCopies;
-use tessera_desk::use_cases::{Forget as Deletes, Glimpse, Gone, Meant, Named, RemovedSection};
+use tessera_desk::use_cases::{Forget as Deletes, Get, Glimpse, Gone, Meant, Named, RemovedSection};
 use tessera_engine::domain::{Breadth, FilePath, MAX_LIMIT, Memory, RecallRequest, Scope, TokenBudget};
 use tessera_engine::store::{Erase, StoreError};
 use tessera_engine::text::{TokenKind, tokenize};
@@ -22,12 +22,16 @@ const TOKENS: u32 = 100_000;
 /// Deletes memories.
 pub(super) fn run(context: &Context, args: Forget) -> anyhow::Result<()> {
     let erase = if args.hard { Erase::Hard } else { Erase::Soft };
-    let named = Ids::all(args.ids);
+    let (named, mut shown) = (Ids::all(args.ids), Vec::new());
     let named = if args.matching.is_empty() {
         named
     } else {
         let words = args.matching.join(" ");
         let found = context.at_desk(Access::Read, |desk| matching(desk, &words))?;
+        if found.len() >= MAX_LIMIT as usize {
+            let problem = format!("{MAX_LIMIT} or more memories contain all words of `{words}`; add more words");
+            return Err(UserError(problem).into());
+        }
         if found.is_empty() {
             let fix = format!("`tessera recall {words}` also finds memories with similar words");
             return Err(UserError(format!("no memory contains all words of `{words}`; {fix}")).into());
@@ -37,12 +41,29 @@ pub(super) fn run(context: &Context, args: Forget) -> anyhow::Result<()> {
                 output::say(&output::shown(&format!("{} {}", memory.short_id, memory.summary)))?;
             }
         }
-        found.iter().map(|memory| Named::Memory(memory.short_id.into())).collect()
+        shown = found;
+        shown.iter().map(|memory| Named::Memory(memory.short_id.into())).collect()
     };
     if !is_agreed(context, &named, args.hard, args.yes, !args.matching.is_empty())? {
         return output::line("Nothing was deleted.");
     }
+    unchanged(context, &shown)?;
     delete(context, named, erase, args.reason)
+}
+
+/// Checks that memories still have the texts that the user saw before the answer.
+fn unchanged(context: &Context, shown: &[Memory]) -> anyhow::Result<()> {
+    if shown.is_empty() {
+        return Ok(());
+    }
+    let ids = shown.iter().map(|memory| memory.short_id.into()).collect();
+    let now = context.at_desk(Access::Read, |desk| Ok(desk.perform(Get { ids })?))?;
+    match now.iter().zip(shown).find(|(now, shown)| now.content != shown.content) {
+        None => Ok(()),
+        Some((now, _)) => {
+            Err(UserError(format!("{} was changed in the meantime, so nothing was deleted", now.short_id)).into())
+        }
+    }
 }
 
 /// The memories that contain all words, in all projects.

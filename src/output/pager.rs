@@ -29,6 +29,8 @@ fn through_pager(whole: &str) -> bool {
     if config::LESS.value().is_none() {
         pager.env("LESS", "FRX");
     }
+    // Ctrl-C is for the pager, which restores the terminal.
+    let _undisturbed = super::signals::Undisturbed::begin();
     let Ok(mut child) = pager.spawn() else { return false };
     if let Some(mut stdin) = child.stdin.take() {
         match stdin.write_all(whole.as_bytes()) {
@@ -37,7 +39,6 @@ fn through_pager(whole: &str) -> bool {
             Err(_) | Ok(()) => drop(stdin),
         }
     }
-    // A pager that fails has already said why.
-    let _ = child.wait();
-    true
+    // A pager that fails, for example because of a wrong option, has not shown the text.
+    child.wait().is_ok_and(|status| status.success())
 }

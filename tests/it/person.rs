@@ -117,6 +117,73 @@ fn the_editor_changes_a_text_and_undo_takes_each_change_back() {
 }
 
 #[test]
+fn an_edited_text_is_never_lost_and_overwrites_no_other_change() {
+    let world = World::new();
+    world.remember("The API listens on port 8480");
+    let slow = world.path("slow");
+    // Another session changes the memory while the user edits it.
+    let other = format!("{} update 1 --content 'Changed by an agent' >/dev/null", World::binary().display());
+    fs::write(&slow, format!("#!/bin/sh\n{other}\necho 'Edited by the user' > \"$1\"\n")).unwrap();
+    fs::set_permissions(&slow, fs::Permissions::from_mode(0o755)).unwrap();
+    let kept = |ran: &crate::support::Ran| {
+        assert!(ran.code != Some(0), "{ran:?}");
+        let path = ran.stderr.split("your text is kept in ").nth(1).and_then(|rest| rest.split(": ").next()).unwrap();
+        let text = fs::read(path).unwrap();
+        fs::remove_file(path).unwrap();
+        text
+    };
+    let refused = with(&world, &[("EDITOR", slow.to_str().unwrap())], &["edit", "1"]);
+    assert!(refused.stderr.contains("#1 was changed while you edited it"), "{refused:?}");
+    assert_eq!(kept(&refused), b"Edited by the user\n");
+    assert_eq!(world.contents(), ["Changed by an agent"]);
+    for (script, expected) in [
+        ("head -c 40000 /dev/zero | tr '\\0' x > \"$1\"", "x".repeat(40_000).as_bytes()),
+        ("printf 'a\\377b' > \"$1\"", b"a\xffb"),
+        ("echo Edited > \"$1\"; exit 3", b"Edited\n"),
+    ] {
+        fs::write(&slow, format!("#!/bin/sh\n{script}\n")).unwrap();
+        let refused = with(&world, &[("EDITOR", slow.to_str().unwrap())], &["edit", "1"]);
+        assert_eq!(kept(&refused), expected, "{script}");
+    }
+    assert_eq!(world.contents(), ["Changed by an agent"]);
+}
+
+#[test]
+fn undo_changes_no_files_and_skips_what_a_scan_changed() {
+    let world = World::new();
+    world.remember("A fact of my own");
+    let notes = world.path("notes");
+    fs::create_dir(&notes).unwrap();
+    fs::write(notes.join("a.md"), "my only document\n").unwrap();
+    world.json(&["files", "add", notes.to_str().unwrap(), "--writable"]);
+    let undone = world.json(&["undo", "--yes"]);
+    assert_eq!((&undone["id"], &undone["deleted"]), (&json!(1), &json!(true)), "{undone}");
+    let id = world.json(&["recall", "my only document"])["details"][0]["id"].to_string();
+    let refused = world.run(&["undo", &id]);
+    assert!(refused.code == Some(1) && refused.stderr.contains("`undo` changes no files"), "{refused:?}");
+    assert_eq!(fs::read_to_string(notes.join("a.md")).unwrap(), "my only document\n");
+}
+
+#[test]
+fn forget_by_words_deletes_nothing_that_changed_before_the_answer() {
+    let world = World::new();
+    world.remember("An obsolete widget");
+    let (mut child, mut terminal) = start_with(&world, 80, &[], &["forget", "--matching", "widget", "--hard"]);
+    let mut seen = Vec::new();
+    let mut piece = [0; 1024];
+    while !String::from_utf8_lossy(&seen).contains("[y/N]") {
+        let count = terminal.read(&mut piece).unwrap();
+        seen.extend_from_slice(&piece[..count]);
+    }
+    world.json(&["update", "1", "--content", "The runbook of production"]);
+    terminal.write_all(b"y\n").unwrap();
+    let _ = terminal.read_to_end(&mut seen);
+    let text = String::from_utf8_lossy(&seen).into_owned();
+    assert!(child.wait().unwrap().code() == Some(1) && text.contains("changed in the meantime"), "{text}");
+    assert_eq!(world.contents(), ["The runbook of production"]);
+}
+
+#[test]
 fn settings_are_shown_alone_and_edited() {
     let world = World::new();
     world.run(&["settings", "set", "learn.extractor", "off"]);
@@ -197,6 +264,13 @@ fn the_picker_finds_shows_edits_deletes_and_undoes() {
     let program = editor(&world, "yellow", "green");
     let mut picker = Picker::start(&world, &[("EDITOR", &program)], &[]);
     picker.until("2 found");
+    picker.press("\u{1a}");
+    picker.until("Nothing was changed here");
+    // A pasted text is a question, whatever keys it contains.
+    picker.press("\u{1b}[200~fact\ndy\u{1b}[201~");
+    picker.until("0 found");
+    picker.press("\u{15}");
+    picker.until("2 found");
     picker.press("craz");
     picker.until("0 found");
     picker.press("\u{7f}");
@@ -206,16 +280,16 @@ fn the_picker_finds_shows_edits_deletes_and_undoes() {
     picker.press("e");
     picker.until("Updated #1");
     picker.press("d");
-    picker.until("y deletes it");
+    picker.until("y deletes");
     picker.press("n");
     picker.until("e edits");
     assert_eq!(world.json(&["get", "1"])["content"], "The crane of the harbour is green");
     picker.press("d");
-    picker.until("y deletes it");
+    picker.until("y deletes");
     picker.press("y");
     picker.until("Deleted #1");
     assert_eq!(world.contents(), ["The mill is on Elm Street"]);
-    picker.press("\u{15}");
+    picker.press("\u{1a}");
     picker.until("Undone");
     assert_eq!(world.contents().len(), 2);
     picker.press("\u{3}");
@@ -235,6 +309,19 @@ fn the_picker_prints_a_chosen_text_and_needs_a_terminal() {
     assert_eq!(picker.end(), Some(0));
     let piped = world.run(&["browse"]);
     assert!(piped.code == Some(1) && piped.stderr.contains("needs a terminal"), "{piped:?}");
+}
+
+#[test]
+fn a_signal_leaves_the_terminal_as_it_was() {
+    let world = World::new();
+    world.remember("The mill is on Elm Street");
+    let mut picker = Picker::start(&world, &[], &[]);
+    picker.until("1 found");
+    assert!(picker.screen.screen().alternate_screen());
+    let pid = picker.child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success());
+    picker.until_left("");
+    assert_eq!(picker.end(), Some(0));
 }
 
 #[test]
@@ -283,6 +370,11 @@ fn completions_offer_values_and_are_installed_and_removed() {
     let removed = world.run(&["uninstall", "--yes"]);
     assert_eq!(removed.code, Some(0), "{removed:?}");
     assert_eq!(fs::read_to_string(&rc).unwrap(), "export A=1\nexport B=2\n");
+    // A block without its last line is not guessed.
+    fs::write(&rc, "# tessera: begin (added by `tessera completions install`)\nexport MINE=1\n").unwrap();
+    let broken = install("zsh");
+    assert!(broken.code == Some(3) && broken.stderr.contains("incomplete block"), "{broken:?}");
+    assert!(fs::read_to_string(&rc).unwrap().contains("export MINE=1"));
     let left = [own, world.path("user/.bashrc"), world.path("user/.config/fish/config.fish")];
     assert!(left.iter().all(|path| !path.exists()), "{left:?}");
     let other = world.run(&["completions", "install", "elvish", "--yes"]);

@@ -44,6 +44,12 @@ impl Shell {
         let block: String = [script].into_iter().filter(|_| own.is_none()).chain(key).collect::<Vec<_>>().join("\n");
         let path = self.settings(places);
         let before = plan::read(&path)?;
+        if before.as_ref().is_some_and(|bytes| has_broken_block(bytes)) {
+            let problem = format!(
+                "contains an incomplete block of Tessera; delete the line `{BEGIN}` and the lines of the block"
+            );
+            return Err(SetupError::Unreadable { path, problem });
+        }
         let without = before.as_ref().map(|bytes| without_block(bytes).unwrap_or_else(|| bytes.clone()));
         let after = if block.is_empty() { without } else { Some(with_block(without.unwrap_or_default(), &block)) };
         plan.add(Edit::new(path, before, after));
@@ -77,16 +83,33 @@ fn with_block(mut file: Vec<u8>, block: &str) -> Vec<u8> {
     file
 }
 
-/// A file without Tessera's block; `None` if it has none.
+/// The positions of the lines that begin and end the block. Editors may have changed the line ends.
+fn marks(file: &[u8]) -> (Vec<usize>, Vec<usize>) {
+    let lines = file.split_inclusive(|byte| *byte == b'\n').enumerate();
+    let (mut begins, mut ends) = (Vec::new(), Vec::new());
+    for (at, line) in lines {
+        match line.trim_ascii_end() {
+            line if line == BEGIN.as_bytes() => begins.push(at),
+            line if line == END.as_bytes() => ends.push(at),
+            _ => {}
+        }
+    }
+    (begins, ends)
+}
+
+/// True for a file with a line that begins or ends a block, but without exactly one complete block.
+fn has_broken_block(file: &[u8]) -> bool {
+    let (begins, ends) = marks(file);
+    !begins.is_empty() && without_block(file).is_none() || begins.is_empty() && !ends.is_empty()
+}
+
+/// A file without Tessera's block; `None` if it does not contain exactly one complete block.
 pub(crate) fn without_block(file: &[u8]) -> Option<Vec<u8>> {
-    let find = |bytes: &[u8], line: &str| {
-        let line = format!("{line}\n");
-        bytes.windows(line.len()).position(|window| window == line.as_bytes()).map(|at| (at, at + line.len()))
-    };
-    let (begin, _) = find(file, BEGIN)?;
-    let (before, rest) = file.split_at_checked(begin)?;
-    let (_, end) = find(rest, END)?;
-    Some([before, rest.get(end..)?].concat())
+    let (begins, ends) = marks(file);
+    let ([begin], [end]) = (begins.as_slice(), ends.as_slice()) else { return None };
+    let lines = file.split_inclusive(|byte| *byte == b'\n').enumerate();
+    let outside = lines.filter(|(at, _)| at < begin || at > end).map(|(_, line)| line);
+    (begin < end).then(|| outside.collect::<Vec<_>>().concat())
 }
 
 #[cfg(test)]
@@ -103,5 +126,12 @@ mod tests {
             assert_eq!(String::from_utf8_lossy(&without).trim_end(), file.trim_end());
         }
         assert_eq!(without_block(b"export A=1\n"), None);
+        // A user deleted the last line of the block, and added lines.
+        let broken = format!("{BEGIN}\nsource x\nexport MINE=1\n");
+        assert!(without_block(broken.as_bytes()).is_none() && has_broken_block(broken.as_bytes()));
+        let twice = format!("{broken}{BEGIN}\nsource x\n{END}\n");
+        assert!(without_block(twice.as_bytes()).is_none() && has_broken_block(twice.as_bytes()));
+        let windows = format!("a\r\n{BEGIN}\r\nsource x\r\n{END}\r\nb\r\n");
+        assert_eq!(without_block(windows.as_bytes()).as_deref(), Some(&b"a\r\nb\r\n"[..]));
     }
 }

@@ -48,29 +48,50 @@ impl UseCase for LastChange {
     const EFFECT: Effect = Effect::Reads;
 
     fn run(self, store: &mut Store, _: &Caller) -> Result<Option<Changed>, StoreError> {
-        let id = match self.id {
-            Some(id) => Some(id),
-            None => store.changed_last()?,
-        };
-        let Some(id) = id else { return Ok(None) };
-        let memory = store.get(id)?.ok_or(StoreError::NotFound(id))?;
-        let refused = |problem| Err(StoreError::Conflict { memory: id, problem });
-        // Plugins record their own changes, which contain no earlier version.
-        let mut entries = store.history(id)?.into_iter();
-        let Some(entry) = entries.find(|entry| entry.before.is_some() || !is_part(entry)) else {
-            return refused("has no change that can be undone");
-        };
-        let undo = match Operation::named(&entry.operation) {
-            Some(Operation::Create) => Undoing::Delete,
-            Some(Operation::Delete) => Undoing::Restore,
-            Some(Operation::Purge) => return refused("was deleted permanently, so the deletion cannot be undone"),
-            Some(Operation::Link | Operation::Unlink) if entry.before.is_some() => Undoing::Links,
-            _ if entry.before.is_none() => return refused("has no stored version from before its last change"),
-            _ if entry.before.as_ref().is_some_and(|before| before.deleted.is_some()) => Undoing::Delete,
-            _ => Undoing::Earlier,
-        };
-        Ok(Some(Changed { memory, entry, undo }))
+        if let Some(id) = self.id {
+            let memory = store.get(id)?.ok_or(StoreError::NotFound(id))?;
+            return change_of(store, memory).map(Some);
+        }
+        // Reading a folder of files also changes memories. The user did not make these changes with a command, and only
+        // the file itself can undo them.
+        for id in store.changed_lately()? {
+            let memory = store.get(MemoryRef::Id(id))?;
+            let own = memory.filter(|memory| memory.file.is_none() && memory.share.is_none());
+            if let Some(Ok(changed)) = own.map(|memory| change_of(store, memory)) {
+                return Ok(Some(changed));
+            }
+        }
+        Ok(None)
     }
+}
+
+/// The last change of a memory, and what undoes it.
+fn change_of(store: &Store, memory: Memory) -> Result<Changed, StoreError> {
+    let id = MemoryRef::ShortId(memory.short_id);
+    if let Some(file) = &memory.file {
+        let path = file.path.clone();
+        let problem = format!(
+            "is a file, and `undo` changes no files; `tessera history {path}` lists its earlier texts, and `tessera \
+            restore {path} --before REV` restores one"
+        );
+        return Err(StoreError::InFile { path, problem });
+    }
+    let refused = |problem| Err(StoreError::Conflict { memory: id, problem });
+    // Plugins record their own changes, which contain no earlier version.
+    let mut entries = store.history(id)?.into_iter();
+    let Some(entry) = entries.find(|entry| entry.before.is_some() || !is_part(entry)) else {
+        return refused("has no change that can be undone");
+    };
+    let undo = match Operation::named(&entry.operation) {
+        Some(Operation::Create) => Undoing::Delete,
+        Some(Operation::Delete) => Undoing::Restore,
+        Some(Operation::Purge) => return refused("was deleted permanently, so the deletion cannot be undone"),
+        Some(Operation::Link | Operation::Unlink) if entry.before.is_some() => Undoing::Links,
+        _ if entry.before.is_none() => return refused("has no stored version from before its last change"),
+        _ if entry.before.as_ref().is_some_and(|before| before.deleted.is_some()) => Undoing::Delete,
+        _ => Undoing::Earlier,
+    };
+    Ok(Changed { memory, entry, undo })
 }
 
 /// True for a row that a plugin added to a change.

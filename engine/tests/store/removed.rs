@@ -36,7 +36,7 @@ fn a_reader_in_the_way_is_told_and_the_words_go_when_it_has_ended() {
     drop(opened);
     let health = Store::examine(home.config(NOW), true).unwrap();
     let row = health.checks.iter().find(|check| check.name == "removed").unwrap();
-    assert!(row.detail.contains("write-ahead log still contains"), "{row:?}");
+    assert!(row.detail.contains("still contains words of permanently deleted memories"), "{row:?}");
     reader.execute_batch("COMMIT").unwrap();
     // The next write, by whomever, does what was left.
     let mut later = home.open(NOW);

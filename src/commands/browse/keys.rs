@@ -38,13 +38,13 @@ pub(super) fn action(mode: Mode, key: KeyEvent) -> Action {
         (Mode::Shown, KeyCode::Char('d'), _) | (Mode::List, KeyCode::Char('d'), true) | (_, KeyCode::Delete, _) => {
             Action::AskDelete
         }
-        (Mode::Shown, KeyCode::Char('u'), _) | (Mode::List, KeyCode::Char('u'), true) => Action::Undo,
+        (Mode::Shown, KeyCode::Char('u'), _) | (Mode::List, KeyCode::Char('z'), true) => Action::Undo,
         (_, KeyCode::Up, _) | (_, KeyCode::Char('p'), true) | (Mode::Shown, KeyCode::Char('k'), _) => Action::Move(-1),
         (_, KeyCode::Down, _) | (_, KeyCode::Char('n'), true) | (Mode::Shown, KeyCode::Char('j'), _) => Action::Move(1),
         (_, KeyCode::PageUp, _) => Action::Move(-PAGE),
         (_, KeyCode::PageDown, _) => Action::Move(PAGE),
         (Mode::List, KeyCode::Backspace, _) => Action::Erase,
-        (Mode::List, KeyCode::Char('w'), true) => Action::Clear,
+        (Mode::List, KeyCode::Char('w' | 'u'), true) => Action::Clear,
         (Mode::List, KeyCode::Char(c), false) => Action::Type(c),
         _ => Action::Ignore,
     }

@@ -38,6 +38,10 @@ pub(super) struct Picker {
     /// The result of the last action.
     pub(super) told: String,
     pub(super) now: Timestamp,
+    /// The memories that this picker changed, each with the number of the change.
+    pub(super) changes: Vec<(ShortId, u64)>,
+    /// True if the question changed, so that the best match is chosen.
+    is_new: bool,
     /// The newest memories.
     newest: Vec<Memory>,
 }
@@ -56,6 +60,8 @@ impl Picker {
             told: String::new(),
             now,
             newest,
+            changes: Vec::new(),
+            is_new: true,
         };
         picker.search(desk)?;
         Ok(picker)
@@ -78,14 +84,27 @@ impl Picker {
             !known.contains(&memory.short_id) && parts.iter().all(|part| text.contains(part))
         };
         found.extend(self.newest.iter().filter(contains).cloned());
+        let chosen = self.chosen().map(|memory| memory.short_id);
         self.newer = desk.perform(NewerOf { ids: found.iter().map(|memory| memory.short_id).collect() })?;
         self.found = found;
-        self.at = self.at.min(self.found.len().saturating_sub(1));
+        // Another program may have stored a memory above the chosen one.
+        let place = self.found.iter().position(|memory| Some(memory.short_id) == chosen);
+        self.at = place.filter(|_| !self.is_new).unwrap_or(self.at).min(self.found.len().saturating_sub(1));
+        self.is_new = false;
         Ok(())
     }
 
     pub(super) fn type_char(&mut self, desk: &mut Desk<'_>, c: char) -> anyhow::Result<()> {
         self.question.push(c);
+        self.begin_again(desk)
+    }
+
+    /// Adds a pasted text to the question, as one line.
+    pub(super) fn paste(&mut self, desk: &mut Desk<'_>, text: &str) -> anyhow::Result<()> {
+        if self.mode != Mode::List {
+            return Ok(());
+        }
+        self.question.extend(text.chars().map(|c| if c.is_control() { ' ' } else { c }));
         self.begin_again(desk)
     }
 
@@ -100,7 +119,7 @@ impl Picker {
     }
 
     fn begin_again(&mut self, desk: &mut Desk<'_>) -> anyhow::Result<()> {
-        self.at = 0;
+        (self.at, self.is_new) = (0, true);
         self.told.clear();
         self.find(desk)
     }

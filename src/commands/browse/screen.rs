@@ -1,10 +1,13 @@
 //! The screen of the picker. It is drawn on stderr, so that stdout contains only the chosen text.
 
 use std::io::{Stderr, stderr};
+use std::time::Duration;
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind, read};
+use ratatui::crossterm::event::{
+    DisableBracketedPaste, EnableBracketedPaste, Event, KeyEvent, KeyEventKind, poll, read,
+};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -14,7 +17,10 @@ use ratatui::widgets::{List, ListItem, ListState, Paragraph, Wrap};
 use tessera_engine::domain::Memory;
 
 use super::picker::{Mode, Picker};
-use crate::output::{age, local, shown};
+use crate::output::{Undisturbed, age, local, shown};
+
+/// How often signals are noticed.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// From this width, the chosen memory is shown beside the list.
 const WIDE: u16 = 100;
@@ -22,12 +28,25 @@ const WIDE: u16 = 100;
 /// The terminal in its special mode. When it is dropped, the terminal is as before.
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<Stderr>>,
+    signals: Undisturbed,
+}
+
+/// What the user did.
+pub(super) enum Input {
+    /// Pressed a key.
+    Key(KeyEvent),
+    /// Pasted a text.
+    Paste(String),
+    /// Changed the size of the window.
+    Resize,
+    /// Ended the program with a signal.
+    End,
 }
 
 impl Screen {
     pub(super) fn begin() -> anyhow::Result<Self> {
         let terminal = Terminal::new(CrosstermBackend::new(stderr()))?;
-        let screen = Self { terminal };
+        let screen = Self { terminal, signals: Undisturbed::begin() };
         enter()?;
         Ok(screen)
     }
@@ -42,12 +61,19 @@ impl Screen {
         Ok(done)
     }
 
-    /// Waits for a key. A change of the window's size counts as a key without effect.
-    pub(super) fn key() -> anyhow::Result<KeyEvent> {
+    /// Waits for the user.
+    pub(super) fn input(&self) -> anyhow::Result<Input> {
         loop {
+            if self.signals.is_asked_to_end() {
+                return Ok(Input::End);
+            }
+            if !poll(PATIENCE)? {
+                continue;
+            }
             match read()? {
-                Event::Key(key) if key.kind != KeyEventKind::Release => return Ok(key),
-                Event::Resize(..) => return Ok(ratatui::crossterm::event::KeyCode::Null.into()),
+                Event::Key(key) if key.kind != KeyEventKind::Release => return Ok(Input::Key(key)),
+                Event::Paste(text) => return Ok(Input::Paste(text)),
+                Event::Resize(..) => return Ok(Input::Resize),
                 _ => {}
             }
         }
@@ -88,13 +114,13 @@ impl Drop for Screen {
 
 fn enter() -> anyhow::Result<()> {
     enable_raw_mode()?;
-    execute!(stderr(), EnterAlternateScreen)?;
+    execute!(stderr(), EnterAlternateScreen, EnableBracketedPaste)?;
     Ok(())
 }
 
 fn leave() {
     // The program ends or starts another one, so nothing else can be done about a failure.
-    let _ = execute!(stderr(), LeaveAlternateScreen);
+    let _ = execute!(stderr(), DisableBracketedPaste, LeaveAlternateScreen);
     let _ = disable_raw_mode();
 }
 
@@ -155,11 +181,12 @@ fn whole<'a>(picker: &Picker, memory: &'a Memory) -> Paragraph<'a> {
 fn help(picker: &Picker) -> String {
     let keys = match picker.mode {
         Mode::Delete => {
-            let id = picker.chosen().map(|memory| memory.short_id.to_string()).unwrap_or_default();
-            return format!("Delete {id}? y deletes it, any other key keeps it");
+            let chosen = picker.chosen();
+            let named = chosen.map(|memory| format!("{} ({})", memory.short_id, shown(&memory.summary)));
+            return format!("Delete? y deletes, any other key keeps: {}", named.unwrap_or_default());
         }
         Mode::List if picker.prints => "Enter prints the text, Esc leaves",
-        Mode::List => "Enter shows, Ctrl-E edits, Ctrl-D deletes, Ctrl-U undoes, Esc leaves",
+        Mode::List => "Enter shows, Ctrl-E edits, Ctrl-D deletes, Ctrl-Z undoes, Ctrl-U clears, Esc leaves",
         Mode::Shown => "e edits, d deletes, u undoes, Enter goes back",
     };
     let count = picker.found.len();

@@ -233,7 +233,8 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_line_is_said_by_the_name_of_its_field() {
         for (line, problem) in [
-            (r#"{"text":"x"}"#, "content: is missing; add the text to remember"),
+            (r#"{"text":"x"}"#, "content: is missing; rename the field `text` to `content`"),
+            (r#"{"tags":"x"}"#, "content: is missing; add the text to remember"),
             (r#"{"content":5}"#, "content: invalid type"),
             (r#"{"content":"x","tags":"a"}"#, "tags: invalid type"),
             (r#"{"content":"x","importance":11}"#, "importance: 11 is out of range"),

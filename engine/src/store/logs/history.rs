@@ -1,5 +1,7 @@
 //! The history: what was done to a memory, when, by whom, and its previous version.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 use tessera_tables::names;
@@ -252,14 +254,17 @@ impl Store {
         self.changes(id, short_id).map_err(|error| self.failed(error))
     }
 
-    /// The memory of the latest change in the store; `None` if nothing was ever changed.
+    /// The memories of the latest changes in the store, latest first.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
-    pub fn changed_last(&self) -> Result<Option<MemoryRef>, StoreError> {
-        let sql = "SELECT memory FROM history ORDER BY rev DESC LIMIT 1";
-        let last = self.connection.query_row(sql, [], |row| row.get(0)).optional();
-        Ok(last.map_err(|error| self.failed(error))?.map(MemoryRef::Id))
+    pub fn changed_lately(&self) -> Result<Vec<MemoryUuid>, StoreError> {
+        let sql = "SELECT memory FROM history ORDER BY rev DESC LIMIT 500";
+        let mut found: Vec<MemoryUuid> =
+            self.connection.all(sql, [], |row| row.get(0)).map_err(|error| self.failed(error))?;
+        let mut seen = BTreeSet::new();
+        found.retain(|id| seen.insert(*id));
+        Ok(found)
     }
 
     fn changes(&self, id: MemoryUuid, short_id: ShortId) -> rusqlite::Result<Vec<HistoryEntry>> {
