@@ -63,7 +63,8 @@ fn a_damaged_store_is_set_aside_and_salvaged() {
         assert!(ran.code == Some(1) && ran.stderr.contains("--yes"), "{ran:?}");
         assert_eq!(fs::read(database(&world)).unwrap(), bytes, "nothing was set aside");
         let ran = world.run(&["doctor", "--repair", "--yes", "--json"]);
-        let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        let report: serde_json::Value =
+            serde_json::from_str(&ran.stdout).unwrap_or_else(|problem| panic!("{problem}: {ran:?}"));
         let lost = report["salvage"]["lost"].as_u64();
         assert_eq!(ran.code, Some(i32::from(lost != Some(0))), "{damage:?} {ran:?}");
         if damage.start == 0 {
