@@ -67,7 +67,7 @@ struct Problem {
     kind: ErrorKind,
     /// The exit code of the command.
     exit_code: u8,
-    /// What is wrong, and how to fix it, in English. The wording may change.
+    /// The problem and its fix, in English. The wording may change.
     message: String,
     /// The argument that caused the error, as the user typed it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -64,38 +64,38 @@ pub(crate) fn scopes() -> Vec<CompletionCandidate> {
     all
 }
 
-fn fixed(names: &[&'static str]) -> Vec<CompletionCandidate> {
-    names.iter().map(CompletionCandidate::new).collect()
+fn fixed(names: impl IntoIterator<Item = &'static str>) -> Vec<CompletionCandidate> {
+    names.into_iter().map(CompletionCandidate::new).collect()
 }
 
 /// The types of memories.
 pub(crate) fn types() -> Vec<CompletionCandidate> {
-    MemoryType::ALL.iter().map(|kind| CompletionCandidate::new(kind.as_str())).collect()
+    fixed(MemoryType::ALL.map(MemoryType::as_str))
 }
 
 /// The orders of results.
 pub(crate) fn sorts() -> Vec<CompletionCandidate> {
-    Sort::ALL.iter().map(|sort| CompletionCandidate::new(sort.as_str())).collect()
+    fixed(Sort::ALL.map(Sort::as_str))
 }
 
 /// The ways to fill the budget.
 pub(crate) fn packings() -> Vec<CompletionCandidate> {
-    Packing::ALL.iter().map(|packing| CompletionCandidate::new(packing.as_str())).collect()
+    fixed(Packing::ALL.map(Packing::as_str))
 }
 
 /// The values of `--breadth`.
 pub(crate) fn breadths() -> Vec<CompletionCandidate> {
-    fixed(&["auto", "on", "off"])
+    fixed(["auto", "on", "off"])
 }
 
 /// The trust levels.
 pub(crate) fn trusts() -> Vec<CompletionCandidate> {
-    Trust::ALL.iter().map(|trust| CompletionCandidate::new(trust.as_str())).collect()
+    fixed(Trust::ALL.map(Trust::as_str))
 }
 
 /// The usual kinds of links.
 pub(crate) fn links() -> Vec<CompletionCandidate> {
-    fixed(&["supersedes", "updates", "resolved_by", "part_of", "see_also"])
+    fixed(["supersedes", "updates", "resolved_by", "part_of", "see_also"])
 }
 
 /// The keys of the settings.

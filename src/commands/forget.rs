@@ -5,19 +5,17 @@ use std::io::IsTerminal as _;
 
 use tessera_desk::Desk;
 use tessera_desk::folders::DropCopies;
-use tessera_desk::use_cases::{Forget as Deletes, Get, Glimpse, Gone, Meant, Named, RemovedSection};
-use tessera_engine::domain::{Breadth, FilePath, MAX_LIMIT, Memory, RecallRequest, Scope, TokenBudget};
+use tessera_desk::use_cases::{Forget as Deletes, Get, Gone, Meant, Named, RemovedSection};
+use tessera_engine::domain::{FilePath, MAX_LIMIT, Memory, RecallRequest, Scope};
 use tessera_engine::store::{Erase, StoreError};
 use tessera_engine::text::{TokenKind, tokenize};
 
+use super::matches::matches;
 use super::{Access, Context};
 use crate::cli::{Forget, Ids};
 use crate::exit::UserError;
 use crate::output;
 use crate::shapes::Forgotten;
-
-/// The largest budget. Memories that do not fit in full follow as summaries.
-const TOKENS: u32 = 100_000;
 
 /// Deletes memories.
 pub(super) fn run(context: &Context, args: Forget) -> anyhow::Result<()> {
@@ -73,17 +71,8 @@ fn matching(desk: &mut Desk<'_>, words: &str) -> anyhow::Result<Vec<Memory>> {
         tokens.map(|token| token.term).collect()
     };
     let asked = terms(words);
-    let request = RecallRequest {
-        budget: TokenBudget::try_from(TOKENS)?,
-        limit: MAX_LIMIT,
-        breadth: Breadth::Off,
-        scope: Some(Scope::Global),
-        weak: true,
-        ..RecallRequest::new(words)
-    };
-    let reply = desk.perform(Glimpse { request })?;
-    let details = reply.details.into_iter().map(|detail| detail.memory);
-    let all = details.chain(reply.index.into_iter().map(|entry| entry.memory));
+    let request = RecallRequest { scope: Some(Scope::Global), weak: true, ..RecallRequest::new(words) };
+    let all = matches(desk, request)?.into_iter();
     Ok(all.filter(|memory| asked.is_subset(&terms(&memory.content))).collect())
 }
 

@@ -17,6 +17,7 @@ mod learn;
 mod list;
 mod maintenance;
 mod manual;
+mod matches;
 mod mcp;
 mod notes;
 mod overwrite;

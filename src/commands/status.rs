@@ -5,6 +5,7 @@ use tessera_desk::folders::CountFiles;
 use tessera_desk::use_cases::{Count, Counts, List};
 use tessera_engine::Timestamp;
 use tessera_engine::domain::Scope;
+use tessera_engine::store::Stats;
 use tessera_setup::connected;
 
 use super::{Access, Context, caller};
@@ -50,9 +51,8 @@ fn status(context: &Context) -> anyhow::Result<StatusShown> {
     let home = config::home(context.home.clone())?;
     let project = caller().scope().unwrap_or(Scope::Global);
     let exists = home.holds_store();
-    let (counts, folders, newest) = if exists { counted(context)? } else { Default::default() };
+    let (stats, folders, newest) = if exists { counted(context)? } else { Default::default() };
     let places = config::places(context.home.as_deref())?;
-    let stats = counts.unwrap_or_default();
     Ok(StatusShown {
         version: env!("CARGO_PKG_VERSION"),
         home: home.dir().to_owned(),
@@ -70,14 +70,14 @@ fn status(context: &Context) -> anyhow::Result<StatusShown> {
     })
 }
 
-type Counted = (Option<tessera_engine::store::Stats>, usize, Option<Timestamp>);
+type Counted = (Stats, usize, Option<Timestamp>);
 
 fn counted(context: &Context) -> anyhow::Result<Counted> {
     let counted = |desk: &mut Desk<'_>| {
         let Counts { stats, .. } = desk.perform(Count)?;
         let newest = desk.perform(List { limit: 1, ..List::default() })?.memories;
         let folders = desk.perform(CountFiles)?.folders;
-        Ok((Some(stats), folders, newest.first().map(|memory| memory.created)))
+        Ok((stats, folders, newest.first().map(|memory| memory.created)))
     };
     context.at_local_desk(Access::Read, counted)
 }

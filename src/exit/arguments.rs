@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use tessera_setup::Client;
+
 use super::hints;
 use super::usage::listed;
 
@@ -122,8 +124,7 @@ impl Used {
 
     /// True if a word of the command line is a client.
     pub(super) fn names_a_client() -> bool {
-        const CLIENTS: [&str; 6] = ["claude-code", "claude-desktop", "cursor", "codex", "gemini", "vscode"];
-        std::env::args_os().any(|word| CLIENTS.iter().any(|client| word == *client))
+        std::env::args_os().any(|word| word.to_str().and_then(Client::named).is_some())
     }
 
     /// The option of the command that does the same as the typed one, or has a similar name.
@@ -152,7 +153,7 @@ impl Used {
             return format!("`--{kebab}`");
         }
         match field {
-            "content" => "the text".to_owned(),
+            "content" | "text" => "the text".to_owned(),
             "query" => "the question".to_owned(),
             "id" | "ids" => "the ID".to_owned(),
             "url" | "identifier" => "this name".to_owned(),
@@ -160,7 +161,6 @@ impl Used {
             "path" => "the path".to_owned(),
             "name" => "the name".to_owned(),
             "timeframe" => "the period".to_owned(),
-            "text" => "the text".to_owned(),
             "type" => "the type".to_owned(),
             _ => format!("`{field}`"),
         }

@@ -9,7 +9,7 @@ use super::hints;
 
 /// A usage error.
 pub(super) struct Usage {
-    /// What is wrong, and what to type instead.
+    /// The problem, and what to type instead.
     pub(super) message: String,
     /// The argument, as the user typed it.
     pub(super) argument: Option<String>,
@@ -48,11 +48,7 @@ fn name_of(argument: &str) -> String {
 }
 
 fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
-    match error.get(kind)? {
-        ContextValue::String(text) => Some(text),
-        ContextValue::Strings(texts) => texts.first().map(String::as_str),
-        _ => None,
-    }
+    texts(error, kind).into_iter().next()
 }
 
 fn texts(error: &clap::Error, kind: ContextKind) -> Vec<&str> {

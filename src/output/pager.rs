@@ -1,6 +1,6 @@
 //! The pager for output that is longer than the terminal.
 
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::process::{Command, Stdio};
 
 use super::terminal::lines;
@@ -13,10 +13,7 @@ const DEFAULT: &str = "less";
 /// Writes a text to stdout; on a terminal with fewer lines, through the user's pager.
 pub(crate) fn page(whole: &str) -> anyhow::Result<()> {
     let is_longer = lines().is_some_and(|lines| whole.lines().count() >= usize::from(lines));
-    if !is_longer || manner().no_pager || !through_pager(whole) {
-        return text(whole);
-    }
-    Ok(())
+    if is_longer && !manner().no_pager && through_pager(whole) { Ok(()) } else { text(whole) }
 }
 
 /// Shows the text in the pager. False if there is no pager to start; the caller then prints the text.
@@ -33,11 +30,8 @@ fn through_pager(whole: &str) -> bool {
     let _undisturbed = super::signals::Undisturbed::begin();
     let Ok(mut child) = pager.spawn() else { return false };
     if let Some(mut stdin) = child.stdin.take() {
-        match stdin.write_all(whole.as_bytes()) {
-            // The user left the pager before the end.
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
-            Err(_) | Ok(()) => drop(stdin),
-        }
+        // If the user leaves the pager before the end, the rest is not wanted.
+        let _ = stdin.write_all(whole.as_bytes());
     }
     // A pager that fails, for example because of a wrong option, has not shown the text.
     child.wait().is_ok_and(|status| status.success())

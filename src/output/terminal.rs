@@ -49,21 +49,18 @@ pub(crate) enum Style {
 
 /// Colours a word on stdout, if stdout shows colours.
 pub(crate) fn paint(text: &str, style: Style) -> String {
-    if AutoStream::choice(&std::io::stdout()) == anstream::ColorChoice::Never {
-        return text.to_owned();
-    }
-    coloured(text, style)
+    coloured(text, style, AutoStream::choice(&std::io::stdout()))
 }
 
 /// Colours a word on stderr, if stderr shows colours.
 pub(crate) fn paint_note(text: &str, style: Style) -> String {
-    if AutoStream::choice(&std::io::stderr()) == anstream::ColorChoice::Never {
-        return text.to_owned();
-    }
-    coloured(text, style)
+    coloured(text, style, AutoStream::choice(&std::io::stderr()))
 }
 
-fn coloured(text: &str, style: Style) -> String {
+fn coloured(text: &str, style: Style, choice: anstream::ColorChoice) -> String {
+    if choice == anstream::ColorChoice::Never {
+        return text.to_owned();
+    }
     let code = match style {
         Style::Bold => 1,
         Style::Dim => 2,

@@ -28,7 +28,7 @@ pub(crate) struct ProjectShown<'a> {
     pub(crate) directory: String,
     /// Its project.
     pub(crate) project: &'a Scope,
-    /// What determined the project.
+    /// The source of the project.
     pub(crate) by: &'static str,
     /// True if the directory is trusted.
     pub(crate) believed: bool,
@@ -63,7 +63,7 @@ pub(crate) struct Doctor {
     pub(crate) good: bool,
     /// The checks of the store.
     pub(crate) checks: Vec<StoreCheck>,
-    /// What was saved from a damaged store.
+    /// The part of a damaged store that was saved.
     pub(crate) salvage: Option<Salvage>,
     /// The checks of clients and settings.
     pub(crate) claude_code: Vec<Check>,

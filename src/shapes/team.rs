@@ -46,14 +46,14 @@ pub(crate) struct Status {
 /// The output of a command that only reports what it did.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Done {
-    /// What was done, in English. The wording may change.
+    /// The result, in English. The wording may change.
     pub(crate) done: String,
 }
 
 /// The output of `tessera accept` and `tessera decline`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Answered {
-    /// What was done, in English. The wording may change.
+    /// The result, in English. The wording may change.
     pub(crate) done: String,
     /// False if there was no open invitation.
     pub(crate) changed: bool,

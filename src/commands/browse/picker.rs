@@ -1,17 +1,17 @@
 //! The state of the picker: the question, the memories found, and the chosen one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tessera_desk::Desk;
-use tessera_desk::use_cases::{Glimpse, List, NewerOf};
+use tessera_desk::use_cases::{List, NewerOf};
 use tessera_engine::Timestamp;
-use tessera_engine::domain::{Breadth, MAX_LIMIT, Memory, RecallRequest, ShortId, TokenBudget};
+use tessera_engine::domain::{MAX_LIMIT, Memory, RecallRequest, ShortId};
 use tessera_engine::store::Newer;
+
+use crate::commands::matches::matches;
 
 /// The number of pages of the newest memories that are searched for parts of words.
 const PAGES: u32 = 10;
-/// The largest budget. Memories that do not fit in full follow as summaries.
-const TOKENS: u32 = 100_000;
 
 /// What the picker shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,10 +28,10 @@ pub(super) enum Mode {
 pub(super) struct Picker {
     pub(super) question: String,
     pub(super) found: Vec<Memory>,
-    pub(super) newer: std::collections::BTreeMap<ShortId, Newer>,
+    pub(super) newer: BTreeMap<ShortId, Newer>,
     pub(super) at: usize,
     pub(super) mode: Mode,
-    /// What was shown before the question whether to delete.
+    /// The mode to which the user returns from the question whether to delete.
     before: Mode,
     /// True if the chosen text is printed.
     pub(super) prints: bool,
@@ -48,7 +48,7 @@ pub(super) struct Picker {
 
 impl Picker {
     pub(super) fn new(desk: &mut Desk<'_>, question: String, prints: bool, now: Timestamp) -> anyhow::Result<Self> {
-        let (found, newest, newer) = (Vec::new(), Vec::new(), std::collections::BTreeMap::new());
+        let (found, newest, newer) = (Vec::new(), Vec::new(), BTreeMap::new());
         let mut picker = Self {
             question,
             found,
@@ -77,7 +77,7 @@ impl Picker {
     /// words follow.
     fn find(&mut self, desk: &mut Desk<'_>) -> anyhow::Result<()> {
         let parts: Vec<String> = self.question.split_whitespace().map(str::to_lowercase).collect();
-        let mut found = if parts.is_empty() { Vec::new() } else { recalled(desk, &self.question)? };
+        let mut found = if parts.is_empty() { Vec::new() } else { matches(desk, RecallRequest::new(&self.question))? };
         let known: BTreeSet<ShortId> = found.iter().map(|memory| memory.short_id).collect();
         let contains = |memory: &&Memory| {
             let text = memory.content.to_lowercase();
@@ -149,18 +149,6 @@ impl Picker {
     pub(super) fn tell(&mut self, told: anyhow::Result<String>) {
         self.told = told.unwrap_or_else(|error| error.to_string());
     }
-}
-
-fn recalled(desk: &mut Desk<'_>, question: &str) -> anyhow::Result<Vec<Memory>> {
-    let request = RecallRequest {
-        budget: TokenBudget::try_from(TOKENS)?,
-        limit: MAX_LIMIT,
-        breadth: Breadth::Off,
-        ..RecallRequest::new(question)
-    };
-    let reply = desk.perform(Glimpse { request })?;
-    let details = reply.details.into_iter().map(|detail| detail.memory);
-    Ok(details.chain(reply.index.into_iter().map(|entry| entry.memory)).collect())
 }
 
 fn newest(desk: &mut Desk<'_>) -> anyhow::Result<Vec<Memory>> {

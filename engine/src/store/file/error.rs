@@ -19,7 +19,7 @@ pub enum StoreError {
     /// There is no such note or folder.
     #[error("there is no {what} `{name}`; {fix}")]
     Unknown {
-        /// What was named.
+        /// The kind, such as `note`.
         what: &'static str,
         /// The name.
         name: String,
