@@ -81,13 +81,18 @@ kernels:
 client:
     bash .ci/client
 
-# Build bundles for Claude Desktop, for this platform or for the given targets
-mcpb *targets:
-    bash packaging/mcpb/build {{targets}}
+# Build the release of this platform in target/distrib and target/packages, without testing it
+packages:
+    PATH="$(bash packaging/tools):$PATH" dist build
+    python3 packaging/build.py target/distrib target/packages
 
-# Build the Claude Code plugin with this platform's program
-plugin:
-    bash packaging/plugin/build
+# Build the release of this platform and install it as users do
+release:
+    bash .ci/release
+
+# Check the GitHub workflows
+workflows:
+    bash .ci/workflows
 
 # Compare recall with FTS5, BM25 and the encoder alone
 compare data cache="target/vectors":

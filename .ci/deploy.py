@@ -268,7 +268,7 @@ GOOD = [
 ]
 # A name, what is given, and a word of the refusal.
 BAD = [
-    ("no image", [DATABASE, KEY], "image.repository"),
+    ("no image", ["image.repository=", DATABASE, KEY], "image.repository"),
     ("no database", [IMAGE, KEY], "database.url"),
     ("no key of secrets", [IMAGE, DATABASE], "secrets.key"),
     ("a vault without a role", [IMAGE, DATABASE, "vault.address=https://v.example.org"], "vault.role"),

@@ -15,7 +15,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-DOCUMENTS = ["README.md", "docs/GUIDE.md", "docs/PLUGINS.md", "docs/MOVING.md", "docs/SCALING.md"]
+DOCUMENTS = ["README.md", "docs/GUIDE.md", "docs/PLUGINS.md", "docs/MOVING.md", "docs/SCALING.md", "docs/INSTALL.md"]
 DOCUMENTS += sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs/moving").glob("*.md"))
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
 SAMPLES = ROOT.parent / "shared/data/import-samples"

@@ -295,7 +295,7 @@ fn of_clients(error: &ClientError) -> u8 {
     match error {
         ClientError::NoProjectLevel { .. } => USAGE,
         ClientError::Changed { .. } => USER,
-        ClientError::Unreadable { .. } | ClientError::Unwritable { .. } => SETUP,
+        ClientError::Unreadable { .. } | ClientError::Unwritable { .. } | ClientError::Temporary { .. } => SETUP,
         _ => INTERNAL,
     }
 }

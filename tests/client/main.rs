@@ -9,6 +9,8 @@ mod approval;
 #[cfg(unix)]
 mod endpoint;
 #[cfg(unix)]
+mod installed;
+#[cfg(unix)]
 mod learning;
 #[cfg(unix)]
 mod recall;

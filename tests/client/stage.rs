@@ -25,10 +25,10 @@ pub(crate) fn old_client() -> Option<PathBuf> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the tests are asked for by a variable")]
-fn named(variable: &str) -> Option<PathBuf> {
+pub(crate) fn named(variable: &str) -> Option<PathBuf> {
     let program = std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     if program.is_none() {
-        eprintln!("left out: {variable} names no client; `bash .ci/client` fetches one");
+        eprintln!("left out: {variable} is not set; `.ci/client` and `.ci/release` set it");
     }
     program
 }

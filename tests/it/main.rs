@@ -52,6 +52,7 @@ mod projects;
 mod promises;
 mod putting_back;
 mod quality;
+mod releasing;
 mod restoring;
 mod round_trip;
 mod secrets;

@@ -272,3 +272,17 @@ fn the_auto_memory_of_claude_code_comes_with_its_files_and_is_believed_once_some
     let refused = world.run(&["import", "claude-md", empty.to_str().unwrap()]);
     assert!(refused.code == Some(1) && refused.stderr.contains("contains no Markdown files"), "{refused:?}");
 }
+
+/// A client must not depend on a program that npx deletes later.
+#[test]
+fn a_program_in_the_cache_of_npx_is_rejected_and_nothing_changes() {
+    let world = World::new();
+    let cache = world.path("npm/_npx/4b3f/node_modules/@tessera-memory/linux-x64/bin");
+    fs::create_dir_all(&cache).unwrap();
+    let program = cache.join("tessera");
+    symlink(World::binary(), &program).unwrap();
+    let ran: Ran = world.command(&program).args(["setup", "claude-code", "--yes"]).output().unwrap().into();
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(ran.stderr.contains("npx deletes later; run `npm install --global tessera-memory`"), "{ran:?}");
+    assert!(!world.path("user/.claude.json").exists());
+}

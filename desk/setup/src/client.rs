@@ -9,7 +9,7 @@ use tessera_tables::names;
 use crate::entry::Run;
 use crate::error::SetupError;
 use crate::plan::{Edit, Plan};
-use crate::{json, plan, toml};
+use crate::{json, plan, temporary, toml};
 
 names! {
 /// A program that speaks MCP.
@@ -82,9 +82,10 @@ impl Client {
     /// The edits that connect this client.
     ///
     /// # Errors
-    /// Returns an error if a file cannot be read, or does not have the expected format. In this case no file is
-    /// changed.
+    /// Returns an error if a file cannot be read or does not have the expected format, or if this program is a temporary
+    /// copy. In this case no file is changed.
     pub fn plan(self, level: &Level, places: &Places) -> Result<Plan, SetupError> {
+        temporary::check(&places.program)?;
         let run = run_of(level, places);
         let mut plan = Plan::default();
         let server_file = self.server_file(level, places)?;

@@ -29,6 +29,18 @@ pub enum SetupError {
         /// Why.
         source: io::Error,
     },
+    /// This program is in a directory that a package manager replaces.
+    #[error(
+        "{program} is a temporary copy, which {runner} deletes later; run `{install}` and then `tessera setup` again"
+    )]
+    Temporary {
+        /// The program.
+        program: PathBuf,
+        /// The package manager or runner.
+        runner: &'static str,
+        /// The command that installs the program permanently.
+        install: &'static str,
+    },
     /// The client has no project settings.
     #[error("{client}: has no project settings; omit --project")]
     NoProjectLevel {

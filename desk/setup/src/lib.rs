@@ -9,6 +9,7 @@ mod json;
 mod plan;
 mod record;
 mod shell;
+mod temporary;
 mod toml;
 
 pub use check::{Row, RowVerdict, check, connected, runs_hooks, starts_server};
