@@ -74,7 +74,10 @@ pub(super) fn uninstall(context: &Context, purge: bool, dry_run: bool, yes: bool
         remove_store(&home)?;
     }
     if made && let Ok(places) = config::places(None) {
-        output::note(&format!("The program stays at {}. Delete it the way you installed it.", places.program.display()));
+        output::note(&format!(
+            "The program stays at {}. Delete it the way you installed it.",
+            places.program.display()
+        ));
     }
     report(context, &plan, made)
 }
