@@ -1,7 +1,7 @@
 """The archives that dist built, and the platforms that they are for."""
 
+import functools
 import hashlib
-import shutil
 import tarfile
 import tomllib
 import zipfile
@@ -53,6 +53,7 @@ PLATFORMS = [
 ]
 
 
+@functools.cache
 def manifest():
     """The table `[workspace.package]` of Cargo.toml."""
     with open(ROOT / "Cargo.toml", "rb") as file:
@@ -81,7 +82,6 @@ def unpack(folder, platform, into):
         return None
     check(archive)
     to = into / platform.target
-    shutil.rmtree(to, ignore_errors=True)
     to.mkdir(parents=True)
     program = to / platform.executable
     if archive.suffix == ".zip":

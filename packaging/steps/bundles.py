@@ -3,7 +3,7 @@
 import json
 import zipfile
 
-from .archives import ROOT, manifest
+from .archives import ROOT
 
 # Unix permissions, as ZIP archives store them.
 FILE, PROGRAM = 0o100644 << 16, 0o100755 << 16
@@ -12,7 +12,6 @@ FILE, PROGRAM = 0o100644 << 16, 0o100755 << 16
 def described(platform):
     """The manifest of the bundle for one platform. Claude Desktop rejects a bundle of another operating system."""
     about = json.loads((ROOT / "packaging" / "mcpb" / "manifest.json").read_text())
-    about["version"] = manifest()["version"]
     about["compatibility"]["platforms"] = [platform.os]
     if platform.os == "win32":
         about["server"]["entry_point"] += ".exe"

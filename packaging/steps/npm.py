@@ -11,6 +11,11 @@ SERVER = "io.github.tessera-memory/tessera"
 SOURCES = ROOT / "packaging" / "npm"
 
 
+def folder(name):
+    """The name of a folder for a package."""
+    return name.replace("/", "-").lstrip("@")
+
+
 def described(name, description):
     """The fields that all packages share."""
     cargo = manifest()
@@ -49,17 +54,15 @@ def of_launcher(platforms):
 
 def pack(about, files, work, out):
     """Writes the package and returns its archive."""
-    staged = work / "npm" / about["name"].replace("/", "-").lstrip("@")
-    shutil.rmtree(staged, ignore_errors=True)
+    staged = work / "npm" / folder(about["name"])
     (staged / "bin").mkdir(parents=True)
     (staged / "package.json").write_text(json.dumps(about, indent=2) + "\n")
     shutil.copy(ROOT / "LICENSE", staged)
     shutil.copy(SOURCES / ("README.md" if about["name"] == APP else "PLATFORM.md"), staged / "README.md")
     for file in files:
         shutil.copy(file, staged / "bin")
-    told = subprocess.run(
-        ["npm", "pack", "--silent", "--pack-destination", out, staged], check=True, capture_output=True, text=True, shell=False
-    )
+    command = ["npm", "pack", "--silent", "--pack-destination", out, staged]
+    told = subprocess.run(command, check=True, capture_output=True, text=True)
     return out / told.stdout.strip().splitlines()[-1]
 
 

@@ -13,7 +13,6 @@ def build(programs, work, out):
         if not platform.plugin:
             continue
         staged = work / "plugin" / platform.plugin / "tessera"
-        shutil.rmtree(staged, ignore_errors=True)
         shutil.copytree(ROOT / "plugin", staged)
         name = platform.executable if platform.os == "win32" else f"tessera-{platform.plugin}"
         shutil.copy(program, staged / "bin" / name)

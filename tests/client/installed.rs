@@ -2,26 +2,31 @@
 //!
 //! `.ci/release-clean` installs the release and sets `TESSERA_E2E_ROOT`.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::json;
 
 use crate::endpoint::{Answer, Asked, Endpoint};
-use crate::stage::named;
+use crate::stage::{OFFLINE, named};
 
+/// The home directory that `.ci/release-clean` uses.
+const HOME: &str = "/home/ada";
 /// The prompts do not contain this text, so automatic learning cannot store it.
 const TEXT: &str = "I prefer Svelte over React for new front ends";
 
 /// Has the client in the root directory answer a prompt, and returns the requests to the model.
-fn prompt(root: &PathBuf, endpoint: &Endpoint, text: &str) -> Vec<Asked> {
+fn prompt(root: &Path, endpoint: &Endpoint, text: &str) -> Vec<Asked> {
     endpoint.take();
     let output = Command::new("chroot")
         .arg(root)
-        .args(["/usr/bin/env", "-i", "HOME=/root", "PATH=/root/.local/bin:/usr/local/bin:/usr/bin:/bin", "TERM=dumb"])
-        .arg(format!("ANTHROPIC_BASE_URL={}", endpoint.address))
-        .args(["ANTHROPIC_API_KEY=dummy", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1"])
         .args(["claude", "-p", text, "--output-format", "json"])
+        .env_clear()
+        .envs(OFFLINE)
+        .env("ANTHROPIC_BASE_URL", &endpoint.address)
+        .env("HOME", HOME)
+        .env("PATH", format!("{HOME}/.local/bin:/usr/local/bin:/usr/sbin:/usr/bin:/bin"))
+        .env("TERM", "dumb")
         .stdin(Stdio::null())
         .output()
         .unwrap();

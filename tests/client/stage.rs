@@ -14,6 +14,15 @@ use crate::endpoint::{Asked, Endpoint};
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(90);
 
+/// Variables that keep the client off the network, except for the model's address.
+pub(crate) const OFFLINE: [(&str, &str); 5] = [
+    ("ANTHROPIC_API_KEY", "dummy"),
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+    ("DISABLE_TELEMETRY", "1"),
+    ("DISABLE_AUTOUPDATER", "1"),
+    ("DISABLE_ERROR_REPORTING", "1"),
+];
+
 /// The client's program, if one was given; says so if not.
 pub(crate) fn client() -> Option<PathBuf> {
     named("TESSERA_E2E_CLAUDE")
@@ -109,15 +118,10 @@ impl Stage {
             ("TERM", "dumb".into()),
             ("TESSERA_HOME", self.at("store").display().to_string()),
             ("ANTHROPIC_BASE_URL", self.endpoint.address.clone()),
-            ("ANTHROPIC_API_KEY", "dummy".into()),
-            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".into()),
-            ("DISABLE_TELEMETRY", "1".into()),
-            ("DISABLE_AUTOUPDATER", "1".into()),
-            ("DISABLE_ERROR_REPORTING", "1".into()),
         ] {
             command.env(name, value);
         }
-        command.envs(self.variables.iter().cloned());
+        command.envs(OFFLINE).envs(self.variables.iter().cloned());
     }
 
     /// Runs our program.
